@@ -1,0 +1,101 @@
+// Package embedder holds the contract of everything that turns text into
+// vectors. Implementations sit in the folders below, one technology each, and
+// all of them pass the suite in embeddertest.
+//
+// Vocabulary. A model is identified by its name, its width and the vectors it
+// gives three probe texts; together they name its space, and vectors of
+// different spaces are never compared. Vectors are unit length (L2), float32.
+package embedder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrUnavailable is returned when the model cannot be reached for now:
+	// the server is down, busy or too slow, or the circuit breaker is open.
+	// The same call may succeed later.
+	ErrUnavailable = errors.New("embedder: unavailable")
+	// ErrModelNotFound is returned when the server does not have the model.
+	// Retrying does not help; pulling the model does.
+	ErrModelNotFound = errors.New("embedder: model not found")
+	// ErrNotEmbedding is returned when the model exists but cannot embed.
+	ErrNotEmbedding = errors.New("embedder: not an embedding model")
+)
+
+// Purpose says which side of a search a text is on. Asymmetric models want a
+// different prefix for each.
+type Purpose int
+
+const (
+	// Document is a text to be found.
+	Document Purpose = iota
+	// Query is a text to find with.
+	Query
+)
+
+// String returns "document" or "query".
+func (p Purpose) String() string {
+	if p == Query {
+		return "query"
+	}
+	return "document"
+}
+
+// Model is the identity of a loaded model.
+type Model struct {
+	// Name is the provider and the model: "builtin/hash-v1", "ollama/nomic-embed-text".
+	Name string
+	// Dim is the width of its vectors.
+	Dim int
+	// ContextTokens is how many tokens of a text the model reads; 0 is no limit.
+	ContextTokens int
+	// Fingerprint is a hash of the vectors of Probes, rounded so that the same
+	// weights give the same value on every platform.
+	Fingerprint string
+}
+
+// Space names the vectors of the model: name, width and fingerprint. Two
+// models with the same space may share vectors; no others may.
+func (m Model) Space() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
+
+// Embedder turns texts into unit vectors. Implementations are safe for
+// concurrent use.
+type Embedder interface {
+	// Model returns the identity of the model. Remote implementations ask the
+	// server the first time; they return ErrUnavailable, ErrModelNotFound or
+	// ErrNotEmbedding when it cannot be told.
+	Model(ctx context.Context) (Model, error)
+	// Embed returns one vector per text, in order. A text may be of any
+	// length: what a model cannot read at once is split and its parts' mean is
+	// taken, never silently cut. An empty or blank text fails on its own. When
+	// only some texts fail the others' vectors are returned together with a
+	// *PartialError, the failed places being nil. Errors of the whole call are
+	// those of Model and ctx's.
+	Embed(ctx context.Context, purpose Purpose, texts []string) ([][]float32, error)
+}
+
+// PartialError is returned when some texts of a batch could not be embedded.
+// The others' vectors are valid.
+type PartialError struct {
+	// Failed maps the place of a text in the batch to what was wrong with it.
+	Failed map[int]error
+}
+
+func (e *PartialError) Error() string {
+	for i, err := range e.Failed {
+		return fmt.Sprintf("embedder: %d texts failed, among them text %d: %v", len(e.Failed), i, err)
+	}
+	return "embedder: no text failed"
+}
+
+// Unwrap gives the errors of all failed texts.
+func (e *PartialError) Unwrap() []error {
+	errs := make([]error, 0, len(e.Failed))
+	for _, err := range e.Failed {
+		errs = append(errs, err)
+	}
+	return errs
+}

@@ -1,0 +1,69 @@
+// Package index holds what the retrievers share: the contract they implement,
+// the dense document numbers they are keyed by, the attribute bitmaps that a
+// filter becomes, and the fusion of their answers.
+//
+// Vocabulary. A document is one distinct text; records and places hang off it.
+// Its number is dense, given at load and never reused while the process lives,
+// so that a set of documents is a roaring bitmap. A retriever turns the text of
+// a query into scored documents. A filter is applied first, always: a retriever
+// is given the documents it may return and never returns another.
+//
+// The package and the packages below it are libraries: they never import
+// internal/.
+package index
+
+import (
+	"context"
+	"errors"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// ErrNotReady is returned when a retriever cannot take part in an answer yet:
+// its documents are still being loaded, or none is held.
+var ErrNotReady = errors.New("index: not ready")
+
+// Hit is one document and its score. Scores of different retrievers are not
+// comparable; within one result they are, and higher is better.
+type Hit struct {
+	Doc   uint32
+	Score float32
+}
+
+// Query is what a retriever is asked.
+type Query struct {
+	// Text is the question as asked, at most some thousand characters.
+	Text string
+	// Allow holds the documents that may be returned; nil allows all.
+	Allow *roaring.Bitmap
+	// Universe holds the documents whose statistics count (document
+	// frequencies, mean length): those of the project searched. Nil is all.
+	// Retrievers without collection statistics ignore it.
+	Universe *roaring.Bitmap
+	// Limit is how many hits are wanted; it must be positive.
+	Limit int
+}
+
+// Result is a retriever's answer.
+type Result struct {
+	// Hits are ordered by score, highest first, ties by document number.
+	Hits []Hit
+	// Best is the highest score that any document could reach for this query:
+	// the BM25 bound of its terms, or 1 for a cosine. Scores divided by it can
+	// be compared between queries. Zero when no document can match.
+	Best float32
+	// Searched is the number of documents that were allowed.
+	Searched int
+}
+
+// Retriever turns text into scored documents under a filter. Implementations
+// are safe for concurrent use, also beside changes to what they search.
+type Retriever interface {
+	// Name identifies the retriever in receipts and settings: "lexical" or
+	// "vector/<model>".
+	Name() string
+	// Retrieve returns at most q.Limit hits, all of them in q.Allow. It returns
+	// ctx's error when the deadline passes first, and ErrNotReady when the
+	// retriever cannot answer yet. Nothing found is an empty result, no error.
+	Retrieve(ctx context.Context, q Query) (Result, error)
+}

@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code classifies an error for machines. Transports map codes, never texts.
+type Code string
+
+// The codes.
+const (
+	// CodeInvalidInput: a field is missing, malformed or over its limit.
+	CodeInvalidInput Code = "invalid_input"
+	// CodeNotFound: what was named does not exist.
+	CodeNotFound Code = "not_found"
+	// CodeConflict: the state does not allow it, a folder above several
+	// repositories for instance, or a data folder owned by another process.
+	CodeConflict Code = "conflict"
+	// CodeUnavailable: the daemon, or a part it needs, cannot answer for now.
+	CodeUnavailable Code = "unavailable"
+	// CodeForbidden: the caller may not, or the path lies outside a sandbox.
+	CodeForbidden Code = "forbidden"
+	// CodeCorrupt: stored data failed its checksum.
+	CodeCorrupt Code = "corrupt"
+	// CodeIncompatible: another protocol or a newer store.
+	CodeIncompatible Code = "incompatible"
+	// CodeInternal: a fault of ours.
+	CodeInternal Code = "internal"
+)
+
+// Error is what the outside sees of a failure.
+type Error struct {
+	Code Code `json:"code"`
+	// Field is the field at fault, if one is.
+	Field string `json:"field,omitempty"`
+	// Limit is what the field must keep to, in words: "1–8000 characters".
+	Limit   string `json:"limit,omitempty"`
+	Message string `json:"message"`
+	// Hint is the next step.
+	Hint string `json:"hint,omitempty"`
+	// Cause is kept for logs and errors.Is, never sent.
+	Cause error `json:"-"`
+}
+
+func (e *Error) Error() string {
+	s := e.Message
+	if e.Field != "" {
+		s = e.Field + ": " + s
+	}
+	if e.Limit != "" {
+		s += " (limit: " + e.Limit + ")"
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Invalid is an error about one field of the input.
+func Invalid(field, limit, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidInput, Field: field, Limit: limit, Message: fmt.Sprintf(format, args...)}
+}
+
+// Errorf makes an error of a code. A %w among the verbs becomes its cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// CodeOf returns the code of err: that of the *Error in its chain, or
+// CodeInternal.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// AsError returns err as an *Error, wrapping what is not one as internal.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: CodeInternal, Message: err.Error(), Cause: err}
+}

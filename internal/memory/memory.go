@@ -1,0 +1,198 @@
+// Package memory is the domain of recalld: records and where they come from,
+// questions and their answers, receipts, the errors, and the service
+// interfaces that the daemon implements and its clients speak.
+//
+// Vocabulary. A project is a repository's identity, so that worktrees and
+// clones of one repository are one project. A sandbox is one folder of a
+// project on disk. A record is something remembered: a lesson, a step, a chunk
+// of code, a reference. A document is one distinct text, named by its hash;
+// records hang off it. A space holds the vectors of one model. Relevance is a
+// calibrated 0–1 figure that means the same for every model. A receipt says
+// what an answer held, what it withheld and why; the ledger holds all receipts.
+//
+// The package holds types, their validation and errors, and imports the
+// standard library only. Its JSON tags are the wire between client and daemon.
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// Kind says what a record is.
+type Kind string
+
+// The kinds of records.
+const (
+	Lesson    Kind = "lesson"
+	Step      Kind = "step"
+	Chunk     Kind = "chunk"
+	Task      Kind = "task"
+	Blocker   Kind = "blocker"
+	Rule      Kind = "rule"
+	Reference Kind = "reference"
+	Tool      Kind = "tool"
+)
+
+// Kinds lists every kind, in the order in which answers show them.
+var Kinds = []Kind{Lesson, Step, Task, Blocker, Rule, Reference, Tool, Chunk}
+
+// DocID names a document: the first 16 bytes of the SHA-256 of its text.
+type DocID [16]byte
+
+// DocumentID returns the id of a text.
+func DocumentID(text string) DocID {
+	sum := sha256.Sum256([]byte(text))
+	return DocID(sum[:16])
+}
+
+// String returns the id in hexadecimal.
+func (d DocID) String() string { return hex.EncodeToString(d[:]) }
+
+// IsZero says that the id names no document.
+func (d DocID) IsZero() bool { return d == DocID{} }
+
+// Record is one memory, except for code, which is kept by file (see File).
+type Record struct {
+	ID      string `json:"id"`
+	Kind    Kind   `json:"kind"`
+	Project string `json:"project"`
+	// Repo is the name of the repository it speaks of, as the writer gave it.
+	Repo    string    `json:"repo,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Tags    []string  `json:"tags,omitempty"`
+	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at,omitzero"`
+
+	// Doc names the document, the hash of Text.
+	Doc DocID `json:"doc"`
+	// Text is exactly what was analysed and embedded, already redacted.
+	Text string `json:"text"`
+
+	Event     *Event      `json:"event,omitempty"`     // kind lesson
+	Reference *RefContent `json:"reference,omitempty"` // kind reference
+	// Extra holds fields that this version does not know, from imported files.
+	Extra map[string]any `json:"extra,omitempty"`
+}
+
+// EventType classifies a lesson.
+type EventType string
+
+// The types of lessons.
+const (
+	EventError   EventType = "error"
+	EventSuccess EventType = "success"
+	EventPattern EventType = "pattern"
+)
+
+// Event is what a lesson's log line says.
+type Event struct {
+	AgentID string    `json:"agent_id,omitempty"`
+	Type    EventType `json:"event_type"`
+	Context string    `json:"context"`
+	Command string    `json:"command,omitempty"`
+	Lesson  string    `json:"lesson"`
+	// Rate counts outcomes; nil when none is known.
+	Rate *Rate `json:"rate,omitempty"`
+	// Seen counts how often the same lesson was remembered.
+	Seen int `json:"seen,omitempty"`
+}
+
+// RefContent is a reference's own content: a text kept whole, for instance a
+// document of an evaluation set. Part is its place when a long one was split.
+type RefContent struct {
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	Part  int    `json:"part,omitempty"`
+}
+
+// Rate is a success rate: Successes of Attempts.
+type Rate struct {
+	Successes int `json:"successes"`
+	Attempts  int `json:"attempts"`
+}
+
+// Project is a repository's identity.
+type Project struct {
+	ID string `json:"id"`
+	// Name is what people call it: the repository's folder or remote name.
+	Name string `json:"name"`
+	// Names are all names it has had, the present one first.
+	Names  []string `json:"names,omitempty"`
+	Remote string   `json:"remote,omitempty"`
+}
+
+// Sandbox is one folder of a project on disk, and the state of its index.
+type Sandbox struct {
+	ID      string `json:"id"`
+	Project string `json:"project"`
+	Root    string `json:"root"`
+	// RequestedAt is when indexing was last asked for, IndexedAt when a run
+	// last ended well.
+	RequestedAt time.Time      `json:"requested_at,omitzero"`
+	IndexedAt   time.Time      `json:"indexed_at,omitzero"`
+	Files       int            `json:"files"`
+	Chunks      int            `json:"chunks"`
+	Bytes       int64          `json:"bytes"`
+	Skipped     map[string]int `json:"skipped,omitempty"` // reason → files
+	LastError   string         `json:"last_error,omitempty"`
+	LastErrorAt time.Time      `json:"last_error_at,omitzero"`
+	// LastRun is how long the last run took.
+	LastRun time.Duration `json:"last_run,omitempty"`
+}
+
+// File is one indexed file of a sandbox with its chunks. It is stored as one
+// value, so that a file's chunks are replaced as one; Generation grows with
+// every replacement.
+type File struct {
+	Sandbox string `json:"sandbox"`
+	// Path is relative to the sandbox's root, with slashes.
+	Path       string    `json:"path"`
+	Hash       DocID     `json:"hash"` // of the raw bytes
+	Size       int64     `json:"size"`
+	ModTime    time.Time `json:"mod_time"`
+	Lang       string    `json:"lang,omitempty"`
+	Generation uint64    `json:"generation"`
+	// Chunker is the version of the rules that cut it; another one redoes it.
+	Chunker int         `json:"chunker"`
+	Chunks  []FileChunk `json:"chunks"`
+}
+
+// FileChunk is one piece of a file. Its text is never stored.
+type FileChunk struct {
+	// Doc names the document that was analysed and embedded.
+	Doc DocID `json:"doc"`
+	// Hash is of the raw bytes between Start and End.
+	Hash DocID `json:"hash"`
+	// Start and End are byte offsets, StartLine and EndLine count from 1, both
+	// ends included.
+	Start     int `json:"start"`
+	End       int `json:"end"`
+	StartLine int `json:"start_line"`
+	EndLine   int `json:"end_line"`
+	// Symbol is the path of the enclosing declarations or headings.
+	Symbol string `json:"symbol,omitempty"`
+}
+
+// ChunkID names a chunk by where it is and what it says, so that it stays the
+// same while neither changes.
+func ChunkID(sandbox, path string, c FileChunk) string {
+	h := sha256.New()
+	for _, s := range []string{sandbox, path, c.Symbol} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	h.Write(c.Hash[:])
+	return "c-" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Location is where the text of a chunk is to be read.
+type Location struct {
+	Project string    `json:"project"`
+	Sandbox string    `json:"sandbox"`
+	Root    string    `json:"root"`
+	Path    string    `json:"path"`
+	Lang    string    `json:"lang,omitempty"`
+	Chunk   FileChunk `json:"chunk"`
+}

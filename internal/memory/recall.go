@@ -1,0 +1,234 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Format is how an answer is written out.
+type Format string
+
+// The formats.
+const (
+	FormatText     Format = "text"
+	FormatJSON     Format = "json"
+	FormatMarkdown Format = "markdown"
+)
+
+// Caller is who asks and from where. Transports fill it in.
+type Caller struct {
+	// Dir is the caller's working folder or root.
+	Dir string `json:"dir,omitempty"`
+	// Client names the program: "claude-code", "cli".
+	Client string `json:"client,omitempty"`
+	// Session is the caller's session, if one is open.
+	Session string `json:"session,omitempty"`
+}
+
+// RecallRequest is a question. Zero values mean the defaults of contract 0.
+type RecallRequest struct {
+	Query        string   `json:"query"`
+	Kinds        []Kind   `json:"kinds,omitempty"`
+	Project      string   `json:"project,omitempty"` // id or name
+	Repo         string   `json:"repo,omitempty"`
+	Scope        *Scope   `json:"scope,omitempty"`
+	Filters      *Filters `json:"filters,omitempty"`
+	Limit        int      `json:"limit,omitempty"`
+	MaxTokens    int      `json:"max_tokens,omitempty"`
+	MinRelevance *float64 `json:"min_relevance,omitempty"`
+	Format       Format   `json:"format,omitempty"`
+	Explain      bool     `json:"explain,omitempty"`
+	Caller       Caller   `json:"caller,omitzero"`
+}
+
+// Scope says whose sessions are meant: Name is "current" or "all", or Session
+// names one.
+type Scope struct {
+	Name    string
+	Session string
+}
+
+// Filters narrow the candidates before anything is ranked; they are ANDed.
+type Filters struct {
+	FlowTag    string    `json:"flowTag,omitempty"`
+	Screen     string    `json:"screen,omitempty"`
+	GitBranch  string    `json:"gitBranch,omitempty"`
+	SinceHours int       `json:"sinceHours,omitempty"`
+	Lang       string    `json:"lang,omitempty"`
+	Path       string    `json:"path,omitempty"` // prefix or glob, of code
+	Tag        string    `json:"tag,omitempty"`
+	Since      time.Time `json:"since,omitzero"`
+}
+
+// Source is where an item comes from.
+type Source struct {
+	Path string `json:"path,omitempty"`
+	// Lines are the first and last line shown, from 1.
+	Lines   *[2]int `json:"lines,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Repo    string  `json:"repo,omitempty"`
+	// Sandbox is the root folder of the code.
+	Sandbox string `json:"sandbox,omitempty"`
+	Symbol  string `json:"symbol,omitempty"`
+}
+
+// Item is one memory of an answer.
+type Item struct {
+	ID          string       `json:"id"`
+	Kind        Kind         `json:"kind"`
+	Text        string       `json:"text"`
+	Source      Source       `json:"source"`
+	Project     string       `json:"project"`
+	Relevance   float64      `json:"relevance"`
+	RankFactors *RankFactors `json:"rank_factors,omitempty"`
+	CreatedAt   time.Time    `json:"created_at,omitzero"`
+	Lesson      string       `json:"lesson,omitempty"`
+	Context     string       `json:"context,omitempty"`
+	Command     string       `json:"command,omitempty"`
+	SuccessRate string       `json:"success_rate,omitempty"` // "9/10"
+	// State says what became of the item: "moved" for code found elsewhere.
+	State string `json:"state,omitempty"`
+	// Similar counts near-duplicates that were collapsed into this one.
+	Similar int `json:"similar,omitempty"`
+	Tokens  int `json:"tokens"`
+}
+
+// RankFactors explain a rank: Score = Relevance × the factors, each near 1.
+type RankFactors struct {
+	Score   float64 `json:"score"`
+	Recency float64 `json:"recency"`
+	Success float64 `json:"success"`
+	Project float64 `json:"project"`
+	Session float64 `json:"session"`
+	// Retrievers holds what each retriever said: its raw score and the
+	// relevance that score was calibrated to.
+	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
+}
+
+// RetrieverScore is one retriever's opinion of one candidate.
+type RetrieverScore struct {
+	Score     float64 `json:"score"`
+	Relevance float64 `json:"relevance"`
+}
+
+// Reason says why a candidate was withheld.
+type Reason string
+
+// The reasons.
+const (
+	BelowFloor Reason = "below_floor"
+	Gone       Reason = "gone"       // the file no longer exists
+	Outside    Reason = "outside"    // the path leaves the sandbox
+	Binary     Reason = "binary"     // the file is no longer text
+	Changed    Reason = "changed"    // the text on disk is another one
+	Unreadable Reason = "unreadable" // the file cannot be read
+	Duplicate  Reason = "duplicate"
+	OverBudget Reason = "over_budget"
+	OverLimit  Reason = "over_limit"
+	TooSlow    Reason = "too_slow" // the gate's deadline passed
+)
+
+// Withheld is a candidate that was not shown.
+type Withheld struct {
+	ID     string `json:"id"`
+	Kind   Kind   `json:"kind"`
+	Reason Reason `json:"reason"`
+	// NearestScore is its relevance.
+	NearestScore float64 `json:"nearest_score"`
+	Path         string  `json:"path,omitempty"`
+}
+
+// Degraded names a part that should have taken part in an answer and did not.
+type Degraded struct {
+	Part   string `json:"part"`   // "vector/ollama/nomic-embed-text", "index", "code"
+	Reason string `json:"reason"` // "loading", "unavailable", "deadline", "partial: 40 % embedded"
+}
+
+// Answer is what recall found.
+type Answer struct {
+	// Project is the project that was searched; ProjectName what it is called.
+	Project     string     `json:"project"`
+	ProjectName string     `json:"project_name,omitempty"`
+	Items       []Item     `json:"items"`
+	Withheld    []Withheld `json:"withheld"`
+	Degraded    []Degraded `json:"degraded,omitempty"`
+	// Stale says that code shown, or missing, may lag behind the disk.
+	Stale           bool   `json:"stale"`
+	NothingRelevant bool   `json:"nothing_relevant,omitempty"`
+	Redacted        bool   `json:"redacted,omitempty"`
+	Tokens          int    `json:"tokens"`
+	Receipt         string `json:"receipt"`
+	// Text is the answer written out in the format asked for.
+	Text string `json:"text,omitempty"`
+}
+
+// Receipt is what the ledger keeps of an answer: enough to explain it and to
+// ask again. It holds no text of items.
+type Receipt struct {
+	ID          string        `json:"id"`
+	At          time.Time     `json:"at"`
+	Request     RecallRequest `json:"request"`
+	Project     string        `json:"project"`
+	Items       []ReceiptItem `json:"items"`
+	Withheld    []Withheld    `json:"withheld"`
+	Degraded    []Degraded    `json:"degraded,omitempty"`
+	Tokens      int           `json:"tokens"`
+	Spaces      []string      `json:"spaces,omitempty"`
+	Calibration string        `json:"calibration"`
+	Took        time.Duration `json:"took"`
+	// Seq is the last committed batch that the answer could see.
+	Seq uint64 `json:"seq"`
+}
+
+// ReceiptItem is an item as the ledger keeps it.
+type ReceiptItem struct {
+	ID          string       `json:"id"`
+	Kind        Kind         `json:"kind"`
+	Relevance   float64      `json:"relevance"`
+	RankFactors *RankFactors `json:"rank_factors,omitempty"`
+	Tokens      int          `json:"tokens"`
+}
+
+// Recaller answers questions.
+type Recaller interface {
+	// Recall answers a question. It returns CodeInvalidInput for a field over
+	// its limit, CodeNotFound for an unknown project and CodeConflict when the
+	// caller's folder lies above several repositories. A part that is missing
+	// is no error: the answer names it in Degraded.
+	Recall(ctx context.Context, req RecallRequest) (*Answer, error)
+	// Receipt returns what the ledger holds of an answer. CodeNotFound.
+	Receipt(ctx context.Context, id string) (*Receipt, error)
+}
+
+// MarshalJSON writes a scope as contract 1 does: a name, or an object.
+func (s Scope) MarshalJSON() ([]byte, error) {
+	if s.Session != "" {
+		return json.Marshal(map[string]string{"sessionId": s.Session})
+	}
+	return json.Marshal(s.Name)
+}
+
+// UnmarshalJSON reads a scope: "current", "all" or {"sessionId": "…"}.
+func (s *Scope) UnmarshalJSON(b []byte) error {
+	var name string
+	if json.Unmarshal(b, &name) == nil {
+		*s = Scope{Name: name}
+		return nil
+	}
+	var obj map[string]json.RawMessage
+	if err := json.Unmarshal(b, &obj); err != nil {
+		return Invalid("scope", "", `must be "current", "all" or {"sessionId": "…"}`)
+	}
+	for k := range obj {
+		if k != "sessionId" {
+			return Invalid("scope."+k, "sessionId", "unknown field")
+		}
+	}
+	var id string
+	if err := json.Unmarshal(obj["sessionId"], &id); err != nil {
+		return Invalid("scope.sessionId", "at least 4 characters", "must be a string")
+	}
+	*s = Scope{Session: id}
+	return nil
+}

@@ -1,0 +1,253 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// RememberRequest is a lesson to be kept.
+type RememberRequest struct {
+	// RequestID is made by the client; a second request with the same id is
+	// answered as the first and changes nothing.
+	RequestID   string    `json:"request_id,omitempty"`
+	Repo        string    `json:"repo,omitempty"`
+	Type        EventType `json:"event_type,omitempty"` // default: pattern
+	Context     string    `json:"context,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	Lesson      string    `json:"lesson"`
+	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
+	Tags        []string  `json:"tags,omitempty"`
+	AgentID     string    `json:"agent_id,omitempty"`
+	Project     string    `json:"project,omitempty"`
+	Caller      Caller    `json:"caller,omitzero"`
+}
+
+// Remembered says what became of a lesson.
+type Remembered struct {
+	ID          string `json:"id"`
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Repo        string `json:"repo"`
+	// Merged says that the same lesson was there already.
+	Merged   bool `json:"merged,omitempty"`
+	Redacted bool `json:"redacted,omitempty"`
+	// Seq is the committed batch that holds it.
+	Seq uint64 `json:"seq"`
+}
+
+// ReferenceDoc is one text to be kept whole under a name.
+type ReferenceDoc struct {
+	Name    string    `json:"name"`
+	Title   string    `json:"title,omitempty"`
+	Text    string    `json:"text"`
+	Created time.Time `json:"created_at,omitzero"`
+}
+
+// ForgetRequest names what is to be removed for good: records by id, or a
+// project with all it holds.
+type ForgetRequest struct {
+	IDs     []string `json:"ids,omitempty"`
+	Project string   `json:"project,omitempty"`
+}
+
+// Forgotten says what was removed.
+type Forgotten struct {
+	Records   int `json:"records"`
+	Files     int `json:"files"`
+	Documents int `json:"documents"`
+	// Note says what may still hold the text: backups, logs of the repository.
+	Note string `json:"note,omitempty"`
+}
+
+// Rememberer writes and removes memories.
+type Rememberer interface {
+	// Remember keeps a lesson; when it returns, the lesson is durable and is
+	// found by words and by meaning. CodeInvalidInput names field and limit.
+	Remember(ctx context.Context, req RememberRequest) (*Remembered, error)
+	// Forget removes records for good. CodeNotFound when nothing matches.
+	Forget(ctx context.Context, req ForgetRequest) (*Forgotten, error)
+}
+
+// IndexRequest asks for a folder to be indexed in the background.
+type IndexRequest struct {
+	Path         string    `json:"path,omitempty"`
+	ProjectID    string    `json:"project_id,omitempty"`
+	SandboxRoot  string    `json:"sandbox_root,omitempty"`
+	ChangedFiles []string  `json:"changed_files,omitempty"`
+	RequestedAt  time.Time `json:"requested_at,omitzero"`
+	Caller       Caller    `json:"caller,omitzero"`
+}
+
+// IndexQueued is answered at once.
+type IndexQueued struct {
+	Job         string `json:"job"`
+	Position    int    `json:"position"`
+	Coalesced   bool   `json:"coalesced,omitempty"`
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name"`
+	Sandbox     string `json:"sandbox"`
+	Root        string `json:"root"`
+}
+
+// Progress is how far an indexing run is.
+type Progress struct {
+	Phase      string    `json:"phase"` // queued, walking, indexing, done, failed
+	FilesTotal int       `json:"files_total"`
+	FilesDone  int       `json:"files_done"`
+	Changed    int       `json:"changed"`
+	Chunks     int       `json:"chunks"`
+	Bytes      int64     `json:"bytes"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	Error      string    `json:"error,omitempty"`
+}
+
+// SandboxState is a sandbox with what is going on in it.
+type SandboxState struct {
+	Sandbox
+	ProjectName string    `json:"project_name"`
+	Progress    *Progress `json:"progress,omitempty"`
+	Stale       bool      `json:"stale"`
+}
+
+// Repositories indexes folders.
+type Repositories interface {
+	// IndexRepo queues a folder and answers at once. CodeNotFound when there
+	// is no such folder, CodeConflict when it lies above several repositories.
+	IndexRepo(ctx context.Context, req IndexRequest) (*IndexQueued, error)
+	// Repos lists the sandboxes known, by project name and root.
+	Repos(ctx context.Context) ([]SandboxState, error)
+}
+
+// SpaceState is how far the vectors of one model are.
+type SpaceState struct {
+	Name      string `json:"name"`
+	Model     string `json:"model"`
+	Dim       int    `json:"dim,omitempty"`
+	Documents int    `json:"documents"`
+	Embedded  int    `json:"embedded"`
+	// State is ready, filling, unavailable or loading.
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+}
+
+// QueueState is what waits in the queue.
+type QueueState struct {
+	Waiting int            `json:"waiting"`
+	Running int            `json:"running"`
+	Dead    int            `json:"dead"`
+	Dropped int            `json:"dropped"`
+	ByKind  map[string]int `json:"by_kind,omitempty"`
+}
+
+// LoggedError is an error that nobody was there to be told of.
+type LoggedError struct {
+	At      time.Time `json:"at"`
+	Part    string    `json:"part"`
+	Message string    `json:"message"`
+}
+
+// Status is how the daemon is doing.
+type Status struct {
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	PID      int    `json:"pid"`
+	Data     string `json:"data"`
+	Socket   string `json:"socket"`
+	TCP      string `json:"tcp,omitempty"`
+	// State is loading, ready or draining.
+	State     string         `json:"state"`
+	StartedAt time.Time      `json:"started_at"`
+	Records   map[Kind]int   `json:"records"`
+	Documents int            `json:"documents"`
+	Seq       uint64         `json:"seq"`
+	RSSBytes  int64          `json:"rss_bytes,omitempty"`
+	DiskBytes int64          `json:"disk_bytes,omitempty"`
+	Projects  []SandboxState `json:"projects"`
+	Spaces    []SpaceState   `json:"spaces"`
+	Queue     QueueState     `json:"queue"`
+	Errors    []LoggedError  `json:"errors,omitempty"`
+}
+
+// DeadJob is a job that was given up, as seen from outside.
+type DeadJob struct {
+	ID         string          `json:"id"`
+	Kind       string          `json:"kind"`
+	Key        string          `json:"key,omitempty"`
+	Payload    json.RawMessage `json:"payload,omitempty"`
+	Attempts   int             `json:"attempts"`
+	LastError  string          `json:"last_error"`
+	EnqueuedAt time.Time       `json:"enqueued_at"`
+}
+
+// Operator looks at the daemon and its queue.
+type Operator interface {
+	// Status never fails for a part that is missing; it says so.
+	Status(ctx context.Context) (*Status, error)
+	// DeadJobs lists the jobs that were given up.
+	DeadJobs(ctx context.Context) ([]DeadJob, error)
+	// RequeueJob gives a dead job another try. CodeNotFound.
+	RequeueJob(ctx context.Context, id string) error
+	// Stop asks the daemon to drain and exit; it returns once that has begun.
+	Stop(ctx context.Context) error
+}
+
+// ModelState is a model that can embed, or could.
+type ModelState struct {
+	Name string `json:"name"`
+	Dim  int    `json:"dim,omitempty"`
+	// State is active, available or missing.
+	State string `json:"state"`
+	Note  string `json:"note,omitempty"`
+}
+
+// PullProgress is one message of a model's download.
+type PullProgress struct {
+	Status    string `json:"status"`
+	Completed int64  `json:"completed,omitempty"`
+	Total     int64  `json:"total,omitempty"`
+}
+
+// Models lists and fetches embedding models.
+type Models interface {
+	Models(ctx context.Context) ([]ModelState, error)
+	// PullModel has the Ollama server fetch a model and reports progress, in
+	// order, until it is done. CodeUnavailable when no server answers.
+	PullModel(ctx context.Context, name string, progress func(PullProgress)) error
+}
+
+// Service is all that the daemon offers, implemented by the daemon itself and,
+// over the socket, by its client.
+type Service interface {
+	Recaller
+	Rememberer
+	Repositories
+	Operator
+	Models
+}
+
+// Verifier reads the text of a chunk again from disk, through every gate.
+type Verifier interface {
+	// Verify returns the text that is on disk now. When it must not be shown
+	// the error is a *GateError with the reason.
+	Verify(ctx context.Context, at Location) (Verified, error)
+}
+
+// Verified is the text of a chunk as it is on disk.
+type Verified struct {
+	Text      string
+	Path      string
+	StartLine int
+	EndLine   int
+	// Moved says that the text was found, unchanged, at another place of its
+	// file.
+	Moved bool
+}
+
+// GateError says which gate withheld a chunk.
+type GateError struct {
+	Reason Reason
+	Path   string
+}
+
+func (e *GateError) Error() string { return "gate: " + e.Path + ": " + string(e.Reason) }
