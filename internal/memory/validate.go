@@ -247,7 +247,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	x, _ := strconv.Atoi(m[1])
 	y, _ := strconv.Atoi(m[2])
-	if x > y || y == 0 {
+	if x > y {
 		return Rate{}, Invalid("success_rate", limit, "%q is not a rate", s)
 	}
 	return Rate{Successes: x, Attempts: y}, nil
