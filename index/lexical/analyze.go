@@ -1,0 +1,179 @@
+package lexical
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+
+	"github.com/recalld/recalld/index"
+)
+
+// AnalyzerVersion names what Analyze does. It rises with every change of its
+// output, so that stored terms of another version are known to need redoing.
+const AnalyzerVersion = 1
+
+// Limits of the analysis.
+const (
+	// maxTerm is the longest term, in runes. Nobody types a longer word, and a
+	// compound that is longer is still found by its parts.
+	maxTerm = 64
+	// maxRun is the longest run that is looked into, in bytes. Longer ones are
+	// data (base64, digests, minified code), not words.
+	maxRun = 512
+	// maxMemory is how many distinct terms an analyzer remembers between texts.
+	maxMemory = 1 << 15
+)
+
+// Analyze turns text, a document or a query, into its terms.
+//
+// Runs of letters, digits and underscores are lower-cased and split into parts:
+// at underscores, at changes of case (HTTPServer: http, server) and between
+// letters and digits. A part of ASCII letters is stemmed (English Snowball, also
+// called Porter2). A run of several parts is a term as a whole too, unstemmed and
+// without its underscores, so that read_file and readFile are one compound.
+// Everything else separates, dots and slashes of paths included. Scripts that
+// are written without spaces give overlapping pairs of characters. Terms longer
+// than 64 runes and runs longer than 512 bytes are left out. Bytes that are not
+// UTF-8 separate.
+//
+// The terms' texts are shared with other results: they cost no memory of their
+// own as long as the analysis is in use.
+func Analyze(text string) index.Terms {
+	a := analyzers.Get().(*analyzer)
+	defer analyzers.Put(a)
+	return a.analyze(text)
+}
+
+var analyzers = sync.Pool{New: func() any { return newAnalyzer() }}
+
+// analyzer remembers what it made of every run it has met, for texts repeat
+// themselves; stemming costs twenty times a look-up.
+type analyzer struct {
+	runs  map[string][]uint32 // run as written to its terms
+	ids   map[string]uint32   // term to its place in terms
+	terms []string
+	stem  *snowballstem.Env
+
+	// The text at hand.
+	counts []uint32 // by term
+	seen   []uint32 // terms with a count
+	lower  []byte   // scratch
+	parts  []span   // scratch
+}
+
+// span is a stretch of bytes.
+type span struct{ start, end int }
+
+func newAnalyzer() *analyzer {
+	return &analyzer{
+		runs: make(map[string][]uint32),
+		ids:  make(map[string]uint32),
+		stem: snowballstem.NewEnv(""),
+	}
+}
+
+func (a *analyzer) analyze(text string) index.Terms {
+	if len(a.terms) > maxMemory || len(a.runs) > maxMemory {
+		*a = *newAnalyzer()
+	}
+	for start := 0; start < len(text); {
+		begin, end, paired := nextRun(text, start)
+		start = end
+		switch {
+		case paired:
+			a.addPairs(text[begin:end])
+		case end-begin <= maxRun:
+			a.addRun(text[begin:end])
+		}
+	}
+	terms := make(index.Terms, len(a.seen))
+	for i, id := range a.seen {
+		terms[i] = index.Term{Text: a.terms[id], Count: a.counts[id]}
+		a.counts[id] = 0
+	}
+	a.seen = a.seen[:0]
+	slices.SortFunc(terms, func(x, y index.Term) int { return cmp.Compare(x.Text, y.Text) })
+	return terms
+}
+
+// addRun counts the terms of a run.
+func (a *analyzer) addRun(run string) {
+	ids, known := a.runs[run]
+	if !known {
+		ids = a.learn(run)
+		a.runs[strings.Clone(run)] = ids
+	}
+	for _, id := range ids {
+		a.count(id)
+	}
+}
+
+// addPairs counts each two neighbouring characters of a run of a script without
+// spaces, or the only one.
+func (a *analyzer) addPairs(run string) {
+	_, width := utf8.DecodeRuneInString(run)
+	if width == len(run) {
+		a.count(a.id(run))
+		return
+	}
+	for start, next := 0, width; next < len(run); {
+		_, width := utf8.DecodeRuneInString(run[next:])
+		a.count(a.id(run[start : next+width]))
+		start, next = next, next+width
+	}
+}
+
+func (a *analyzer) count(id uint32) {
+	if a.counts[id] == 0 {
+		a.seen = append(a.seen, id)
+	}
+	a.counts[id]++
+}
+
+// id finds or makes the number of a term.
+func (a *analyzer) id(term string) uint32 {
+	id, ok := a.ids[term]
+	if !ok {
+		term = strings.Clone(term)
+		id = uint32(len(a.terms))
+		a.ids[term] = id
+		a.terms = append(a.terms, term)
+		a.counts = append(a.counts, 0)
+	}
+	return id
+}
+
+// learn works out the terms of a run.
+func (a *analyzer) learn(run string) []uint32 {
+	a.split(run)
+	ids := make([]uint32, 0, len(a.parts)+1)
+	whole := string(a.lower)
+	if len(a.parts) > 1 && utf8.RuneCountInString(whole) <= maxTerm {
+		ids = append(ids, a.id(whole))
+	}
+	for _, p := range a.parts {
+		part := whole[p.start:p.end]
+		if utf8.RuneCountInString(part) <= maxTerm {
+			ids = append(ids, a.id(a.stemmed(part)))
+		}
+	}
+	return ids
+}
+
+// stemmed is the stem of a lower-case word of ASCII letters, and any other word
+// as it is.
+func (a *analyzer) stemmed(word string) string {
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return word
+		}
+	}
+	a.stem.SetCurrent(word)
+	english.Stem(a.stem)
+	return a.stem.Current()
+}

@@ -1,0 +1,214 @@
+package lexical
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/recalld/recalld/index"
+)
+
+// Compaction happens when dead slots are both many and a fair share of all.
+const (
+	compactMinDead = 1024
+	compactShare   = 4 // dead slots are at least a quarter of all
+)
+
+// Index ranks documents for a query with BM25. It is safe for concurrent use:
+// searches copy what they need under a short lock and score outside it.
+type Index struct {
+	options Options
+
+	// writing serialises changes. Only its holder changes state, so it may read
+	// state without mu.
+	writing sync.Mutex
+
+	// mu guards state. A search holds it while it takes its snapshot, a change
+	// while it is applied.
+	mu    sync.RWMutex
+	state state
+}
+
+// state is the index's data. Its slices are appended to and its posting lists
+// grow at their end; only dead, slotOf and the dictionary change in place.
+type state struct {
+	dictionary map[string]uint32 // term to its place in lists
+	lists      []postings
+	docs       []uint32 // slot to document
+	lengths    []uint32 // slot to length, in terms of the body
+	dead       bitset   // slots that no longer stand for a document
+	deadCount  int
+	slotOf     slotTable // document to its live slot
+	total      uint64    // sum of the lengths of live slots
+}
+
+// live is the number of documents held.
+func (s *state) live() int { return len(s.docs) - s.deadCount }
+
+// New returns an empty index, or an error that names the option out of range.
+func New(options Options) (*Index, error) {
+	options = options.withDefaults()
+	if err := options.validate(); err != nil {
+		return nil, err
+	}
+	return &Index{options: options, state: newState(0, 0)}, nil
+}
+
+func newState(slots, terms int) state {
+	return state{
+		dictionary: make(map[string]uint32, terms),
+		lists:      make([]postings, 0, terms),
+		docs:       make([]uint32, 0, slots),
+		lengths:    make([]uint32, 0, slots),
+		slotOf:     make(slotTable),
+	}
+}
+
+// Name implements index.Retriever.
+func (x *Index) Name() string { return Name }
+
+// Len is the number of documents held.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.state.live()
+}
+
+// Upsert adds the document or replaces it. The index keeps nothing of terms.
+func (x *Index) Upsert(doc uint32, terms index.Terms) { x.UpsertFields(doc, terms, nil) }
+
+// UpsertFields adds the document or replaces it, with a second field of low
+// weight, such as the words of the paths at which a chunk of code lies.
+//
+// It is the simple form of BM25F (Robertson, Zaragoza and Taylor, 2004): an
+// occurrence in extra counts Options.ExtraWeight of one in body, both are summed
+// before saturation, and only the body has a length. So many paths neither bury
+// a document nor lift it beyond what the saturation of one term allows.
+func (x *Index) UpsertFields(doc uint32, body, extra index.Terms) {
+	extraUnits := uint32(x.options.ExtraWeight * tfUnit)
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	x.mu.Lock()
+	x.state.kill(doc)
+	x.state.append(doc, body, extra, extraUnits)
+	x.mu.Unlock()
+	x.compactIfWorthwhile()
+}
+
+// Delete removes the document; one that is not held is none of its business.
+func (x *Index) Delete(doc uint32) {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	x.mu.Lock()
+	x.state.kill(doc)
+	x.mu.Unlock()
+	x.compactIfWorthwhile()
+}
+
+// append gives the document the next slot and adds its postings.
+func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
+	slot := uint32(len(s.docs))
+	length := uint32(min(body.Length(), maxLength))
+	s.docs = append(s.docs, doc)
+	s.lengths = append(s.lengths, length)
+	s.dead = s.dead.grown(len(s.docs))
+	s.slotOf.set(doc, slot)
+	s.total += uint64(length)
+	for len(body) > 0 || len(extra) > 0 {
+		var text string
+		var tf uint32
+		switch {
+		case len(extra) == 0 || len(body) > 0 && body[0].Text < extra[0].Text:
+			text, tf = body[0].Text, units(body[0].Count, tfUnit)
+			body = body[1:]
+		case len(body) == 0 || extra[0].Text < body[0].Text:
+			text, tf = extra[0].Text, units(extra[0].Count, extraUnits)
+			extra = extra[1:]
+		default:
+			text, tf = body[0].Text, units(body[0].Count, tfUnit)+units(extra[0].Count, extraUnits)
+			body, extra = body[1:], extra[1:]
+		}
+		s.list(text).add(slot, tf)
+	}
+}
+
+// Far beyond what moves a score, and small enough that sums stay in 32 bits.
+const (
+	maxLength    = 1 << 30
+	maxFrequency = 1 << 20
+)
+
+func units(count, weight uint32) uint32 { return min(count, maxFrequency) * weight }
+
+// list finds the posting list of a term or begins one.
+func (s *state) list(text string) *postings {
+	id, ok := s.dictionary[text]
+	if !ok {
+		id = uint32(len(s.lists))
+		s.lists = append(s.lists, postings{})
+		// Cloned, since the text usually shares a document's allocation.
+		s.dictionary[strings.Clone(text)] = id
+	}
+	return &s.lists[id]
+}
+
+// kill marks the document's slot dead, if it has one.
+func (s *state) kill(doc uint32) {
+	slot, ok := s.slotOf.get(doc)
+	if !ok {
+		return
+	}
+	s.slotOf.remove(doc)
+	s.dead.set(slot)
+	s.deadCount++
+	s.total -= uint64(s.lengths[slot])
+}
+
+// compactIfWorthwhile rewrites the lists without dead slots when those are many.
+// The cost, some milliseconds for a million postings, is spread over the changes
+// that made the dead slots. Searches go on meanwhile: the new state is built
+// beside the old one, under writing alone.
+func (x *Index) compactIfWorthwhile() {
+	s := &x.state
+	if s.deadCount < compactMinDead || s.deadCount*compactShare < len(s.docs) {
+		return
+	}
+	fresh := s.compacted()
+	x.mu.Lock()
+	x.state = fresh
+	x.mu.Unlock()
+}
+
+// compacted returns a state with the live slots alone, renumbered in order.
+func (s *state) compacted() state {
+	fresh := newState(s.live(), len(s.lists))
+	renumbered := make([]uint32, len(s.docs))
+	for slot, doc := range s.docs {
+		if s.dead.has(uint32(slot)) {
+			continue
+		}
+		renumbered[slot] = uint32(len(fresh.docs))
+		fresh.slotOf.set(doc, renumbered[slot])
+		fresh.docs = append(fresh.docs, doc)
+		fresh.lengths = append(fresh.lengths, s.lengths[slot])
+	}
+	fresh.dead = fresh.dead.grown(len(fresh.docs))
+	fresh.total = s.total
+
+	var slots, tfs [chunk]uint32
+	for text, id := range s.dictionary {
+		var kept postings
+		c := s.lists[id].cursor()
+		for n := c.fill(slots[:], tfs[:]); n > 0; n = c.fill(slots[:], tfs[:]) {
+			for i, slot := range slots[:n] {
+				if !s.dead.has(slot) {
+					kept.add(renumbered[slot], tfs[i])
+				}
+			}
+		}
+		if kept.n > 0 {
+			fresh.dictionary[text] = uint32(len(fresh.lists))
+			fresh.lists = append(fresh.lists, kept)
+		}
+	}
+	return fresh
+}

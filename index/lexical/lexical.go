@@ -1,0 +1,87 @@
+// Package lexical finds documents by their words: it analyses text into terms
+// and ranks documents with BM25 over an index held in memory.
+//
+// Vocabulary. A run is an unbroken stretch of letters, digits and underscores
+// in a text. A part is what a run splits into at underscores, at changes of
+// case and between letters and digits. A term is what is indexed: the stem of a
+// part, or a compound run kept whole. A slot is the index's own number for one
+// version of a document: every upsert takes the next slot and the one before it
+// is dead, so that posting lists only ever grow at their end. A posting is a
+// slot and the weighted frequency of a term in it.
+//
+// Documents and queries are analysed by the same function. A query is never an
+// AND of its words: a document that holds any of them can be found.
+package lexical
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/recalld/recalld/index"
+)
+
+var _ index.Retriever = (*Index)(nil)
+
+// Name is what the index is called in receipts and settings.
+const Name = "lexical"
+
+// Options tune the ranking. The zero value of a field stands for its default.
+type Options struct {
+	// K1 is BM25's saturation of repeated words, above 0 and at most 10. The
+	// default is DefaultK1.
+	K1 float64
+	// B is BM25's share of length normalisation, above 0 and at most 1. The
+	// default is DefaultB.
+	B float64
+	// ExtraWeight is what one occurrence in a document's extra field counts,
+	// against 1 in its body: a multiple of 0.25, at most 16. The default is
+	// DefaultExtraWeight.
+	ExtraWeight float64
+}
+
+// Defaults of Options. K1 and B lie inside the range that Robertson and
+// Zaragoza recommend (k1 1.2 to 2, b 0.5 to 0.8; "The Probabilistic Relevance
+// Framework: BM25 and Beyond", 2009); the places in it were measured over nine
+// retrieval sets of conversations, questions and code.
+const (
+	DefaultK1          = 1.2
+	DefaultB           = 0.75
+	DefaultExtraWeight = 0.5
+)
+
+// tfUnit is how many units of stored frequency one occurrence in a body is, so
+// that an extra field can weigh fractions of it.
+const tfUnit = 4
+
+// withDefaults fills in what was left zero.
+func (o Options) withDefaults() Options {
+	if o.K1 == 0 {
+		o.K1 = DefaultK1
+	}
+	if o.B == 0 {
+		o.B = DefaultB
+	}
+	if o.ExtraWeight == 0 {
+		o.ExtraWeight = DefaultExtraWeight
+	}
+	return o
+}
+
+// validate reports the first option out of its range. The comparisons are
+// written so that NaN fails them.
+func (o Options) validate() error {
+	if !(o.K1 > 0 && o.K1 <= 10) {
+		return fmt.Errorf("lexical: k1 %v is not above 0 and at most 10", o.K1)
+	}
+	if !(o.B > 0 && o.B <= 1) {
+		return fmt.Errorf("lexical: b %v is not above 0 and at most 1", o.B)
+	}
+	units := o.ExtraWeight * tfUnit
+	if !(units >= 1 && units <= 16*tfUnit) || units != float64(int(units)) {
+		return fmt.Errorf("lexical: extra weight %v is not a multiple of %v between it and 16", o.ExtraWeight, 1.0/tfUnit)
+	}
+	return nil
+}
+
+// errLimit is returned when a query wants no hits.
+var errLimit = errors.New("lexical: the limit of a query must be positive")

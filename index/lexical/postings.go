@@ -1,0 +1,82 @@
+package lexical
+
+import "encoding/binary"
+
+// postings is the list of one term: for each slot that holds it, in increasing
+// order, the gap to the slot before and the term's frequency in units of
+// 1/tfUnit. A frequency of exactly one occurrence is a flag in the lowest bit of
+// the gap, so the common posting takes one or two bytes.
+//
+// Bytes once written never change: a copy of the struct is a snapshot that stays
+// readable while the original grows.
+type postings struct {
+	data []byte
+	// n counts the postings, those of dead slots included.
+	n uint32
+	// next is the lowest slot that can be added.
+	next uint32
+}
+
+// add appends a posting. Slots come in increasing order; a slot that is already
+// held is left as it is, which makes a repeated term of a document harmless.
+func (p *postings) add(slot, tf uint32) {
+	if slot < p.next {
+		return
+	}
+	gap := uint64(slot-p.next) << 1
+	if tf == tfUnit {
+		p.data = appendUvarint(p.data, gap|1)
+	} else {
+		p.data = appendUvarint(p.data, gap)
+		p.data = appendUvarint(p.data, uint64(tf))
+	}
+	p.next = slot + 1
+	p.n++
+}
+
+// appendUvarint is binary.AppendUvarint with the one-byte case inlined.
+func appendUvarint(b []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(b, byte(v))
+	}
+	return binary.AppendUvarint(b, v)
+}
+
+// cursor reads a list from its start.
+type cursor struct {
+	data []byte
+	next uint32
+}
+
+func (p postings) cursor() cursor { return cursor{data: p.data} }
+
+// fill decodes postings into slots and tfs, which have the same length, and
+// returns how many it wrote: fewer than fit only at the end of the list.
+func (c *cursor) fill(slots, tfs []uint32) int {
+	data, next := c.data, c.next
+	tfs = tfs[:len(slots)]
+	pos, n := 0, 0
+	for n < len(slots) && pos < len(data) {
+		gap := uint64(data[pos])
+		pos++
+		if gap >= 0x80 {
+			v, width := binary.Uvarint(data[pos-1:])
+			gap, pos = v, pos-1+width
+		}
+		tf := uint32(tfUnit)
+		if gap&1 == 0 {
+			tf = uint32(data[pos])
+			pos++
+			if tf >= 0x80 {
+				v, width := binary.Uvarint(data[pos-1:])
+				tf, pos = uint32(v), pos-1+width
+			}
+		}
+		next += uint32(gap >> 1)
+		slots[n], tfs[n] = next, tf
+		next++
+		n++
+	}
+	c.data, c.next = data[pos:], next
+	return n
+}

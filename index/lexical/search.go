@@ -1,0 +1,350 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
+)
+
+// chunk is how many postings are decoded at a time. The deadline is looked at
+// once a chunk, some microseconds of work.
+const chunk = 1024
+
+// Retrieve implements index.Retriever.
+//
+// The score of a document d for a query is
+//
+//	Σ w(t) · idf(t) · tf·(k1+1) / (tf + k1·(1 - b + b·|d|/mean))
+//	idf(t) = ln(1 + (N - df + ½)/(df + ½))
+//
+// over the terms t of the query, with N, df and mean counted over the living
+// documents of q.Universe and w as queryWeight gives it (Robertson and Zaragoza,
+// 2009; the idf is Lucene's, which is never negative).
+//
+// Result.Best is Σ w(t)·idf(t)·(k1+1) over all terms of the query, the limit
+// that no document's score exceeds. A term that no document of the universe holds
+// counts with the idf of df = 0, the highest: a query of which only the filler
+// is known reaches a small part of it. When no term of the query occurs in the
+// universe at all it is zero.
+//
+// Results are exact: what is skipped could not have been among the hits.
+func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
+	if q.Limit <= 0 {
+		return index.Result{}, errLimit
+	}
+	if err := ctx.Err(); err != nil {
+		return index.Result{}, err
+	}
+	s := searches.Get().(*search)
+	defer s.release()
+	s.options = x.options
+	s.terms = append(s.terms[:0], queryTerms(q.Text)...)
+	if !x.snapshot(s, q) {
+		return index.Result{}, index.ErrNotReady
+	}
+	if err := s.weigh(ctx); err != nil {
+		return index.Result{}, err
+	}
+	if err := s.score(ctx, q.Limit); err != nil {
+		return index.Result{}, err
+	}
+	return index.Result{Hits: s.top(q.Limit), Best: s.best(), Searched: s.searched}, nil
+}
+
+// queryTerm is one distinct term of a query and what a search learns of it.
+type queryTerm struct {
+	text   string
+	weight float64
+	list   postings // a snapshot; empty for an unknown term
+	df     uint32   // documents of the universe that hold it
+	// bound is the limit of what it adds to a score: weight·idf·(k1+1).
+	bound float64
+}
+
+// search is the working memory of one query, pooled because its arrays are as
+// long as the index.
+type search struct {
+	options Options
+	terms   []queryTerm
+
+	// The snapshot.
+	docs, lengths []uint32
+	allowed       bitset // slots that may be returned
+	universe      bitset // slots that count in the statistics
+	everything    bool   // the universe is every slot, none of them dead
+	searched      int    // number of allowed slots
+	size          int    // number of slots in the universe
+	mean          float64
+
+	scores  []float32 // by slot; zero where not touched
+	touched []uint32  // slots with a score
+	ranked  []float32 // scratch of kthScore
+
+	slots, tfs [chunk]uint32
+}
+
+var searches = sync.Pool{New: func() any { return new(search) }}
+
+// release gives the memory back with its scores zeroed, at the cost of what was
+// touched rather than of the whole array.
+func (s *search) release() {
+	for _, slot := range s.touched {
+		s.scores[slot] = 0
+	}
+	s.touched = s.touched[:0]
+	s.docs, s.lengths = nil, nil
+	clear(s.terms) // drops the snapshots' references
+	searches.Put(s)
+}
+
+// snapshot fills in what the search needs of the index's state, and reports
+// whether the index holds anything.
+func (x *Index) snapshot(s *search, q index.Query) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	state := &x.state
+	if state.live() == 0 {
+		return false
+	}
+	for i := range s.terms {
+		if id, ok := state.dictionary[s.terms[i].text]; ok {
+			s.terms[i].list = state.lists[id]
+		}
+	}
+	s.docs, s.lengths = state.docs, state.lengths
+	if missing := len(s.docs) - len(s.scores); missing > 0 {
+		s.scores = append(s.scores, make([]float32, missing)...)
+	}
+
+	var length uint64
+	s.allowed, s.searched, length = state.slots(s.allowed, q.Allow)
+	if q.Universe == q.Allow {
+		s.universe, s.size = append(s.universe[:0], s.allowed...), s.searched
+	} else {
+		s.universe, s.size, length = state.slots(s.universe, q.Universe)
+	}
+	s.everything = s.size == len(s.docs)
+	s.mean = 1
+	if length > 0 {
+		s.mean = float64(length) / float64(s.size)
+	}
+	return true
+}
+
+// slots turns a set of documents, nil for all, into the set of their live slots.
+// It reuses into, and returns the set, its size and the sum of its lengths.
+func (s *state) slots(into bitset, docs *roaring.Bitmap) (set bitset, size int, length uint64) {
+	if docs == nil {
+		set = append(into[:0], s.dead...)
+		for i := range set {
+			set[i] = ^set[i]
+		}
+		if odd := len(s.docs) & 63; odd != 0 {
+			set[len(set)-1] &= 1<<odd - 1
+		}
+		return set, s.live(), s.total
+	}
+	set = into[:0].grown(len(s.docs))
+	s.slotOf.each(docs, func(slot uint32) {
+		set.set(slot)
+		size++
+		length += uint64(s.lengths[slot])
+	})
+	return set, size, length
+}
+
+// weigh counts each term's documents in the universe, gives it its bound and
+// puts the rarest terms, which have the highest, first.
+func (s *search) weigh(ctx context.Context) error {
+	for i := range s.terms {
+		t := &s.terms[i]
+		t.df = t.list.n
+		if !s.everything {
+			df, err := s.count(ctx, t.list)
+			if err != nil {
+				return err
+			}
+			t.df = df
+		}
+		n, df := float64(s.size), float64(t.df)
+		t.bound = t.weight * math.Log1p((n-df+0.5)/(df+0.5)) * (s.options.K1 + 1)
+	}
+	slices.SortFunc(s.terms, func(a, b queryTerm) int {
+		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(a.text, b.text))
+	})
+	return nil
+}
+
+// count returns how many documents of the universe are in the list.
+func (s *search) count(ctx context.Context, list postings) (uint32, error) {
+	df := uint64(0)
+	c := list.cursor()
+	for n := c.fill(s.slots[:], s.tfs[:]); n > 0; n = c.fill(s.slots[:], s.tfs[:]) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		for _, slot := range s.slots[:n] {
+			df += s.universe[slot>>6] >> (slot & 63) & 1
+		}
+	}
+	return uint32(df), nil
+}
+
+// best is Result.Best.
+func (s *search) best() float32 {
+	sum, known := 0.0, false
+	for _, t := range s.terms {
+		sum += t.bound
+		known = known || t.df > 0
+	}
+	if !known {
+		return 0
+	}
+	return float32(sum)
+}
+
+// score adds up the scores of the allowed documents, rarest term first. As soon
+// as the terms still to come cannot lift a document that holds none of the terms
+// so far into the first limit, they are looked up for those already touched
+// alone (the idea of MaxScore; Turtle and Flood, 1995).
+func (s *search) score(ctx context.Context, limit int) error {
+	rest := 0.0
+	for _, t := range s.terms {
+		if t.list.n > 0 {
+			rest += t.bound
+		}
+	}
+	closed := false
+	for _, t := range s.terms {
+		if t.list.n == 0 {
+			continue
+		}
+		// The margin covers the rounding of 32-bit sums.
+		if !closed && len(s.touched) >= limit && float64(s.kthScore(limit)) > rest*1.0001 {
+			closed = true
+		}
+		if err := s.add(ctx, t, closed); err != nil {
+			return err
+		}
+		rest -= t.bound
+	}
+	return nil
+}
+
+// add adds one term's share to the scores; if closed, only to those touched.
+func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
+	// Frequencies come in units, so the other side of the fraction is scaled.
+	k1, b := s.options.K1*tfUnit, s.options.B
+	flat, perLength := float32(k1*(1-b)), float32(k1*b/s.mean)
+	bound := float32(t.bound)
+	c := t.list.cursor()
+	for n := c.fill(s.slots[:], s.tfs[:]); n > 0; n = c.fill(s.slots[:], s.tfs[:]) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i, slot := range s.slots[:n] {
+			old := s.scores[slot]
+			if old == 0 {
+				if closed || !s.allowed.has(slot) {
+					continue
+				}
+				s.touched = append(s.touched, slot)
+			}
+			tf := float32(s.tfs[i])
+			s.scores[slot] = old + bound*tf/(tf+flat+perLength*float32(s.lengths[slot]))
+		}
+	}
+	return nil
+}
+
+// kthScore is the k-th highest score so far; at least k documents are touched.
+func (s *search) kthScore(k int) float32 {
+	s.ranked = s.ranked[:0]
+	for _, slot := range s.touched {
+		s.ranked = append(s.ranked, s.scores[slot])
+	}
+	return kthLargest(s.ranked, k)
+}
+
+// kthLargest reorders values; it is quickselect with a middle pivot.
+func kthLargest(values []float32, k int) float32 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := values[int(uint(low+high)>>1)]
+		i, j := low, high
+		for i <= j {
+			for values[i] > pivot {
+				i++
+			}
+			for values[j] < pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k-1 <= j:
+			high = j
+		case k-1 >= i:
+			low = i
+		default:
+			return pivot
+		}
+	}
+	return values[k-1]
+}
+
+// top returns the best hits in their order.
+func (s *search) top(limit int) []index.Hit {
+	// A heap whose root is the worst hit kept.
+	worse := func(a, b index.Hit) bool {
+		return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc
+	}
+	heap := make([]index.Hit, 0, min(limit, len(s.touched)))
+	for _, slot := range s.touched {
+		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot]}
+		if len(heap) < limit {
+			heap = append(heap, hit)
+			for i := len(heap) - 1; i > 0; {
+				parent := (i - 1) / 2
+				if !worse(heap[i], heap[parent]) {
+					break
+				}
+				heap[i], heap[parent] = heap[parent], heap[i]
+				i = parent
+			}
+			continue
+		}
+		if !worse(heap[0], hit) {
+			continue
+		}
+		heap[0] = hit
+		for i := 0; ; {
+			child := 2*i + 1
+			if child >= len(heap) {
+				break
+			}
+			if right := child + 1; right < len(heap) && worse(heap[right], heap[child]) {
+				child = right
+			}
+			if !worse(heap[child], heap[i]) {
+				break
+			}
+			heap[i], heap[child] = heap[child], heap[i]
+			i = child
+		}
+	}
+	slices.SortFunc(heap, func(a, b index.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+	})
+	return heap
+}
