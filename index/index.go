@@ -54,6 +54,10 @@ type Result struct {
 	Best float32
 	// Searched is the number of documents that were allowed.
 	Searched int
+	// Mean and Deviation are the mean and the standard deviation of the scores
+	// of all documents searched, hits or not, measured or estimated from a
+	// sample. Deviation is zero where the retriever does not tell.
+	Mean, Deviation float32
 }
 
 // Retriever turns text into scored documents under a filter. Implementations

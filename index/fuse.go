@@ -1,0 +1,146 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ZScoreWeight is the weight of a vector part beside a lexical part of weight
+// 1: .35 of a z-score divided by 6, which brings the z-score of a good match to
+// about 1, where the lexical form has its own. With a first static model on
+// nine retrieval sets it gave a macro nDCG@10 of .580, against .566 for stemmed
+// BM25 alone and .565 for the best reciprocal-rank fusion; on sets that it was
+// not chosen on, .568 against .556.
+const ZScoreWeight = .35 / 6
+
+// Form says how the scores of a part are made comparable with those of others.
+type Form int
+
+const (
+	// LexicalMax divides each score by the highest one of the part: 0 to 1 for
+	// scores that are not negative, and 0 for a document that the part lacks.
+	LexicalMax Form = iota
+	// ZScore takes a score's distance from the mean in standard deviations:
+	// those of all documents searched where the result tells them, else those
+	// of its hits. A document that the part lacks is given the z-score of the
+	// last hit if more was searched than returned (all that is known of it is
+	// that it is no better, and a limit should not cost it more than that), and
+	// 0 otherwise: it has no vector, which says nothing about it.
+	ZScore
+)
+
+// Part is one retriever's answer on its way into a fused one.
+type Part struct {
+	// Name is the retriever's.
+	Name   string
+	Result Result
+	Form   Form
+	// Weight multiplies the part's normalised scores: 1 for lexical,
+	// ZScoreWeight for vectors. A part of weight 0 only contributes documents.
+	Weight float64
+}
+
+// Fused is one document with the sum of its weighted, normalised scores.
+type Fused struct {
+	Doc   uint32
+	Score float64
+	// Raw holds the document's score in each part that returned it, by the
+	// part's name, as the retriever gave it.
+	Raw map[string]float32
+}
+
+// Fuse merges the parts' hits: every document that any part returned, scored by
+// the weighted sum of its normalised scores, highest first and ties by document
+// number, at most limit of them. Adding scores rather than ranks keeps what a
+// rank throws away: by how much the best hit beats the next. It is a pure
+// function; the order of parts changes nothing but rounding.
+func Fuse(parts []Part, limit int) []Fused {
+	if limit <= 0 {
+		return nil
+	}
+	scores := make(map[uint32]float64)
+	for _, p := range parts {
+		for _, h := range p.Result.Hits {
+			scores[h.Doc] = 0
+		}
+	}
+	for _, p := range parts {
+		normalise, missing := p.normaliser()
+		for doc := range scores {
+			scores[doc] += p.Weight * missing
+		}
+		for _, h := range p.Result.Hits {
+			scores[h.Doc] += p.Weight * (normalise(h.Score) - missing)
+		}
+	}
+	fused := make([]Fused, 0, len(scores))
+	for doc, score := range scores {
+		fused = append(fused, Fused{Doc: doc, Score: score})
+	}
+	slices.SortFunc(fused, func(a, b Fused) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+	})
+	fused = fused[:min(limit, len(fused))]
+	addRaw(fused, parts)
+	return fused
+}
+
+// normaliser returns what turns a score of the part into a comparable one, and
+// what a document is given that the part lacks.
+func (p Part) normaliser() (normalise func(float32) float64, missing float64) {
+	hits := p.Result.Hits
+	none := func(float32) float64 { return 0 }
+	if len(hits) == 0 {
+		return none, 0
+	}
+	if p.Form == LexicalMax {
+		top := float64(hits[0].Score)
+		if top <= 0 {
+			return none, 0
+		}
+		return func(s float32) float64 { return float64(s) / top }, 0
+	}
+	mean, deviation := float64(p.Result.Mean), float64(p.Result.Deviation)
+	if deviation == 0 {
+		mean, deviation = spread(hits)
+	}
+	if deviation == 0 { // all alike: nothing to tell them apart by
+		return none, 0
+	}
+	normalise = func(s float32) float64 { return (float64(s) - mean) / deviation }
+	if p.Result.Searched > len(hits) {
+		missing = normalise(hits[len(hits)-1].Score)
+	}
+	return normalise, missing
+}
+
+// spread is the mean and the standard deviation of the hits' scores.
+func spread(hits []Hit) (mean, deviation float64) {
+	n := float64(len(hits))
+	for _, h := range hits {
+		mean += float64(h.Score) / n
+	}
+	var variance float64
+	for _, h := range hits {
+		d := float64(h.Score) - mean
+		variance += d * d / n
+	}
+	return mean, math.Sqrt(variance)
+}
+
+// addRaw fills in the raw scores, only for what is left after the limit.
+func addRaw(fused []Fused, parts []Part) {
+	place := make(map[uint32]int, len(fused))
+	for i := range fused {
+		fused[i].Raw = make(map[string]float32, len(parts))
+		place[fused[i].Doc] = i
+	}
+	for _, p := range parts {
+		for _, h := range p.Result.Hits {
+			if i, ok := place[h.Doc]; ok {
+				fused[i].Raw[p.Name] = h.Score
+			}
+		}
+	}
+}
