@@ -1,0 +1,117 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxGitFile bounds the small files that git keeps a path in.
+const maxGitFile = 64 << 10
+
+// findGit climbs from a folder to the first one that holds a repository. The
+// home folder and the file system's root never count, so that dotfiles kept in
+// git do not swallow every folder below. It returns empty strings when there
+// is no repository.
+func findGit(dir string) (root, gitDir string, err error) {
+	for d := dir; !isWhole(d); d = filepath.Dir(d) {
+		gitDir, err := gitDirOf(d)
+		if err != nil {
+			return "", "", err
+		}
+		if gitDir != "" {
+			return d, gitDir, nil
+		}
+	}
+	return "", "", nil
+}
+
+// gitDirOf returns the git folder of a worktree's top folder: its .git folder,
+// or the one that its .git file names. It is empty when dir is no such folder.
+func gitDirOf(dir string) (string, error) {
+	path := filepath.Join(dir, ".git")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at git folder: %w", err)
+	}
+	if info.IsDir() {
+		// An empty .git folder, as some tools leave behind, is no repository.
+		if !isGitDir(path) {
+			return "", nil
+		}
+		return realPath(path)
+	}
+	text, err := readSmall(path)
+	if err != nil {
+		return "", fmt.Errorf("read git file: %w", err)
+	}
+	target, ok := strings.CutPrefix(text, "gitdir:")
+	if !ok {
+		return "", nil
+	}
+	target = resolveIn(dir, strings.TrimSpace(target))
+	if !isGitDir(target) {
+		return "", &memory.Error{Code: memory.CodeConflict, Field: "path",
+			Message: fmt.Sprintf("%s names %s, where no git folder is", path, target),
+			Hint:    "git worktree repair mends the links of a worktree whose repository was moved"}
+	}
+	return realPath(target)
+}
+
+// commonDir returns the folder that all worktrees of a repository share.
+func commonDir(gitDir string) (string, error) {
+	text, err := readSmall(filepath.Join(gitDir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitDir, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read git's commondir: %w", err)
+	}
+	return realPath(resolveIn(gitDir, text))
+}
+
+// isGitDir says that a folder is one of git's: it has a HEAD, as the git
+// folder of a linked worktree does too.
+func isGitDir(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	return err == nil && !info.IsDir()
+}
+
+// resolveIn makes a path that git wrote, with slashes everywhere, absolute.
+func resolveIn(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+func realPath(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("resolve git folder: %w", err)
+	}
+	return real, nil
+}
+
+// readSmall reads a file of one short text, without the space around it.
+func readSmall(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxGitFile {
+		return "", fmt.Errorf("%s is no small text file", path)
+	}
+	b, err := os.ReadFile(path)
+	return strings.TrimSpace(string(b)), err
+}

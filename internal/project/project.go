@@ -1,0 +1,198 @@
+// Package project tells which repository a folder belongs to, without running
+// git.
+//
+// Vocabulary. A project is a repository's identity: its normalised remote, or,
+// without one, the folder that git keeps its data in. Worktrees and clones of
+// one repository are therefore one project. A sandbox is one folder of it on
+// disk: the top of a worktree. The git folder is where git keeps what belongs
+// to this worktree, the common folder what all worktrees share. A folder
+// without git is a project by itself.
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Identity is what a folder belongs to.
+type Identity struct {
+	Project memory.Project
+	// Root is the sandbox's root: the top folder of the worktree, or the folder
+	// itself when it has no git. It is absolute and free of symbolic links.
+	Root string
+	// GitDir and CommonDir are git's folders, empty without git. They differ
+	// in a linked worktree only.
+	GitDir    string
+	CommonDir string
+}
+
+// maxClones bounds how many clones of clones are followed to the repository
+// that the first was cloned from.
+const maxClones = 8
+
+// Identify finds the repository that dir lies in. It returns CodeNotFound when
+// dir does not exist, CodeInvalidInput when it is no folder, *AboveError
+// (CodeConflict) when dir lies in no repository but above some, and
+// CodeForbidden for the home folder and for the root of a file system, which
+// are too much to be one project.
+func Identify(dir string) (Identity, error) {
+	real, err := realFolder(dir)
+	if err != nil {
+		return Identity{}, err
+	}
+	if isWhole(real) {
+		return Identity{}, tooWide(real)
+	}
+	root, gitDir, err := findGit(real)
+	if err != nil {
+		return Identity{}, err
+	}
+	if gitDir == "" {
+		if below := repositoriesBelow(real); len(below) > 0 {
+			return Identity{}, &AboveError{Dir: real, Repos: below}
+		}
+		return Identity{
+			Project: memory.Project{
+				ID:    hashed("p-", "folder", foldCase(real)),
+				Name:  filepath.Base(real),
+				Names: []string{filepath.Base(real)},
+			},
+			Root: real,
+		}, nil
+	}
+	common, err := commonDir(gitDir)
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{
+		Project: projectOf(root, common),
+		Root:    root, GitDir: gitDir, CommonDir: common,
+	}, nil
+}
+
+// SandboxID names the sandbox with this root, as Identify gives it.
+func SandboxID(root string) string { return hashed("s-", foldCase(filepath.Clean(root))) }
+
+// projectOf names the repository whose common folder is given. A clone of a
+// folder on this machine is the project of that folder, so its remotes are
+// followed until one lies elsewhere or there is none.
+func projectOf(root, common string) memory.Project {
+	own := filepath.Base(root)
+	key, name := "", own
+	remote, at, where := "", common, root
+	for range maxClones {
+		r := parseRemote(readRemote(filepath.Join(at, "config")))
+		if r.key != "" {
+			key, name, remote = r.key, r.name(), r.key
+			break
+		}
+		if r.path == "" {
+			break
+		}
+		if !filepath.IsAbs(r.path) {
+			r.path = filepath.Join(where, r.path)
+		}
+		next, ok := localRepository(r.path)
+		if !ok || next.common == at {
+			break
+		}
+		at, where = next.common, next.root
+		name = filepath.Base(where)
+	}
+	if key == "" {
+		key = "folder\x00" + foldCase(at)
+	}
+	p := memory.Project{ID: hashed("p-", key), Name: name, Names: []string{name}, Remote: remote}
+	if own != name {
+		p.Names = append(p.Names, own)
+	}
+	return p
+}
+
+type repository struct{ root, common string }
+
+// localRepository finds the repository at a path that a remote names: a
+// worktree, its .git folder, or a bare repository.
+func localRepository(path string) (repository, bool) {
+	real, err := realFolder(path)
+	if err != nil {
+		return repository{}, false
+	}
+	if gitDir, err := gitDirOf(real); err == nil && gitDir != "" {
+		if common, err := commonDir(gitDir); err == nil {
+			return repository{root: real, common: common}, true
+		}
+	}
+	if !isGitDir(real) {
+		return repository{}, false
+	}
+	root := strings.TrimSuffix(real, ".git")
+	return repository{root: filepath.Clean(root), common: real}, true
+}
+
+// realFolder makes dir absolute and resolves its symbolic links.
+func realFolder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", memory.Errorf(memory.CodeInvalidInput, "resolve folder %q: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &memory.Error{Code: memory.CodeNotFound, Field: "path", Cause: err,
+			Message: fmt.Sprintf("there is no folder %s", abs)}
+	}
+	if err != nil {
+		return "", memory.Errorf(memory.CodeInvalidInput, "resolve folder %q: %w", dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", memory.Errorf(memory.CodeNotFound, "look at folder: %w", err)
+	}
+	if !info.IsDir() {
+		return "", memory.Invalid("path", "a folder", "%s is not a folder", real)
+	}
+	return real, nil
+}
+
+// isWhole says that a folder is the home folder or the root of a file system.
+func isWhole(real string) bool {
+	if filepath.Dir(real) == real {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || home == "" {
+		return false
+	}
+	home, err = filepath.EvalSymlinks(home)
+	return err == nil && foldCase(home) == foldCase(real)
+}
+
+func tooWide(real string) error {
+	return &memory.Error{Code: memory.CodeForbidden, Field: "path",
+		Message: fmt.Sprintf("%s is the home folder or the root of a file system, which is too much to be one project", real),
+		Hint:    "name a repository or a folder below it"}
+}
+
+// foldCase makes paths comparable on file systems that ignore case.
+func foldCase(path string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToLower(filepath.ToSlash(path))
+	}
+	return path
+}
+
+// hashed is a prefix and 64 bits of the parts' SHA-256: short enough to read,
+// long enough for any number of repositories that one person has.
+func hashed(prefix string, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return prefix + hex.EncodeToString(sum[:8])
+}
