@@ -43,8 +43,9 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 		}
 		s.link(e)
 		if e.job.LastAttempt() {
-			e.job.LastError = errInterrupted
-			s.bury(e, e.job)
+			job = e.job
+			job.LastError = errInterrupted
+			s.bury(e, job)
 		}
 	}
 	return nil

@@ -221,10 +221,10 @@ func (s *Schedule) Settle(now time.Time, token string, end Settlement) error {
 	case Done:
 		s.update(e, func() { e.state = absent })
 	case Retry:
-		job.LastError, job.NotBefore = end.Error, end.NotBefore
+		job.LastError, job.NotBefore = clip(end.Error), end.NotBefore
 		s.back(e, job)
 	case Dead:
-		job.LastError = end.Error
+		job.LastError = clip(end.Error)
 		s.bury(e, job)
 	case Release:
 		job.Attempt--
@@ -233,6 +233,21 @@ func (s *Schedule) Settle(now time.Time, token string, end Settlement) error {
 		return fmt.Errorf("worker: settle job %s: unknown outcome %d", job.ID, end.Outcome)
 	}
 	return nil
+}
+
+// maxErrorText bounds Job.LastError, in code points: a message and its causes,
+// not a transcript.
+const maxErrorText = 1000
+
+func clip(text string) string {
+	n := 0
+	for i := range text {
+		if n == maxErrorText {
+			return text[:i]
+		}
+		n++
+	}
+	return text
 }
 
 // back lets a running job wait again as the job given, or buries it after its
