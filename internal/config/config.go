@@ -1,0 +1,165 @@
+// Package config holds the settings of recalld: their types and defaults, where
+// they are read from, what they must keep to, and the files of a data folder
+// that follow from them.
+//
+// Vocabulary. A setting is named by its path in recalld.yaml: "log.level". A
+// layer is one source of settings; later layers win: defaults, file,
+// environment, flags. A data folder holds all that one daemon remembers;
+// everything else of that daemon (socket, locks, log) derives from it, so
+// several data folders mean several daemons.
+//
+// configs/recalld.yaml explains each setting for people; a test holds the two
+// against one another.
+package config
+
+import "time"
+
+// Config is every setting. Default fills it, Load layers over that, and Validate
+// says what is wrong with it. The fields' meaning, for people, stands in
+// configs/recalld.yaml.
+type Config struct {
+	// Data is the data folder; after Load it is absolute and never empty.
+	Data string `yaml:"data"`
+	// Socket overrides the socket's path; empty derives it from Data.
+	Socket    string    `yaml:"socket"`
+	Log       Log       `yaml:"log"`
+	Daemon    Daemon    `yaml:"daemon"`
+	TCP       TCP       `yaml:"tcp"`
+	Sandboxes []string  `yaml:"sandboxes"`
+	Index     Index     `yaml:"index"`
+	Queue     Queue     `yaml:"queue"`
+	Recall    Recall    `yaml:"recall"`
+	Embedding Embedding `yaml:"embedding"`
+	Redact    Redact    `yaml:"redact"`
+	Receipts  Receipts  `yaml:"receipts"`
+}
+
+// Log is how the daemon logs.
+type Log struct {
+	Level  string `yaml:"level"`  // debug, info, warn, error
+	Format string `yaml:"format"` // text, json
+	// MaxSize bounds the log file; one older file of this size is kept beside it.
+	MaxSize Size `yaml:"max_size"`
+}
+
+// Daemon is the daemon's life.
+type Daemon struct {
+	Autostart    bool          `yaml:"autostart"`
+	StartTimeout time.Duration `yaml:"start_timeout"`
+	DrainTimeout time.Duration `yaml:"drain_timeout"`
+}
+
+// TCP is the optional loopback listener.
+type TCP struct {
+	Enabled bool `yaml:"enabled"`
+	// Address is host:port, the host a loopback one.
+	Address string `yaml:"address"`
+	// TokenFile is empty for the one in the data folder.
+	TokenFile      string   `yaml:"token_file"`
+	AllowedOrigins []string `yaml:"allowed_origins"`
+}
+
+// Index is what of a repository is indexed, and how.
+type Index struct {
+	MaxFileSize Size `yaml:"max_file_size"`
+	MaxFiles    int  `yaml:"max_files"`
+	// SkipDirs are names of folders, SkipFiles patterns of path.Match for names
+	// of files.
+	SkipDirs      []string      `yaml:"skip_dirs"`
+	SkipFiles     []string      `yaml:"skip_files"`
+	SkipGenerated bool          `yaml:"skip_generated"`
+	TimeLimit     time.Duration `yaml:"time_limit"`
+	// Workers is the number of files in work at once; 0 leaves it to the machine.
+	Workers    int           `yaml:"workers"`
+	StaleAfter time.Duration `yaml:"stale_after"`
+}
+
+// Queue is the queue of background work.
+type Queue struct {
+	Depth       int           `yaml:"depth"`
+	Lease       time.Duration `yaml:"lease"`
+	MaxAttempts int           `yaml:"max_attempts"`
+	BackoffMin  time.Duration `yaml:"backoff_min"`
+	BackoffMax  time.Duration `yaml:"backoff_max"`
+}
+
+// Recall is the read path.
+type Recall struct {
+	Limit         int           `yaml:"limit"`
+	MaxTokens     int           `yaml:"max_tokens"`
+	CodeDeadline  time.Duration `yaml:"code_deadline"`
+	QueryDeadline time.Duration `yaml:"query_deadline"`
+	CodeResults   int           `yaml:"code_results"`
+	CodeSize      Size          `yaml:"code_size"`
+	// MinRelevance is the floor, 0–1, on the calibrated scale.
+	MinRelevance ByKind `yaml:"min_relevance"`
+	// HalfLifeDays is the age in days that halves recency; 0 means never.
+	HalfLifeDays ByKind `yaml:"half_life_days"`
+	Fusion       Fusion `yaml:"fusion"`
+}
+
+// ByKind is one figure for every kind of record that recall looks for.
+type ByKind struct {
+	Lesson    float64 `yaml:"lesson"`
+	Step      float64 `yaml:"step"`
+	Chunk     float64 `yaml:"chunk"`
+	Task      float64 `yaml:"task"`
+	Reference float64 `yaml:"reference"`
+	Rule      float64 `yaml:"rule"`
+	Tool      float64 `yaml:"tool"`
+}
+
+// Map returns the figures by the kinds' wire names.
+func (k ByKind) Map() map[string]float64 {
+	return map[string]float64{
+		"lesson": k.Lesson, "step": k.Step, "chunk": k.Chunk, "task": k.Task,
+		"reference": k.Reference, "rule": k.Rule, "tool": k.Tool,
+	}
+}
+
+// Fusion weighs the retrievers: the lexical score as a share of the query's
+// best, the vector scores as z-scores over the query's candidates.
+type Fusion struct {
+	Lexical float64 `yaml:"lexical"`
+	Builtin float64 `yaml:"builtin"`
+	Ollama  float64 `yaml:"ollama"`
+}
+
+// Embedding is the models beside the built-in one.
+type Embedding struct {
+	Ollama Ollama `yaml:"ollama"`
+}
+
+// Ollama is the embedding model on an Ollama server.
+type Ollama struct {
+	Enabled string `yaml:"enabled"` // auto, on, off
+	// URL is empty for OLLAMA_HOST; Load puts the server's URL in its place.
+	URL         string        `yaml:"url"`
+	Model       string        `yaml:"model"`
+	Batch       int           `yaml:"batch"`
+	Concurrency int           `yaml:"concurrency"`
+	Timeout     time.Duration `yaml:"timeout"`
+	// KeepAlive is how long the server keeps the model loaded; negative is for
+	// good, zero unloads it at once.
+	KeepAlive   time.Duration `yaml:"keep_alive"`
+	AllowRemote bool          `yaml:"allow_remote"`
+	// Prefixes is keyed by family: the model's name without registry folder and
+	// tag. Load keeps the default families that a file does not name.
+	Prefixes map[string]Prefix `yaml:"prefixes"`
+}
+
+// Prefix is what an asymmetric model wants before a text.
+type Prefix struct {
+	Query    string `yaml:"query"`
+	Document string `yaml:"document"`
+}
+
+// Redact is the removal of secrets.
+type Redact struct {
+	Enabled bool `yaml:"enabled"`
+}
+
+// Receipts is the ledger of answers.
+type Receipts struct {
+	RetentionDays int `yaml:"retention_days"`
+}

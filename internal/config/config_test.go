@@ -1,0 +1,265 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/config"
+)
+
+// The documented file, read into an empty Config, must give every default: a
+// setting that it leaves out would be zero.
+func TestDocumentedFileIsTheDefaults(t *testing.T) {
+	var documented config.Config
+	if err := yaml.UnmarshalWithOptions(configs.YAML, &documented, yaml.Strict()); err != nil {
+		t.Fatalf("configs/recalld.yaml: %v", err)
+	}
+	if diff := cmp.Diff(config.Default(), documented); diff != "" {
+		t.Errorf("configs/recalld.yaml differs from Default (-code +file):\n%s", diff)
+	}
+}
+
+// Every setting of the code stands in the file, with a comment in the line
+// above it.
+func TestEverySettingIsDocumented(t *testing.T) {
+	tree, err := parser.ParseBytes(configs.YAML, 0)
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	lines := strings.Split(string(configs.YAML), "\n")
+	explained := map[string]bool{} // by path
+	ast.Walk(visitor(func(n ast.Node) {
+		if m, ok := n.(*ast.MappingValueNode); ok {
+			key := m.Key.GetToken().Position.Line - 1
+			explained[strings.TrimPrefix(m.Key.GetPath(), "$.")] = key > 0 && strings.HasPrefix(strings.TrimSpace(lines[key-1]), "#")
+		}
+	}), tree.Docs[0].Body)
+
+	// The comment above a group explains all of it.
+	grouped := []string{"recall.min_relevance.", "recall.half_life_days.", "recall.fusion.",
+		"queue.backoff_max", "recall.code_size"}
+	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
+		switch comment, ok := explained[path]; {
+		case !ok:
+			t.Errorf("configs/recalld.yaml does not have the setting %s", path)
+		case !comment && !has(grouped, path):
+			t.Errorf("configs/recalld.yaml does not explain %s: no comment in the line above it", path)
+		}
+	}
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n ast.Node) ast.Visitor { v(n); return v }
+
+func has(prefixes []string, path string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves lists the paths of all settings of a struct.
+func leaves(typ reflect.Type, prefix string) []string {
+	var paths []string
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		path := prefix + f.Tag.Get("yaml")
+		if f.Type.Kind() == reflect.Struct {
+			paths = append(paths, leaves(f.Type, path+".")...)
+			continue
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// load reads a settings file of this text, in an environment of its own.
+func load(t *testing.T, text string, env map[string]string, set map[string]string) (config.Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "recalld.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string {
+		if v, ok := env[name]; ok {
+			return v
+		}
+		return map[string]string{"HOME": dir, "USERPROFILE": dir}[name]
+	}
+	return config.Load(config.Sources{File: file, Set: set, Getenv: getenv})
+}
+
+func TestLayers(t *testing.T) {
+	const file = `
+log: {level: warn, format: json}
+index: {skip_dirs: [only]}
+recall: {min_relevance: {chunk: 0.9}}
+embedding: {ollama: {prefixes: {house-model: {query: "q: ", document: "d: "}, bge-m3: {query: "x"}}}}
+`
+	cfg, err := load(t, file,
+		map[string]string{
+			"RECALLD_LOG_LEVEL": "error", "RECALLD_QUEUE_LEASE": "30s", "RECALLD_INDEX_MAX_FILE_SIZE": "1MB",
+			"RECALLD_SANDBOXES": "/a, /b", "RECALLD_TCP_ENABLED": "true", "RECALLD_RECALL_MIN_RELEVANCE_STEP": ".4",
+		},
+		map[string]string{"log.level": "debug", "queue.depth": "77"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Data, want.Embedding.Ollama.URL = cfg.Data, "http://127.0.0.1:11434"
+	want.Log.Level, want.Log.Format = "debug", "json"
+	want.Index.SkipDirs = []string{"only"}
+	want.Index.MaxFileSize = 1e6
+	want.Recall.MinRelevance.Chunk, want.Recall.MinRelevance.Step = .9, .4
+	want.Queue.Lease, want.Queue.Depth = 30*time.Second, 77
+	want.Sandboxes = []string{"/a", "/b"}
+	want.TCP.Enabled = true
+	want.Embedding.Ollama.Prefixes["house-model"] = config.Prefix{Query: "q: ", Document: "d: "}
+	want.Embedding.Ollama.Prefixes["bge-m3"] = config.Prefix{Query: "x"}
+	if diff := cmp.Diff(want, cfg); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+// What people leave behind in a file must not change a default.
+func TestEmptyFilesAreTheDefaults(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "comments": "# nothing\n", "empty section": "log:\n", "separator": "---\n",
+		"empty nested section": "embedding:\n  ollama:\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := load(t, text, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := config.Default()
+			want.Data, want.Embedding.Ollama.URL = cfg.Data, cfg.Embedding.Ollama.URL
+			if diff := cmp.Diff(want, cfg); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedSettings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file  string
+		env   map[string]string
+		set   map[string]string
+		field string
+		want  string // in the message
+	}{
+		"unknown section":    {file: "indx: {}\n", field: "indx", want: "unknown setting"},
+		"unknown key":        {file: "index:\n  max_flies: 3\n", field: "index.max_flies", want: ":2:"},
+		"unknown nested key": {file: "embedding:\n  ollama:\n    modell: x\n", field: "embedding.ollama.modell", want: "unknown"},
+		"unknown kind":       {file: "recall: {min_relevance: {lessons: 1}}\n", field: "recall.min_relevance.lessons", want: "unknown"},
+		"duration":           {file: "queue:\n  lease: soon\n", want: "soon"},
+		"size":               {file: "index:\n  max_file_size: big\n", want: "is not a size"},
+		"type":               {file: "queue:\n  depth: many\n", field: "queue.depth"},
+		"two documents":      {file: "log: {level: info}\n---\nlog: {level: warn}\n", want: "more than one document"},
+		"no yaml":            {file: "log: [\n", want: "recalld.yaml"},
+		"same key twice":     {file: "log: {level: info}\nlog: {level: warn}\n", want: "already defined"},
+
+		"level":              {file: "log: {level: loud}\n", field: "log.level", want: "debug, info, warn, error"},
+		"code deadline":      {file: "recall: {code_deadline: 501ms}\n", field: "recall.code_deadline", want: "1ms–500ms"},
+		"floor":              {file: "recall: {min_relevance: {chunk: 1.5}}\n", field: "recall.min_relevance.chunk", want: "0–1"},
+		"floor not a number": {file: "recall: {min_relevance: {chunk: .nan}}\n", field: "recall.min_relevance.chunk", want: "0–1"},
+		"limit":              {file: "recall: {limit: 51}\n", field: "recall.limit", want: "1–50"},
+		"tokens":             {file: "recall: {max_tokens: 49}\n", field: "recall.max_tokens", want: "50–8000"},
+		"backoff order":      {file: "queue: {backoff_min: 10s, backoff_max: 1s}\n", field: "queue.backoff_max", want: "10s"},
+		"address":            {file: "tcp: {address: \"0.0.0.0:7420\"}\n", field: "tcp.address", want: "loopback"},
+		"address by name":    {file: "tcp: {address: \"example.com:7420\"}\n", field: "tcp.address", want: "loopback"},
+		"address, no port":   {file: "tcp: {address: \"127.0.0.1\"}\n", field: "tcp.address", want: "host:port"},
+		"port":               {file: "tcp: {address: \"127.0.0.1:99999\"}\n", field: "tcp.address", want: "port"},
+		"origin":             {file: "tcp: {allowed_origins: [\"http://a/b\"]}\n", field: "tcp.allowed_origins[0]", want: "origin"},
+		"skipped folder":     {file: "index: {skip_dirs: [a/b]}\n", field: "index.skip_dirs[0]"},
+		"skipped file":       {file: "index: {skip_files: [\"[\"]}\n", field: "index.skip_files[0]"},
+		"ollama mode":        {file: "embedding: {ollama: {enabled: maybe}}\n", field: "embedding.ollama.enabled", want: "auto, on, off"},
+		"ollama elsewhere":   {file: "embedding: {ollama: {url: \"http://10.0.0.9:11434\"}}\n", field: "embedding.ollama.url", want: "allow_remote"},
+		"ollama by env":      {env: map[string]string{"OLLAMA_HOST": "gpu.example.com"}, field: "embedding.ollama.url", want: "allow_remote"},
+		"model":              {file: "embedding: {ollama: {model: \"\"}}\n", field: "embedding.ollama.model"},
+
+		"environment":  {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}, field: "queue.depth", want: "RECALLD_QUEUE_DEPTH"},
+		"flag":         {set: map[string]string{"log.levle": "x"}, field: "log.levle", want: "unknown setting"},
+		"flag's value": {set: map[string]string{"redact.enabled": "perhaps"}, field: "redact.enabled", want: "true nor false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, tc.file, tc.env, tc.set)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			e, ok := errors.AsType[*config.Error](err)
+			if !ok {
+				t.Fatalf("error is a %T, want a *config.Error in it: %v", err, err)
+			}
+			if tc.field != "" && e.Field != tc.field {
+				t.Errorf("field %q, want %q: %v", e.Field, tc.field, err)
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %q does not say %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// All faults are reported at once.
+func TestValidateJoins(t *testing.T) {
+	cfg := config.Default()
+	cfg.Log.Level, cfg.Recall.Limit = "x", 0
+	err := cfg.Validate()
+	for _, field := range []string{"log.level", "recall.limit"} {
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("error %v does not name %s", err, field)
+		}
+	}
+	def := config.Default()
+	if err := def.Validate(); err != nil {
+		t.Errorf("the defaults are refused: %v", err)
+	}
+}
+
+func TestNamedFileMustExist(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := config.Load(config.Sources{File: missing}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v, want one of a missing file", err)
+	}
+	home := t.TempDir()
+	if _, err := config.Load(config.Sources{Getenv: func(name string) string {
+		return map[string]string{"HOME": home, "USERPROFILE": home}[name]
+	}}); err != nil {
+		t.Errorf("without a file in the platform's place: %v", err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(string(configs.YAML))
+	f.Add("log: {level: warn}\n")
+	f.Add("recall:\n  min_relevance: [1]\n")
+	f.Add("a: &a [*a]\n")
+	dir := f.TempDir()
+	file := filepath.Join(dir, "recalld.yaml")
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Skip()
+		}
+		cfg, err := config.Load(config.Sources{File: file, Data: dir, Getenv: func(string) string { return "" }})
+		if err == nil && cfg.Validate() != nil {
+			t.Errorf("loaded settings that do not validate: %v", cfg.Validate())
+		}
+	})
+}

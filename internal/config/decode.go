@@ -1,0 +1,89 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// decode reads a settings file over what cfg holds. A list in the file replaces
+// the one in cfg; families of prefixes are added to those in cfg. The error is
+// an *Error with the file's name and line.
+func decode(text []byte, file string, cfg *Config) error {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return locate(err, nil, file)
+	}
+	var body ast.Node
+	for _, doc := range tree.Docs {
+		// Without a key there is nothing to set; the library would set all to
+		// zero.
+		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if body != nil {
+			return &Error{Source: file, Message: "holds more than one document"}
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		return nil
+	}
+	ollama := &cfg.Embedding.Ollama
+	prefixes := ollama.Prefixes
+	ollama.Prefixes = nil
+	if err := yaml.NodeToValue(body, cfg, yaml.Strict()); err != nil {
+		return locate(err, body, file)
+	}
+	if ollama.Prefixes == nil {
+		ollama.Prefixes = make(map[string]Prefix, len(prefixes))
+	}
+	for family, p := range prefixes {
+		if _, own := ollama.Prefixes[family]; !own {
+			ollama.Prefixes[family] = p
+		}
+	}
+	return nil
+}
+
+// locate turns an error of the YAML library into one that names file, line and,
+// if the text could be parsed, the setting.
+func locate(err error, body ast.Node, file string) error {
+	located, ok := errors.AsType[yaml.Error](err)
+	if !ok || located.GetToken() == nil {
+		return &Error{Source: file, Message: err.Error()}
+	}
+	at := located.GetToken()
+	e := &Error{
+		Source:  fmt.Sprintf("%s:%d", file, at.Position.Line),
+		Message: located.GetMessage(),
+	}
+	if body != nil {
+		finder := &pathFinder{at: at.Position}
+		ast.Walk(finder, body)
+		e.Field = strings.TrimPrefix(strings.TrimPrefix(finder.path, "$"), ".")
+	}
+	if _, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
+		e.Message = "unknown setting"
+	}
+	return e
+}
+
+// pathFinder is an ast.Visitor that keeps the path of the node at a position.
+type pathFinder struct {
+	at   *token.Position
+	path string
+}
+
+// Visit implements ast.Visitor.
+func (f *pathFinder) Visit(n ast.Node) ast.Visitor {
+	if t := n.GetToken(); t != nil && t.Position.Line == f.at.Line && t.Position.Column == f.at.Column && n.GetPath() != "" {
+		f.path = n.GetPath()
+	}
+	return f
+}

@@ -1,0 +1,88 @@
+package config
+
+import "time"
+
+// searchPrompt is the query prompt that the authors of mxbai-embed-large,
+// snowflake-arctic-embed and the English bge models publish.
+const searchPrompt = "Represent this sentence for searching relevant passages: "
+
+// Default returns every setting at its default. Data is empty: Load puts the
+// platform's folder in its place.
+func Default() Config {
+	return Config{
+		Log: Log{Level: "info", Format: "text", MaxSize: 10e6},
+		Daemon: Daemon{
+			Autostart:    true,
+			StartTimeout: 20 * time.Second,
+			DrainTimeout: 10 * time.Second,
+		},
+		TCP:       TCP{Address: "127.0.0.1:7420", AllowedOrigins: []string{}},
+		Sandboxes: []string{},
+		Index: Index{
+			MaxFileSize: 500e3,
+			MaxFiles:    50_000,
+			SkipDirs: []string{
+				".git", ".hg", ".svn", ".idea", ".vscode", ".cache", ".gradle", ".mypy_cache",
+				".next", ".nuxt", ".pytest_cache", ".terraform", ".tox", ".venv", "__pycache__",
+				"bower_components", "build", "coverage", "dist", "node_modules", "out", "target",
+				"vendor", "venv",
+			},
+			SkipFiles: []string{
+				"*.min.js", "*.min.css", "*.map", "*.pb.go", "*_pb2.py", "*.generated.*", "*.snap",
+				"*.lock", "go.sum", "package-lock.json", "pnpm-lock.yaml",
+			},
+			SkipGenerated: true,
+			TimeLimit:     10 * time.Minute,
+			StaleAfter:    5 * time.Minute,
+		},
+		Queue: Queue{
+			Depth:       1000,
+			Lease:       time.Minute,
+			MaxAttempts: 5,
+			BackoffMin:  time.Second,
+			BackoffMax:  5 * time.Minute,
+		},
+		Recall: Recall{
+			Limit:         5,
+			MaxTokens:     1000,
+			CodeDeadline:  200 * time.Millisecond,
+			QueryDeadline: 250 * time.Millisecond,
+			CodeResults:   3,
+			CodeSize:      2 << 10,
+			MinRelevance:  ByKind{Lesson: .5, Step: .5, Chunk: .75, Task: .5, Reference: .5, Rule: .5, Tool: .5},
+			HalfLifeDays:  ByKind{Lesson: 90, Step: 14, Task: 14},
+			// .35/6 of the z-score, the best on the evaluation sets with a first
+			// static model (design, "Fusion").
+			Fusion: Fusion{Lexical: 1, Builtin: .0583, Ollama: .0583},
+		},
+		Embedding: Embedding{Ollama: Ollama{
+			Enabled:     "auto",
+			Model:       "nomic-embed-text",
+			Batch:       32,
+			Concurrency: 2,
+			Timeout:     time.Minute,
+			KeepAlive:   5 * time.Minute,
+			Prefixes:    defaultPrefixes(),
+		}},
+		Redact:   Redact{Enabled: true},
+		Receipts: Receipts{RetentionDays: 90},
+	}
+}
+
+// defaultPrefixes are the prompts of the models' own cards.
+func defaultPrefixes() map[string]Prefix {
+	return map[string]Prefix{
+		"nomic-embed-text":        {Query: "search_query: ", Document: "search_document: "},
+		"mxbai-embed-large":       {Query: searchPrompt},
+		"snowflake-arctic-embed":  {Query: searchPrompt},
+		"snowflake-arctic-embed2": {Query: "query: "},
+		"embeddinggemma":          {Query: "task: search result | query: ", Document: "title: none | text: "},
+		"qwen3-embedding": {Query: "Instruct: Given a web search query, retrieve relevant passages " +
+			"that answer the query\nQuery:"},
+		"bge-m3":     {},
+		"bge-large":  {Query: searchPrompt},
+		"bge-base":   {Query: searchPrompt},
+		"bge-small":  {Query: searchPrompt},
+		"all-minilm": {},
+	}
+}

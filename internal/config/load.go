@@ -1,0 +1,175 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// envPrefix begins every environment variable that is a setting.
+const envPrefix = "RECALLD_"
+
+// Sources says where settings are read from. The zero value reads the
+// platform's settings file and the environment.
+type Sources struct {
+	// File is the settings file, as --config names it. Empty is RECALLD_CONFIG,
+	// else recalld.yaml in the platform's configuration folder, which need not
+	// exist; a file that is named must.
+	File string
+	// Data is the data folder, as --data names it. Empty is RECALLD_DATA, else
+	// the file's, else the platform's.
+	Data string
+	// Set holds settings from flags, by path: "log.level" → "debug".
+	Set map[string]string
+	// Getenv reads the environment; nil is os.Getenv.
+	Getenv func(string) string
+}
+
+// Load reads all layers of settings and validates the result. Data comes back
+// absolute and Embedding.Ollama.URL filled. The error joins an *Error for every
+// setting at fault.
+func Load(src Sources) (Config, error) {
+	getenv := src.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	cfg := Default()
+	file, named := firstOf(src.File, getenv(envPrefix+"CONFIG")), true
+	if file == "" {
+		named = false
+		if dirs, err := platformFolders(runtime.GOOS, getenv); err == nil {
+			file = filepath.Join(dirs.config, "recalld.yaml")
+		}
+	}
+	if file != "" {
+		text, err := os.ReadFile(file)
+		switch {
+		case err == nil:
+			if err := decode(text, file, &cfg); err != nil {
+				return Config{}, err
+			}
+		case named || !errors.Is(err, fs.ErrNotExist):
+			return Config{}, fmt.Errorf("read settings: %w", err)
+		}
+	}
+	if err := cfg.applyEnv(getenv); err != nil {
+		return Config{}, err
+	}
+	if err := cfg.applySet(src.Set); err != nil {
+		return Config{}, err
+	}
+	if src.Data != "" {
+		cfg.Data = src.Data
+	}
+	if err := cfg.resolve(getenv); err != nil {
+		return Config{}, err
+	}
+	return cfg, cfg.Validate()
+}
+
+// resolve replaces what is empty by what the machine says.
+func (c *Config) resolve(getenv func(string) string) error {
+	if c.Data == "" {
+		dirs, err := platformFolders(runtime.GOOS, getenv)
+		if err != nil {
+			return err
+		}
+		c.Data = dirs.data
+	}
+	data, err := canonical(c.Data)
+	if err != nil {
+		return fmt.Errorf("resolve data folder: %w", err)
+	}
+	c.Data = data
+	if c.Embedding.Ollama.URL == "" {
+		c.Embedding.Ollama.URL = ollamaURL(getenv("OLLAMA_HOST"))
+	}
+	return nil
+}
+
+// ollamaURL reads OLLAMA_HOST as Ollama's own clients do: the scheme, the port
+// and the host may each be missing, and 0.0.0.0 is what a server listens on,
+// not where it is.
+func ollamaURL(host string) string {
+	const scheme, port = "http", "11434"
+	host = strings.TrimRight(strings.TrimSpace(host), "/")
+	if host == "" {
+		return scheme + "://127.0.0.1:" + port
+	}
+	s, rest, found := strings.Cut(host, "://")
+	if !found {
+		s, rest = scheme, host
+	}
+	name, p, hasPort := rest, "", false
+	// The last colon begins the port, unless it is inside an IPv6 address.
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
+		name, p, hasPort = rest[:i], rest[i+1:], true
+	}
+	if name == "" || name == "0.0.0.0" {
+		name = "127.0.0.1"
+	}
+	switch {
+	case hasPort:
+	case found && s == "https":
+		p = "443"
+	case found && s == "http":
+		p = "80"
+	default:
+		p = port
+	}
+	return s + "://" + name + ":" + p
+}
+
+// applyEnv sets every scalar setting that the environment names.
+func (c *Config) applyEnv(getenv func(string) string) error {
+	var errs []error
+	for _, s := range c.settings() {
+		name := EnvName(s.path)
+		text := getenv(name)
+		if text == "" {
+			continue
+		}
+		if err := s.set(text); err != nil {
+			errs = append(errs, &Error{Source: name, Field: s.path, Message: err.Error()})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// applySet sets what flags name; an unknown path is an error.
+func (c *Config) applySet(set map[string]string) error {
+	var errs []error
+	settings := c.settings()
+	for _, path := range slices.Sorted(maps.Keys(set)) {
+		i := slices.IndexFunc(settings, func(s setting) bool { return s.path == path })
+		if i < 0 {
+			errs = append(errs, &Error{Field: path, Message: "unknown setting"})
+			continue
+		}
+		if err := settings[i].set(set[path]); err != nil {
+			errs = append(errs, &Error{Field: path, Message: err.Error()})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// EnvName is the environment variable of a setting: RECALLD_LOG_LEVEL for
+// "log.level".
+func EnvName(path string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

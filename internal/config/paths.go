@@ -1,0 +1,128 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// maxSocketPath is the longest path that recalld gives a socket, in bytes. The
+// systems' own limits are 104 (macOS, BSD) and 108 (Linux, Windows), the final
+// NUL included.
+const maxSocketPath = 100
+
+// Paths are the files of one data folder.
+type Paths struct {
+	Data string // the folder itself, 0700
+	// Store is the database's folder.
+	Store string
+	// Lock is held by the daemon for its life, StartLock by the one client that
+	// is starting it.
+	Lock      string
+	StartLock string
+	Socket    string
+	Log       string
+	Token     string
+}
+
+// Paths returns the files of the data folder. Nothing is created.
+func (c *Config) Paths() Paths {
+	p := Paths{
+		Data:      c.Data,
+		Store:     filepath.Join(c.Data, "store"),
+		Lock:      filepath.Join(c.Data, "recalld.lock"),
+		StartLock: filepath.Join(c.Data, "start.lock"),
+		Socket:    c.Socket,
+		Log:       filepath.Join(c.Data, "log", "recalld.log"),
+		Token:     firstOf(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
+	}
+	if p.Socket == "" {
+		p.Socket = socketPath(c.Data, os.Getenv("XDG_RUNTIME_DIR"))
+	}
+	return p
+}
+
+// socketPath is the socket of a data folder: inside it where its path is short
+// enough, else under a name hashed from the folder in the runtime folder.
+func socketPath(data, runtimeDir string) string {
+	inside := filepath.Join(data, "run", "recalld.sock")
+	if len(inside) <= maxSocketPath {
+		return inside
+	}
+	sum := sha256.Sum256([]byte(data))
+	name := hex.EncodeToString(sum[:8]) + ".sock"
+	for _, dir := range []string{runtimeDir, os.TempDir()} {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if p := filepath.Join(dir, "recalld-"+userID(), name); len(p) <= maxSocketPath {
+			return p
+		}
+	}
+	// A temporary folder that long is nobody's default; /tmp is on every Unix.
+	return filepath.Join(string(filepath.Separator), "tmp", "recalld-"+userID(), name)
+}
+
+// userID tells users apart in a folder that they share. Windows has a temporary
+// folder per user, and no number.
+func userID() string {
+	if uid := os.Getuid(); uid >= 0 {
+		return strconv.Itoa(uid)
+	}
+	return "user"
+}
+
+// Prepare creates the folders, readable by their owner alone. It refuses a
+// folder for the socket that another user owns or can enter: who can put a
+// socket there could answer in the daemon's place. It never changes the mode of
+// a folder that it finds, which may be a shared one. Daemon and clients call it
+// before they listen or dial.
+func (p Paths) Prepare() error {
+	for _, dir := range []string{p.Data, filepath.Dir(p.Log)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("create data folder: %w", err)
+		}
+	}
+	dir := filepath.Dir(p.Socket)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create socket folder: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("check socket folder: %w", err)
+	}
+	if err := checkPrivate(info); err != nil {
+		return fmt.Errorf("check socket folder %s: %w", dir, err)
+	}
+	if len(p.Socket) > maxSocketPath {
+		return &Error{Field: "socket", Limit: fmt.Sprintf("at most %d bytes", maxSocketPath),
+			Message: fmt.Sprintf("%q has %d", p.Socket, len(p.Socket))}
+	}
+	return nil
+}
+
+// canonical returns one spelling for a folder that may be named in several:
+// absolute, and with symbolic links resolved as far as the path exists.
+func canonical(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	existing, rest := abs, ""
+	for {
+		resolved, err := filepath.EvalSymlinks(existing)
+		if err == nil {
+			return filepath.Join(resolved, rest), nil
+		}
+		parent := filepath.Dir(existing)
+		if !errors.Is(err, fs.ErrNotExist) || parent == existing {
+			return "", err
+		}
+		existing, rest = parent, filepath.Join(filepath.Base(existing), rest)
+	}
+}

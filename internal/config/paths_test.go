@@ -1,0 +1,162 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestPlatformFolders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		goos string
+		env  map[string]string
+		want folders
+	}{
+		"linux": {"linux", map[string]string{"HOME": "/home/u"},
+			folders{config: "/home/u/.config/recalld", data: "/home/u/.local/share/recalld"}},
+		"linux with XDG": {"linux", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"},
+			folders{config: "/c/recalld", data: "/d/recalld"}},
+		"linux with relative XDG": {"linux", map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "d"},
+			folders{config: "/home/u/.config/recalld", data: "/home/u/.local/share/recalld"}},
+		"linux with XDG and no home": {"linux", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"},
+			folders{config: "/c/recalld", data: "/d/recalld"}},
+		"macOS": {"darwin", map[string]string{"HOME": "/Users/u", "XDG_DATA_HOME": "/d"},
+			folders{config: "/Users/u/Library/Application Support/recalld", data: "/Users/u/Library/Application Support/recalld"}},
+		"windows": {"windows", map[string]string{"USERPROFILE": "/Users/u", "LOCALAPPDATA": "/local"},
+			folders{config: "/Users/u/AppData/Roaming/recalld", data: "/local/recalld"}},
+		"no home": {"linux", nil, folders{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("the paths are written as on Unix")
+			}
+			got, err := platformFolders(tc.goos, func(name string) string { return tc.env[name] })
+			if (err != nil) != (tc.want == folders{}) {
+				t.Errorf("error %v", err)
+			}
+			if got != tc.want {
+				t.Errorf("folders %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSocketPath(t *testing.T) {
+	const short = "/data/recalld"
+	long := "/data/" + strings.Repeat("x", 120)
+	if got, want := socketPath(short, "/run/user/7"), filepath.FromSlash(short+"/run/recalld.sock"); got != want {
+		t.Errorf("short: %q, want %q", got, want)
+	}
+	got := socketPath(long, "/run/user/7")
+	if len(got) > maxSocketPath || filepath.Dir(filepath.Dir(got)) != filepath.FromSlash("/run/user/7") {
+		t.Errorf("long: %q (%d bytes), want a short one in the runtime folder", got, len(got))
+	}
+	if other := socketPath(long+"y", "/run/user/7"); other == got {
+		t.Errorf("two data folders share the socket %q", got)
+	}
+	if got := socketPath(long, "relative"); len(got) > maxSocketPath || !filepath.IsAbs(got) {
+		t.Errorf("without a runtime folder: %q (%d bytes)", got, len(got))
+	}
+	if got := socketPath(long, "/"+strings.Repeat("r", 110)); len(got) > maxSocketPath {
+		t.Errorf("with a long runtime folder: %q (%d bytes)", got, len(got))
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	cfg := Default()
+	cfg.Data = filepath.Join(t.TempDir(), "data")
+	paths := cfg.Paths()
+	for range 2 { // an existing folder is as good
+		if err := paths.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{paths.Data, filepath.Dir(paths.Socket), filepath.Dir(paths.Log)} {
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o700 {
+			t.Errorf("%s has mode %o, want 700", dir, mode)
+		}
+	}
+
+	open := filepath.Join(t.TempDir(), "open")
+	if err := os.Mkdir(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Socket = filepath.Join(open, "s")
+	if err := cfg.Paths().Prepare(); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("a socket in a folder open to others: error %v, want one that says chmod 700", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(paths.Socket), link); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Socket = filepath.Join(link, "s")
+	if err := cfg.Paths().Prepare(); err == nil {
+		t.Error("a socket folder that is a link was accepted: another user may turn it elsewhere")
+	}
+}
+
+// Two spellings of one folder must not become two daemons.
+func TestCanonical(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	for _, spelling := range []string{
+		filepath.Join(dir, "a", "b"), filepath.Join(link, "a", "b"), dir + "/a/../a/./b",
+	} {
+		got, err := canonical(spelling)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(dir, "a", "b"); got != want {
+			t.Errorf("%s is %s, want %s", spelling, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]Size{
+		"0": 0, "12": 12, "12B": 12, "500KB": 500_000, "500 kb": 500_000, "2KiB": 2048, "3 MiB": 3 << 20, "1GB": 1e9,
+	} {
+		got, err := ParseSize(text)
+		if err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d", text, got, err, want)
+		}
+		if again, err := ParseSize(got.String()); err != nil || again != got {
+			t.Errorf("%q is written %q and read again as %d, %v", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "KB", "-1", "1.5MB", "1TB", "99999999999GB", "0x10"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		}
+	}
+}
+
+func TestOllamaURL(t *testing.T) {
+	for host, want := range map[string]string{
+		"": "http://127.0.0.1:11434", "0.0.0.0": "http://127.0.0.1:11434", "gpu": "http://gpu:11434",
+		"gpu:80": "http://gpu:80", "https://gpu": "https://gpu:443", "http://gpu:1/": "http://gpu:1",
+		"[::1]": "http://[::1]:11434", "[::1]:5": "http://[::1]:5", ":5": "http://127.0.0.1:5",
+	} {
+		if got := ollamaURL(host); got != want {
+			t.Errorf("OLLAMA_HOST=%q is %q, want %q", host, got, want)
+		}
+	}
+}
