@@ -23,9 +23,10 @@ const (
 	// compound that is longer is still found by its parts.
 	maxTerm = 64
 	// maxRun is the longest run that is looked into, in bytes. Longer ones are
-	// data (base64, digests, minified code), not words.
+	// data (base64, key material), not words.
 	maxRun = 512
-	// maxMemory is how many distinct terms an analyzer remembers between texts.
+	// maxMemory is how many distinct runs and terms an analyzer remembers
+	// between texts: some 5 MB.
 	maxMemory = 1 << 15
 )
 
@@ -33,13 +34,13 @@ const (
 //
 // Runs of letters, digits and underscores are lower-cased and split into parts:
 // at underscores, at changes of case (HTTPServer: http, server) and between
-// letters and digits. A part of ASCII letters is stemmed (English Snowball, also
-// called Porter2). A run of several parts is a term as a whole too, unstemmed and
-// without its underscores, so that read_file and readFile are one compound.
-// Everything else separates, dots and slashes of paths included. Scripts that
-// are written without spaces give overlapping pairs of characters. Terms longer
-// than 64 runes and runs longer than 512 bytes are left out. Bytes that are not
-// UTF-8 separate.
+// letters and digits. Each part of two characters or more is a term, and so is
+// the whole run without its underscores, so that read_file, readFile and readfile
+// share one. What consists of ASCII letters is stemmed (English Snowball, also
+// called Porter2). Everything else separates, dots and slashes of paths included.
+// Scripts that are written without spaces give overlapping pairs of characters.
+// Terms longer than 64 characters and runs longer than 512 bytes are left out.
+// Bytes that are not UTF-8 separate.
 //
 // The terms' texts are shared with other results: they cost no memory of their
 // own as long as the analysis is in use.
@@ -151,15 +152,24 @@ func (a *analyzer) id(term string) uint32 {
 // learn works out the terms of a run.
 func (a *analyzer) learn(run string) []uint32 {
 	a.split(run)
-	ids := make([]uint32, 0, len(a.parts)+1)
+	if len(a.parts) == 0 {
+		return nil
+	}
 	whole := string(a.lower)
-	if len(a.parts) > 1 && utf8.RuneCountInString(whole) <= maxTerm {
-		ids = append(ids, a.id(whole))
+	ids := make([]uint32, 0, len(a.parts)+1)
+	add := func(word string) {
+		if utf8.RuneCountInString(word) <= maxTerm {
+			ids = append(ids, a.id(a.stemmed(word)))
+		}
+	}
+	add(whole)
+	if len(a.parts) == 1 {
+		return ids
 	}
 	for _, p := range a.parts {
-		part := whole[p.start:p.end]
-		if utf8.RuneCountInString(part) <= maxTerm {
-			ids = append(ids, a.id(a.stemmed(part)))
+		// One letter or digit out of a compound (the x of x1) says nothing.
+		if part := whole[p.start:p.end]; utf8.RuneCountInString(part) > 1 {
+			add(part)
 		}
 	}
 	return ids

@@ -4,7 +4,7 @@
 // Vocabulary. A run is an unbroken stretch of letters, digits and underscores
 // in a text. A part is what a run splits into at underscores, at changes of
 // case and between letters and digits. A term is what is indexed: the stem of a
-// part, or a compound run kept whole. A slot is the index's own number for one
+// part or of a whole run. A slot is the index's own number for one
 // version of a document: every upsert takes the next slot and the one before it
 // is dead, so that posting lists only ever grow at their end. A posting is a
 // slot and the weighted frequency of a term in it.
