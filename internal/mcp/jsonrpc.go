@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+// The JSON-RPC codes in use, from the JSON-RPC 2.0 specification, section 5.1.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeInternal       = -32603
+	// codeUnavailable lies in the range reserved for servers.
+	codeUnavailable = -32001
+)
+
+// envelope is the outside of one JSON-RPC message.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+type messageKind int
+
+const (
+	kindInvalid messageKind = iota
+	kindRequest
+	kindNotification
+	kindResponse
+)
+
+// kind says what a message is. An id must be a string or a number.
+func (e envelope) kind() messageKind {
+	switch {
+	case len(e.ID) == 0 && e.Method != "":
+		return kindNotification
+	case len(e.ID) == 0 || (e.ID[0] != '"' && e.ID[0] != '-' && (e.ID[0] < '0' || e.ID[0] > '9')):
+		return kindInvalid
+	case e.Method == "":
+		return kindResponse
+	}
+	return kindRequest
+}
+
+// parseEnvelope reads the outside of a message. JSON that is not UTF-8 is
+// refused (RFC 8259, section 8.1): decoding would put replacement characters
+// into what is remembered. The envelope returned with an error holds the id if
+// it could be read.
+func parseEnvelope(message []byte) (envelope, error) {
+	var e envelope
+	if err := json.Unmarshal(message, &e); err != nil {
+		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); !wrongType {
+			return envelope{}, errors.New("the message is not valid JSON")
+		}
+		return e, errors.New("the message is not a JSON-RPC object")
+	}
+	if !utf8.Valid(message) {
+		return e, errors.New("the message is not valid UTF-8")
+	}
+	return e, nil
+}
+
+// rpcError is a JSON-RPC error message; a nil id is sent as null.
+func rpcError(id json.RawMessage, code int, text string) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	type detail struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	message, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   detail          `json:"error"`
+	}{"2.0", id, detail{code, text}})
+	if err != nil { // the id was not JSON, so nobody waits for it
+		return rpcError(nil, code, text)
+	}
+	return message
+}
+
+// oneLine brings a JSON message into the form that stdio carries: no line
+// breaks inside.
+func oneLine(message []byte) []byte {
+	message = bytes.TrimSpace(message)
+	if bytes.IndexByte(message, '\n') < 0 && bytes.IndexByte(message, '\r') < 0 {
+		return message
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, message) != nil {
+		return nil
+	}
+	return line.Bytes()
+}

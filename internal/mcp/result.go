@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// call is one tool call: who made it, and the id by which a write is made once.
+type call struct {
+	caller    memory.Caller
+	requestID string
+}
+
+// handler turns a typed function into a tool handler. The function returns the
+// text that an agent reads and the same as structured content. Whatever goes
+// wrong, a panic included, becomes a refusal and never a protocol error.
+func handler[In any](s *Server, tool string, do func(context.Context, call, In) (string, any, error)) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, _ error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.ErrorContext(ctx, "tool panicked", slog.String("tool", tool),
+					slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				result = refusal(memory.Errorf(memory.CodeInternal, "%s failed inside recalld", tool))
+			}
+		}()
+		var in In
+		if err := decodeArguments(request.Params.RawArguments, &in); err != nil {
+			return refusal(err), nil
+		}
+		text, answer, err := do(ctx, call{
+			caller:    s.caller(ctx, request.Header),
+			requestID: request.Header.Get(HeaderRequestID),
+		}, in)
+		if err != nil {
+			if memory.CodeOf(err) == memory.CodeInternal && !errors.Is(err, context.Canceled) {
+				s.log.ErrorContext(ctx, "tool failed", slog.String("tool", tool), slog.Any("err", err))
+			}
+			return refusal(err), nil
+		}
+		return mcpgo.NewToolResultStructured(answer, text), nil
+	}
+}
+
+// refused is the structured content of a refusal.
+type refused struct {
+	Error *memory.Error `json:"error"`
+}
+
+// refusal is the result of a call that failed. The text holds everything that
+// the structured content does: many clients show the model only one of them.
+func refusal(err error) *mcpgo.CallToolResult {
+	e := memory.AsError(err)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s", e.Code, e.Error())
+	if e.Hint != "" {
+		fmt.Fprintf(&text, "\nhint: %s", e.Hint)
+	}
+	result := mcpgo.NewToolResultStructured(refused{Error: e}, text.String())
+	result.IsError = true
+	return result
+}

@@ -1,0 +1,140 @@
+// Package mcp speaks the Model Context Protocol: the server that the daemon
+// offers over streamable HTTP, and the bridge that joins an agent's stdio to
+// it.
+//
+// Vocabulary. A client is the agent's program. A session is one connection of
+// a client, opened by initialize. The bridge is a pipe: it forwards messages
+// and knows the protocol only as far as it must to survive a restart of the
+// daemon. A refusal is a tool result with isError set; it carries the error's
+// code, field and limit, so that an agent can correct itself.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Path is where the daemon serves MCP.
+const Path = "/mcp"
+
+// The headers by which the bridge says what a client over stdio cannot.
+const (
+	// HeaderDir is the bridge's working folder, percent-encoded.
+	HeaderDir = "Recalld-Dir"
+	// HeaderRequestID names one request; it stays the same when the bridge
+	// sends the request again, and a write is then made once.
+	HeaderRequestID = "Recalld-Request-Id"
+)
+
+// MaxMessage is the longest message in bytes that is read. The longest
+// valid call, index_repo with 10,000 ordinary paths, stays well below.
+const MaxMessage = 8 << 20
+
+// Options configure a Server. Zero values mean the defaults.
+type Options struct {
+	// Version is what the server calls itself in initialize.
+	Version string
+	// Logger takes what the server has to say; default: discarded.
+	Logger *slog.Logger
+	// RootsTimeout is how long a client may take to say its roots before its
+	// working folder is used; default 2 s.
+	RootsTimeout time.Duration
+	// SessionTTL is how long an idle session is kept; default 24 h. A client
+	// that comes back later initialises again.
+	SessionTTL time.Duration
+}
+
+func (o *Options) validate() error {
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.RootsTimeout == 0 {
+		o.RootsTimeout = 2 * time.Second
+	}
+	if o.SessionTTL == 0 {
+		o.SessionTTL = 24 * time.Hour
+	}
+	if o.RootsTimeout < 0 || o.SessionTTL < 0 {
+		return errors.New("mcp options: a time limit is negative")
+	}
+	return nil
+}
+
+// Server offers a memory.Service as MCP tools. It is an http.Handler for Path.
+type Server struct {
+	svc    memory.Service
+	opts   Options
+	log    *slog.Logger
+	mcp    *server.MCPServer
+	http   *server.StreamableHTTPServer
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // requests for roots under way
+
+	mu    sync.Mutex // guards roots
+	roots map[string]*roots
+}
+
+var _ http.Handler = (*Server)(nil)
+
+// NewServer returns a server over svc. Close it when it is no longer served.
+func NewServer(svc memory.Service, opts Options) (*Server, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel, roots: map[string]*roots{}}
+
+	hooks := &server.Hooks{}
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
+		s.forgetRoots(session.SessionID())
+	})
+	s.mcp = server.NewMCPServer("recalld", opts.Version,
+		server.WithTitle("recalld: memory for coding agents"),
+		server.WithInstructions(instructions),
+		server.WithToolCapabilities(true),
+		server.WithHooks(hooks),
+	)
+	s.mcp.AddTools(s.tools()...)
+	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
+	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
+
+	s.http = server.NewStreamableHTTPServer(s.mcp,
+		server.WithStateful(true),
+		server.WithSessionIdleTTL(opts.SessionTTL),
+		server.WithStreamableHTTPLogger(opts.Logger),
+		// The stateless revision has no sessions, so no roots and no tools of
+		// a session; clients of it negotiate down.
+		server.WithStreamableHTTPProtocolVersions(mcpgo.LegacyProtocolVersions()...),
+	)
+	return s, nil
+}
+
+// ServeHTTP answers one HTTP request. What is not a message of valid JSON in
+// valid UTF-8 within MaxMessage is refused before it is taken apart.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost && !admit(w, r) {
+		return
+	}
+	s.http.ServeHTTP(w, r)
+}
+
+// Close ends all sessions and their open streams. It may be called twice.
+func (s *Server) Close(ctx context.Context) error {
+	s.cancel()
+	err := s.http.Shutdown(ctx)
+	s.wg.Wait()
+	return err
+}
