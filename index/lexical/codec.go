@@ -104,7 +104,7 @@ func DecodeTerms(b []byte) (index.Terms, error) {
 		// The builder never grows again unless total lied, and even then the
 		// strings handed out so far stay valid.
 		text := texts.String()[start:]
-		if i > 0 && text <= previous {
+		if text <= previous { // the first has nothing before it and may not be empty
 			return nil, fmt.Errorf("%w: term %d is out of order", ErrCorrupt, i)
 		}
 		terms = append(terms, index.Term{Text: text, Count: uint32(occurrences)})

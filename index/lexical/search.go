@@ -30,8 +30,8 @@ const chunk = 1024
 // Result.Best is Σ w(t)·idf(t)·(k1+1) over all terms of the query, the limit
 // that no document's score exceeds. A term that no document of the universe holds
 // counts with the idf of df = 0, the highest: a query of which only the filler
-// is known reaches a small part of it. When no term of the query occurs in the
-// universe at all it is zero.
+// is known reaches a small part of it. When no document holds any term of the
+// query it is zero.
 //
 // Results are exact: what is skipped could not have been among the hits.
 func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
@@ -198,7 +198,8 @@ func (s *search) count(ctx context.Context, list postings) (uint32, error) {
 
 // best is Result.Best.
 func (s *search) best() float32 {
-	sum, known := 0.0, false
+	// Documents may be allowed that the universe does not count.
+	sum, known := 0.0, len(s.touched) > 0
 	for _, t := range s.terms {
 		sum += t.bound
 		known = known || t.df > 0
@@ -214,25 +215,31 @@ func (s *search) best() float32 {
 // so far into the first limit, they are looked up for those already touched
 // alone (the idea of MaxScore; Turtle and Flood, 1995).
 func (s *search) score(ctx context.Context, limit int) error {
-	rest := 0.0
+	// What the terms to come can add, and how many postings they have.
+	rest, postings := 0.0, 0
 	for _, t := range s.terms {
 		if t.list.n > 0 {
 			rest += t.bound
+			postings += int(t.list.n)
 		}
 	}
-	closed := false
+	reached, closed := 0.0, false
 	for _, t := range s.terms {
 		if t.list.n == 0 {
 			continue
 		}
-		// The margin covers the rounding of 32-bit sums.
-		if !closed && len(s.touched) >= limit && float64(s.kthScore(limit)) > rest*1.0001 {
-			closed = true
+		// Finding the k-th score costs a pass over the touched: it is tried
+		// where it can succeed and the postings to come cost more.
+		if !closed && reached > rest && len(s.touched) >= limit && len(s.touched) < postings {
+			// The margin covers the rounding of 32-bit sums.
+			closed = float64(s.kthScore(limit)) > rest*1.0001
 		}
 		if err := s.add(ctx, t, closed); err != nil {
 			return err
 		}
+		reached += t.bound
 		rest -= t.bound
+		postings -= int(t.list.n)
 	}
 	return nil
 }
