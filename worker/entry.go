@@ -15,11 +15,14 @@ type entry struct {
 	token string    // while running
 	until time.Time // while running: when the lease runs out
 
-	lane      *lane // while waiting and due
-	delayed   bool  // while waiting for a time
-	at        int   // in the heap of lane, delays or leases
-	dropAt    int   // in the heap of droppable jobs
-	journaled bool  // its state before is in the journal
+	lane    *lane // while waiting and due
+	delayed bool  // while waiting for a time
+	at      int   // in the heap of lane, delays or leases
+	dropAt  int   // in the heap of droppable jobs
+
+	journaled bool  // what it was before is in the journal
+	dirty     bool  // it has changed since Pending
+	stored    state // what it is on disk, once all that Pending gave is there
 }
 
 type state uint8
@@ -30,6 +33,9 @@ const (
 	running
 	dead
 )
+
+// lives says that the job is yet to be done.
+func (st state) lives() bool { return st == waiting || st == running }
 
 func byPlace(a, b *entry) bool { return a.place < b.place }
 func byDue(a, b *entry) bool   { return a.job.NotBefore.Before(b.job.NotBefore) }

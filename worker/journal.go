@@ -1,6 +1,9 @@
 package worker
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Op says what happens to a stored job.
 type Op uint8
@@ -23,7 +26,7 @@ type Change struct {
 	Job Job
 }
 
-// before is what an entry was when the changes that are pending began.
+// before is what an entry was when the changes not yet accepted began.
 type before struct {
 	entry *entry
 	job   Job
@@ -32,37 +35,40 @@ type before struct {
 	until time.Time
 }
 
-// Pending returns what must be written before anything since the last Accept
-// or Revert is acknowledged: at most one final state per job, whatever
-// happened to it in between. The changes must be written together or not at
-// all; their order does not matter.
+// Pending returns what has changed since it was last asked, as at most one
+// final state per job, whatever happened to it in between. It must be written
+// before any of it is acknowledged, together or not at all. Of several answers
+// that go into one write the later holds where they differ; within one answer
+// the order does not matter.
 func (s *Schedule) Pending() []Change {
 	var changes []Change
-	for _, b := range s.journal {
-		id := Job{ID: b.entry.job.ID}
-		stored, lives := b.state == waiting || b.state == running, b.entry.state == waiting || b.entry.state == running
-		if stored && !lives {
+	for _, e := range s.dirty {
+		id := Job{ID: e.job.ID}
+		if e.stored.lives() && !e.state.lives() {
 			changes = append(changes, Change{DeleteJob, id})
 		}
-		if b.state == dead && b.entry.state != dead {
+		if e.stored == dead && e.state != dead {
 			changes = append(changes, Change{DeleteDead, id})
 		}
-		switch {
-		case lives:
-			changes = append(changes, Change{PutJob, b.entry.job})
-		case b.entry.state == dead:
-			changes = append(changes, Change{PutDead, b.entry.job})
+		if e.state.lives() {
+			changes = append(changes, Change{PutJob, e.job})
 		}
+		if e.state == dead {
+			changes = append(changes, Change{PutDead, e.job})
+		}
+		e.dirty, e.stored = false, e.state
 	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
 	return changes
 }
 
-// Accept says that the pending changes were written.
+// Accept says that all that Pending gave is written down.
 func (s *Schedule) Accept() {
 	for _, kind := range s.dropped {
 		s.counts(kind).Dropped++
 	}
-	s.settleJournal()
+	s.closeJournal()
 	s.ready.forget()
 }
 
@@ -75,13 +81,16 @@ func (s *Schedule) Revert() {
 		b.entry.state = absent
 	}
 	for _, b := range s.journal {
-		b.entry.job, b.entry.state, b.entry.token, b.entry.until = b.job, b.state, b.token, b.until
-		s.link(b.entry)
+		e := b.entry
+		e.job, e.state, e.token, e.until = b.job, b.state, b.token, b.until
+		e.stored, e.dirty = b.state, false
+		s.link(e)
 	}
-	s.settleJournal()
+	s.dirty = slices.DeleteFunc(s.dirty, func(e *entry) bool { return !e.dirty })
+	s.closeJournal()
 }
 
-func (s *Schedule) settleJournal() {
+func (s *Schedule) closeJournal() {
 	for _, b := range s.journal {
 		b.entry.journaled = false
 	}
@@ -89,10 +98,14 @@ func (s *Schedule) settleJournal() {
 	s.journal, s.dropped = s.journal[:0], s.dropped[:0]
 }
 
-// remember notes what an entry is before its first change.
+// remember notes what an entry is before it changes.
 func (s *Schedule) remember(e *entry) {
 	if !e.journaled {
 		e.journaled = true
 		s.journal = append(s.journal, before{e, e.job, e.state, e.token, e.until})
+	}
+	if !e.dirty {
+		e.dirty = true
+		s.dirty = append(s.dirty, e)
 	}
 }

@@ -83,8 +83,10 @@ func (s *Schedule) route(e *entry) {
 	switch {
 	case s.runningByKey[key] != nil: // parked until that one is settled
 	case e.job.NotBefore.IsZero():
+		s.news = true
 		s.ready.add(e)
 	default:
+		s.news = true // of a time to wait for
 		e.delayed = true
 		s.delays.push(e)
 	}

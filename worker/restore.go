@@ -13,7 +13,8 @@ const errInterrupted = "the process ended during the last attempt"
 // Restore fills an empty schedule with what was written down. Jobs that were
 // leased wait again; one whose last attempt it was is a dead letter now, so
 // that a job that kills the process cannot do so for ever. What this changed is
-// pending.
+// pending, and in force even if it is never written: the next Restore finds the
+// same.
 func (s *Schedule) Restore(jobs, letters []Job) error {
 	if n := len(s.jobs) + len(s.dead); n > 0 {
 		return fmt.Errorf("worker: restore schedule: it already holds %d jobs", n)
@@ -23,7 +24,7 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 		if err != nil {
 			return err
 		}
-		e.state = dead
+		e.state, e.stored = dead, dead
 		s.link(e)
 	}
 	// In order of age, so that of two with the same key the one that was
@@ -34,7 +35,7 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 		if err != nil {
 			return err
 		}
-		e.state = waiting
+		e.state, e.stored = waiting, waiting
 		if older := s.waitingByKey[coalesced{job.Kind, job.Key}]; older != nil {
 			s.remember(e)
 			e.state = absent
@@ -48,6 +49,7 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 			s.bury(e, job)
 		}
 	}
+	s.closeJournal()
 	return nil
 }
 

@@ -47,8 +47,8 @@ func (o *ScheduleOptions) validate() error {
 //
 // What a method changes is in force at once but provisional: the wrapper writes
 // Pending down and then calls Accept, or Revert when that failed, before it
-// answers its caller and before the next reader looks. Several calls may share
-// one write. A method that fails may still have changed something, because
+// answers its caller and before anyone else looks. Several calls may share one
+// write. A method that fails may still have changed something, because
 // every method first lets leases run out; so Pending is asked after each.
 //
 // Leases are not written down. After a restart every job waits again; a job
@@ -78,8 +78,10 @@ type Schedule struct {
 	order     order        // of all waiting jobs
 	kinds     map[string]*KindStats
 
-	journal []before
+	journal []before // what changed since the last Accept, as it was
+	dirty   []*entry // what changed since the last Pending
 	dropped []string // kinds of the jobs dropped since the last Accept
+	news    bool
 }
 
 // coalesced is what at most one waiting job has, one running job and one dead
@@ -314,6 +316,15 @@ func (s *Schedule) NextDue() time.Time {
 		}
 	}
 	return due
+}
+
+// News says, once, that a job came or became available again since it was last
+// asked. A wrapper passes it on through Queue.Changed after Accept; to tell of
+// every call would have a pool that found nothing look again at once.
+func (s *Schedule) News() bool {
+	news := s.news
+	s.news = false
+	return news
 }
 
 // errExpired is the failure of an attempt whose lease ran out.
