@@ -50,6 +50,17 @@ func DocumentID(text string) DocID {
 // String returns the id in hexadecimal.
 func (d DocID) String() string { return hex.EncodeToString(d[:]) }
 
+// MarshalText writes the id in hexadecimal.
+func (d DocID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *DocID) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(d[:], text); err != nil || n != len(d) || len(text) != 2*len(d) {
+		return Invalid("doc", "32 hexadecimal digits", "%q is not a document id", text)
+	}
+	return nil
+}
+
 // IsZero says that the id names no document.
 func (d DocID) IsZero() bool { return d == DocID{} }
 
@@ -146,6 +157,7 @@ type Sandbox struct {
 // value, so that a file's chunks are replaced as one; Generation grows with
 // every replacement.
 type File struct {
+	Project string `json:"project"`
 	Sandbox string `json:"sandbox"`
 	// Path is relative to the sandbox's root, with slashes.
 	Path       string    `json:"path"`

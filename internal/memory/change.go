@@ -1,0 +1,87 @@
+package memory
+
+// Doc is a document as it is stored: its analysed terms, encoded by whoever
+// analysed them, and its vectors by space. Its text is not among it.
+type Doc struct {
+	ID      DocID
+	Terms   []byte
+	Vectors map[string][]float32
+}
+
+// DocVector is the vector of one document.
+type DocVector struct {
+	Doc    DocID
+	Vector []float32
+}
+
+// FileKey names a file of a sandbox.
+type FileKey struct{ Sandbox, Path string }
+
+// Batch is what one update writes, all of it or nothing. The documents that
+// its records and files name are in Docs, or were stored before.
+type Batch struct {
+	// RequestID is made by the client; a batch whose id was committed within
+	// the last day changes nothing and is answered as the first.
+	RequestID string
+
+	Docs      []Doc
+	Records   []Record
+	Files     []File
+	Projects  []Project
+	Sandboxes []Sandbox
+
+	DropRecords   []string
+	DropFiles     []FileKey
+	DropProjects  []string
+	DropSandboxes []string
+
+	// Merge is called for a record whose id exists and returns what is to be
+	// kept. Nil replaces.
+	Merge func(old, new Record) Record
+	// Action and Detail become a line of the audit log, unless Action is empty.
+	Action string
+	Detail any
+}
+
+// Committed says what became of a batch.
+type Committed struct {
+	// Seq is the number of the update that holds it.
+	Seq uint64
+	// Merged are the ids of the records that existed already.
+	Merged []string
+	// Dropped counts the records and files that were there to be dropped.
+	Dropped int
+	// Repeated says that the request was committed before.
+	Repeated bool
+}
+
+// Change is what one committed update changed, for the indexes. Old and New
+// are nil where there was or is nothing.
+type Change struct {
+	Seq uint64
+	// Docs were written, their vectors as they will be read back. Terms are
+	// nil where only vectors were added.
+	Docs    []Doc
+	Records []RecordChange
+	Files   []FileChange
+	// Swept documents are no longer referenced and were removed.
+	Swept []DocID
+}
+
+// RecordChange is one record put or dropped.
+type RecordChange struct{ Old, New *Record }
+
+// FileChange is one file put or dropped.
+type FileChange struct{ Old, New *File }
+
+// Loader is told everything that the indexes are made of: first all records
+// and files, then, in parallel and only for documents that these reference,
+// terms and vectors. Byte slices must not be kept.
+type Loader struct {
+	Record func(Record) error
+	File   func(File) error
+	Terms  func(doc DocID, terms []byte) error
+	// Space chooses the spaces whose vectors are wanted; nil wants all.
+	Space  func(name string) bool
+	Vector func(space string, doc DocID, v []float32) error
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Check reads the whole store and returns everything that is wrong with it:
+// values that fail their checksum or do not decode, references to documents
+// that are not there, documents that nothing references, vectors without
+// terms, and counts kept in memory that differ from what is stored. It must
+// not run beside updates. Nil means that the store is sound.
+func (s *Store) Check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	refs := map[memory.DocID]int32{}
+	counts := map[memory.Kind]int{}
+	err := s.View(func(v View) error {
+		for r, err := range v.Records() {
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			if r.Doc != memory.DocumentID(r.Text) {
+				bad("record %s: its document is not the hash of its text", r.ID)
+			}
+			refs[r.Doc]++
+			counts[r.Kind]++
+		}
+		for f, err := range v.Files("") {
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			for _, c := range f.Chunks {
+				refs[c.Doc]++
+			}
+			counts[memory.Chunk] += len(f.Chunks)
+		}
+		terms := map[memory.DocID]bool{}
+		for k := range v.keys(prefixTerms) {
+			doc := memory.DocID(k[len(prefixTerms):])
+			terms[doc] = true
+			if refs[doc] == 0 {
+				bad("document %s: nothing references it", doc)
+			}
+		}
+		for doc := range refs {
+			if !terms[doc] {
+				bad("document %s: it is referenced and has no terms", doc)
+			}
+		}
+		for _, name := range s.Spaces() {
+			prefix := prefixVectors(shortSpace(name))
+			for k := range v.keys(prefix) {
+				if doc := memory.DocID(k[len(prefix):]); !terms[doc] {
+					bad("document %s: it has a vector in %s and no terms", doc, name)
+				}
+			}
+		}
+		return s.checkValues(v, bad)
+	})
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if s.isLoaded() {
+		s.checkCounts(refs, counts, bad)
+	}
+	return errors.Join(errs...)
+}
+
+// checkValues verifies the checksum of every value, whatever it holds.
+func (s *Store) checkValues(v View, bad func(string, ...any)) error {
+	it := v.txn.NewIterator(badger.DefaultIteratorOptions)
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		item := it.Item()
+		if err := item.Value(func(value []byte) error {
+			_, err := unseal(item.Key(), value)
+			return err
+		}); err != nil {
+			bad("%w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]int, bad func(string, ...any)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for doc, n := range refs {
+		if s.refs[doc] != n {
+			bad("document %s: %d references are stored, %d are counted", doc, n, s.refs[doc])
+		}
+	}
+	for doc, n := range s.refs {
+		if refs[doc] == 0 {
+			bad("document %s: %d references are counted, none is stored", doc, n)
+		}
+	}
+	for _, kind := range memory.Kinds {
+		if counts[kind] != s.counts[kind] {
+			bad("%ss: %d are stored, %d are counted", kind, counts[kind], s.counts[kind])
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A value on disk is: format version (1 byte), payload, CRC-32C over key and
+// the bytes before it (4 bytes, big endian). Payloads are CBOR unless said
+// otherwise beside their type.
+const (
+	valueVersion  = 1
+	valueOverhead = 5
+)
+
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+// seal wraps a payload for a key.
+func seal(key, payload []byte) []byte {
+	out := make([]byte, 0, len(payload)+valueOverhead)
+	out = append(out, valueVersion)
+	out = append(out, payload...)
+	return binary.BigEndian.AppendUint32(out, checksum(key, out))
+}
+
+// unseal checks a value and returns its payload, which shares value's memory.
+func unseal(key, value []byte) ([]byte, error) {
+	if len(value) < valueOverhead {
+		return nil, corrupt(key, "the value is too short")
+	}
+	body, sum := value[:len(value)-4], binary.BigEndian.Uint32(value[len(value)-4:])
+	if checksum(key, body) != sum {
+		return nil, corrupt(key, "the checksum does not match")
+	}
+	if body[0] != valueVersion {
+		return nil, corrupt(key, fmt.Sprintf("unknown format %d", body[0]))
+	}
+	return body[1:], nil
+}
+
+func checksum(key, body []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), body)
+}
+
+func corrupt(key []byte, what string) error {
+	return memory.Errorf(memory.CodeCorrupt, "stored value %q: %s", key, what)
+}
+
+// get reads a key and hands its payload to fn, which must not keep it.
+func get(txn *badger.Txn, key []byte, fn func(payload []byte) error) error {
+	item, err := txn.Get(key)
+	if err != nil {
+		return err
+	}
+	return item.Value(func(v []byte) error {
+		payload, err := unseal(key, v)
+		if err != nil {
+			return err
+		}
+		return fn(payload)
+	})
+}
+
+var codec = sync.OnceValue(func() struct {
+	enc cbor.EncMode
+	dec cbor.DecMode
+} {
+	enc, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano, Sort: cbor.SortBytewiseLexical}.EncMode()
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	dec, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return struct {
+		enc cbor.EncMode
+		dec cbor.DecMode
+	}{enc, dec}
+})
+
+func encode(v any) ([]byte, error) {
+	b, err := codec().enc.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return b, nil
+}
+
+func decode[T any](payload []byte) (T, error) {
+	var v T
+	if err := codec().dec.Unmarshal(payload, &v); err != nil {
+		return v, memory.Errorf(memory.CodeCorrupt, "decode %T: %w", v, err)
+	}
+	return v, nil
+}
+
+// storedFile is a file on disk: arrays instead of named fields, since a large
+// repository has a hundred thousand chunks.
+type storedFile struct {
+	_          struct{} `cbor:",toarray"`
+	Project    string
+	Hash       memory.DocID
+	Size       int64
+	ModTime    int64 // ns since 1970
+	Lang       string
+	Generation uint64
+	Chunker    int
+	Chunks     []storedChunk
+}
+
+type storedChunk struct {
+	_         struct{} `cbor:",toarray"`
+	Doc       memory.DocID
+	Hash      memory.DocID
+	Start     int
+	End       int
+	StartLine int
+	EndLine   int
+	Symbol    string
+}
+
+func encodeFile(f *memory.File) ([]byte, error) {
+	out := storedFile{
+		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
+		Generation: f.Generation, Chunker: f.Chunker, Chunks: make([]storedChunk, len(f.Chunks)),
+	}
+	for i, c := range f.Chunks {
+		out.Chunks[i] = storedChunk{
+			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
+			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
+		}
+	}
+	return encode(out)
+}
+
+func decodeFile(sandbox, path string, payload []byte) (memory.File, error) {
+	in, err := decode[storedFile](payload)
+	if err != nil {
+		return memory.File{}, err
+	}
+	f := memory.File{
+		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
+		ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
+		Generation: in.Generation, Chunker: in.Chunker, Chunks: make([]memory.FileChunk, len(in.Chunks)),
+	}
+	for i, c := range in.Chunks {
+		f.Chunks[i] = memory.FileChunk{
+			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
+			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
+		}
+	}
+	return f, nil
+}
+
+// encodeVector writes the direction of a vector as one signed byte a component:
+// a quarter of the size at a cosine error below .001. What is searched is always
+// what decodeVector gives, so that an index filled at ingest equals one rebuilt
+// from disk.
+func encodeVector(v []float32) []byte {
+	var most float64
+	for _, x := range v {
+		most = max(most, math.Abs(float64(x)))
+	}
+	out := make([]byte, len(v))
+	for i, x := range v {
+		if most > 0 {
+			out[i] = byte(int8(math.Round(float64(x) / most * math.MaxInt8)))
+		}
+	}
+	return out
+}
+
+// decodeVector reads what encodeVector wrote and gives it unit length.
+func decodeVector(codes []byte) ([]float32, error) {
+	var sum int64
+	for _, c := range codes {
+		sum += int64(int8(c)) * int64(int8(c))
+	}
+	if sum == 0 {
+		return nil, memory.Errorf(memory.CodeCorrupt, "decode vector: it is zero")
+	}
+	norm := math.Sqrt(float64(sum))
+	v := make([]float32, len(codes))
+	for i, c := range codes {
+		v[i] = float32(float64(int8(c)) / norm)
+	}
+	return v, nil
+}

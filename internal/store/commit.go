@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Commit writes a batch durably and applies it to the indexes.
+func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
+	var out memory.Committed
+	seq, err := s.Update(ctx, func(tx *Tx) error {
+		if b.RequestID != "" {
+			err := tx.Answer(b.RequestID, &out)
+			if err == nil {
+				out.Repeated = true
+				return nil
+			}
+			if memory.CodeOf(err) != memory.CodeNotFound {
+				return err
+			}
+		}
+		if err := tx.putBatch(b, &out); err != nil {
+			return err
+		}
+		if b.RequestID != "" {
+			return tx.PutAnswer(b.RequestID, out)
+		}
+		return nil
+	})
+	if err != nil {
+		return memory.Committed{}, err
+	}
+	if !out.Repeated {
+		out.Seq = seq
+	}
+	return out, nil
+}
+
+func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
+	for _, d := range b.Docs {
+		if err := tx.PutDoc(d); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.Records {
+		old, err := tx.recordOrNil(r.ID)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			out.Merged = append(out.Merged, r.ID)
+			if b.Merge != nil {
+				r = b.Merge(*old, r)
+			}
+		}
+		if err := tx.putRecord(old, r); err != nil {
+			return err
+		}
+	}
+	for _, f := range b.Files {
+		if err := tx.PutFile(f); err != nil {
+			return err
+		}
+	}
+	for _, p := range b.Projects {
+		if err := tx.putValue(key(prefixProject, p.ID), p); err != nil {
+			return err
+		}
+	}
+	for _, x := range b.Sandboxes {
+		if err := tx.putValue(key(prefixSandbox, x.ID), x); err != nil {
+			return err
+		}
+	}
+	if err := tx.dropBatch(b, out); err != nil {
+		return err
+	}
+	if b.Action != "" {
+		tx.Audit(b.Action, b.Detail)
+	}
+	return nil
+}
+
+func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
+	for _, id := range b.DropRecords {
+		was, err := tx.DropRecord(id)
+		if err != nil {
+			return err
+		}
+		out.Dropped += btoi(was)
+	}
+	for _, f := range b.DropFiles {
+		was, err := tx.DropFile(f.Sandbox, f.Path)
+		if err != nil {
+			return err
+		}
+		out.Dropped += btoi(was)
+	}
+	for _, id := range b.DropProjects {
+		tx.del(key(prefixProject, id))
+	}
+	for _, id := range b.DropSandboxes {
+		tx.del(key(prefixSandbox, id))
+	}
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// PutVectors adds vectors of a space and returns how many of the documents
+// were still referenced; those of the others are dropped.
+func (s *Store) PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error) {
+	kept := 0
+	for part := range slices.Chunk(vectors, 256) {
+		_, err := s.Update(ctx, func(tx *Tx) error {
+			for _, v := range part {
+				held, err := tx.PutVector(space, v.Doc, v.Vector)
+				if err != nil {
+					return err
+				}
+				kept += btoi(held)
+			}
+			return nil
+		})
+		if err != nil {
+			return kept, fmt.Errorf("put vectors: %w", err)
+		}
+	}
+	return kept, nil
+}

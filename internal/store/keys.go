@@ -1,0 +1,68 @@
+package store
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The layout. Every key starts with one letter and a slash; ids hold no NUL.
+//
+//	m/…                     schema version, sequence number
+//	r/<record>              a record
+//	p/<project>             a project
+//	s/<sandbox>             a sandbox
+//	f/<sandbox> 0 <path>    a file with its chunks
+//	t/<doc>                 a document's terms
+//	v/<space:8><doc>        a document's vector in a space
+//	x/<space:8>             a space: the model it belongs to
+//	j/<job>, J/<job>        a waiting or running job, a dead letter
+//	l/<receipt>             the ledger
+//	a/<seq:8>               the audit log
+//	q/<request>             what a client's write was answered, for a day
+var (
+	keySchema = []byte("m/schema")
+	keySeq    = []byte("m/seq")
+
+	prefixRecord  = []byte("r/")
+	prefixProject = []byte("p/")
+	prefixSandbox = []byte("s/")
+	prefixFile    = []byte("f/")
+	prefixTerms   = []byte("t/")
+	prefixVector  = []byte("v/")
+	prefixSpace   = []byte("x/")
+	prefixJob     = []byte("j/")
+	prefixDead    = []byte("J/")
+	prefixReceipt = []byte("l/")
+	prefixAudit   = []byte("a/")
+	prefixRequest = []byte("q/")
+)
+
+func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clone(prefix)), id...) }
+
+func keyFile(sandbox, path string) []byte {
+	return key(prefixFile, sandbox+"\x00"+path)
+}
+
+func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }
+
+// spaceKey shortens a space's name to 8 bytes.
+type spaceKey [8]byte
+
+func shortSpace(space string) spaceKey {
+	id := memory.DocumentID(space)
+	return spaceKey(id[:8])
+}
+
+func keyVector(space spaceKey, doc memory.DocID) []byte {
+	return append(prefixVectors(space), doc[:]...)
+}
+
+func prefixVectors(space spaceKey) []byte {
+	return append(slices.Clone(prefixVector), space[:]...)
+}
+
+func keyAudit(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(slices.Clone(prefixAudit), seq)
+}

@@ -1,0 +1,82 @@
+package store
+
+import "github.com/recalld/recalld/internal/memory"
+
+// Record returns a record, or CodeNotFound.
+func (s *Store) Record(id string) (memory.Record, error) {
+	return read(s, func(v View) (memory.Record, error) { return v.Record(id) })
+}
+
+// File returns an indexed file, or CodeNotFound.
+func (s *Store) File(sandbox, path string) (memory.File, error) {
+	return read(s, func(v View) (memory.File, error) { return v.File(sandbox, path) })
+}
+
+// Files returns the files of a sandbox by path.
+func (s *Store) Files(sandbox string) (map[string]memory.File, error) {
+	return read(s, func(v View) (map[string]memory.File, error) {
+		files := map[string]memory.File{}
+		for f, err := range v.Files(sandbox) {
+			if !s.damaged(err) {
+				files[f.Path] = f
+			}
+		}
+		return files, nil
+	})
+}
+
+// Terms returns a document's encoded terms, or CodeNotFound.
+func (s *Store) Terms(doc memory.DocID) ([]byte, error) {
+	return read(s, func(v View) ([]byte, error) { return v.Terms(doc) })
+}
+
+// Receipt returns a receipt, also one that is not written yet, or CodeNotFound.
+func (s *Store) Receipt(id string) (memory.Receipt, error) {
+	s.mu.Lock()
+	for _, r := range s.pending {
+		if r.ID == id {
+			s.mu.Unlock()
+			return r, nil
+		}
+	}
+	s.mu.Unlock()
+	return read(s, func(v View) (memory.Receipt, error) { return v.Receipt(id) })
+}
+
+// Projects returns all projects.
+func (s *Store) Projects() ([]memory.Project, error) {
+	return read(s, func(v View) (all []memory.Project, _ error) {
+		for p, err := range v.Projects() {
+			if !s.damaged(err) {
+				all = append(all, p)
+			}
+		}
+		return all, nil
+	})
+}
+
+// Sandboxes returns all sandboxes.
+func (s *Store) Sandboxes() ([]memory.Sandbox, error) {
+	return read(s, func(v View) (all []memory.Sandbox, _ error) {
+		for b, err := range v.Sandboxes() {
+			if !s.damaged(err) {
+				all = append(all, b)
+			}
+		}
+		return all, nil
+	})
+}
+
+// Sandbox returns a sandbox, or CodeNotFound.
+func (s *Store) Sandbox(id string) (memory.Sandbox, error) {
+	return read(s, func(v View) (memory.Sandbox, error) { return v.Sandbox(id) })
+}
+
+func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
+	var out T
+	err := s.View(func(v View) (err error) {
+		out, err = fn(v)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/worker"
+)
+
+// Queue is the durable job queue: the rules of worker.Schedule, its changes
+// written in the store's commits, beside the records that caused them.
+type Queue struct {
+	store *Store
+	// mu guards schedule. A commit that changes it holds mu until its outcome
+	// is certain, so that nobody sees a job that may be taken back.
+	mu       sync.Mutex
+	schedule *worker.Schedule
+	changed  chan struct{}
+}
+
+var _ worker.Queue = (*Queue)(nil)
+
+func openQueue(s *Store) (*Queue, error) {
+	schedule, err := worker.NewSchedule(s.opts.Queue)
+	if err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	q := &Queue{store: s, schedule: schedule, changed: make(chan struct{}, 1)}
+	var jobs, dead []worker.Job
+	err = s.View(func(v View) error {
+		read := func(_, b []byte) (worker.Job, error) { return decode[worker.Job](b) }
+		for job, err := range scan(v, prefixJob, read) {
+			if !s.damaged(err) {
+				jobs = append(jobs, job)
+			}
+		}
+		for job, err := range scan(v, prefixDead, read) {
+			if !s.damaged(err) {
+				dead = append(dead, job)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	if err := schedule.Restore(jobs, dead); err != nil {
+		return nil, fmt.Errorf("restore queue: %w", err)
+	}
+	return q, nil // what Restore changed rides on the next commit
+}
+
+// plan changes the schedule as an update asks, adds the jobs that follow from
+// it, and puts what must be written into the update. The committer calls it.
+func (q *Queue) plan(g *group, tx *Tx) error {
+	var follow []worker.Job
+	if len(tx.change.Docs) > 0 {
+		follow = q.store.opts.Follow(tx.change)
+	}
+	if len(tx.jobs)+len(follow) == 0 {
+		return nil
+	}
+	if !g.planned {
+		g.planned = true
+		q.mu.Lock()
+		g.hooks = append(g.hooks, q.settle)
+	}
+	for _, fn := range tx.jobs {
+		fn(q.schedule)
+	}
+	for _, job := range follow {
+		// A full queue never refuses a write: what follows from it is derived
+		// again when the queue has room.
+		_, err := q.schedule.Enqueue(q.store.opts.Clock(), job)
+		if err != nil && !errors.Is(err, worker.ErrQueueFull) {
+			return fmt.Errorf("enqueue %s: %w", job.Kind, err)
+		}
+	}
+	for _, c := range q.schedule.Pending() {
+		var err error
+		switch k := key(prefixJob, c.Job.ID); c.Op {
+		case worker.PutJob:
+			err = tx.putValue(k, c.Job)
+		case worker.DeleteJob:
+			tx.del(k)
+		case worker.PutDead:
+			err = tx.putValue(key(prefixDead, c.Job.ID), c.Job)
+		case worker.DeleteDead:
+			tx.del(key(prefixDead, c.Job.ID))
+		}
+		if err != nil {
+			return fmt.Errorf("write job: %w", err)
+		}
+	}
+	return nil
+}
+
+// settle ends what plan began.
+func (q *Queue) settle(committed bool) {
+	if committed {
+		q.schedule.Accept()
+	} else {
+		q.schedule.Revert()
+	}
+	q.mu.Unlock()
+	select {
+	case q.changed <- struct{}{}:
+	default:
+	}
+}
+
+// change runs fn on the schedule in a commit of its own.
+func (q *Queue) change(ctx context.Context, fn func(*worker.Schedule) error) error {
+	var failed error
+	_, err := q.store.Update(ctx, func(tx *Tx) error {
+		tx.Schedule(func(s *worker.Schedule) { failed = fn(s) })
+		return nil
+	})
+	return errors.Join(err, failed)
+}
+
+// Enqueue adds a job or coalesces it into a waiting one.
+func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueued, err error) {
+	err = q.change(ctx, func(s *worker.Schedule) (err error) {
+		out, err = s.Enqueue(q.store.opts.Clock(), job)
+		return err
+	})
+	return out, err
+}
+
+// Lease hands out the next job that is due.
+func (q *Queue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (out worker.Lease, err error) {
+	err = q.change(ctx, func(s *worker.Schedule) (err error) {
+		out, err = s.Lease(q.store.opts.Clock(), kinds, ttl)
+		return err
+	})
+	return out, err
+}
+
+// Extend prolongs a lease; nothing is written, since no lease outlives the
+// process.
+func (q *Queue) Extend(_ context.Context, token string, ttl time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.schedule.Extend(q.store.opts.Clock(), token, ttl)
+}
+
+// Settle ends a lease.
+func (q *Queue) Settle(ctx context.Context, token string, end worker.Settlement) error {
+	return q.change(ctx, func(s *worker.Schedule) error {
+		return s.Settle(q.store.opts.Clock(), token, end)
+	})
+}
+
+// Changed tells when to look again.
+func (q *Queue) Changed() (<-chan struct{}, time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.changed, q.schedule.NextDue()
+}
+
+// Dead returns the dead letters, oldest first.
+func (q *Queue) Dead(context.Context) ([]worker.Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.schedule.Dead(), nil
+}
+
+// Requeue gives a dead letter another try.
+func (q *Queue) Requeue(ctx context.Context, id string) error {
+	return q.change(ctx, func(s *worker.Schedule) error { return s.Requeue(q.store.opts.Clock(), id) })
+}
+
+// Stats counts the jobs.
+func (q *Queue) Stats() worker.Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.schedule.Stats()
+}

@@ -1,0 +1,279 @@
+// Package store keeps everything recalld remembers in Badger: records, files
+// with their chunks, documents' terms and vectors, jobs, the ledger and the
+// audit log. Badger is the only truth; the indexes are caches of it.
+//
+// Vocabulary. An update is a function that reads the present state and says
+// what is to be written; the committer, one goroutine, runs the updates that
+// are waiting, commits them together with one sync, hands what changed to the
+// applier (the indexer) in commit order, and only then acknowledges. Every
+// update that wrote something has a sequence number. A document is referenced
+// by the records and files that hold its text; when the last reference goes,
+// its terms and vectors go in the same commit (it is swept).
+//
+// Every value carries a version and a checksum over key and payload, because
+// Badger reports a damaged block as a missing key.
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
+)
+
+// SchemaVersion is the version of the layout on disk. A store with a newer one
+// is refused; an older one is migrated at Open.
+const SchemaVersion = 1
+
+// ErrClosed is returned by calls on a closed store.
+var ErrClosed = errors.New("store: closed")
+
+// Options configure a store. The zero value of each field is its default.
+type Options struct {
+	// Dir is the folder of the database; it is created, 0700. Required.
+	Dir string
+	// MemTableSize bounds Badger's write buffer in bytes; a transaction holds
+	// about an eighth. Default 16 MiB.
+	MemTableSize int64
+	// NoSync leaves out the sync of every commit, for stores that may be lost:
+	// evaluation runs and tests of other things.
+	NoSync bool
+	// Apply is handed what committed updates changed, in commit order, before
+	// they are acknowledged. It must not call Update. Optional.
+	Apply func([]memory.Change)
+	// Follow names the jobs that follow from an update; they are enqueued in the
+	// same commit. Optional.
+	Follow func(memory.Change) []worker.Job
+	// Queue bounds the job queue.
+	Queue worker.ScheduleOptions
+	// Clock gives the time of audit entries. Default time.Now.
+	Clock func() time.Time
+	// Logger receives what cannot be returned. Default: discarded.
+	Logger *slog.Logger
+}
+
+func (o *Options) validate() error {
+	if o.Dir == "" {
+		return memory.Invalid("dir", "", "the store needs a folder")
+	}
+	if o.MemTableSize == 0 {
+		o.MemTableSize = 16 << 20
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Apply == nil {
+		o.Apply = func([]memory.Change) {}
+	}
+	if o.Follow == nil {
+		o.Follow = func(memory.Change) []worker.Job { return nil }
+	}
+	return nil
+}
+
+// Store is an open store. It is safe for concurrent use.
+type Store struct {
+	opts  Options
+	db    *badger.DB
+	queue *Queue
+
+	spaces spaces
+
+	updates chan *update
+	flush   chan struct{} // a receipt waits
+	done    chan struct{} // closed when the committer has ended
+
+	// intake guards closed: submitting holds it shared, Close exclusively.
+	intake sync.RWMutex
+	closed bool
+
+	// mu guards what follows. Only the committer and Load change it, but for
+	// pending, which Later adds to.
+	mu      sync.Mutex
+	seq     uint64
+	refs    map[memory.DocID]int32 // references to each document
+	counts  map[memory.Kind]int
+	loaded  bool             // refs and counts are complete
+	pending []memory.Receipt // not yet written, see Later
+}
+
+// Open opens or creates the store in opts.Dir. It returns CodeIncompatible
+// when the store was written by a newer version, and CodeConflict when another
+// process has it open.
+func Open(opts Options) (*Store, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create store: %w", err)
+	}
+	db, err := badger.Open(badgerOptions(opts))
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", filepath.Base(opts.Dir), err)
+	}
+	s := &Store{
+		opts: opts, db: db,
+		updates: make(chan *update, maxGroup),
+		flush:   make(chan struct{}, 1), done: make(chan struct{}),
+		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{},
+	}
+	err = s.openSchema()
+	if err == nil {
+		err = s.openSpaces()
+	}
+	if err == nil {
+		s.queue, err = openQueue(s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	go s.committer()
+	return s, nil
+}
+
+// badgerOptions keep memory small and every value beside its key: values are
+// of some kilobytes, so a value log would only add files to collect.
+func badgerOptions(o Options) badger.Options {
+	return badger.DefaultOptions(o.Dir).
+		WithLogger(badgerLogger{o.Logger}).
+		WithSyncWrites(!o.NoSync).
+		WithDetectConflicts(false). // one writer
+		WithMemTableSize(o.MemTableSize).
+		WithNumMemtables(3).
+		WithBaseTableSize(8 << 20).
+		WithBlockCacheSize(16 << 20).
+		WithIndexCacheSize(16 << 20).
+		WithValueThreshold(min(1<<20, o.MemTableSize/8)).
+		WithValueLogFileSize(16 << 20).
+		WithNumVersionsToKeep(1).
+		WithCompression(options.Snappy).
+		WithNumCompactors(2).
+		WithMetricsEnabled(false)
+}
+
+// openSchema checks the layout's version and reads the last sequence number.
+func (s *Store) openSchema() error {
+	return s.db.Update(func(txn *badger.Txn) error {
+		version, err := getUint(txn, keySchema)
+		switch {
+		case errors.Is(err, badger.ErrKeyNotFound):
+			version = SchemaVersion
+			if err := setUint(txn, keySchema, version); err != nil {
+				return err
+			}
+		case err != nil:
+			return fmt.Errorf("read schema version: %w", err)
+		}
+		if version > SchemaVersion {
+			return &memory.Error{
+				Code:    memory.CodeIncompatible,
+				Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, SchemaVersion),
+				Hint:    "install the newer recalld, or choose another data folder with --data",
+			}
+		}
+		s.seq, err = getUint(txn, keySeq)
+		if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
+			return fmt.Errorf("read sequence number: %w", err)
+		}
+		return nil
+	})
+}
+
+// Close waits for the updates that were accepted, writes what was deferred and
+// closes the database. Calls after the first do nothing.
+func (s *Store) Close() error {
+	s.intake.Lock()
+	first := !s.closed
+	if first {
+		s.closed = true
+		close(s.updates)
+	}
+	s.intake.Unlock()
+	<-s.done
+	if !first {
+		return nil
+	}
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// Queue returns the store's durable job queue.
+func (s *Store) Queue() *Queue { return s.queue }
+
+// Seq returns the sequence number of the last committed update.
+func (s *Store) Seq() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seq
+}
+
+// Counts returns how many records of each kind are held, chunks included. They
+// are complete once Load has ended.
+func (s *Store) Counts() map[memory.Kind]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := make(map[memory.Kind]int, len(s.counts))
+	for k, n := range s.counts {
+		if n > 0 {
+			counts[k] = n
+		}
+	}
+	return counts
+}
+
+// DiskSize returns the bytes that the database's files take.
+func (s *Store) DiskSize() int64 {
+	var size int64
+	entries, err := os.ReadDir(s.opts.Dir)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += diskUsage(info)
+		}
+	}
+	return size
+}
+
+func getUint(txn *badger.Txn, key []byte) (uint64, error) {
+	var n uint64
+	err := get(txn, key, func(b []byte) error {
+		if len(b) != 8 {
+			return corrupt(key, "a number has 8 bytes")
+		}
+		n = binary.BigEndian.Uint64(b)
+		return nil
+	})
+	return n, err
+}
+
+func setUint(txn *badger.Txn, key []byte, n uint64) error {
+	return txn.Set(key, seal(key, binary.BigEndian.AppendUint64(nil, n)))
+}
+
+// badgerLogger sends Badger's warnings and errors to the log and drops its
+// chatter.
+type badgerLogger struct{ log *slog.Logger }
+
+func (l badgerLogger) Errorf(f string, a ...any) { l.log.Error(fmt.Sprintf(f, a...), "part", "badger") }
+func (l badgerLogger) Warningf(f string, a ...any) {
+	l.log.Warn(fmt.Sprintf(f, a...), "part", "badger")
+}
+func (l badgerLogger) Infof(string, ...any)  {}
+func (l badgerLogger) Debugf(string, ...any) {}

@@ -1,0 +1,305 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
+)
+
+// AuditEntry is one line of the audit log.
+type AuditEntry struct {
+	Seq    uint64    `json:"seq"`
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	Detail any       `json:"detail,omitempty"`
+}
+
+// Tx is the inside of an update. Reads see what earlier updates of the same
+// commit wrote, but not the update's own writes. A Tx must not be used after
+// the update's function has returned.
+type Tx struct {
+	View
+	s *Store
+
+	docs   []write // documents: written first when all does not fit one transaction
+	writes []write // the rest, which makes them visible
+	size   int64
+
+	change memory.Change
+	refs   map[memory.DocID]int32 // what this update adds to the references
+	group  *group
+	audit  []AuditEntry
+	jobs   []func(*worker.Schedule)
+}
+
+type write struct {
+	key, value []byte // a nil value deletes
+	ttl        time.Duration
+}
+
+// entryOverhead is what Badger counts for an entry beside key and value.
+const entryOverhead = 16
+
+func (tx *Tx) put(key, payload []byte) {
+	tx.add(&tx.writes, write{key: key, value: seal(key, payload)})
+}
+func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
+
+func (tx *Tx) add(list *[]write, w write) {
+	*list = append(*list, w)
+	tx.size += w.size()
+}
+
+func (w write) size() int64 { return int64(len(w.key) + len(w.value) + entryOverhead) }
+
+func (tx *Tx) putValue(key []byte, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	tx.put(key, b)
+	return nil
+}
+
+// PutRecord writes a record. The document it names must be put in the same
+// update, or be referenced already.
+func (tx *Tx) PutRecord(r memory.Record) error {
+	old, err := tx.recordOrNil(r.ID)
+	if err != nil {
+		return err
+	}
+	return tx.putRecord(old, r)
+}
+
+func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
+	if err := tx.putValue(key(prefixRecord, r.ID), r); err != nil {
+		return err
+	}
+	if old != nil {
+		tx.refs[old.Doc]--
+	}
+	tx.refs[r.Doc]++
+	tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old, New: &r})
+	return nil
+}
+
+// DropRecord removes a record and reports whether it was there.
+func (tx *Tx) DropRecord(id string) (bool, error) {
+	old, err := tx.recordOrNil(id)
+	if err != nil || old == nil {
+		return false, err
+	}
+	tx.del(key(prefixRecord, id))
+	tx.refs[old.Doc]--
+	tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old})
+	return true, nil
+}
+
+func (tx *Tx) recordOrNil(id string) (*memory.Record, error) {
+	r, err := tx.Record(id)
+	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// PutFile writes a file and its chunks in place of what was there. The
+// documents of its chunks must be put in the same update, or be referenced
+// already. The generation is set here.
+func (tx *Tx) PutFile(f memory.File) error {
+	old, err := tx.fileOrNil(f.Sandbox, f.Path)
+	if err != nil {
+		return err
+	}
+	f.Generation = 1
+	if old != nil {
+		f.Generation = old.Generation + 1
+		tx.unrefFile(old)
+	}
+	b, err := encodeFile(&f)
+	if err != nil {
+		return err
+	}
+	tx.put(keyFile(f.Sandbox, f.Path), b)
+	for _, c := range f.Chunks {
+		tx.refs[c.Doc]++
+	}
+	tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old, New: &f})
+	return nil
+}
+
+// DropFile removes a file with its chunks and reports whether it was there.
+func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
+	old, err := tx.fileOrNil(sandbox, path)
+	if err != nil || old == nil {
+		return false, err
+	}
+	tx.del(keyFile(sandbox, path))
+	tx.unrefFile(old)
+	tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old})
+	return true, nil
+}
+
+func (tx *Tx) fileOrNil(sandbox, path string) (*memory.File, error) {
+	f, err := tx.File(sandbox, path)
+	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+func (tx *Tx) unrefFile(f *memory.File) {
+	for _, c := range f.Chunks {
+		tx.refs[c.Doc]--
+	}
+}
+
+// PutDoc writes a document unless it is held already. What it writes is swept
+// when no record or file references it at the end of the update.
+func (tx *Tx) PutDoc(d memory.Doc) error {
+	if tx.held(d.ID) || tx.refs[d.ID] > 0 {
+		return nil
+	}
+	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
+	k := keyTerms(d.ID)
+	tx.add(&tx.docs, write{key: k, value: seal(k, d.Terms)})
+	for space, v := range d.Vectors {
+		decoded, err := tx.putVector(space, d.ID, v)
+		if err != nil {
+			return err
+		}
+		written.Vectors[space] = decoded
+	}
+	tx.change.Docs = append(tx.change.Docs, written)
+	return nil
+}
+
+// PutVector adds the vector of a document in a space, if the document is still
+// referenced, and reports whether it was.
+func (tx *Tx) PutVector(space string, doc memory.DocID, v []float32) (bool, error) {
+	if !tx.held(doc) {
+		return false, nil
+	}
+	decoded, err := tx.putVector(space, doc, v)
+	if err != nil {
+		return false, err
+	}
+	tx.change.Docs = append(tx.change.Docs, memory.Doc{ID: doc, Vectors: map[string][]float32{space: decoded}})
+	return true, nil
+}
+
+func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32, error) {
+	if !tx.s.spaces.known(space) {
+		return nil, fmt.Errorf("put vector: space %q was not opened", space)
+	}
+	codes := encodeVector(v)
+	decoded, err := decodeVector(codes)
+	if err != nil {
+		return nil, fmt.Errorf("put vector of document %s: %w", doc, err)
+	}
+	k := keyVector(shortSpace(space), doc)
+	tx.add(&tx.docs, write{key: k, value: seal(k, codes)})
+	return decoded, nil
+}
+
+// held says that a committed record or file, or one of an earlier update of
+// this commit, references the document, so that its terms are there.
+func (tx *Tx) held(doc memory.DocID) bool {
+	return tx.s.references(doc)+tx.group.refs[doc] > 0
+}
+
+// requestTTL is how long a client may repeat a write and be given the first
+// answer.
+const requestTTL = 24 * time.Hour
+
+// PutAnswer keeps what the write with a client-made id was answered.
+func (tx *Tx) PutAnswer(request string, answer any) error {
+	b, err := encode(answer)
+	if err != nil {
+		return err
+	}
+	k := key(prefixRequest, request)
+	tx.add(&tx.writes, write{key: k, value: seal(k, b), ttl: requestTTL})
+	return nil
+}
+
+// Audit appends a line to the audit log.
+func (tx *Tx) Audit(action string, detail any) {
+	tx.audit = append(tx.audit, AuditEntry{Action: action, Detail: detail})
+}
+
+// PutReceipt writes a receipt with the rest of the update; see also Later.
+func (tx *Tx) PutReceipt(r memory.Receipt) error { return tx.putValue(key(prefixReceipt, r.ID), r) }
+
+// finish numbers the update and adds what follows from it: audit lines and the
+// deletion of documents that nothing references any more.
+func (tx *Tx) finish(seq uint64, at time.Time) error {
+	if len(tx.audit) > 0 {
+		for i := range tx.audit {
+			tx.audit[i].Seq, tx.audit[i].At = seq, at
+		}
+		if err := tx.putValue(keyAudit(seq), tx.audit); err != nil {
+			return err
+		}
+	}
+	if !tx.s.isLoaded() {
+		return nil // references are not all counted yet; Load sweeps at its end
+	}
+	for _, d := range tx.change.Docs {
+		if _, counted := tx.refs[d.ID]; !counted {
+			tx.refs[d.ID] = 0 // written and not referenced: swept below
+		}
+	}
+	for doc, delta := range tx.refs {
+		left := tx.s.references(doc) + tx.group.refs[doc] + delta
+		if left > 0 {
+			continue
+		}
+		tx.change.Swept = append(tx.change.Swept, doc)
+		tx.del(keyTerms(doc))
+		for _, space := range tx.s.spaces.all() {
+			tx.del(keyVector(space, doc))
+		}
+	}
+	return nil
+}
+
+// Schedule has fn change the queue's schedule in this commit. It runs after the
+// update's function, which must not depend on what it does.
+func (tx *Tx) Schedule(fn func(*worker.Schedule)) { tx.jobs = append(tx.jobs, fn) }
+
+// empty says that the update wrote nothing.
+func (tx *Tx) empty() bool { return len(tx.docs)+len(tx.writes)+len(tx.audit) == 0 }
+
+// apply hands the writes to a Badger transaction.
+func apply(txn *badger.Txn, writes []write) error {
+	for _, w := range writes {
+		var err error
+		switch {
+		case w.value == nil:
+			err = txn.Delete(w.key)
+		case w.ttl > 0:
+			err = txn.SetEntry(badger.NewEntry(w.key, w.value).WithTTL(w.ttl))
+		default:
+			err = txn.Set(w.key, w.value)
+		}
+		if errors.Is(err, badger.ErrTxnTooBig) {
+			return memory.Errorf(memory.CodeInvalidInput, "write of %d entries: %w", len(writes), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

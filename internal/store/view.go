@@ -1,0 +1,157 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// View reads one consistent state of the store. Methods that look up one thing
+// return CodeNotFound when it is not there, and CodeCorrupt when its checksum
+// does not match.
+type View struct{ txn *badger.Txn }
+
+// View calls fn with the last committed state.
+func (s *Store) View(fn func(View) error) error {
+	if s.db.IsClosed() {
+		return ErrClosed
+	}
+	return s.db.View(func(txn *badger.Txn) error { return fn(View{txn}) })
+}
+
+// Record returns a record.
+func (v View) Record(id string) (memory.Record, error) {
+	return lookup[memory.Record](v, "record", key(prefixRecord, id))
+}
+
+// Project returns a project.
+func (v View) Project(id string) (memory.Project, error) {
+	return lookup[memory.Project](v, "project", key(prefixProject, id))
+}
+
+// Sandbox returns a sandbox.
+func (v View) Sandbox(id string) (memory.Sandbox, error) {
+	return lookup[memory.Sandbox](v, "sandbox", key(prefixSandbox, id))
+}
+
+// Receipt returns a receipt of the ledger.
+func (v View) Receipt(id string) (memory.Receipt, error) {
+	return lookup[memory.Receipt](v, "receipt", key(prefixReceipt, id))
+}
+
+// Answer reads into answer what the write with a client-made id was answered.
+func (v View) Answer(request string, answer any) error {
+	k := key(prefixRequest, request)
+	err := get(v.txn, k, func(b []byte) error { return codec().dec.Unmarshal(b, answer) })
+	return notFound(err, "request", k)
+}
+
+// File returns an indexed file.
+func (v View) File(sandbox, path string) (memory.File, error) {
+	k := keyFile(sandbox, path)
+	var f memory.File
+	err := get(v.txn, k, func(b []byte) (err error) {
+		f, err = decodeFile(sandbox, path, b)
+		return err
+	})
+	return f, notFound(err, "file", k)
+}
+
+// Terms returns a document's encoded terms.
+func (v View) Terms(doc memory.DocID) ([]byte, error) {
+	k := keyTerms(doc)
+	var terms []byte
+	err := get(v.txn, k, func(b []byte) error {
+		terms = slices.Clone(b)
+		return nil
+	})
+	return terms, notFound(err, "document", k)
+}
+
+// Records walks all records.
+func (v View) Records() iter.Seq2[memory.Record, error] {
+	return scan(v, prefixRecord, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
+}
+
+// Projects walks all projects.
+func (v View) Projects() iter.Seq2[memory.Project, error] {
+	return scan(v, prefixProject, func(_, b []byte) (memory.Project, error) { return decode[memory.Project](b) })
+}
+
+// Sandboxes walks all sandboxes.
+func (v View) Sandboxes() iter.Seq2[memory.Sandbox, error] {
+	return scan(v, prefixSandbox, func(_, b []byte) (memory.Sandbox, error) { return decode[memory.Sandbox](b) })
+}
+
+// Receipts walks the ledger, oldest first.
+func (v View) Receipts() iter.Seq2[memory.Receipt, error] {
+	return scan(v, prefixReceipt, func(_, b []byte) (memory.Receipt, error) { return decode[memory.Receipt](b) })
+}
+
+// Audit walks the audit log, oldest first.
+func (v View) Audit() iter.Seq2[[]AuditEntry, error] {
+	return scan(v, prefixAudit, func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
+}
+
+// Files walks the files of a sandbox by path, or those of all sandboxes when
+// none is named.
+func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
+	prefix := prefixFile
+	if sandbox != "" {
+		prefix = keyFile(sandbox, "")
+	}
+	return scan(v, prefix, func(k, b []byte) (memory.File, error) {
+		box, path, _ := bytes.Cut(k[len(prefixFile):], []byte{0})
+		return decodeFile(string(box), string(path), b)
+	})
+}
+
+func lookup[T any](v View, what string, key []byte) (T, error) {
+	var out T
+	err := get(v.txn, key, func(b []byte) (err error) {
+		out, err = decode[T](b)
+		return err
+	})
+	return out, notFound(err, what, key)
+}
+
+func notFound(err error, what string, key []byte) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return memory.Errorf(memory.CodeNotFound, "there is no %s %q", what, key[2:])
+	default:
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+}
+
+// scan walks the values under a prefix. A damaged value is yielded as an error
+// that names its key, and the walk goes on.
+func scan[T any](v View, prefix []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			item := it.Item()
+			var out T
+			err := item.Value(func(value []byte) error {
+				payload, err := unseal(item.Key(), value)
+				if err != nil {
+					return err
+				}
+				out, err = read(item.Key(), payload)
+				return err
+			})
+			if !yield(out, err) {
+				return
+			}
+		}
+	}
+}
