@@ -1,0 +1,93 @@
+package vector
+
+import (
+	"math"
+	"slices"
+
+	"github.com/recalld/recalld/index"
+)
+
+// keeper keeps the n smallest of the keys that it is shown. A key is what is
+// ordered by in its upper half and the document in its lower, so that ties go to
+// the lower number and what is kept depends on no order of arrival. Keys are
+// gathered unsorted and cut back when there are several times too many: nearly
+// all are turned away by the bound, at one comparison.
+type keeper struct {
+	n    int
+	keys []uint64
+	// bound is the n-th smallest key as of the last cut: none above it can
+	// be among the smallest.
+	bound uint64
+}
+
+// reset empties the keeper for the n smallest keys; n is at least 1.
+func (k *keeper) reset(n int) {
+	k.n, k.keys, k.bound = n, k.keys[:0], math.MaxUint64
+}
+
+func (k *keeper) add(key uint64) {
+	if key >= k.bound {
+		return
+	}
+	k.keys = append(k.keys, key)
+	if len(k.keys) >= 4*k.n+64 {
+		k.cut()
+	}
+}
+
+func (k *keeper) cut() {
+	slices.Sort(k.keys)
+	if len(k.keys) > k.n {
+		k.keys = k.keys[:k.n]
+		k.bound = k.keys[k.n-1]
+	}
+}
+
+// sorted returns the keys kept, smallest first. They are valid until reset.
+func (k *keeper) sorted() []uint64 {
+	k.cut()
+	return k.keys
+}
+
+// scoreKey is a key that orders by score, highest first.
+func scoreKey(h index.Hit) uint64 {
+	// Adding zero makes a negative zero positive: the two are equal.
+	b := math.Float32bits(h.Score + 0)
+	// Positive floats order as their bits do, negative ones the other way.
+	if b>>31 == 1 {
+		b = ^b
+	} else {
+		b |= 1 << 31
+	}
+	return uint64(^b)<<32 | uint64(h.Doc)
+}
+
+// hitOf is the inverse of scoreKey.
+func hitOf(key uint64) index.Hit {
+	b := ^uint32(key >> 32)
+	if b>>31 == 1 {
+		b &^= 1 << 31
+	} else {
+		b = ^b
+	}
+	return index.Hit{Doc: uint32(key), Score: math.Float32frombits(b)}
+}
+
+// moments are the sums that mean and standard deviation come from.
+type moments struct {
+	n, sum, squares float64
+}
+
+func (m *moments) add(score float32) {
+	m.n++
+	m.sum += float64(score)
+	m.squares += float64(score) * float64(score)
+}
+
+func (m *moments) meanAndDeviation() (mean, deviation float32) {
+	if m.n == 0 {
+		return 0, 0
+	}
+	mu := m.sum / m.n
+	return float32(mu), float32(math.Sqrt(max(0, m.squares/m.n-mu*mu)))
+}

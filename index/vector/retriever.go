@@ -1,0 +1,59 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/recalld/recalld/index"
+)
+
+// retriever asks a space in words.
+type retriever struct {
+	space   *Space
+	queries *queryCache
+}
+
+var _ index.Retriever = (*retriever)(nil)
+
+// Retriever returns a retriever over the space, named "vector/" and the model's
+// name. embed gives the vector of a query, from the model that the space holds
+// vectors of; it may be slow, since vectors of recent queries are remembered
+// and equal queries asked at the same time are embedded once. Vectors it
+// returns belong to the retriever.
+//
+// Retrieve returns index.ErrNotReady while the space is empty, the error of
+// embed, a *RefusedError for a vector that cannot be searched with, or ctx's.
+// Scores are cosines and Best is 1, the cosine of equal directions.
+func (s *Space) Retriever(embed EmbedFunc) index.Retriever {
+	return &retriever{s, newQueryCache(embed, s.options.Dim, s.options.QueryCache)}
+}
+
+// Name implements index.Retriever.
+func (r *retriever) Name() string { return "vector/" + r.space.Name() }
+
+// Retrieve implements index.Retriever.
+func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return index.Result{}, err
+	}
+	if r.space.Len() == 0 {
+		return index.Result{}, index.ErrNotReady
+	}
+	if q.Allow != nil && q.Allow.IsEmpty() {
+		return index.Result{}, nil // spares the embedding
+	}
+	vec, err := r.queries.vector(ctx, q.Text)
+	if err != nil {
+		return index.Result{}, fmt.Errorf("embed query: %w", err)
+	}
+	a, err := r.space.search(ctx, vec, q.Allow, q.Limit)
+	if err != nil {
+		return index.Result{}, fmt.Errorf("search vectors: %w", err)
+	}
+	res := index.Result{Hits: a.hits, Searched: a.searched}
+	if a.searched > 0 {
+		res.Best = 1
+		res.Mean, res.Deviation = a.moments.meanAndDeviation()
+	}
+	return res, nil
+}

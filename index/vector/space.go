@@ -1,0 +1,236 @@
+package vector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/philippgille/chromem-go"
+
+	"github.com/recalld/recalld/index"
+)
+
+// Space holds the vectors of one model under dense document numbers and is safe
+// for concurrent use. A search holds back changes while it runs (0.5 ms at
+// 100,000 documents) and sees all of a change or nothing of it.
+type Space struct {
+	options Options
+	dot     func(a, b []float32) float32
+	scratch sync.Pool // of *scratch
+
+	mu sync.RWMutex // guards all below
+	// collection holds a document for each slot, under its decimal number.
+	collection *chromem.Collection
+	held       *roaring.Bitmap
+	slots      index.Table[uint32] // from document to slot
+	// docs and vectors are by slot. A vector's slice is the collection's too.
+	docs    []uint32
+	vectors [][]float32
+	// sum is the sum of all vectors: the mean times their number.
+	sum []float64
+
+	coder *coder
+	// codes are by slot, coder.words each; nil while the space is so small
+	// that all of it is scored exactly.
+	codes []uint64
+	// codedMean is the mean that the codes are centred on, and changes how
+	// many vectors came or went since it was last compared with the mean.
+	codedMean []float32
+	changes   int
+}
+
+// NewSpace returns an empty space. It returns an error if an option is out of
+// its range.
+func NewSpace(options Options) (*Space, error) {
+	options = options.withDefaults()
+	if err := options.validate(); err != nil {
+		return nil, fmt.Errorf("open vector space: %w", err)
+	}
+	collection, err := chromem.NewDB().CreateCollection(options.Name, nil, refuseToEmbed)
+	if err != nil {
+		return nil, fmt.Errorf("open vector space: %w", err)
+	}
+	s := &Space{
+		options:    options,
+		dot:        fastestDot(),
+		collection: collection,
+		held:       roaring.New(),
+		sum:        make([]float64, options.Dim),
+		coder:      newCoder(options.Dim),
+	}
+	s.scratch.New = func() any { return newScratch(s.coder) }
+	return s, nil
+}
+
+// refuseToEmbed stands where chromem-go would call OpenAI for a document that
+// comes without a vector.
+func refuseToEmbed(context.Context, string) ([]float32, error) {
+	return nil, errors.New("vectors are made by the caller")
+}
+
+// Name is the model's.
+func (s *Space) Name() string { return s.options.Name }
+
+// Dim is the width of the vectors.
+func (s *Space) Dim() int { return s.options.Dim }
+
+// Upsert makes vec the vector of doc. The space owns vec from then on: it keeps
+// the slice and, unless it has unit length, scales it in place. A vector that
+// Check refuses leaves the space as it was, and its error is returned.
+func (s *Space) Upsert(doc uint32, vec []float32) error {
+	long, err := length(vec, s.options.Dim)
+	if err != nil {
+		return err
+	}
+	normalise(vec, long)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// ID and vector only: chromem-go keeps whatever it is given in memory.
+	entry := chromem.Document{ID: collectionID(doc), Embedding: vec}
+	if err := s.collection.AddDocument(context.Background(), entry); err != nil {
+		return fmt.Errorf("add vector: %w", err)
+	}
+	slot, replaces := s.slots.Get(doc)
+	if replaces {
+		s.addToSum(s.vectors[slot], -1)
+		s.vectors[slot] = vec
+	} else {
+		slot = uint32(len(s.docs))
+		s.docs = append(s.docs, doc)
+		s.vectors = append(s.vectors, vec)
+		s.slots.Set(doc, slot)
+		s.held.Add(doc)
+		if s.codes != nil {
+			s.codes = append(s.codes, make([]uint64, s.coder.words)...)
+		}
+	}
+	s.addToSum(vec, 1)
+	s.changes++
+	if !s.recode() && s.codes != nil {
+		room := s.scratch.Get().(*scratch)
+		s.coder.encode(vec, room.rotated, s.code(slot))
+		s.scratch.Put(room)
+	}
+	return nil
+}
+
+// Delete removes the vector of doc, in constant time. A document that is not
+// held is left at that.
+func (s *Space) Delete(doc uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, ok := s.slots.Get(doc)
+	if !ok {
+		return
+	}
+	// A nil where: an empty one would delete every document. By id it cannot
+	// fail in memory.
+	_ = s.collection.Delete(context.Background(), nil, nil, collectionID(doc))
+	s.addToSum(s.vectors[slot], -1)
+	s.changes++
+
+	// The last slot moves into the gap.
+	last := uint32(len(s.docs) - 1)
+	s.docs[slot], s.vectors[slot] = s.docs[last], s.vectors[last]
+	if s.codes != nil {
+		copy(s.code(slot), s.code(last))
+		s.codes = s.codes[:int(last)*s.coder.words]
+	}
+	s.slots.Set(s.docs[slot], slot)
+	s.slots.Delete(doc)
+	s.held.Remove(doc)
+	s.vectors[last] = nil
+	s.docs, s.vectors = s.docs[:last], s.vectors[:last]
+}
+
+// Has tells whether doc has a vector.
+func (s *Space) Has(doc uint32) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.slots.Get(doc)
+	return ok
+}
+
+// Len is how many vectors are held.
+func (s *Space) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.docs)
+}
+
+// Held returns the documents that have a vector, in a bitmap of the caller's.
+func (s *Space) Held() *roaring.Bitmap {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.held.Clone()
+}
+
+// Vector returns the unit vector of doc, nil if it has none. It is the space's
+// own slice: it must not be written to.
+func (s *Space) Vector(doc uint32) []float32 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if slot, ok := s.slots.Get(doc); ok {
+		return s.vectors[slot]
+	}
+	return nil
+}
+
+// driftAllowed is how far, squared and as a share of the vectors' variance, the
+// mean may move before codes are made anew: a tenth of a standard deviation.
+const driftAllowed = .01
+
+// recode makes all codes anew if there are none yet and the space has outgrown
+// exact search, or if the mean has moved away from what they are centred on.
+// It looks only after half as many changes as there are vectors, so that its
+// cost (2 µs a vector, during which searches wait) is spread over them; the
+// mean of a collection that keeps its nature soon stands still.
+func (s *Space) recode() bool {
+	n := len(s.docs)
+	if n <= s.options.ExactUpTo || s.codes != nil && 2*s.changes < n {
+		return false
+	}
+	s.changes = 0
+	mean := make([]float32, s.options.Dim)
+	variance, drift := 1.0, 0.0 // of unit vectors: 1 less the mean's square
+	for i, x := range s.sum {
+		m := x / float64(n)
+		mean[i] = float32(m)
+		variance -= m * m
+		if s.codes != nil {
+			d := m - float64(s.codedMean[i])
+			drift += d * d
+		}
+	}
+	if s.codes != nil && drift <= driftAllowed*variance {
+		return false
+	}
+	s.codedMean = mean
+	s.coder.setCentre(mean)
+	if s.codes == nil {
+		s.codes = make([]uint64, n*s.coder.words)
+	}
+	room := s.scratch.Get().(*scratch)
+	defer s.scratch.Put(room)
+	for slot, vec := range s.vectors {
+		s.coder.encode(vec, room.rotated, s.code(uint32(slot)))
+	}
+	return true
+}
+
+func (s *Space) code(slot uint32) []uint64 {
+	w := s.coder.words
+	return s.codes[int(slot)*w : (int(slot)+1)*w]
+}
+
+func (s *Space) addToSum(vec []float32, sign float64) {
+	for i, x := range vec {
+		s.sum[i] += sign * float64(x)
+	}
+}
+
+func collectionID(doc uint32) string { return strconv.FormatUint(uint64(doc), 10) }

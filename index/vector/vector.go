@@ -1,0 +1,151 @@
+// Package vector searches by meaning: it holds the unit vectors of documents
+// and finds those with the highest cosine to a query's.
+//
+// Vocabulary. A space is the vectors of one model; vectors of different models
+// are never compared. A slot is a vector's place in a space: slots are dense,
+// so that a scan meets no holes. A code is a vector reduced to one bit a
+// dimension, the sign of its distance from the space's centre; the number of
+// bits in which two codes differ stands in for the angle between the vectors.
+// A shortlist is the documents with the nearest codes, to be scored exactly.
+//
+// Design. A chromem-go collection holds every vector and answers unfiltered
+// searches of small spaces. It knows no filter by document and looks at every
+// document through a channel and a lock, so a flat accelerator over the very
+// same slices answers the rest: up to some thousand allowed documents are
+// scored exactly, more than that by shortlist. A graph index (HNSW) was turned
+// down: it filters late, must be built, and found a quarter of the neighbours
+// where the shortlist finds nearly all.
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// RefusedError is returned when a vector cannot be held or searched with. One
+// such vector in a space would spoil the order of every answer. Whoever knows
+// the record that the vector belongs to wraps the error with it.
+type RefusedError struct {
+	Reason Reason
+	// Width is the vector's and Want the space's.
+	Width, Want int
+}
+
+// Reason is what was wrong with a refused vector.
+type Reason int
+
+const (
+	// WrongWidth is a vector of another width than the space's.
+	WrongWidth Reason = iota
+	// NotFinite is a vector with a NaN or an infinite component.
+	NotFinite
+	// Zero is a vector of length 0, which has no direction.
+	Zero
+)
+
+func (e *RefusedError) Error() string {
+	switch e.Reason {
+	case WrongWidth:
+		return fmt.Sprintf("vector refused: its width is %d, the space's %d", e.Width, e.Want)
+	case NotFinite:
+		return "vector refused: it has a component that is not a finite number"
+	default:
+		return "vector refused: its length is zero"
+	}
+}
+
+// Check returns a *RefusedError if vec cannot be held by a space of width dim,
+// so that a write can be refused before it is committed.
+func Check(vec []float32, dim int) error {
+	_, err := length(vec, dim)
+	return err
+}
+
+// length is the Euclidean length of vec, or why a space would refuse it.
+func length(vec []float32, dim int) (float64, error) {
+	refuse := func(why Reason) error { return &RefusedError{Reason: why, Width: len(vec), Want: dim} }
+	if len(vec) != dim {
+		return 0, refuse(WrongWidth)
+	}
+	var squares float64
+	for _, x := range vec {
+		squares += float64(x) * float64(x)
+	}
+	switch {
+	// Squares of float32 fit a float64: only NaN and Inf give these.
+	case math.IsNaN(squares) || math.IsInf(squares, 0):
+		return 0, refuse(NotFinite)
+	case squares == 0:
+		return 0, refuse(Zero)
+	}
+	return math.Sqrt(squares), nil
+}
+
+// unitTolerance is how far from 1 a length may be to count as 1. It is
+// chromem-go's own: a vector outside it would be copied there, not shared.
+const unitTolerance = 1e-6
+
+// normalise brings vec to length 1, in place, leaving one that is so already.
+func normalise(vec []float32, length float64) {
+	if math.Abs(length-1) < unitTolerance {
+		return
+	}
+	for i, x := range vec {
+		vec[i] = float32(float64(x) / length)
+	}
+}
+
+// Options are the settings of a space. The zero value of each but Name and Dim
+// stands for its default.
+type Options struct {
+	// Name is the model's, as in embedder.Model: "builtin/hash-v1".
+	Name string
+	// Dim is the width of the vectors, 1 to 65,536.
+	Dim int
+	// CollectionUpTo is the largest space whose unfiltered searches chromem-go
+	// answers. Default 256: there it takes as long as a web request's noise.
+	CollectionUpTo int
+	// ExactUpTo is how many allowed documents are all scored exactly; more are
+	// shortlisted. Default 2,000.
+	ExactUpTo int
+	// Shortlist and ShortlistPerHit set how many documents are scored exactly
+	// after the codes were compared: Shortlist, or ShortlistPerHit for each
+	// hit that is wanted if that is more. Defaults 400 and 20; what they give
+	// is measured by BenchmarkSearch.
+	Shortlist, ShortlistPerHit int
+	// QueryCache is how many query vectors a retriever remembers. Default
+	// 2,000: at width 256 some 2.5 MB.
+	QueryCache int
+}
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		option *int
+		value  int
+	}{
+		{&o.CollectionUpTo, 256},
+		{&o.ExactUpTo, 2_000},
+		{&o.Shortlist, 400},
+		{&o.ShortlistPerHit, 20},
+		{&o.QueryCache, 2_000},
+	} {
+		if *d.option == 0 {
+			*d.option = d.value
+		}
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	if o.Name == "" {
+		return errors.New("name is empty")
+	}
+	if o.Dim < 1 || o.Dim > 65_536 {
+		return fmt.Errorf("dim is %d, want 1 to 65536", o.Dim)
+	}
+	if o.CollectionUpTo < 0 || o.ExactUpTo < 0 || o.Shortlist < 0 || o.ShortlistPerHit < 0 || o.QueryCache < 0 {
+		return errors.New("a size is negative")
+	}
+	return nil
+}
