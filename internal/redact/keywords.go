@@ -1,0 +1,123 @@
+package redact
+
+// keywords finds the keywords of all rules in one pass: an Aho–Corasick
+// automaton without failure links left (every state has a step for every
+// class of bytes), blind to the case of ASCII letters.
+type keywords struct {
+	class   [256]uint8 // byte to class; 0 is every byte that no keyword holds
+	classes int
+	next    []uint16 // state*classes + class to state, while it is built
+	found   [][]keyword
+	// steps is next as scan wants it: place and result are states already
+	// multiplied by classes, and the top bit says that a keyword ends there.
+	steps []uint16
+}
+
+const ends = 1 << 15
+
+// keyword is one that ends in a state.
+type keyword struct {
+	rule *rule
+	len  int
+}
+
+// hit is a place where a rule is to be tried.
+type hit struct {
+	rule *rule
+	at   int // of the keyword's first byte
+}
+
+func newKeywords(rules []*rule) *keywords {
+	k := &keywords{classes: 1}
+	for _, r := range rules {
+		for _, word := range r.keywords {
+			for i := range len(word) {
+				if c := word[i]; k.class[c] == 0 {
+					k.class[c] = uint8(k.classes)
+					if c >= 'a' && c <= 'z' {
+						k.class[c-'a'+'A'] = uint8(k.classes)
+					}
+					k.classes++
+				}
+			}
+		}
+	}
+	k.addState()
+	for _, r := range rules {
+		for _, word := range r.keywords {
+			state := 0
+			for i := range len(word) {
+				step := state*k.classes + int(k.class[word[i]])
+				if k.next[step] == 0 {
+					k.next[step] = uint16(k.addState())
+				}
+				state = int(k.next[step])
+			}
+			k.found[state] = append(k.found[state], keyword{r, len(word)})
+		}
+	}
+	k.link()
+	k.pack()
+	return k
+}
+
+func (k *keywords) addState() int {
+	k.next = append(k.next, make([]uint16, k.classes)...)
+	k.found = append(k.found, nil)
+	return len(k.found) - 1
+}
+
+// link fills in the missing steps, breadth first: a state without a step takes
+// that of the longest suffix that is a state too.
+func (k *keywords) link() {
+	suffix := make([]int, len(k.found))
+	var queue []int
+	for c := range k.classes {
+		if s := int(k.next[c]); s != 0 {
+			queue = append(queue, s)
+		}
+	}
+	for len(queue) > 0 {
+		state := queue[0]
+		queue = queue[1:]
+		k.found[state] = append(k.found[state], k.found[suffix[state]]...)
+		for c := range k.classes {
+			step := state*k.classes + c
+			fallback := k.next[suffix[state]*k.classes+c]
+			if s := int(k.next[step]); s != 0 {
+				suffix[s] = int(fallback)
+				queue = append(queue, s)
+			} else {
+				k.next[step] = fallback
+			}
+		}
+	}
+}
+
+// pack makes steps of next. The keywords have some 250 states of 40 classes, so
+// that a place fits in 15 bits.
+func (k *keywords) pack() {
+	k.steps = make([]uint16, len(k.next))
+	for i, state := range k.next {
+		k.steps[i] = state * uint16(k.classes)
+		if len(k.found[state]) > 0 {
+			k.steps[i] |= ends
+		}
+	}
+}
+
+func (k *keywords) scan(text string) []hit {
+	var hits []hit
+	steps, at := k.steps, uint16(0)
+	for i := range len(text) {
+		at = steps[int(at)+int(k.class[text[i]])]
+		if at < ends {
+			continue
+		}
+		at &^= ends
+		for _, w := range k.found[int(at)/k.classes] {
+			hits = append(hits, hit{w.rule, i + 1 - w.len})
+		}
+	}
+	return hits
+}

@@ -1,0 +1,208 @@
+package redact
+
+import (
+	"go/parser"
+	gotoken "go/token"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Secrets of the tests are put together here, so that no scanner takes this
+// file for a leak.
+const (
+	alnum36 = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+	hex40   = "0123456789abcdef0123456789abcdef01234567"
+)
+
+var (
+	pemHead = "-----BEGIN " + "RSA PRIVATE KEY-----"
+	pemTail = "-----END " + "RSA PRIVATE KEY-----"
+	pemBody = strings.Repeat("MIIEowIBAAKCAQEAx4UbaDzY5xjW6hc9jwN0mX33XpTDVW9WJ8gkR0Pq1bLc3uHs\n", 4)
+)
+
+func TestRedact(t *testing.T) {
+	jwt := "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxMjM0In0" + ".dBjftJeZ4CVPmB92K27uhbUJU1p1r"
+	for name, test := range map[string]struct{ in, want string }{
+		"aws":                {"key AKIA" + "IOSFODNN7EXAMPL2 end", "key [redacted:aws-key] end"},
+		"github":             {"ghp_" + alnum36, "[redacted:github-token]"},
+		"github in a string": {`tok := "gho_` + alnum36 + `"`, `tok := "[redacted:github-token]"`},
+		"github fine":        {"github_pat_" + alnum36, "[redacted:github-token]"},
+		"gitlab":             {"glpat-" + alnum36[:20], "[redacted:gitlab-token]"},
+		"slack":              {"xoxb-" + "123456789012-abcdefghij", "[redacted:slack-token]"},
+		"npm":                {"npm_" + alnum36, "[redacted:npm-token]"},
+		"openai-like":        {"sk-" + "proj-" + alnum36, "[redacted:api-key]"},
+		"jwt":                {"cookie=" + jwt + ";", "cookie=[redacted:jwt];"},
+		"bearer":             {"Authorization: Bearer " + alnum36, "Authorization: Bearer [redacted:authorization]"},
+		"pem":                {"a\n" + pemHead + "\n" + pemBody + pemTail + "\nb", "a\n[redacted:private-key]\nb"},
+		"pem, torn":          {"a\n" + pemHead + "\n" + pemBody + "}\nb", "a\n[redacted:private-key]\n}\nb"},
+		"url":                {"postgres://app:hunter2@db:5432/x", "postgres://app:[redacted:password]@db:5432/x"},
+		"url, @ inside":      {"amqp://u:p@ss@h/", "amqp://u:[redacted:password]@h/"},
+		"private":            {"a <private>call\nme</private> b", "a [redacted:private] b"},
+		"private, open":      {"a <private>call me\nb", "a [redacted:private]\nb"},
+		"env":                {"export DB_PASSWORD=correcthorse\n", "export DB_PASSWORD=[redacted:secret]\n"},
+		"env in yaml":        {"  - API_KEY=abcdefghij", "  - API_KEY=[redacted:secret]"},
+		"code":               {`password := "hunter2"`, `password := "[redacted:secret]"`},
+		"json":               {`{"api_key": "s3cr3t-v4lue!"}`, `{"api_key": "[redacted:secret]"}`},
+		"yaml":               {"token: " + alnum36, "token: [redacted:secret]"},
+		"hash":               {`secret => 'q1w2e3r4t5'`, `secret => '[redacted:secret]'`},
+		"two":                {"npm_" + alnum36 + " npm_" + alnum36, "[redacted:npm-token] [redacted:npm-token]"},
+		"token in url":       {"https://x:ghp_" + alnum36 + "@h/o/r", "https://x:[redacted:password]@h/o/r"},
+		"umlauts around":     {"ä <private>ö</private> ü", "ä [redacted:private] ü"},
+	} {
+		got, n := Redact(test.in)
+		if got != test.want {
+			t.Errorf("%s: Redact(%q)\n got %q\nwant %q", name, test.in, got, test.want)
+		}
+		if n == 0 {
+			t.Errorf("%s: nothing counted", name)
+		}
+		if again, n := Redact(got); again != got || n != 0 {
+			t.Errorf("%s: redacting again gives %q", name, again)
+		}
+	}
+}
+
+func TestRedactLeavesCodeAlone(t *testing.T) {
+	for _, text := range []string{
+		"", "plain text", "a password is wanted",
+		"password := getPassword()", "token = parser.Next()", "token: Token;", "tok, err := lexer.Token()",
+		`if password == "hunter2x" {`, `password = os.Getenv("DB_PASSWORD")`, `const tokenType = "identifier"`,
+		`Token: "string"`, `{"token": "keyword.control.go"}`, "secret: Uint8Array", "password: str = Field(...)",
+		"PASSWORD=$DB_PASSWORD", "PASSWORD=${DB_PASSWORD:-none}", "password: ${{ secrets.NPM_PASSWORD }}",
+		`password = "your-password-1"`, `api_key="<your key 1>"`, `token := "%s-%d-12"`, "api_key = config.api_key_v2",
+		"secretKeyRef: my-secret-name", "tokens[i] = token.IDENT", "pwd=/home/user/work", "PWD=/home/user/work12",
+		"http://localhost:8080/a@b", "https://host/path?x=a:b@c", "git@host:org/repo.git", "ssh://git@host/x",
+		"https://user:password@host", "the sk-learn library is a fine one to use", "sk-this-is-a-long-css-class-name",
+		"-----BEGIN CERTIFICATE-----\nMIIEowIBAAKCAQEA\n-----END CERTIFICATE-----", "-----BEGIN", "<private>", "<private>\n",
+		"npm_config_registry_and_a_long_name_follows", "akia", "bearer of bad news and a longtailed_identifierWithCase",
+		"eyJ", "mov eax, AKIAX", "passwordFieldValidator2 = NewPasswordFieldValidator2(ctx)", "basic authenticationMiddleware",
+		`tokenURL = "/oauth2/token"`, `secretName: "tls-cert-v2"`, "Token int32 // the token",
+	} {
+		if got, n := Redact(text); got != text || n != 0 {
+			t.Errorf("Redact(%q) = %q, %d", text, got, n)
+		}
+	}
+}
+
+// TestStandardLibrary counts what is taken out of ordinary Go code: what is
+// found there must be the few secrets that tests and examples hold.
+func TestStandardLibrary(t *testing.T) {
+	src := filepath.Join(runtime.GOROOT(), "src")
+	files, bytes, found := 0, 0, 0
+	for _, dir := range []string{"go/parser", "go/token", "net/http", "net/url", "encoding/json", "text/template/parse", "os", "cmd/go/internal/load"} {
+		paths, _ := filepath.Glob(filepath.Join(src, filepath.FromSlash(dir), "*.go"))
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files++
+			bytes += len(b)
+			clean, n := Redact(string(b))
+			if n > 0 {
+				t.Logf("%s: %v", path, Find(string(b)))
+			}
+			found += n
+			if _, err := parser.ParseFile(gotoken.NewFileSet(), path, clean, parser.SkipObjectResolution); err != nil {
+				t.Errorf("redacting broke the code: %v", err)
+			}
+		}
+	}
+	if files == 0 {
+		t.Skip("the standard library's source is not installed")
+	}
+	// An Authorization header and a password in the comments of request.go and url.go.
+	if found > 2 {
+		t.Errorf("%d secrets found in %d files, %d bytes", found, files, bytes)
+	}
+}
+
+func TestApply(t *testing.T) {
+	spans := []Span{{2, 6, "a"}, {8, 12, "b"}, {20, 22, "c"}}
+	for _, test := range []struct {
+		text   string
+		offset int
+		want   string
+	}{
+		{"0123456789abcdef", 0, "01[redacted:a]67[redacted:b]cdef"},
+		{"456789ab", 4, "[redacted:a]67[redacted:b]"},
+		{"67", 6, "67"},
+		{"89", 8, "[redacted:b]"},
+		{"", 4, ""},
+	} {
+		if got := Apply(test.text, test.offset, spans); got != test.want {
+			t.Errorf("Apply(%q, %d) = %q, want %q", test.text, test.offset, got, test.want)
+		}
+	}
+}
+
+func TestDropHighEntropy(t *testing.T) {
+	for _, word := range []string{
+		hex40, strings.ToUpper(hex40), "0x" + hex40[:32], alnum36, "d41d8cd9-8f00-3204-a980-0998ecf8427e",
+		"wJalrXUtnFEMI/K7MDENG/bPxRfiCYzT9kLm3Qa2", "k3j9x2m8q1w7e5r6t4y0", "MIIEowIBAAKCAQEAx4UbaDzY5xjW6hc9jwN0mX33",
+	} {
+		if !DropHighEntropy(word) {
+			t.Errorf("%q is kept", word)
+		}
+	}
+	for _, word := range []string{
+		"", "x", "deadbeef", "0123456789abcdef", "TestParseHTTP2FrameHeadersAndContinuation", "golang.org/x/crypto/ssh/terminal",
+		"application/vnd.openxmlformats-officedocument", "x86_64-unknown-linux-gnu-v2", "iso8859_15_to_utf8_table", "getElementsByClassNameNS2",
+		"internationalization", "AVX512VBMI2InstructionSetEnabled", "2006-01-02T15:04:05.000Z07:00", "SHA256WithRSAEncryptionPKCS1v15",
+	} {
+		if DropHighEntropy(word) {
+			t.Errorf("%q is dropped", word)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("password=\"hunter2\" ghp_" + alnum36)
+	f.Add(pemHead + "\n" + pemBody + pemTail)
+	f.Add("a://b:c@d <private>\xff</private> token: " + alnum36)
+	f.Add("https://[redacted:password]:x1!aaaaaaa@h secret='[redacted:a'")
+	f.Fuzz(func(t *testing.T, text string) {
+		clean, n := Redact(text)
+		if n == 0 && clean != text {
+			t.Fatalf("%q became %q without a count", text, clean)
+		}
+		if again, n := Redact(clean); again != clean || n != 0 {
+			t.Fatalf("%q became %q, then %q", text, clean, again)
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(clean) {
+			t.Fatalf("%q became %q, which is not UTF-8", text, clean)
+		}
+		last := 0
+		for _, s := range Find(text) {
+			if s.Start < last || s.End <= s.Start || s.End > len(text) {
+				t.Fatalf("%q: span %+v after %d", text, s, last)
+			}
+			last = s.End
+		}
+		DropHighEntropy(text)
+	})
+}
+
+func BenchmarkRedactCode(b *testing.B) {
+	var src strings.Builder
+	paths, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		src.Write(text)
+	}
+	text := src.String()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Redact(text)
+	}
+}
