@@ -20,7 +20,7 @@ import (
 // some 120 distinct terms.
 const (
 	benchDocs       = 100_000
-	benchWords      = 195 // drawn for a document
+	benchWords      = 138 // drawn for a document
 	benchVocabulary = 200_000
 )
 

@@ -1,7 +1,7 @@
 package lexical
 
 import (
-	"strings"
+	"hash/maphash"
 	"sync"
 
 	"github.com/recalld/recalld/index"
@@ -31,14 +31,15 @@ type Index struct {
 // state is the index's data. Its slices are appended to and its posting lists
 // grow at their end; only dead, slotOf and the dictionary change in place.
 type state struct {
-	dictionary map[string]uint32 // term to its place in lists
-	lists      []postings
-	docs       []uint32 // slot to document
-	lengths    []uint32 // slot to length, in terms of the body
-	dead       bitset   // slots that no longer stand for a document
+	dictionary dictionary
+	lists      []postings // by term number
+	docs       []uint32   // slot to document
+	lengths    []uint32   // slot to length, in terms of the body
+	dead       bitset     // slots that no longer stand for a document
 	deadCount  int
 	slotOf     slotTable // document to its live slot
 	total      uint64    // sum of the lengths of live slots
+	scratch    []frequency
 }
 
 // live is the number of documents held.
@@ -50,12 +51,12 @@ func New(options Options) (*Index, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	return &Index{options: options, state: newState(0, 0)}, nil
+	return &Index{options: options, state: newState(maphash.MakeSeed(), 0, 0)}, nil
 }
 
-func newState(slots, terms int) state {
+func newState(seed maphash.Seed, slots, terms int) state {
 	return state{
-		dictionary: make(map[string]uint32, terms),
+		dictionary: newDictionary(seed, terms),
 		lists:      make([]postings, 0, terms),
 		docs:       make([]uint32, 0, slots),
 		lengths:    make([]uint32, 0, slots),
@@ -113,21 +114,36 @@ func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	s.dead = s.dead.grown(len(s.docs))
 	s.slotOf.set(doc, slot)
 	s.total += uint64(length)
+	s.merge(body, extra, extraUnits)
+	for len(s.lists) < s.dictionary.size {
+		s.lists = append(s.lists, postings{})
+	}
+	// Apart from the look-ups, so that the processor overlaps the cache misses.
+	for _, f := range s.scratch {
+		s.lists[f.term].add(slot, f.units)
+	}
+}
+
+// frequency is how often a document holds a term.
+type frequency struct{ term, units uint32 }
+
+// merge fills scratch with the frequencies of both fields.
+func (s *state) merge(body, extra index.Terms, extraUnits uint32) {
+	s.scratch = s.scratch[:0]
 	for len(body) > 0 || len(extra) > 0 {
 		var text string
-		var tf uint32
-		switch {
-		case len(extra) == 0 || len(body) > 0 && body[0].Text < extra[0].Text:
-			text, tf = body[0].Text, units(body[0].Count, tfUnit)
+		var sum uint32
+		fromBody := len(extra) == 0 || len(body) > 0 && body[0].Text <= extra[0].Text
+		fromExtra := len(body) == 0 || len(extra) > 0 && extra[0].Text <= body[0].Text
+		if fromBody {
+			text, sum = body[0].Text, units(body[0].Count, tfUnit)
 			body = body[1:]
-		case len(body) == 0 || extra[0].Text < body[0].Text:
-			text, tf = extra[0].Text, units(extra[0].Count, extraUnits)
-			extra = extra[1:]
-		default:
-			text, tf = body[0].Text, units(body[0].Count, tfUnit)+units(extra[0].Count, extraUnits)
-			body, extra = body[1:], extra[1:]
 		}
-		s.list(text).add(slot, tf)
+		if fromExtra {
+			text, sum = extra[0].Text, sum+units(extra[0].Count, extraUnits)
+			extra = extra[1:]
+		}
+		s.scratch = append(s.scratch, frequency{s.dictionary.add(s.dictionary.hash(text)), sum})
 	}
 }
 
@@ -138,18 +154,6 @@ const (
 )
 
 func units(count, weight uint32) uint32 { return min(count, maxFrequency) * weight }
-
-// list finds the posting list of a term or begins one.
-func (s *state) list(text string) *postings {
-	id, ok := s.dictionary[text]
-	if !ok {
-		id = uint32(len(s.lists))
-		s.lists = append(s.lists, postings{})
-		// Cloned, since the text usually shares a document's allocation.
-		s.dictionary[strings.Clone(text)] = id
-	}
-	return &s.lists[id]
-}
 
 // kill marks the document's slot dead, if it has one.
 func (s *state) kill(doc uint32) {
@@ -180,7 +184,7 @@ func (x *Index) compactIfWorthwhile() {
 
 // compacted returns a state with the live slots alone, renumbered in order.
 func (s *state) compacted() state {
-	fresh := newState(s.live(), len(s.lists))
+	fresh := newState(s.dictionary.seed, s.live(), len(s.lists))
 	renumbered := make([]uint32, len(s.docs))
 	for slot, doc := range s.docs {
 		if s.dead.has(uint32(slot)) {
@@ -195,9 +199,12 @@ func (s *state) compacted() state {
 	fresh.total = s.total
 
 	var slots, tfs [chunk]uint32
-	for text, id := range s.dictionary {
+	for _, term := range s.dictionary.slots {
+		if term.number == 0 {
+			continue
+		}
 		var kept postings
-		c := s.lists[id].cursor()
+		c := s.lists[term.number-1].cursor()
 		for n := c.fill(slots[:], tfs[:]); n > 0; n = c.fill(slots[:], tfs[:]) {
 			for i, slot := range slots[:n] {
 				if !s.dead.has(slot) {
@@ -206,7 +213,7 @@ func (s *state) compacted() state {
 			}
 		}
 		if kept.n > 0 {
-			fresh.dictionary[text] = uint32(len(fresh.lists))
+			fresh.dictionary.add(term.hash)
 			fresh.lists = append(fresh.lists, kept)
 		}
 	}

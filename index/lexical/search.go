@@ -113,7 +113,7 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 		return false
 	}
 	for i := range s.terms {
-		if id, ok := state.dictionary[s.terms[i].text]; ok {
+		if id, ok := state.dictionary.find(state.dictionary.hash(s.terms[i].text)); ok {
 			s.terms[i].list = state.lists[id]
 		}
 	}

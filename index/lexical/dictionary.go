@@ -1,0 +1,75 @@
+package lexical
+
+import "hash/maphash"
+
+// dictionary numbers terms in the order of their arrival. It knows a term by 64
+// bits of a hash that is seeded anew in every process, and keeps no text: at load
+// every posting is one look-up, and what a look-up costs is the cache lines it
+// misses, here one against four of a map of strings. Two terms would be taken for
+// one if their hashes agreed; among a million terms the chance of any such pair
+// is one in 37 million, and its effect a wrong word in common.
+type dictionary struct {
+	seed  maphash.Seed
+	slots []dictionarySlot // open addressing; a power of two, at most 3/4 full
+	size  int              // number of terms
+}
+
+// dictionarySlot is empty when number is 0.
+type dictionarySlot struct {
+	hash   uint64
+	number uint32 // of the term, plus one
+}
+
+const minDictionary = 1 << 10
+
+// newDictionary returns a dictionary without terms, with room for some.
+func newDictionary(seed maphash.Seed, room int) dictionary {
+	size := minDictionary
+	for 3*size < 4*room {
+		size *= 2
+	}
+	return dictionary{seed: seed, slots: make([]dictionarySlot, size)}
+}
+
+// hash is how the dictionary knows a term.
+func (d *dictionary) hash(term string) uint64 { return maphash.String(d.seed, term) }
+
+// place is where the hash stands, or the empty slot where it belongs.
+func (d *dictionary) place(hash uint64) *dictionarySlot {
+	mask := uint64(len(d.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if slot := &d.slots[i]; slot.number == 0 || slot.hash == hash {
+			return slot
+		}
+	}
+}
+
+// find returns the number of a term.
+func (d *dictionary) find(hash uint64) (uint32, bool) {
+	slot := d.place(hash)
+	return slot.number - 1, slot.number != 0
+}
+
+// add returns the number of a term, which it gives if need be.
+func (d *dictionary) add(hash uint64) uint32 {
+	slot := d.place(hash)
+	if slot.number == 0 {
+		if 4*(d.size+1) > 3*len(d.slots) {
+			d.grow()
+			slot = d.place(hash)
+		}
+		d.size++
+		*slot = dictionarySlot{hash, uint32(d.size)}
+	}
+	return slot.number - 1
+}
+
+func (d *dictionary) grow() {
+	before := d.slots
+	d.slots = make([]dictionarySlot, 2*len(before))
+	for _, slot := range before {
+		if slot.number != 0 {
+			*d.place(slot.hash) = slot
+		}
+	}
+}
