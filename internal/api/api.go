@@ -1,0 +1,182 @@
+// Package api is the HTTP transport of memory.Service: JSON requests and answers
+// under /v1, one route per method (see wire), over the daemon's socket and,
+// guarded by the daemon, over loopback TCP.
+//
+// Decoding is strict: a field that is not known is an error that names it, so
+// that a misspelt filter never widens a search. Failures are the codes of
+// package memory; this package alone maps them to HTTP statuses.
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// DefaultMaxBody bounds a request's body, in bytes. The largest sensible one
+// lists 10,000 changed files.
+const DefaultMaxBody = 8 << 20
+
+// Options configure a handler.
+type Options struct {
+	// Greeting is the answer to hello; its Protocol is filled in.
+	Greeting wire.Greeting
+	// MaxBody bounds a request's body, in bytes; 0 is DefaultMaxBody.
+	MaxBody int64
+	// Log receives what goes wrong inside; nil discards it.
+	Log *slog.Logger
+}
+
+func (o *Options) validate() {
+	o.Greeting.Protocol = wire.Protocol
+	if o.MaxBody <= 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// handler serves a service.
+type handler struct {
+	svc  memory.Service
+	opts Options
+	mux  *http.ServeMux
+}
+
+// NewHandler returns the API of a service. It is safe for concurrent use.
+func NewHandler(svc memory.Service, opts Options) http.Handler {
+	opts.validate()
+	h := &handler{svc: svc, opts: opts, mux: http.NewServeMux()}
+	h.routes()
+	return h
+}
+
+// ServeHTTP checks the protocol, routes, and turns a panic into an error.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		h.opts.Log.ErrorContext(r.Context(), "panic in request", "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if rec.wrote {
+			// The answer has begun and cannot become an error any more; breaking
+			// the connection tells the client that it is not whole.
+			panic(http.ErrAbortHandler)
+		}
+		WriteError(rec, memory.Errorf(memory.CodeInternal, "the daemon failed on this request; its log says where"))
+	}()
+
+	if _, pattern := h.mux.Handler(r); pattern == "" {
+		WriteError(rec, h.unrouted(r))
+		return
+	}
+	if err := checkProtocol(r); err != nil {
+		WriteError(rec, err)
+		return
+	}
+	h.mux.ServeHTTP(rec, r)
+}
+
+// unrouted says why a request has no route.
+func (h *handler) unrouted(r *http.Request) error {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := h.mux.Handler(other); pattern != "" {
+			e := memory.Invalid("method", method, "%s does not take %s", r.URL.Path, r.Method)
+			e.Cause = errMethod
+			return e
+		}
+	}
+	return memory.Errorf(memory.CodeNotFound, "no route %s", r.URL.Path)
+}
+
+// checkProtocol refuses a client of another protocol, except for what every
+// protocol understands.
+func checkProtocol(r *http.Request) error {
+	theirs := r.Header.Get(wire.ProtocolHeader)
+	if theirs == "" || theirs == strconv.Itoa(wire.Protocol) || r.URL.Path == wire.Hello || r.URL.Path == wire.Stop {
+		return nil
+	}
+	return &memory.Error{
+		Code:    memory.CodeIncompatible,
+		Field:   wire.ProtocolHeader,
+		Limit:   strconv.Itoa(wire.Protocol),
+		Message: fmt.Sprintf("the client speaks protocol %s", theirs),
+		Hint:    "use a client of the daemon's version, or stop the daemon and start the newer one",
+	}
+}
+
+// recorder knows whether an answer has begun.
+type recorder struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.wrote = true
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.wrote = true
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController flush.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// writeJSON answers 200 with v. It is encoded before anything is sent, so that
+// what cannot be encoded becomes an error.
+func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // code is easier to read, and the type is not HTML
+	if err := enc.Encode(v); err != nil {
+		h.fail(w, r, fmt.Errorf("encode answer: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", wire.MIMEJSON)
+	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
+	_, _ = w.Write(buf.Bytes()) // the client is gone: nobody to tell
+}
+
+// fail answers with an error and logs it when it is a fault of ours.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := outward(err)
+	if e.Code == memory.CodeInternal || e.Code == memory.CodeCorrupt {
+		h.opts.Log.ErrorContext(r.Context(), "request failed", "path", r.URL.Path, "code", string(e.Code), "error", err)
+	}
+	WriteError(w, e)
+}
+
+// outward returns err as clients see it. Time-outs and cancellations that no
+// part has put into words are the daemon's being unavailable.
+func outward(err error) *memory.Error {
+	if e, ok := errors.AsType[*memory.Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon took too long", Hint: "try again", Cause: err}
+	case errors.Is(err, context.Canceled):
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "the request was cancelled", Cause: err}
+	}
+	return memory.AsError(err)
+}

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// statuses maps every code to its HTTP status. Clients go by the code in the
+// body; the status is for people and for tools that know HTTP only.
+var statuses = map[memory.Code]int{
+	memory.CodeInvalidInput: http.StatusBadRequest,
+	memory.CodeNotFound:     http.StatusNotFound,
+	memory.CodeConflict:     http.StatusConflict,
+	memory.CodeUnavailable:  http.StatusServiceUnavailable,
+	memory.CodeForbidden:    http.StatusForbidden,
+	memory.CodeCorrupt:      http.StatusInternalServerError,
+	memory.CodeIncompatible: http.StatusUpgradeRequired,
+	memory.CodeInternal:     http.StatusInternalServerError,
+}
+
+// Causes of invalid input for which HTTP has statuses of its own.
+var (
+	errTooLong = errors.New("api: body too long")
+	errMethod  = errors.New("api: wrong method")
+)
+
+// Status returns the HTTP status of an error.
+func Status(e *memory.Error) int {
+	switch {
+	case errors.Is(e, errTooLong):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(e, errMethod):
+		return http.StatusMethodNotAllowed
+	}
+	if s, ok := statuses[e.Code]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// WriteError answers with err as a wire.ErrorBody, with the status of its code.
+func WriteError(w http.ResponseWriter, err error) {
+	e := outward(err)
+	body, encErr := json.Marshal(wire.ErrorBody{Error: e})
+	if encErr != nil { // strings only: cannot happen
+		body = []byte(`{"error":{"code":"internal","message":"the error could not be written"}}`)
+	}
+	status := Status(e)
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", e.Limit)
+	}
+	w.Header().Set("Content-Type", wire.MIMEJSON)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client is gone: nobody to tell
+}

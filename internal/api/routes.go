@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// routes lists every route.
+func (h *handler) routes() {
+	get := func(path string, fn func(context.Context, *http.Request) (any, error)) {
+		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			answer, err := fn(r.Context(), r)
+			h.reply(w, r, answer, err)
+		})
+	}
+	get(wire.Hello, func(context.Context, *http.Request) (any, error) { return h.opts.Greeting, nil })
+	get(wire.Receipts+"{id}", func(ctx context.Context, r *http.Request) (any, error) {
+		return h.svc.Receipt(ctx, r.PathValue("id"))
+	})
+	get(wire.Repos, func(ctx context.Context, _ *http.Request) (any, error) {
+		repos, err := h.svc.Repos(ctx)
+		return wire.RepoList{Repos: orEmpty(repos)}, err
+	})
+	get(wire.Status, func(ctx context.Context, _ *http.Request) (any, error) { return h.svc.Status(ctx) })
+	get(wire.DeadJobs, func(ctx context.Context, _ *http.Request) (any, error) {
+		jobs, err := h.svc.DeadJobs(ctx)
+		return wire.DeadJobList{Jobs: orEmpty(jobs)}, err
+	})
+	get(wire.Models, func(ctx context.Context, _ *http.Request) (any, error) {
+		models, err := h.svc.Models(ctx)
+		return wire.ModelList{Models: orEmpty(models)}, err
+	})
+
+	post(h, wire.Recall, func(ctx context.Context, req recallRequest) (any, error) {
+		question, err := req.question()
+		if err != nil {
+			return nil, err
+		}
+		return h.svc.Recall(ctx, question)
+	})
+	post(h, wire.Remember, func(ctx context.Context, req memory.RememberRequest) (any, error) {
+		return h.svc.Remember(ctx, req)
+	})
+	post(h, wire.Forget, func(ctx context.Context, req memory.ForgetRequest) (any, error) {
+		return h.svc.Forget(ctx, req)
+	})
+	post(h, wire.Index, func(ctx context.Context, req memory.IndexRequest) (any, error) {
+		return h.svc.IndexRepo(ctx, req)
+	})
+	h.command(wire.Stop, func(r *http.Request) error { return h.svc.Stop(r.Context()) })
+	h.command(wire.Requeue+"{id}", func(r *http.Request) error {
+		return h.svc.RequeueJob(r.Context(), r.PathValue("id"))
+	})
+	h.mux.HandleFunc("POST "+wire.Pull, h.pull)
+}
+
+// post routes a call whose request is a JSON object.
+func post[Request any](h *handler, path string, fn func(context.Context, Request) (any, error)) {
+	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var req Request
+		if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		answer, err := fn(r.Context(), req)
+		h.reply(w, r, answer, err)
+	})
+}
+
+// command routes a call without a body and without an answer but {}.
+func (h *handler) command(path string, fn func(*http.Request) error) {
+	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		h.reply(w, r, struct{}{}, fn(r))
+	})
+}
+
+func (h *handler) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.writeJSON(w, r, answer)
+}
+
+// recallRequest is memory.RecallRequest with the older name of query.
+type recallRequest struct {
+	memory.RecallRequest
+	Text string `json:"text,omitempty"`
+}
+
+func (r *recallRequest) question() (memory.RecallRequest, error) {
+	if r.Text != "" && r.Query != "" && r.Text != r.Query {
+		return memory.RecallRequest{}, memory.Invalid("text", "the older name of query", "differs from query")
+	}
+	if r.Query == "" {
+		r.Query = r.Text
+	}
+	return r.RecallRequest, nil
+}
+
+// pull streams a model's download: an event per line, the last one with done or
+// an error. A failure before the first event is an ordinary error.
+func (h *handler) pull(w http.ResponseWriter, r *http.Request) {
+	var req wire.PullRequest
+	if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	begun := false
+	send := func(ev wire.PullEvent) {
+		if !begun {
+			w.Header().Set("Content-Type", wire.MIMELine)
+			begun = true
+		}
+		line, err := json.Marshal(ev)
+		if err != nil { // strings and numbers only: cannot happen
+			panic(fmt.Errorf("encode pull event: %w", err))
+		}
+		// A client that is gone ends r's context, and with it the download.
+		_, _ = w.Write(append(line, '\n'))
+		_ = http.NewResponseController(w).Flush()
+	}
+	err := h.svc.PullModel(r.Context(), req.Name, func(p memory.PullProgress) {
+		send(wire.PullEvent{Progress: &p})
+	})
+	switch {
+	case err == nil:
+		send(wire.PullEvent{Done: true})
+	case begun:
+		send(wire.PullEvent{Error: outward(err)})
+	default:
+		h.fail(w, r, err)
+	}
+}
+
+// orEmpty makes an absent list an empty one, which JSON tells apart.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,301 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// listen serves a handler on a socket for as long as the test runs.
+func listen(t *testing.T, h http.Handler) (socket string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-done
+	})
+	return socket
+}
+
+func connect(t *testing.T, opts client.Options) *client.Client {
+	t.Helper()
+	c, err := client.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
+
+// method is one method of memory.Service, called with a request, to be answered.
+type method struct {
+	request any
+	answer  any
+}
+
+var half = 0.5
+
+// methods holds every method of memory.Service, with all that its types can say.
+var methods = map[string]method{
+	"Recall": {
+		request: memory.RecallRequest{Query: "größe <b> \u2028", Kinds: []memory.Kind{memory.Lesson}, Project: "p", Repo: "r",
+			Scope: &memory.Scope{Session: "abcd"}, Filters: &memory.Filters{Tag: "t", Since: at}, Limit: 3, MaxTokens: 60,
+			MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: memory.Caller{Dir: "/d", Client: "c"}},
+		answer: &memory.Answer{Project: "p", Items: []memory.Item{{ID: "1", Kind: memory.Chunk, Text: "a\n\tb", Relevance: .25,
+			Source: memory.Source{Path: "a.go", Lines: &[2]int{1, 2}}, RankFactors: &memory.RankFactors{Score: 1,
+				Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}}}, CreatedAt: at}},
+			Withheld: []memory.Withheld{{ID: "2", Kind: memory.Step, Reason: memory.BelowFloor, NearestScore: .1}},
+			Degraded: []memory.Degraded{{Part: "index", Reason: "loading"}}, Tokens: 9, Receipt: "rc", Text: "x"},
+	},
+	"Receipt": {request: "id/with %2F slash", answer: &memory.Receipt{ID: "rc", At: at, Request: memory.RecallRequest{Query: "q"},
+		Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Chunk}}, Withheld: []memory.Withheld{}, Took: time.Second, Seq: 1 << 60}},
+	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError},
+		answer: &memory.Remembered{ID: "1", Project: "p", Repo: "r", Merged: true, Redacted: true, Seq: 7}},
+	"Forget":     {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
+	"IndexRepo":  {request: memory.IndexRequest{Path: "/p", ChangedFiles: []string{"a"}, RequestedAt: at}, answer: &memory.IndexQueued{Job: "j", Position: 3, Root: "/p"}},
+	"Repos":      {answer: []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/p", IndexedAt: at, Skipped: map[string]int{"big": 1}}, ProjectName: "p", Progress: &memory.Progress{Phase: "walking"}, Stale: true}}},
+	"Status":     {answer: &memory.Status{Version: "v", Protocol: 1, PID: 5, State: "ready", StartedAt: at, Records: map[memory.Kind]int{memory.Lesson: 2}, Projects: []memory.SandboxState{}, Spaces: []memory.SpaceState{{Name: "builtin"}}, Queue: memory.QueueState{ByKind: map[string]int{"x": 1}}}},
+	"DeadJobs":   {answer: []memory.DeadJob{{ID: "j", Kind: "k", Payload: []byte(`{"a":1}`), LastError: "e", EnqueuedAt: at}}},
+	"RequeueJob": {request: "job 1?"},
+	"Stop":       {},
+	"Models":     {answer: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}},
+	"PullModel":  {request: "m"},
+}
+
+// invoke calls a method by name.
+func (m method) invoke(ctx context.Context, svc memory.Service, name string) (any, error) {
+	args := []reflect.Value{reflect.ValueOf(ctx)}
+	if m.request != nil {
+		args = append(args, reflect.ValueOf(m.request))
+	}
+	if name == "PullModel" {
+		args = append(args, reflect.ValueOf(func(memory.PullProgress) {}))
+	}
+	out := reflect.ValueOf(svc).MethodByName(name).Call(args)
+	err, _ := out[len(out)-1].Interface().(error)
+	if len(out) == 1 {
+		return nil, err
+	}
+	return out[0].Interface(), err
+}
+
+// Every method makes the trip over the socket with all that it carries.
+func TestEveryMethodSurvivesTheTrip(t *testing.T) {
+	service := reflect.TypeFor[memory.Service]()
+	for i := range service.NumMethod() {
+		name := service.Method(i).Name
+		t.Run(name, func(t *testing.T) {
+			m, ok := methods[name]
+			if !ok {
+				t.Fatalf("methods has no %s", name)
+			}
+			fake := &memorytest.Service{Answers: map[string]any{}}
+			if m.answer != nil {
+				fake.Answers[name] = m.answer
+			}
+			c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+			got, err := m.invoke(t.Context(), c, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(m.answer, got); diff != "" {
+				t.Errorf("answer (-sent +received):\n%s", diff)
+			}
+			if diff := cmp.Diff([]memorytest.Call{{Method: name, Request: m.request}}, fake.Calls()); diff != "" {
+				t.Errorf("calls (-sent +received):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every code survives the trip of every method, with field, limit and hint.
+func TestEveryErrorSurvivesTheTrip(t *testing.T) {
+	codes := []memory.Code{memory.CodeInvalidInput, memory.CodeNotFound, memory.CodeConflict, memory.CodeUnavailable,
+		memory.CodeForbidden, memory.CodeCorrupt, memory.CodeIncompatible, memory.CodeInternal}
+	fake := &memorytest.Service{}
+	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+	for name, m := range methods {
+		for _, code := range codes {
+			sent := &memory.Error{Code: code, Field: "f", Limit: "1–2", Message: "what <went> wrong", Hint: "do this"}
+			fake.Err = sent
+			_, err := m.invoke(t.Context(), c, name)
+			got, ok := errors.AsType[*memory.Error](err)
+			if !ok {
+				t.Errorf("%s, %s: error is %T: %v", name, code, err, err)
+				continue
+			}
+			if diff := cmp.Diff(sent, got); diff != "" {
+				t.Errorf("%s, %s (-sent +received):\n%s", name, code, diff)
+			}
+		}
+	}
+}
+
+func TestPullReportsProgressInOrder(t *testing.T) {
+	want := []memory.PullProgress{{Status: "pulling", Completed: 1, Total: 3}, {Status: "pulling", Completed: 3, Total: 3}, {Status: "success"}}
+	fake := &memorytest.Service{Progress: want}
+	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+	var got []memory.PullProgress
+	pull := func() error {
+		got = nil
+		return c.PullModel(t.Context(), "m", func(p memory.PullProgress) { got = append(got, p) })
+	}
+	if err := pull(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("progress (-sent +received):\n%s", diff)
+	}
+	fake.Err = memory.Errorf(memory.CodeUnavailable, "disk full")
+	if err := pull(); memory.CodeOf(err) != memory.CodeUnavailable || err.Error() != "disk full" {
+		t.Errorf("failure after progress: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("progress before the failure (-sent +received):\n%s", diff)
+	}
+}
+
+// breakFirst breaks the connection of a method's first n calls.
+func breakFirst(method string, n int) *memorytest.Service {
+	calls := 0
+	return &memorytest.Service{
+		Answers: map[string]any{"Remember": &memory.Remembered{ID: "1"}, "Recall": &memory.Answer{}, "Forget": &memory.Forgotten{}},
+		Before: func(_ context.Context, m string) {
+			if m == method {
+				if calls++; calls <= n {
+					panic(http.ErrAbortHandler)
+				}
+			}
+		},
+	}
+}
+
+func TestBrokenConnections(t *testing.T) {
+	for name, tc := range map[string]struct {
+		method string
+		breaks int
+		calls  int // wanted
+		fails  bool
+	}{
+		"a write is repeated once":         {"Remember", 1, 2, false},
+		"not twice":                        {"Remember", 2, 2, true},
+		"a question is repeated":           {"Recall", 1, 2, false},
+		"what is not safe is not":          {"Forget", 1, 1, true},
+		"a dead job is not requeued twice": {"RequeueJob", 1, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := breakFirst(tc.method, tc.breaks)
+			c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+			m := methods[tc.method]
+			if r, ok := m.request.(memory.RememberRequest); ok {
+				r.RequestID = "" // the client makes one
+				m.request = r
+			}
+			_, err := m.invoke(t.Context(), c, tc.method)
+			if (err != nil) != tc.fails {
+				t.Errorf("error %v, want one: %v", err, tc.fails)
+			}
+			if err != nil && memory.CodeOf(err) != memory.CodeUnavailable {
+				t.Errorf("code %s, want unavailable: %v", memory.CodeOf(err), err)
+			}
+			calls := fake.Calls()
+			if len(calls) != tc.calls {
+				t.Fatalf("the daemon got %d calls, want %d", len(calls), tc.calls)
+			}
+			for _, call := range calls {
+				r, ok := call.Request.(memory.RememberRequest)
+				if first, _ := calls[0].Request.(memory.RememberRequest); ok && (r.RequestID == "" || r.RequestID != first.RequestID) {
+					t.Errorf("request ids %q and %q, want one and the same", first.RequestID, r.RequestID)
+				}
+			}
+		})
+	}
+}
+
+func TestNoDaemon(t *testing.T) {
+	_, err := client.Connect(t.Context(), client.Options{Socket: filepath.Join(t.TempDir(), "none")})
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Code != memory.CodeUnavailable || e.Hint == "" {
+		t.Errorf("error %#v, want unavailable with a hint", err)
+	}
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	entered := make(chan struct{}, 1)
+	fake := &memorytest.Service{Before: func(ctx context.Context, m string) {
+		entered <- struct{}{}
+		<-ctx.Done()
+	}}
+	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		cancel()
+	}()
+	_, err := c.Status(ctx)
+	if !errors.Is(err, context.Canceled) || memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("error %v, want one that is context.Canceled and unavailable", err)
+	}
+	if n := len(fake.Calls()); n != 1 {
+		t.Errorf("%d calls, want 1: what the caller gave up is not repeated", n)
+	}
+}
+
+func TestNewerProtocol(t *testing.T) {
+	stopped := false
+	mux := http.NewServeMux()
+	mux.HandleFunc(wire.Hello, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"protocol": 9999, "version": "99.0", "pid": 5, "new_field": 1}`))
+	})
+	mux.HandleFunc(wire.Stop, func(http.ResponseWriter, *http.Request) { stopped = true })
+	_, err := client.Connect(t.Context(), client.Options{Socket: listen(t, mux)})
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Code != memory.CodeIncompatible || e.Hint == "" {
+		t.Errorf("error %v, want incompatible with a hint", err)
+	}
+	if stopped {
+		t.Error("an older client stopped a newer daemon")
+	}
+}
+
+func TestSomethingElseOnTheSocket(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"other words":  func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) },
+		"other errors": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://example.com/", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client.Connect(t.Context(), client.Options{Socket: listen(t, h)})
+			if memory.CodeOf(err) != memory.CodeIncompatible {
+				t.Errorf("error %v, want incompatible", err)
+			}
+		})
+	}
+}

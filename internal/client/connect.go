@@ -1,0 +1,230 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+const (
+	// helloTimeout bounds one hello. The daemon listens before it loads, so a
+	// slow answer is a daemon that hangs, not one that starts.
+	helloTimeout = 5 * time.Second
+	// pollEvery is the pause between two looks for what another process does: no
+	// system tells one when a socket appears, or a lock is let go.
+	pollEvery = 10 * time.Millisecond
+	// afterExit is how long a socket may still appear after the daemon that was
+	// started has exited: it has, when another one holds the data folder and is
+	// about to listen.
+	afterExit = 500 * time.Millisecond
+)
+
+// Options say where the daemon is and how to start it.
+type Options struct {
+	// Socket is the path of the daemon's socket.
+	Socket string
+	// Command is the command line that serves this data folder; empty never
+	// starts a daemon.
+	Command []string
+	// StartLock is the file by which clients agree who starts the daemon, and Log
+	// the file that takes its output. Both are needed with Command.
+	StartLock string
+	Log       string
+	// StartTimeout bounds a start, a takeover included; 0 is 20 seconds.
+	StartTimeout time.Duration
+	// Logger receives what Connect does; nil discards it.
+	Logger *slog.Logger
+}
+
+func (o *Options) validate() error {
+	if o.Socket == "" {
+		return memory.Invalid("Socket", "", "is empty")
+	}
+	if len(o.Command) > 0 && (o.StartLock == "" || o.Log == "") {
+		return memory.Invalid("StartLock", "", "StartLock and Log are needed to start a daemon")
+	}
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 20 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// Connect returns a client of the daemon, which it starts where none answers and
+// Options say how. However many clients connect at once, one daemon is started.
+// A daemon of an older protocol is asked to drain and is replaced; one of a newer
+// protocol is CodeIncompatible. Without a daemon, and without a Command, the
+// error is CodeUnavailable.
+func Connect(ctx context.Context, opts Options) (*Client, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	c := newClient(opts)
+	if err := c.Ensure(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// presence is what answers on the socket.
+type presence int
+
+const (
+	absent presence = iota // nobody
+	older                  // a daemon of an older protocol
+	ready                  // a daemon that understands us
+)
+
+// look says hello. The error is of a daemon that is there and cannot be used.
+func (c *Client) look(ctx context.Context) (presence, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	g, err := c.Hello(ctx)
+	switch {
+	case isRefused(err), isBroken(err): // not there yet, or just going away
+		return absent, nil
+	case err != nil:
+		return absent, err
+	case g.Protocol > wire.Protocol:
+		return absent, &memory.Error{Code: memory.CodeIncompatible,
+			Message: fmt.Sprintf("the daemon (version %s, pid %d) speaks protocol %d, this client protocol %d", g.Version, g.PID, g.Protocol, wire.Protocol),
+			Hint:    "update this recalld to the daemon's version"}
+	case g.Protocol < wire.Protocol:
+		return older, nil
+	}
+	return ready, nil
+}
+
+// Ensure returns once a daemon answers that understands us, as Connect does. A
+// long-lived client that uses HTTP calls it when the daemon has gone away.
+func (c *Client) Ensure(ctx context.Context) error {
+	found, err := c.look(ctx)
+	if err != nil || found == ready {
+		return err
+	}
+	if len(c.opts.Command) == 0 {
+		if found == older {
+			return &memory.Error{Code: memory.CodeIncompatible, Message: "the daemon is of an older version",
+				Hint: "restart it: recalld stop, then recalld up"}
+		}
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running", Hint: "start it with: recalld up"}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout,
+		fmt.Errorf("the daemon did not start within %v", c.opts.StartTimeout))
+	defer cancel()
+	return c.start(ctx)
+}
+
+// start makes sure, as the only client that does so now, that a daemon runs.
+func (c *Client) start(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(c.opts.StartLock), 0o700); err != nil {
+		return fmt.Errorf("create folder of the start lock: %w", err)
+	}
+	lock := flock.New(c.opts.StartLock)
+	if _, err := lock.TryLockContext(ctx, pollEvery); err != nil {
+		if ctx.Err() != nil {
+			return c.startFailed(ctx, context.Cause(ctx), 0)
+		}
+		return fmt.Errorf("take start lock: %w", err)
+	}
+	defer lock.Unlock()
+
+	// Who had the lock before may have started it.
+	found, err := c.look(ctx)
+	if err != nil || found == ready {
+		return err
+	}
+	if found == older {
+		if err := c.replace(ctx); err != nil {
+			return err
+		}
+	}
+	return c.spawnAndWait(ctx)
+}
+
+// replace has a daemon of an older protocol make way. It holds the data folder
+// until it has drained; the daemon started next waits for that.
+func (c *Client) replace(ctx context.Context) error {
+	c.opts.Logger.InfoContext(ctx, "asking a daemon of an older protocol to make way")
+	if err := c.Stop(ctx); err != nil && !isRefused(err) && !isBroken(err) {
+		return fmt.Errorf("stop the older daemon: %w", err)
+	}
+	for {
+		found, err := c.look(ctx)
+		if err == nil && found != older {
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return memory.Errorf(memory.CodeUnavailable, "the older daemon does not stop: %w", err)
+		}
+	}
+}
+
+// spawnAndWait starts the daemon and returns once it answers.
+func (c *Client) spawnAndWait(ctx context.Context) error {
+	var logStart int64
+	if info, err := os.Stat(c.opts.Log); err == nil {
+		logStart = info.Size()
+	}
+	exited, err := spawn(c.opts.Command, c.opts.Log)
+	if err != nil {
+		return fmt.Errorf("start daemon: %w", err)
+	}
+	c.opts.Logger.InfoContext(ctx, "started the daemon", "command", c.opts.Command)
+	var over <-chan time.Time // set when the process has exited
+	var exitErr error
+	for {
+		switch found, err := c.look(ctx); {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case err == nil && found == ready:
+			return nil
+		}
+		select {
+		case exitErr = <-exited:
+			exited = nil
+			over = time.After(afterExit)
+		case <-over:
+			return c.startFailed(ctx, fmt.Errorf("the daemon exited: %w", exitErr), logStart)
+		case <-ctx.Done():
+			return c.startFailed(ctx, context.Cause(ctx), logStart)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// startFailed tells why no daemon runs, with what the one that was tried has
+// logged since then.
+func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) error {
+	message := cause.Error()
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		message = "the start was given up"
+	}
+	if lines := tail(c.opts.Log, logStart, tailLines); lines != "" {
+		message += "; the end of its log:\n" + lines
+	}
+	return &memory.Error{Code: memory.CodeUnavailable, Message: message,
+		Hint: "run `recalld serve` to see it start, or read " + c.opts.Log, Cause: cause}
+}
+
+// pause waits a moment, or returns why ctx ended.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(pollEvery):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

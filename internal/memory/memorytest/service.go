@@ -1,0 +1,127 @@
+// Package memorytest holds a memory.Service for tests of transports.
+package memorytest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Call is one call that a Service received.
+type Call struct {
+	Method string
+	// Request is the argument: a request, an id or a name; nil without one.
+	Request any
+}
+
+// Service answers every call with what Answers holds for its method and keeps
+// what it was asked. It is safe for concurrent use once it is filled.
+type Service struct {
+	// Answers are keyed by method: "Recall" → *memory.Answer, "Repos" →
+	// []memory.SandboxState and so on. A method without one answers with its
+	// zero value.
+	Answers map[string]any
+	// Err, if set, is returned by every method in the place of an answer.
+	Err error
+	// Progress is what PullModel reports before it ends.
+	Progress []memory.PullProgress
+	// Before, if set, runs first in every call, with its method.
+	Before func(ctx context.Context, method string)
+
+	mu    sync.Mutex
+	calls []Call // guarded by mu
+}
+
+var _ memory.Service = (*Service)(nil)
+
+// Calls returns the calls received so far.
+func (s *Service) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Call(nil), s.calls...)
+}
+
+// answer records a call and returns what it is to be answered with.
+func answer[T any](ctx context.Context, s *Service, method string, request any) (T, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, Call{Method: method, Request: request})
+	s.mu.Unlock()
+	if s.Before != nil {
+		s.Before(ctx, method)
+	}
+	var zero T
+	if s.Err != nil {
+		return zero, s.Err
+	}
+	if a, ok := s.Answers[method]; ok {
+		return a.(T), nil
+	}
+	return zero, nil
+}
+
+// Recall implements memory.Recaller.
+func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	return answer[*memory.Answer](ctx, s, "Recall", req)
+}
+
+// Receipt implements memory.Recaller.
+func (s *Service) Receipt(ctx context.Context, id string) (*memory.Receipt, error) {
+	return answer[*memory.Receipt](ctx, s, "Receipt", id)
+}
+
+// Remember implements memory.Rememberer.
+func (s *Service) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
+	return answer[*memory.Remembered](ctx, s, "Remember", req)
+}
+
+// Forget implements memory.Rememberer.
+func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
+	return answer[*memory.Forgotten](ctx, s, "Forget", req)
+}
+
+// IndexRepo implements memory.Repositories.
+func (s *Service) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+	return answer[*memory.IndexQueued](ctx, s, "IndexRepo", req)
+}
+
+// Repos implements memory.Repositories.
+func (s *Service) Repos(ctx context.Context) ([]memory.SandboxState, error) {
+	return answer[[]memory.SandboxState](ctx, s, "Repos", nil)
+}
+
+// Status implements memory.Operator.
+func (s *Service) Status(ctx context.Context) (*memory.Status, error) {
+	return answer[*memory.Status](ctx, s, "Status", nil)
+}
+
+// DeadJobs implements memory.Operator.
+func (s *Service) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
+	return answer[[]memory.DeadJob](ctx, s, "DeadJobs", nil)
+}
+
+// RequeueJob implements memory.Operator.
+func (s *Service) RequeueJob(ctx context.Context, id string) error {
+	_, err := answer[any](ctx, s, "RequeueJob", id)
+	return err
+}
+
+// Stop implements memory.Operator.
+func (s *Service) Stop(ctx context.Context) error {
+	_, err := answer[any](ctx, s, "Stop", nil)
+	return err
+}
+
+// Models implements memory.Models.
+func (s *Service) Models(ctx context.Context) ([]memory.ModelState, error) {
+	return answer[[]memory.ModelState](ctx, s, "Models", nil)
+}
+
+// PullModel implements memory.Models.
+func (s *Service) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
+	for _, p := range s.Progress {
+		progress(p)
+	}
+	_, err := answer[any](ctx, s, "PullModel", name)
+	return err
+}

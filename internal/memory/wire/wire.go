@@ -1,0 +1,82 @@
+// Package wire holds what the daemon's HTTP interface and its client agree on
+// beside the types of package memory: the protocol's number, the routes, and
+// the shapes that wrap several of those types.
+//
+// Requests and answers are JSON. A failed call has the status of its code and
+// an ErrorBody. Routes with {id} take the id as one escaped segment.
+package wire
+
+import "github.com/recalld/recalld/internal/memory"
+
+// Protocol is the number of the protocol spoken here. It grows when a client
+// and a daemon of two versions would misunderstand each other, not when
+// something is added. Client and daemon compare it, never their versions.
+const Protocol = 1
+
+// ProtocolHeader carries the protocol's number in every request of a client and
+// in every answer. A request without it, from curl say, is taken as the
+// daemon's own.
+const ProtocolHeader = "X-Recalld-Protocol"
+
+// The routes. Hello and Stop are understood across protocols, so that a newer
+// client can have an older daemon make way: they never change.
+const (
+	Hello    = "/v1/hello"            // GET → Greeting
+	Stop     = "/v1/stop"             // POST
+	Recall   = "/v1/recall"           // POST memory.RecallRequest → memory.Answer
+	Receipts = "/v1/receipts/"        // GET {id} → memory.Receipt
+	Remember = "/v1/remember"         // POST memory.RememberRequest → memory.Remembered
+	Forget   = "/v1/forget"           // POST memory.ForgetRequest → memory.Forgotten
+	Index    = "/v1/index"            // POST memory.IndexRequest → memory.IndexQueued
+	Repos    = "/v1/repos"            // GET → RepoList
+	Status   = "/v1/status"           // GET → memory.Status
+	DeadJobs = "/v1/jobs/dead"        // GET → DeadJobList
+	Requeue  = "/v1/jobs/requeue/"    // POST {id}
+	Models   = "/v1/models"           // GET → ModelList
+	Pull     = "/v1/models/pull"      // POST PullRequest → a PullEvent per line
+	MIMEJSON = "application/json"     // of requests and answers
+	MIMELine = "application/x-ndjson" // of Pull's answer
+)
+
+// Greeting is the answer to Hello.
+type Greeting struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	PID      int    `json:"pid"`
+	// Data is the data folder served.
+	Data string `json:"data"`
+}
+
+// ErrorBody is the body of a failed call.
+type ErrorBody struct {
+	Error *memory.Error `json:"error"`
+}
+
+// Lists are objects, so that something can be added beside the list.
+type (
+	// RepoList is the answer to Repos.
+	RepoList struct {
+		Repos []memory.SandboxState `json:"repos"`
+	}
+	// DeadJobList is the answer to DeadJobs.
+	DeadJobList struct {
+		Jobs []memory.DeadJob `json:"jobs"`
+	}
+	// ModelList is the answer to Models.
+	ModelList struct {
+		Models []memory.ModelState `json:"models"`
+	}
+)
+
+// PullRequest names the model to fetch.
+type PullRequest struct {
+	Name string `json:"name"`
+}
+
+// PullEvent is one line of a download: progress, or, as the last one, the end or
+// the failure.
+type PullEvent struct {
+	Progress *memory.PullProgress `json:"progress,omitempty"`
+	Done     bool                 `json:"done,omitempty"`
+	Error    *memory.Error        `json:"error,omitempty"`
+}
