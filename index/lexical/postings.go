@@ -57,23 +57,26 @@ func (c *cursor) fill(slots, tfs []uint32) int {
 	tfs = tfs[:len(slots)]
 	pos, n := 0, 0
 	for n < len(slots) && pos < len(data) {
-		gap := uint64(data[pos])
-		pos++
-		if gap >= 0x80 {
-			v, width := binary.Uvarint(data[pos-1:])
-			gap, pos = v, pos-1+width
-		}
-		tf := uint32(tfUnit)
-		if gap&1 == 0 {
-			tf = uint32(data[pos])
-			pos++
-			if tf >= 0x80 {
-				v, width := binary.Uvarint(data[pos-1:])
-				tf, pos = uint32(v), pos-1+width
+		// The usual posting, a byte or two, is read without a branch on which:
+		// there the processor would guess wrong every other time.
+		if pos+1 < len(data) && data[pos]|data[pos+1] < 0x80 {
+			gap, tf := uint32(data[pos]), uint32(data[pos+1])
+			flag := gap & 1
+			follows := flag - 1 // all ones if a frequency follows
+			next += gap >> 1
+			slots[n], tfs[n] = next, tfUnit&^follows|tf&follows
+			pos += 2 - int(flag)
+		} else {
+			gap, width := binary.Uvarint(data[pos:])
+			pos += width
+			tf := uint64(tfUnit)
+			if gap&1 == 0 {
+				tf, width = binary.Uvarint(data[pos:])
+				pos += width
 			}
+			next += uint32(gap >> 1)
+			slots[n], tfs[n] = next, uint32(tf)
 		}
-		next += uint32(gap >> 1)
-		slots[n], tfs[n] = next, tf
 		next++
 		n++
 	}

@@ -86,7 +86,10 @@ type search struct {
 	touched []uint32  // slots with a score
 	ranked  []float32 // scratch of kthScore
 
-	slots, tfs [chunk]uint32
+	members []uint32 // scratch of slots
+
+	// One chunk of postings.
+	chunkSlots, chunkTFs [chunk]uint32
 }
 
 var searches = sync.Pool{New: func() any { return new(search) }}
@@ -123,11 +126,11 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 	}
 
 	var length uint64
-	s.allowed, s.searched, length = state.slots(s.allowed, q.Allow)
+	s.allowed, s.searched, length = s.slots(state, s.allowed, q.Allow)
 	if q.Universe == q.Allow {
 		s.universe, s.size = append(s.universe[:0], s.allowed...), s.searched
 	} else {
-		s.universe, s.size, length = state.slots(s.universe, q.Universe)
+		s.universe, s.size, length = s.slots(state, s.universe, q.Universe)
 	}
 	s.everything = s.size == len(s.docs)
 	s.mean = 1
@@ -137,26 +140,26 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 	return true
 }
 
-// slots turns a set of documents, nil for all, into the set of their live slots.
-// It reuses into, and returns the set, its size and the sum of its lengths.
-func (s *state) slots(into bitset, docs *roaring.Bitmap) (set bitset, size int, length uint64) {
+// slots turns a set of documents, nil for all, into the set of their live slots,
+// its size and the sum of its lengths. It reuses the memory of set and of s.
+func (s *search) slots(state *state, set bitset, docs *roaring.Bitmap) (_ bitset, size int, length uint64) {
 	if docs == nil {
-		set = append(into[:0], s.dead...)
+		set = append(set[:0], state.dead...)
 		for i := range set {
 			set[i] = ^set[i]
 		}
-		if odd := len(s.docs) & 63; odd != 0 {
+		if odd := len(state.docs) & 63; odd != 0 {
 			set[len(set)-1] &= 1<<odd - 1
 		}
-		return set, s.live(), s.total
+		return set, state.live(), state.total
 	}
-	set = into[:0].grown(len(s.docs))
-	s.slotOf.each(docs, func(slot uint32) {
+	set = set[:0].grown(len(state.docs))
+	s.members = state.slotOf.collect(s.members[:0], docs)
+	for _, slot := range s.members {
 		set.set(slot)
-		size++
-		length += uint64(s.lengths[slot])
-	})
-	return set, size, length
+		length += uint64(state.lengths[slot])
+	}
+	return set, len(s.members), length
 }
 
 // weigh counts each term's documents in the universe, gives it its bound and
@@ -185,11 +188,11 @@ func (s *search) weigh(ctx context.Context) error {
 func (s *search) count(ctx context.Context, list postings) (uint32, error) {
 	df := uint64(0)
 	c := list.cursor()
-	for n := c.fill(s.slots[:], s.tfs[:]); n > 0; n = c.fill(s.slots[:], s.tfs[:]) {
+	for n := c.fill(s.chunkSlots[:], s.chunkTFs[:]); n > 0; n = c.fill(s.chunkSlots[:], s.chunkTFs[:]) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		for _, slot := range s.slots[:n] {
+		for _, slot := range s.chunkSlots[:n] {
 			df += s.universe[slot>>6] >> (slot & 63) & 1
 		}
 	}
@@ -251,11 +254,11 @@ func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
 	flat, perLength := float32(k1*(1-b)), float32(k1*b/s.mean)
 	bound := float32(t.bound)
 	c := t.list.cursor()
-	for n := c.fill(s.slots[:], s.tfs[:]); n > 0; n = c.fill(s.slots[:], s.tfs[:]) {
+	for n := c.fill(s.chunkSlots[:], s.chunkTFs[:]); n > 0; n = c.fill(s.chunkSlots[:], s.chunkTFs[:]) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for i, slot := range s.slots[:n] {
+		for i, slot := range s.chunkSlots[:n] {
 			old := s.scores[slot]
 			if old == 0 {
 				if closed || !s.allowed.has(slot) {
@@ -263,7 +266,7 @@ func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
 				}
 				s.touched = append(s.touched, slot)
 			}
-			tf := float32(s.tfs[i])
+			tf := float32(s.chunkTFs[i])
 			s.scores[slot] = old + bound*tf/(tf+flat+perLength*float32(s.lengths[slot]))
 		}
 	}

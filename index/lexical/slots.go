@@ -51,9 +51,9 @@ func (t slotTable) remove(doc uint32) {
 	}
 }
 
-// each calls visit with the slot of every document of docs that has one. It
-// reads the bitmap in batches, since a bitmap may hold every document there is.
-func (t slotTable) each(docs *roaring.Bitmap, visit func(slot uint32)) {
+// collect appends the slots of the documents that have one, in the order of the
+// documents. It reads the bitmap in batches, since a set may hold every document.
+func (t slotTable) collect(slots []uint32, docs *roaring.Bitmap) []uint32 {
 	var batch [256]uint32
 	var page *slotPage
 	key := ^uint32(0)
@@ -67,8 +67,9 @@ func (t slotTable) each(docs *roaring.Bitmap, visit func(slot uint32)) {
 				continue
 			}
 			if v := page[doc&(1<<pageBits-1)]; v != 0 {
-				visit(v - 1)
+				slots = append(slots, v-1)
 			}
 		}
 	}
+	return slots
 }
