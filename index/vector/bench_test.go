@@ -1,0 +1,213 @@
+package vector
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
+)
+
+const benchDim = 256
+
+// fill opens a space of n vectors, in topics of fifty.
+func fill(b *testing.B, n int) (*Space, *corpus) {
+	b.Helper()
+	c := newCorpus(benchDim, n/50, 1)
+	s := openSpace(b, Options{Name: "bench", Dim: benchDim})
+	for doc := range uint32(n) {
+		if err := s.Upsert(doc, c.vector()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s, c
+}
+
+// BenchmarkSearch reports, beside wall time, the processor time of a search and
+// of chromem-go's own query over the same vectors in the same run, how many
+// times as much that is, and the share of the ten true neighbours found.
+func BenchmarkSearch(b *testing.B) {
+	const k = 10
+	for _, n := range []int{10_000, 100_000, 500_000} {
+		b.Run(fmt.Sprintf("docs=%d", n), func(b *testing.B) {
+			if n > 100_000 && testing.Short() {
+				b.Skip("takes 1 GB")
+			}
+			s, c := fill(b, n)
+			queries := make([][]float32, 64)
+			for i := range queries {
+				queries[i] = c.vector()
+			}
+
+			const references = 8
+			runtime.GC()
+			start := cpuTime()
+			exact := make([][]uint32, 0, references)
+			for _, query := range queries[:references] {
+				results, err := s.collection.QueryEmbedding(b.Context(), query, k, nil, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				var docs []uint32
+				for _, r := range results {
+					var doc uint32
+					fmt.Sscan(r.ID, &doc)
+					docs = append(docs, doc)
+				}
+				exact = append(exact, docs)
+			}
+			chromem := (cpuTime() - start) / references
+			for _, query := range queries[references:] {
+				exact = append(exact, exactly(s, query, k))
+			}
+
+			runtime.GC()
+			b.ReportAllocs()
+			var found, wanted, searches int
+			start = cpuTime()
+			for b.Loop() {
+				at := searches % len(queries)
+				hits, err := s.Search(b.Context(), queries[at], nil, k)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, h := range hits {
+					if slices.Contains(exact[at], h.Doc) {
+						found++
+					}
+				}
+				wanted += k
+				searches++
+			}
+			own := (cpuTime() - start) / time.Duration(searches)
+			b.ReportMetric(float64(own.Nanoseconds())/1e3, "cpu-µs/op")
+			b.ReportMetric(float64(chromem.Nanoseconds())/1e3, "chromem-cpu-µs/op")
+			b.ReportMetric(float64(chromem)/float64(own), "x_chromem")
+			b.ReportMetric(float64(found)/float64(wanted), "recall@10")
+		})
+	}
+}
+
+// exactly is the k nearest of all documents.
+func exactly(s *Space, query []float32, k int) []uint32 {
+	var best keeper
+	best.reset(k)
+	for slot, doc := range s.docs {
+		best.add(scoreKey(index.Hit{Doc: doc, Score: s.dot(query, s.vectors[slot])}))
+	}
+	var docs []uint32
+	for _, key := range best.sorted() {
+		docs = append(docs, uint32(key))
+	}
+	return docs
+}
+
+// BenchmarkSearchFiltered searches 100,000 documents of which only some are
+// allowed, chosen by chance: the worst case, since a project's lie together.
+func BenchmarkSearchFiltered(b *testing.B) {
+	const n = 100_000
+	s, c := fill(b, n)
+	query := c.vector()
+	for _, allowed := range []int{500, 2_000, 10_000, 50_000, 99_999} {
+		b.Run(fmt.Sprintf("allowed=%d", allowed), func(b *testing.B) {
+			allow := roaring.New()
+			for _, doc := range rand.New(rand.NewPCG(1, 1)).Perm(n)[:allowed] {
+				allow.Add(uint32(doc))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Search(b.Context(), query, allow, 10); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSearchSmall compares the two ways to search a small space, to choose
+// Options.CollectionUpTo by.
+func BenchmarkSearchSmall(b *testing.B) {
+	for _, n := range []int{100, 256, 1_000} {
+		s, c := fill(b, n)
+		query := c.vector()
+		for name, upTo := range map[string]int{"chromem": n, "exact": 1} {
+			b.Run(fmt.Sprintf("docs=%d/%s", n, name), func(b *testing.B) {
+				s.options.CollectionUpTo = upTo
+				for b.Loop() {
+					if _, err := s.Search(b.Context(), query, nil, 10); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkUpsert measures a vector's way into a space past exact search: with
+// its code, and its share of making codes anew.
+func BenchmarkUpsert(b *testing.B) {
+	s, c := fill(b, 4_000)
+	vectors := make([][]float32, 1_000)
+	for i := range vectors {
+		vectors[i] = c.vector()
+	}
+	b.ReportAllocs()
+	var doc uint32
+	for b.Loop() {
+		if err := s.Upsert(doc, vectors[doc%1_000]); err != nil {
+			b.Fatal(err)
+		}
+		doc++
+	}
+}
+
+func BenchmarkDot(b *testing.B) {
+	c := newCorpus(benchDim, 1, 1)
+	x, y := c.vector(), c.vector()
+	for name, f := range map[string]func(a, b []float32) float32{"plain": dot, "fastest": fastestDot()} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f(x, y)
+			}
+		})
+	}
+}
+
+// BenchmarkMemory reports what a document costs beyond the numbers of its
+// vector: in chromem-go, and in all.
+func BenchmarkMemory(b *testing.B) {
+	const n = 100_000
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		c := newCorpus(benchDim, n/50, 1)
+		vectors := make([][]float32, n)
+		for i := range vectors {
+			vectors[i] = c.vector()
+		}
+		before := heap()
+		s := openSpace(b, Options{Name: "bench", Dim: benchDim})
+		for doc, vec := range vectors {
+			if err := s.Upsert(uint32(doc), vec); err != nil {
+				b.Fatal(err)
+			}
+		}
+		all := heap() - before
+		s.collection = nil
+		rest := heap() - before
+		runtime.KeepAlive(vectors)
+		b.ReportMetric(float64(all)/n, "overhead-B/doc")
+		b.ReportMetric(float64(all-rest)/n, "chromem-B/doc")
+		b.ReportMetric(float64(all)/1e6+float64(n*benchDim*4)/1e6, "total-MB")
+		runtime.KeepAlive(s)
+	}
+}
