@@ -51,6 +51,9 @@ func checkFields(raw json.RawMessage, t reflect.Type, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		field, ok := known[name]
 		if !ok {
+			if name == "" {
+				name = `""` // an error must name something
+			}
 			return memory.Invalid(path+name, "known fields: "+strings.Join(slices.Sorted(maps.Keys(known)), ", "), "unknown field")
 		}
 		if err := checkFields(object[name], field, path+name+"."); err != nil {

@@ -1,0 +1,300 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits of the bridge.
+const (
+	// maxLine is how much of one line is read to learn its id, so that a
+	// message over MaxMessage can be answered; a longer line is skipped.
+	maxLine = 64 << 20
+	// maxInFlight bounds the requests waiting for an answer.
+	maxInFlight = 1024
+	// maxBatch bounds the messages of one batch.
+	maxBatch = 256
+	// maxAttempts is how often one message is sent before it is given up.
+	maxAttempts = 4
+	// retryDelay grows with each attempt.
+	retryDelay = 50 * time.Millisecond
+	// farewell is how long ending the session may take at the end of input.
+	farewell = time.Second
+)
+
+// BridgeOptions configure a bridge.
+type BridgeOptions struct {
+	// In carries the client's messages, one a line; Out the answers.
+	In  io.Reader
+	Out io.Writer
+	// Connect makes sure that a daemon runs, starting one if need be, and
+	// returns a way to send it HTTP requests. It is called again after the
+	// connection was lost.
+	Connect func(ctx context.Context) (*http.Client, error)
+	// Dir is the working folder, by which the daemon knows the project.
+	Dir string
+	// Logger must not write to Out; default: discarded.
+	Logger *slog.Logger
+}
+
+func (o *BridgeOptions) validate() error {
+	if o.In == nil || o.Out == nil || o.Connect == nil {
+		return errors.New("bridge options: In, Out and Connect are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// RunBridge forwards messages between a client on stdio and the daemon until
+// In ends and what was in flight is answered, Out fails, or ctx ends. A read of
+// In cannot be interrupted: after ctx has ended its goroutine lives until In
+// gives way, for stdin until the process ends.
+func RunBridge(ctx context.Context, opts BridgeOptions) error {
+	if err := opts.validate(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b := &bridge{opts: opts, log: opts.Logger, fail: cancel, slots: make(slots, maxInFlight), out: opts.Out}
+	b.link = newLink(opts, b.send)
+
+	lines := make(chan line)
+	go readLines(ctx, opts.In, lines)
+	err := b.run(ctx, lines)
+	b.inFlight.Wait()
+	b.link.close(ctx)
+	if cause := context.Cause(ctx); err == nil && cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// bridge takes lines apart and sees to it that every request is answered.
+type bridge struct {
+	opts BridgeOptions
+	log  *slog.Logger
+	link *link
+	fail context.CancelCauseFunc // ends the bridge
+
+	inFlight sync.WaitGroup // messages on their way
+	slots    slots
+
+	mu  sync.Mutex // guards out: one message a line, whole
+	out io.Writer
+}
+
+func (b *bridge) run(ctx context.Context, lines <-chan line) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case l, ok := <-lines:
+			switch {
+			case !ok:
+				return nil
+			case l.err != nil:
+				return fmt.Errorf("read input: %w", l.err)
+			case l.tooLong:
+				b.send(tooLong(nil))
+			default:
+				b.take(ctx, l.text)
+			}
+		}
+	}
+}
+
+// send writes one message to the client. When that fails nobody listens any
+// more, and the bridge ends.
+func (b *bridge) send(message []byte) {
+	if message = oneLine(message); len(message) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.out.Write(append(message, '\n')); err != nil {
+		b.fail(fmt.Errorf("write output: %w", err))
+	}
+}
+
+// take handles one line: a message or a batch of them.
+func (b *bridge) take(ctx context.Context, text []byte) {
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return
+	}
+	if text[0] == '[' {
+		b.takeBatch(ctx, text)
+		return
+	}
+	env, err := parseEnvelope(text)
+	if err != nil {
+		b.send(rpcError(env.ID, codeParse, err.Error()))
+		return
+	}
+	switch {
+	case env.Method == "initialize" || env.Method == "notifications/initialized":
+		// Everything else waits for these, so the reader does too.
+		b.takeMessage(ctx, env, text, b.send)
+	case env.kind() != kindRequest:
+		// Never refused: requests may wait for this very response.
+		b.inFlight.Go(func() { b.takeMessage(ctx, env, text, b.send) })
+	case !b.slots.take():
+		b.send(busy(env.ID))
+	default:
+		b.inFlight.Go(func() {
+			defer b.slots.release()
+			b.takeMessage(ctx, env, text, b.send)
+		})
+	}
+}
+
+// takeBatch forwards the messages of a batch one by one, as the daemon takes
+// them, and answers with one array (JSON-RPC 2.0, section 6).
+func (b *bridge) takeBatch(ctx context.Context, text []byte) {
+	var messages []json.RawMessage
+	switch err := json.Unmarshal(text, &messages); {
+	case err != nil:
+		b.send(rpcError(nil, codeParse, "the batch is not valid JSON"))
+		return
+	case len(messages) == 0 || len(messages) > maxBatch:
+		b.send(rpcError(nil, codeInvalidRequest, fmt.Sprintf("a batch holds 1–%d messages, not %d", maxBatch, len(messages))))
+		return
+	case !b.slots.take():
+		b.send(busy(nil))
+		return
+	}
+	b.inFlight.Go(func() {
+		defer b.slots.release()
+		var answers batch
+		var parts sync.WaitGroup
+		for _, message := range messages {
+			env, err := parseEnvelope(message)
+			switch {
+			case err != nil:
+				answers.add(rpcError(env.ID, codeInvalidRequest, err.Error()))
+			case env.Method == "initialize":
+				answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
+			default:
+				parts.Go(func() { b.takeMessage(ctx, env, message, answers.add) })
+			}
+		}
+		parts.Wait()
+		b.send(answers.join())
+	})
+}
+
+// takeMessage forwards one message and gives its answer, or the error that
+// stands for it, to reply.
+func (b *bridge) takeMessage(ctx context.Context, env envelope, text []byte, reply func([]byte)) {
+	switch {
+	case env.kind() == kindInvalid:
+		reply(rpcError(nil, codeInvalidRequest, "neither a request, nor a notification, nor a response"))
+		return
+	case len(text) > MaxMessage:
+		reply(tooLong(env.ID))
+		return
+	}
+	err := b.forward(ctx, env, text, reply)
+	if err == nil {
+		return
+	}
+	b.log.Warn("message not forwarded", slog.String("method", env.Method), slog.Any("err", err))
+	if env.kind() != kindRequest || ctx.Err() != nil {
+		return
+	}
+	code := codeUnavailable
+	if errors.Is(err, errNotInitialized) {
+		code = codeInvalidRequest
+	}
+	reply(rpcError(env.ID, code, "recalld: "+err.Error()))
+}
+
+// forward sends a message until the daemon has taken it. The request's id is
+// made once, so that a write whose answer was lost is not made again.
+func (b *bridge) forward(ctx context.Context, env envelope, text []byte, reply func([]byte)) error {
+	out := outgoing{env: env, text: text, requestID: uuid.NewString(), reply: reply}
+	var err error
+	for attempt := range maxAttempts {
+		if attempt > 0 {
+			if !pause(ctx, time.Duration(attempt)*retryDelay) {
+				return context.Cause(ctx)
+			}
+			b.log.Info("sending again", slog.String("method", env.Method), slog.Any("after", err))
+		}
+		if err = b.link.deliver(ctx, out); !errors.Is(err, errLost) {
+			return err
+		}
+	}
+	return err
+}
+
+func tooLong(id json.RawMessage) []byte {
+	return rpcError(id, codeInvalidRequest, fmt.Sprintf("the message is longer than %d bytes", MaxMessage))
+}
+
+func busy(id json.RawMessage) []byte {
+	return rpcError(id, codeUnavailable, fmt.Sprintf("more than %d requests are waiting", maxInFlight))
+}
+
+// pause waits; it returns false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// slots count what is in flight, up to their capacity.
+type slots chan struct{}
+
+func (s slots) take() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s slots) release() { <-s }
+
+// batch gathers the answers to a batch.
+type batch struct {
+	mu      sync.Mutex // guards answers
+	answers [][]byte
+}
+
+func (b *batch) add(answer []byte) {
+	if answer = oneLine(answer); len(answer) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, answer)
+}
+
+// join returns the answers as one array, or nothing when there are none.
+func (b *batch) join() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.answers) == 0 {
+		return nil
+	}
+	return slices.Concat([]byte("["), bytes.Join(b.answers, []byte(",")), []byte("]"))
+}

@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// fakeService is a memory.Service that validates as the contract says, keeps
+// lessons in memory and remembers who asked.
+type fakeService struct {
+	memory.Service // what no tool calls
+
+	// hold, if set, is called inside Recall, so that a test can keep calls in
+	// flight.
+	hold func(ctx context.Context, query string) error
+
+	mu      sync.Mutex // guards everything below
+	asked   []memory.RecallRequest
+	indexed []memory.IndexRequest
+	lessons []memory.RememberRequest
+	done    map[string]*memory.Remembered // by request id
+}
+
+func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if f.hold != nil {
+		if err := f.hold(ctx, req.Query); err != nil {
+			return nil, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, req)
+	if req.Project == "unknown" {
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no project unknown", Hint: "recalld repos lists them"}
+	}
+	if req.Query == "boom" {
+		panic("boom")
+	}
+	a := &memory.Answer{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "nothing relevant in demo", NothingRelevant: true}
+	if len(f.lessons) > 0 {
+		a.NothingRelevant, a.Text = false, f.lessons[0].Lesson
+		a.Items = []memory.Item{fullItem(f.lessons[0].Lesson)}
+		a.Withheld = []memory.Withheld{{ID: "c-2", Kind: memory.Chunk, Reason: memory.Gone, NearestScore: .8, Path: "a.go"}}
+		a.Degraded = []memory.Degraded{{Part: "vector", Reason: "loading"}}
+	}
+	return a, nil
+}
+
+// fullItem has every field set, so that the output schema is held against all.
+func fullItem(lesson string) memory.Item {
+	return memory.Item{
+		ID: "l-1", Kind: memory.Lesson, Text: lesson, Project: "p1", Relevance: .9,
+		Source:      memory.Source{Path: "a.go", Lines: &[2]int{1, 9}, Session: "s1", Repo: "demo", Sandbox: "/w", Symbol: "F"},
+		RankFactors: &memory.RankFactors{Score: .9, Recency: 1, Success: 1, Project: 1, Session: 1, Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .9}}},
+		CreatedAt:   time.Unix(1_700_000_000, 0).UTC(), Lesson: lesson, Context: "c", Command: "go test", SuccessRate: "1/2",
+		State: "moved", Similar: 2, Tokens: 7,
+	}
+}
+
+func (f *fakeService) Remember(_ context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if before, ok := f.done[req.RequestID]; ok && req.RequestID != "" {
+		return before, nil
+	}
+	f.lessons = append(f.lessons, req)
+	kept := &memory.Remembered{ID: fmt.Sprintf("l-%d", len(f.lessons)), Project: "p1", ProjectName: "demo", Repo: "demo", Merged: true, Redacted: true, Seq: uint64(len(f.lessons))}
+	if f.done == nil {
+		f.done = map[string]*memory.Remembered{}
+	}
+	f.done[req.RequestID] = kept
+	return kept, nil
+}
+
+func (f *fakeService) IndexRepo(_ context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.indexed = append(f.indexed, req)
+	return &memory.IndexQueued{Job: "j1", Position: 1, Coalesced: true, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: req.Path}, nil
+}
+
+func (f *fakeService) Status(context.Context) (*memory.Status, error) {
+	at := time.Unix(1_700_000_000, 0).UTC()
+	s := &memory.Status{
+		Version: "1.2.3", Protocol: 1, PID: 7, Data: "/d", Socket: "/d/s", TCP: "127.0.0.1:1", State: "ready", StartedAt: at,
+		Records: map[memory.Kind]int{memory.Lesson: 3}, Documents: 4, Seq: 5, RSSBytes: 6, DiskBytes: 7,
+		Spaces: []memory.SpaceState{{Name: "builtin", Model: "builtin", State: "ready", Documents: 4, Embedded: 4}},
+		Queue:  memory.QueueState{ByKind: map[string]int{"index": 1}},
+	}
+	for i := range 60 {
+		s.Projects = append(s.Projects, memory.SandboxState{ProjectName: fmt.Sprintf("p%d", i), Sandbox: memory.Sandbox{Root: "/w", IndexedAt: at}})
+	}
+	for range 20 {
+		s.Errors = append(s.Errors, memory.LoggedError{At: at, Part: "embed", Message: "late"})
+	}
+	return s, nil
+}
+
+func (f *fakeService) callers() []memory.Caller {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []memory.Caller
+	for _, r := range f.asked {
+		all = append(all, r.Caller)
+	}
+	return all
+}
+
+func (f *fakeService) kept() []memory.RememberRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.lessons)
+}

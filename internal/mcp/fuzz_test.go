@@ -1,0 +1,55 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// FuzzArguments: whatever the arguments, they decode or are refused with an
+// error of our own, and no text is silently replaced.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{
+		`{"query":"q","filters":{"since":"x"},"scope":{"sessionId":"abcd"}}`, `{"scope":"all"}`, `"text"`, `[[]]`, `null`,
+		`{"query":"\ud83d\ude00\\ud800"}`, `{"query":"\ud800"}`, `{"query":"\\\udc00"}`, `{"limit":1e9,"kinds":[null]}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if !json.Valid([]byte(raw)) || strings.ToValidUTF8(raw, "") != raw {
+			return // refused before it gets here
+		}
+		var in recallInput
+		if err := decodeArguments(json.RawMessage(raw), &in); err != nil {
+			if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeInvalidInput || e.Field == "" {
+				t.Errorf("error %#v is no refusal that names a field", err)
+			}
+			return
+		}
+		if in.Query != nil && strings.ContainsRune(*in.Query, '\uFFFD') && !strings.ContainsRune(raw, '\uFFFD') && !strings.Contains(strings.ToLower(raw), `\ufffd`) {
+			t.Errorf("%q was decoded to %q", raw, *in.Query)
+		}
+	})
+}
+
+// FuzzEnvelope: a message is taken or refused; what comes out is one line.
+func FuzzEnvelope(f *testing.F) {
+	for _, seed := range []string{initializeLine, `{"id":1}`, "{\"id\":\n1}", `[]`, "\xff", `{"id":{},"method":"x"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, message []byte) {
+		env, err := parseEnvelope(message)
+		if err == nil && !json.Valid(message) {
+			t.Errorf("%q was taken for a message", message)
+		}
+		for _, out := range [][]byte{oneLine(message), rpcError(env.ID, codeParse, string(message))} {
+			if bytes.ContainsAny(out, "\r\n") {
+				t.Errorf("%q holds a line break", out)
+			}
+		}
+	})
+}

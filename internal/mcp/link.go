@@ -1,0 +1,406 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+var (
+	// errLost is returned when the daemon or the session with it is gone; the
+	// message may be sent again.
+	errLost = errors.New("the connection to the daemon was lost")
+	// errNotInitialized is returned for a message that needs a session before
+	// the client asked for one.
+	errNotInitialized = errors.New("the client has not sent initialize")
+)
+
+// endpoint is the daemon's URL; the host is a name only, the client knows
+// where the socket is.
+const endpoint = "http://recalld" + Path
+
+// outgoing is one message on its way to the daemon.
+type outgoing struct {
+	env       envelope
+	text      []byte
+	requestID string
+	reply     func([]byte) // takes the answer
+}
+
+// link is the bridge's side of one session at a time with a daemon. When the
+// session is lost it makes another: it connects again, replays initialize and
+// opens the stream of what the server sends by itself.
+type link struct {
+	connect func(context.Context) (*http.Client, error)
+	log     *slog.Logger
+	dir     string
+	push    func([]byte) // takes what the server sends by itself
+	streams sync.WaitGroup
+
+	// turn is a lock that a context can give up waiting for. It guards the
+	// fields below, and is held while a session is made: everybody else waits
+	// for that one.
+	turn    chan struct{}
+	current *session
+	// initialize is the client's own message, kept to be replayed; server is
+	// what the first daemon said it is.
+	initialize []byte
+	server     json.RawMessage
+}
+
+// session is one session with one daemon.
+type session struct {
+	http    *http.Client
+	id      string
+	version string          // of the protocol
+	ctx     context.Context // ends with the session, and its stream with it
+	end     context.CancelFunc
+
+	listening atomic.Bool
+}
+
+func newSession(ctx context.Context, client *http.Client) *session {
+	s := &session{http: client}
+	s.ctx, s.end = context.WithCancel(ctx)
+	return s
+}
+
+func newLink(opts BridgeOptions, push func([]byte)) *link {
+	return &link{
+		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir),
+		push: push, turn: make(chan struct{}, 1),
+	}
+}
+
+// deliver sends a message and gives its answer to out.reply.
+func (l *link) deliver(ctx context.Context, out outgoing) error {
+	if out.env.Method == "initialize" {
+		return l.open(ctx, out)
+	}
+	s, err := l.session(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := l.post(ctx, s, out)
+	if err != nil {
+		l.lose(s)
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound && s.id == "" {
+		return errNotInitialized
+	}
+	err = l.read(response, out)
+	if errors.Is(err, errLost) {
+		l.lose(s)
+		return err
+	}
+	l.listen(s)
+	return err
+}
+
+// open makes the session that the client asked for.
+func (l *link) open(ctx context.Context, out outgoing) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.unlock()
+	l.drop()
+	s, answer, err := l.handshake(ctx, out)
+	if err != nil {
+		return err
+	}
+	if s.id != "" { // else the daemon refused, and the client is told why
+		l.initialize, l.server = out.text, serverInfo(answer)
+		l.current = s
+		l.listen(s)
+	}
+	out.reply(answer)
+	return nil
+}
+
+// session returns the present session. After a loss it makes a new one on
+// behalf of the client, who need not know.
+func (l *link) session(ctx context.Context) (*session, error) {
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
+	if l.current != nil {
+		return l.current, nil
+	}
+	if l.initialize == nil {
+		client, err := l.connect(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("connect to daemon: %w", err)
+		}
+		l.current = newSession(ctx, client)
+		return l.current, nil
+	}
+	env, err := parseEnvelope(l.initialize)
+	if err != nil {
+		return nil, fmt.Errorf("replay initialize: %w", err)
+	}
+	s, answer, err := l.handshake(ctx, outgoing{env: env, text: l.initialize})
+	if err != nil {
+		return nil, err
+	}
+	initialized := outgoing{
+		env:  envelope{Method: "notifications/initialized"},
+		text: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`),
+	}
+	response, err := l.post(ctx, s, initialized)
+	if err != nil {
+		return nil, err
+	}
+	response.Body.Close()
+	l.log.Info("session replayed", slog.String("session", s.id))
+	l.current = s
+	l.listen(s)
+	if !bytes.Equal(l.server, serverInfo(answer)) {
+		// Another version of the daemon may have other tools.
+		l.push([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	}
+	return s, nil
+}
+
+// handshake connects and initializes; it returns the daemon's answer.
+func (l *link) handshake(ctx context.Context, out outgoing) (*session, []byte, error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
+	}
+	s := newSession(ctx, client)
+	response, err := l.post(ctx, s, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	var answer []byte
+	out.reply = func(message []byte) { answer = message }
+	if err := l.read(response, out); err != nil {
+		return nil, nil, err
+	}
+	s.id = response.Header.Get(mcpgo.HeaderSessionID)
+	var result struct {
+		Result struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(answer, &result); err != nil {
+		return nil, nil, fmt.Errorf("read initialize: %w", err)
+	}
+	s.version = result.Result.ProtocolVersion
+	return s, answer, nil
+}
+
+// post sends a message. An error is errLost unless ctx ended.
+func (l *link) post(ctx context.Context, s *session, out outgoing) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(out.text))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set(HeaderDir, l.dir)
+	if out.requestID != "" {
+		request.Header.Set(HeaderRequestID, out.requestID)
+	}
+	l.identify(request, s, out.env)
+	return l.do(ctx, s, request)
+}
+
+// identify sets the headers that streamable HTTP wants. A message that names
+// its own protocol version, as those of the stateless revision do, is sent
+// under that one.
+func (l *link) identify(request *http.Request, s *session, env envelope) {
+	var params struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	var version string
+	if json.Unmarshal(env.Params, &params) == nil {
+		_ = json.Unmarshal(params.Meta[mcpgo.MetaKeyProtocolVersion], &version) // absent: stays empty
+	}
+	if version != "" {
+		request.Header.Set(mcpgo.HeaderProtocolVersion, version)
+		for name, value := range mcpgo.StandardHeaders(version, mcpgo.MCPMethod(env.Method), env.Params) {
+			request.Header.Set(name, value)
+		}
+		return
+	}
+	if s.id != "" {
+		request.Header.Set(mcpgo.HeaderSessionID, s.id)
+	}
+	if s.version != "" {
+		request.Header.Set(mcpgo.HeaderProtocolVersion, s.version)
+	}
+}
+
+func (l *link) do(ctx context.Context, s *session, request *http.Request) (*http.Response, error) {
+	response, err := s.http.Do(request)
+	if ctx.Err() != nil {
+		if err == nil {
+			response.Body.Close()
+		}
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errLost, err)
+	}
+	return response, nil
+}
+
+// read passes on what the daemon answered. It returns errLost when the session
+// is unknown, the daemon is draining, or the answer broke off.
+func (l *link) read(response *http.Response, out outgoing) error {
+	switch response.StatusCode {
+	case http.StatusAccepted:
+		return nil
+	case http.StatusNotFound, http.StatusServiceUnavailable:
+		return fmt.Errorf("%w: HTTP %d", errLost, response.StatusCode)
+	}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		return l.readStream(response.Body, out)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxLine))
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	if env, err := parseEnvelope(body); err != nil || env.kind() != kindResponse {
+		if out.env.kind() != kindRequest {
+			return nil
+		}
+		return fmt.Errorf("the daemon answered HTTP %d: %.200s", response.StatusCode, strings.TrimSpace(string(body)))
+	}
+	out.reply(body)
+	return nil
+}
+
+// readStream passes on the events of an answer: the answer itself, and before
+// it what the server wants to say or know meanwhile.
+func (l *link) readStream(body io.Reader, out outgoing) error {
+	answered := false
+	err := readEvents(body, maxLine, func(data []byte) {
+		if env, err := parseEnvelope(data); err == nil && env.kind() == kindResponse {
+			answered = true
+			out.reply(data)
+			return
+		}
+		l.push(data)
+	})
+	if !answered && out.env.kind() == kindRequest {
+		return fmt.Errorf("%w: the answer broke off (%v)", errLost, err)
+	}
+	return nil
+}
+
+// listen opens the stream of what the server sends by itself, unless it is
+// open. It ends with the session; a stream that broke is opened again after the
+// next answer, so that an idle bridge never starts a daemon that was stopped.
+func (l *link) listen(s *session) {
+	if s.id == "" || s.ctx.Err() != nil || !s.listening.CompareAndSwap(false, true) {
+		return
+	}
+	l.streams.Go(func() {
+		if again := l.stream(s); again {
+			s.listening.Store(false)
+		}
+	})
+}
+
+// stream reads the stream until it ends; it returns false when the server has
+// none to offer.
+func (l *link) stream(s *session) (again bool) {
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, endpoint, nil)
+	if err != nil {
+		return false
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	l.identify(request, s, envelope{})
+	response, err := l.do(s.ctx, s, request)
+	if err != nil {
+		return true
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return response.StatusCode != http.StatusMethodNotAllowed
+	}
+	if err := readEvents(response.Body, maxLine, l.push); err != nil && s.ctx.Err() == nil {
+		l.log.Debug("stream ended", slog.Any("err", err))
+	}
+	return true
+}
+
+// lose forgets a session, unless somebody already made another.
+func (l *link) lose(s *session) {
+	l.turn <- struct{}{}
+	defer l.unlock()
+	if l.current == s {
+		l.drop()
+	}
+}
+
+// drop forgets the session; the caller holds turn.
+func (l *link) drop() {
+	if l.current != nil {
+		l.current.end()
+		l.current = nil
+	}
+}
+
+// close ends the session with the daemon, if one is there to hear it, and
+// waits for the streams.
+func (l *link) close(ctx context.Context) {
+	l.turn <- struct{}{}
+	defer l.unlock()
+	if s := l.current; s != nil && s.id != "" {
+		// ctx may have ended, which is no reason not to say goodbye.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		if request, err := http.NewRequestWithContext(ctx, http.MethodDelete, endpoint, nil); err == nil {
+			l.identify(request, s, envelope{})
+			if response, err := s.http.Do(request); err == nil {
+				response.Body.Close()
+			}
+		}
+	}
+	l.drop()
+	l.streams.Wait()
+}
+
+func (l *link) lock(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *link) unlock() { <-l.turn }
+
+// serverInfo returns what a server said it is in its answer to initialize.
+func serverInfo(answer []byte) json.RawMessage {
+	var message struct {
+		Result struct {
+			ServerInfo json.RawMessage `json:"serverInfo"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(answer, &message) != nil {
+		return nil
+	}
+	return message.Result.ServerInfo
+}

@@ -1,0 +1,490 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// serve starts a server over HTTP and returns its URL.
+func serve(t *testing.T, svc memory.Service, opts Options) string {
+	t.Helper()
+	s, err := NewServer(svc, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		web.Close()
+	})
+	return web.URL
+}
+
+// connect returns an initialized client of a transport.
+func connect(t *testing.T, over transport.Interface, opts ...mcpclient.ClientOption) *mcpclient.Client {
+	t.Helper()
+	c := mcpclient.NewClient(over, opts...)
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatalf("start client: %v", err)
+	}
+	t.Cleanup(func() { c.Close() })
+	var request mcpgo.InitializeRequest
+	request.Params.ProtocolVersion = mcpgo.LATEST_LEGACY_PROTOCOL_VERSION
+	request.Params.ClientInfo = mcpgo.Implementation{Name: "test-agent", Version: "1"}
+	if _, err := c.Initialize(t.Context(), request); err != nil {
+		t.Fatalf("initialize: %v", err)
+	}
+	return c
+}
+
+func overHTTP(t *testing.T, url string, opts ...transport.StreamableHTTPCOption) *transport.StreamableHTTP {
+	t.Helper()
+	over, err := transport.NewStreamableHTTP(url, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return over
+}
+
+// callTool calls a tool with arguments written as JSON.
+func callTool(t *testing.T, c *mcpclient.Client, tool, arguments string) *mcpgo.CallToolResult {
+	t.Helper()
+	var request mcpgo.CallToolRequest
+	request.Params.Name = tool
+	request.Params.Arguments = json.RawMessage(arguments)
+	result, err := c.CallTool(t.Context(), request)
+	if err != nil {
+		t.Fatalf("call %s %.200s: protocol error: %v", tool, arguments, err)
+	}
+	return result
+}
+
+func textOf(r *mcpgo.CallToolResult) string {
+	var text strings.Builder
+	for _, c := range r.Content {
+		if part, ok := c.(mcpgo.TextContent); ok {
+			text.WriteString(part.Text)
+		}
+	}
+	return text.String()
+}
+
+// TestToolSchemas holds what a client is told about each tool against a golden
+// file: descriptions, schemas and annotations are an interface.
+func TestToolSchemas(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sorted any // objects decode into maps, which encode sorted
+		if err := json.Unmarshal(encoded, &sorted); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.MarshalIndent(sorted, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", "tools", tool.Name+".json"), string(got)+"\n")
+		for name, hint := range map[string]*bool{
+			"readOnly": tool.Annotations.ReadOnlyHint, "destructive": tool.Annotations.DestructiveHint,
+			"idempotent": tool.Annotations.IdempotentHint, "openWorld": tool.Annotations.OpenWorldHint,
+		} {
+			if hint == nil {
+				t.Errorf("tool %s: the %s hint is not set, and its default may be wrong", tool.Name, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"index_repo", "recall", "remember", "status"}; !slices.Equal(names, want) {
+		t.Errorf("tools = %v, want %v", names, want)
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (write it with -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (write it anew with -update):\n%s", path, diff)
+	}
+}
+
+// outputSchemas compiles every tool's output schema. Their objects are closed
+// first, so that a field of an answer that the schema lacks is found.
+func outputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range list.Tools {
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts struct {
+			Out any `json:"outputSchema"`
+		}
+		if err := json.Unmarshal(encoded, &parts); err != nil {
+			t.Fatal(err)
+		}
+		closeObjects(parts.Out)
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("mem:///"+tool.Name, parts.Out); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[tool.Name], err = compiler.Compile("mem:///" + tool.Name); err != nil {
+			t.Fatalf("output schema of %s: %v", tool.Name, err)
+		}
+	}
+	return schemas
+}
+
+func closeObjects(schema any) {
+	switch s := schema.(type) {
+	case map[string]any:
+		if _, ok := s["properties"]; ok && s["type"] == "object" {
+			s["additionalProperties"] = false
+		}
+		for _, part := range s {
+			closeObjects(part)
+		}
+	case []any:
+		for _, part := range s {
+			closeObjects(part)
+		}
+	}
+}
+
+func checkStructured(t *testing.T, schema *jsonschema.Schema, r *mcpgo.CallToolResult) map[string]any {
+	t.Helper()
+	encoded, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content map[string]any
+	if err := json.Unmarshal(encoded, &content); err != nil {
+		t.Fatalf("structured content is no object: %v", err)
+	}
+	if err := schema.Validate(content); err != nil {
+		t.Errorf("structured content does not keep to the output schema: %v", err)
+	}
+	return content
+}
+
+func TestTools(t *testing.T) {
+	svc := &fakeService{}
+	c := connect(t, overHTTP(t, serve(t, svc, Options{})))
+	schemas := outputSchemas(t, c)
+	dir := t.TempDir()
+	for _, tt := range []struct{ tool, arguments, want string }{
+		{"recall", `{"query":"npm error"}`, "nothing relevant in demo"},
+		{"remember", `{"lesson":"run npm ci","context":"npm","success_rate":"1/2","tags":["npm"],"event_type":"error"}`, "Already known, counted again: l-1 in project demo. A secret was taken out of the text."},
+		{"recall", `{"query":"npm error"}`, "run npm ci"},
+		{"recall", `{"text":"the older name"}`, "run npm ci"},
+		{"recall", `{"query":"q","scope":"current","filters":{"tag":"a","since":"2026-01-31T15:04:05Z"}}`, "run npm ci"},
+		{"recall", `{"query":"q","scope":{"sessionId":"abcd"}}`, "run npm ci"},
+		{"recall", `{"query":"a pair: \ud83d\ude00, an escaped \\ud800"}`, "run npm ci"},
+		{"index_repo", fmt.Sprintf(`{"path":%q}`, dir), "Queued " + dir + " (project demo) at position 1"},
+		{"status", `{}`, "recalld 1.2.3 is ready: 3 lessons"},
+		{"status", `null`, "and 10 more"},
+	} {
+		r := callTool(t, c, tt.tool, tt.arguments)
+		if r.IsError || !strings.Contains(textOf(r), tt.want) {
+			t.Errorf("%s %s: text %q (error %v), want it to contain %q", tt.tool, tt.arguments, textOf(r), r.IsError, tt.want)
+		}
+		content := checkStructured(t, schemas[tt.tool], r)
+		if projects, _ := content["projects"].([]any); len(projects) > maxStatusProjects {
+			t.Errorf("status lists %d projects, want at most %d", len(projects), maxStatusProjects)
+		}
+	}
+	if caller := svc.callers()[0]; caller.Client != "test-agent" {
+		t.Errorf("caller.Client = %q, want the name from initialize", caller.Client)
+	}
+}
+
+// TestRefusals: whatever is wrong with a call becomes a result with isError and
+// code, field and limit in the text and in the structured content.
+func TestRefusals(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
+	schemas := outputSchemas(t, c)
+	for _, tt := range []struct{ tool, arguments, code, field, limit string }{
+		{"recall", `{"query":"q","colour":1}`, "invalid_input", "colour", "known fields: explain, filters"},
+		{"recall", `{"Query":"q"}`, "invalid_input", "Query", "known fields"},
+		{"recall", `{"query":"q","filters":{"tags":"x"}}`, "invalid_input", "filters.tags", "known fields: flowTag"},
+		{"recall", `{"query":"q","scope":{"session":"abcd"}}`, "invalid_input", "scope.session", "sessionId"},
+		{"recall", `{"query":"q","scope":7}`, "invalid_input", "scope", "current, all or {sessionId}"},
+		{"recall", `{"query":"q","scope":"mine"}`, "invalid_input", "scope", "current, all"},
+		{"recall", `{"query":"q","scope":{"sessionId":7}}`, "invalid_input", "scope.sessionId", "a string"},
+		{"recall", `{}`, "invalid_input", "query", "1–8000 characters"},
+		{"recall", `null`, "invalid_input", "query", "1–8000 characters"},
+		{"recall", `"text"`, "invalid_input", "arguments", "an object"},
+		{"recall", `[1]`, "invalid_input", "arguments", "an object"},
+		{"recall", `{"query":42}`, "invalid_input", "query", "a string"},
+		{"recall", `{"query":"q","limit":"5"}`, "invalid_input", "limit", "an integer"},
+		{"recall", `{"query":"q","limit":1.5}`, "invalid_input", "limit", "an integer"},
+		{"recall", `{"query":"q","kinds":"lesson"}`, "invalid_input", "kinds", "an array"},
+		{"recall", `{"query":"q","kinds":["blocker"]}`, "invalid_input", "kinds", "lesson, step"},
+		{"recall", `{"query":"q","explain":"yes"}`, "invalid_input", "explain", "a boolean"},
+		{"recall", `{"query":"q","filters":[]}`, "invalid_input", "filters", "an object"},
+		{"recall", `{"query":"q","filters":{"since":"yesterday"}}`, "invalid_input", "filters.since", "RFC 3339"},
+		{"recall", `{"query":"q","format":"xml"}`, "invalid_input", "format", "text, json, markdown"},
+		{"recall", `{"query":"q","text":"other"}`, "invalid_input", "text", "one of query and text"},
+		{"recall", `{"query":"half \ud800 pair"}`, "invalid_input", "arguments", "UTF-16"},
+		{"recall", `{"query":"other half \udc00"}`, "invalid_input", "arguments", "UTF-16"},
+		{"recall", `{"query":"nul \u0000"}`, "invalid_input", "query", "text without NUL"},
+		{"recall", `{"query":"q","project":"unknown"}`, "not_found", "project", ""},
+		{"recall", `{"query":"boom"}`, "internal", "", ""},
+		{"remember", `{}`, "invalid_input", "lesson", "1–4000 characters"},
+		{"remember", `{"lesson":"l","event_type":"idea"}`, "invalid_input", "event_type", "error, success, pattern"},
+		{"remember", `{"lesson":"l","success_rate":"3/2"}`, "invalid_input", "success_rate", "X/Y"},
+		{"remember", `{"lesson":"l","tags":[7]}`, "invalid_input", "tags", "a string"},
+		{"remember", `{"lesson":"l","tags":[""]}`, "invalid_input", "tags[0]", "1–64 characters"},
+		{"index_repo", `{}`, "invalid_input", "path", "1–4096 characters"},
+		{"index_repo", `{"path":"relative"}`, "invalid_input", "path", "an absolute path"},
+		{"index_repo", `{"path":"/w","requested_at":"now"}`, "invalid_input", "requested_at", "RFC 3339"},
+		{"status", `{"verbose":true}`, "invalid_input", "verbose", "known fields"},
+	} {
+		r := callTool(t, c, tt.tool, tt.arguments)
+		text := textOf(r)
+		if !r.IsError || !strings.HasPrefix(text, tt.code+": ") || !strings.Contains(text, tt.field) || !strings.Contains(text, tt.limit) {
+			t.Errorf("%s %s: isError %v, text %q; want code %q, field %q, limit %q", tt.tool, tt.arguments, r.IsError, text, tt.code, tt.field, tt.limit)
+		}
+		e, _ := checkStructured(t, schemas[tt.tool], r)["error"].(map[string]any)
+		got := fmt.Sprint(e["limit"])
+		if e["code"] != tt.code || fmt.Sprint(e["field"]) != orNil(tt.field) || (tt.limit != "" && !strings.Contains(got, tt.limit)) {
+			t.Errorf("%s %s: structured error %v, want code %q, field %q, limit %q", tt.tool, tt.arguments, e, tt.code, tt.field, tt.limit)
+		}
+	}
+}
+
+func orNil(s string) string {
+	if s == "" {
+		return "<nil>"
+	}
+	return s
+}
+
+// TestLimits asks on both sides of every limit of contract 0.
+func TestLimits(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
+	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
+	list := func(n int, s string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%q,", s), n), ",") + "]"
+	}
+	recall := func(field, value string) string { return fmt.Sprintf(`{"query":"q",%q:%s}`, field, value) }
+	filter := func(field, value string) string { return fmt.Sprintf(`{"query":"q","filters":{%q:%s}}`, field, value) }
+	quote := func(s string) string { return fmt.Sprintf("%q", s) }
+	lesson := func(field, value string) string { return fmt.Sprintf(`{"lesson":"l",%q:%s}`, field, value) }
+	index := func(field, value string) string { return fmt.Sprintf(`{"path":"/w",%q:%s}`, field, value) }
+	for _, tt := range []struct {
+		tool    string
+		inside  []string
+		outside []string
+	}{
+		{"recall", []string{`{"query":"x"}`, `{"query":"` + chars(8000) + `"}`}, []string{`{"query":""}`, `{"query":"  "}`, `{"query":"` + chars(8001) + `"}`}},
+		{"recall", []string{recall("limit", "1"), recall("limit", "50"), recall("limit", "null")}, []string{recall("limit", "0"), recall("limit", "51"), recall("limit", "-1")}},
+		{"recall", []string{recall("max_tokens", "50"), recall("max_tokens", "8000")}, []string{recall("max_tokens", "0"), recall("max_tokens", "49"), recall("max_tokens", "8001")}},
+		{"recall", []string{recall("min_relevance", "0"), recall("min_relevance", "1")}, []string{recall("min_relevance", "-0.01"), recall("min_relevance", "1.01")}},
+		{"recall", []string{recall("kinds", "[]"), recall("kinds", list(7, "lesson"))}, []string{recall("kinds", list(8, "lesson"))}},
+		{"recall", []string{recall("repo", quote(chars(200)))}, []string{recall("repo", quote(chars(201)))}},
+		{"recall", []string{recall("project", quote(chars(4096)))}, []string{recall("project", quote(chars(4097)))}},
+		{"recall", []string{recall("scope", `{"sessionId":"abcd"}`)}, []string{recall("scope", `{"sessionId":"abc"}`), recall("scope", `{}`), recall("scope", `""`)}},
+		{"recall", []string{filter("sinceHours", "1"), filter("sinceHours", "720")}, []string{filter("sinceHours", "0"), filter("sinceHours", "721")}},
+		{"recall", []string{filter("flowTag", `"x"`), filter("screen", quote(chars(200)))}, []string{filter("flowTag", `""`), filter("tag", `""`), filter("screen", quote(chars(201))), filter("gitBranch", `""`), filter("lang", `""`)}},
+		{"recall", []string{filter("path", quote(chars(4096)))}, []string{filter("path", `""`), filter("path", quote(chars(4097)))}},
+		{"remember", []string{`{"lesson":"` + chars(4000) + `"}`}, []string{`{"lesson":""}`, `{"lesson":"` + chars(4001) + `"}`}},
+		{"remember", []string{lesson("context", quote(chars(2000)))}, []string{lesson("context", quote(chars(2001)))}},
+		{"remember", []string{lesson("command", quote(chars(2000)))}, []string{lesson("command", quote(chars(2001)))}},
+		{"remember", []string{lesson("tags", list(20, "t")), lesson("tags", list(1, chars(64)))}, []string{lesson("tags", list(21, "t")), lesson("tags", list(1, chars(65)))}},
+		{"remember", []string{lesson("success_rate", `"0/0"`), lesson("success_rate", `"9999999/9999999"`)}, []string{lesson("success_rate", `"10000000/10000000"`), lesson("success_rate", `"-1/2"`)}},
+		{"remember", []string{lesson("agent_id", quote(chars(200)))}, []string{lesson("agent_id", quote(chars(201)))}},
+		{"index_repo", []string{index("changed_files", list(10000, "f"))}, []string{index("changed_files", list(10001, "f")), index("changed_files", `[""]`)}},
+		{"index_repo", []string{index("project_id", quote(chars(200)))}, []string{index("project_id", quote(chars(201)))}},
+		{"index_repo", []string{`{"path":"/` + chars(4095) + `"}`}, []string{`{"path":"/` + chars(4096) + `"}`}},
+	} {
+		for _, arguments := range tt.inside {
+			if r := callTool(t, c, tt.tool, arguments); r.IsError {
+				t.Errorf("%s %.80s is within the limits and was refused: %s", tt.tool, arguments, textOf(r))
+			}
+		}
+		for _, arguments := range tt.outside {
+			if r := callTool(t, c, tt.tool, arguments); !r.IsError || !strings.Contains(textOf(r), "limit: ") {
+				t.Errorf("%s %.80s is outside the limits and was answered %q", tt.tool, arguments, textOf(r))
+			}
+		}
+	}
+}
+
+func TestUnknownToolIsAProtocolError(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
+	var request mcpgo.CallToolRequest
+	request.Params.Name = "no_such_tool"
+	if _, err := c.CallTool(t.Context(), request); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
+		t.Errorf("error = %v, want one that names the tool", err)
+	}
+	if r := callTool(t, c, "status", `{}`); r.IsError {
+		t.Errorf("the next call failed: %s", textOf(r))
+	}
+}
+
+// TestAdmission: what is not a message is answered without reaching the tools.
+func TestAdmission(t *testing.T) {
+	url := serve(t, &fakeService{}, Options{})
+	for _, tt := range []struct {
+		name, body, want string
+		status           int
+	}{
+		{"not JSON", `{"jsonrpc":`, `-32700`, 400},
+		{"not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{\"a\":\"\xff\"}}", `"id":9,"error":{"code":-32700,"message":"the message is not valid UTF-8"`, 400},
+		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `-32700`, 400},
+		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", MaxMessage) + `"}`, `longer than 8388608 bytes`, 413},
+	} {
+		response, err := http.Post(url, "application/json", strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := readAll(t, response)
+		if response.StatusCode != tt.status || !strings.Contains(body, tt.want) {
+			t.Errorf("%s: HTTP %d %s, want %d with %q", tt.name, response.StatusCode, body, tt.status, tt.want)
+		}
+	}
+}
+
+func readAll(t *testing.T, response *http.Response) string {
+	t.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// rootsOf answers roots/list; it can be changed.
+type rootsOf struct{ uris chan []string }
+
+func newRoots(uris ...string) *rootsOf {
+	r := &rootsOf{uris: make(chan []string, 1)}
+	r.uris <- uris
+	return r
+}
+
+func (r *rootsOf) set(uris ...string) { <-r.uris; r.uris <- uris }
+
+func (r *rootsOf) ListRoots(context.Context, mcpgo.ListRootsRequest) (*mcpgo.ListRootsResult, error) {
+	uris := <-r.uris
+	r.uris <- uris
+	var result mcpgo.ListRootsResult
+	for _, uri := range uris {
+		result.Roots = append(result.Roots, mcpgo.Root{URI: uri})
+	}
+	return &result, nil
+}
+
+func TestCallerFromRoots(t *testing.T) {
+	svc := &fakeService{}
+	url := serve(t, svc, Options{RootsTimeout: 20 * time.Second})
+	handler := newRoots("https://elsewhere/x", "file:///work/a%20b")
+	c := connect(t, overHTTP(t, url, transport.WithContinuousListening()), mcpclient.WithRootsHandler(handler))
+	callTool(t, c, "recall", `{"query":"q"}`)
+	handler.set("file:///work/other")
+	if err := c.RootListChanges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	callTool(t, c, "recall", `{"query":"q"}`)
+	var dirs []string
+	for _, caller := range svc.callers() {
+		dirs = append(dirs, caller.Dir)
+	}
+	if want := []string{"/work/a b", "/work/other"}; !slices.Equal(dirs, want) {
+		t.Errorf("folders of the callers = %q, want %q", dirs, want)
+	}
+}
+
+// TestCallerWithoutStream: a client that declares roots but listens to no
+// stream cannot be asked; its working folder counts, after one wait.
+func TestCallerWithoutStream(t *testing.T) {
+	svc := &fakeService{}
+	url := serve(t, svc, Options{RootsTimeout: 10 * time.Millisecond})
+	header := transport.WithHTTPHeaders(map[string]string{HeaderDir: "/work/%C3%A4"})
+	c := connect(t, overHTTP(t, url, header), mcpclient.WithRootsHandler(newRoots("file:///never/asked")))
+	callTool(t, c, "recall", `{"query":"q"}`)
+	if dir := svc.callers()[0].Dir; dir != "/work/ä" {
+		t.Errorf("folder of the caller = %q, want that of the header", dir)
+	}
+	callTool(t, c, "index_repo", `{"path":"sub"}`)
+	if got := svc.indexed[0].Path; got != filepath.Join("/work/ä", "sub") {
+		t.Errorf("relative path resolved to %q", got)
+	}
+}
+
+func TestChooseRoot(t *testing.T) {
+	for _, tt := range []struct {
+		dirs          []string
+		working, want string
+	}{
+		{nil, "/w", "/w"},
+		{[]string{"/a", "/b"}, "", "/a"},
+		{[]string{"/a", "/b"}, "/b/sub", "/b/sub"},
+		{[]string{"/a"}, "/ab", "/a"},
+		{[]string{"/a"}, "/elsewhere", "/a"},
+	} {
+		if got := chooseRoot(tt.dirs, tt.working); got != tt.want {
+			t.Errorf("chooseRoot(%q, %q) = %q, want %q", tt.dirs, tt.working, got, tt.want)
+		}
+	}
+}
+
+func TestFolderOf(t *testing.T) {
+	for uri, want := range map[string]string{
+		"file:///a/b/../c": "/a/c", "file://localhost/a": "/a", "file:///a%2Fb%20c": "/a/b c",
+		"file://host/a": "", "https://a/b": "", "a/b": "", "file:relative": "", "%zz": "",
+	} {
+		if got := folderOf(uri); got != want {
+			t.Errorf("folderOf(%q) = %q, want %q", uri, got, want)
+		}
+	}
+}
