@@ -71,3 +71,14 @@ type Retriever interface {
 	// retriever cannot answer yet. Nothing found is an empty result, no error.
 	Retrieve(ctx context.Context, q Query) (Result, error)
 }
+
+// Source is a retriever as far as it can take part in an answer.
+type Source struct {
+	Name string
+	// Retriever is nil when it cannot.
+	Retriever Retriever
+	// Space names the space of a vector retriever; empty for a lexical one.
+	Space string
+	// Degraded says why it is missing or incomplete; empty when it is whole.
+	Degraded string
+}

@@ -85,3 +85,9 @@ type Loader struct {
 	Space  func(name string) bool
 	Vector func(space string, doc DocID, v []float32) error
 }
+
+// Document is a distinct text with its id.
+type Document struct {
+	ID   DocID
+	Text string
+}

@@ -5,6 +5,11 @@ import (
 	"fmt"
 )
 
+// ErrDocMissing is returned by a commit that names a document which is neither
+// in the batch nor stored. The writer left it out because it was stored a
+// moment ago: the same batch with its documents will do.
+var ErrDocMissing = errors.New("the document is not stored")
+
 // Code classifies an error for machines. Transports map codes, never texts.
 type Code string
 

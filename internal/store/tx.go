@@ -256,7 +256,9 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 	if !tx.s.isLoaded() {
 		return nil // references are not all counted yet; Load sweeps at its end
 	}
+	fresh := make(map[memory.DocID]bool, len(tx.change.Docs))
 	for _, d := range tx.change.Docs {
+		fresh[d.ID] = true
 		if _, counted := tx.refs[d.ID]; !counted {
 			tx.refs[d.ID] = 0 // written and not referenced: swept below
 		}
@@ -264,6 +266,9 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 	for doc, delta := range tx.refs {
 		left := tx.s.references(doc) + tx.group.refs[doc] + delta
 		if left > 0 {
+			if left == delta && !fresh[doc] {
+				return memory.Errorf(memory.CodeConflict, "put document %s: %w", doc, memory.ErrDocMissing)
+			}
 			continue
 		}
 		tx.change.Swept = append(tx.change.Swept, doc)

@@ -1,0 +1,170 @@
+package indexer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// document is what is known of one distinct text.
+type document struct {
+	refs []ref
+	// paths are the places whose words the lexical index holds as the extra
+	// field, joined; it is analysed again only when they change.
+	paths string
+	// indexed says that the lexical index holds the text.
+	indexed bool
+}
+
+// The attributes that a filter can ask for.
+const (
+	attrKind    = "kind"
+	attrProject = "project"
+	attrRepo    = "repo"
+	attrSession = "session"
+	attrLang    = "lang"
+	attrTag     = "tag"
+	attrPath    = "path"
+)
+
+// The functions below are called with mu held.
+
+func (x *Indexer) addRecord(r *memory.Record) uint32 {
+	n := x.entries.add(recordEntry(r))
+	return x.reference(r.Doc, ref{entry: n})
+}
+
+func (x *Indexer) dropRecord(r *memory.Record) uint32 {
+	num, _ := x.numbers.Number(r.Doc)
+	if n, ok := x.entries.records[r.ID]; ok {
+		x.dereference(num, n)
+		x.entries.drop(n)
+	}
+	return num
+}
+
+// addFile returns the numbers of the chunks' documents.
+func (x *Indexer) addFile(f *memory.File) []uint32 {
+	n := x.entries.add(fileEntry(f))
+	nums := make([]uint32, len(f.Chunks))
+	for i, c := range f.Chunks {
+		nums[i] = x.reference(c.Doc, ref{entry: n, ord: uint32(i)})
+	}
+	return nums
+}
+
+func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
+	n, ok := x.entries.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}]
+	if !ok {
+		return
+	}
+	for _, c := range f.Chunks {
+		if num, ok := x.numbers.Lookup(c.Doc); ok {
+			x.dereference(num, n)
+			touched[num] = c.Doc
+		}
+	}
+	x.entries.drop(n)
+}
+
+func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
+	num, _ := x.numbers.Number(id)
+	d, _ := x.docs.Get(num)
+	d.refs = append(d.refs, r)
+	x.docs.Set(num, d)
+	return num
+}
+
+// dereference removes the references from a document to an entry.
+func (x *Indexer) dereference(num, entry uint32) {
+	d, ok := x.docs.Get(num)
+	if !ok {
+		return
+	}
+	d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.entry == entry })
+	x.docs.Set(num, d)
+}
+
+// drop forgets a document.
+func (x *Indexer) drop(num uint32) {
+	x.lexical.Delete(num)
+	x.spaces.drop(num)
+	x.attrs.Delete(num)
+	x.docs.Delete(num)
+	x.numbers.Free(num)
+}
+
+// refresh brings a document's attributes and words up to date with its
+// references. encoded are its terms; nil when it may be indexed already.
+func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
+	d, ok := x.docs.Get(num)
+	if !ok {
+		return
+	}
+	x.attrs.Set(num, x.attributes(d.refs))
+	paths := x.paths(d.refs)
+	if d.indexed && paths == d.paths {
+		return
+	}
+	if encoded == nil {
+		var err error
+		if encoded, err = x.store.Terms(id); err != nil {
+			x.opts.Logger.Error("terms are missing", "part", "indexer", "document", id, "error", err)
+			return
+		}
+	}
+	terms, err := lexical.DecodeTerms(encoded)
+	if err != nil {
+		x.opts.Logger.Error("terms are damaged", "part", "indexer", "document", id, "error", err)
+		return
+	}
+	if paths == "" {
+		x.lexical.Upsert(num, terms)
+	} else {
+		x.lexical.UpsertFields(num, terms, lexical.Analyze(paths))
+	}
+	d.paths, d.indexed = paths, true
+	x.docs.Set(num, d)
+}
+
+// paths joins the distinct places of a document, at most a few: the words of a
+// license header's ten thousand places say nothing.
+func (x *Indexer) paths(refs []ref) string {
+	const most = 4
+	var paths []string
+	for _, r := range refs {
+		p := x.entries.all[r.entry].file.Path
+		if p != "" && !slices.Contains(paths, p) {
+			if paths = append(paths, p); len(paths) == most {
+				break
+			}
+		}
+	}
+	slices.Sort(paths)
+	return strings.Join(paths, "\n")
+}
+
+func (x *Indexer) attributes(refs []ref) []index.Attr {
+	var attrs []index.Attr
+	add := func(key, value string) {
+		if a := (index.Attr{Key: key, Value: value}); value != "" && !slices.Contains(attrs, a) {
+			attrs = append(attrs, a)
+		}
+	}
+	for _, r := range refs {
+		e := &x.entries.all[r.entry]
+		add(attrKind, string(e.kind))
+		add(attrProject, e.project)
+		add(attrRepo, e.repo)
+		add(attrSession, e.session)
+		add(attrLang, e.lang)
+		add(attrPath, e.file.Path)
+		for _, tag := range e.tags {
+			add(attrTag, tag)
+		}
+	}
+	return attrs
+}

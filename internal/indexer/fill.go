@@ -1,0 +1,188 @@
+package indexer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
+)
+
+// EmbedJob is the kind of the jobs that fill a space. What is to be embedded is
+// derived: the documents that have no vector in the space.
+const EmbedJob = "embed"
+
+type embedPayload struct {
+	Space string `json:"space"`
+}
+
+func embedJob(space string) (worker.Job, error) {
+	payload, err := json.Marshal(embedPayload{space})
+	return worker.Job{Kind: EmbedJob, Key: space, Payload: payload}, err
+}
+
+// Follow names the jobs that follow from a change: every background space is to
+// be filled when there are new documents.
+func (x *Indexer) Follow(c memory.Change) []worker.Job {
+	fresh := false
+	for _, d := range c.Docs {
+		fresh = fresh || d.Terms != nil
+	}
+	if !fresh {
+		return nil
+	}
+	return x.FillJobs()
+}
+
+// FillJobs returns the jobs that bring the background spaces up to date.
+func (x *Indexer) FillJobs() []worker.Job {
+	var jobs []worker.Job
+	for _, s := range x.spaces.list() {
+		if !s.background {
+			continue
+		}
+		if job, err := embedJob(s.name); err == nil {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
+}
+
+// Embed is the handler of EmbedJob: it embeds, in batches, every document that
+// has no vector in the space, lessons first and code last. What it has done
+// stays done when it fails, so running it again costs only what is missing.
+func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
+	var p embedPayload
+	if err := json.Unmarshal(job.Payload, &p); err != nil {
+		return worker.Permanent(fmt.Errorf("read job: %w", err))
+	}
+	s := x.spaces.find(p.Space)
+	if s == nil {
+		return nil // the model was changed meanwhile
+	}
+	for {
+		batch := x.missing(s)
+		if len(batch) == 0 {
+			return nil
+		}
+		err := x.embedBatch(ctx, s, batch)
+		s.mu.Lock()
+		s.err = err
+		s.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("fill space %s: %w", s.vectors.Name(), err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// missing returns the documents to be embedded next.
+func (x *Indexer) missing(s *space) []uint32 {
+	done := s.vectors.Held()
+	s.mu.Lock()
+	done.Or(s.failed)
+	s.mu.Unlock()
+	for _, kinds := range [][]string{
+		{string(memory.Lesson)}, {string(memory.Step)}, nil,
+	} {
+		var clauses []index.Clause
+		if kinds != nil {
+			clauses = append(clauses, index.Clause{Key: attrKind, Values: kinds})
+		}
+		if left := roaring.AndNot(x.attrs.Match(clauses...), done); !left.IsEmpty() {
+			batch := make([]uint32, 0, x.opts.EmbedBatch)
+			for it := left.Iterator(); it.HasNext() && len(batch) < cap(batch); {
+				batch = append(batch, it.Next())
+			}
+			return batch
+		}
+	}
+	return nil
+}
+
+// embedBatch embeds documents and stores their vectors. A document whose text
+// cannot be had, or which the model refuses, is passed over until it changes.
+func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) error {
+	var nums []uint32
+	var ids []memory.DocID
+	var texts []string
+	for _, num := range batch {
+		id, ok := x.numbers.ID(num)
+		if !ok {
+			continue
+		}
+		text, err := x.text(ctx, num, id)
+		if err != nil {
+			x.pass(s, num, id, err)
+			continue
+		}
+		nums, ids, texts = append(nums, num), append(ids, id), append(texts, text)
+	}
+	if len(texts) == 0 {
+		return ctx.Err()
+	}
+	vectors, err := s.embed.Embed(ctx, embedder.Document, texts)
+	if partial, ok := errors.AsType[*embedder.PartialError](err); ok {
+		for i, err := range partial.Failed {
+			x.pass(s, nums[i], ids[i], err)
+		}
+	} else if err != nil {
+		return err
+	}
+	out := make([]memory.DocVector, 0, len(vectors))
+	for i, v := range vectors {
+		if v == nil {
+			continue
+		}
+		if len(v) != s.vectors.Dim() {
+			return fmt.Errorf("the model gave %d dimensions, the space has %d", len(v), s.vectors.Dim())
+		}
+		out = append(out, memory.DocVector{Doc: ids[i], Vector: v})
+	}
+	_, err = x.store.PutVectors(ctx, s.name, out)
+	return err
+}
+
+func (x *Indexer) pass(s *space, num uint32, id memory.DocID, err error) {
+	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "space", s.name, "document", id, "error", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed.Add(num)
+}
+
+// text returns the text that a document is the hash of: a record's from the
+// store, a chunk's from disk if it is still there.
+func (x *Indexer) text(ctx context.Context, num uint32, id memory.DocID) (string, error) {
+	err := error(memory.Errorf(memory.CodeNotFound, "nothing holds the document"))
+	for _, c := range x.Candidates(num, memory.Selection{}) {
+		var text string
+		if text, err = x.textOf(ctx, c); err != nil {
+			continue
+		}
+		if memory.DocumentID(text) == id {
+			return text, nil
+		}
+		err = memory.Errorf(memory.CodeNotFound, "the text has changed")
+	}
+	return "", err
+}
+
+func (x *Indexer) textOf(ctx context.Context, c memory.Candidate) (string, error) {
+	if c.ID != "" {
+		r, err := x.store.Record(c.ID)
+		return r.Text, err
+	}
+	at, err := x.Location(c)
+	if err != nil {
+		return "", err
+	}
+	return x.opts.ChunkText(ctx, at)
+}

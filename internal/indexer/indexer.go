@@ -1,0 +1,254 @@
+// Package indexer is the sole writer of the indexes. It maps records and files
+// to documents, applies committed changes in their order, rebuilds the indexes
+// at start, and fills the spaces of models that embed in the background.
+//
+// Vocabulary. An entry is a record, or a file with its chunks, as far as
+// filters need it. A reference leads from a document to an entry (and a chunk
+// of it). The words of the paths at which a document lies are its extra field:
+// they are searched but not embedded, so that a rename costs no embedding.
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Store is what the indexer reads and writes.
+type Store interface {
+	Load(ctx context.Context, l memory.Loader) (uint64, error)
+	Record(id string) (memory.Record, error)
+	Located
+	Vectors
+}
+
+// Located reads what a chunk's place is made of.
+type Located interface {
+	File(sandbox, path string) (memory.File, error)
+	Sandbox(id string) (memory.Sandbox, error)
+	Terms(doc memory.DocID) ([]byte, error)
+}
+
+// Vectors are the stored spaces.
+type Vectors interface {
+	Spaces() []string
+	OpenSpace(ctx context.Context, name string) error
+	DropSpace(ctx context.Context, name string) error
+	PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error)
+}
+
+// Options configure an indexer.
+type Options struct {
+	// Builtin embeds at ingest; its space is always there. Required.
+	Builtin embedder.Embedder
+	// ChunkText reads from disk the text of a chunk that is to be embedded, as
+	// it was analysed. Required where files are indexed.
+	ChunkText func(ctx context.Context, at memory.Location) (string, error)
+	// Lexical tunes the ranking by words.
+	Lexical lexical.Options
+	// EmbedBatch is how many texts are handed to a model at once. Default 64.
+	EmbedBatch int
+	Logger     *slog.Logger
+}
+
+// Indexer holds the indexes. It is safe for concurrent use.
+type Indexer struct {
+	opts    Options
+	store   Store
+	lexical *lexical.Index
+	attrs   index.Attributes
+	numbers index.Numbers
+
+	// mu guards what maps documents to entries.
+	mu      sync.RWMutex
+	docs    index.Table[document]
+	entries entries
+
+	// loadMu orders Apply and the end of Load, and guards what follows.
+	loadMu  sync.Mutex
+	state   State
+	pending []memory.Change
+	seq     uint64
+
+	spaces spaces
+}
+
+// State says how far the indexes are.
+type State string
+
+// The states.
+const (
+	Empty   State = "empty"
+	Loading State = "loading"
+	Ready   State = "ready"
+)
+
+// New returns an indexer with empty indexes. Bind gives it the store, which in
+// turn is given Apply: each needs the other.
+func New(opts Options) (*Indexer, error) {
+	if opts.Builtin == nil {
+		return nil, memory.Invalid("builtin", "", "the indexer needs a built-in model")
+	}
+	if opts.EmbedBatch == 0 {
+		opts.EmbedBatch = 64
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	lex, err := lexical.New(opts.Lexical)
+	if err != nil {
+		return nil, err
+	}
+	return &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries()}, nil
+}
+
+// Load fills the indexes from the store and returns when everything committed
+// until then can be found. What is committed meanwhile is applied at its end.
+func (x *Indexer) Load(ctx context.Context, store Store) error {
+	start := time.Now()
+	x.loadMu.Lock()
+	if x.state != Empty {
+		x.loadMu.Unlock()
+		return memory.Errorf(memory.CodeConflict, "the indexes are loaded already")
+	}
+	x.store, x.state = store, Loading
+	x.loadMu.Unlock()
+
+	if err := x.openSpaces(ctx); err != nil {
+		return fmt.Errorf("load indexes: %w", err)
+	}
+	seq, err := store.Load(ctx, memory.Loader{
+		Record: x.loadRecord, File: x.loadFile, Terms: x.loadTerms,
+		Space: x.spaces.wanted, Vector: x.loadVector,
+	})
+	if err != nil {
+		return fmt.Errorf("load indexes: %w", err)
+	}
+	x.loadMu.Lock()
+	defer x.loadMu.Unlock()
+	x.seq = seq
+	for _, c := range x.pending {
+		if c.Seq > seq {
+			x.apply(c)
+		}
+	}
+	x.pending, x.state = nil, Ready
+	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// Apply brings the indexes up to date with committed changes. The store calls
+// it in commit order, before it acknowledges.
+func (x *Indexer) Apply(changes []memory.Change) {
+	x.loadMu.Lock()
+	defer x.loadMu.Unlock()
+	if x.state != Ready {
+		x.pending = append(x.pending, changes...)
+		return
+	}
+	for _, c := range changes {
+		x.apply(c)
+	}
+}
+
+// State tells how far the indexes are and the last change they hold.
+func (x *Indexer) State() (State, uint64) {
+	x.loadMu.Lock()
+	defer x.loadMu.Unlock()
+	return x.state, x.seq
+}
+
+// Documents is how many distinct texts are indexed.
+func (x *Indexer) Documents() int { return x.numbers.Len() }
+
+func (x *Indexer) loadRecord(r memory.Record) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addRecord(&r)
+	return nil
+}
+
+func (x *Indexer) loadFile(f memory.File) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addFile(&f)
+	return nil
+}
+
+// loadTerms comes after all records and files, so the references are complete.
+func (x *Indexer) loadTerms(doc memory.DocID, encoded []byte) error {
+	num, ok := x.numbers.Lookup(doc)
+	if !ok {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.refresh(num, doc, encoded)
+	return nil
+}
+
+func (x *Indexer) loadVector(space string, doc memory.DocID, v []float32) error {
+	if num, ok := x.numbers.Lookup(doc); ok {
+		x.upsertVector(space, num, doc, v)
+	}
+	return nil
+}
+
+// apply is called with loadMu held.
+func (x *Indexer) apply(c memory.Change) {
+	terms := make(map[memory.DocID][]byte, len(c.Docs))
+	for _, d := range c.Docs {
+		if d.Terms != nil {
+			terms[d.ID] = d.Terms
+		}
+	}
+	x.mu.Lock()
+	touched := map[uint32]memory.DocID{}
+	for _, r := range c.Records {
+		if r.Old != nil {
+			x.touch(touched, r.Old.Doc, x.dropRecord(r.Old))
+		}
+		if r.New != nil {
+			x.touch(touched, r.New.Doc, x.addRecord(r.New))
+		}
+	}
+	for _, f := range c.Files {
+		if f.Old != nil {
+			x.dropFile(f.Old, touched)
+		}
+		if f.New != nil {
+			for i, num := range x.addFile(f.New) {
+				touched[num] = f.New.Chunks[i].Doc
+			}
+		}
+	}
+	for _, id := range c.Swept {
+		if num, ok := x.numbers.Lookup(id); ok {
+			x.drop(num)
+			delete(touched, num)
+		}
+	}
+	for num, id := range touched {
+		x.refresh(num, id, terms[id])
+	}
+	x.mu.Unlock()
+	for _, d := range c.Docs {
+		if num, ok := x.numbers.Lookup(d.ID); ok {
+			for space, v := range d.Vectors {
+				x.upsertVector(space, num, d.ID, v)
+			}
+		}
+	}
+	x.seq = c.Seq
+}
+
+func (x *Indexer) touch(touched map[uint32]memory.DocID, id memory.DocID, num uint32) {
+	touched[num] = id
+}

@@ -1,0 +1,135 @@
+package indexer
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Select returns the documents that a selection allows, and those whose
+// statistics count: the project's and, with AllLessons, everyone's lessons.
+// Allowed is slightly more than selected where one text has several places;
+// Candidates is exact.
+func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
+	kinds := make([]string, len(sel.Kinds))
+	for i, k := range sel.Kinds {
+		kinds[i] = string(k)
+	}
+	var clauses []index.Clause
+	add := func(key string, prefix bool, values ...string) {
+		if len(values) > 0 && values[0] != "" {
+			clauses = append(clauses, index.Clause{Key: key, Values: values, Prefix: prefix})
+		}
+	}
+	add(attrKind, false, kinds...)
+	add(attrRepo, false, sel.Repo)
+	add(attrSession, false, sel.Session)
+	add(attrLang, false, sel.Lang)
+	add(attrTag, false, sel.Tag)
+	if sel.Path != "" {
+		add(attrPath, true, fixedPart(sel.Path))
+	}
+	narrowed := clauses
+	if sel.Project == "" {
+		return x.attrs.Match(clauses...), x.attrs.Match()
+	}
+	own := index.Clause{Key: attrProject, Values: []string{sel.Project}}
+	allow = x.attrs.Match(append(slices.Clone(narrowed), own)...)
+	universe = x.attrs.Match(own)
+	if sel.AllLessons && slices.Contains(sel.Kinds, memory.Lesson) {
+		lessons := index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
+		allow.Or(x.attrs.Match(append(slices.Clone(narrowed), lessons)...))
+		universe.Or(x.attrs.Match(lessons))
+	}
+	return allow, universe
+}
+
+// Candidates returns what of a document a selection allows.
+func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	d, _ := x.docs.Get(doc)
+	id, _ := x.numbers.ID(doc)
+	var out []memory.Candidate
+	for _, r := range d.refs {
+		if e := &x.entries.all[r.entry]; selected(e, sel) {
+			out = append(out, e.candidate(id, r.ord))
+		}
+	}
+	return out
+}
+
+func selected(e *entry, sel memory.Selection) bool {
+	is := func(want, have string) bool { return want == "" || want == have }
+	project := is(sel.Project, e.project) || sel.AllLessons && e.kind == memory.Lesson
+	return project && is(sel.Repo, e.repo) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, e.kind)) &&
+		(sel.Tag == "" || slices.Contains(e.tags, sel.Tag)) &&
+		(sel.Path == "" || pathMatches(sel.Path, e.file.Path)) &&
+		(sel.Since.IsZero() || e.created >= sel.Since.Unix())
+}
+
+// fixedPart is what every path that a pattern matches begins with.
+func fixedPart(pattern string) string {
+	pattern = strings.TrimPrefix(pattern, "./")
+	if i := strings.IndexAny(pattern, "*?["); i >= 0 {
+		return pattern[:i]
+	}
+	return strings.TrimSuffix(pattern, "/")
+}
+
+// pathMatches says whether a path is the pattern, lies below it, or matches it
+// as a glob, in which ** crosses folders.
+func pathMatches(pattern, p string) bool {
+	pattern = strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")
+	if !strings.ContainsAny(pattern, "*?[") {
+		return p == pattern || strings.HasPrefix(p, pattern+"/")
+	}
+	return globMatches(strings.Split(pattern, "/"), strings.Split(p, "/"))
+}
+
+// globMatches keeps the places that the pattern so far can end at, so that no
+// pattern takes more than its length times the path's.
+func globMatches(pattern, parts []string) bool {
+	ends := make([]bool, len(parts)+1)
+	ends[0] = true
+	for _, want := range pattern {
+		next := make([]bool, len(parts)+1)
+		for at := range ends {
+			if want == "**" {
+				next[at] = ends[at] || at > 0 && next[at-1]
+			} else if at > 0 && ends[at-1] {
+				next[at], _ = path.Match(want, parts[at-1])
+			}
+		}
+		ends = next
+	}
+	return ends[len(parts)]
+}
+
+// Record returns the record of a candidate.
+func (x *Indexer) Record(id string) (memory.Record, error) { return x.store.Record(id) }
+
+// Location returns where the text of a chunk is to be read. CodeNotFound says
+// that the chunk was replaced meanwhile.
+func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
+	f, err := x.store.File(c.File.Sandbox, c.File.Path)
+	if err != nil {
+		return memory.Location{}, err
+	}
+	if c.Ord >= len(f.Chunks) || f.Chunks[c.Ord].Doc != c.Doc {
+		return memory.Location{}, memory.Errorf(memory.CodeNotFound, "the chunk was replaced")
+	}
+	box, err := x.store.Sandbox(c.File.Sandbox)
+	if err != nil {
+		return memory.Location{}, err
+	}
+	return memory.Location{
+		Project: f.Project, Sandbox: f.Sandbox, Root: box.Root, Path: f.Path, Lang: f.Lang, Chunk: f.Chunks[c.Ord],
+	}, nil
+}

@@ -1,0 +1,33 @@
+package memory
+
+import "time"
+
+// Selection says which records an answer may hold. Zero values do not narrow.
+type Selection struct {
+	Kinds   []Kind
+	Project string
+	// AllLessons lets lessons of other projects in beside Project's records.
+	AllLessons bool
+	Repo       string
+	Session    string
+	Lang       string
+	Tag        string
+	// Path is a folder or file, or a glob with * and ?, relative to the
+	// sandbox. Only chunks have one.
+	Path  string
+	Since time.Time
+}
+
+// Candidate is a record or a chunk that hangs off a document.
+type Candidate struct {
+	Doc     DocID
+	Kind    Kind
+	Project string
+	Session string
+	Created time.Time
+	// ID is a record's; empty for a chunk.
+	ID string
+	// File and Ord are a chunk's place: the file and the chunk's index in it.
+	File FileKey
+	Ord  int
+}
