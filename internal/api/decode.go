@@ -47,7 +47,8 @@ func decodeError(err error) error {
 		return e
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := e.Field
+		// The path names embedded Go types as well, which are not in the JSON.
+		field := strings.TrimPrefix(e.Field, "RecallRequest.")
 		if field == "" {
 			field = "body"
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -182,12 +183,12 @@ func TestPullReportsProgressInOrder(t *testing.T) {
 
 // breakFirst breaks the connection of a method's first n calls.
 func breakFirst(method string, n int) *memorytest.Service {
-	calls := 0
+	var calls atomic.Int64
 	return &memorytest.Service{
 		Answers: map[string]any{"Remember": &memory.Remembered{ID: "1"}, "Recall": &memory.Answer{}, "Forget": &memory.Forgotten{}},
 		Before: func(_ context.Context, m string) {
 			if m == method {
-				if calls++; calls <= n {
+				if calls.Add(1) <= int64(n) {
 					panic(http.ErrAbortHandler)
 				}
 			}

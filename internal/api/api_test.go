@@ -1,0 +1,231 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// do sends a request to a handler and returns the answer and the error in it.
+func do(t *testing.T, h http.Handler, r *http.Request) (*httptest.ResponseRecorder, *memory.Error) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code == http.StatusOK {
+		return w, nil
+	}
+	var body wire.ErrorBody
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.Error == nil {
+		t.Fatalf("%s %s: status %d with body %q, want an error body", r.Method, r.URL.Path, w.Code, w.Body)
+	}
+	return w, body.Error
+}
+
+func request(method, path, body string) *http.Request {
+	return httptest.NewRequest(method, path, strings.NewReader(body))
+}
+
+func TestStrictDecoding(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{}, api.Options{MaxBody: 200})
+	for name, tc := range map[string]struct {
+		path, body string
+		status     int
+		field      string
+		say        string
+	}{
+		"unknown field":         {wire.Recall, `{"query":"q","limt":3}`, 400, "limt", "unknown"},
+		"unknown nested field":  {wire.Recall, `{"query":"q","filters":{"branch":"x"}}`, 400, "branch", "unknown"},
+		"unknown scope field":   {wire.Recall, `{"query":"q","scope":{"session":"abcd"}}`, 400, "scope.session", "unknown"},
+		"scope of a wrong type": {wire.Recall, `{"query":"q","scope":3}`, 400, "scope", "current"},
+		"wrong type":            {wire.Remember, `{"lesson":7}`, 400, "lesson", "must be a string, is number"},
+		"wrong embedded type":   {wire.Recall, `{"query":"q","limit":"3"}`, 400, "limit", "a whole number, is string"},
+		"fraction":              {wire.Recall, `{"query":"q","limit":1.5}`, 400, "limit", "whole number"},
+		"wrong nested type":     {wire.Recall, `{"query":"q","filters":{"sinceHours":"1"}}`, 400, "filters.sinceHours", "whole number"},
+		"a list for an object":  {wire.Forget, `[]`, 400, "body", "an object, is array"},
+		"empty":                 {wire.Forget, ``, 400, "body", "is empty"},
+		"blank":                 {wire.Forget, "  \n", 400, "body", "is empty"},
+		"truncated":             {wire.Forget, `{"ids":["a"`, 400, "body", "ends in the middle"},
+		"not JSON":              {wire.Index, `path=/x`, 400, "body", "is not JSON"},
+		"two objects":           {wire.Index, `{"path":"/a"}{"path":"/b"}`, 400, "body", "something after"},
+		"rubbish behind":        {wire.Index, `{"path":"/a"} x`, 400, "body", "something after"},
+		"not UTF-8":             {wire.Remember, "{\"lesson\":\"\xff\"}", 400, "body", "UTF-8"},
+		"too long":              {wire.Remember, `{"lesson":"` + strings.Repeat("x", 200) + `"}`, 413, "body", "too long"},
+		"bad time":              {wire.Index, `{"requested_at":"yesterday"}`, 400, "body", "yesterday"},
+		"model":                 {wire.Pull, `{"model":"x"}`, 400, "model", "unknown"},
+		"old and new name":      {wire.Recall, `{"query":"a","text":"b"}`, 400, "text", "differs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, e := do(t, h, request("POST", tc.path, tc.body))
+			if e == nil {
+				t.Fatal("accepted")
+			}
+			if w.Code != tc.status || e.Code != memory.CodeInvalidInput || e.Field != tc.field || !strings.Contains(e.Message, tc.say) {
+				t.Errorf("status %d, %+v; want status %d, invalid_input, field %q and %q", w.Code, e, tc.status, tc.field, tc.say)
+			}
+			if tc.status == 413 && !strings.Contains(e.Limit, "200") {
+				t.Errorf("limit %q does not name the 200 bytes", e.Limit)
+			}
+		})
+	}
+}
+
+func TestTextIsTheOlderNameOfQuery(t *testing.T) {
+	fake := &memorytest.Service{Answers: map[string]any{"Recall": &memory.Answer{}}}
+	h := api.NewHandler(fake, api.Options{})
+	if _, e := do(t, h, request("POST", wire.Recall, `{"text":"why","limit":2}`)); e != nil {
+		t.Fatal(e)
+	}
+	want := []memorytest.Call{{Method: "Recall", Request: memory.RecallRequest{Query: "why", Limit: 2}}}
+	if diff := cmp.Diff(want, fake.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusOfEveryCode(t *testing.T) {
+	for code, want := range map[memory.Code]int{
+		memory.CodeInvalidInput: 400, memory.CodeForbidden: 403, memory.CodeNotFound: 404, memory.CodeConflict: 409,
+		memory.CodeIncompatible: 426, memory.CodeInternal: 500, memory.CodeCorrupt: 500, memory.CodeUnavailable: 503, "new_code": 500,
+	} {
+		h := api.NewHandler(&memorytest.Service{Err: fmt.Errorf("recall: %w", &memory.Error{Code: code, Message: "m"})}, api.Options{})
+		w, e := do(t, h, request("GET", wire.Status, ""))
+		if w.Code != want || e.Code != code {
+			t.Errorf("%s: status %d, code %s, want %d", code, w.Code, e.Code, want)
+		}
+	}
+	for err, want := range map[error]memory.Code{
+		context.DeadlineExceeded: memory.CodeUnavailable, context.Canceled: memory.CodeUnavailable, io.ErrClosedPipe: memory.CodeInternal,
+	} {
+		h := api.NewHandler(&memorytest.Service{Err: fmt.Errorf("read: %w", err)}, api.Options{})
+		if _, e := do(t, h, request("GET", wire.Status, "")); e.Code != want {
+			t.Errorf("%v: code %s, want %s", err, e.Code, want)
+		}
+	}
+}
+
+func TestRouting(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{}, api.Options{})
+	for _, tc := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/", 404, ""}, {"GET", "/v2/recall", 404, ""}, {"POST", "/v1/receipts/a/b", 404, ""}, {"GET", wire.Receipts, 404, ""},
+		{"GET", wire.Recall, 405, "POST"}, {"DELETE", wire.Status, 405, "GET"}, {"POST", wire.Hello, 405, "GET"},
+	} {
+		w, _ := do(t, h, request(tc.method, tc.path, "{}"))
+		if w.Code != tc.status || w.Header().Get("Allow") != tc.allow {
+			t.Errorf("%s %s: status %d, Allow %q, want %d, %q", tc.method, tc.path, w.Code, w.Header().Get("Allow"), tc.status, tc.allow)
+		}
+	}
+}
+
+func TestProtocol(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{}, api.Options{Greeting: wire.Greeting{Version: "1.2", PID: 7, Data: "/d"}})
+	for _, tc := range []struct {
+		method, path, protocol string
+		status                 int
+	}{
+		{"GET", wire.Status, "", 200}, {"GET", wire.Status, "1", 200}, {"GET", wire.Status, "2", 426}, {"GET", wire.Status, "x", 426},
+		{"GET", wire.Hello, "2", 200}, {"POST", wire.Stop, "2", 200}, {"POST", wire.Remember, "0", 426},
+	} {
+		r := request(tc.method, tc.path, "{}")
+		if tc.protocol != "" {
+			r.Header.Set(wire.ProtocolHeader, tc.protocol)
+		}
+		w, e := do(t, h, r)
+		if w.Code != tc.status || w.Header().Get(wire.ProtocolHeader) != "1" {
+			t.Errorf("%s with protocol %q: status %d (%v), header %q, want %d and 1", tc.path, tc.protocol, w.Code, e, w.Header().Get(wire.ProtocolHeader), tc.status)
+		}
+	}
+	w, _ := do(t, h, request("GET", wire.Hello, ""))
+	if got, want := strings.TrimSpace(w.Body.String()), `{"protocol":1,"version":"1.2","pid":7,"data":"/d"}`; got != want {
+		t.Errorf("hello: %s, want %s", got, want)
+	}
+}
+
+func TestListsAreNeverNull(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{}, api.Options{})
+	for path, want := range map[string]string{
+		wire.Repos: `{"repos":[]}`, wire.DeadJobs: `{"jobs":[]}`, wire.Models: `{"models":[]}`,
+	} {
+		w, _ := do(t, h, request("GET", path, ""))
+		if got := strings.TrimSpace(w.Body.String()); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestPanicBecomesAnErrorAndALogLine(t *testing.T) {
+	var log bytes.Buffer
+	h := api.NewHandler(&memorytest.Service{Before: func(context.Context, string) { panic("secret detail") }},
+		api.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	w, e := do(t, h, request("GET", wire.Status, ""))
+	if w.Code != 500 || e.Code != memory.CodeInternal || strings.Contains(e.Message, "secret") {
+		t.Errorf("status %d, %+v; want 500, internal, without the panic's words", w.Code, e)
+	}
+	if !strings.Contains(log.String(), "secret detail") || !strings.Contains(log.String(), "api_test.go") {
+		t.Errorf("log %q holds neither the panic nor where it was", log.String())
+	}
+}
+
+// A panic in the middle of an answer breaks the connection: half an answer must
+// not look like a whole one.
+func TestPanicAfterTheAnswerBegan(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{
+		Progress: []memory.PullProgress{{Status: "pulling"}},
+		Before:   func(context.Context, string) { panic("late") },
+	}, api.Options{})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v, want http.ErrAbortHandler", p)
+		}
+	}()
+	h.ServeHTTP(httptest.NewRecorder(), request("POST", wire.Pull, `{"name":"m"}`))
+	t.Error("the handler returned")
+}
+
+func TestUnencodableAnswer(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{
+		"Recall": &memory.Answer{Items: []memory.Item{{Relevance: math.NaN()}}},
+	}}, api.Options{})
+	if w, e := do(t, h, request("POST", wire.Recall, `{"query":"q"}`)); w.Code != 500 || e.Code != memory.CodeInternal {
+		t.Errorf("status %d, %+v, want an internal error", w.Code, e)
+	}
+}
+
+func TestCauseIsNeverSent(t *testing.T) {
+	h := api.NewHandler(&memorytest.Service{Err: &memory.Error{Code: memory.CodeCorrupt, Message: "m", Cause: errors.New("inner")}}, api.Options{})
+	if w, _ := do(t, h, request("GET", wire.Status, "")); strings.Contains(w.Body.String(), "inner") {
+		t.Errorf("body %q holds the cause", w.Body)
+	}
+}
+
+func FuzzRecallBody(f *testing.F) {
+	for _, seed := range []string{`{"query":"q"}`, `{"scope":{"sessionId":"abcd"}}`, `{"filters":{"since":"2026-01-01T00:00:00Z"}}`,
+		`{"text":"a","query":"a"}`, `{"min_relevance":null}`, `[`, "\xff", `{"query":"\ud800"}`} {
+		f.Add(seed)
+	}
+	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Recall": &memory.Answer{}}}, api.Options{MaxBody: 1 << 16})
+	f.Fuzz(func(t *testing.T, body string) {
+		w, e := do(t, h, request("POST", wire.Recall, body))
+		if w.Code != 200 && (e.Code != memory.CodeInvalidInput || e.Message == "" || e.Field == "") {
+			t.Errorf("body %q: status %d, %+v, want success or an invalid input that names its field", body, w.Code, e)
+		}
+	})
+}
