@@ -174,7 +174,7 @@ func (p *Pool) work(sh *shift) {
 // Stop leases no more jobs and waits for the running ones. When ctx ends first
 // it cancels their handlers, waits for them to return and gives their jobs back
 // untried; the error then wraps ctx's. The queue may be closed once it returns.
-// It does nothing when the pool does not run.
+// It does nothing when the pool does not run. A handler must not call it.
 func (p *Pool) Stop(ctx context.Context) error {
 	sh := p.closeIntake()
 	if sh == nil {

@@ -62,6 +62,47 @@ func TestStopCancelsAtTheDeadline(t *testing.T) {
 	})
 }
 
+// TestStopDuringALease stops the pool while the queue is handing out a job.
+func TestStopDuringALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &slowQueue{
+			Queue: workertest.NewQueue(worker.SystemClock{}, worker.ScheduleOptions{}),
+			asked: make(chan struct{}, 1), answer: make(chan struct{}),
+		}
+		if _, err := q.Enqueue(t.Context(), worker.Job{Kind: "work"}); err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, worker.Options{Queue: q, Handlers: handlers(func(context.Context, worker.Job) error {
+			t.Error("a job was begun after Stop")
+			return nil
+		})})
+		<-q.asked
+		stopped := make(chan error, 1)
+		go func() { stopped <- r.Stop(t.Context()) }()
+		synctest.Wait()
+		close(q.answer)
+		if err := <-stopped; err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+		r.wantEvents(worker.Released)
+		if got := q.Stats().KindStats; got != (worker.KindStats{Waiting: 1}) {
+			t.Errorf("Stats = %+v, want the job waiting", got)
+		}
+	})
+}
+
+// slowQueue holds its leases until it may answer.
+type slowQueue struct {
+	*workertest.Queue
+	asked, answer chan struct{}
+}
+
+func (q *slowQueue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (worker.Lease, error) {
+	q.asked <- struct{}{}
+	<-q.answer
+	return q.Queue.Lease(ctx, kinds, ttl)
+}
+
 func TestStopInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := workertest.NewQueue(worker.SystemClock{}, worker.ScheduleOptions{})

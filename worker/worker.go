@@ -109,8 +109,9 @@ type Queue interface {
 	// Settle ends a lease. ErrLeaseLost.
 	Settle(ctx context.Context, token string, s Settlement) error
 	// Changed returns a channel that receives after a job was added or became
-	// available again, and the time at which the next waiting job is due
-	// (zero: none waits for a time). Receives may be coalesced.
+	// available again, and the time at which the next waiting job is due or
+	// the next lease runs out (zero: neither will). It may be past. Receives
+	// may be coalesced, and are for one waiter: a queue feeds one pool.
 	Changed() (<-chan struct{}, time.Time)
 }
 

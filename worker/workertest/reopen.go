@@ -51,6 +51,17 @@ func testReopen(t *testing.T, b *bench) {
 	b.wantDead()
 }
 
+// testReopenIDs has a queue forget all its jobs: their ids may stand in logs.
+func testReopenIDs(t *testing.T, b *bench) {
+	first := b.enqueue(worker.Job{})
+	b.settle(b.lease(), worker.Settlement{Outcome: worker.Done})
+	b.clock.Advance(time.Second)
+	b.restart()
+	if again := b.enqueue(worker.Job{}); again.ID <= first.ID {
+		t.Errorf("after reopening a job has the id %s, want one after %s", again.ID, first.ID)
+	}
+}
+
 func testReopenLeased(t *testing.T, b *bench) {
 	b.named("leased", worker.Job{Key: "k"})
 	lease := b.lease()

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T, setup Setup) Opened) {
 		"Cancelled":        testCancelled,
 		"Stress":           testStress,
 		"Reopen":           testReopen,
+		"ReopenIDs":        testReopenIDs,
 		"ReopenLeased":     testReopenLeased,
 		"ReopenPoison":     testReopenPoison,
 	}
