@@ -1,0 +1,270 @@
+package code
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// maxIgnoreFile is how much of an ignore file is read.
+const maxIgnoreFile = 1 << 20
+
+// ignores answers whether ignore files of one name, as .gitignore, exclude a
+// path. It reads them as the walk comes by, and remembers them for the folders
+// on the way.
+type ignores struct {
+	name string
+	root *os.Root
+	base []ignoreRule // before any file, of the root folder
+	dirs map[string]*ignoreDir
+}
+
+// ignoreDir is what applies in one folder.
+type ignoreDir struct {
+	excluded bool // the folder itself
+	rules    []ignoreRule
+	parent   *ignoreDir
+}
+
+func newIgnores(root *os.Root, name string, base []ignoreRule) *ignores {
+	return &ignores{name: name, root: root, base: base, dirs: map[string]*ignoreDir{}}
+}
+
+// match says whether a path, relative with slashes, is excluded, itself or by a
+// folder that it lies in: what is in an excluded folder cannot be included
+// again.
+func (g *ignores) match(name string, isDir bool) bool {
+	in := g.dir(path.Dir(name))
+	return in.excluded || in.match(name, isDir)
+}
+
+func (g *ignores) dir(name string) *ignoreDir {
+	if d := g.dirs[name]; d != nil {
+		return d
+	}
+	d := &ignoreDir{}
+	if name == "." {
+		d.rules = g.base
+	} else {
+		d.parent = g.dir(path.Dir(name))
+		d.excluded = d.parent.excluded || d.parent.match(name, true)
+	}
+	if !d.excluded {
+		d.rules = append(d.rules[:len(d.rules):len(d.rules)], readIgnoreFile(g.root, name, g.name)...)
+	}
+	g.dirs[name] = d
+	return d
+}
+
+// match asks the nearest folder's rules first and in it the last rule: the
+// first that fits decides.
+func (d *ignoreDir) match(name string, isDir bool) bool {
+	for ; d != nil; d = d.parent {
+		for i := len(d.rules) - 1; i >= 0; i-- {
+			if r := &d.rules[i]; r.match(name, isDir) {
+				return !r.include
+			}
+		}
+	}
+	return false
+}
+
+// readIgnoreFile reads the rules of one file; a missing one has none.
+func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
+	f, err := root.OpenFile(path.Join(dir, name), os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	if err != nil {
+		return nil
+	}
+	if dir == "." {
+		dir = ""
+	} else {
+		dir += "/"
+	}
+	return parseIgnores(b, dir)
+}
+
+// ignoreRule is one line of an ignore file, as "man gitignore" describes it.
+type ignoreRule struct {
+	dir      string // of the file, with a slash behind; empty for the root
+	pattern  string
+	include  bool // "!"
+	dirOnly  bool // "/" at the end
+	anchored bool // a slash elsewhere: the whole path is matched, else the name
+	literal  bool // no wildcard
+}
+
+func parseIgnores(text []byte, dir string) []ignoreRule {
+	var rules []ignoreRule
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\uFEFF"))))
+	lines.Buffer(nil, maxIgnoreFile)
+	for lines.Scan() {
+		if r, ok := parseIgnore(lines.Text()); ok {
+			r.dir = dir
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func parseIgnore(line string) (ignoreRule, bool) {
+	line = strings.TrimSuffix(line, "\r")
+	// Blanks at the end count only behind a backslash.
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	if line == "" || line[0] == '#' {
+		return ignoreRule{}, false
+	}
+	var r ignoreRule
+	if line[0] == '!' {
+		r.include, line = true, line[1:]
+	}
+	if p, ok := strings.CutSuffix(line, "/"); ok {
+		r.dirOnly, line = true, p
+	}
+	r.anchored = strings.Contains(line, "/")
+	r.pattern = strings.TrimPrefix(line, "/")
+	r.literal = !strings.ContainsAny(r.pattern, `*?[\`)
+	return r, r.pattern != ""
+}
+
+func (r *ignoreRule) match(name string, isDir bool) bool {
+	if r.dirOnly && !isDir {
+		return false
+	}
+	rel, ok := strings.CutPrefix(name, r.dir)
+	if !ok {
+		return false
+	}
+	if !r.anchored {
+		rel = rel[strings.LastIndexByte(rel, '/')+1:]
+	}
+	if r.literal {
+		return rel == r.pattern
+	}
+	return wildmatch(r.pattern, rel)
+}
+
+// wildmatch matches as git does: "*" and "?" do not match a slash, "**" between
+// slashes matches any number of folders, "[!a-z]" is a class.
+func wildmatch(pattern, name string) bool {
+	// The place to go back to when the rest does not fit: the last "*" takes
+	// one byte more, but never a slash; then the last "**" one folder more.
+	starP, starN := -1, 0
+	deepP, deepN := -1, 0
+	p, n := 0, 0
+	for n < len(name) || p < len(pattern) {
+		if p < len(pattern) {
+			if pattern[p] == '*' {
+				if deep, next := doubleStar(pattern, p); deep {
+					if next == len(pattern) && pattern[next-1] == '*' {
+						return n < len(name) // "a/**": all within, but not a itself
+					}
+					deepP, deepN, starP = next, n, -1
+					p = next
+					continue
+				}
+				for p < len(pattern) && pattern[p] == '*' {
+					p++
+				}
+				starP, starN = p, n
+				continue
+			}
+			if n < len(name) {
+				if next, ok := matchOne(pattern, p, name[n]); ok {
+					p, n = next, n+1
+					continue
+				}
+			}
+		}
+		switch {
+		case starP >= 0 && starN < len(name) && name[starN] != '/':
+			starN++
+			p, n = starP, starN
+		case deepP >= 0:
+			i := strings.IndexByte(name[deepN:], '/')
+			if i < 0 {
+				return false
+			}
+			deepN += i + 1
+			p, n, starP = deepP, deepN, -1
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// doubleStar says whether "**" at p stands alone between slashes, and where the
+// pattern goes on behind it and its slash.
+func doubleStar(pattern string, p int) (bool, int) {
+	if !strings.HasPrefix(pattern[p:], "**") || p > 0 && pattern[p-1] != '/' {
+		return false, 0
+	}
+	switch rest := pattern[p+2:]; {
+	case rest == "":
+		return true, p + 2
+	case rest[0] == '/':
+		return true, p + 3
+	}
+	return false, 0
+}
+
+// matchOne matches one byte of a name with what stands at pattern[p:], which is
+// no star, and returns where the pattern goes on.
+func matchOne(pattern string, p int, c byte) (int, bool) {
+	switch pattern[p] {
+	case '?':
+		return p + 1, c != '/'
+	case '\\':
+		if p+1 == len(pattern) {
+			return 0, false
+		}
+		return p + 2, pattern[p+1] == c
+	case '[':
+		return matchClass(pattern, p+1, c)
+	}
+	return p + 1, pattern[p] == c
+}
+
+// matchClass matches a class whose bracket stands before p.
+func matchClass(pattern string, p int, c byte) (int, bool) {
+	negated := p < len(pattern) && (pattern[p] == '!' || pattern[p] == '^')
+	if negated {
+		p++
+	}
+	in := false
+	for first := true; p < len(pattern); first = false {
+		lo := pattern[p]
+		if lo == ']' && !first {
+			return p + 1, in != negated && c != '/'
+		}
+		if lo == '\\' && p+1 < len(pattern) {
+			p++
+			lo = pattern[p]
+		}
+		p++
+		hi := lo
+		if p+1 < len(pattern) && pattern[p] == '-' && pattern[p+1] != ']' {
+			p++
+			if pattern[p] == '\\' && p+1 < len(pattern) {
+				p++
+			}
+			hi = pattern[p]
+			p++
+		}
+		in = in || lo <= c && c <= hi
+	}
+	return 0, false // the class is not closed
+}

@@ -1,0 +1,315 @@
+package code
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/project"
+)
+
+// Entry is a file that no guard of its name, place or size stops.
+type Entry struct {
+	// Path is relative to the root, with slashes.
+	Path    string
+	Size    int64
+	ModTime time.Time
+	// Lang is empty when the name does not tell.
+	Lang string
+}
+
+// Walked says how a walk went.
+type Walked struct {
+	// View is whose view of the folder was taken: "git", or "ignore files"
+	// where git or the repository is missing.
+	View string
+	// Note says why git was not asked although there is a repository.
+	Note    string
+	Files   int
+	Skipped map[SkipReason]int
+	// Incomplete says that some folder could not be read: a file that was not
+	// seen may exist all the same.
+	Incomplete bool
+}
+
+// skipGone marks a folder that does not exist. Its files are not counted.
+const skipGone SkipReason = "gone"
+
+// recalldIgnore is the name of our own ignore files, which follow git's rules
+// and come on top of them.
+const recalldIgnore = ".recalldignore"
+
+// Walk calls visit for every file below root that may be indexed, in an order
+// that is the same while the files are. The guards that need a file's text are
+// left to whoever reads it. An error of visit ends the walk and is returned,
+// as is ctx's; then the walk has not seen everything.
+func Walk(ctx context.Context, root string, opts Options, visit func(Entry) error) (Walked, error) {
+	if err := opts.validate(); err != nil {
+		return Walked{}, err
+	}
+	return walk(ctx, root, nil, &opts, visit)
+}
+
+// walk is Walk, of the files and folders in only, unless that is nil.
+func walk(ctx context.Context, root string, only []string, opts *Options, visit func(Entry) error) (Walked, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return Walked{}, fmt.Errorf("open sandbox: %w", err)
+	}
+	defer dir.Close() // only read
+	w := &walker{
+		ctx: ctx, opts: opts, root: dir, visit: visit,
+		own:    newIgnores(dir, recalldIgnore, nil),
+		Walked: Walked{Skipped: map[SkipReason]int{}},
+	}
+	defer w.closeDir()
+	id, err := project.Identify(root)
+	inGit := err == nil && id.GitDir != ""
+	err = errNoGit
+	if inGit {
+		err = w.walkGit(root, only)
+		if errors.Is(err, errNoGit) {
+			w.Note = err.Error()
+		}
+	}
+	if errors.Is(err, errNoGit) {
+		w.View = "ignore files"
+		err = w.walkFolders(id, only)
+	}
+	return w.Walked, err
+}
+
+type walker struct {
+	Walked
+	ctx   context.Context
+	opts  *Options
+	root  *os.Root
+	visit func(Entry) error
+	own   *ignores // .recalldignore
+	git   *ignores // .gitignore, where git is not asked
+
+	// The folder that the last file was in, for files come folder by folder.
+	dirName string
+	dir     *os.Root
+	dirSkip SkipReason
+}
+
+func (w *walker) skip(name string, reason SkipReason) {
+	w.Skipped[reason]++
+	if reason == SkipUnreadable {
+		w.Incomplete = true
+	}
+	if w.opts.Skipped != nil {
+		w.opts.Skipped(Skip{name, reason})
+	}
+}
+
+// file judges one file that git, or a folder, lists.
+func (w *walker) file(name string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if !utf8.ValidString(name) || !fs.ValidPath(name) {
+		w.skip(strings.ToValidUTF8(name, "\uFFFD"), SkipOddName)
+		return nil
+	}
+	switch reason := w.enter(path.Dir(name)); reason {
+	case "":
+	case skipGone:
+		return nil // git's index still has it
+	default:
+		w.skip(name, reason)
+		return nil
+	}
+	if reason := w.opts.skipName(name); reason != "" {
+		w.skip(name, reason)
+		return nil
+	}
+	if w.own.match(name, false) || w.git != nil && w.git.match(name, false) {
+		w.skip(name, SkipIgnored)
+		return nil
+	}
+	info, err := w.dir.Lstat(path.Base(name))
+	switch {
+	case isGone(err):
+		return nil
+	case err != nil:
+		w.skip(name, SkipUnreadable)
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		w.skip(name, SkipLink)
+		return nil
+	case info.IsDir(): // a submodule, for git
+		w.skip(name, SkipNested)
+		return nil
+	case !info.Mode().IsRegular():
+		w.skip(name, SkipIrregular)
+		return nil
+	case info.Size() > w.opts.MaxFileSize:
+		w.skip(name, SkipLarge)
+		return nil
+	case info.Size() == 0:
+		w.skip(name, SkipEmpty)
+		return nil
+	case w.Files >= w.opts.MaxFiles:
+		w.skip(name, SkipMany)
+		return nil
+	}
+	w.Files++
+	lang, _ := language(name)
+	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), Lang: lang})
+}
+
+// enter opens the folder of the files that come next, and says why they are
+// all skipped when they are.
+func (w *walker) enter(name string) SkipReason {
+	if w.dir != nil && w.dirName == name || w.dirSkip != "" && w.dirName == name {
+		return w.dirSkip
+	}
+	w.closeDir()
+	w.dirName, w.dirSkip = name, ""
+	for part := range strings.SplitSeq(name, "/") {
+		if w.opts.skipDir(part) {
+			w.dirSkip = SkipDir
+			return w.dirSkip
+		}
+	}
+	// A folder that became a symbolic link leads to files under other names.
+	for at := name; at != "."; at = path.Dir(at) {
+		info, err := w.root.Lstat(at)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			w.dirSkip = SkipLink
+			return w.dirSkip
+		}
+	}
+	dir, err := w.root.OpenRoot(name)
+	switch {
+	case isGone(err):
+		w.dirSkip = skipGone
+	case err != nil:
+		w.dirSkip = SkipUnreadable
+	default:
+		w.dir = dir
+	}
+	return w.dirSkip
+}
+
+func (w *walker) closeDir() {
+	if w.dir != nil {
+		w.dir.Close() // only read
+		w.dir = nil
+	}
+}
+
+// isGone says that a path does not exist, or not as what it was.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// walkFolders walks by itself, by the rules of the .gitignore files and of
+// .git/info/exclude.
+func (w *walker) walkFolders(id project.Identity, only []string) error {
+	var exclude []ignoreRule
+	if id.CommonDir != "" {
+		if b, err := os.ReadFile(filepath.Join(id.CommonDir, "info", "exclude")); err == nil {
+			exclude = parseIgnores(b, "")
+		}
+	}
+	w.git = newIgnores(w.root, ".gitignore", exclude)
+	if only == nil {
+		return w.folder(".")
+	}
+	for _, name := range only {
+		info, err := w.root.Lstat(name)
+		switch {
+		case isGone(err):
+		case err == nil && info.IsDir():
+			if err := w.subfolder(name); err != nil {
+				return err
+			}
+		default:
+			if err := w.file(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walker) folder(name string) error {
+	entries, err := w.readDir(name)
+	if err != nil {
+		if !isGone(err) {
+			w.skip(name, SkipUnreadable)
+		}
+		return nil
+	}
+	for _, e := range entries {
+		child := path.Join(name, e.Name())
+		if e.IsDir() {
+			err = w.subfolder(child)
+		} else {
+			err = w.file(child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) subfolder(name string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	// Git's own folder is no news to anybody.
+	if path.Base(name) == ".git" {
+		return nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if w.opts.skipDir(part) {
+			w.skip(name, SkipDir)
+			return nil
+		}
+	}
+	if w.own.match(name, true) || w.git.match(name, true) {
+		w.skip(name, SkipIgnored)
+		return nil
+	}
+	if _, err := w.root.Lstat(path.Join(name, ".git")); err == nil {
+		w.skip(name, SkipNested)
+		return nil
+	}
+	return w.folder(name)
+}
+
+// readDir lists a folder, files before folders, so that the folder of files
+// stays open while they are looked at.
+func (w *walker) readDir(name string) ([]fs.DirEntry, error) {
+	f, err := w.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		if a.IsDir() != b.IsDir() {
+			if b.IsDir() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name(), b.Name())
+	})
+	return entries, err
+}

@@ -1,0 +1,314 @@
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree writes files, given as path and text, below a new folder without
+// symbolic links in its path.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		put(t, root, name, text)
+	}
+	return root
+}
+
+func put(t testing.TB, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gitInit makes root a repository with everything in it committed, and returns
+// what runs git there; it skips the test where git is missing.
+func gitInit(t *testing.T, root string) func(args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-q", "-m", "first", "--allow-empty")
+	return git
+}
+
+// walkAll returns the paths of a walk, sorted, and the reasons of what it skipped.
+func walkAll(t *testing.T, root string, opts Options) ([]string, map[string]SkipReason, Walked) {
+	t.Helper()
+	var paths []string
+	skipped := map[string]SkipReason{}
+	opts.Skipped = func(s Skip) { skipped[s.Path] = s.Reason }
+	walked, err := Walk(t.Context(), root, opts, func(e Entry) error {
+		paths = append(paths, e.Path)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Walk: %v", err)
+	}
+	slices.Sort(paths)
+	return paths, skipped, walked
+}
+
+func guardedTree(t *testing.T) string {
+	root := tree(t, map[string]string{
+		"main.go": "package main\n", "a/b.py": "x = 1\n", "README.md": "# hi\n", "script": "#!/bin/sh\n",
+		"node_modules/dep/index.js": "x\n", "a/vendor/v.go": "package v\n", "big.txt": strings.Repeat("x ", 300_000),
+		"logo.png": "\x89PNG", "go.sum": "x\n", "package-lock.json": "{}\n", "app.min.js": "x\n", "data.csv": "a,b\n",
+		"empty.go": "", ".gitignore": "*.tmp\n/ignored/\n!keep.tmp\n", "x.tmp": "x\n", "keep.tmp": "x\n",
+		"ignored/deep/x.go": "package x\n", "a/.gitignore": "secret.py\n", "a/secret.py": "x\n",
+		".recalldignore": "docs/\n*.sql\n!a/keep.sql\n", "docs/d.md": "# d\n", "a/drop.sql": "select 1;\n", "a/keep.sql": "select 2;\n",
+		"nested/.git/HEAD": "ref: refs/heads/main\n", "nested/n.go": "package n\n",
+		"ünï cödé/wör ld.go": "package w\n",
+	})
+	for link, target := range map[string]string{"link.go": "main.go", "a/up": "..", "outside": os.TempDir()} {
+		if err := os.Symlink(target, filepath.Join(root, filepath.FromSlash(link))); err != nil {
+			t.Logf("no symbolic links here: %v", err)
+		}
+	}
+	return root
+}
+
+func TestWalk(t *testing.T) {
+	want := []string{".gitignore", ".recalldignore", "README.md", "a/.gitignore", "a/b.py", "a/keep.sql", "keep.tmp", "main.go", "script", "ünï cödé/wör ld.go"}
+	wantSkipped := map[string]SkipReason{
+		"big.txt": SkipLarge, "logo.png": SkipBinary, "go.sum": SkipName, "package-lock.json": SkipName, "app.min.js": SkipName,
+		"data.csv": SkipData, "empty.go": SkipEmpty, "a/drop.sql": SkipIgnored, "nested": SkipNested,
+	}
+	check := func(t *testing.T, root string, opts Options, view string) {
+		paths, skipped, walked := walkAll(t, root, opts)
+		if !slices.Equal(paths, want) {
+			t.Errorf("walked %q\nwant   %q", paths, want)
+		}
+		if walked.View != view || walked.Files != len(want) || walked.Incomplete {
+			t.Errorf("Walked = %+v", walked)
+		}
+		for name, reason := range wantSkipped {
+			if skipped[name] != reason {
+				t.Errorf("%s was skipped for %q, want %q", name, skipped[name], reason)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(root, "link.go")); err == nil && skipped["link.go"] != SkipLink {
+			t.Errorf("link.go was skipped for %q", skipped["link.go"])
+		}
+		n := 0
+		for _, count := range walked.Skipped {
+			n += count
+		}
+		if n != len(skipped) {
+			t.Errorf("%d skips counted, %d told: %v", n, len(skipped), skipped)
+		}
+	}
+	t.Run("ignore files", func(t *testing.T) {
+		check(t, guardedTree(t), Options{Git: "none"}, "ignore files")
+	})
+	t.Run("git", func(t *testing.T) {
+		root := guardedTree(t)
+		if err := os.Rename(filepath.Join(root, "nested"), filepath.Join(root, "aside")); err != nil {
+			t.Fatal(err)
+		}
+		gitInit(t, root) // a fake nested repository cannot be added
+		if err := os.Rename(filepath.Join(root, "aside"), filepath.Join(root, "nested")); err != nil {
+			t.Fatal(err)
+		}
+		gitInitNested(t, filepath.Join(root, "nested"))
+		check(t, root, Options{}, "git")
+	})
+}
+
+func gitInitNested(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	gitInit(t, dir)
+}
+
+// TestIgnoreRulesLikeGit holds our reading of ignore files against git's, with
+// patterns and paths put together at random but the same every time.
+func TestIgnoreRulesLikeGit(t *testing.T) {
+	lines := []string{
+		"*.o", "!keep.o", "/top", "dir/", "a/b", "a/*/c", "**/deep", "a/**", "a/**/z", "**/x/y", "x/**/y/**/z", "[ab].txt", "[!ab].md",
+		"[^0-9]x", "foo*bar", "f?o", `\#hash`, `\!bang`, "#comment", "trail   ", `space\ `, "*", "!*/", "!/keep", "a**b", "**", "/*", "!a",
+		"*.{js}", "[]-]q", "b/", "!b/c", "*/c", "x", "y/", "!x/y", "z*", "/a/b/", "[a-c]/x", "q[", `a\*b`, "c/../b", "./a", "a//b",
+	}
+	parts := []string{"a", "b", "c", "x", "y", "z", "dir", "deep", "top", "foo", "foobar", "keep", "keep.o", "m.o", "a.txt", "c.md", "a.md", "#hash", "!bang", "trail", "1x", "]q", "a*b", "zz"}
+	if runtime.GOOS == "windows" {
+		t.Skip("names with * do not exist here")
+	}
+	seed := uint64(7)
+	pick := func(n int) int { // a generator of our own keeps the cases the same
+		seed = seed*6364136223846793005 + 1442695040888963407
+		return int(seed>>33) % n
+	}
+	for round := range 40 {
+		files := map[string]string{}
+		for range 60 {
+			name := parts[pick(len(parts))]
+			for range pick(4) {
+				name += "/" + parts[pick(len(parts))]
+			}
+			files[name] = "x\n"
+		}
+		for name := range files { // a name cannot be a file and a folder
+			for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+				delete(files, dir)
+			}
+		}
+		var rules []string
+		for range 1 + pick(6) {
+			rules = append(rules, lines[pick(len(lines))])
+		}
+		files[".gitignore"] = strings.Join(rules, "\n") + "\n"
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if dir := filepath.Dir(name); dir != "." && pick(12) == 0 {
+				files[dir+"/.gitignore"] = lines[pick(len(lines))] + "\n" + lines[pick(len(lines))] + "\n"
+			}
+		}
+		root := tree(t, files)
+		git := gitInit(t, root)
+		git("rm", "-rq", "--cached", "--ignore-unmatch", ".")
+		var want []string
+		for name := range strings.SplitSeq(git("ls-files", "-z", "--others", "--exclude-standard"), "\x00") {
+			if name != "" {
+				want = append(want, name)
+			}
+		}
+		slices.Sort(want)
+		got, _, _ := walkAll(t, root, Options{Git: "none"})
+		// .o files are binaries by name for us.
+		want = slices.DeleteFunc(want, func(n string) bool { return strings.HasSuffix(n, ".o") })
+		if !slices.Equal(got, want) {
+			t.Fatalf("round %d: rules %q and\n%v\n got %q\nwant %q", round, rules, nestedRules(files), got, want)
+		}
+	}
+}
+
+func nestedRules(files map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, "/.gitignore") {
+			fmt.Fprintf(&b, "%s: %q\n", name, files[name])
+		}
+	}
+	return b.String()
+}
+
+func TestWalkLimits(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("d%d/f%02d.txt", i%3, i)] = "x\n"
+	}
+	root := tree(t, files)
+	paths, _, walked := walkAll(t, root, Options{MaxFiles: 7})
+	if len(paths) != 7 || walked.Skipped[SkipMany] != 13 {
+		t.Errorf("%d files walked, %v skipped", len(paths), walked.Skipped)
+	}
+	again, _, _ := walkAll(t, root, Options{MaxFiles: 7})
+	if !slices.Equal(paths, again) {
+		t.Errorf("first %q, then %q", paths, again)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	_, err := Walk(ctx, root, Options{}, func(Entry) error {
+		if n++; n == 3 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || n != 3 {
+		t.Errorf("a cancelled walk went on to file %d: %v", n, err)
+	}
+	stop := errors.New("stop")
+	if _, err := Walk(t.Context(), root, Options{}, func(Entry) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("visit's error became %v", err)
+	}
+	if _, err := Walk(t.Context(), root, Options{SkipFiles: []string{"["}}, nil); err == nil {
+		t.Error("a bad pattern is accepted")
+	}
+	if _, err := Walk(t.Context(), filepath.Join(root, "missing"), Options{}, nil); err == nil {
+		t.Error("a missing folder is walked")
+	}
+}
+
+func TestWalkGitRefusing(t *testing.T) {
+	root := tree(t, map[string]string{"a.go": "package a\n"})
+	git := gitInit(t, root)
+	_ = git
+	put(t, root, ".git/config", "[core]\n\trepositoryformatversion = 99\n")
+	paths, _, walked := walkAll(t, root, Options{})
+	if !slices.Equal(paths, []string{"a.go"}) || walked.View != "ignore files" || !strings.Contains(walked.Note, "99") {
+		t.Errorf("walked %q, %+v", paths, walked)
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	for name, want := range map[string]string{
+		"a/main.go": "go", "x.PY": "python", "Dockerfile": "dockerfile", "api.Dockerfile": "dockerfile", "Makefile": "make",
+		"a.tsx": "typescript", "CMakeLists.txt": "cmake", "notes.txt": "text", "x.h": "c", "noext": "", ".eslintrc": "",
+	} {
+		if got, _ := language(name); got != want {
+			t.Errorf("language(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"#!/bin/sh\n": "shell", "#!/usr/bin/env -S python3.11 -u\nx": "python", "#!/usr/bin/node": "javascript", "": "", "plain": "", "#!": "",
+	} {
+		if got := languageOfText([]byte(text)); got != want {
+			t.Errorf("languageOfText(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSkipText(t *testing.T) {
+	opts := Options{}
+	for name, test := range map[string]struct {
+		text string
+		want SkipReason
+	}{
+		"code":               {"package a\n", ""},
+		"blank":              {" \n\t\r\n", SkipEmpty},
+		"NUL":                {"a\x00b\n", SkipBinary},
+		"latin-1":            {"caf\xe9\n", SkipBinary},
+		"late NUL":           {strings.Repeat("x\n", 10000) + "\x00", SkipBinary},
+		"go generated":       {"// Code generated by stringer; DO NOT EDIT.\npackage a\n", SkipGenerated},
+		"@generated":         {"/**\n * @generated SignedSource\n */\n", SkipGenerated},
+		"speaks of it":       {"package a\n\n// isGenerated finds \"Code generated\" marks.\nvar m = \"// @generated\"\n", ""},
+		"minified":           {"/*! lib */\n" + strings.Repeat("a=b;", 3000), SkipMinified},
+		"long line in prose": {strings.Repeat("word\n", 3000) + strings.Repeat("x ", 3000), ""},
+	} {
+		if got := opts.skipText([]byte(test.text)); got != test.want {
+			t.Errorf("%s: skipText = %q, want %q", name, got, test.want)
+		}
+	}
+}
