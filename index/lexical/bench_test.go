@@ -180,9 +180,7 @@ func (p *plainIndex) retrieve(text string, limit int) []index.Hit {
 	for doc, score := range scores {
 		hits = append(hits, index.Hit{Doc: doc, Score: float32(score)})
 	}
-	slices.SortFunc(hits, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
-	})
+	slices.SortFunc(hits, compareHits)
 	return hits[:min(limit, len(hits))]
 }
 

@@ -37,9 +37,9 @@ type state struct {
 	lengths    []uint32   // slot to length, in terms of the body
 	dead       bitset     // slots that no longer stand for a document
 	deadCount  int
-	slotOf     slotTable // document to its live slot
-	total      uint64    // sum of the lengths of live slots
-	scratch    []frequency
+	slotOf     slotTable   // document to its live slot
+	total      uint64      // sum of the lengths of live slots
+	scratch    []frequency // of the document being added
 }
 
 // live is the number of documents held.

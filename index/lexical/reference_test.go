@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -80,9 +79,7 @@ func (r *reference) retrieve(q index.Query) (hits []index.Hit, best float64, sea
 	for doc, score := range scores {
 		hits = append(hits, index.Hit{Doc: doc, Score: float32(score)})
 	}
-	slices.SortFunc(hits, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
-	})
+	slices.SortFunc(hits, compareHits)
 	if !found && len(hits) == 0 {
 		best = 0
 	}

@@ -24,7 +24,7 @@ const chunk = 1024
 //	idf(t) = ln(1 + (N - df + ½)/(df + ½))
 //
 // over the terms t of the query, with N, df and mean counted over the living
-// documents of q.Universe and w as queryWeight gives it (Robertson and Zaragoza,
+// documents of q.Universe and w as queryTerms gives it (Robertson and Zaragoza,
 // 2009; the idf is Lucene's, which is never negative).
 //
 // Result.Best is Σ w(t)·idf(t)·(k1+1) over all terms of the query, the limit
@@ -271,90 +271,4 @@ func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
 		}
 	}
 	return nil
-}
-
-// kthScore is the k-th highest score so far; at least k documents are touched.
-func (s *search) kthScore(k int) float32 {
-	s.ranked = s.ranked[:0]
-	for _, slot := range s.touched {
-		s.ranked = append(s.ranked, s.scores[slot])
-	}
-	return kthLargest(s.ranked, k)
-}
-
-// kthLargest reorders values; it is quickselect with a middle pivot.
-func kthLargest(values []float32, k int) float32 {
-	low, high := 0, len(values)-1
-	for low < high {
-		pivot := values[int(uint(low+high)>>1)]
-		i, j := low, high
-		for i <= j {
-			for values[i] > pivot {
-				i++
-			}
-			for values[j] < pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k-1 <= j:
-			high = j
-		case k-1 >= i:
-			low = i
-		default:
-			return pivot
-		}
-	}
-	return values[k-1]
-}
-
-// top returns the best hits in their order.
-func (s *search) top(limit int) []index.Hit {
-	// A heap whose root is the worst hit kept.
-	worse := func(a, b index.Hit) bool {
-		return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc
-	}
-	heap := make([]index.Hit, 0, min(limit, len(s.touched)))
-	for _, slot := range s.touched {
-		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot]}
-		if len(heap) < limit {
-			heap = append(heap, hit)
-			for i := len(heap) - 1; i > 0; {
-				parent := (i - 1) / 2
-				if !worse(heap[i], heap[parent]) {
-					break
-				}
-				heap[i], heap[parent] = heap[parent], heap[i]
-				i = parent
-			}
-			continue
-		}
-		if !worse(heap[0], hit) {
-			continue
-		}
-		heap[0] = hit
-		for i := 0; ; {
-			child := 2*i + 1
-			if child >= len(heap) {
-				break
-			}
-			if right := child + 1; right < len(heap) && worse(heap[right], heap[child]) {
-				child = right
-			}
-			if !worse(heap[child], heap[i]) {
-				break
-			}
-			heap[i], heap[child] = heap[child], heap[i]
-			i = child
-		}
-	}
-	slices.SortFunc(heap, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
-	})
-	return heap
 }

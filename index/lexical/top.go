@@ -1,0 +1,105 @@
+package lexical
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/recalld/recalld/index"
+)
+
+// kthScore is the k-th highest score so far; at least k documents are touched.
+func (s *search) kthScore(k int) float32 {
+	s.ranked = s.ranked[:0]
+	for _, slot := range s.touched {
+		s.ranked = append(s.ranked, s.scores[slot])
+	}
+	return kthLargest(s.ranked, k)
+}
+
+// kthLargest reorders values; it is quickselect with a middle pivot.
+func kthLargest(values []float32, k int) float32 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := values[int(uint(low+high)>>1)]
+		i, j := low, high
+		for i <= j {
+			for values[i] > pivot {
+				i++
+			}
+			for values[j] < pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k-1 <= j:
+			high = j
+		case k-1 >= i:
+			low = i
+		default:
+			return pivot
+		}
+	}
+	return values[k-1]
+}
+
+// top returns the best hits in their order.
+func (s *search) top(limit int) []index.Hit {
+	best := make(worstFirst, 0, min(limit, len(s.touched)))
+	for _, slot := range s.touched {
+		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot]}
+		switch {
+		case len(best) < limit:
+			best = append(best, hit)
+			best.up()
+		case compareHits(hit, best[0]) < 0:
+			best[0] = hit
+			best.down()
+		}
+	}
+	slices.SortFunc(best, compareHits)
+	return best
+}
+
+// compareHits is the order of a result: by score, highest first, then by number.
+func compareHits(a, b index.Hit) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+}
+
+// worstFirst is a heap of hits with the worst at its root, written out because
+// container/heap would pay two calls through an interface for every comparison.
+type worstFirst []index.Hit
+
+// up restores the order after a hit was appended.
+func (h worstFirst) up() {
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if compareHits(h[i], h[parent]) < 0 {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+// down restores the order after the root was replaced.
+func (h worstFirst) down() {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if right := child + 1; right < len(h) && compareHits(h[right], h[child]) > 0 {
+			child = right
+		}
+		if compareHits(h[child], h[i]) < 0 {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}
