@@ -16,6 +16,7 @@ type entry struct {
 	session string
 	lang    string
 	tags    []string
+	rate    *memory.Rate
 	created int64 // seconds since 1970
 }
 
@@ -65,10 +66,14 @@ func (e *entries) drop(n uint32) {
 }
 
 func recordEntry(r *memory.Record) entry {
-	return entry{
+	e := entry{
 		kind: r.Kind, project: r.Project, id: r.ID, repo: r.Repo, session: r.Session,
 		tags: r.Tags, created: r.Created.Unix(),
 	}
+	if r.Event != nil {
+		e.rate = r.Event.Rate
+	}
+	return e
 }
 
 func fileEntry(f *memory.File) entry {
@@ -80,7 +85,7 @@ func fileEntry(f *memory.File) entry {
 
 func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
 	return memory.Candidate{
-		Doc: doc,		Kind: e.kind, Project: e.project, Session: e.session, ID: e.id, File: e.file, Ord: int(ord),
+		Doc: doc, Kind: e.kind, Project: e.project, Session: e.session, Rate: e.rate, ID: e.id, File: e.file, Ord: int(ord),
 		Created: time.Unix(e.created, 0).UTC(),
 	}
 }

@@ -252,3 +252,12 @@ func (x *Indexer) apply(c memory.Change) {
 func (x *Indexer) touch(touched map[uint32]memory.DocID, id memory.DocID, num uint32) {
 	touched[num] = id
 }
+
+// Held says that a document is indexed, and thus stored.
+func (x *Indexer) Held(id memory.DocID) bool {
+	if state, _ := x.State(); state != Ready {
+		return false
+	}
+	_, ok := x.numbers.Lookup(id)
+	return ok
+}

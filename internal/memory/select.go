@@ -25,6 +25,7 @@ type Candidate struct {
 	Project string
 	Session string
 	Created time.Time
+	Rate    *Rate // of a lesson's outcomes, if any is known
 	// ID is a record's; empty for a chunk.
 	ID string
 	// File and Ord are a chunk's place: the file and the chunk's index in it.

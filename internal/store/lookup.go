@@ -80,3 +80,28 @@ func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 	})
 	return out, err
 }
+
+// ProjectHoldings lists what a project holds: its records' ids, its sandboxes
+// and their files.
+func (s *Store) ProjectHoldings(project string) (records, sandboxes []string, files []memory.FileKey, err error) {
+	err = s.View(func(v View) error {
+		for r, err := range v.Records() {
+			if !s.damaged(err) && r.Project == project {
+				records = append(records, r.ID)
+			}
+		}
+		for b, err := range v.Sandboxes() {
+			if s.damaged(err) || b.Project != project {
+				continue
+			}
+			sandboxes = append(sandboxes, b.ID)
+			for f, err := range v.Files(b.ID) {
+				if !s.damaged(err) {
+					files = append(files, memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
+				}
+			}
+		}
+		return nil
+	})
+	return records, sandboxes, files, err
+}

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Holdings lists what a project holds.
+type Holdings interface {
+	// ProjectHoldings returns the ids of the project's records, its sandboxes
+	// and their files.
+	ProjectHoldings(project string) (records []string, sandboxes []string, files []memory.FileKey, err error)
+}
+
+// dropBatch is how many records or files are removed in one commit.
+const dropBatch = 1000
+
+// forgetNote is said after every forget: what lies outside the store is not
+// ours to erase.
+const forgetNote = "backups made before, and log files in the repository, may still hold the text"
+
+// Forget removes records for good: with the last record or file that holds a
+// text its terms and vectors go as well.
+func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Holdings) (*memory.Forgotten, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	out := &memory.Forgotten{Note: forgetNote}
+	if len(req.IDs) > 0 {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{
+			DropRecords: unique(req.IDs), Action: "forget", Detail: map[string]any{"ids": req.IDs},
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.Records = c.Dropped
+	}
+	if req.Project != "" {
+		if err := s.forgetProject(ctx, req.Project, have, out); err != nil {
+			return nil, fmt.Errorf("forget project: %w", err)
+		}
+	}
+	if out.Records+out.Files == 0 && req.Project == "" {
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no record with such an id")
+	}
+	return out, nil
+}
+
+func (s *Service) forgetProject(ctx context.Context, name string, have Holdings, out *memory.Forgotten) error {
+	p, known, err := s.opts.Projects.Resolve(ctx, name, memory.Caller{})
+	if err != nil {
+		return err
+	}
+	if !known {
+		return memory.Errorf(memory.CodeNotFound, "project %q is not known", name)
+	}
+	records, sandboxes, files, err := have.ProjectHoldings(p.ID)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(records, dropBatch) {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: part})
+		if err != nil {
+			return err
+		}
+		out.Records += c.Dropped
+	}
+	for part := range slices.Chunk(files, dropBatch/10) {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropFiles: part})
+		if err != nil {
+			return err
+		}
+		out.Files += c.Dropped
+	}
+	_, err = s.opts.Committer.Commit(ctx, memory.Batch{
+		DropProjects: []string{p.ID}, DropSandboxes: sandboxes,
+		Action: "forget", Detail: map[string]any{"project": p.ID},
+	})
+	return err
+}
+
+func unique(ids []string) []string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

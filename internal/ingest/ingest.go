@@ -1,0 +1,166 @@
+// Package ingest is the write path: it validates what is to be remembered,
+// takes secrets out, names it, analyses and embeds its text with the built-in
+// model, and commits all of that as one batch. When a call returns, what it
+// wrote is durable and is found by words and by meaning.
+//
+// Vocabulary. A record's text is what is searched: its fields, redacted and
+// joined. Two lessons are the same when their texts are, but for case and
+// white space; the second is merged into the first.
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Committer writes batches durably.
+type Committer interface {
+	Commit(ctx context.Context, b memory.Batch) (memory.Committed, error)
+}
+
+// Projects finds the project that a caller means.
+type Projects interface {
+	// Resolve returns the project of an id, a name or a folder, or of the
+	// caller's folder when none is named, and whether it is known already.
+	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+}
+
+// Options configure the write path. All fields but the last two are required.
+type Options struct {
+	Committer Committer
+	Projects  Projects
+	// Analyze turns a text into its encoded terms.
+	Analyze func(text string) []byte
+	// Embedder is the built-in model: fast, local, always there.
+	Embedder embedder.Embedder
+	// Held says that a document is stored already, so that its analysis can be
+	// left out. It may be out of date.
+	Held func(memory.DocID) bool
+	// Redact takes secrets out of a text and says how many. Nil keeps texts as
+	// they are.
+	Redact func(text string) (clean string, n int)
+	// Clock gives the time of writes. Default time.Now.
+	Clock func() time.Time
+}
+
+func (o *Options) validate() error {
+	for field, missing := range map[string]bool{
+		"committer": o.Committer == nil, "projects": o.Projects == nil, "analyze": o.Analyze == nil,
+		"embedder": o.Embedder == nil, "held": o.Held == nil,
+	} {
+		if missing {
+			return memory.Invalid(field, "", "ingest needs it")
+		}
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) (string, int) { return text, 0 }
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return nil
+}
+
+// Service is the write path. It is safe for concurrent use.
+type Service struct {
+	opts  Options
+	space string // of the built-in model
+}
+
+// New returns a write path.
+func New(ctx context.Context, opts Options) (*Service, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	m, err := opts.Embedder.Model(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open built-in model: %w", err)
+	}
+	return &Service{opts: opts, space: m.Space()}, nil
+}
+
+// documents analyses and embeds texts, those that are stored already left out
+// unless all is asked for.
+func (s *Service) documents(ctx context.Context, texts []memory.Document, all bool) ([]memory.Doc, error) {
+	var docs []memory.Doc
+	var embed []string
+	seen := make(map[memory.DocID]bool, len(texts))
+	for _, t := range texts {
+		if seen[t.ID] || !all && s.opts.Held(t.ID) {
+			continue
+		}
+		seen[t.ID] = true
+		docs = append(docs, memory.Doc{ID: t.ID, Terms: s.opts.Analyze(t.Text)})
+		embed = append(embed, t.Text)
+	}
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	vectors, err := s.opts.Embedder.Embed(ctx, embedder.Document, embed)
+	// A text without a single feature, dashes say, has no direction: it is
+	// found by its words or not at all, and does not stop the others.
+	if _, partial := errors.AsType[*embedder.PartialError](err); err != nil && !partial {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	for i, v := range vectors {
+		if v == nil {
+			continue
+		}
+		if err := checkVector(v); err != nil {
+			return nil, fmt.Errorf("embed document %s: %w", docs[i].ID, err)
+		}
+		docs[i].Vectors = map[string][]float32{s.space: v}
+	}
+	return docs, nil
+}
+
+// checkVector refuses before the commit what the index could not hold.
+func checkVector(v []float32) error {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return memory.Errorf(memory.CodeInternal, "the vector is zero or not a number")
+	}
+	return nil
+}
+
+// commit writes a batch with the documents of texts. A document that was left
+// out and has been swept meanwhile is put in the second time.
+func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Document) (memory.Committed, error) {
+	for _, all := range []bool{false, true} {
+		docs, err := s.documents(ctx, texts, all)
+		if err != nil {
+			return memory.Committed{}, err
+		}
+		b.Docs = docs
+		c, err := s.opts.Committer.Commit(ctx, b)
+		if all || !errors.Is(err, memory.ErrDocMissing) {
+			return c, err
+		}
+	}
+	panic("unreachable")
+}
+
+// identify makes an id of a kind's letter and what the record is known by.
+func identify(letter string, parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// normalise makes texts equal that differ in case and white space only.
+func normalise(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

@@ -1,0 +1,85 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// referenceBatch is how many references are committed at once.
+const referenceBatch = 200
+
+// PutReferences keeps texts whole under their names, as references of a
+// project, in place of earlier ones of the same names. They are not merged and
+// not redacted: whoever hands them over wants them back as they are. A text
+// longer than memory.MaxReferenceText is kept in parts.
+func (s *Service) PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error {
+	for part := range slices.Chunk(docs, referenceBatch) {
+		b := memory.Batch{Projects: []memory.Project{project}, Action: "put references",
+			Detail: map[string]any{"project": project.ID, "references": len(part)}}
+		var texts []memory.Document
+		for _, d := range part {
+			records, err := s.referenceRecords(project, d)
+			if err != nil {
+				return err
+			}
+			for _, r := range records {
+				b.Records = append(b.Records, r)
+				texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
+			}
+		}
+		if _, err := s.commit(ctx, b, texts); err != nil {
+			return fmt.Errorf("put references: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc) ([]memory.Record, error) {
+	if err := memory.Text("name", d.Name, 1, memory.MaxNameText); err != nil {
+		return nil, err
+	}
+	created := d.Created
+	if created.IsZero() {
+		created = s.opts.Clock().UTC()
+	}
+	text := d.Text
+	if d.Title != "" {
+		text = d.Title + "\n" + d.Text
+	}
+	var records []memory.Record
+	for i, part := range splitText(strings.ToValidUTF8(text, "\uFFFD"), memory.MaxReferenceText) {
+		records = append(records, memory.Record{
+			ID:   identify("r", project.ID, d.Name, fmt.Sprint(i)),
+			Kind: memory.Reference, Project: project.ID, Created: created,
+			Doc: memory.DocumentID(part), Text: part,
+			Reference: &memory.RefContent{Name: d.Name, Title: d.Title, Part: i},
+		})
+	}
+	return records, nil
+}
+
+// splitText cuts a text into parts of at most limit bytes, at the last blank
+// line, line end or space before the limit, and never inside a rune.
+func splitText(text string, limit int) []string {
+	var parts []string
+	for len(text) > limit {
+		cut := limit
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		for _, sep := range []string{"\n\n", "\n", " "} {
+			if i := strings.LastIndex(text[:cut], sep); i > limit/2 {
+				cut = i + len(sep)
+				break
+			}
+		}
+		parts = append(parts, text[:cut])
+		text = text[cut:]
+	}
+	return append(parts, text)
+}

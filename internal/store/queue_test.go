@@ -1,0 +1,21 @@
+package store_test
+import (
+	"testing"
+	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/worker/workertest"
+)
+func TestQueueConformance(t *testing.T) {
+	workertest.Run(t, func(t *testing.T, setup workertest.Setup) workertest.Opened {
+		dir := t.TempDir()
+		var s *store.Store
+		open := func(t *testing.T) workertest.Inspected {
+			var err error
+			s, err = store.Open(store.Options{Dir: dir, Clock: setup.Clock.Now, Queue: setup.ScheduleOptions})
+			if err != nil { t.Fatal(err) }
+			return s.Queue()
+		}
+		q := open(t)
+		t.Cleanup(func() { s.Close() })
+		return workertest.Opened{Queue: q, Reopen: func(t *testing.T) workertest.Inspected { s.Close(); return open(t) }}
+	})
+}
