@@ -28,9 +28,14 @@ var (
 	errMethod  = errors.New("api: wrong method")
 )
 
+// ErrUnauthenticated is the cause of a refusal for want of a token.
+var ErrUnauthenticated = errors.New("api: not authenticated")
+
 // Status returns the HTTP status of an error.
 func Status(e *memory.Error) int {
 	switch {
+	case errors.Is(e, ErrUnauthenticated):
+		return http.StatusUnauthorized
 	case errors.Is(e, errTooLong):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(e, errMethod):

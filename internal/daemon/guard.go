@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// GuardOptions say who may call over TCP.
+type GuardOptions struct {
+	// Token is what every request must bear.
+	Token string
+	// AllowedOrigins are the web pages that may call, as scheme://host[:port].
+	AllowedOrigins []string
+}
+
+// Guard wraps what is served over TCP, where, other than on the socket, any
+// program of this machine and any page in its browser can call:
+//
+//   - Host must be a loopback name. A page whose own name was made to resolve to
+//     127.0.0.1 (DNS rebinding) sends its name.
+//   - Origin, which browsers set and pages cannot, must be absent or allowed.
+//   - The token keeps out other users of this machine.
+//
+// Host and Origin come first: a page must not learn whether it guessed a token.
+// Refusals are CodeForbidden.
+func Guard(next http.Handler, opts GuardOptions) http.Handler {
+	want := sha256.Sum256([]byte(opts.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopbackHost(r.Host) {
+			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Host", Limit: "127.0.0.1, [::1] or localhost",
+				Message: "the request is for another host"})
+			return
+		}
+		// Several of them, an empty one or "null" are nobody's honest origin.
+		if origins, ok := r.Header["Origin"]; ok && (len(origins) != 1 || !slices.Contains(opts.AllowedOrigins, origins[0])) {
+			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
+				Message: "this web page may not call"})
+			return
+		}
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		// Hashes are of one length, so that comparing takes the same time whatever
+		// was sent. An empty token of ours lets nobody in.
+		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+		if opts.Token == "" || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="recalld"`)
+			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Authorization", Limit: "Bearer TOKEN",
+				Message: "the token is missing or wrong", Hint: "the token is in the file token of the data folder", Cause: api.ErrUnauthenticated})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopbackHost says that a Host header names this machine's loopback, with or
+// without a port.
+func isLoopbackHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+	return err == nil && ip.IsLoopback()
+}

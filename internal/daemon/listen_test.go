@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestSocketModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "d")
+	paths := cfg.Paths()
+	if err := paths.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenSocket(paths.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]fs.FileMode{paths.Socket: 0o600, filepath.Dir(paths.Socket): 0o700, paths.Data: 0o700} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(paths.Socket); !os.IsNotExist(err) {
+		t.Errorf("after close the socket is still there (%v)", err)
+	}
+}
+
+// A data folder whose own socket's path the system would refuse.
+func TestLongDataPath(t *testing.T) {
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), strings.Repeat("x", 100), strings.Repeat("y", 100))
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	paths := cfg.Paths()
+	if err := paths.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenSocket(paths.Socket)
+	if err != nil {
+		t.Fatalf("listen on %s (%d bytes): %v", paths.Socket, len(paths.Socket), err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", paths.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+}
+
+func TestStaleSocketIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	dead, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := dead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	_ = conn.Close()
+}
+
+func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListenSocket(path); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("error %v, want a conflict", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "precious" {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+}
+
+func TestListenTCP(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "localhost:0"} {
+		l, err := ListenTCP(address)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+			t.Errorf("%s listens on %s", address, l.Addr())
+		}
+		_ = l.Close()
+	}
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.1:0", "example.com:0", "127.0.0.1", ""} {
+		l, err := ListenTCP(address)
+		if err == nil {
+			_ = l.Close()
+		}
+		if memory.CodeOf(err) != memory.CodeInvalidInput {
+			t.Errorf("%q: error %v, want invalid input", address, err)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "token")
+	made, err := LoadToken(path)
+	if err != nil || len(made) < minToken {
+		t.Fatalf("made %q, %v", made, err)
+	}
+	if again, err := LoadToken(path); err != nil || again != made {
+		t.Errorf("read %q, %v, want the one that was made, %q", again, err, made)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v, want the token alone", entries, err)
+	}
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v, want 600", info.Mode(), err)
+		}
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
+			t.Errorf("readable by others: error %v, want forbidden", err)
+		}
+	}
+	for name, text := range map[string]string{"empty": "", "short": "secret\n", "two words": "aaaaaaaaaaaa bbbbbbbbbbbb"} {
+		path := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadToken(path); memory.CodeOf(err) != memory.CodeForbidden {
+			t.Errorf("%s: error %v, want forbidden", name, err)
+		}
+	}
+}

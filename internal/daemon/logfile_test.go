@@ -1,0 +1,155 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestLogLevelsAndFormats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log", "recalld.log")
+	var terminal bytes.Buffer
+	log, closer, err := OpenLog(LogOptions{Path: path, MaxSize: 1e6, Level: "warn", Format: "json", Also: &terminal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("quiet")
+	log.Warn("loud", "n", 3)
+	for range 2 {
+		if err := closer.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line struct {
+		Msg string
+		N   int
+	}
+	if err := json.Unmarshal(text, &line); err != nil || line.Msg != "loud" || line.N != 3 {
+		t.Errorf("log %q, want the one line of the warning as JSON (%v)", text, err)
+	}
+	if terminal.String() != string(text) {
+		t.Errorf("the terminal has %q, the file %q", terminal.String(), text)
+	}
+	if _, _, err := OpenLog(LogOptions{Path: path, Level: "loud"}); memory.CodeOf(err) != memory.CodeInvalidInput {
+		t.Errorf("unknown level: %v, want invalid input", err)
+	}
+}
+
+// However many write, no line is torn or lost at the turn, and both files keep
+// to the bound. What another descriptor appends, a crash's trace, ends up behind
+// what was written before it.
+func TestLogRotation(t *testing.T) {
+	const max, writers, lines = 2000, 4, 10
+	path := filepath.Join(t.TempDir(), "recalld.log")
+	l, err := openLogFile(path, max)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	stderr, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range lines {
+				if _, err := fmt.Fprintf(l, "writer %d line %03d %s\n", w, i, strings.Repeat("x", 40)); err != nil {
+					t.Errorf("write: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := stderr.WriteString("panic: at the end\n"); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, p := range []string{path + ".1", path} {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > max+100 || len(text) == 0 {
+			t.Errorf("%s has %d bytes, want 1–%d", p, len(text), max)
+		}
+		if bytes.IndexByte(text, 0) >= 0 {
+			t.Errorf("%s has a hole", p)
+		}
+		all = append(all, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")...)
+	}
+	if all[len(all)-1] != "panic: at the end" {
+		t.Errorf("the last line is %q", all[len(all)-1])
+	}
+	if want := writers*lines + 1; len(all) != want {
+		t.Errorf("%d lines, want %d", len(all), want)
+	}
+	for _, line := range all[:len(all)-1] {
+		if !strings.HasPrefix(line, "writer ") || !strings.HasSuffix(line, strings.Repeat("x", 40)) {
+			t.Errorf("torn line %q", line)
+		}
+	}
+}
+
+func TestWatchVanish(t *testing.T) {
+	for name, tc := range map[string]struct {
+		do   func(dir, path string) error
+		want error
+	}{
+		"folder removed": {func(dir, _ string) error { return os.RemoveAll(dir) }, nil},
+		"file removed":   {func(_, path string) error { return os.Remove(path) }, nil},
+		"file replaced": {func(_, path string) error {
+			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
+		}, nil},
+		"file rewritten": {func(_, path string) error { return os.WriteFile(path, []byte("x"), 0o600) }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			path := filepath.Join(dir, "recalld.lock")
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			ticks := make(chan time.Time) // unbuffered: a send is a look begun
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- WatchVanish(ctx, path, ticks) }()
+			ticks <- time.Time{}
+			ticks <- time.Time{} // the first look is over: nothing had changed
+			if err := tc.do(dir, path); err != nil {
+				t.Fatal(err)
+			}
+			if tc.want != nil {
+				ticks <- time.Time{}
+				ticks <- time.Time{}
+				cancel()
+			}
+			for {
+				select {
+				case ticks <- time.Time{}:
+					continue
+				case err := <-ended:
+					if !errors.Is(err, tc.want) {
+						t.Errorf("ended with %v, want %v", err, tc.want)
+					}
+				}
+				break
+			}
+		})
+	}
+}

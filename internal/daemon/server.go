@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// headerTimeout bounds a request's header; a local client needs no longer.
+	headerTimeout = 10 * time.Second
+	// idleTimeout closes connections that nobody uses.
+	idleTimeout = 2 * time.Minute
+	// maxHeader bounds a request's header, in bytes.
+	maxHeader = 64 << 10
+)
+
+// Endpoint is a listener and what it serves: the socket the bare handler, TCP a
+// guarded one.
+type Endpoint struct {
+	Listener net.Listener
+	Handler  http.Handler
+}
+
+// ServerOptions configure a Server.
+type ServerOptions struct {
+	// DrainTimeout is how long requests in progress may take once the server is
+	// stopped; what has not ended then is cancelled.
+	DrainTimeout time.Duration
+	// OnDrain, if set, is called once when draining begins. It ends what would
+	// never end by itself: streams that wait for events.
+	OnDrain func()
+	// Log receives what goes wrong; nil discards it.
+	Log *slog.Logger
+}
+
+// Server serves HTTP on several listeners with one life. Start and Stop may be
+// called in any order, more than once and from several goroutines. It implements
+// the first stages of the daemon's end: intake stops, requests drain, then their
+// contexts are cancelled. The rest (workers, bookkeeping, the store) follows
+// once Stop has returned, when no request is left that could use them.
+type Server struct {
+	opts ServerOptions
+	// base is the context of every request; cancel ends them.
+	base   context.Context
+	cancel context.CancelFunc
+	failed chan error // of listeners that broke; never closed
+	serve  sync.WaitGroup
+
+	mu      sync.Mutex
+	servers []*http.Server // guarded by mu
+	stopped bool           // guarded by mu
+
+	stop    sync.Once
+	drained chan struct{} // closed when Stop is done
+	stopErr error         // written before drained is closed
+}
+
+// NewServer returns a server that serves nothing yet.
+func NewServer(opts ServerOptions) *Server {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts, failed: make(chan error, 1), drained: make(chan struct{})}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Start serves an endpoint in the background; there may be several. After Stop
+// it closes the listener and returns http.ErrServerClosed.
+func (s *Server) Start(e Endpoint) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errors.Join(http.ErrServerClosed, e.Listener.Close())
+	}
+	srv := &http.Server{
+		Handler:           e.Handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		BaseContext:       func(net.Listener) context.Context { return s.base },
+		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
+	}
+	s.servers = append(s.servers, srv)
+	s.serve.Go(func() {
+		if err := srv.Serve(e.Listener); !errors.Is(err, http.ErrServerClosed) {
+			select {
+			case s.failed <- fmt.Errorf("serve %s: %w", e.Listener.Addr(), err):
+			default: // the first failure is told
+			}
+		}
+	})
+	return nil
+}
+
+// Failed receives when a listener breaks: the daemon should end then.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Stop closes the listeners, lets requests in progress end for at most the drain
+// timeout or until ctx ends, cancels what is left, and returns when no request
+// runs any more that heeds its context. The error is context.DeadlineExceeded
+// when something had to be cancelled. Further calls wait for the first and
+// return the same.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		defer close(s.drained)
+		s.stopErr = s.shutdown(ctx)
+	})
+	<-s.drained
+	return s.stopErr
+}
+
+func (s *Server) shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopped = true
+	servers := s.servers
+	s.mu.Unlock()
+
+	if s.opts.OnDrain != nil {
+		s.opts.OnDrain()
+	}
+	drain, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)
+	defer cancel()
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, srv := range servers {
+		wg.Go(func() { errs[i] = srv.Shutdown(drain) })
+	}
+	wg.Wait()
+	s.cancel()
+	for i, srv := range servers {
+		if errs[i] != nil {
+			_ = srv.Close() // connections that outlived the deadline
+		}
+	}
+	s.serve.Wait()
+	return errors.Join(errs...)
+}
