@@ -105,10 +105,13 @@ func (q *Queue) settle(committed bool) {
 	} else {
 		q.schedule.Revert()
 	}
+	news := q.schedule.News()
 	q.mu.Unlock()
-	select {
-	case q.changed <- struct{}{}:
-	default:
+	if news {
+		select {
+		case q.changed <- struct{}{}:
+		default:
+		}
 	}
 }
 
