@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -65,7 +66,10 @@ func decodeError(err error) error {
 	}
 	// encoding/json has no type for this one.
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return memory.Invalid(strings.Trim(name, `"`), "", "unknown field")
+		if unquoted, err := strconv.Unquote(name); err == nil && unquoted != "" {
+			name = unquoted
+		}
+		return memory.Invalid(name, "", "unknown field")
 	}
 	return memory.Invalid("body", "", "cannot be read: %v", err)
 }
