@@ -1,0 +1,275 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+)
+
+// maxBatchBytes bounds a request, so that a batch of long texts is not one that
+// takes minutes.
+const maxBatchBytes = 128 << 10
+
+// minWindow is the length in bytes below which a text is not split further: a
+// server that takes even this for too long has another complaint.
+const minWindow = 16
+
+// control is a text that any model can embed: when a text is refused and this
+// one is not, the text is to blame.
+const control = "control"
+
+// item is a text, or a window of one, on its way.
+type item struct {
+	text   int // its place in the call
+	input  string
+	weight int // its length in bytes without the prefix
+	vector []float32
+	err    error
+}
+
+// Embed implements embedder.Embedder. Besides the errors named there it returns
+// ErrModelChanged, ErrRemote and ErrClosed. Vectors of texts that were done
+// before the whole call failed are lost.
+func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
+	if len(texts) == 0 {
+		return nil, ctx.Err()
+	}
+	ctx, done, err := e.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	known, err := e.identify(ctx)
+	if err != nil {
+		return nil, ended(ctx, err)
+	}
+	failed := map[int]error{}
+	items := e.items(known.model, purpose, texts, failed)
+	if err := e.all(ctx, purpose, items); err != nil {
+		return nil, ended(ctx, err)
+	}
+	vectors, err := assemble(len(texts), items, failed, known.model.Dim)
+	if err != nil {
+		e.stale.set()
+		return nil, err
+	}
+	if len(failed) > 0 {
+		return vectors, &embedder.PartialError{Failed: failed}
+	}
+	return vectors, nil
+}
+
+// items makes inputs of the texts and notes the blank ones as failed.
+func (e *Embedder) items(m embedder.Model, purpose embedder.Purpose, texts []string, failed map[int]error) []*item {
+	prefix := e.prefix.Document
+	if purpose == embedder.Query {
+		prefix = e.prefix.Query
+	}
+	budget := 0
+	if m.ContextTokens > 0 {
+		// A tenth is left for texts denser than the average.
+		room := float64(m.ContextTokens-2-estimate(prefix)) * 0.9
+		budget = max(1, int(room/e.ratio.of()))
+	}
+	items := make([]*item, 0, len(texts))
+	for i, text := range texts {
+		text = strings.ToValidUTF8(text, "\uFFFD") // as JSON would have it
+		if strings.TrimSpace(text) == "" {
+			failed[i] = errBlank
+			continue
+		}
+		for _, w := range windows(text, budget) {
+			items = append(items, &item{text: i, input: prefix + w, weight: len(w)})
+		}
+	}
+	return items
+}
+
+// all embeds the items in batches, several at a time. Its goroutines end before
+// it returns.
+func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items []*item) error {
+	ctx, cancel := context.WithCancelCause(caller)
+	defer cancel(nil)
+	var batches sync.WaitGroup
+	for len(items) > 0 {
+		release, err := e.enter(ctx, purpose)
+		if err != nil {
+			cancel(err)
+			break
+		}
+		n := cut(items, e.pace.batchSize())
+		batch := items[:n]
+		items = items[n:]
+		batches.Go(func() {
+			began := time.Now()
+			err := e.resolve(ctx, purpose, batch)
+			release(err, time.Since(began), batch)
+			if err != nil {
+				cancel(err) // the first one tells; the others end with it
+			}
+		})
+	}
+	batches.Wait()
+	if err := caller.Err(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // nil if nothing failed
+}
+
+// enter waits for a place among the requests in flight and returns what gives
+// it back.
+func (e *Embedder) enter(ctx context.Context, purpose embedder.Purpose) (func(error, time.Duration, []*item), error) {
+	if purpose == embedder.Query {
+		select {
+		case e.queries <- struct{}{}:
+			return func(error, time.Duration, []*item) { <-e.queries }, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err := e.pace.acquire(ctx); err != nil {
+		return nil, err
+	}
+	return func(err error, took time.Duration, batch []*item) {
+		bytes := 0
+		for _, it := range batch {
+			bytes += len(it.input)
+		}
+		e.pace.release(outcomeOf(ctx, err), took, bytes)
+	}, nil
+}
+
+func outcomeOf(ctx context.Context, err error) outcome {
+	switch {
+	case err == nil:
+		return answered
+	case errors.Is(err, errTimeout):
+		return timedOut
+	case ctx.Err() == nil && errors.Is(err, embedder.ErrUnavailable):
+		return overloaded
+	}
+	return neither
+}
+
+// cut returns how many items make the next batch, at least one.
+func cut(items []*item, most int) int {
+	bytes := 0
+	for n, it := range items {
+		bytes += len(it.input)
+		if n >= most || n > 0 && bytes > maxBatchBytes {
+			return n
+		}
+	}
+	return len(items)
+}
+
+// resolve gives every item of a batch a vector or an error of its own. A batch
+// that is refused is halved until the bad item is alone. What it returns is an
+// error of the whole call.
+func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch []*item) error {
+	inputs := make([]string, len(batch))
+	for i, it := range batch {
+		inputs[i] = it.input
+	}
+	vectors, err := e.attempt(ctx, inputs)
+	switch {
+	case err == nil:
+		for i, it := range batch {
+			it.vector = vectors[i]
+		}
+		return nil
+	case !aboutText(err):
+		return err
+	}
+	if !errors.Is(err, errTooLong) {
+		if blame := e.blame(ctx); blame != nil {
+			return blame
+		}
+	}
+	switch {
+	case len(batch) > 1:
+		half := len(batch) / 2
+		if err := e.resolve(ctx, purpose, batch[:half]); err != nil {
+			return err
+		}
+		return e.resolve(ctx, purpose, batch[half:])
+	case errors.Is(err, errTooLong):
+		return e.split(ctx, purpose, batch[0], err)
+	}
+	batch[0].err = err
+	return nil
+}
+
+// blame tells whether the server is to blame for texts it refused: it returns
+// nil if another text goes through, else what that one failed with.
+func (e *Embedder) blame(ctx context.Context) error {
+	_, err := e.guarded(ctx, func() ([][]float32, error) {
+		vectors, err := e.try(ctx, []string{e.prefix.Document + control})
+		if aboutText(err) {
+			err = fmt.Errorf("%w: it fails on any text: %v", embedder.ErrUnavailable, err) // whatever kind it was
+		}
+		return vectors, err
+	})
+	return err
+}
+
+// split embeds the halves of an item that is too long for the model, and gives
+// it their mean.
+func (e *Embedder) split(ctx context.Context, purpose embedder.Purpose, it *item, tooLong error) error {
+	prefix, text := it.input[:len(it.input)-it.weight], it.input[len(it.input)-it.weight:]
+	parts, ok := halve(text)
+	if !ok || len(text) < minWindow {
+		it.err = tooLong
+		return nil
+	}
+	halves := make([]*item, len(parts))
+	for i, part := range parts {
+		halves[i] = &item{text: it.text, input: prefix + part, weight: len(part)}
+	}
+	if err := e.resolve(ctx, purpose, halves); err != nil {
+		return err
+	}
+	it.vector, it.err = combine(halves)
+	return nil
+}
+
+// combine returns the mean vector of the items of one text, or the error of the
+// first that failed: half a text's vector would pass for the whole's.
+func combine(items []*item) ([]float32, error) {
+	vectors, weights := make([][]float32, len(items)), make([]int, len(items))
+	for i, it := range items {
+		if it.err != nil {
+			return nil, it.err
+		}
+		vectors[i], weights[i] = it.vector, it.weight
+	}
+	return mean(vectors, weights)
+}
+
+// assemble puts the vectors of the windows of each text together, and the
+// errors into failed. Another width than the model's is ErrModelChanged.
+func assemble(n int, items []*item, failed map[int]error, dim int) ([][]float32, error) {
+	vectors := make([][]float32, n)
+	for len(items) > 0 {
+		first, k := items[0].text, 1
+		for k < len(items) && items[k].text == first {
+			k++
+		}
+		v, err := combine(items[:k])
+		switch {
+		case err != nil:
+			failed[first] = fmt.Errorf("embed text: %w", err)
+		case len(v) != dim:
+			return nil, fmt.Errorf("a vector of width %d came, the model had %d: %w", len(v), dim, ErrModelChanged)
+		default:
+			vectors[first] = v
+		}
+		items = items[k:]
+	}
+	return vectors, nil
+}

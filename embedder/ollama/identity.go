@@ -1,0 +1,120 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/recalld/recalld/embedder"
+)
+
+// identity is the model as it was first met.
+type identity struct {
+	model  embedder.Model
+	probes [][]float32
+}
+
+// sameModel is the least cosine of a probe's vectors at which the model counts
+// as unchanged. Other threads, batches and processors stay far above it; other
+// weights, even of another quantisation, do not matter until they fall below.
+const sameModel = 0.99
+
+// signal is a flag that any goroutine may set and one takes.
+type signal struct{ b atomic.Bool }
+
+func (s *signal) set()       { s.b.Store(true) }
+func (s *signal) take() bool { return s.b.Swap(false) }
+
+// Model implements embedder.Embedder. The server is asked the first time, and
+// again after an outage: it may have another model by that name then, which is
+// ErrModelChanged. ContextTokens is the smaller of the model's own context and
+// its num_ctx parameter.
+func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
+	ctx, done, err := e.begin(ctx)
+	if err != nil {
+		return embedder.Model{}, err
+	}
+	defer done()
+	known, err := e.identify(ctx)
+	if err != nil {
+		return embedder.Model{}, ended(ctx, err)
+	}
+	return known.model, nil
+}
+
+// identify returns who the model is, asking the server if it is not known.
+func (e *Embedder) identify(ctx context.Context) (*identity, error) {
+	select {
+	case e.identity <- struct{}{}:
+		defer func() { <-e.identity }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if e.known != nil && !e.stale.take() {
+		return e.known, nil
+	}
+	now, err := e.meet(ctx)
+	if err != nil {
+		e.stale.set() // not answered yet
+		return nil, err
+	}
+	if e.known == nil {
+		e.known = now
+		return now, nil
+	}
+	if err := e.known.compare(now); err != nil {
+		e.stale.set()
+		return nil, err
+	}
+	return e.known, nil
+}
+
+func (known *identity) compare(now *identity) error {
+	if known.model.Dim != now.model.Dim {
+		return fmt.Errorf("%s had width %d and has %d: %w", known.model.Name, known.model.Dim, now.model.Dim, ErrModelChanged)
+	}
+	for i := range known.probes {
+		if c := dot(known.probes[i], now.probes[i]); c < sameModel {
+			return fmt.Errorf("%s gives probe %d a vector of cosine %.3f with the former: %w", known.model.Name, i, c, ErrModelChanged)
+		}
+	}
+	return nil
+}
+
+// meet asks for the model's description and for the probes' vectors.
+func (e *Embedder) meet(ctx context.Context) (*identity, error) {
+	var d description
+	_, err := e.guarded(ctx, func() ([][]float32, error) {
+		return e.once(ctx, func(ctx context.Context) (_ [][]float32, err error) {
+			d, err = e.describe(ctx, e.opts.Model)
+			return nil, err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	inputs := make([]string, len(embedder.Probes))
+	for i, p := range embedder.Probes {
+		inputs[i] = e.prefix.Document + p
+	}
+	vectors, err := e.attempt(ctx, inputs)
+	if errors.Is(err, errRefused) {
+		return nil, fmt.Errorf("embed probes: %w: %w", embedder.ErrNotEmbedding, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embed probes: %w", err)
+	}
+	dim := len(vectors[0])
+	if d.dim != 0 && d.dim != dim {
+		// A Matryoshka model served at another width is fine: what comes counts.
+		e.opts.Logger.Warn("ollama model has another width than it says", "model", e.opts.Model, "says", d.dim, "has", dim)
+	}
+	return &identity{
+		model: embedder.Model{
+			Name: "ollama/" + shortName(e.opts.Model), Dim: dim, ContextTokens: d.context,
+			Fingerprint: embedder.Fingerprint(vectors),
+		},
+		probes: vectors,
+	}, nil
+}

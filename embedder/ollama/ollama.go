@@ -1,0 +1,184 @@
+// Package ollama embeds texts with a model that an Ollama server runs.
+//
+// Vocabulary. An input is what is sent for one text: its prefix and the text,
+// or a window of it. A window is a part of a text that is longer than the
+// model's context; a long text's vector is the mean of its windows', weighted
+// by their length. A batch is the inputs of one request. A request is tried
+// some times before it counts as failed; a request refused because of what is
+// in it is taken apart until the bad text is alone.
+//
+// The server is never asked to truncate, so nothing is cut silently.
+package ollama
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/recalld/recalld/embedder"
+)
+
+// Options configure an Embedder. Zero values take the defaults.
+type Options struct {
+	ServerOptions
+	// Model is the model's name on the server, with or without ":latest".
+	// Required.
+	Model string
+	// Prefixes is the table that the model's prefixes are looked up in; nil is
+	// DefaultPrefixes.
+	Prefixes Prefixes
+	// BatchSize is the most inputs in a request, 1–512; 32. Requests shrink by
+	// themselves while the server does not answer in time.
+	BatchSize int
+	// MaxConcurrency is the most requests at a time, 1–64; 4. How many there
+	// are follows from what the server copes with. Queries have as many of
+	// their own, so that they never wait behind documents.
+	MaxConcurrency int
+	// Timeout bounds each request; 2 minutes, which is enough for a server that
+	// loads a large model first. A caller's own deadline holds as well.
+	Timeout time.Duration
+	// KeepAlive is how long the server keeps the model loaded after a request;
+	// 0 leaves it to the server, negative is for ever.
+	KeepAlive time.Duration
+	// Cooldown is how long a failing server is left alone; 5 seconds. Calls in
+	// that time fail at once.
+	Cooldown time.Duration
+	// Logger is told of outages and of their end; nil is silent.
+	Logger *slog.Logger
+}
+
+func (o *Options) validate() error {
+	o.Model = strings.TrimSpace(o.Model)
+	o.BatchSize = cmp.Or(o.BatchSize, 32)
+	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, 4)
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
+	o.Cooldown = cmp.Or(o.Cooldown, 5*time.Second)
+	if o.Prefixes == nil {
+		o.Prefixes = DefaultPrefixes()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case o.Model == "":
+		return errors.New("ollama: the model is not named")
+	case o.BatchSize < 1 || o.BatchSize > 512:
+		return fmt.Errorf("ollama: batch size %d is not in 1–512", o.BatchSize)
+	case o.MaxConcurrency < 1 || o.MaxConcurrency > 64:
+		return fmt.Errorf("ollama: concurrency %d is not in 1–64", o.MaxConcurrency)
+	case o.Timeout < 0:
+		return fmt.Errorf("ollama: time-out %v is negative", o.Timeout)
+	case o.Cooldown < 0:
+		return fmt.Errorf("ollama: cooldown %v is negative", o.Cooldown)
+	}
+	return nil
+}
+
+// breakAfter is how many requests in a row must fail until the server is left
+// alone for Options.Cooldown.
+const breakAfter = 3
+
+// Embedder embeds with one model of one server.
+type Embedder struct {
+	*Server
+	opts    Options
+	prefix  Prefix
+	breaker *gobreaker.CircuitBreaker[[][]float32]
+	pace    *pace         // of documents
+	queries chan struct{} // a place for each query in flight
+	ratio   ratio
+
+	// identity has one place; who holds it asks the server who the model is.
+	identity chan struct{}
+	known    *identity // guarded by identity
+	stale    signal    // set after an outage: the model may be another now
+
+	mu     sync.Mutex // guards closed, and calls against Add after Wait
+	closed bool
+	calls  sync.WaitGroup
+	life   context.Context // ends with Close
+	end    context.CancelCauseFunc
+}
+
+var _ embedder.Embedder = (*Embedder)(nil)
+
+// New returns an Embedder. No connection is made yet.
+func New(o Options) (*Embedder, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	server, err := NewServer(o.ServerOptions)
+	if err != nil {
+		return nil, err
+	}
+	e := &Embedder{
+		Server: server, opts: o, prefix: o.Prefixes.For(o.Model),
+		pace:     newPace(o.MaxConcurrency, o.BatchSize),
+		queries:  make(chan struct{}, o.MaxConcurrency),
+		identity: make(chan struct{}, 1),
+	}
+	e.life, e.end = context.WithCancelCause(context.Background())
+	e.breaker = gobreaker.NewCircuitBreaker[[][]float32](gobreaker.Settings{
+		Name:        "ollama/" + o.Model,
+		Timeout:     o.Cooldown,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
+		// A caller that gives up says nothing about the server, and a text that
+		// kills its runner not yet: see blame.
+		IsExcluded:   func(err error) bool { return errors.Is(err, errCallerGone) || errors.Is(err, errRunner) },
+		IsSuccessful: func(err error) bool { return !errors.Is(err, embedder.ErrUnavailable) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if to == gobreaker.StateOpen {
+				e.stale.set()
+			}
+			o.Logger.Info("ollama circuit breaker", "model", o.Model, "from", from.String(), "to", to.String())
+		},
+	})
+	return e, nil
+}
+
+// Close ends all calls and waits for them. Closing twice is no error.
+func (e *Embedder) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.end(ErrClosed)
+	e.calls.Wait()
+	e.Server.Close()
+	return nil
+}
+
+// begin enters a call, whose context ends with Close as well. The caller is to
+// call the function when the call ends.
+func (e *Embedder) begin(ctx context.Context) (context.Context, func(), error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, nil, ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	e.calls.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(e.life, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		e.calls.Done()
+	}, nil
+}
+
+// ended returns why a call's context ended: ErrClosed or ctx's own error.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds what ollamatest.Start needs: a real Ollama server (CPU), from the Go
+# module proxy, and a tiny embedding model for it. Some 5 minutes on 2 cores,
+# the first time.
+#   build.sh OUTDIR      leaves OUTDIR/ollama and OUTDIR/tiny.gguf
+# The module's zip lacks three headers: two come from Debian packages, the third
+# (audio, unused here) is the stand-in in include/.
+set -euo pipefail
+
+out=${1:?usage: build.sh OUTDIR}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+version=v0.17.4 # as in go.mod
+
+need() { command -v "$1" >/dev/null || { echo "build.sh: $1 is needed: $2" >&2; exit 1; }; }
+need go "see https://go.dev/dl"
+
+if [[ ! -x $out/ollama ]]; then
+  need apt-get "two C++ headers (nlohmann-json3-dev, libstb-dev) are taken from Debian packages; run this on Debian or Ubuntu"
+  need dpkg-deb "it unpacks these packages"
+  need g++ "Ollama's runner is C++"
+  headers=$(mktemp -d)
+  trap 'rm -rf "$headers"' EXIT
+  # Downloaded and unpacked beside the system, so no root is needed.
+  (
+    cd "$headers"
+    apt-get download -qq nlohmann-json3-dev libstb-dev ||
+      { apt-get update -qq && apt-get download -qq nlohmann-json3-dev libstb-dev; }
+    for deb in *.deb; do dpkg-deb -x "$deb" .; done
+  )
+  GOFLAGS=-buildvcs=false CGO_ENABLED=1 GOBIN="$out" \
+    CGO_CPPFLAGS="-I$headers/usr/include -I$here/include" CGO_CFLAGS="-O1 -g0" CGO_CXXFLAGS="-O1 -g0" \
+    go install -trimpath -ldflags "-s -w -X github.com/ollama/ollama/version.Version=${version#v}" \
+    "github.com/ollama/ollama@$version"
+fi
+go run "$here/tinygguf" -o "$out/tiny.gguf" -syn "$here/synonyms.txt"
+echo "now: RECALLD_TEST_OLLAMA=$out go test ./..."

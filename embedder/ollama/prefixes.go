@@ -1,0 +1,69 @@
+package ollama
+
+import (
+	"path"
+	"strings"
+)
+
+// Prefix is what a model was trained to see before a text.
+type Prefix struct {
+	Query    string
+	Document string
+}
+
+// Prefixes maps families of models to their prefixes. A family is the beginning
+// of a model's name, without namespace and tag; the longest that fits counts.
+type Prefixes map[string]Prefix
+
+// Prompts as their model cards print them.
+const (
+	bgeQuery   = "Represent this sentence for searching relevant passages: "
+	qwen3Query = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+)
+
+// DefaultPrefixes returns the table of models known to want prefixes, from their
+// model cards. A model that is in no table gets none.
+//
+//   - nomic-embed-text: https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 ("Task instruction prefixes")
+//   - nomic-embed-code: https://huggingface.co/nomic-ai/nomic-embed-code ("Represent this query for searching relevant code")
+//   - mxbai-embed-large: https://huggingface.co/mixedbread-ai/mxbai-embed-large-v1
+//   - snowflake-arctic-embed: https://huggingface.co/Snowflake/snowflake-arctic-embed-m
+//   - snowflake-arctic-embed2: https://huggingface.co/Snowflake/snowflake-arctic-embed-l-v2.0
+//   - embeddinggemma: https://ai.google.dev/gemma/docs/embeddinggemma/model_card ("Prompt instructions")
+//   - qwen3-embedding: https://huggingface.co/Qwen/Qwen3-Embedding-0.6B (its default web-search task)
+//   - bge-m3: https://huggingface.co/BAAI/bge-m3 (needs none); bge-*: https://huggingface.co/BAAI/bge-large-en-v1.5
+//   - e5: https://huggingface.co/intfloat/e5-base-v2 and multilingual-e5-large
+//   - all-minilm, paraphrase-multilingual, granite-embedding: trained without
+func DefaultPrefixes() Prefixes {
+	e5 := Prefix{Query: "query: ", Document: "passage: "}
+	return Prefixes{
+		"nomic-embed-text":              {Query: "search_query: ", Document: "search_document: "},
+		"nomic-embed-code":              {Query: "Represent this query for searching relevant code: "},
+		"mxbai-embed-large":             {Query: bgeQuery},
+		"snowflake-arctic-embed":        {Query: bgeQuery},
+		"snowflake-arctic-embed2":       {Query: "query: "},
+		"snowflake-arctic-embed-m-v2.0": {Query: "query: "},
+		"snowflake-arctic-embed-l-v2.0": {Query: "query: "},
+		"embeddinggemma":                {Query: "task: search result | query: ", Document: "title: none | text: "},
+		"qwen3-embedding":               {Query: qwen3Query},
+		"bge-":                          {Query: bgeQuery},
+		"bge-m3":                        {},
+		"e5-":                           e5,
+		"multilingual-e5-":              e5,
+		"all-minilm":                    {},
+		"paraphrase-multilingual":       {},
+		"granite-embedding":             {},
+	}
+}
+
+// For returns the prefixes of a model, none if its family is not in the table.
+func (p Prefixes) For(model string) Prefix {
+	name, _, _ := strings.Cut(path.Base(strings.ToLower(model)), ":")
+	best := ""
+	for family := range p {
+		if strings.HasPrefix(name, strings.ToLower(family)) && len(family) > len(best) {
+			best = family
+		}
+	}
+	return p[best]
+}

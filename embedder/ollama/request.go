@@ -1,0 +1,142 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ollama/ollama/api"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/recalld/recalld/embedder"
+)
+
+// errCallerGone marks failures that the caller's context explains.
+var errCallerGone = errors.New("the caller has gone")
+
+// retry says how often a request is tried in all, and how long the pause before
+// the second try is; it doubles then, and is shortened at random by up to half
+// so that callers refused together do not come back together.
+type retry struct {
+	tries int
+	pause time.Duration
+}
+
+// retryFor is the policy for a kind of failure. A server that is down is left
+// to the circuit breaker and to the caller's queue.
+func retryFor(err error) retry {
+	switch {
+	case errors.Is(err, errBusy):
+		return retry{4, 250 * time.Millisecond}
+	case errors.Is(err, errRunner), errors.Is(err, errDropped):
+		return retry{3, 100 * time.Millisecond}
+	}
+	return retry{1, 0}
+}
+
+// attempt sends a batch and returns a usable vector for each input. Failures
+// that pass are tried again. It counts once for the circuit breaker.
+func (e *Embedder) attempt(ctx context.Context, inputs []string) ([][]float32, error) {
+	return e.guarded(ctx, func() ([][]float32, error) { return e.try(ctx, inputs) })
+}
+
+// guarded runs a request, with its retries, unless the circuit breaker is open.
+func (e *Embedder) guarded(ctx context.Context, request func() ([][]float32, error)) ([][]float32, error) {
+	vectors, err := e.breaker.Execute(func() ([][]float32, error) {
+		vectors, err := request()
+		if err != nil && ctx.Err() != nil {
+			return nil, errCallerGone
+		}
+		return vectors, err
+	})
+	switch {
+	case errors.Is(err, errCallerGone):
+		return nil, ctx.Err()
+	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
+		return nil, fmt.Errorf("%w: it failed %d times and is left alone for %v", embedder.ErrUnavailable, breakAfter, e.opts.Cooldown)
+	}
+	return vectors, err
+}
+
+// try sends a batch until it succeeds or its retries are used up.
+func (e *Embedder) try(ctx context.Context, inputs []string) ([][]float32, error) {
+	for tried := 1; ; tried++ {
+		vectors, err := e.once(ctx, func(ctx context.Context) ([][]float32, error) { return e.send(ctx, inputs) })
+		policy := retryFor(err)
+		if err == nil || tried >= policy.tries {
+			return vectors, err
+		}
+		pause := policy.pause << (tried - 1)
+		pause -= rand.N(pause/2 + 1)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// once bounds one request by the time-out.
+func (e *Embedder) once(ctx context.Context, request func(context.Context) ([][]float32, error)) ([][]float32, error) {
+	bounded, cancel := context.WithTimeout(ctx, e.opts.Timeout)
+	defer cancel()
+	vectors, err := request(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return nil, fmt.Errorf("%w: %w within %v", embedder.ErrUnavailable, errTimeout, e.opts.Timeout)
+	}
+	return vectors, err
+}
+
+// send makes one request of the server.
+func (e *Embedder) send(ctx context.Context, inputs []string) ([][]float32, error) {
+	truncate := false
+	req := &api.EmbedRequest{Model: e.opts.Model, Input: inputs, Truncate: &truncate}
+	if e.opts.KeepAlive != 0 {
+		req.KeepAlive = &api.Duration{Duration: e.opts.KeepAlive}
+	}
+	resp, err := e.api.Embed(ctx, req)
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	if len(resp.Embeddings) != len(inputs) {
+		return nil, fmt.Errorf("%w: %d came for %d texts", errVector, len(resp.Embeddings), len(inputs))
+	}
+	for i, v := range resp.Embeddings {
+		if err := normalise(v); err != nil {
+			return nil, fmt.Errorf("text %d: %w", i, err)
+		}
+		if len(v) != len(resp.Embeddings[0]) {
+			return nil, fmt.Errorf("%w: widths %d and %d came together", errVector, len(resp.Embeddings[0]), len(v))
+		}
+	}
+	e.ratio.learn(inputs, resp.PromptEvalCount)
+	return resp.Embeddings, nil
+}
+
+// normalise scales a vector to unit length in place. Empty vectors, vectors
+// without a direction and those with NaN or infinite components are an error.
+func normalise(v []float32) error {
+	var squares float64
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	if !(squares > 1e-24) || math.IsInf(squares, 0) {
+		return fmt.Errorf("%w: its squared length is %v", errVector, squares)
+	}
+	length := math.Sqrt(squares)
+	for i, x := range v {
+		v[i] = float32(float64(x) / length)
+	}
+	return nil
+}
+
+func dot(a, b []float32) float64 {
+	var sum float64
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
