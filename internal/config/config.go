@@ -69,7 +69,7 @@ type Index struct {
 	SkipFiles     []string      `yaml:"skip_files"`
 	SkipGenerated bool          `yaml:"skip_generated"`
 	TimeLimit     time.Duration `yaml:"time_limit"`
-	// Workers is the number of files in work at once; 0 leaves it to the machine.
+	// Workers is the number of files in work at once.
 	Workers    int           `yaml:"workers"`
 	StaleAfter time.Duration `yaml:"stale_after"`
 }
@@ -95,7 +95,9 @@ type Recall struct {
 	MinRelevance ByKind `yaml:"min_relevance"`
 	// HalfLifeDays is the age in days that halves recency; 0 means never.
 	HalfLifeDays ByKind `yaml:"half_life_days"`
-	Fusion       Fusion `yaml:"fusion"`
+	// VectorWeight is the weight of a vector retriever's z-score beside 1 for
+	// the lexical retriever's share of its best.
+	VectorWeight float64 `yaml:"vector_weight"`
 }
 
 // ByKind is one figure for every kind of record that recall looks for.
@@ -117,14 +119,6 @@ func (k ByKind) Map() map[string]float64 {
 	}
 }
 
-// Fusion weighs the retrievers: the lexical score as a share of the query's
-// best, the vector scores as z-scores over the query's candidates.
-type Fusion struct {
-	Lexical float64 `yaml:"lexical"`
-	Builtin float64 `yaml:"builtin"`
-	Ollama  float64 `yaml:"ollama"`
-}
-
 // Embedding is the models beside the built-in one.
 type Embedding struct {
 	Ollama Ollama `yaml:"ollama"`
@@ -140,11 +134,12 @@ type Ollama struct {
 	Concurrency int           `yaml:"concurrency"`
 	Timeout     time.Duration `yaml:"timeout"`
 	// KeepAlive is how long the server keeps the model loaded; negative is for
-	// good, zero unloads it at once.
+	// good, zero leaves it to the server.
 	KeepAlive   time.Duration `yaml:"keep_alive"`
 	AllowRemote bool          `yaml:"allow_remote"`
-	// Prefixes is keyed by family: the model's name without registry folder and
-	// tag. Load keeps the default families that a file does not name.
+	// Prefixes is keyed by family, the beginning of a model's name without its
+	// namespace; the longest that fits counts. Load keeps the default families
+	// that a file does not name.
 	Prefixes map[string]Prefix `yaml:"prefixes"`
 }
 

@@ -29,18 +29,20 @@ func Default() Config {
 			},
 			SkipFiles: []string{
 				"*.min.js", "*.min.css", "*.map", "*.pb.go", "*_pb2.py", "*.generated.*", "*.snap",
-				"*.lock", "go.sum", "package-lock.json", "pnpm-lock.yaml",
+				"*.lock", "go.sum", "go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml",
+				"packages.lock.json", ".terraform.lock.hcl", "Package.resolved", "gradle.lockfile",
 			},
 			SkipGenerated: true,
 			TimeLimit:     10 * time.Minute,
+			Workers:       2,
 			StaleAfter:    5 * time.Minute,
 		},
 		Queue: Queue{
 			Depth:       1000,
-			Lease:       time.Minute,
-			MaxAttempts: 5,
+			Lease:       30 * time.Second,
+			MaxAttempts: 10,
 			BackoffMin:  time.Second,
-			BackoffMax:  5 * time.Minute,
+			BackoffMax:  10 * time.Minute,
 		},
 		Recall: Recall{
 			Limit:         5,
@@ -51,16 +53,16 @@ func Default() Config {
 			CodeSize:      2 << 10,
 			MinRelevance:  ByKind{Lesson: .5, Step: .5, Chunk: .75, Task: .5, Reference: .5, Rule: .5, Tool: .5},
 			HalfLifeDays:  ByKind{Lesson: 90, Step: 14, Task: 14},
-			// .35/6 of the z-score, the best on the evaluation sets with a first
-			// static model (design, "Fusion").
-			Fusion: Fusion{Lexical: 1, Builtin: .0583, Ollama: .0583},
+			// .35/6, the best on the evaluation sets with a first static model;
+			// index.ZScoreWeight tells more.
+			VectorWeight: .0583,
 		},
 		Embedding: Embedding{Ollama: Ollama{
 			Enabled:     "auto",
 			Model:       "nomic-embed-text",
 			Batch:       32,
-			Concurrency: 2,
-			Timeout:     time.Minute,
+			Concurrency: 4,
+			Timeout:     2 * time.Minute,
 			KeepAlive:   5 * time.Minute,
 			Prefixes:    defaultPrefixes(),
 		}},
@@ -72,17 +74,22 @@ func Default() Config {
 // defaultPrefixes are the prompts of the models' own cards.
 func defaultPrefixes() map[string]Prefix {
 	return map[string]Prefix{
-		"nomic-embed-text":        {Query: "search_query: ", Document: "search_document: "},
-		"mxbai-embed-large":       {Query: searchPrompt},
-		"snowflake-arctic-embed":  {Query: searchPrompt},
-		"snowflake-arctic-embed2": {Query: "query: "},
-		"embeddinggemma":          {Query: "task: search result | query: ", Document: "title: none | text: "},
+		"nomic-embed-text":              {Query: "search_query: ", Document: "search_document: "},
+		"nomic-embed-code":              {Query: "Represent this query for searching relevant code: "},
+		"mxbai-embed-large":             {Query: searchPrompt},
+		"snowflake-arctic-embed":        {Query: searchPrompt},
+		"snowflake-arctic-embed2":       {Query: "query: "},
+		"snowflake-arctic-embed-m-v2.0": {Query: "query: "},
+		"snowflake-arctic-embed-l-v2.0": {Query: "query: "},
+		"embeddinggemma":                {Query: "task: search result | query: ", Document: "title: none | text: "},
 		"qwen3-embedding": {Query: "Instruct: Given a web search query, retrieve relevant passages " +
 			"that answer the query\nQuery:"},
-		"bge-m3":     {},
-		"bge-large":  {Query: searchPrompt},
-		"bge-base":   {Query: searchPrompt},
-		"bge-small":  {Query: searchPrompt},
-		"all-minilm": {},
+		"bge-m3":           {},
+		"bge-large":        {Query: searchPrompt},
+		"bge-base":         {Query: searchPrompt},
+		"bge-small":        {Query: searchPrompt},
+		"e5-":              {Query: "query: ", Document: "passage: "},
+		"multilingual-e5-": {Query: "query: ", Document: "passage: "},
+		"all-minilm":       {},
 	}
 }

@@ -111,7 +111,7 @@ func (x *Index) validate(v *checks) {
 	within(v, "index.max_file_size", x.MaxFileSize, 1e3, 100e6)
 	within(v, "index.max_files", x.MaxFiles, 1, 10_000_000)
 	within(v, "index.time_limit", x.TimeLimit, time.Second, 24*time.Hour)
-	within(v, "index.workers", x.Workers, 0, 64)
+	within(v, "index.workers", x.Workers, 1, 64)
 	within(v, "index.stale_after", x.StaleAfter, time.Second, 24*time.Hour)
 	for i, name := range x.SkipDirs {
 		if name == "" || strings.ContainsAny(name, `/\`) {
@@ -138,15 +138,13 @@ func (r *Recall) validate(v *checks) {
 	for kind, days := range r.HalfLifeDays.Map() {
 		within(v, "recall.half_life_days."+kind, days, 0, 36_500)
 	}
-	within(v, "recall.fusion.lexical", r.Fusion.Lexical, 0, 10)
-	within(v, "recall.fusion.builtin", r.Fusion.Builtin, 0, 10)
-	within(v, "recall.fusion.ollama", r.Fusion.Ollama, 0, 10)
+	within(v, "recall.vector_weight", r.VectorWeight, 0, 10)
 }
 
 func (o *Ollama) validate(v *checks) {
 	const section = "embedding.ollama."
 	v.oneOf(section+"enabled", o.Enabled, "auto", "on", "off")
-	within(v, section+"batch", o.Batch, 1, 1000)
+	within(v, section+"batch", o.Batch, 1, 512)
 	within(v, section+"concurrency", o.Concurrency, 1, 64)
 	within(v, section+"timeout", o.Timeout, time.Second, 10*time.Minute)
 	within(v, section+"keep_alive", o.KeepAlive, -time.Second, 24*time.Hour)

@@ -1,0 +1,54 @@
+package client_test
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+)
+
+// What the transport costs: a round trip of a call that does nothing, and a
+// connect with its hello, as every hook pays it.
+func BenchmarkRoundTrip(b *testing.B) {
+	socket := filepath.Join(b.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := &http.Server{Handler: api.NewHandler(&memorytest.Service{Answers: map[string]any{"Status": &memory.Status{}}}, api.Options{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l)
+	}()
+	defer func() {
+		_ = srv.Close()
+		<-done
+	}()
+	b.Run("connect", func(b *testing.B) {
+		for b.Loop() {
+			c, err := client.Connect(b.Context(), client.Options{Socket: socket})
+			if err != nil {
+				b.Fatal(err)
+			}
+			_ = c.Close()
+		}
+	})
+	b.Run("status", func(b *testing.B) {
+		c, err := client.Connect(b.Context(), client.Options{Socket: socket})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		for b.Loop() {
+			if _, err := c.Status(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
