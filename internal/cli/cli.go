@@ -1,0 +1,279 @@
+// Package cli is the command line: one file per command, named after it.
+//
+// Every command answers for people on standard output, or as JSON with --json;
+// what goes wrong and how far things are goes to standard error. Every command
+// that needs the daemon starts it. Exit codes are documented in exit.go and
+// shown by `recalld help exit-codes`.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Daemon is the daemon as the commands see it.
+type Daemon interface {
+	memory.Service
+	// HTTP reaches the daemon's other endpoints, MCP for one.
+	HTTP() *http.Client
+	Close() error
+}
+
+// ServeFunc runs a daemon until ctx ends. Autostarted says that a client
+// started it and no service manager.
+type ServeFunc func(ctx context.Context, cfg config.Config, autostarted bool) error
+
+// Options are what the commands work with. Zero values mean the process's own.
+type Options struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Dir is the working folder, Executable this program, Getenv its
+	// environment.
+	Dir        string
+	Executable string
+	Getenv     func(string) string
+	// Terminal says that Err is a terminal, where progress bars make sense.
+	Terminal bool
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	// Poll is the pause between two looks at a task in the background; default
+	// 150 ms.
+	Poll time.Duration
+
+	// Serve runs the daemon in this process.
+	Serve ServeFunc
+	// CheckStore looks for damage in a store that no daemon has open; doctor
+	// calls it. Nil leaves that check out.
+	CheckStore func(ctx context.Context, cfg config.Config) ([]Finding, error)
+	// Connect returns the daemon of a configuration, started if autostart is
+	// set; default: client.Connect.
+	Connect func(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error)
+	// Commands are added to those of this package.
+	Commands []func(*App) *cobra.Command
+}
+
+// App is one run of the program: its options and the global flags.
+type App struct {
+	opts Options
+
+	json   bool
+	source config.Sources
+	set    []string
+
+	cfg    *config.Config // loaded once
+	daemon Daemon         // connected once
+}
+
+// Run runs one command line and returns the exit code.
+func Run(ctx context.Context, args []string, opts Options) int {
+	app, err := newApp(opts)
+	if err == nil {
+		root := app.root()
+		root.SetArgs(args)
+		err = root.ExecuteContext(ctx)
+		app.close()
+	}
+	if err == nil {
+		return ExitOK
+	}
+	if ctx.Err() != nil && !errors.Is(err, errReported) {
+		return ExitInterrupted
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra's own error has no type
+		err = usageError(err)
+	}
+	app.reportError(err)
+	return ExitCode(err)
+}
+
+func newApp(opts Options) (*App, error) {
+	app := &App{opts: opts}
+	o := &app.opts
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Err == nil {
+		o.Err = os.Stderr
+		o.Terminal = isTerminal(os.Stderr)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Poll <= 0 {
+		o.Poll = 150 * time.Millisecond
+	}
+	if o.Connect == nil {
+		o.Connect = app.dial
+	}
+	var err error
+	if o.Dir == "" {
+		if o.Dir, err = os.Getwd(); err != nil {
+			return app, fmt.Errorf("find working folder: %w", err)
+		}
+	}
+	if o.Executable == "" {
+		if o.Executable, err = os.Executable(); err != nil {
+			return app, fmt.Errorf("find this program: %w", err)
+		}
+	}
+	return app, nil
+}
+
+// root returns the command tree.
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "recalld",
+		Short: "A memory daemon for coding agents",
+		Long: `recalld remembers lessons, steps and code for coding agents and answers with a
+short context that is verified, ranked and within a token budget.
+
+Begin with: recalld up .`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		// A command of our own, with an example and --json like the others.
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(a.opts.In)
+	root.SetOut(a.opts.Out)
+	root.SetErr(a.opts.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "answer as JSON")
+	flags.StringVar(&a.source.Data, "data", "", "data folder (default $RECALLD_DATA, else the platform's)")
+	flags.StringVar(&a.source.File, "config", "", "settings file (default $RECALLD_CONFIG, else the platform's)")
+	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
+	for _, command := range []func(*App) *cobra.Command{
+		upCommand, recallCommand, rememberCommand, indexCommand, forgetCommand, reposCommand, statusCommand,
+		serveCommand, stopCommand, mcpCommand, modelCommand, doctorCommand, versionCommand, completionCommand,
+	} {
+		root.AddCommand(command(a))
+	}
+	for _, command := range a.opts.Commands {
+		root.AddCommand(command(a))
+	}
+	root.AddCommand(exitCodesTopic())
+	wrapArgErrors(root)
+	return root
+}
+
+// wrapArgErrors has wrong positional arguments count as wrong usage.
+func wrapArgErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return usageError(check(c, args)) }
+	}
+	for _, sub := range c.Commands() {
+		wrapArgErrors(sub)
+	}
+}
+
+// Config returns the settings, which are loaded at the first call.
+func (a *App) Config() (config.Config, error) {
+	if a.cfg != nil {
+		return *a.cfg, nil
+	}
+	source := a.source
+	source.Getenv = a.opts.Getenv
+	source.Set = map[string]string{}
+	for _, setting := range a.set {
+		name, value, ok := strings.Cut(setting, "=")
+		if !ok {
+			return config.Config{}, memory.Invalid("--set", "setting=value", "%q has no =", setting)
+		}
+		source.Set[name] = value
+	}
+	cfg, err := config.Load(source)
+	if err != nil {
+		return config.Config{}, &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "the settings are explained in configs/recalld.yaml", Cause: err}
+	}
+	a.cfg = &cfg
+	return cfg, nil
+}
+
+// service returns the daemon, which is started if none runs.
+func (a *App) service(ctx context.Context) (Daemon, error) {
+	if a.daemon != nil {
+		return a.daemon, nil
+	}
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
+	if err != nil {
+		return nil, err
+	}
+	a.daemon = daemon
+	return daemon, nil
+}
+
+// running returns the daemon only if it runs already.
+func (a *App) running(ctx context.Context) (Daemon, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	return a.opts.Connect(ctx, cfg, false)
+}
+
+// dial connects to the daemon over its socket.
+func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error) {
+	paths := cfg.Paths()
+	options := client.Options{
+		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log, StartTimeout: cfg.Daemon.StartTimeout,
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	if autostart {
+		if err := paths.Prepare(); err != nil {
+			return nil, err
+		}
+		options.Command = a.serveCommandLine(cfg)
+	}
+	c, err := client.Connect(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// serveCommandLine starts a daemon with the settings of this command line.
+func (a *App) serveCommandLine(cfg config.Config) []string {
+	line := []string{a.opts.Executable, "serve", "--autostarted", "--data", cfg.Data}
+	if a.source.File != "" {
+		line = append(line, "--config", a.absolute(a.source.File))
+	}
+	for _, setting := range a.set {
+		line = append(line, "--set", setting)
+	}
+	return line
+}
+
+func (a *App) close() {
+	if a.daemon != nil {
+		// Idle connections only: nothing is lost when that fails.
+		_ = a.daemon.Close()
+	}
+}
+
+// caller is who asks: this command line, in this folder.
+func (a *App) caller() memory.Caller {
+	return memory.Caller{Dir: a.opts.Dir, Client: "cli"}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// completionDeadline bounds what a completion may ask the daemon: a person
+// holds the tab key down meanwhile.
+const completionDeadline = 300 * time.Millisecond
+
+var shells = []string{"bash", "fish", "powershell", "zsh"}
+
+func completionCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print the completion script of a shell",
+		Long:  "Print the script by which bash, fish, powershell or zsh complete commands, flags, projects and models.",
+		Example: `  source <(recalld completion bash)
+  recalld completion zsh > "${fpath[1]}/_recalld"`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: shells,
+		RunE: func(c *cobra.Command, args []string) error {
+			var script bytes.Buffer
+			var err error
+			switch root := c.Root(); args[0] {
+			case "bash":
+				err = root.GenBashCompletionV2(&script, true)
+			case "fish":
+				err = root.GenFishCompletion(&script, true)
+			case "powershell":
+				err = root.GenPowerShellCompletionWithDesc(&script)
+			case "zsh":
+				err = root.GenZshCompletion(&script)
+			}
+			if err != nil {
+				return fmt.Errorf("write completion script: %w", err)
+			}
+			return a.answer(map[string]string{"shell": args[0], "script": script.String()}, func(w io.Writer) {
+				_, _ = script.WriteTo(w) // a broken pipe ends the program anyway
+			})
+		},
+	}
+}
+
+// completeWords completes a flag from a fixed list.
+func completeWords(c *cobra.Command, flag string, words ...string) {
+	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// completeProjects completes a flag with the projects that the daemon knows.
+func (a *App) completeProjects(c *cobra.Command, flag string) {
+	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+			repos, err := d.Repos(ctx)
+			if err != nil {
+				return nil
+			}
+			for _, r := range repos {
+				names = append(names, label(r.ProjectName, r.Project))
+			}
+			return names
+		})
+	}))
+}
+
+// completeModels completes with the models that are known and not yet there.
+func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		models, err := d.Models(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, m := range slices.DeleteFunc(models, func(m memory.ModelState) bool { return m.State != "missing" }) {
+			names = append(names, m.Name)
+		}
+		return names
+	})
+}
+
+// ask asks a daemon that runs; a completion neither starts one nor complains.
+func (a *App) ask(c *cobra.Command, typed string, names func(context.Context, Daemon) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(c.Context(), completionDeadline)
+	defer cancel()
+	daemon, err := a.running(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer daemon.Close()
+	all := names(ctx, daemon)
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(name string) bool { return !strings.HasPrefix(name, typed) })
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+// must is for registrations that fail for unknown flags only.
+func must(err error) {
+	if err != nil {
+		panic("cli: " + err.Error())
+	}
+}

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// ollamaTimeout bounds the question whether an Ollama server is there.
+const ollamaTimeout = 2 * time.Second
+
+// Level says how serious a finding is.
+type Level string
+
+// The levels. Only FindingFailed makes doctor fail.
+const (
+	FindingOK     Level = "ok"
+	FindingNote   Level = "note"
+	FindingFailed Level = "failed"
+)
+
+// Finding is one thing that doctor looked at.
+type Finding struct {
+	Check  string `json:"check"`
+	Level  Level  `json:"level"`
+	Detail string `json:"detail"`
+	// Hint is what to do about it.
+	Hint string `json:"hint,omitempty"`
+}
+
+// diagnosis is what doctor answers.
+type diagnosis struct {
+	Findings []Finding        `json:"findings"`
+	Dead     []memory.DeadJob `json:"dead_jobs,omitempty"`
+	Requeued []string         `json:"requeued,omitempty"`
+}
+
+func (d *diagnosis) add(check string, level Level, hint, format string, args ...any) {
+	d.Findings = append(d.Findings, Finding{Check: check, Level: level, Detail: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func doctorCommand(a *App) *cobra.Command {
+	var requeue string
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong",
+		Long: `Look at the settings, the data folder and its permissions, who holds it, the daemon
+and its protocol, the vectors, the jobs that were given up, and Ollama. With
+--requeue, jobs that were given up get another try. No daemon is started; without
+one the store itself is checked.`,
+		Example: "  recalld doctor\n  recalld doctor --requeue all",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := a.Config()
+			if err != nil {
+				return err
+			}
+			d, err := a.diagnose(c.Context(), cfg, requeue)
+			if err != nil {
+				return err
+			}
+			if err := a.answer(d, func(w io.Writer) { writeDiagnosis(w, d) }); err != nil {
+				return err
+			}
+			for _, f := range d.Findings {
+				if f.Level == FindingFailed {
+					return errReported
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&requeue, "requeue", "", "give a job that was given up another try: its id, or all")
+	return c
+}
+
+func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (*diagnosis, error) {
+	d := &diagnosis{}
+	paths := cfg.Paths()
+	checkFolders(d, paths)
+	running, err := a.opts.Connect(ctx, cfg, false)
+	switch {
+	case err == nil:
+		defer running.Close()
+		if err := a.checkDaemon(ctx, d, running, requeue); err != nil {
+			return d, err
+		}
+	case requeue != "":
+		return d, err
+	case memory.CodeOf(err) == memory.CodeUnavailable:
+		checkNoDaemon(d, paths, err)
+		if err := a.checkStore(ctx, d, cfg); err != nil {
+			return d, err
+		}
+	default:
+		d.add("daemon", FindingFailed, memory.AsError(err).Hint, "%v", err)
+	}
+	checkOllama(ctx, d, cfg)
+	return d, nil
+}
+
+// checkFolders looks at the data folder and the folder of the socket.
+func checkFolders(d *diagnosis, paths config.Paths) {
+	for _, folder := range []struct{ check, path string }{
+		{"data folder", paths.Data}, {"socket folder", filepath.Dir(paths.Socket)},
+	} {
+		info, err := os.Stat(folder.path)
+		switch {
+		case os.IsNotExist(err):
+			d.add(folder.check, FindingNote, "", "%s does not exist yet", folder.path)
+		case err != nil:
+			d.add(folder.check, FindingFailed, "", "%v", err)
+		case !info.IsDir():
+			d.add(folder.check, FindingFailed, "move it away", "%s is not a folder", folder.path)
+		case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+			d.add(folder.check, FindingFailed, "chmod 700 "+folder.path, "%s can be entered by others (mode %04o)", folder.path, info.Mode().Perm())
+		default:
+			d.add(folder.check, FindingOK, "", "%s", folder.path)
+		}
+	}
+}
+
+// checkNoDaemon tells a daemon that does not run from one that does not answer.
+func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
+	owner, err := daemon.ReadOwner(paths.Lock)
+	if err != nil {
+		d.add("daemon", FindingNote, "any command that needs it starts it: recalld status", "not running")
+		return
+	}
+	// The record of an owner that was killed stays; the daemon overwrites it.
+	d.add("daemon", FindingNote, "see "+paths.Log, "does not answer (%v); the data folder was last held by pid %d, version %s, since %s",
+		why, owner.PID, owner.Version, timeText(owner.Since, "?"))
+}
+
+// checkStore looks for damage in a store that is not open.
+func (a *App) checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
+	if _, err := os.Stat(cfg.Paths().Store); a.opts.CheckStore == nil || err != nil {
+		return nil
+	}
+	findings, err := a.opts.CheckStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	d.Findings = append(d.Findings, findings...)
+	return nil
+}
+
+// checkDaemon asks a daemon that runs how it is.
+func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, requeue string) error {
+	status, err := running.Status(ctx)
+	if err != nil {
+		d.add("daemon", FindingFailed, memory.AsError(err).Hint, "does not answer: %v", err)
+		return nil
+	}
+	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
+	for _, space := range status.Spaces {
+		level, hint := FindingOK, ""
+		if space.State == "unavailable" {
+			level, hint = FindingNote, "answers come without these vectors until the model is back"
+		}
+		detail := fmt.Sprintf("%s, %d of %d embedded", space.State, space.Embedded, space.Documents)
+		if space.Error != "" {
+			detail += ": " + space.Error
+		}
+		d.add("vectors "+space.Name, level, hint, "%s", detail)
+	}
+	for _, p := range status.Projects {
+		if p.LastErrorAt.After(p.IndexedAt) {
+			d.add("index "+label(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
+		}
+	}
+	return a.checkQueue(ctx, d, running, requeue)
+}
+
+// checkQueue lists the jobs that were given up, after those named got another
+// try.
+func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requeue string) error {
+	dead, err := running.DeadJobs(ctx)
+	if err != nil {
+		return err
+	}
+	if requeue != "" && requeue != "all" {
+		if err := running.RequeueJob(ctx, requeue); err != nil {
+			return err
+		}
+		d.Requeued = []string{requeue}
+	}
+	for _, job := range dead {
+		switch {
+		case requeue == "all":
+			if err := running.RequeueJob(ctx, job.ID); err != nil {
+				return err
+			}
+			d.Requeued = append(d.Requeued, job.ID)
+		case job.ID != requeue:
+			d.Dead = append(d.Dead, job)
+		}
+	}
+	if len(d.Dead) > 0 {
+		d.add("queue", FindingFailed, "recalld doctor --requeue all", "%d jobs were given up", len(d.Dead))
+		return nil
+	}
+	d.add("queue", FindingOK, "", "no job was given up")
+	return nil
+}
+
+// checkOllama asks whether the server that may embed is there. Without one,
+// answers come from the built-in model.
+func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
+	o := cfg.Embedding.Ollama
+	if o.Enabled == "off" {
+		d.add("ollama", FindingOK, "", "turned off")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, ollamaTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.URL+"/api/version", nil)
+	if err != nil {
+		d.add("ollama", FindingFailed, "", "%v", err)
+		return
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err == nil {
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("it answers %s", response.Status)
+		}
+	}
+	switch {
+	case err == nil:
+		d.add("ollama", FindingOK, "", "%s, model %s", o.URL, o.Model)
+	case o.Enabled == "on":
+		d.add("ollama", FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
+	default:
+		d.add("ollama", FindingNote, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)
+	}
+}
+
+func writeDiagnosis(w io.Writer, d *diagnosis) {
+	rows := [][]string{{"CHECK", "RESULT", "DETAIL"}}
+	for _, f := range d.Findings {
+		rows = append(rows, []string{f.Check, string(f.Level), f.Detail})
+		if f.Hint != "" {
+			rows = append(rows, []string{"", "", "→ " + f.Hint})
+		}
+	}
+	table(w, rows)
+	if len(d.Dead) > 0 {
+		fmt.Fprintln(w)
+		jobs := [][]string{{"JOB", "KIND", "KEY", "ATTEMPTS", "LAST ERROR"}}
+		for _, j := range d.Dead {
+			jobs = append(jobs, []string{j.ID, j.Kind, j.Key, fmt.Sprint(j.Attempts), j.LastError})
+		}
+		table(w, jobs)
+	}
+	for _, id := range d.Requeued {
+		fmt.Fprintf(w, "Job %s gets another try.\n", id)
+	}
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func indexCommand(a *App) *cobra.Command {
+	var wait bool
+	var changed []string
+	c := &cobra.Command{
+		Use:   "index [PATH]",
+		Short: "Index a repository",
+		Long: `Queue a repository for indexing in the background and answer at once with the
+place in the queue. With --wait, show progress until it is done.`,
+		Example: `  recalld index
+  recalld index ~/src/service --wait
+  recalld index --changed main.go,internal/x.go`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			request := memory.IndexRequest{Path: a.pathArgument(args), ChangedFiles: changed, Caller: a.caller()}
+			if err := request.Validate(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			asked := a.opts.Now()
+			queued, err := service.IndexRepo(c.Context(), request)
+			if err != nil {
+				return err
+			}
+			if !wait {
+				return a.answer(queued, func(w io.Writer) {
+					fmt.Fprintf(w, "Queued %s (project %s) at position %d. Watch it with: recalld status\n",
+						queued.Root, label(queued.ProjectName, queued.Project), queued.Position)
+				})
+			}
+			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
+			if err != nil {
+				return err
+			}
+			return a.answer(state, func(w io.Writer) { writeIndexed(w, state) })
+		},
+	}
+	c.Flags().BoolVar(&wait, "wait", false, "wait until it is done and show progress")
+	c.Flags().StringSliceVar(&changed, "changed", nil, "only these files, relative to the folder")
+	return c
+}
+
+// pathArgument is the folder that was named, or the working folder.
+func (a *App) pathArgument(args []string) string {
+	if len(args) == 0 {
+		return a.opts.Dir
+	}
+	return a.absolute(args[0])
+}
+
+// waitIndexed shows progress until the sandbox has been indexed, or has failed
+// to be, after it was asked for.
+func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sandbox string, asked time.Time) (*memory.SandboxState, error) {
+	asked = asked.Truncate(time.Millisecond) // no stored time is finer
+	shown := a.newProgress("files")
+	defer shown.done()
+	for {
+		repos, err := service.Repos(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range repos {
+			if r.ID != sandbox {
+				continue
+			}
+			if p := r.Progress; p != nil {
+				shown.show(p.Phase, int64(p.FilesDone), int64(p.FilesTotal))
+			}
+			switch {
+			case !r.IndexedAt.Before(asked):
+				return &r, nil
+			case !r.LastErrorAt.Before(asked):
+				return nil, &memory.Error{Code: memory.CodeInternal,
+					Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError),
+					Hint:    "it is tried again in the background; see recalld status"}
+			}
+		}
+		if !pause(ctx, a.opts.Poll) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func writeIndexed(w io.Writer, r *memory.SandboxState) {
+	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, label(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
+	if r.LastRun > 0 {
+		fmt.Fprintf(w, " in %s", r.LastRun.Round(time.Millisecond))
+	}
+	fmt.Fprintln(w)
+	skipped := 0
+	for _, n := range r.Skipped {
+		skipped += n
+	}
+	if skipped > 0 {
+		fmt.Fprintf(w, "Left out %d files by the rules of the settings.\n", skipped)
+	}
+}

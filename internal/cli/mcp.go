@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/mcp"
+)
+
+func mcpCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Speak MCP over standard input and output",
+		Long: `Join an MCP client's standard input and output to the daemon, which is started
+if none runs and again if it goes away. MCP clients run this; logs go to standard
+error.`,
+		Example: `  recalld mcp
+  {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp"]}}}`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := a.Config()
+			if err != nil {
+				return err
+			}
+			var level slog.Level
+			if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+				level = slog.LevelInfo
+			}
+			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
+				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir,
+				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
+				Connect: func(ctx context.Context) (*http.Client, error) {
+					daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
+					if err != nil {
+						return nil, err
+					}
+					return daemon.HTTP(), nil
+				},
+			})
+		},
+	}
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func modelCommand(a *App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "model",
+		Short:   "List and fetch embedding models",
+		Long:    "List the models that embed, or could, and have the Ollama server fetch one.",
+		Example: "  recalld model list\n  recalld model pull nomic-embed-text",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(modelListCommand(a), modelPullCommand(a))
+	return c
+}
+
+func modelListCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the models",
+		Example: "  recalld model list",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			models, err := service.Models(c.Context())
+			if err != nil {
+				return err
+			}
+			if models == nil {
+				models = []memory.ModelState{} // JSON says [], not null
+			}
+			return a.answer(map[string]any{"models": models}, func(w io.Writer) {
+				rows := [][]string{{"MODEL", "STATE", "WIDTH", "NOTE"}}
+				for _, m := range models {
+					width := ""
+					if m.Dim > 0 {
+						width = strconv.Itoa(m.Dim)
+					}
+					rows = append(rows, []string{m.Name, m.State, width, m.Note})
+				}
+				table(w, rows)
+			})
+		},
+	}
+}
+
+func modelPullCommand(a *App) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "pull NAME",
+		Short:   "Have the Ollama server fetch a model",
+		Example: "  recalld model pull nomic-embed-text",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			shown := a.newProgress("")
+			err = service.PullModel(c.Context(), args[0], func(p memory.PullProgress) {
+				shown.show(p.Status, p.Completed, p.Total)
+			})
+			shown.done()
+			if err != nil {
+				return err
+			}
+			return a.answer(map[string]string{"model": args[0], "state": "available"}, func(w io.Writer) {
+				fmt.Fprintf(w, "Model %s is there.\n", args[0])
+			})
+		},
+	}
+	c.ValidArgsFunction = a.completeModels
+	return c
+}

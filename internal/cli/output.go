@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mattn/go-isatty"
+)
+
+// answer writes a command's result: value as JSON with --json, else what people
+// writes.
+func (a *App) answer(value any, people func(w io.Writer)) error {
+	if !a.json {
+		people(a.opts.Out)
+		return nil
+	}
+	encoder := json.NewEncoder(a.opts.Out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // it is read in a terminal, and code is full of < and &
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return nil
+}
+
+// table writes rows in columns; the first row is the heading.
+func table(w io.Writer, rows [][]string) {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(columns, "\t")
+			}
+			fmt.Fprint(columns, cell)
+		}
+		fmt.Fprintln(columns)
+	}
+	_ = columns.Flush() // its error is the writer's, of which nobody can be told
+}
+
+// absolute resolves a path against the working folder.
+func (a *App) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.opts.Dir, path)
+}
+
+// bytesText writes a size with one decimal, in powers of 1,000.
+func bytesText(n int64) string {
+	const units = "kMGT"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/1000, 0
+	for value >= 1000 && unit < len(units)-1 {
+		value, unit = value/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %cB", value, units[unit])
+}
+
+// timeText writes a time to the minute, in UTC, or what stands for none.
+func timeText(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04Z")
+}
+
+// isTerminal says whether a file is a terminal, Cygwin's included.
+func isTerminal(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// quietInterval is the pause between two lines of progress where no bar can be
+// drawn.
+const quietInterval = 5 * time.Second
+
+// progress shows how far a task is: a bar on a terminal, else a line now and
+// then. With --json nothing is shown.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	unit     string // "files"; empty means bytes
+	now      func() time.Time
+
+	bar   *progressbar.ProgressBar
+	phase string
+	last  time.Time
+}
+
+func (a *App) newProgress(unit string) *progress {
+	out := a.opts.Err
+	if a.json {
+		out = io.Discard
+	}
+	return &progress{out: out, terminal: a.opts.Terminal && !a.json, unit: unit, now: a.opts.Now}
+}
+
+// show says that done of total is reached in a phase; a total of 0 is not known
+// yet.
+func (p *progress) show(phase string, done, total int64) {
+	if p.terminal {
+		p.draw(phase, done, total)
+		return
+	}
+	if phase == p.phase && p.now().Sub(p.last) < quietInterval {
+		return
+	}
+	p.phase, p.last = phase, p.now()
+	switch {
+	case total <= 0:
+		fmt.Fprintf(p.out, "%s\n", phase)
+	case p.unit == "":
+		fmt.Fprintf(p.out, "%s: %s of %s\n", phase, bytesText(done), bytesText(total))
+	default:
+		fmt.Fprintf(p.out, "%s: %d of %d %s\n", phase, done, total, p.unit)
+	}
+}
+
+func (p *progress) draw(phase string, done, total int64) {
+	if p.bar == nil {
+		options := []progressbar.Option{
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(30), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(50 * time.Millisecond), progressbar.OptionClearOnFinish(),
+		}
+		if p.unit == "" {
+			options = append(options, progressbar.OptionShowBytes(true))
+		} else {
+			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
+		}
+		p.bar = progressbar.NewOptions64(-1, options...)
+	}
+	p.bar.Describe(phase)
+	if total > 0 {
+		p.bar.ChangeMax64(total)
+		// What the bar cannot draw it cannot be helped to draw.
+		_ = p.bar.Set64(min(done, total))
+	}
+}
+
+// done takes the bar away.
+func (p *progress) done() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}

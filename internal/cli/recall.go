@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+type recallFlags struct {
+	kinds                                        []string
+	project, repo, scope, format                 string
+	lang, path, tag, since                       string
+	flowTag, screen, gitBranch                   string
+	limit, maxTokens, sinceHours                 int
+	minRelevance                                 float64
+	explain                                      bool
+	limitSet, maxTokensSet, hoursSet, minimumSet bool
+}
+
+func recallCommand(a *App) *cobra.Command {
+	var f recallFlags
+	c := &cobra.Command{
+		Use:   "recall QUERY...",
+		Short: "Ask for lessons, steps and code",
+		Long: `Ask the memory of a project, by words and by meaning. Without --project the
+working folder's repository is meant. Nothing relevant is an answer, not an error.`,
+		Example: `  recalld recall "npm EACCES"
+  recalld recall --kinds chunk --lang go where are retries scheduled
+  recalld recall --tag ci --since 2026-01-01 --limit 10 flaky tests`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.limitSet, f.maxTokensSet = c.Flags().Changed("limit"), c.Flags().Changed("max-tokens")
+			f.hoursSet, f.minimumSet = c.Flags().Changed("since-hours"), c.Flags().Changed("min-relevance")
+			request, err := f.request(strings.Join(args, " "))
+			if err != nil {
+				return err
+			}
+			request.Caller = a.caller()
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			answer, err := service.Recall(c.Context(), request)
+			if err != nil {
+				return err
+			}
+			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, strings.TrimRight(answer.Text, "\n")) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "kinds to look for (default lesson,step,chunk)")
+	flags.StringVar(&f.project, "project", "", "project id or name (default: the working folder's)")
+	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
+	flags.StringVar(&f.scope, "scope", "", "sessions: all, current or a session's id (default all)")
+	flags.IntVar(&f.limit, "limit", memory.DefaultLimit, fmt.Sprintf("most items, 1–%d", memory.MaxLimit))
+	flags.IntVar(&f.maxTokens, "max-tokens", memory.DefaultTokens, fmt.Sprintf("most tokens, %d–%d", memory.MinTokens, memory.MaxTokens))
+	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "floor of relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
+	flags.StringVar(&f.format, "format", string(memory.FormatText), "text, json or markdown")
+	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
+	flags.StringVar(&f.lang, "lang", "", "only code in this language")
+	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
+	flags.StringVar(&f.tag, "tag", "", "only what has this tag")
+	flags.StringVar(&f.since, "since", "", "nothing older: a day (2026-01-31) or an RFC 3339 time")
+	flags.IntVar(&f.sinceHours, "since-hours", 0, "only sessions of the last hours, 1–720")
+	flags.StringVar(&f.flowTag, "flow-tag", "", "only sessions with this flow tag")
+	flags.StringVar(&f.screen, "screen", "", "only steps on this screen")
+	flags.StringVar(&f.gitBranch, "git-branch", "", "only sessions on this branch")
+	a.completeProjects(c, "project")
+	completeWords(c, "kinds", "lesson", "step", "chunk", "task", "reference", "rule", "tool")
+	completeWords(c, "format", "text", "json", "markdown")
+	completeWords(c, "scope", "all", "current")
+	return c
+}
+
+// request turns flags into a question. A zero that was spelled out is refused
+// here, because the service takes it for the default.
+func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
+	r := memory.RecallRequest{
+		Query: query, Project: f.project, Repo: f.repo, Limit: f.limit, MaxTokens: f.maxTokens,
+		Format: memory.Format(f.format), Explain: f.explain,
+	}
+	for _, kind := range f.kinds {
+		r.Kinds = append(r.Kinds, memory.Kind(kind))
+	}
+	if f.limitSet && f.limit == 0 {
+		return r, memory.Invalid("limit", fmt.Sprintf("1–%d", memory.MaxLimit), "0 is out of range")
+	}
+	if f.maxTokensSet && f.maxTokens == 0 {
+		return r, memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
+	}
+	if f.hoursSet && f.sinceHours == 0 {
+		return r, memory.Invalid("filters.sinceHours", "1–720", "0 is out of range")
+	}
+	if f.minimumSet {
+		r.MinRelevance = &f.minRelevance
+	}
+	switch f.scope {
+	case "":
+	case "all", "current":
+		r.Scope = &memory.Scope{Name: f.scope}
+	default:
+		r.Scope = &memory.Scope{Session: f.scope}
+	}
+	filters := memory.Filters{
+		Lang: f.lang, Path: f.path, Tag: f.tag, SinceHours: f.sinceHours,
+		FlowTag: f.flowTag, Screen: f.screen, GitBranch: f.gitBranch,
+	}
+	var err error
+	if filters.Since, err = parseSince(f.since); err != nil {
+		return r, err
+	}
+	if filters != (memory.Filters{}) {
+		r.Filters = &filters
+	}
+	return r, r.Validate()
+}
+
+// parseSince reads a day, in UTC, or a time.
+func parseSince(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, memory.Invalid("filters.since", "2026-01-31 or 2026-01-31T15:04:05Z", "%q is not a time", text)
+}

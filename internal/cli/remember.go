@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func rememberCommand(a *App) *cobra.Command {
+	var r memory.RememberRequest
+	var kind string
+	c := &cobra.Command{
+		Use:   "remember [LESSON...]",
+		Short: "Keep a lesson",
+		Long: `Keep a lesson: what was attempted, what was learned, and how well it works.
+When this returns, the lesson is durable and is found by words and by meaning.
+Secrets are taken out of it first.`,
+		Example: `  recalld remember --type error --context "npm install → EACCES" --command "npm install" \
+    --lesson "Run npm with the project's own cache" --tags npm,permissions --success-rate 9/10
+  recalld remember Delete the lock file before npm ci`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if r.Lesson != "" {
+					return memory.Invalid("lesson", "one of --lesson and the arguments", "is given twice")
+				}
+				r.Lesson = strings.Join(args, " ")
+			}
+			r.Type = memory.EventType(kind)
+			r.Caller = a.caller()
+			if err := r.Validate(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			kept, err := service.Remember(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return a.answer(kept, func(w io.Writer) {
+				verb := "Remembered"
+				if kept.Merged {
+					verb = "Already known, counted again:"
+				}
+				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, label(kept.ProjectName, kept.Project))
+				if kept.Redacted {
+					fmt.Fprintln(w, "A secret was taken out of the text.")
+				}
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.Repo, "repo", "", "repository it speaks of (default: the working folder's)")
+	flags.StringVar(&kind, "type", string(memory.EventPattern), "error, success or pattern")
+	flags.StringVar(&r.Context, "context", "", "what was being attempted")
+	flags.StringVar(&r.Command, "command", "", "the exact command, if there is one")
+	flags.StringVar(&r.Lesson, "lesson", "", "what was learned")
+	flags.StringSliceVar(&r.Tags, "tags", nil, "a few words to group by: a,b")
+	flags.StringVar(&r.SuccessRate, "success-rate", "", "successes of attempts: 9/10")
+	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
+	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.completeProjects(c, "project")
+	completeWords(c, "type", "error", "success", "pattern")
+	return c
+}
+
+// label is what people call a project.
+func label(name, id string) string {
+	if name != "" {
+		return name
+	}
+	return id
+}

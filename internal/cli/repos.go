@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func reposCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "repos",
+		Short:   "List the repositories known",
+		Long:    "List every folder that is indexed, with the state of its index.",
+		Example: "  recalld repos\n  recalld repos --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			repos, err := service.Repos(c.Context())
+			if err != nil {
+				return err
+			}
+			if repos == nil {
+				repos = []memory.SandboxState{} // JSON says [], not null
+			}
+			return a.answer(map[string]any{"repos": repos}, func(w io.Writer) {
+				if len(repos) == 0 {
+					io.WriteString(w, "No repository is indexed yet. Index one with: recalld up PATH\n")
+					return
+				}
+				table(w, repoRows(repos))
+			})
+		},
+	}
+}
+
+func repoRows(repos []memory.SandboxState) [][]string {
+	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEXED", "FOLDER"}}
+	for _, r := range repos {
+		rows = append(rows, []string{
+			label(r.ProjectName, r.Project), indexState(r), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
+			bytesText(r.Bytes), timeText(r.IndexedAt, "never"), r.Root,
+		})
+	}
+	return rows
+}
+
+// indexState says in a word or two how far the index of a sandbox is.
+func indexState(r memory.SandboxState) string {
+	switch p := r.Progress; {
+	case p != nil && p.Phase == "indexing":
+		return "indexing " + strconv.Itoa(p.FilesDone) + "/" + strconv.Itoa(p.FilesTotal)
+	case p != nil && p.Phase != "done" && p.Phase != "failed":
+		return p.Phase
+	case r.LastErrorAt.After(r.IndexedAt):
+		return "failed"
+	case r.IndexedAt.IsZero():
+		return "waiting"
+	case r.Stale:
+		return "stale"
+	}
+	return "ready"
+}

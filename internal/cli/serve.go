@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func serveCommand(a *App) *cobra.Command {
+	var autostarted bool
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon in the foreground",
+		Long: `Run the daemon until it is stopped. Other commands start it by themselves; run it
+yourself under a service manager or to watch it start. With --json it logs JSON.`,
+		Example: "  recalld serve\n  recalld serve --set log.level=debug --set tcp.enabled=true",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if a.json {
+				a.set = append(a.set, "log.format=json")
+			}
+			cfg, err := a.Config()
+			if err != nil {
+				return err
+			}
+			if a.opts.Serve == nil {
+				return memory.Errorf(memory.CodeUnavailable, "this program was built without the daemon")
+			}
+			return a.opts.Serve(c.Context(), cfg, autostarted)
+		},
+	}
+	c.Flags().BoolVar(&autostarted, "autostarted", false, "started by a client, not by a person")
+	_ = c.Flags().MarkHidden("autostarted") // fails for unknown flags only
+	return c
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// upResult is what up did.
+type upResult struct {
+	Index    *memory.SandboxState `json:"index"`
+	Question *question            `json:"question,omitempty"`
+	// Found says that the answer holds the file that the question is about.
+	Found  bool           `json:"found"`
+	Answer *memory.Answer `json:"answer,omitempty"`
+	Client clientSetup    `json:"client"`
+}
+
+// clientSetup is what goes into an MCP client's settings.
+type clientSetup struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	// Hint is what has to be done first.
+	Hint string `json:"hint,omitempty"`
+}
+
+func upCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "up [PATH]",
+		Short: "Start the daemon, index a repository and try it",
+		Long: `Start the daemon, index PATH (the working folder by default) with progress, ask one
+question that is taken from a doc comment in it, show the answer, and print the
+lines for an MCP client.`,
+		Example: "  recalld up\n  recalld up ~/src/service",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			result, err := a.up(c.Context(), a.pathArgument(args))
+			if err != nil {
+				return err
+			}
+			return a.answer(result, func(w io.Writer) { writeUp(w, result) })
+		},
+	}
+}
+
+func (a *App) up(ctx context.Context, path string) (*upResult, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	service, err := a.service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := a.opts.Now()
+	queued, err := service.IndexRepo(ctx, memory.IndexRequest{Path: path, Caller: a.caller()})
+	if err != nil {
+		return nil, err
+	}
+	result := &upResult{Client: a.clientSetup()}
+	if result.Index, err = a.waitIndexed(ctx, service, queued.Sandbox, asked); err != nil {
+		return nil, err
+	}
+	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
+	if err != nil || !ok {
+		return result, err
+	}
+	result.Question = &q
+	result.Answer, err = service.Recall(ctx, memory.RecallRequest{
+		Query: q.Text, Kinds: []memory.Kind{memory.Chunk}, Project: queued.Project,
+		Caller: memory.Caller{Dir: queued.Root, Client: "cli"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.Found = slices.ContainsFunc(result.Answer.Items, func(i memory.Item) bool { return i.Source.Path == q.Path })
+	return result, nil
+}
+
+func writeUp(w io.Writer, r *upResult) {
+	writeIndexed(w, r.Index)
+	fmt.Fprintln(w)
+	if r.Question == nil {
+		fmt.Fprintln(w, "No documented function to ask about was found. Ask something yourself: recalld recall QUESTION")
+	} else {
+		fmt.Fprintf(w, "Question: %s\n", r.Question.Text)
+		fmt.Fprintf(w, "Expected: %s in %s\n\n", r.Question.Name, r.Question.Path)
+		fmt.Fprintln(w, strings.TrimRight(r.Answer.Text, "\n"))
+		if !r.Found {
+			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
+		}
+	}
+	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", r.Client.json())
+	if r.Client.Hint != "" {
+		fmt.Fprintf(w, "\n%s\n", r.Client.Hint)
+	}
+}
+
+// json is the entry as most clients take it.
+func (s clientSetup) json() string {
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	entry := map[string]map[string]server{"mcpServers": {"recalld": {s.Command, s.Args}}}
+	encoded, err := json.MarshalIndent(entry, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(encoded)
+}
+
+// clientSetup says how a client starts this program: by name where the name
+// finds it, else by path, but never by the path of a program that `go run`
+// built and takes away again.
+func (a *App) clientSetup() clientSetup {
+	setup := clientSetup{Command: "recalld", Args: []string{"mcp"}}
+	if data := a.source.Data; data != "" {
+		setup.Args = append(setup.Args, "--data", a.absolute(data))
+	}
+	onPath, err := exec.LookPath("recalld")
+	switch {
+	case isTemporary(a.opts.Executable, os.TempDir()):
+		if err != nil {
+			setup.Hint = "Install it first: go install github.com/recalld/recalld/cmd/recalld@latest (in a checkout: go install ./cmd/recalld)"
+		}
+	case err != nil || !sameFile(onPath, a.opts.Executable):
+		setup.Command = a.opts.Executable
+	}
+	return setup
+}
+
+// isTemporary says whether a program will be gone soon: it lies in a folder
+// that the go command builds in, or in the one for temporary files.
+func isTemporary(executable, tempDir string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(executable), "/") {
+		if strings.HasPrefix(part, "go-build") {
+			return true
+		}
+	}
+	relative, err := filepath.Rel(resolved(tempDir), resolved(executable))
+	return err == nil && filepath.IsLocal(relative)
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
