@@ -161,15 +161,32 @@ func (c *Client) replace(ctx context.Context) error {
 	if err := c.Stop(ctx); err != nil && !isRefused(err) && !isBroken(err) {
 		return fmt.Errorf("stop the older daemon: %w", err)
 	}
-	for {
-		found, err := c.look(ctx)
-		if err == nil && found != older {
-			return nil
-		}
-		if err := pause(ctx); err != nil {
-			return memory.Errorf(memory.CodeUnavailable, "the older daemon does not stop: %w", err)
+	return c.await(ctx, func() bool {
+		found, err := c.look(ctx) // somebody may have started a newer one by hand
+		return err == nil && found != older
+	})
+}
+
+// WaitGone returns once no daemon answers: after Stop, when the one that was
+// stopped takes no more calls. It may hold its data folder a little longer.
+func (c *Client) WaitGone(ctx context.Context) error {
+	return c.await(ctx, func() bool {
+		// Any answer, also one that is not understood, is of somebody there.
+		_, err := c.Hello(ctx)
+		return isRefused(err)
+	})
+}
+
+// await looks until a daemon has stopped.
+func (c *Client) await(ctx context.Context, stopped func() bool) error {
+	for !stopped() {
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return memory.Errorf(memory.CodeUnavailable, "the daemon does not stop: %w", context.Cause(ctx))
 		}
 	}
+	return nil
 }
 
 // spawnAndWait starts the daemon and returns once it answers.
@@ -217,14 +234,4 @@ func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) e
 	}
 	return &memory.Error{Code: memory.CodeUnavailable, Message: message,
 		Hint: "run `recalld serve` to see it start, or read " + c.opts.Log, Cause: cause}
-}
-
-// pause waits a moment, or returns why ctx ended.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(pollEvery):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -120,6 +120,9 @@ func stop(t *testing.T, c *client.Client, dir string) {
 	if err := c.Stop(context.Background()); err != nil {
 		t.Errorf("stop: %v", err)
 	}
+	if err := c.WaitGone(context.Background()); err != nil {
+		t.Errorf("wait until it is gone: %v", err)
+	}
 	_ = c.Close()
 	lock := flock.New(filepath.Join(dir, "data.lock"))
 	if err := lock.Lock(); err != nil {

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 const (
@@ -18,7 +21,12 @@ const (
 	idleTimeout = 2 * time.Minute
 	// maxHeader bounds a request's header, in bytes.
 	maxHeader = 64 << 10
+	// cancelGrace is how long a cancelled request may take to notice.
+	cancelGrace = 2 * time.Second
 )
+
+// errStuck is returned by Stop when requests outlive their cancellation.
+var errStuck = errors.New("requests do not end though they were cancelled")
 
 // Endpoint is a listener and what it serves: the socket the bare handler, TCP a
 // guarded one.
@@ -52,9 +60,12 @@ type Server struct {
 	failed chan error // of listeners that broke; never closed
 	serve  sync.WaitGroup
 
-	mu      sync.Mutex
-	servers []*http.Server // guarded by mu
-	stopped bool           // guarded by mu
+	mu        sync.Mutex
+	servers   []*http.Server // guarded by mu
+	stopped   bool           // guarded by mu; no endpoint is started any more
+	refusing  bool           // guarded by mu; no request is begun any more
+	running   int            // guarded by mu; requests in progress
+	quiescent chan struct{}  // closed, under mu, once refusing and none is running
 
 	stop    sync.Once
 	drained chan struct{} // closed when Stop is done
@@ -66,7 +77,7 @@ func NewServer(opts ServerOptions) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, failed: make(chan error, 1), drained: make(chan struct{})}
+	s := &Server{opts: opts, failed: make(chan error, 1), drained: make(chan struct{}), quiescent: make(chan struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -80,7 +91,7 @@ func (s *Server) Start(e Endpoint) error {
 		return errors.Join(http.ErrServerClosed, e.Listener.Close())
 	}
 	srv := &http.Server{
-		Handler:           e.Handler,
+		Handler:           s.counted(e.Handler),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
@@ -99,14 +110,54 @@ func (s *Server) Start(e Endpoint) error {
 	return nil
 }
 
+// counted wraps a handler so that Stop can wait for its requests: net/http waits
+// for connections, and gives up those that it closes.
+func (s *Server) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			api.WriteError(w, &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon is stopping", Hint: "try again"})
+			return
+		}
+		defer s.end()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusing {
+		return false
+	}
+	s.running++
+	return true
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 && s.refusing {
+		close(s.quiescent)
+	}
+}
+
+// refuse has no request begin any more.
+func (s *Server) refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusing = true; s.running == 0 {
+		close(s.quiescent)
+	}
+}
+
 // Failed receives when a listener breaks: the daemon should end then.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop closes the listeners, lets requests in progress end for at most the drain
 // timeout or until ctx ends, cancels what is left, and returns when no request
-// runs any more that heeds its context. The error is context.DeadlineExceeded
-// when something had to be cancelled. Further calls wait for the first and
-// return the same.
+// runs any more. The error is context.DeadlineExceeded when something had to be
+// cancelled; it names requests that have not ended two seconds after that.
+// Further calls wait for the first and return the same.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		defer close(s.drained)
@@ -133,6 +184,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		wg.Go(func() { errs[i] = srv.Shutdown(drain) })
 	}
 	wg.Wait()
+	s.refuse()
 	s.cancel()
 	for i, srv := range servers {
 		if errs[i] != nil {
@@ -140,5 +192,10 @@ func (s *Server) shutdown(ctx context.Context) error {
 		}
 	}
 	s.serve.Wait()
+	select {
+	case <-s.quiescent:
+	case <-time.After(cancelGrace):
+		errs = append(errs, errStuck)
+	}
 	return errors.Join(errs...)
 }

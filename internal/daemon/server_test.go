@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -76,25 +77,39 @@ func TestStopDrains(t *testing.T) {
 // What does not end within the drain timeout is cancelled, and Stop says so.
 func TestStopCancelsAfterTheDeadline(t *testing.T) {
 	srv := NewServer(ServerOptions{DrainTimeout: time.Millisecond})
-	entered, cancelled := make(chan struct{}), make(chan struct{})
+	entered, cancelled, mayEnd := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var ended atomic.Bool
 	c := start(t, srv, func(_ http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-r.Context().Done()
 		close(cancelled)
+		<-mayEnd
+		ended.Store(true)
 	})
-	ended := make(chan struct{})
+	answered := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(answered)
 		if resp, err := c.Get("http://d/"); err == nil {
 			_ = resp.Body.Close()
 		}
 	}()
 	<-entered
-	if err := srv.Stop(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("stop: %v, want context.DeadlineExceeded", err)
-	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- srv.Stop(t.Context()) }()
 	<-cancelled
-	<-ended
+	select {
+	case err := <-stopped:
+		t.Fatalf("stopped (%v) while a request was still running", err)
+	default:
+	}
+	close(mayEnd)
+	if err := <-stopped; !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStuck) {
+		t.Errorf("stop: %v, want context.DeadlineExceeded alone", err)
+	}
+	if !ended.Load() {
+		t.Error("stop returned before the request did")
+	}
+	<-answered
 }
 
 func TestServerStopTwiceAndStartAfterwards(t *testing.T) {
