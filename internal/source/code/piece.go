@@ -1,0 +1,177 @@
+package code
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/recalld/recalld/internal/redact"
+)
+
+// ChunkerVersion names the rules by which files are cut and documents written.
+// It rises with every change of what comes out, so that what was cut by other
+// rules is cut again.
+const ChunkerVersion = 1
+
+// Sizes of pieces, in bytes. Code has some 3.5 to 4 bytes a token, so that
+// maxPiece is about 500 tokens.
+const (
+	maxPiece = 2000
+	// A unit below smallUnit does not stand for itself: it is joined with its
+	// neighbours up to maxJoined.
+	smallUnit = 300
+	maxJoined = 1200
+	// maxOverlap is how much of a part that was cut off begins the next one.
+	maxOverlap = 200
+	// maxSymbol bounds the symbol of units that were joined.
+	maxSymbol = 160
+)
+
+// Piece is a part of a file.
+type Piece struct {
+	// Start and End are byte offsets in the file: from the start of a line to
+	// the end of one, without its line break and without blank lines around.
+	Start, End int
+	// StartLine and EndLine count from 1, both ends included.
+	StartLine, EndLine int
+	// Overlap is how many of its first lines the piece before has as well. It
+	// is not zero only within a unit that is larger than a piece.
+	Overlap int
+	// Symbol is the path of the declarations or headings: "Server.Serve",
+	// "Install > From source"; of units joined: "Open, Close".
+	Symbol string
+	// Doc is the document: what is analysed and embedded.
+	Doc string
+}
+
+// Chunk cuts a text into pieces, in order. Every line that is not blank is in
+// one piece, those of a declared overlap in two, those of a secret of several
+// lines (a private key) in none. A line is never cut: one longer than a piece
+// is a piece by itself. The same text gives the same pieces. An unknown lang is
+// found by path; that is all that path is for. The text must be UTF-8.
+func Chunk(path, lang string, src []byte) []Piece {
+	if lang == "" {
+		lang = languageOf(path, src)
+	}
+	t := newText(src)
+	if t.lines() == 0 {
+		return nil
+	}
+	c := &cutter{t: t, lang: lang, hidden: hiddenLines(t)}
+	switch syntax, known := syntaxes[lang]; {
+	case lang == "go":
+		c.cut(goUnits(t))
+	case lang == "markdown":
+		c.cut(markdownUnits(t))
+	case known:
+		c.cut(syntax.units(t, lang))
+	default:
+		c.cut(textUnits(t))
+	}
+	return c.pieces
+}
+
+// languageOf tells a file's language by its name, else by its first line.
+func languageOf(path string, src []byte) string {
+	if lang, known := language(path); known {
+		return lang
+	}
+	return languageOfText(src)
+}
+
+// hiddenLines marks the lines of secrets that span several. Where such a
+// secret is cut in two, neither half can be told for what it is.
+func hiddenLines(t *text) []bool {
+	var hidden []bool
+	for _, s := range redact.Find(string(t.src)) {
+		if bytes.IndexByte(t.src[s.Start:s.End], '\n') < 0 {
+			continue
+		}
+		if hidden == nil {
+			hidden = make([]bool, t.lines())
+		}
+		for i := t.lineAt(s.Start); i <= t.lineAt(s.End-1); i++ {
+			hidden[i] = true
+		}
+	}
+	return hidden
+}
+
+// maxDocument is how much of a piece its document holds. Only a line longer
+// than a piece comes near: data, whose end nobody searches for.
+const maxDocument = 8000
+
+// DocText writes the document of a piece: a line with its language and symbol,
+// then the text with its secrets replaced by marks and without words that look
+// like keys. It depends on nothing else, so that a document can be written
+// again from the disk and be told by its hash.
+func DocText(lang, symbol, raw string) string {
+	var b strings.Builder
+	b.Grow(len(lang) + len(symbol) + min(len(raw), maxDocument) + 2)
+	b.WriteString(lang)
+	if lang != "" && symbol != "" {
+		b.WriteByte(' ')
+	}
+	if symbol != "" {
+		// A heading can hold what a text can.
+		clean, _ := redact.Redact(symbol)
+		writeWords(&b, clean)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	clean, _ := redact.Redact(cutText(raw, maxDocument))
+	writeWords(&b, clean)
+	return b.String()
+}
+
+// writeWords writes text without words that look like keys and with plain line
+// feeds.
+func writeWords(b *strings.Builder, text string) {
+	from := 0
+	for i := 0; i < len(text); {
+		if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+			b.WriteString(text[from:i])
+			i++
+			from = i
+			continue
+		}
+		if !keyByte[text[i]] {
+			i++
+			continue
+		}
+		start := i
+		for i < len(text) && keyByte[text[i]] {
+			i++
+		}
+		if i-start >= minKey && redact.DropHighEntropy(text[start:i]) {
+			b.WriteString(text[from:start])
+			from = i
+		}
+	}
+	b.WriteString(text[from:])
+}
+
+// minKey is the length from which on a word may be a key.
+const minKey = 20
+
+// keyByte are the bytes of base64, hexadecimal and UUIDs.
+var keyByte = func() (is [256]bool) {
+	for c := range 256 {
+		is[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	for _, c := range "+/=_-" {
+		is[c] = true
+	}
+	return is
+}()
+
+// cutText cuts a text to at most n bytes, never within a rune.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,244 @@
+package code
+
+import (
+	"bytes"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// checkPieces says what is wrong with the pieces of a text; empty is nothing.
+func checkPieces(src []byte, pieces []Piece) string {
+	t := newText(src)
+	hidden := hiddenLines(t)
+	covered := make([]int, t.lines())
+	for n, p := range pieces {
+		if p.Start >= p.End || p.End > len(src) || p.StartLine < 1 || p.EndLine > t.lines() {
+			return fmt.Sprintf("piece %d has no extent: %+v", n, p)
+		}
+		if p.Start != t.starts[p.StartLine-1] || p.End != t.starts[p.EndLine-1]+len(t.line(p.EndLine-1)) {
+			return fmt.Sprintf("piece %d: bytes %d–%d are not lines %d–%d", n, p.Start, p.End, p.StartLine, p.EndLine)
+		}
+		if t.blank(p.StartLine-1) || t.blank(p.EndLine-1) {
+			return fmt.Sprintf("piece %d begins or ends blank", n)
+		}
+		if size := p.End - p.Start; size > maxPiece+maxOverlap && p.StartLine != p.EndLine {
+			return fmt.Sprintf("piece %d has %d bytes in lines %d–%d", n, size, p.StartLine, p.EndLine)
+		}
+		if n > 0 {
+			before := pieces[n-1]
+			if p.StartLine+p.Overlap <= before.EndLine || p.Overlap > 0 && p.StartLine > before.EndLine {
+				return fmt.Sprintf("piece %d, lines %d–%d with %d overlapping, follows lines %d–%d", n, p.StartLine, p.EndLine, p.Overlap, before.StartLine, before.EndLine)
+			}
+			if p.Overlap > 0 && p.Symbol != before.Symbol {
+				return fmt.Sprintf("piece %d overlaps another unit", n)
+			}
+		} else if p.Overlap != 0 {
+			return "the first piece overlaps"
+		}
+		for i := p.StartLine - 1 + p.Overlap; i < p.EndLine; i++ {
+			covered[i]++
+		}
+		if !utf8.ValidString(p.Doc) || !utf8.ValidString(p.Symbol) {
+			return fmt.Sprintf("piece %d is not UTF-8", n)
+		}
+	}
+	for i, n := range covered {
+		switch {
+		case hidden != nil && hidden[i]:
+			if n != 0 {
+				return fmt.Sprintf("line %d of a secret is in a piece", i+1)
+			}
+		case n != 1 && !t.blank(i):
+			return fmt.Sprintf("line %d, %q, is in %d pieces", i+1, t.line(i), n)
+		}
+	}
+	return ""
+}
+
+// sampleLangs is one language of every kind of scanner, and no language.
+var sampleLangs = []string{"go", "markdown", "python", "yaml", "ruby", "javascript", "rust", "cpp", "java", "shell", "sql", "toml", "css", "json", "text", "lua", "php"}
+
+func FuzzChunk(f *testing.F) {
+	for _, s := range samples {
+		f.Add(s.src)
+	}
+	f.Add("")
+	f.Add("\n\n \r\n")
+	f.Add("a\r\nb\r\n\r\nc")
+	f.Add(strings.Repeat("ä", 3000))
+	f.Add("/* '\n\" ` <<EOF\n{([\n#if x\n$a$")
+	f.Add(strings.Repeat("func f() {\n", 300))
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		for _, lang := range sampleLangs {
+			for _, src := range []string{text, strings.ReplaceAll(text, "\n", "\r\n"), strings.Repeat(text+"\n", 2+4000/(len(text)+1))} {
+				pieces := Chunk("", lang, []byte(src))
+				if wrong := checkPieces([]byte(src), pieces); wrong != "" {
+					t.Fatalf("%s: %s", lang, wrong)
+				}
+				for _, p := range pieces {
+					if again := DocText(lang, p.Symbol, src[p.Start:p.End]); again != p.Doc {
+						t.Fatalf("%s: the document cannot be written again:\n%q\n%q", lang, p.Doc, again)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestChunkEdges(t *testing.T) {
+	long := strings.Repeat("wörd ", 2000)
+	for name, test := range map[string]struct {
+		src  string
+		want int // pieces
+	}{
+		"empty":                     {"", 0},
+		"blank":                     {" \n\t\n\r\n\n", 0},
+		"no newline":                {"x = 1", 1},
+		"CRLF":                      {"x = 1\r\ny = 2\r\n", 1},
+		"a huge line":               {"a\n" + long + "\nb\n", 3},
+		"only a huge line":          {long, 1},
+		"two huge lines":            {long + "\n" + long, 2},
+		"huge lines, small between": {long + "\nx\n" + long + "\ny\n", 4},
+	} {
+		for _, lang := range sampleLangs {
+			pieces := Chunk("", lang, []byte(test.src))
+			if wrong := checkPieces([]byte(test.src), pieces); wrong != "" {
+				t.Errorf("%s, %s: %s", name, lang, wrong)
+			}
+			if len(pieces) != test.want {
+				t.Errorf("%s, %s: %d pieces, want %d", name, lang, len(pieces), test.want)
+			}
+			for _, p := range pieces {
+				if len(p.Doc) > maxDocument+maxSymbol+40 || !utf8.ValidString(p.Doc) {
+					t.Errorf("%s, %s: a document of %d bytes", name, lang, len(p.Doc))
+				}
+			}
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	secret := "AKIA" + "IOSFODNN7EXAMPL2"
+	src := "package a\n\n// Key is kept.\nconst Key = \"" + secret + "\"\n\nvar sum = \"d41d8cd98f00b204e9800998ecf8427e0001\"\r\nfunc F() {}\n"
+	a := Chunk("some/folder/name.go", "", []byte(src))
+	b := Chunk("other.go", "go", []byte(src))
+	if len(a) == 0 || len(a) != len(b) {
+		t.Fatalf("%d and %d pieces", len(a), len(b))
+	}
+	var all strings.Builder
+	for i := range a {
+		if a[i] != b[i] {
+			t.Errorf("another path gives another piece: %+v and %+v", a[i], b[i])
+		}
+		all.WriteString(a[i].Doc)
+	}
+	for _, gone := range []string{secret, "d41d8cd98f", "folder", "name.go", "\r"} {
+		if strings.Contains(all.String(), gone) {
+			t.Errorf("a document holds %q:\n%s", gone, all.String())
+		}
+	}
+	for _, kept := range []string{"go package a", "Key is kept", "[redacted:aws-key]", "func F()"} {
+		if !strings.Contains(all.String(), kept) {
+			t.Errorf("no document holds %q:\n%s", kept, all.String())
+		}
+	}
+}
+
+// TestSecretsOfSeveralLines: where a key or private text is cut in two neither
+// half can be recognised, so that no piece may have any line of it.
+func TestSecretsOfSeveralLines(t *testing.T) {
+	key := "-----BEGIN " + "RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEowIBAAKCAQEAx4UbaDzY5xjW6hc9jwN0mX33XpTDVW9WJ8gkR0Pq1bLc3uHs\n", 60) + "-----END " + "RSA PRIVATE KEY-----"
+	for _, secret := range []string{key, "<private>\nmy\nthoughts\n</private>"} {
+		src := []byte("package a\n\nvar before = 1\n\nconst key = `" + secret + "`\n\nfunc after() {}\n")
+		for _, lang := range sampleLangs {
+			pieces := Chunk("", lang, src)
+			if wrong := checkPieces(src, pieces); wrong != "" {
+				t.Errorf("%s: %s", lang, wrong)
+			}
+			text := ""
+			for _, p := range pieces {
+				text += p.Doc + string(src[p.Start:p.End])
+			}
+			if strings.Contains(text, "MIIE") || strings.Contains(text, "thoughts") || !strings.Contains(text, "before") || !strings.Contains(text, "after") {
+				t.Errorf("%s: the pieces hold:\n%s", lang, text)
+			}
+		}
+	}
+}
+
+// TestStandardLibrary cuts real code: all of a few packages of Go, and by the
+// scanners what else lies there.
+func TestStandardLibrary(t *testing.T) {
+	src := filepath.Join(build.Default.GOROOT, "src")
+	files, bytesIn := 0, 0
+	for _, dir := range []string{"net/http", "go", "runtime", "strings", "testing", "encoding/json", "html/template"} {
+		err := filepath.WalkDir(filepath.Join(src, filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || d.Name() == "testdata" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil || !isText(b) {
+				return err
+			}
+			files++
+			bytesIn += len(b)
+			pieces := Chunk(path, "", b)
+			if wrong := checkPieces(b, pieces); wrong != "" {
+				t.Errorf("%s: %s", path, wrong)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Skipf("the standard library's source is not installed: %v", err)
+		}
+	}
+	t.Logf("%d files, %d bytes", files, bytesIn)
+}
+
+func BenchmarkChunk(b *testing.B) {
+	var goSrc []byte
+	paths, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(goSrc) < 60_000 {
+			goSrc = append(goSrc, bytes.TrimPrefix(text, []byte("\uFEFF"))...)
+			goSrc = goSrc[:len(goSrc):len(goSrc)]
+		}
+		if len(goSrc) > 0 {
+			break
+		}
+	}
+	server, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go"))
+	if err != nil {
+		b.Skip("the standard library's source is not installed")
+	}
+	run := func(name, lang string, src []byte) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				Chunk("", lang, src)
+			}
+		})
+	}
+	run("go", "go", server)
+	for _, s := range samples {
+		src := []byte(strings.Repeat(s.src+"\n", 100_000/len(s.src)+1))
+		switch s.lang {
+		case "typescript", "python", "cpp", "ruby", "markdown", "yaml":
+			run(s.lang, s.lang, src)
+		}
+	}
+}
