@@ -166,10 +166,10 @@ func checkSpace(t *testing.T, s *Space, model map[uint32][]float32) {
 			continue
 		}
 		slot, _ := s.slots.Get(doc)
-		room := newScratch(s.coder)
-		s.coder.encode(want, room.rotated, room.code)
-		if got := s.code(slot); !slices.Equal(got, room.code) {
-			t.Errorf("code of document %d is %x, want %x", doc, got, room.code)
+		code := make([]uint64, s.coder.words)
+		s.coder.encode(want, make([]float32, s.coder.width), code)
+		if got := s.code(slot); !slices.Equal(got, code) {
+			t.Errorf("code of document %d is %x, want %x", doc, got, code)
 		}
 	}
 	for i := range sum {
