@@ -1,0 +1,185 @@
+package code
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// file brings one file up to date.
+func (r *run) file(ctx context.Context, e Entry) error {
+	old, known, err := r.known.File(ctx, e.Path)
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", e.Path, err)
+	}
+	current := known && old.Chunker == ChunkerVersion
+	if current && old.Size == e.Size && !old.ModTime.IsZero() && old.ModTime.Equal(e.ModTime) {
+		r.kept(old, kept)
+		return nil
+	}
+	src, modTime, skip := r.read(ctx, e)
+	if skip == "" {
+		skip = r.opts.skipText(src)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case skip == skipGone:
+		return nil
+	case skip == SkipUnreadable && known:
+		// What cannot be read now may be there as it was; the gates decide.
+		r.skipped(e.Path, skip)
+		r.kept(old, kept)
+		return nil
+	case skip != "":
+		r.skipped(e.Path, skip)
+		return nil
+	}
+	f := memory.File{
+		Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Hash: hashOf(src), Size: int64(len(src)),
+		ModTime: modTime, Lang: e.Lang, Generation: old.Generation, Chunker: ChunkerVersion,
+	}
+	if f.Lang == "" {
+		f.Lang = languageOf(e.Path, src)
+	}
+	if current && old.Hash == f.Hash && old.Lang == f.Lang {
+		f.Chunks = old.Chunks
+		if err := r.put(ctx, f, nil); err != nil {
+			return err
+		}
+		r.kept(f, touched)
+		return nil
+	}
+	var docs []Document
+	f.Chunks, docs = chunksOf(Chunk(e.Path, f.Lang, src), src)
+	if err := r.put(ctx, f, docs); err != nil {
+		return err
+	}
+	r.kept(f, cut)
+	r.mu.Lock()
+	r.report.Documents += len(docs)
+	r.mu.Unlock()
+	return nil
+}
+
+func (r *run) put(ctx context.Context, f memory.File, docs []Document) error {
+	if err := r.sink.PutFile(ctx, f, docs); err != nil {
+		return fmt.Errorf("put %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// chunksOf turns pieces into what is stored of them.
+func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []Document) {
+	chunks := make([]memory.FileChunk, 0, len(pieces))
+	docs := make([]Document, 0, len(pieces))
+	have := make(map[memory.DocID]bool, len(pieces))
+	for _, p := range pieces {
+		id := memory.DocumentID(p.Doc)
+		chunks = append(chunks, memory.FileChunk{
+			Doc: id, Hash: hashOf(src[p.Start:p.End]), Start: p.Start, End: p.End,
+			StartLine: p.StartLine, EndLine: p.EndLine, Symbol: p.Symbol,
+		})
+		if !have[id] {
+			have[id] = true
+			docs = append(docs, Document{ID: id, Text: p.Doc})
+		}
+	}
+	return chunks, docs
+}
+
+// read reads a file as the walk saw it. The time is zero when it does not prove
+// that the file is as it was read, so that the next run reads it again.
+func (r *run) read(ctx context.Context, e Entry) ([]byte, time.Time, SkipReason) {
+	f, err := r.root.OpenFile(filepath.FromSlash(e.Path), os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		if isGone(err) {
+			return nil, time.Time{}, skipGone
+		}
+		return nil, time.Time{}, SkipUnreadable
+	}
+	defer f.Close() // only read
+	r.mu.Lock()
+	r.report.Read++
+	r.mu.Unlock()
+	now := r.opts.Now()
+	before, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, time.Time{}, SkipUnreadable
+	case !before.Mode().IsRegular():
+		return nil, time.Time{}, SkipIrregular
+	case before.Size() > r.opts.MaxFileSize:
+		return nil, time.Time{}, SkipLarge
+	}
+	src, reason := readAll(ctx, f, before.Size(), r.opts.MaxFileSize)
+	switch reason {
+	case "":
+	case memory.Changed: // it grew meanwhile
+		return nil, time.Time{}, SkipLarge
+	default:
+		return nil, time.Time{}, SkipUnreadable
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, time.Time{}, SkipUnreadable
+	}
+	modTime := after.ModTime()
+	if !before.ModTime().Equal(modTime) || after.Size() != int64(len(src)) || now.Sub(modTime) < racy {
+		modTime = time.Time{}
+	}
+	return src, modTime, ""
+}
+
+// outcome is what became of a file.
+type outcome int
+
+const (
+	kept outcome = iota
+	touched
+	cut
+)
+
+// kept counts a file that is indexed now.
+func (r *run) kept(f memory.File, what outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen[f.Path] = true
+	r.report.Files++
+	r.report.Chunks += len(f.Chunks)
+	r.report.Bytes += f.Size
+	switch what {
+	case touched:
+		r.report.Touched++
+	case cut:
+		r.report.Changed++
+		r.progress.Changed++
+		r.progress.Chunks += len(f.Chunks)
+		r.progress.Bytes += f.Size
+	}
+	r.step()
+}
+
+// skipped counts a file that a guard of its text stops.
+func (r *run) skipped(name string, reason SkipReason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Skipped[reason]++
+	if r.opts.Skipped != nil {
+		r.opts.Skipped(Skip{name, reason})
+	}
+	r.step()
+}
+
+// step counts a file that is done and reports now and then. Holders of r.mu
+// call it.
+func (r *run) step() {
+	r.progress.FilesDone++
+	if r.opts.Progress != nil && r.opts.Now().Sub(r.told) >= r.opts.ProgressEvery {
+		r.phase(r.progress.Phase)
+	}
+}
