@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -30,17 +32,15 @@ func (a *App) answer(value any, people func(w io.Writer)) error {
 
 // table writes rows in columns; the first row is the heading.
 func table(w io.Writer, rows [][]string) {
-	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(columns, "\t")
-			}
-			fmt.Fprint(columns, cell)
-		}
-		fmt.Fprintln(columns)
+		fmt.Fprintln(columns, strings.Join(row, "\t"))
 	}
-	_ = columns.Flush() // its error is the writer's, of which nobody can be told
+	_ = columns.Flush() // a buffer takes everything
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
 }
 
 // absolute resolves a path against the working folder.

@@ -55,24 +55,31 @@ func (p *progress) show(phase string, done, total int64) {
 }
 
 func (p *progress) draw(phase string, done, total int64) {
-	if p.bar == nil {
+	if total <= 0 {
+		total = -1 // a spinner
+	}
+	if p.bar == nil || (p.bar.GetMax64() < 0) != (total < 0) {
+		p.done()
 		options := []progressbar.Option{
 			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(30), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(50 * time.Millisecond), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetDescription(phase), progressbar.OptionThrottle(50 * time.Millisecond),
 		}
 		if p.unit == "" {
 			options = append(options, progressbar.OptionShowBytes(true))
 		} else {
 			options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.unit))
 		}
-		p.bar = progressbar.NewOptions64(-1, options...)
+		p.bar, p.phase = progressbar.NewOptions64(total, options...), phase
 	}
-	p.bar.Describe(phase)
-	if total > 0 {
+	if phase != p.phase {
+		p.phase = phase
+		p.bar.Describe(phase)
+	}
+	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)
-		// What the bar cannot draw it cannot be helped to draw.
-		_ = p.bar.Set64(min(done, total))
 	}
+	// A bar that cannot be drawn is no reason to stop what it shows.
+	_ = p.bar.Set64(max(done, 0))
 }
 
 // done takes the bar away.

@@ -1,0 +1,453 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// noon is the time of every test.
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// bench is a command line with a fake daemon behind it.
+type bench struct {
+	t       *testing.T
+	service memory.Service // by default fake
+	fake    *memorytest.Service
+	opts    Options
+	// absent says that no daemon runs and none can be started.
+	absent   bool
+	connects []bool // the autostart of each connection
+}
+
+func newBench(t *testing.T, answers map[string]any) *bench {
+	t.Helper()
+	fake := &memorytest.Service{Answers: answers}
+	b := &bench{t: t, fake: fake, service: fake}
+	home := t.TempDir()
+	b.opts = Options{
+		In: strings.NewReader(""), Dir: filepath.Join(home, "work"), Executable: "/opt/bin/recalld",
+		Getenv: func(name string) string {
+			return map[string]string{"HOME": home, "USERPROFILE": home}[name]
+		},
+		Poll: time.Millisecond, Now: func() time.Time { return noon },
+		Connect: func(_ context.Context, _ config.Config, autostart bool) (Daemon, error) {
+			b.connects = append(b.connects, autostart)
+			if b.absent {
+				return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running", Hint: "start it with: recalld up"}
+			}
+			return struct {
+				memory.Service
+				fakeRest
+			}{b.service, fakeRest{}}, nil
+		},
+	}
+	return b
+}
+
+// fakeRest is what a Daemon has beside the service.
+type fakeRest struct{}
+
+func (fakeRest) HTTP() *http.Client { return http.DefaultClient }
+func (fakeRest) Close() error       { return nil }
+
+// run runs a command line.
+func (b *bench) run(args ...string) (out, errs string, code int) {
+	b.t.Helper()
+	var stdout, stderr bytes.Buffer
+	opts := b.opts
+	opts.Out, opts.Err = &stdout, &stderr
+	code = Run(b.t.Context(), args, opts)
+	return stdout.String(), stderr.String(), code
+}
+
+// ok runs a command line that must succeed and returns its output.
+func (b *bench) ok(args ...string) string {
+	b.t.Helper()
+	out, errs, code := b.run(args...)
+	if code != ExitOK {
+		b.t.Fatalf("recalld %s: exit %d, %s", strings.Join(args, " "), code, errs)
+	}
+	return out
+}
+
+// request returns the last request of a method.
+func request[T any](t *testing.T, b *bench, method string) T {
+	t.Helper()
+	calls := b.fake.Calls()
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].Method == method {
+			return calls[i].Request.(T)
+		}
+	}
+	t.Fatalf("%s was not called", method)
+	panic("unreachable")
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (write it with -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (write it anew with -update):\n%s", path, diff)
+	}
+}
+
+// commands returns every command of the tree but the root.
+func commands(t *testing.T) []*cobra.Command {
+	t.Helper()
+	app, err := newApp(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*cobra.Command
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.Name() != "help" && sub.Name() != "exit-codes" {
+				all = append(all, sub)
+			}
+			walk(sub)
+		}
+	}
+	walk(app.root())
+	return all
+}
+
+// TestEveryCommand: each has --json, an example and a short description, and
+// its help is held against a golden file.
+func TestEveryCommand(t *testing.T) {
+	var names []string
+	for _, c := range commands(t) {
+		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
+		names = append(names, name)
+		if c.InheritedFlags().Lookup("json") == nil {
+			t.Errorf("%s has no --json", name)
+		}
+		if c.Example == "" || c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: example %q, short description %q", name, c.Example, c.Short)
+		}
+		out := newBench(t, nil).ok(append(strings.Fields(name), "--help")...)
+		golden(t, filepath.Join("help", strings.ReplaceAll(name, " ", "-")+".txt"), out)
+	}
+	golden(t, filepath.Join("help", "recalld.txt"), newBench(t, nil).ok("--help"))
+	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
+	if want := strings.Fields("completion doctor forget index mcp model model list model pull recall remember repos serve status stop up version"); len(strings.Fields(strings.Join(names, " "))) != len(want) {
+		t.Errorf("commands are %q, want %q", names, want)
+	}
+}
+
+// sample answers for every method, full enough to show every column.
+func sample() map[string]any {
+	repos := []memory.SandboxState{
+		{ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/demo", IndexedAt: noon, Files: 12, Chunks: 345, Bytes: 67890, LastRun: 1500 * time.Millisecond, Skipped: map[string]int{"too large": 2, "binary": 1}}},
+		{ProjectName: "new", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/src/new"}, Progress: &memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}},
+		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon}, Stale: true},
+	}
+	return map[string]any{
+		"Recall":    &memory.Answer{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
+		"Remember":  &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Seq: 3},
+		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
+		"IndexRepo": &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
+		"Repos":     repos,
+		"Models":    []memory.ModelState{{Name: "builtin", Dim: 256, State: "active"}, {Name: "ollama/nomic-embed-text", State: "missing", Note: "recalld model pull nomic-embed-text"}},
+		"Status": &memory.Status{
+			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
+			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
+			Projects: repos, Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"}},
+			Queue: memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
+		},
+		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
+	}
+}
+
+func TestOutput(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"recall", []string{"recall", "npm", "error"}},
+		{"remember", []string{"remember", "use", "npm", "ci"}},
+		{"forget", []string{"forget", "l-1"}},
+		{"index", []string{"index"}},
+		{"repos", []string{"repos"}},
+		{"status", []string{"status"}},
+		{"model-list", []string{"model", "list"}},
+		{"model-pull", []string{"model", "pull", "x"}},
+	} {
+		golden(t, filepath.Join("output", tt.name+".txt"), newBench(t, sample()).ok(tt.args...))
+		out := newBench(t, sample()).ok(append(tt.args, "--json")...)
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%s --json is no JSON: %s", tt.name, out)
+		}
+		golden(t, filepath.Join("output", tt.name+".json"), out)
+	}
+}
+
+func TestEmptyLists(t *testing.T) {
+	b := newBench(t, nil)
+	if out := b.ok("repos"); !strings.Contains(out, "recalld up PATH") {
+		t.Errorf("repos without any says %q, want the next step", out)
+	}
+	for _, args := range [][]string{{"repos", "--json"}, {"model", "list", "--json"}} {
+		if out := b.ok(args...); strings.Contains(out, "null") {
+			t.Errorf("%v says null where a list is empty: %s", args, out)
+		}
+	}
+}
+
+func TestRecallFlags(t *testing.T) {
+	b := newBench(t, sample())
+	b.ok("recall", "--kinds", "lesson,chunk", "--project", "p", "--repo", "r", "--limit", "3", "--max-tokens", "200", "--min-relevance", "0",
+		"--format", "markdown", "--explain", "--lang", "go", "--path", "internal/", "--tag", "ci", "--since", "2026-01-02", "--scope", "abcd-1", "two", "words")
+	floor := 0.0
+	want := memory.RecallRequest{
+		Query: "two words", Kinds: []memory.Kind{"lesson", "chunk"}, Project: "p", Repo: "r", Limit: 3, MaxTokens: 200, MinRelevance: &floor,
+		Format: memory.FormatMarkdown, Explain: true, Scope: &memory.Scope{Session: "abcd-1"},
+		Filters: &memory.Filters{Lang: "go", Path: "internal/", Tag: "ci", Since: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)},
+		Caller:  memory.Caller{Dir: b.opts.Dir, Client: "cli"},
+	}
+	if diff := cmp.Diff(want, request[memory.RecallRequest](t, b, "Recall")); diff != "" {
+		t.Errorf("request differs:\n%s", diff)
+	}
+}
+
+func TestRememberFlags(t *testing.T) {
+	b := newBench(t, sample())
+	b.ok("remember", "--repo", "r", "--type", "error", "--context", "c", "--command", "npm i", "--lesson", "l", "--tags", "a,b", "--success-rate", "9/10")
+	want := memory.RememberRequest{Repo: "r", Type: memory.EventError, Context: "c", Command: "npm i", Lesson: "l", Tags: []string{"a", "b"}, SuccessRate: "9/10",
+		Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
+	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
+		t.Errorf("request differs:\n%s", diff)
+	}
+}
+
+// TestExitCodes: every refusal ends with the code of the table and a message
+// that names the field and its limit; nothing wrong reaches the daemon.
+func TestExitCodes(t *testing.T) {
+	long := strings.Repeat("ä", 8001)
+	for _, tt := range []struct {
+		args []string
+		err  error
+		code int
+		want string
+	}{
+		{[]string{"nosuch"}, nil, ExitUsage, `unknown command "nosuch"`},
+		{[]string{"recall"}, nil, ExitUsage, "requires at least 1 arg"},
+		{[]string{"recall", "q", "--colour"}, nil, ExitUsage, "unknown flag: --colour"},
+		{[]string{"recall", "q", "--limit", "many"}, nil, ExitUsage, "--limit"},
+		{[]string{"recall", long}, nil, ExitUsage, "query: 8001 characters are too many (limit: 1–8000 characters)"},
+		{[]string{"recall", "q", "--limit", "0"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"recall", "q", "--limit", "51"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"recall", "q", "--max-tokens", "49"}, nil, ExitUsage, "limit: 50–8000"},
+		{[]string{"recall", "q", "--min-relevance", "1.1"}, nil, ExitUsage, "limit: 0–1"},
+		{[]string{"recall", "q", "--since", "monday"}, nil, ExitUsage, "filters.since"},
+		{[]string{"recall", "q", "--kinds", "blocker"}, nil, ExitUsage, `unknown kind "blocker"`},
+		{[]string{"recall", "q", "--scope", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"remember"}, nil, ExitUsage, "lesson: is empty"},
+		{[]string{"remember", "--lesson", "a", "b"}, nil, ExitUsage, "given twice"},
+		{[]string{"remember", "l", "--success-rate", "3/2"}, nil, ExitUsage, "success_rate"},
+		{[]string{"remember", "l", "--type", "idea"}, nil, ExitUsage, "error, success, pattern"},
+		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
+		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
+		{[]string{"model", "nosuch"}, nil, ExitUsage, "unknown command"},
+		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
+		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},
+		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
+		{[]string{"status", "--config", "/no/such/file"}, nil, ExitUsage, "no such file"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "project: no such project"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeConflict, Message: "several repositories", Hint: "name one"}, ExitConflict, "hint: name one"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeForbidden, Message: "no"}, ExitForbidden, "no"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeIncompatible, Message: "newer"}, ExitIncompatible, "newer"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeUnavailable, Message: "gone"}, ExitUnavailable, "gone"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeCorrupt, Message: "bad block"}, ExitFailure, "bad block"},
+		{[]string{"status"}, errors.New("odd"), ExitFailure, "odd"},
+	} {
+		b := newBench(t, sample())
+		b.fake.Err = tt.err
+		out, errs, code := b.run(tt.args...)
+		if code != tt.code || !strings.Contains(errs, tt.want) || out != "" {
+			t.Errorf("recalld %.60v: exit %d, stdout %q, stderr %q; want exit %d and %q", tt.args, code, out, errs, tt.code, tt.want)
+		}
+		if tt.err == nil && len(b.fake.Calls()) > 0 {
+			t.Errorf("recalld %.60v reached the daemon", tt.args)
+		}
+	}
+}
+
+func TestErrorAsJSON(t *testing.T) {
+	b := newBench(t, sample())
+	_, errs, code := b.run("recall", "q", "--limit", "51", "--json")
+	var body struct{ Error memory.Error }
+	if err := json.Unmarshal([]byte(errs), &body); err != nil {
+		t.Fatalf("stderr is no JSON: %v: %s", err, errs)
+	}
+	if code != ExitUsage || body.Error.Code != memory.CodeInvalidInput || body.Error.Field != "limit" || body.Error.Limit != "1–50" {
+		t.Errorf("exit %d, error %+v", code, body.Error)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	b := newBench(t, sample())
+	ctx, cancel := context.WithCancel(t.Context())
+	b.fake.Before = func(context.Context, string) { cancel() }
+	b.fake.Err = context.Canceled
+	b.opts.Out, b.opts.Err = new(bytes.Buffer), new(bytes.Buffer)
+	if code := Run(ctx, []string{"status"}, b.opts); code != ExitInterrupted {
+		t.Errorf("exit code = %d, want %d", code, ExitInterrupted)
+	}
+}
+
+func TestServe(t *testing.T) {
+	b := newBench(t, nil)
+	var got config.Config
+	var started bool
+	b.opts.Serve = func(_ context.Context, cfg config.Config, autostarted bool) error {
+		got, started = cfg, autostarted
+		return nil
+	}
+	data := t.TempDir()
+	b.ok("serve", "--data", data, "--json", "--autostarted")
+	resolved, err := filepath.EvalSymlinks(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Data != resolved || got.Log.Format != "json" || !started {
+		t.Errorf("served data %q (want %q), log format %q, autostarted %v", got.Data, resolved, got.Log.Format, started)
+	}
+	if len(b.connects) > 0 {
+		t.Error("serve connected to a daemon")
+	}
+}
+
+// TestServeCommandLine: a daemon that is started by a command has the settings
+// of that command.
+func TestServeCommandLine(t *testing.T) {
+	b := newBench(t, nil)
+	app, err := newApp(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.source.File, app.set = "my.yaml", []string{"log.level=debug"}
+	got := app.serveCommandLine(config.Config{Data: "/data"})
+	want := []string{"/opt/bin/recalld", "serve", "--autostarted", "--data", "/data", "--config", filepath.Join(b.opts.Dir, "my.yaml"), "--set", "log.level=debug"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("command line differs:\n%s", diff)
+	}
+}
+
+func TestStop(t *testing.T) {
+	b := newBench(t, nil)
+	b.absent = true
+	if out := b.ok("stop"); !strings.Contains(out, "No daemon is running") {
+		t.Errorf("stop without a daemon says %q", out)
+	}
+	if b.connects[0] {
+		t.Error("stop would have started a daemon")
+	}
+	b = newBench(t, sample())
+	b.service = &stoppable{Service: b.fake}
+	if out := b.ok("stop"); out != "Stopped the daemon (pid 42).\n" {
+		t.Errorf("stop says %q", out)
+	}
+}
+
+// stoppable answers Status twice more after Stop, as a draining daemon does.
+type stoppable struct {
+	*memorytest.Service
+	left int
+}
+
+func (s *stoppable) Stop(context.Context) error { s.left = 3; return nil }
+
+func (s *stoppable) Status(ctx context.Context) (*memory.Status, error) {
+	if s.left > 0 {
+		if s.left--; s.left == 0 {
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "gone"}
+		}
+	}
+	return s.Service.Status(ctx)
+}
+
+func TestAutostart(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"status"}, true}, {[]string{"recall", "q"}, true}, {[]string{"repos"}, true},
+		{[]string{"status", "--set", "daemon.autostart=false"}, false}, {[]string{"doctor"}, false},
+	} {
+		b := newBench(t, sample())
+		b.run(tt.args...)
+		if len(b.connects) != 1 || b.connects[0] != tt.want {
+			t.Errorf("recalld %v connected with autostart %v, want %v", tt.args, b.connects, tt.want)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	b := newBench(t, sample())
+	for _, shell := range shells {
+		if out := b.ok("completion", shell); !strings.Contains(out, "recalld") {
+			t.Errorf("the script for %s does not mention recalld", shell)
+		}
+	}
+	for _, tt := range []struct {
+		args, want []string
+	}{
+		{[]string{"recall", "--project", ""}, []string{"demo", "new", "p3"}},
+		{[]string{"recall", "--project", "d"}, []string{"demo"}},
+		{[]string{"recall", "--kinds", ""}, []string{"lesson", "step", "chunk"}},
+		{[]string{"model", "pull", ""}, []string{"ollama/nomic-embed-text"}},
+	} {
+		out := b.ok(append([]string{"__complete"}, tt.args...)...)
+		got := strings.Split(out, "\n")
+		for i, want := range tt.want {
+			if got[i] != want {
+				t.Errorf("completing %q gives %q, want %q", tt.args, got, tt.want)
+				break
+			}
+		}
+	}
+	b.absent = true
+	b.ok("__complete", "recall", "--project", "") // says nothing, and is no error
+}
+
+func TestVersion(t *testing.T) {
+	b := newBench(t, nil)
+	var v versionInfo
+	if err := json.Unmarshal([]byte(b.ok("version", "--json")), &v); err != nil || v.Version == "" || v.Protocol == 0 {
+		t.Errorf("version --json: %+v, %v", v, err)
+	}
+	if len(b.connects) > 0 {
+		t.Error("version connected to a daemon")
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// diagnose runs doctor and returns its findings by check.
+func diagnose(t *testing.T, b *bench, args ...string) (map[string]Finding, diagnosis, int) {
+	t.Helper()
+	out, errs, code := b.run(append([]string{"doctor", "--json"}, args...)...)
+	var d diagnosis
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatalf("doctor --json: %v: %s %s", err, out, errs)
+	}
+	found := map[string]Finding{}
+	for _, f := range d.Findings {
+		found[f.Check] = f
+	}
+	return found, d, code
+}
+
+func TestDoctorHealthy(t *testing.T) {
+	answers := sample()
+	delete(answers, "DeadJobs")
+	b := newBench(t, answers)
+	found, _, code := diagnose(t, b, "--set", "embedding.ollama.enabled=off")
+	if code != ExitOK {
+		t.Errorf("exit %d: %+v", code, found)
+	}
+	for check, level := range map[string]Level{"daemon": FindingOK, "vectors builtin": FindingOK, "vectors ollama/x": FindingNote, "queue": FindingOK, "ollama": FindingOK} {
+		if found[check].Level != level {
+			t.Errorf("%s: %+v, want level %s", check, found[check], level)
+		}
+	}
+}
+
+func TestDoctorDeadJobs(t *testing.T) {
+	b := newBench(t, sample())
+	found, d, code := diagnose(t, b)
+	if code != ExitFailure || found["queue"].Level != FindingFailed || len(d.Dead) != 1 || d.Dead[0].ID != "j9" {
+		t.Errorf("exit %d, %+v, dead %+v; want the dead job to be found", code, found["queue"], d.Dead)
+	}
+	if out, _, _ := b.run("doctor"); !strings.Contains(out, "j9") || !strings.Contains(out, "--requeue all") {
+		t.Errorf("doctor does not show the job and the way out:\n%s", out)
+	}
+	for _, which := range []string{"all", "j9"} {
+		b := newBench(t, sample())
+		_, d, code := diagnose(t, b, "--requeue", which)
+		if code != ExitOK || len(d.Requeued) != 1 || len(d.Dead) != 0 || request[string](t, b, "RequeueJob") != "j9" {
+			t.Errorf("--requeue %s: exit %d, %+v", which, code, d)
+		}
+	}
+}
+
+func TestDoctorWithoutDaemon(t *testing.T) {
+	b := newBench(t, nil)
+	b.absent = true
+	data := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(data, "store"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.CheckStore = func(_ context.Context, cfg config.Config) ([]Finding, error) {
+		return []Finding{{Check: "store", Level: FindingFailed, Detail: "3 records without terms", Hint: "recalld restore"}}, nil
+	}
+	found, _, code := diagnose(t, b, "--data", data)
+	if code != ExitFailure || found["daemon"].Level != FindingNote || found["store"].Detail == "" {
+		t.Errorf("exit %d, %+v; want the store's damage to be found", code, found)
+	}
+	if _, _, code := b.run("doctor", "--requeue", "all"); code != ExitUnavailable {
+		t.Errorf("--requeue without a daemon ends with %d, want %d", code, ExitUnavailable)
+	}
+}
+
+func TestDoctorFolders(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	b := newBench(t, sample())
+	data := t.TempDir()
+	if err := os.Chmod(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	found, _, code := diagnose(t, b, "--data", data)
+	if f := found["data folder"]; code != ExitFailure || f.Level != FindingFailed || !strings.HasPrefix(f.Hint, "chmod 700 ") {
+		t.Errorf("exit %d, a data folder open to others: %+v", code, f)
+	}
+}
+
+func TestDoctorIncompatible(t *testing.T) {
+	b := newBench(t, nil)
+	b.opts.Connect = func(context.Context, config.Config, bool) (Daemon, error) {
+		return nil, &memory.Error{Code: memory.CodeIncompatible, Message: "protocol 9", Hint: "update"}
+	}
+	found, _, code := diagnose(t, b)
+	if f := found["daemon"]; code != ExitFailure || f.Level != FindingFailed || f.Hint != "update" {
+		t.Errorf("exit %d, %+v", code, f)
+	}
+}
+
+func TestDoctorOllama(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/version" {
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for _, tt := range []struct {
+		enabled, url string
+		want         Level
+	}{
+		{"auto", server.URL, FindingOK}, {"on", server.URL, FindingOK}, {"auto", gone.URL, FindingNote},
+		{"on", gone.URL, FindingFailed}, {"off", gone.URL, FindingOK},
+	} {
+		found, _, _ := diagnose(t, newBench(t, sample()), "--set", "embedding.ollama.enabled="+tt.enabled, "--set", "embedding.ollama.url="+tt.url)
+		if found["ollama"].Level != tt.want {
+			t.Errorf("ollama %s at %s: %+v, want %s", tt.enabled, tt.url, found["ollama"], tt.want)
+		}
+	}
+}

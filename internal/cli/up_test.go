@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+)
+
+// indexing is a service whose sandbox gets one step further with every look.
+type indexing struct {
+	*memorytest.Service
+	states []memory.SandboxState
+	looks  int
+}
+
+func (s *indexing) Repos(context.Context) ([]memory.SandboxState, error) {
+	at := min(s.looks, len(s.states)-1)
+	s.looks++
+	other := memory.SandboxState{Sandbox: memory.Sandbox{ID: "other", IndexedAt: noon.Add(time.Hour)}}
+	return []memory.SandboxState{other, s.states[at]}, nil
+}
+
+func stateOf(p memory.Progress, indexed, failed time.Time) memory.SandboxState {
+	s := memory.SandboxState{ProjectName: "demo", Progress: &p, Sandbox: memory.Sandbox{
+		ID: "s1", Project: "p1", Root: "/src/demo", Files: 9, Chunks: 90, Bytes: 900, IndexedAt: indexed, LastErrorAt: failed, LastRun: time.Second}}
+	if !failed.IsZero() {
+		s.LastError = "disk full"
+	}
+	return s
+}
+
+// demoRepo writes a repository with one good question in it.
+func demoRepo(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"queue/retry.go": "package queue\n\n// Reschedule puts failed deliveries back with exponentially growing jittered pauses between attempts.\nfunc Reschedule() {}\n",
+		"main.go":        "package main\n\n// Main runs.\nfunc Main() {}\n",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func upBench(t *testing.T, root string, states ...memory.SandboxState) (*bench, *indexing) {
+	t.Helper()
+	answers := sample()
+	answers["IndexRepo"] = &memory.IndexQueued{Job: "j", Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: root}
+	answers["Recall"] = &memory.Answer{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
+	b := newBench(t, answers)
+	s := &indexing{Service: b.fake, states: states}
+	b.service = s
+	return b, s
+}
+
+func TestUp(t *testing.T) {
+	root := demoRepo(t)
+	before := noon.Add(-time.Hour) // an earlier run does not count
+	states := []memory.SandboxState{
+		stateOf(memory.Progress{Phase: "queued"}, before, before),
+		stateOf(memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}, before, before),
+		stateOf(memory.Progress{Phase: "done", FilesDone: 9, FilesTotal: 9}, noon.Add(time.Second), before),
+	}
+	t.Setenv("PATH", "") // recalld is not installed
+	b, s := upBench(t, root, states...)
+	out, errs, code := b.run("up", root)
+	if code != ExitOK {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, want := range []string{
+		"Indexed /src/demo (project demo): 9 files, 90 chunks, 900 B in 1s",
+		"Question: what puts failed deliveries back with exponentially growing jittered pauses between attempts?",
+		"Expected: Reschedule in queue/retry.go",
+		"1. queue/retry.go (Relevance: 0.93)",
+		`"command": "/opt/bin/recalld"`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("up does not say %q:\n%s", want, out)
+		}
+	}
+	if errs != "queued\nindexing: 3 of 9 files\ndone: 9 of 9 files\n" {
+		t.Errorf("progress without a terminal is %q", errs)
+	}
+	if s.looks != 3 {
+		t.Errorf("%d looks at the index, want 3", s.looks)
+	}
+	asked := request[memory.RecallRequest](t, b, "Recall")
+	if strings.Contains(asked.Query, "Reschedule") || asked.Project != "p1" || len(asked.Kinds) != 1 {
+		t.Errorf("the question asked is %+v", asked)
+	}
+
+	b, _ = upBench(t, root, states...)
+	out, errs, _ = b.run("up", root, "--json")
+	var result upResult
+	if err := json.Unmarshal([]byte(out), &result); err != nil || !result.Found || result.Question.Path != "queue/retry.go" || errs != "" {
+		t.Errorf("up --json: %+v, %v, stderr %q", result, err, errs)
+	}
+}
+
+func TestUpWithoutQuestion(t *testing.T) {
+	b, _ := upBench(t, t.TempDir(), stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
+	if out := b.ok("up"); !strings.Contains(out, "Ask something yourself") || !strings.Contains(out, "mcpServers") {
+		t.Errorf("up says:\n%s", out)
+	}
+}
+
+func TestIndexWait(t *testing.T) {
+	b, _ := upBench(t, "/src/demo", stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
+	if out := b.ok("index", "--wait"); !strings.HasPrefix(out, "Indexed /src/demo") {
+		t.Errorf("index --wait says %q", out)
+	}
+	b, _ = upBench(t, "/src/demo", stateOf(memory.Progress{Phase: "failed"}, time.Time{}, noon))
+	if _, errs, code := b.run("index", "--wait"); code != ExitFailure || !strings.Contains(errs, "disk full") {
+		t.Errorf("a failed run: exit %d, %q", code, errs)
+	}
+}
+
+// TestTerminalProgress: on a terminal a bar is drawn, and taken away.
+func TestTerminalProgress(t *testing.T) {
+	b, _ := upBench(t, "/src/demo",
+		stateOf(memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}, time.Time{}, time.Time{}),
+		stateOf(memory.Progress{Phase: "done", FilesDone: 9, FilesTotal: 9}, noon, time.Time{}))
+	b.opts.Terminal = true
+	_, errs, code := b.run("index", "--wait")
+	if code != ExitOK || !strings.Contains(errs, "indexing") || !strings.Contains(errs, "3/9") || !strings.Contains(errs, "\r") {
+		t.Errorf("exit %d, progress %q; want a bar", code, errs)
+	}
+}
+
+func TestIsTemporary(t *testing.T) {
+	temp := t.TempDir()
+	for path, want := range map[string]bool{
+		"/home/a/.cache/go-build/ab/recalld":   true,
+		"/x/go-build123/b001/exe/recalld":      true,
+		filepath.Join(temp, "sub", "recalld"):  true,
+		"/usr/local/bin/recalld":               false,
+		"/home/a/go/bin/recalld":               false,
+		"/home/a/src/my-go-build-tool/recalld": false,
+	} {
+		if got := isTemporary(path, temp); got != want {
+			t.Errorf("isTemporary(%q) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestClientSetup(t *testing.T) {
+	bin := t.TempDir()
+	installed := filepath.Join(bin, "recalld")
+	if err := os.WriteFile(installed, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, path, executable, data string
+		want                         clientSetup
+	}{
+		{"go run", "", "/tmp/go-build1/exe/recalld", "", clientSetup{Command: "recalld", Args: []string{"mcp"}, Hint: "go install"}},
+		{"go run, installed as well", bin, "/tmp/go-build1/exe/recalld", "", clientSetup{Command: "recalld", Args: []string{"mcp"}}},
+		{"not on PATH", "", "/opt/recalld", "", clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
+		{"another one on PATH", bin, "/opt/recalld", "", clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
+		{"own data folder", "", "/opt/recalld", "/d", clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--data", "/d"}}},
+	} {
+		t.Setenv("PATH", tt.path)
+		b := newBench(t, nil)
+		b.opts.Executable = tt.executable
+		app, err := newApp(b.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.source.Data = tt.data
+		got := app.clientSetup()
+		if got.Command != tt.want.Command || strings.Join(got.Args, " ") != strings.Join(tt.want.Args, " ") || !strings.Contains(got.Hint, tt.want.Hint) || (tt.want.Hint == "") != (got.Hint == "") {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
