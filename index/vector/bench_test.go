@@ -41,7 +41,7 @@ func BenchmarkSearch(b *testing.B) {
 			s, c := fill(b, n)
 			queries := make([][]float32, 64)
 			for i := range queries {
-				queries[i] = c.vector()
+				queries[i] = c.query()
 			}
 
 			const references = 8
@@ -112,7 +112,7 @@ func exactly(s *Space, query []float32, k int) []uint32 {
 func BenchmarkSearchFiltered(b *testing.B) {
 	const n = 100_000
 	s, c := fill(b, n)
-	query := c.vector()
+	query := c.query()
 	for _, allowed := range []int{500, 2_000, 10_000, 50_000, 99_999} {
 		b.Run(fmt.Sprintf("allowed=%d", allowed), func(b *testing.B) {
 			allow := roaring.New()
@@ -134,7 +134,7 @@ func BenchmarkSearchFiltered(b *testing.B) {
 func BenchmarkSearchSmall(b *testing.B) {
 	for _, n := range []int{100, 256, 1_000} {
 		s, c := fill(b, n)
-		query := c.vector()
+		query := c.query()
 		for name, upTo := range map[string]int{"chromem": n, "exact": 1} {
 			b.Run(fmt.Sprintf("docs=%d/%s", n, name), func(b *testing.B) {
 				s.options.CollectionUpTo = upTo

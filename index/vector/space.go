@@ -14,7 +14,7 @@ import (
 )
 
 // Space holds the vectors of one model under dense document numbers and is safe
-// for concurrent use. A search holds back changes while it runs (0.5 ms at
+// for concurrent use. A search holds back changes while it runs (1 ms at
 // 100,000 documents) and sees all of a change or nothing of it.
 type Space struct {
 	options Options

@@ -104,7 +104,7 @@ func TestSpaceAgainstBruteForce(t *testing.T) {
 						allow.Add(c.random.Uint32N(documents) * 37)
 					}
 				}
-				query := c.vector()
+				query := c.query()
 				got, err := s.Search(t.Context(), query, allow, 10)
 				if err != nil {
 					t.Fatalf("round %d: searching: %v", round, err)
@@ -190,7 +190,7 @@ func TestShortlistRecall(t *testing.T) {
 	recall := func(c *corpus, model map[uint32][]float32) float64 {
 		found := 0
 		for range queries {
-			query := c.vector()
+			query := c.query()
 			got, err := s.Search(t.Context(), query, nil, k)
 			if err != nil {
 				t.Fatalf("searching: %v", err)
@@ -236,7 +236,7 @@ func TestShortlistEstimatesMoments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	query := c.vector()
+	query := c.query()
 	estimated, err := s.search(t.Context(), query, nil, 10)
 	if err != nil {
 		t.Fatal(err)

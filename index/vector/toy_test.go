@@ -65,15 +65,22 @@ func newCorpus(dim, topics int, seed uint64) *corpus {
 	return c
 }
 
-// vector is one text: the common part, a topic, and what is its own.
-func (c *corpus) vector() []float32 {
+// vector is one document: the common part, a topic, and what is its own.
+func (c *corpus) vector() []float32 { return c.mix(1, .7) }
+
+// query is a short text about one topic. Like those of real users it lies apart
+// from the documents, with less of what they have in common and more noise,
+// which makes its neighbours harder to find than a document's.
+func (c *corpus) query() []float32 { return c.mix(.3, 1.2) }
+
+func (c *corpus) mix(common, own float64) []float32 {
 	// A square makes the first topics the largest.
 	u := c.random.Float64()
 	topic := c.topics[int(u*u*float64(len(c.topics)))]
 	vec := make([]float64, c.dim)
 	var squares float64
 	for i := range vec {
-		vec[i] = c.common[i] + topic[i] + .7*c.scale[i]*c.random.NormFloat64()
+		vec[i] = common*c.common[i] + topic[i] + own*c.scale[i]*c.random.NormFloat64()
 		squares += vec[i] * vec[i]
 	}
 	out := make([]float32, c.dim)
