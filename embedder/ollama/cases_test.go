@@ -405,13 +405,8 @@ func TestClose(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 		}
-		select {
-		case err := <-result:
-			if !errors.Is(err, ollama.ErrClosed) {
-				t.Errorf("the call in flight: %v, want %v", err, ollama.ErrClosed)
-			}
-		default:
-			t.Error("close did not wait for the call in flight")
+		if err := <-result; !errors.Is(err, ollama.ErrClosed) {
+			t.Errorf("the call in flight: %v, want %v", err, ollama.ErrClosed)
 		}
 		if _, err := embed(t, e, "a"); !errors.Is(err, ollama.ErrClosed) {
 			t.Errorf("embed after close: %v, want %v", err, ollama.ErrClosed)
