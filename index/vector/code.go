@@ -133,8 +133,8 @@ func product(code, planes []uint64) int {
 }
 
 // distances256 is distances for codes of 256 bits, those of the built-in model:
-// without the inner loop and its bounds checks it takes three quarters of the
-// time, 6 ns a code.
+// without the inner loop and its bounds checks it takes half the time, some 7 ns
+// a code.
 func distances256(codes []uint64, slots []uint32, p *[4 * queryBits]uint64, out []uint32) {
 	out = out[:len(slots)]
 	for i, slot := range slots {
