@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -174,6 +175,21 @@ func TestTooLong(t *testing.T) {
 	})
 }
 
+// TestContextSmallerThanTold has the server refuse what should have fitted, so
+// that texts are halved until they do. Each part must count.
+func TestContextSmallerThanTold(t *testing.T) {
+	f := ollamatest.NewFake()
+	f.SetModel("small", ollamatest.FakeModel{Arch: "bert", Dim: ollamatest.Dim, Context: 32, ClaimedContext: 8192})
+	e := open(t, ollama.Options{Model: "small", ServerOptions: ollama.ServerOptions{Transport: f}})
+	text := strings.Repeat("head ", 100) + strings.Repeat("tail ", 100)
+	vs, err := embed(t, e, text, "head", "tail", "other")
+	wantOnly(t, vs, err, 4, "")
+	head, tail, other := embeddertest.Cosine(vs[0], vs[1]), embeddertest.Cosine(vs[0], vs[2]), embeddertest.Cosine(vs[0], vs[3])
+	if head < other+0.3 || tail < other+0.3 {
+		t.Errorf("the text has cosine %.3f with its head, %.3f with its tail and %.3f with another word", head, tail, other)
+	}
+}
+
 // TestNothingFits has a prefix that fills the context by itself.
 func TestNothingFits(t *testing.T) {
 	prefixes := ollama.Prefixes{ollamatest.Model: {Query: strings.Repeat("prefix ", 200)}}
@@ -204,6 +220,36 @@ func TestRunnerKilled(t *testing.T) {
 		if _, err := embed(t, e, "a", "b"); !errors.Is(err, embedder.ErrUnavailable) {
 			t.Errorf("a runner that always dies: %v, want %v", err, embedder.ErrUnavailable)
 		}
+	})
+}
+
+// TestBadTextsAreNoOutage has three texts kill the runner at one time, before
+// any control text could show that the server is well.
+func TestBadTextsAreNoOutage(t *testing.T) {
+	inBubble(t, ollama.Options{}, func(t *testing.T, f *ollamatest.Fake, e *ollama.Embedder) {
+		killed := ollamatest.RunnerKilled()
+		f.Fail(always(func(w http.ResponseWriter, r *http.Request, req api.EmbedRequest) bool {
+			switch inputsOf(req)[0] {
+			case "poison":
+				return killed(w, r, req)
+			case "control":
+				time.Sleep(10 * time.Second) // on the bubble's clock
+			}
+			return false
+		})...)
+		var callers sync.WaitGroup
+		for range 3 {
+			callers.Go(func() {
+				_, err := e.Embed(t.Context(), embedder.Query, []string{"poison"})
+				if _, ok := errors.AsType[*embedder.PartialError](err); !ok {
+					t.Errorf("error %v, want a *PartialError", err)
+				}
+			})
+		}
+		time.Sleep(5 * time.Second) // all three have failed, no control has come back
+		vs, err := e.Embed(t.Context(), embedder.Query, []string{"good"})
+		wantOnly(t, vs, err, 1, "")
+		callers.Wait()
 	})
 }
 

@@ -154,8 +154,12 @@ func TestPull(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newServer(t, ollamatest.NewFake()).Pull(ctx, "tiny", nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v, want %v", err, context.Canceled)
+	s := newServer(t, ollamatest.NewFake())
+	if err := s.Pull(ctx, "tiny", nil); !errors.Is(err, context.Canceled) || errors.Is(err, embedder.ErrUnavailable) {
+		t.Errorf("pull cancelled: %v, want %v alone", err, context.Canceled)
+	}
+	if _, err := s.List(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, embedder.ErrUnavailable) {
+		t.Errorf("list cancelled: %v, want %v alone", err, context.Canceled)
 	}
 }
 

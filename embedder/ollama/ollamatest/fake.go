@@ -34,6 +34,9 @@ type FakeModel struct {
 	ClaimedDim int
 	// Context is how many tokens it reads: words and two marks.
 	Context int
+	// ClaimedContext is the context that /api/show tells; 0 tells Context. A
+	// server that was started with a smaller context tells too much.
+	ClaimedContext int
 	// NumCtx is a num_ctx parameter of the Modelfile; 0 is none.
 	NumCtx int
 	// Capabilities as /api/show has them; nil is {"embedding"}.
@@ -209,6 +212,9 @@ func (f *Fake) show(w http.ResponseWriter, r *http.Request) {
 		},
 		Capabilities: m.Capabilities, RemoteHost: m.RemoteHost,
 		Parameters: "num_thread                     1",
+	}
+	if m.ClaimedContext > 0 {
+		resp.ModelInfo[m.Arch+".context_length"] = m.ClaimedContext
 	}
 	if m.ClaimedDim > 0 {
 		resp.ModelInfo[m.Arch+".embedding_length"] = m.ClaimedDim
