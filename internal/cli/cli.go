@@ -29,6 +29,8 @@ type Daemon interface {
 	memory.Service
 	// HTTP reaches the daemon's other endpoints, MCP for one.
 	HTTP() *http.Client
+	// WaitGone returns once no daemon answers any more, after Stop.
+	WaitGone(ctx context.Context) error
 	Close() error
 }
 
@@ -70,8 +72,8 @@ type App struct {
 	opts Options
 
 	json   bool
-	source config.Sources
-	set    []string
+	source config.Sources // --data and --config
+	set    []string       // --set, not taken apart yet
 
 	cfg    *config.Config // loaded once
 	daemon Daemon         // connected once
@@ -99,6 +101,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	return ExitCode(err)
 }
 
+// newApp fills in what the options leave to the process.
 func newApp(opts Options) (*App, error) {
 	app := &App{opts: opts}
 	o := &app.opts
@@ -147,6 +150,8 @@ func (a *App) root() *cobra.Command {
 short context that is verified, ranked and within a token budget.
 
 Begin with: recalld up .`,
+		// Errors are reported in one place, with their hint; a page of usage
+		// would hide them.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		// A command of our own, with an example and --json like the others.
@@ -225,7 +230,7 @@ func (a *App) service(ctx context.Context) (Daemon, error) {
 	return daemon, nil
 }
 
-// running returns the daemon only if it runs already.
+// running returns the daemon only if it runs already. The caller closes it.
 func (a *App) running(ctx context.Context) (Daemon, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -242,6 +247,8 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	if autostart {
+		// The folders must be there, and private, before the daemon's log and
+		// socket go into them.
 		if err := paths.Prepare(); err != nil {
 			return nil, err
 		}
@@ -266,6 +273,7 @@ func (a *App) serveCommandLine(cfg config.Config) []string {
 	return line
 }
 
+// close lets go of the connection, if a command made one.
 func (a *App) close() {
 	if a.daemon != nil {
 		// Idle connections only: nothing is lost when that fails.

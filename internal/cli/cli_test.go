@@ -68,6 +68,8 @@ type fakeRest struct{}
 func (fakeRest) HTTP() *http.Client { return http.DefaultClient }
 func (fakeRest) Close() error       { return nil }
 
+func (fakeRest) WaitGone(context.Context) error { return nil }
+
 // run runs a command line.
 func (b *bench) run(args ...string) (out, errs string, code int) {
 	b.t.Helper()
@@ -374,28 +376,34 @@ func TestStop(t *testing.T) {
 		t.Error("stop would have started a daemon")
 	}
 	b = newBench(t, sample())
-	b.service = &stoppable{Service: b.fake}
+	daemon := &stoppable{Service: b.fake}
+	b.opts.Connect = func(context.Context, config.Config, bool) (Daemon, error) { return daemon, nil }
 	if out := b.ok("stop"); out != "Stopped the daemon (pid 42).\n" {
 		t.Errorf("stop says %q", out)
 	}
+	if got := strings.Join(daemon.did, " "); got != "stop wait close" {
+		t.Errorf("stop did %q, want it to wait for the end", got)
+	}
 }
 
-// stoppable answers Status twice more after Stop, as a draining daemon does.
+// stoppable notes what is done to it.
 type stoppable struct {
 	*memorytest.Service
-	left int
+	fakeRest
+	did []string
 }
 
-func (s *stoppable) Stop(context.Context) error { s.left = 3; return nil }
+func (s *stoppable) Stop(context.Context) error { s.did = append(s.did, "stop"); return nil }
 
-func (s *stoppable) Status(ctx context.Context) (*memory.Status, error) {
-	if s.left > 0 {
-		if s.left--; s.left == 0 {
-			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "gone"}
-		}
+func (s *stoppable) WaitGone(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return errors.New("the wait has no end")
 	}
-	return s.Service.Status(ctx)
+	s.did = append(s.did, "wait")
+	return nil
 }
+
+func (s *stoppable) Close() error { s.did = append(s.did, "close"); return nil }
 
 func TestAutostart(t *testing.T) {
 	for _, tt := range []struct {

@@ -18,8 +18,10 @@ import (
 // holds the tab key down meanwhile.
 const completionDeadline = 300 * time.Millisecond
 
+// shells are those that cobra writes scripts for.
 var shells = []string{"bash", "fish", "powershell", "zsh"}
 
+// completionCommand prints a script.
 func completionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",

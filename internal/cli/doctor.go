@@ -50,6 +50,8 @@ func (d *diagnosis) add(check string, level Level, hint, format string, args ...
 	d.Findings = append(d.Findings, Finding{Check: check, Level: level, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
+// doctorCommand looks at everything and says what is wrong, with the next step.
+// It starts nothing: a daemon that does not run is a finding of its own.
 func doctorCommand(a *App) *cobra.Command {
 	var requeue string
 	c := &cobra.Command{
@@ -85,6 +87,8 @@ one the store itself is checked.`,
 	return c
 }
 
+// diagnose runs the checks from the outside in: folders, daemon, what it says
+// about itself, Ollama.
 func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (*diagnosis, error) {
 	d := &diagnosis{}
 	paths := cfg.Paths()
@@ -247,6 +251,7 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	}
 }
 
+// writeDiagnosis writes the findings with their hints below them.
 func writeDiagnosis(w io.Writer, d *diagnosis) {
 	rows := [][]string{{"CHECK", "RESULT", "DETAIL"}}
 	for _, f := range d.Findings {

@@ -9,6 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// forgetCommand removes memories. A whole project wants --yes: there is no way
+// back, and a question on a terminal would stop scripts.
 func forgetCommand(a *App) *cobra.Command {
 	var r memory.ForgetRequest
 	var yes bool

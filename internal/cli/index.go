@@ -11,6 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// indexCommand queues a folder. It does not wait by default: indexing goes on in
+// the daemon whether somebody watches or not.
 func indexCommand(a *App) *cobra.Command {
 	var wait bool
 	var changed []string
@@ -81,6 +83,7 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 			if p := r.Progress; p != nil {
 				shown.show(p.Phase, int64(p.FilesDone), int64(p.FilesTotal))
 			}
+			// An older run's end says nothing about this one.
 			switch {
 			case !r.IndexedAt.Before(asked):
 				return &r, nil
@@ -96,6 +99,7 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 	}
 }
 
+// writeIndexed says what an indexing run came to.
 func writeIndexed(w io.Writer, r *memory.SandboxState) {
 	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, label(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
 	if r.LastRun > 0 {
@@ -108,5 +112,17 @@ func writeIndexed(w io.Writer, r *memory.SandboxState) {
 	}
 	if skipped > 0 {
 		fmt.Fprintf(w, "Left out %d files by the rules of the settings.\n", skipped)
+	}
+}
+
+// pause waits; it returns false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 )
 
+// mcpCommand runs the bridge. It connects at the client's first message and not
+// before, so that a client sees it start at once.
 func mcpCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
@@ -32,6 +34,7 @@ error.`,
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
 				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
+				// Called again whenever the daemon has gone away.
 				Connect: func(ctx context.Context) (*http.Client, error) {
 					daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
 					if err != nil {

@@ -18,11 +18,11 @@ import (
 // overHTTP is a daemon whose endpoints are served somewhere else.
 type overHTTP struct {
 	memory.Service
+	fakeRest
 	client *http.Client
 }
 
 func (o overHTTP) HTTP() *http.Client { return o.client }
-func (overHTTP) Close() error         { return nil }
 
 // redirect sends every request to one server, as the socket does.
 type redirect struct{ to *url.URL }
@@ -52,7 +52,7 @@ func TestMCPCommand(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.opts.Connect = func(context.Context, config.Config, bool) (Daemon, error) {
-		return overHTTP{fake, &http.Client{Transport: redirect{to}}}, nil
+		return overHTTP{fake, fakeRest{}, &http.Client{Transport: redirect{to}}}, nil
 	}
 	b.opts.In = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

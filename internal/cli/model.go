@@ -10,6 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// modelCommand holds the commands about models.
 func modelCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "model",
@@ -23,6 +24,7 @@ func modelCommand(a *App) *cobra.Command {
 	return c
 }
 
+// modelListCommand lists what embeds now and what could.
 func modelListCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
@@ -56,6 +58,8 @@ func modelListCommand(a *App) *cobra.Command {
 	}
 }
 
+// modelPullCommand has the daemon's Ollama fetch a model: it may run elsewhere
+// than this command.
 func modelPullCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "pull NAME",

@@ -29,7 +29,7 @@ type question struct {
 
 // Bounds of the search for a question.
 const (
-	maxQuestionFiles = 2000
+	maxQuestionFiles = 800
 	maxQuestionBytes = 200 << 10
 )
 
@@ -176,6 +176,7 @@ func commentedDeclarations(text []byte) []declaration {
 	return found
 }
 
+// firstSentence returns the first sentence of a comment, in one line.
 func firstSentence(text string) string { return new(doc.Package).Synopsis(text) }
 
 // score says how good a question a sentence makes: some 8 to 20 plain words,
@@ -197,6 +198,10 @@ func (d declaration) score() int {
 	score := 10 * len(telling)
 	if over := len(words) - 16; over > 0 {
 		score -= 5 * over
+	}
+	// A question reads better in one breath.
+	for _, mark := range ",;:('—" {
+		score -= 8 * strings.Count(d.sentence, string(mark))
 	}
 	return max(score, 0)
 }

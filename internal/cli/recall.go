@@ -11,6 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// recallFlags are the flags of recall. Those whose zero means something else
+// than "not given" have a flag that says whether they were.
 type recallFlags struct {
 	kinds                                        []string
 	project, repo, scope, format                 string
@@ -22,6 +24,8 @@ type recallFlags struct {
 	limitSet, maxTokensSet, hoursSet, minimumSet bool
 }
 
+// recallCommand asks a question. It prints the daemon's own text, so that people
+// and agents read the same.
 func recallCommand(a *App) *cobra.Command {
 	var f recallFlags
 	c := &cobra.Command{
@@ -99,6 +103,7 @@ func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 	if f.minimumSet {
 		r.MinRelevance = &f.minRelevance
 	}
+	// Anything but the two names is a session's id; Validate knows its limits.
 	switch f.scope {
 	case "":
 	case "all", "current":
@@ -117,6 +122,7 @@ func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 	if filters != (memory.Filters{}) {
 		r.Filters = &filters
 	}
+	// Before a daemon is started for a question that it would refuse.
 	return r, r.Validate()
 }
 

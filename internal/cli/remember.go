@@ -10,6 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// rememberCommand keeps a lesson. The lesson may be given as plain arguments,
+// which is how people type, or as a flag, which is how scripts do.
 func rememberCommand(a *App) *cobra.Command {
 	var r memory.RememberRequest
 	var kind string

@@ -9,6 +9,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// reposCommand lists the sandboxes.
 func reposCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "repos",
@@ -39,6 +40,7 @@ func reposCommand(a *App) *cobra.Command {
 	}
 }
 
+// repoRows are the lines of the table that repos and status share.
 func repoRows(repos []memory.SandboxState) [][]string {
 	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEXED", "FOLDER"}}
 	for _, r := range repos {

@@ -6,6 +6,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// serveCommand runs the daemon in this process. It never connects to one: the
+// lock on the data folder decides who serves it.
 func serveCommand(a *App) *cobra.Command {
 	var autostarted bool
 	c := &cobra.Command{
@@ -17,6 +19,7 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.json {
+				// Last, so that the flag wins over a --set.
 				a.set = append(a.set, "log.format=json")
 			}
 			cfg, err := a.Config()

@@ -13,6 +13,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// statusCommand shows everything; unlike the MCP tool, people can scroll.
 func statusCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
@@ -34,6 +35,7 @@ func statusCommand(a *App) *cobra.Command {
 	}
 }
 
+// writeStatus writes one table per concern and leaves out those that are empty.
 func writeStatus(w io.Writer, s *memory.Status) {
 	rows := [][]string{
 		{"daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, timeText(s.StartedAt, "?"))},

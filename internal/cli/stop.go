@@ -11,6 +11,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
+// closeTimeout is how long a daemon may take to close its store once it has
+// drained.
+const closeTimeout = 5 * time.Second
+
 // stopped is what stop answers.
 type stopped struct {
 	// WasRunning is false when there was nothing to stop.
@@ -18,6 +22,7 @@ type stopped struct {
 	PID        int  `json:"pid,omitempty"`
 }
 
+// stopCommand stops the daemon. Without one it succeeds: what was wanted is so.
 func stopCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
@@ -42,8 +47,14 @@ needs it starts it again. Without a daemon there is nothing to do.`,
 	}
 }
 
+// stop asks a daemon that runs to end and waits for it, so that a script may
+// touch the data folder right after.
 func (a *App) stop(ctx context.Context) (stopped, error) {
-	daemon, err := a.running(ctx)
+	cfg, err := a.Config()
+	if err != nil {
+		return stopped{}, err
+	}
+	daemon, err := a.opts.Connect(ctx, cfg, false)
 	if memory.CodeOf(err) == memory.CodeUnavailable {
 		return stopped{}, nil
 	}
@@ -52,43 +63,16 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	}
 	defer daemon.Close()
 	result := stopped{WasRunning: true}
+	// Only to say which process it was: a daemon that cannot tell its status
+	// is stopped all the same.
 	if status, err := daemon.Status(ctx); err == nil {
 		result.PID = status.PID
 	}
 	if err := daemon.Stop(ctx); err != nil {
 		return result, err
 	}
-	return result, a.waitGone(ctx, daemon)
-}
-
-// waitGone waits until the daemon answers no more: it drains for as long as its
-// settings allow, and then some.
-func (a *App) waitGone(ctx context.Context, daemon Daemon) error {
-	cfg, err := a.Config()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Daemon.DrainTimeout+5*time.Second,
-		memory.Errorf(memory.CodeUnavailable, "the daemon is still draining"))
+	// It drains for as long as its settings allow, and then closes its store.
+	ctx, cancel := context.WithTimeout(ctx, cfg.Daemon.DrainTimeout+closeTimeout)
 	defer cancel()
-	for {
-		if _, err := daemon.Status(ctx); err != nil && ctx.Err() == nil {
-			return nil
-		}
-		if !pause(ctx, a.opts.Poll) {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// pause waits; it returns false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return result, daemon.WaitGone(ctx)
 }

@@ -34,6 +34,7 @@ type clientSetup struct {
 	Hint string `json:"hint,omitempty"`
 }
 
+// upCommand is the first command that anybody runs: it must end with an answer.
 func upCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "up [PATH]",
@@ -53,6 +54,8 @@ lines for an MCP client.`,
 	}
 }
 
+// up indexes a folder, waits for it and asks about it. Only code is asked for:
+// the question is about code.
 func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	cfg, err := a.Config()
 	if err != nil {
@@ -87,6 +90,8 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	return result, nil
 }
 
+// writeUp shows the question with what it expects, so that everybody can judge
+// the answer, also when it is wrong.
 func writeUp(w io.Writer, r *upResult) {
 	writeIndexed(w, r.Index)
 	fmt.Fprintln(w)
@@ -152,6 +157,7 @@ func isTemporary(executable, tempDir string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
+// resolved follows symbolic links; macOS has its temporary folder behind one.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -159,6 +165,7 @@ func resolved(path string) string {
 	return path
 }
 
+// sameFile says whether two paths lead to one file.
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {

@@ -19,6 +19,8 @@ type versionInfo struct {
 	Platform string `json:"platform"`
 }
 
+// versionCommand touches neither settings nor daemon: it must work when they do
+// not.
 func versionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -21,8 +21,8 @@ func admit(w http.ResponseWriter, r *http.Request) bool {
 			fmt.Sprintf("the message is longer than %d bytes", MaxMessage)))
 		return false
 	}
-	if env, err := parseEnvelope(body); err != nil {
-		refuse(w, http.StatusBadRequest, rpcError(env.ID, codeParse, err.Error()))
+	if env, wrong := parseEnvelope(body); wrong != nil {
+		refuse(w, http.StatusBadRequest, rpcError(env.ID, wrong.code, wrong.text))
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -138,9 +138,9 @@ func (b *bridge) take(ctx context.Context, text []byte) {
 		b.takeBatch(ctx, text)
 		return
 	}
-	env, err := parseEnvelope(text)
-	if err != nil {
-		b.send(rpcError(env.ID, codeParse, err.Error()))
+	env, wrong := parseEnvelope(text)
+	if wrong != nil {
+		b.send(rpcError(env.ID, wrong.code, wrong.text))
 		return
 	}
 	switch {
@@ -180,10 +180,10 @@ func (b *bridge) takeBatch(ctx context.Context, text []byte) {
 		var answers batch
 		var parts sync.WaitGroup
 		for _, message := range messages {
-			env, err := parseEnvelope(message)
+			env, wrong := parseEnvelope(message)
 			switch {
-			case err != nil:
-				answers.add(rpcError(env.ID, codeInvalidRequest, err.Error()))
+			case wrong != nil:
+				answers.add(rpcError(env.ID, wrong.code, wrong.text))
 			case env.Method == "initialize":
 				answers.add(rpcError(env.ID, codeInvalidRequest, "initialize must not be part of a batch"))
 			default:

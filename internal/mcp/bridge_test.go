@@ -337,7 +337,7 @@ func TestBridgeBadInput(t *testing.T) {
 	for _, tt := range []struct{ name, line, id, want string }{
 		{"garbage", "this is not json{{{", "null", "-32700"},
 		{"half a message", `{"jsonrpc":"2.0","id":`, "null", "-32700"},
-		{"a string", `"hello"`, "null", "-32700"},
+		{"a string", `"hello"`, "null", "-32600"},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "null", "-32600"},
 		{"nothing in it", `{"jsonrpc":"2.0"}`, "null", "-32600"},
 		{"not UTF-8", toolCall(5, "remember", "{\"lesson\":\"\xff\"}"), "5", "-32700"},

@@ -11,7 +11,6 @@ import (
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
-	codeInternal       = -32603
 	// codeUnavailable lies in the range reserved for servers.
 	codeUnavailable = -32001
 )
@@ -47,20 +46,26 @@ func (e envelope) kind() messageKind {
 
 // parseEnvelope reads the outside of a message. JSON that is not UTF-8 is
 // refused (RFC 8259, section 8.1): decoding would put replacement characters
-// into what is remembered. The envelope returned with an error holds the id if
+// into what is remembered. The envelope returned with a fault holds the id if
 // it could be read.
-func parseEnvelope(message []byte) (envelope, error) {
+func parseEnvelope(message []byte) (envelope, *fault) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
 		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); !wrongType {
-			return envelope{}, errors.New("the message is not valid JSON")
+			return envelope{}, &fault{codeParse, "the message is not valid JSON"}
 		}
-		return e, errors.New("the message is not a JSON-RPC object")
+		return e, &fault{codeInvalidRequest, "the message is not a JSON-RPC object"}
 	}
 	if !utf8.Valid(message) {
-		return e, errors.New("the message is not valid UTF-8")
+		return e, &fault{codeParse, "the message is not valid UTF-8"}
 	}
 	return e, nil
+}
+
+// fault is what is wrong with a message, in the terms of JSON-RPC.
+type fault struct {
+	code int
+	text string
 }
 
 // rpcError is a JSON-RPC error message; a nil id is sent as null.

@@ -149,11 +149,8 @@ func (l *link) session(ctx context.Context) (*session, error) {
 		l.current = newSession(ctx, client)
 		return l.current, nil
 	}
-	env, err := parseEnvelope(l.initialize)
-	if err != nil {
-		return nil, fmt.Errorf("replay initialize: %w", err)
-	}
-	s, answer, err := l.handshake(ctx, outgoing{env: env, text: l.initialize})
+	replay := outgoing{env: envelope{ID: json.RawMessage("0"), Method: "initialize"}, text: l.initialize}
+	s, answer, err := l.handshake(ctx, replay)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +276,7 @@ func (l *link) read(response *http.Response, out outgoing) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
-	if env, err := parseEnvelope(body); err != nil || env.kind() != kindResponse {
+	if env, wrong := parseEnvelope(body); wrong != nil || env.kind() != kindResponse {
 		if out.env.kind() != kindRequest {
 			return nil
 		}
@@ -294,7 +291,7 @@ func (l *link) read(response *http.Response, out outgoing) error {
 func (l *link) readStream(body io.Reader, out outgoing) error {
 	answered := false
 	err := readEvents(body, maxLine, func(data []byte) {
-		if env, err := parseEnvelope(data); err == nil && env.kind() == kindResponse {
+		if env, wrong := parseEnvelope(data); wrong == nil && env.kind() == kindResponse {
 			answered = true
 			out.reply(data)
 			return

@@ -379,7 +379,7 @@ func TestAdmission(t *testing.T) {
 	}{
 		{"not JSON", `{"jsonrpc":`, `-32700`, 400},
 		{"not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{\"a\":\"\xff\"}}", `"id":9,"error":{"code":-32700,"message":"the message is not valid UTF-8"`, 400},
-		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `-32700`, 400},
+		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `-32600`, 400},
 		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", MaxMessage) + `"}`, `longer than 8388608 bytes`, 413},
 	} {
 		response, err := http.Post(url, "application/json", strings.NewReader(tt.body))
