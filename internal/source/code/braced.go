@@ -9,9 +9,11 @@ const maxHead = 600
 // first line of a declaration, with the comments and annotations above, to the
 // line where all that it opened is closed and it has ended.
 func (f *structured) braced(from, to int) []unit {
-	if from > to {
+	if from > to || f.depth > maxDepth {
 		return nil
 	}
+	f.depth++
+	defer func() { f.depth-- }()
 	base := f.lines[from]
 	var units []unit
 	for i := from; i <= to; {
@@ -28,7 +30,11 @@ func (f *structured) braced(from, to int) []unit {
 			continue
 		}
 		head := i
-		for i++; i <= to && !f.endsBefore(i, head, base); i++ {
+		last := f.lines[head].last
+		for i++; i <= to && !f.endsBefore(i, head, last, base); i++ {
+			if l := f.lines[i].last; l != 0 {
+				last = l
+			}
 		}
 		u := unit{first: first, last: i - 1}
 		var kind declared
@@ -68,9 +74,9 @@ func (f *structured) isLead(i int, base lineInfo) bool {
 	return f.lang == "cpp" && bytes.HasPrefix(line, []byte("template")) && l.last == '>'
 }
 
-// endsBefore says that the declaration whose head is at line head has ended
-// where line i begins.
-func (f *structured) endsBefore(i, head int, base lineInfo) bool {
+// endsBefore says that the declaration whose head is at line head, and whose
+// last byte of code before line i is last, has ended where that line begins.
+func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	l := f.lines[i]
 	if l.brace > base.brace || l.paren > base.paren || l.literal {
 		return false
@@ -78,11 +84,6 @@ func (f *structured) endsBefore(i, head int, base lineInfo) bool {
 	if l.brace < base.brace || l.paren < base.paren {
 		return true
 	}
-	prev := i - 1
-	for prev > head && f.lines[prev].last == 0 {
-		prev--
-	}
-	last := f.lines[prev].last
 	switch {
 	case l.first == '{':
 		return false // the body on a line of its own

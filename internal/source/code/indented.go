@@ -11,6 +11,11 @@ import (
 // shows what belongs together: a line, what is indented deeper below it, and
 // the words that close it.
 func (f *structured) indented(from, to, base int) []unit {
+	if f.depth > maxDepth {
+		return nil
+	}
+	f.depth++
+	defer func() { f.depth-- }()
 	var units []unit
 	for i := from; i <= to; {
 		if f.t.blank(i) {
@@ -60,9 +65,11 @@ func (f *structured) indentedEnd(head, to, base int) int {
 			last = i
 		case l.comment:
 			// A comment does not end a unit that goes on deeper behind it.
-			if !f.deeperBehind(i, to, base) {
+			next := f.behindComments(i, to)
+			if next > to || f.t.indent(next) <= base {
 				return last
 			}
+			last, i = next, next
 		case f.closes(i, head):
 			last = i
 		default:
@@ -72,13 +79,12 @@ func (f *structured) indentedEnd(head, to, base int) int {
 	return last
 }
 
-func (f *structured) deeperBehind(i, to, base int) bool {
-	for ; i <= to; i++ {
-		if !f.t.blank(i) && !f.lines[i].comment {
-			return f.t.indent(i) > base
-		}
+// behindComments is the next line that is neither blank nor comment only.
+func (f *structured) behindComments(i, to int) int {
+	for i <= to && (f.t.blank(i) || f.lines[i].comment) {
+		i++
 	}
-	return false
+	return i
 }
 
 // closers are words that go on with or close what was begun on the same level.

@@ -1,7 +1,6 @@
 package code
 
 import (
-	"bytes"
 	"fmt"
 	"go/build"
 	"io/fs"
@@ -206,21 +205,6 @@ func TestStandardLibrary(t *testing.T) {
 }
 
 func BenchmarkChunk(b *testing.B) {
-	var goSrc []byte
-	paths, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
-	for _, p := range paths {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if len(goSrc) < 60_000 {
-			goSrc = append(goSrc, bytes.TrimPrefix(text, []byte("\uFEFF"))...)
-			goSrc = goSrc[:len(goSrc):len(goSrc)]
-		}
-		if len(goSrc) > 0 {
-			break
-		}
-	}
 	server, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go"))
 	if err != nil {
 		b.Skip("the standard library's source is not installed")
@@ -239,6 +223,25 @@ func BenchmarkChunk(b *testing.B) {
 		switch s.lang {
 		case "typescript", "python", "cpp", "ruby", "markdown", "yaml":
 			run(s.lang, s.lang, src)
+		}
+	}
+}
+
+// TestChunkHostile cuts texts that are as bad as they get for a scanner. If one
+// took time that grows with the square of its size, the test would not end.
+func TestChunkHostile(t *testing.T) {
+	for _, part := range []string{
+		"{\n", "}\n", "(\n", "class a {\n", "//\n", "#\n", "# \n", "-- \n", "/*\n", "\"\n", "'", "`\n", "<<A\n", "<A\n", "@a\n", "@a(\n", "@",
+		"a:\n ", "- \n", "x\n", "#if\n", "$\n", "$a$\n", "\\\n", "<private>\n", "-----BEGIN PRIVATE KEY-----\n", "password = \n", "```\n", "# h\n", "a\n-\n",
+		"class a:\n", "def f():\n\n", "func f() {}; ", "var x, y = 1, 2\n", "\t", "ä", "[", "a=", "end\n", "BEGIN\n", "impl<", "typedef ", "export const a = {\n",
+	} {
+		for _, lead := range []string{"", "class A {\n"} {
+			src := []byte(lead + strings.Repeat(part, 50_000/len(part)))
+			for _, lang := range []string{"go", "markdown", "python", "javascript", "cpp", "sql"} {
+				if wrong := checkPieces(src, Chunk("", lang, src)); wrong != "" {
+					t.Errorf("%q × n, %s: %s", part, lang, wrong)
+				}
+			}
 		}
 	}
 }

@@ -141,7 +141,12 @@ type structured struct {
 	syntax *syntax
 	lang   string
 	lines  []lineInfo
+	depth  int // of members within members, at most maxDepth
 }
+
+// maxDepth bounds how deep members are looked for: nobody nests deeper, and
+// each level costs a pass over its lines.
+const maxDepth = 12
 
 // sections are units that begin with a line of a certain look.
 func (f *structured) sections() []unit {
