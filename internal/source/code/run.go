@@ -26,10 +26,26 @@ type Known interface {
 	Paths(ctx context.Context) iter.Seq2[string, error]
 }
 
-// Document is one distinct text of a file.
-type Document struct {
-	ID   memory.DocID
-	Text string
+// KnownFiles is Known from a map by path, which nobody may change meanwhile.
+type KnownFiles map[string]memory.File
+
+var _ Known = KnownFiles(nil)
+
+// File returns the file of a path.
+func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, error) {
+	f, ok := k[path]
+	return f, ok, nil
+}
+
+// Paths lists the paths.
+func (k KnownFiles) Paths(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for path := range k {
+			if !yield(path, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Sink takes what a run finds. Its methods are called by Options.Workers
@@ -40,9 +56,9 @@ type Sink interface {
 	// file have changed: its chunks, and so its documents, are known. Project,
 	// Sandbox and Generation of f are those of the sandbox and of what is known;
 	// the sink raises the generation.
-	PutFile(ctx context.Context, f memory.File, docs []Document) error
+	PutFile(ctx context.Context, f memory.File, docs []memory.Document) error
 	// DropFile removes a file with its chunks.
-	DropFile(ctx context.Context, path string) error
+	DropFile(ctx context.Context, sandbox, path string) error
 }
 
 // Report is what a run did.
@@ -270,7 +286,7 @@ func (r *run) drop(ctx context.Context, only []string) error {
 		gone = append(gone, p)
 	}
 	for _, p := range gone {
-		if err := r.sink.DropFile(ctx, p); err != nil {
+		if err := r.sink.DropFile(ctx, r.sandbox.ID, p); err != nil {
 			return fmt.Errorf("drop %s: %w", p, err)
 		}
 		r.report.Dropped++

@@ -37,7 +37,7 @@ var (
 	_ Known = (*shelf)(nil)
 )
 
-func (s *shelf) PutFile(_ context.Context, f memory.File, docs []Document) error {
+func (s *shelf) PutFile(_ context.Context, f memory.File, docs []memory.Document) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -63,10 +63,10 @@ func (s *shelf) PutFile(_ context.Context, f memory.File, docs []Document) error
 	return nil
 }
 
-func (s *shelf) DropFile(_ context.Context, path string) error {
+func (s *shelf) DropFile(_ context.Context, sandbox, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.files[path]; !ok {
+	if f, ok := s.files[path]; !ok || f.Sandbox != sandbox {
 		return fmt.Errorf("%s is not known", path)
 	}
 	delete(s.files, path)
@@ -108,7 +108,7 @@ func index(t *testing.T, root string, s *shelf, changed []string, opts Options) 
 		opts.Now = later
 	}
 	s.puts, s.touches = 0, 0
-	report, err := Index(t.Context(), sandboxOf(root), s, changed, s, opts)
+	report, err := Index(t.Context(), sandboxOf(root), KnownFiles(maps.Clone(s.files)), changed, s, opts)
 	if err != nil {
 		t.Fatalf("Index: %v", err)
 	}

@@ -54,7 +54,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 		r.kept(f, touched)
 		return nil
 	}
-	var docs []Document
+	var docs []memory.Document
 	f.Chunks, docs = chunksOf(Chunk(e.Path, f.Lang, src), src)
 	if err := r.put(ctx, f, docs); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	return nil
 }
 
-func (r *run) put(ctx context.Context, f memory.File, docs []Document) error {
+func (r *run) put(ctx context.Context, f memory.File, docs []memory.Document) error {
 	if err := r.sink.PutFile(ctx, f, docs); err != nil {
 		return fmt.Errorf("put %s: %w", f.Path, err)
 	}
@@ -74,9 +74,9 @@ func (r *run) put(ctx context.Context, f memory.File, docs []Document) error {
 }
 
 // chunksOf turns pieces into what is stored of them.
-func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []Document) {
+func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []memory.Document) {
 	chunks := make([]memory.FileChunk, 0, len(pieces))
-	docs := make([]Document, 0, len(pieces))
+	docs := make([]memory.Document, 0, len(pieces))
 	have := make(map[memory.DocID]bool, len(pieces))
 	for _, p := range pieces {
 		id := memory.DocumentID(p.Doc)
@@ -86,7 +86,7 @@ func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []Document) {
 		})
 		if !have[id] {
 			have[id] = true
-			docs = append(docs, Document{ID: id, Text: p.Doc})
+			docs = append(docs, memory.Document{ID: id, Text: p.Doc})
 		}
 	}
 	return chunks, docs
