@@ -1,0 +1,143 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Directory lists the projects that are known.
+type Directory interface {
+	Projects() ([]memory.Project, error)
+}
+
+// Resolver finds the project that a caller means.
+type Resolver struct{ known Directory }
+
+// NewResolver returns a resolver over the known projects.
+func NewResolver(known Directory) *Resolver { return &Resolver{known} }
+
+// Resolve returns the project named by its id, by one of its names or by a
+// folder of it; without a name, that of the caller's folder. It also says
+// whether the project is known already. It returns CodeNotFound for a name that
+// no known project has, CodeConflict for one that several have, CodeInvalidInput
+// when neither a project nor a folder is given, and the errors of Identify.
+func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
+	known, err := r.known.Projects()
+	if err != nil {
+		return memory.Project{}, false, fmt.Errorf("list projects: %w", err)
+	}
+	if name != "" && !isPath(name) {
+		p, err := named(known, name)
+		return p, err == nil, err
+	}
+	dir := name
+	if dir == "" {
+		dir = caller.Dir
+	} else if caller.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(caller.Dir, dir)
+	}
+	if dir == "" {
+		return memory.Project{}, false, &memory.Error{
+			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is named and the caller's folder is not known",
+			Hint: "name a project or a folder of it",
+		}
+	}
+	p, err := ofFolder(dir)
+	if err != nil {
+		return memory.Project{}, false, err
+	}
+	for _, k := range known {
+		if k.ID == p.ID {
+			return withNames(k, p.Names), !isNew(k, p), nil
+		}
+	}
+	return p, false, nil
+}
+
+// ofFolder is Identify, but that a home folder without repositories is a
+// project as well: nothing of it is indexed, but things may be remembered there.
+func ofFolder(dir string) (memory.Project, error) {
+	real, err := realFolder(dir)
+	if err != nil {
+		return memory.Project{}, err
+	}
+	if isWhole(real) {
+		if below := repositoriesBelow(real); len(below) > 0 {
+			return memory.Project{}, &AboveError{Dir: real, Repos: below}
+		}
+		name := filepath.Base(real)
+		return memory.Project{ID: hashed("p-", "folder", foldCase(real)), Name: name, Names: []string{name}}, nil
+	}
+	id, err := Identify(real)
+	return id.Project, err
+}
+
+// isPath says that a project is named by a folder rather than by name.
+func isPath(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
+}
+
+func named(known []memory.Project, name string) (memory.Project, error) {
+	var found []memory.Project
+	var all []string
+	for _, p := range known {
+		if p.ID == name {
+			return p, nil
+		}
+		if p.Name == name || slices.Contains(p.Names, name) {
+			found = append(found, p)
+		}
+		all = append(all, p.Name)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return memory.Project{}, &memory.Error{
+			Code: memory.CodeNotFound, Field: "project", Message: fmt.Sprintf("no project is called %q", name), Hint: knownHint(all),
+		}
+	}
+	ids := make([]string, len(found))
+	for i, p := range found {
+		ids[i] = p.ID
+	}
+	return memory.Project{}, &memory.Error{
+		Code: memory.CodeConflict, Field: "project", Message: fmt.Sprintf("%d projects are called %q", len(found), name),
+		Hint: "use an id: " + strings.Join(ids, ", "),
+	}
+}
+
+func knownHint(names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "no project is known yet; index one with `recalld up PATH`"
+	}
+	slices.Sort(names)
+	more := ""
+	if len(names) > most {
+		more = fmt.Sprintf(" and %d more", len(names)-most)
+		names = names[:most]
+	}
+	return "known: " + strings.Join(names, ", ") + more
+}
+
+// isNew says that a folder gives a known project a name it has not had.
+func isNew(known, p memory.Project) bool {
+	return slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
+}
+
+// withNames adds names to a known project, the ones it has first.
+func withNames(known memory.Project, names []string) memory.Project {
+	known.Names = slices.Clone(known.Names)
+	for _, n := range names {
+		if !slices.Contains(known.Names, n) {
+			known.Names = append(known.Names, n)
+		}
+	}
+	return known
+}

@@ -1,0 +1,141 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// candidate is a document on its way through the stages, with the record or
+// chunk that would be shown for it.
+type candidate struct {
+	memory.Candidate
+	// others are further places of the same text, tried when the first one does
+	// not pass the gates.
+	others    []memory.Candidate
+	fused     float64
+	match     float64 // fused, 1 for the best
+	relevance float64
+	scores    map[string]memory.RetrieverScore
+	factors   memory.RankFactors
+}
+
+// found is the outcome of the retrievers.
+type found struct {
+	candidates []*candidate // by fused score, best first
+	degraded   []memory.Degraded
+	spaces     []string
+	loading    bool
+}
+
+// candidates asks all retrievers at once, each with the deadline, and fuses
+// what they found.
+func (s *Service) candidates(ctx context.Context, query string, sel memory.Selection) found {
+	var f found
+	sources := s.opts.Corpus.Sources()
+	allow, universe := s.opts.Corpus.Select(sel)
+	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.opts.Depth}
+
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
+	defer cancel()
+	results := make([]index.Result, len(sources))
+	errs := make([]error, len(sources))
+	var wg sync.WaitGroup
+	for i, src := range sources {
+		if src.Retriever != nil {
+			wg.Go(func() { results[i], errs[i] = src.Retriever.Retrieve(ctx, q) })
+		}
+	}
+	wg.Wait()
+
+	parts := make([]index.Part, 0, len(sources))
+	for i, src := range sources {
+		reason := src.Degraded
+		switch err := errs[i]; {
+		case src.Retriever == nil:
+			f.loading = f.loading || src.Space == "" // without words there is no search
+		case errors.Is(err, index.ErrNotReady):
+		case errors.Is(err, context.DeadlineExceeded):
+			reason = "deadline: no answer within " + s.opts.Deadline.String()
+		case err != nil:
+			reason = "unavailable: " + err.Error()
+		default:
+			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}
+			if src.Space != "" {
+				part.Form, part.Weight = index.ZScore, s.opts.VectorWeight
+				f.spaces = append(f.spaces, src.Space)
+			}
+			parts = append(parts, part)
+		}
+		if reason != "" {
+			f.degraded = append(f.degraded, memory.Degraded{Part: src.Name, Reason: reason})
+		}
+	}
+	f.candidates = s.resolve(index.Fuse(parts, s.opts.Depth), parts, sel)
+	return f
+}
+
+// resolve turns documents into candidates with their relevance.
+func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Selection) []*candidate {
+	out := make([]*candidate, 0, len(fused))
+	for _, hit := range fused {
+		places := s.opts.Corpus.Candidates(hit.Doc, sel)
+		if len(places) == 0 {
+			continue
+		}
+		c := &candidate{Candidate: places[0], others: places[1:], fused: hit.Score, scores: map[string]memory.RetrieverScore{}}
+		for _, p := range parts {
+			raw, ok := hit.Raw[p.Name]
+			if !ok {
+				continue
+			}
+			r := s.opts.Calibration.Relevance(p.Name, float64(raw), p.Result)
+			c.scores[p.Name] = memory.RetrieverScore{Score: round(float64(raw)), Relevance: round(r)}
+			c.relevance = max(c.relevance, r)
+		}
+		out = append(out, c)
+	}
+	if len(out) > 0 {
+		best := out[0].fused
+		for _, c := range out {
+			if best > 0 {
+				c.match = max(c.fused/best, 0)
+			}
+		}
+	}
+	return out
+}
+
+// floor separates what is relevant from what is not; of the latter the nearest
+// few are told.
+func floor(cs []*candidate, min *float64) (above []*candidate, below []memory.Withheld) {
+	const tell = 5
+	for _, c := range cs {
+		limit := memory.DefaultMinRelevance(c.Kind)
+		if min != nil {
+			limit = *min
+		}
+		switch {
+		case c.relevance >= limit:
+			above = append(above, c)
+		case len(below) < tell:
+			below = append(below, withheld(c, memory.BelowFloor))
+		}
+	}
+	return above, below
+}
+
+func withheld(c *candidate, reason memory.Reason) memory.Withheld {
+	id := c.ID
+	if c.Kind == memory.Chunk {
+		id = "c-" + c.Doc.String()[:16]
+	}
+	return memory.Withheld{ID: id, Kind: c.Kind, Reason: reason, NearestScore: round(c.relevance), Path: c.File.Path}
+}
+
+// isVector says whether a part is a vector retriever, by its name.
+func isVector(name string) bool { return strings.HasPrefix(name, "vector/") }

@@ -1,0 +1,261 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// caps bound the code in an answer, so that it does not crowd out the rest.
+type caps struct {
+	chunks int // items
+	bytes  int // of their text together
+}
+
+// Limits of contract 4 and of what is told of the rest.
+const (
+	defaultChunks     = 3
+	defaultChunkBytes = 2048
+	// snippetBytes is the longest text of one chunk in an answer, unless only
+	// code was asked for and the budget allows whole chunks.
+	snippetBytes = 680
+	maxWithheld  = 50
+	// nearDuplicate is the share of common terms (Jaccard) from which two
+	// items of a kind count as one.
+	nearDuplicate = 0.9
+)
+
+// capsOf reads what was asked for before the defaults are filled in: a caller
+// that wants code and nothing else, and says how much, gets that.
+func capsOf(req memory.RecallRequest) caps {
+	c := caps{chunks: defaultChunks, bytes: defaultChunkBytes}
+	if slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}) {
+		if req.Limit > 0 {
+			c.chunks = req.Limit
+			c.bytes = max(c.bytes, req.Limit*snippetBytes)
+		}
+		if req.MaxTokens > 0 {
+			c.bytes = max(c.bytes, req.MaxTokens*bytesPerToken)
+		}
+	}
+	return c
+}
+
+// shown is what passed the gates and fits.
+type shown struct {
+	items    []memory.Item
+	withheld []memory.Withheld
+	degraded []memory.Degraded
+	redacted bool
+}
+
+// filler fills an answer in rank order.
+type filler struct {
+	s      *Service
+	req    memory.RecallRequest
+	caps   caps
+	query  index.Terms
+	tokens int
+	code   context.Context // with the deadline of code
+	out    shown
+	terms  []index.Terms // of the items
+}
+
+// fill takes candidates in rank order through the gates until the limit is
+// reached or the budget is full.
+func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ranked []*candidate) shown {
+	code, cancel := context.WithTimeout(ctx, s.opts.CodeDeadline)
+	defer cancel()
+	f := &filler{s: s, req: req, caps: c, query: s.opts.Analyze(req.Query), code: code, tokens: req.MaxTokens - headTokens}
+	f.out.items = []memory.Item{}
+	f.out.withheld = []memory.Withheld{}
+	late := false
+	for _, c := range ranked {
+		reason := f.take(c)
+		if reason != "" {
+			f.out.withheld = append(f.out.withheld, withheld(c, reason))
+		}
+		late = late || reason == memory.TooSlow
+		if len(f.out.withheld) >= maxWithheld {
+			break
+		}
+	}
+	if late {
+		f.out.degraded = append(f.out.degraded, memory.Degraded{
+			Part: "code", Reason: "deadline: not all was checked within " + s.opts.CodeDeadline.Round(time.Millisecond).String(),
+		})
+	}
+	return f.out
+}
+
+// take adds a candidate to the answer, or says why not.
+func (f *filler) take(c *candidate) memory.Reason {
+	if len(f.out.items) >= f.req.Limit {
+		return memory.OverLimit
+	}
+	var item memory.Item
+	var reason memory.Reason
+	if c.Kind == memory.Chunk {
+		if f.caps.chunks == 0 {
+			return memory.OverLimit
+		}
+		item, reason = f.chunk(c)
+	} else {
+		item, reason = f.record(c)
+	}
+	if reason != "" {
+		return reason
+	}
+	terms := f.s.opts.Analyze(item.Text)
+	for i, other := range f.terms {
+		if f.out.items[i].Kind == item.Kind && jaccard(terms, other) >= nearDuplicate {
+			f.out.items[i].Similar++
+			return memory.Duplicate
+		}
+	}
+	item.Relevance = round(c.relevance)
+	factors := c.factors
+	factors.Score = round(factors.Score)
+	item.RankFactors = &factors
+	item.Tokens = itemTokens(item)
+	if item.Tokens > f.tokens {
+		return memory.OverBudget
+	}
+	f.tokens -= item.Tokens
+	if item.Kind == memory.Chunk {
+		f.caps.chunks--
+		f.caps.bytes -= len(item.Text)
+	}
+	f.out.items = append(f.out.items, item)
+	f.terms = append(f.terms, terms)
+	return ""
+}
+
+// record makes an item of a stored record.
+func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
+	r, err := f.s.opts.Corpus.Record(c.ID)
+	if err != nil {
+		return memory.Item{}, memory.Gone
+	}
+	item := memory.Item{
+		ID: r.ID, Kind: r.Kind, Project: r.Project, CreatedAt: r.Created,
+		Source: memory.Source{Session: r.Session, Repo: r.Repo},
+		Text:   f.redact(r.Text),
+	}
+	if e := r.Event; e != nil {
+		item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
+		item.Text = lessonLine(item)
+		if e.Rate != nil {
+			item.SuccessRate = e.Rate.String()
+		}
+	}
+	return item, ""
+}
+
+// chunk reads a chunk again from disk through the gates, at the first of its
+// places that passes them; the caller's own folder is tried first.
+func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
+	var first memory.Reason
+	for _, place := range f.places(c) {
+		if f.code.Err() != nil {
+			return memory.Item{}, memory.TooSlow
+		}
+		v, err := f.s.opts.Verifier.Verify(f.code, place)
+		if err == nil {
+			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
+			return f.chunkItem(c, place, v)
+		}
+		reason := memory.Unreadable
+		if gate, ok := errors.AsType[*memory.GateError](err); ok {
+			reason = gate.Reason
+		} else if f.code.Err() != nil {
+			reason = memory.TooSlow
+		}
+		if first == "" {
+			first = reason
+		}
+	}
+	if first == "" {
+		first = memory.Changed // replaced since it was found
+	}
+	return memory.Item{}, first
+}
+
+func (f *filler) places(c *candidate) []memory.Location {
+	var places []memory.Location
+	for _, p := range append([]memory.Candidate{c.Candidate}, c.others...) {
+		if at, err := f.s.opts.Corpus.Location(p); err == nil {
+			places = append(places, at)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b memory.Location) int {
+		return boolOrder(within(f.req.Caller.Dir, a.Root), within(f.req.Caller.Dir, b.Root))
+	})
+	return places
+}
+
+// within says whether a folder is root or lies below it.
+func within(dir, root string) bool {
+	rest, ok := strings.CutPrefix(dir, root)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\')
+}
+
+// boolOrder sorts true first.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
+	room := min(f.caps.bytes, max(snippetBytes, f.caps.bytes/f.caps.chunks))
+	text, from, to := snippet(v.Text, v.StartLine, room, f.query, f.s.opts.Analyze)
+	if text == "" {
+		return memory.Item{}, memory.OverBudget
+	}
+	item := memory.Item{
+		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
+		Text: f.redact(text), CreatedAt: c.Created,
+		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
+	}
+	if v.Moved {
+		item.State = "moved"
+	}
+	return item, ""
+}
+
+func (f *filler) redact(text string) string {
+	clean, n := f.s.opts.Redact(text)
+	f.out.redacted = f.out.redacted || n > 0
+	return clean
+}
+
+// jaccard is the share of two texts' distinct terms that both have.
+func jaccard(a, b index.Terms) float64 {
+	common, i, j := 0, 0, 0
+	for i < len(a) && j < len(b) {
+		switch strings.Compare(a[i].Text, b[j].Text) {
+		case 0:
+			common++
+			i++
+			j++
+		case -1:
+			i++
+		default:
+			j++
+		}
+	}
+	if union := len(a) + len(b) - common; union > 0 {
+		return float64(common) / float64(union)
+	}
+	return 0
+}

@@ -1,0 +1,107 @@
+package recall
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Bounds of the factors: together they never move a match by more than their
+// product's bounds, so that no factor lifts what does not fit.
+const (
+	minFactors, maxFactors = 0.6, 1.4
+	// recencyShare is what is lost with age in the limit.
+	recencyShare = 0.2
+	// successShare is what proven success adds, or proven failure takes.
+	successShare = 0.2
+	// otherProject and ownSession say whose record it is.
+	otherProject = 0.8
+	ownSession   = 1.1
+)
+
+// DefaultHalfLife is the age at which a record has lost half of what recency
+// gives: lessons stay true longer than steps; code is as old as its file.
+func DefaultHalfLife() map[memory.Kind]time.Duration {
+	const day = 24 * time.Hour
+	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day}
+}
+
+// vantage is from where a question is asked.
+type vantage struct {
+	now     time.Time
+	project string
+	session string
+}
+
+// rank orders candidates by match times factors. Ties keep the order of the
+// fusion.
+func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
+	for _, c := range cs {
+		f := memory.RankFactors{
+			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
+			Success: 1, Project: 1, Session: 1,
+			Retrievers: c.scores,
+		}
+		if c.Rate != nil {
+			f.Success = success(*c.Rate)
+		}
+		if c.Project != from.project {
+			f.Project = otherProject
+		}
+		if from.session != "" && c.Session == from.session {
+			f.Session = ownSession
+		}
+		all := min(max(f.Recency*f.Success*f.Project*f.Session, minFactors), maxFactors)
+		f.Score = c.match * all
+		c.factors = f
+	}
+	slices.SortStableFunc(cs, func(a, b *candidate) int { return cmp.Compare(b.factors.Score, a.factors.Score) })
+	return cs
+}
+
+// recency falls from 1 to 1-recencyShare, half of the way in a half-life.
+func recency(age, halfLife time.Duration) float64 {
+	if halfLife <= 0 || age <= 0 {
+		return 1
+	}
+	return 1 - recencyShare*(1-math.Exp2(-float64(age)/float64(halfLife)))
+}
+
+// success is 1 for no evidence either way. It goes by the lower bound of
+// Wilson's 95 % interval for X of Y (Wilson, 1927): 9/10 counts for more than
+// 1/1, and 0/5 for less than nothing known.
+func success(r memory.Rate) float64 {
+	if r.Attempts == 0 {
+		return 1
+	}
+	lower := wilson(float64(r.Successes), float64(r.Attempts))
+	upper := 1 - wilson(float64(r.Attempts-r.Successes), float64(r.Attempts))
+	switch {
+	case lower > 0.5:
+		return 1 + successShare*(2*lower-1)
+	case upper < 0.5:
+		return 1 - successShare*(1-2*upper)
+	}
+	// Undecided: a little for what points to success.
+	return 1 + successShare/4*(lower+upper-1)
+}
+
+// wilson is the lower bound of Wilson's interval for x successes of n.
+func wilson(x, n float64) float64 {
+	const z = 1.96
+	p := x / n
+	centre := p + z*z/(2*n)
+	spread := z * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return (centre - spread) / (1 + z*z/n)
+}
+
+// sortByKind brings items into the order of an answer: lessons, steps, code,
+// ranked within each.
+func sortByKind(items []memory.Item) {
+	slices.SortStableFunc(items, func(a, b memory.Item) int {
+		return cmp.Compare(slices.Index(memory.Kinds, a.Kind), slices.Index(memory.Kinds, b.Kind))
+	})
+}

@@ -1,0 +1,242 @@
+// Package recall is the read path: it answers a question with a few verified,
+// ranked and explained memories.
+//
+//	candidates → fuse → relevance floor → rank → gates and budget → receipt
+//
+// Vocabulary. A candidate is a document that a retriever found. Its relevance
+// is how surely it has to do with the question, on a scale that means the same
+// for every retriever (see Calibration); what lies below the floor of its kind
+// is withheld. Its match is its fused score, 1 for the best candidate of the
+// question: it orders what is relevant, times bounded factors. A gate reads
+// the text of code again and lets only that text through which is on disk now.
+//
+// Every stage but the gates is a pure function over hits, so that an answer can
+// be explained and replayed.
+package recall
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Corpus is what is searched.
+type Corpus interface {
+	// Sources returns the retrievers, those that cannot take part included.
+	Sources() []index.Source
+	// Select turns a selection into the documents that may be returned and
+	// those whose statistics count.
+	Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
+	// Candidates returns what of a document a selection allows.
+	Candidates(doc uint32, sel memory.Selection) []memory.Candidate
+	// Record and Location read what a candidate names. CodeNotFound when it
+	// was replaced meanwhile.
+	Record(id string) (memory.Record, error)
+	Location(c memory.Candidate) (memory.Location, error)
+}
+
+// Projects finds the project that a caller means.
+type Projects interface {
+	// Resolve returns the project of an id, a name or a folder, or of the
+	// caller's folder when none is named, and whether it is known already.
+	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+}
+
+// Ledger keeps receipts.
+type Ledger interface {
+	Later(memory.Receipt)
+	Receipt(id string) (memory.Receipt, error)
+	Seq() uint64
+}
+
+// Options configure the read path. Corpus, Projects, Verifier, Ledger and
+// Analyze are required; the zero value of another field is its default.
+type Options struct {
+	Corpus   Corpus
+	Projects Projects
+	Verifier memory.Verifier
+	Ledger   Ledger
+	// Analyze turns text into terms as the lexical index does; it finds the
+	// best lines of a chunk and near-duplicates.
+	Analyze func(text string) index.Terms
+	// Redact takes secrets out of what is shown. Default: nothing.
+	Redact func(text string) (string, int)
+	// Stale says whether the code of a project may lag behind the disk.
+	Stale func(project string) bool
+	// Deadline is how long a retriever may take, CodeDeadline how long the
+	// reading and checking of code may take. Defaults 250 ms and 200 ms.
+	Deadline, CodeDeadline time.Duration
+	// Depth is how many hits each retriever is asked for. Default 200.
+	Depth int
+	// VectorWeight is the weight of a vector retriever in the fusion, against
+	// 1 for the lexical one. Default index.ZScoreWeight.
+	VectorWeight float64
+	// HalfLife is the age at which a record of a kind has lost half of what
+	// recency gives; zero is no decay.
+	HalfLife    map[memory.Kind]time.Duration
+	Calibration Calibration
+	Clock       func() time.Time
+	Logger      *slog.Logger
+}
+
+func (o *Options) validate() error {
+	for field, missing := range map[string]bool{
+		"corpus": o.Corpus == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
+		"ledger": o.Ledger == nil, "analyze": o.Analyze == nil,
+	} {
+		if missing {
+			return memory.Invalid(field, "", "recall needs it")
+		}
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) (string, int) { return text, 0 }
+	}
+	if o.Stale == nil {
+		o.Stale = func(string) bool { return false }
+	}
+	setDefault(&o.Deadline, 250*time.Millisecond)
+	setDefault(&o.CodeDeadline, 200*time.Millisecond)
+	setDefault(&o.Depth, 200)
+	setDefault(&o.VectorWeight, index.ZScoreWeight)
+	if o.HalfLife == nil {
+		o.HalfLife = DefaultHalfLife()
+	}
+	if o.Calibration.Version == "" {
+		o.Calibration = ShippedCalibration()
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Service is the read path. It is safe for concurrent use.
+type Service struct{ opts Options }
+
+// New returns a read path.
+func New(opts Options) (*Service, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Service{opts}, nil
+}
+
+// Recall answers a question.
+func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	start := s.opts.Clock()
+	caps := capsOf(req) // before the defaults are filled in
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	sel, err := selection(req, project.ID, start)
+	if err != nil {
+		return nil, err
+	}
+
+	found := s.candidates(ctx, req.Query, sel)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	above, below := floor(found.candidates, req.MinRelevance)
+	ranked := rank(above, s.opts.HalfLife, vantage{now: start, project: project.ID, session: req.Caller.Session})
+	shown := s.fill(ctx, req, caps, ranked)
+
+	a := &memory.Answer{
+		Project: project.ID, ProjectName: project.Name,
+		Items:    shown.items,
+		Withheld: append(shown.withheld, below...),
+		Degraded: append(found.degraded, shown.degraded...),
+		Stale:    s.opts.Stale(project.ID),
+		Redacted: shown.redacted,
+		Receipt:  receiptID(start),
+	}
+	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
+	a.NothingRelevant = len(a.Items) == 0 && !found.loading
+	sortByKind(a.Items)
+	write(a, req.Format, req.Explain)
+	s.opts.Ledger.Later(s.receipt(req, a, found, start))
+	if !req.Explain {
+		for i := range a.Items {
+			a.Items[i].RankFactors = nil
+		}
+	}
+	return a, nil
+}
+
+// Receipt returns what the ledger holds of an answer.
+func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error) {
+	r, err := s.opts.Ledger.Receipt(id)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Rank returns the documents that a question finds, in order, with floor,
+// ranking factors, gates and budget off: what evaluation measures.
+func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, limit int) ([]Ranked, []memory.Degraded) {
+	found := s.candidates(ctx, query, sel)
+	out := make([]Ranked, 0, limit)
+	for _, c := range found.candidates[:min(limit, len(found.candidates))] {
+		out = append(out, Ranked{ID: c.ID, Score: c.fused, Relevance: c.relevance, Scores: c.scores})
+	}
+	return out, found.degraded
+}
+
+// Ranked is one hit of Rank.
+type Ranked struct {
+	ID        string
+	Score     float64
+	Relevance float64
+	Scores    map[string]memory.RetrieverScore
+}
+
+// selection turns a request into what is searched.
+func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
+	sel := memory.Selection{
+		Kinds: req.Kinds, Project: project, Repo: req.Repo,
+		// Named, a project is searched alone; the caller's own comes first
+		// and lets other projects' lessons follow, marked.
+		AllLessons: req.Project == "" && req.Repo == "",
+	}
+	if sc := req.Scope; sc != nil {
+		sel.Session = sc.Session
+		if sc.Name == "current" {
+			if req.Caller.Session == "" {
+				return sel, memory.Invalid("scope", "", "no session is open")
+			}
+			sel.Session = req.Caller.Session
+		}
+	}
+	if f := req.Filters; f != nil {
+		if f.FlowTag != "" || f.Screen != "" || f.GitBranch != "" {
+			return sel, memory.Invalid("filters", "lang, path, tag, since, sinceHours", "sessions are not recorded yet, so none can be chosen by them")
+		}
+		sel.Lang, sel.Path, sel.Tag, sel.Since = f.Lang, f.Path, f.Tag, f.Since
+		if f.SinceHours > 0 {
+			if t := now.Add(-time.Duration(f.SinceHours) * time.Hour); t.After(sel.Since) {
+				sel.Since = t
+			}
+		}
+	}
+	return sel, nil
+}
