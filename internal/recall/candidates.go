@@ -38,9 +38,9 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 	var f found
 	sources := s.opts.Corpus.Sources()
 	allow, universe := s.opts.Corpus.Select(sel)
-	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.opts.Depth}
+	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.settings.Depth}
 
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, s.settings.Deadline)
 	defer cancel()
 	results := make([]index.Result, len(sources))
 	errs := make([]error, len(sources))
@@ -60,13 +60,13 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 			f.loading = f.loading || src.Space == "" // without words there is no search
 		case errors.Is(err, index.ErrNotReady):
 		case errors.Is(err, context.DeadlineExceeded):
-			reason = "deadline: no answer within " + s.opts.Deadline.String()
+			reason = "deadline: no answer within " + s.settings.Deadline.String()
 		case err != nil:
 			reason = "unavailable: " + err.Error()
 		default:
 			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}
 			if src.Space != "" {
-				part.Form, part.Weight = index.ZScore, s.opts.VectorWeight
+				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight
 				f.spaces = append(f.spaces, src.Space)
 			}
 			parts = append(parts, part)
@@ -75,7 +75,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 			f.degraded = append(f.degraded, memory.Degraded{Part: src.Name, Reason: reason})
 		}
 	}
-	f.candidates = s.resolve(index.Fuse(parts, s.opts.Depth), parts, sel)
+	f.candidates = s.resolve(index.Fuse(parts, s.settings.Depth), parts, sel)
 	return f
 }
 
@@ -111,11 +111,11 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 }
 
 // floor separates what is relevant from what is not; of the latter the nearest
-// few are told.
-func floor(cs []*candidate, min *float64) (above []*candidate, below []memory.Withheld) {
+// few are told. A floor that was asked for overrides those by kind.
+func floor(cs []*candidate, byKind map[memory.Kind]float64, min *float64) (above []*candidate, below []memory.Withheld) {
 	const tell = 5
 	for _, c := range cs {
-		limit := memory.DefaultMinRelevance(c.Kind)
+		limit := byKind[c.Kind]
 		if min != nil {
 			limit = *min
 		}

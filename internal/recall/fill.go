@@ -17,10 +17,8 @@ type caps struct {
 	bytes  int // of their text together
 }
 
-// Limits of contract 4 and of what is told of the rest.
+// Limits of one piece of code and of what is told of the rest.
 const (
-	defaultChunks     = 3
-	defaultChunkBytes = 2048
 	// snippetBytes is the longest text of one chunk in an answer, unless only
 	// code was asked for and the budget allows whole chunks.
 	snippetBytes = 680
@@ -30,10 +28,10 @@ const (
 	nearDuplicate = 0.9
 )
 
-// capsOf reads what was asked for before the defaults are filled in: a caller
+// caps reads what was asked for before the defaults are filled in: a caller
 // that wants code and nothing else, and says how much, gets that.
-func capsOf(req memory.RecallRequest) caps {
-	c := caps{chunks: defaultChunks, bytes: defaultChunkBytes}
+func (s *Settings) caps(req memory.RecallRequest) caps {
+	c := caps{chunks: s.Chunks, bytes: s.ChunkBytes}
 	if slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}) {
 		if req.Limit > 0 {
 			c.chunks = req.Limit
@@ -69,7 +67,7 @@ type filler struct {
 // fill takes candidates in rank order through the gates until the limit is
 // reached or the budget is full.
 func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ranked []*candidate) shown {
-	code, cancel := context.WithTimeout(ctx, s.opts.CodeDeadline)
+	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
 	f := &filler{s: s, req: req, caps: c, query: s.opts.Analyze(req.Query), code: code, tokens: req.MaxTokens - headTokens}
 	f.out.items = []memory.Item{}
@@ -87,7 +85,7 @@ func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ra
 	}
 	if late {
 		f.out.degraded = append(f.out.degraded, memory.Degraded{
-			Part: "code", Reason: "deadline: not all was checked within " + s.opts.CodeDeadline.Round(time.Millisecond).String(),
+			Part: "code", Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
 		})
 	}
 	return f.out

@@ -15,6 +15,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -68,17 +69,8 @@ type Options struct {
 	Redact func(text string) (string, int)
 	// Stale says whether the code of a project may lag behind the disk.
 	Stale func(project string) bool
-	// Deadline is how long a retriever may take, CodeDeadline how long the
-	// reading and checking of code may take. Defaults 250 ms and 200 ms.
-	Deadline, CodeDeadline time.Duration
-	// Depth is how many hits each retriever is asked for. Default 200.
-	Depth int
-	// VectorWeight is the weight of a vector retriever in the fusion, against
-	// 1 for the lexical one. Default index.ZScoreWeight.
-	VectorWeight float64
-	// HalfLife is the age at which a record of a kind has lost half of what
-	// recency gives; zero is no decay.
-	HalfLife    map[memory.Kind]time.Duration
+	// Settings are the user's choices; nil is DefaultSettings.
+	Settings    *Settings
 	Calibration Calibration
 	Clock       func() time.Time
 	Logger      *slog.Logger
@@ -99,12 +91,8 @@ func (o *Options) validate() error {
 	if o.Stale == nil {
 		o.Stale = func(string) bool { return false }
 	}
-	setDefault(&o.Deadline, 250*time.Millisecond)
-	setDefault(&o.CodeDeadline, 200*time.Millisecond)
-	setDefault(&o.Depth, 200)
-	setDefault(&o.VectorWeight, index.ZScoreWeight)
-	if o.HalfLife == nil {
-		o.HalfLife = DefaultHalfLife()
+	if o.Settings == nil {
+		o.Settings = new(DefaultSettings())
 	}
 	if o.Calibration.Version == "" {
 		o.Calibration = ShippedCalibration()
@@ -115,31 +103,28 @@ func (o *Options) validate() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
+	return o.Settings.validate()
 }
 
 // Service is the read path. It is safe for concurrent use.
-type Service struct{ opts Options }
+type Service struct {
+	opts     Options
+	settings Settings
+}
 
 // New returns a read path.
 func New(opts Options) (*Service, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Service{opts}, nil
+	return &Service{opts: opts, settings: *opts.Settings}, nil
 }
 
 // Recall answers a question.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
 	start := s.opts.Clock()
-	caps := capsOf(req) // before the defaults are filled in
+	caps := s.settings.caps(req) // before the defaults are filled in
+	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -156,8 +141,8 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	above, below := floor(found.candidates, req.MinRelevance)
-	ranked := rank(above, s.opts.HalfLife, vantage{now: start, project: project.ID, session: req.Caller.Session})
+	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
+	ranked := rank(above, s.settings.HalfLife, vantage{now: start, project: project.ID, session: req.Caller.Session})
 	shown := s.fill(ctx, req, caps, ranked)
 
 	a := &memory.Answer{

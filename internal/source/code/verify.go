@@ -39,32 +39,11 @@ func NewVerifier() *Verifier { return &Verifier{} }
 // may not be read, Binary when it is no longer text, Changed when the text of
 // the chunk is nowhere in it, TooSlow when ctx ends first.
 func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verified, error) {
-	fail := func(reason memory.Reason) (memory.Verified, error) {
+	src, start, reason := locate(ctx, at)
+	if reason != "" {
 		return memory.Verified{}, &memory.GateError{Reason: reason, Path: at.Path}
 	}
-	if ctx.Err() != nil {
-		return fail(memory.TooSlow)
-	}
-	// A path with "..", an absolute one or one that is not UTF-8 was never
-	// written by a walk.
-	if !fs.ValidPath(at.Path) || !utf8.ValidString(at.Path) {
-		return fail(memory.Outside)
-	}
-	src, reason := readInside(ctx, at.Root, at.Path)
-	if reason != "" {
-		return fail(reason)
-	}
-	if !isText(src) {
-		return fail(memory.Binary)
-	}
 	c := at.Chunk
-	start, ok := find(ctx, src, c)
-	if ctx.Err() != nil {
-		return fail(memory.TooSlow)
-	}
-	if !ok {
-		return fail(memory.Changed)
-	}
 	end := start + c.End - c.Start
 	v := memory.Verified{Path: at.Path}
 	v.StartLine = bytes.Count(src[:start], []byte("\n")) + 1
@@ -74,6 +53,43 @@ func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verifie
 	// What was taken out may have left something behind that reads as another.
 	v.Text, _ = redact.Redact(v.Text)
 	return v, nil
+}
+
+// Document reads the document of a chunk again, through the same gates as
+// Verify and with its errors: what a model that embeds in the background is
+// given.
+func (*Verifier) Document(ctx context.Context, at memory.Location) (string, error) {
+	src, start, reason := locate(ctx, at)
+	if reason != "" {
+		return "", &memory.GateError{Reason: reason, Path: at.Path}
+	}
+	return DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
+}
+
+// locate reads the file of a chunk through the gates and finds the chunk in it.
+func locate(ctx context.Context, at memory.Location) (src []byte, start int, reason memory.Reason) {
+	if ctx.Err() != nil {
+		return nil, 0, memory.TooSlow
+	}
+	// A path with "..", an absolute one or one that is not UTF-8 was never
+	// written by a walk.
+	if !fs.ValidPath(at.Path) || !utf8.ValidString(at.Path) {
+		return nil, 0, memory.Outside
+	}
+	if src, reason = readInside(ctx, at.Root, at.Path); reason != "" {
+		return nil, 0, reason
+	}
+	if !isText(src) {
+		return nil, 0, memory.Binary
+	}
+	start, ok := find(ctx, src, at.Chunk)
+	switch {
+	case ctx.Err() != nil:
+		return nil, 0, memory.TooSlow
+	case !ok:
+		return nil, 0, memory.Changed
+	}
+	return src, start, ""
 }
 
 // readInside reads a regular file through the root of its sandbox.

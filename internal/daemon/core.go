@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/worker"
+)
+
+// CoreOptions configure a Core.
+type CoreOptions struct {
+	// Dir is the store's folder. Required.
+	Dir string
+	// NoSync leaves out the sync of every commit, for a store that may be lost.
+	NoSync bool
+	// Config holds the settings of the queue, of recall and of redaction.
+	Config config.Config
+	// Background is the embedder of a model that is filled by jobs, by the
+	// model's name, "ollama/nomic-embed-text"; none if empty.
+	Background map[string]embedder.Embedder
+	// Stale says whether the code of a project may lag behind the disk; nil is
+	// never.
+	Stale func(project string) bool
+	// Logger receives what goes wrong inside; nil discards it.
+	Logger *slog.Logger
+}
+
+// Core is the two paths over one store, without transports and without
+// background work: what serve runs, and what eval and tests run bare.
+type Core struct {
+	Store    *store.Store
+	Indexer  *indexer.Indexer
+	Ingest   *ingest.Service
+	Recall   *recall.Service
+	Projects *project.Resolver
+	Verifier *code.Verifier
+}
+
+// OpenCore opens the store and puts both paths over it. Writes work at once;
+// until Load has returned, recall answers that it is loading. The errors are
+// those of store.Open.
+func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	model := builtin.New()
+	c := &Core{Verifier: code.NewVerifier()}
+	var err error
+	c.Indexer, err = indexer.New(indexer.Options{Builtin: model, ChunkText: c.Verifier.Document, Logger: opts.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("make indexer: %w", err)
+	}
+	for name, e := range opts.Background {
+		c.Indexer.Expect(name, e)
+	}
+	c.Store, err = store.Open(store.Options{
+		Dir: opts.Dir, NoSync: opts.NoSync, Logger: opts.Logger,
+		Apply: c.Indexer.Apply, Follow: c.Indexer.Follow,
+		Queue: worker.ScheduleOptions{Depth: opts.Config.Queue.Depth, MaxAttempts: opts.Config.Queue.MaxAttempts},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.paths(ctx, model, opts); err != nil {
+		return nil, errors.Join(err, c.Store.Close())
+	}
+	return c, nil
+}
+
+// paths makes the write path and the read path over the open store.
+func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOptions) error {
+	clean := redact.Redact
+	if !opts.Config.Redact.Enabled {
+		clean = nil
+	}
+	c.Projects = project.NewResolver(c.Store)
+	var err error
+	c.Ingest, err = ingest.New(ctx, ingest.Options{
+		Committer: c.Store, Projects: c.Projects, Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean,
+	})
+	if err != nil {
+		return fmt.Errorf("make write path: %w", err)
+	}
+	settings := recallSettings(opts.Config.Recall)
+	c.Recall, err = recall.New(recall.Options{
+		Corpus: c.Indexer, Projects: c.Projects, Verifier: c.Verifier, Ledger: c.Store,
+		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
+		Redact: clean, Stale: opts.Stale, Settings: &settings, Logger: opts.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("make read path: %w", err)
+	}
+	return nil
+}
+
+// Load fills the indexes from the store; once it returns, recall finds all that
+// was stored.
+func (c *Core) Load(ctx context.Context) error { return c.Indexer.Load(ctx, c.Store) }
+
+// Close closes the store. Nothing may use the core any more.
+func (c *Core) Close() error { return c.Store.Close() }
+
+// recallSettings are the settings of the file as recall takes them.
+func recallSettings(c config.Recall) recall.Settings {
+	const day = 24 * time.Hour
+	s := recall.DefaultSettings()
+	s.Limit, s.MaxTokens = c.Limit, c.MaxTokens
+	s.Chunks, s.ChunkBytes = c.CodeResults, int(c.CodeSize)
+	s.Deadline, s.CodeDeadline = c.QueryDeadline, c.CodeDeadline
+	s.VectorWeight = c.VectorWeight
+	for kind, floor := range c.MinRelevance.Map() {
+		s.MinRelevance[memory.Kind(kind)] = floor
+	}
+	for kind, days := range c.HalfLifeDays.Map() {
+		s.HalfLife[memory.Kind(kind)] = time.Duration(days * float64(day))
+	}
+	return s
+}

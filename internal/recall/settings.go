@@ -1,0 +1,57 @@
+package recall
+
+import (
+	"time"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Settings are what a user may choose about answers. A question that names a
+// limit, a budget or a floor overrides them.
+type Settings struct {
+	// Limit is the number of items, MaxTokens the budget of an answer.
+	Limit, MaxTokens int
+	// Chunks and ChunkBytes bound the code in an answer: pieces, and bytes of
+	// their text together.
+	Chunks, ChunkBytes int
+	// MinRelevance is the floor by kind, on the calibrated scale of 0 to 1.
+	MinRelevance map[memory.Kind]float64
+	// HalfLife is the age at which a record of a kind has lost half of what
+	// recency gives; zero is no decay.
+	HalfLife map[memory.Kind]time.Duration
+	// VectorWeight is the weight of a vector retriever's z-score in the fusion,
+	// against 1 for the lexical one's share of its best; 0 leaves the order to
+	// the words.
+	VectorWeight float64
+	// Deadline is how long a retriever may take, CodeDeadline how long the
+	// reading and checking of code may take.
+	Deadline, CodeDeadline time.Duration
+	// Depth is how many hits each retriever is asked for.
+	Depth int
+}
+
+// DefaultSettings are the limits of contracts 0 and 4.
+func DefaultSettings() Settings {
+	s := Settings{
+		Limit: memory.DefaultLimit, MaxTokens: memory.DefaultTokens, Chunks: 3, ChunkBytes: 2048,
+		MinRelevance: map[memory.Kind]float64{}, HalfLife: DefaultHalfLife(), VectorWeight: index.ZScoreWeight,
+		Deadline: 250 * time.Millisecond, CodeDeadline: 200 * time.Millisecond, Depth: 200,
+	}
+	for _, k := range memory.Kinds {
+		s.MinRelevance[k] = memory.DefaultMinRelevance(k)
+	}
+	return s
+}
+
+func (s *Settings) validate() error {
+	for field, n := range map[string]int{"limit": s.Limit, "max_tokens": s.MaxTokens, "chunks": s.Chunks, "chunk_bytes": s.ChunkBytes, "depth": s.Depth} {
+		if n < 1 {
+			return memory.Invalid(field, "at least 1", "%d is too few", n)
+		}
+	}
+	if s.Deadline <= 0 || s.CodeDeadline <= 0 {
+		return memory.Invalid("deadline", "more than 0", "recall needs time")
+	}
+	return nil
+}
