@@ -101,7 +101,7 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 	c.Recall, err = recall.New(recall.Options{
 		Corpus: c.Indexer, Projects: c.Projects, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
-		Redact: clean, Stale: opts.Stale, Settings: &settings, Logger: opts.Logger,
+		Redact:  clean, Stale: opts.Stale, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)

@@ -1,9 +1,11 @@
 package store_test
+
 import (
-	"testing"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker/workertest"
+	"testing"
 )
+
 func TestQueueConformance(t *testing.T) {
 	workertest.Run(t, func(t *testing.T, setup workertest.Setup) workertest.Opened {
 		dir := t.TempDir()
@@ -11,7 +13,9 @@ func TestQueueConformance(t *testing.T) {
 		open := func(t *testing.T) workertest.Inspected {
 			var err error
 			s, err = store.Open(store.Options{Dir: dir, Clock: setup.Clock.Now, Queue: setup.ScheduleOptions})
-			if err != nil { t.Fatal(err) }
+			if err != nil {
+				t.Fatal(err)
+			}
 			return s.Queue()
 		}
 		q := open(t)

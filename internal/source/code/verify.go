@@ -39,7 +39,7 @@ func NewVerifier() *Verifier { return &Verifier{} }
 // may not be read, Binary when it is no longer text, Changed when the text of
 // the chunk is nowhere in it, TooSlow when ctx ends first.
 func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verified, error) {
-	src, start, reason := locate(ctx, at)
+	src, start, reason := chunkOf(ctx, at)
 	if reason != "" {
 		return memory.Verified{}, &memory.GateError{Reason: reason, Path: at.Path}
 	}
@@ -59,15 +59,15 @@ func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verifie
 // Verify and with its errors: what a model that embeds in the background is
 // given.
 func (*Verifier) Document(ctx context.Context, at memory.Location) (string, error) {
-	src, start, reason := locate(ctx, at)
+	src, start, reason := chunkOf(ctx, at)
 	if reason != "" {
 		return "", &memory.GateError{Reason: reason, Path: at.Path}
 	}
 	return DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
 }
 
-// locate reads the file of a chunk through the gates and finds the chunk in it.
-func locate(ctx context.Context, at memory.Location) (src []byte, start int, reason memory.Reason) {
+// chunkOf reads the file of a chunk through the gates and finds the chunk in it.
+func chunkOf(ctx context.Context, at memory.Location) (src []byte, start int, reason memory.Reason) {
 	if ctx.Err() != nil {
 		return nil, 0, memory.TooSlow
 	}
