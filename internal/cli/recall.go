@@ -61,8 +61,8 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.StringVar(&f.project, "project", "", "project id or name (default: the working folder's)")
 	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
 	flags.StringVar(&f.scope, "scope", "", "sessions: all, current or a session's id (default all)")
-	flags.IntVar(&f.limit, "limit", memory.DefaultLimit, fmt.Sprintf("most items, 1–%d", memory.MaxLimit))
-	flags.IntVar(&f.maxTokens, "max-tokens", memory.DefaultTokens, fmt.Sprintf("most tokens, %d–%d", memory.MinTokens, memory.MaxTokens))
+	flags.IntVar(&f.limit, "limit", 0, fmt.Sprintf("most items, 1–%d (default %d)", memory.MaxLimit, memory.DefaultLimit))
+	flags.IntVar(&f.maxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.DefaultTokens))
 	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "floor of relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
 	flags.StringVar(&f.format, "format", string(memory.FormatText), "text, json or markdown")
 	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
@@ -85,11 +85,17 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 // here, because the service takes it for the default.
 func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 	r := memory.RecallRequest{
-		Query: query, Project: f.project, Repo: f.repo, Limit: f.limit, MaxTokens: f.maxTokens,
+		Query: query, Project: f.project, Repo: f.repo,
 		Format: memory.Format(f.format), Explain: f.explain,
 	}
 	for _, kind := range f.kinds {
 		r.Kinds = append(r.Kinds, memory.Kind(kind))
+	}
+	if f.limitSet {
+		r.Limit = f.limit
+	}
+	if f.maxTokensSet {
+		r.MaxTokens = f.maxTokens
 	}
 	if f.limitSet && f.limit == 0 {
 		return r, memory.Invalid("limit", fmt.Sprintf("1–%d", memory.MaxLimit), "0 is out of range")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -43,7 +44,8 @@ func DefaultMinRelevance(k Kind) float64 {
 	return 0.5
 }
 
-// Validate checks the limits and fills in the defaults.
+// Validate checks the limits and fills in the defaults, but for limit, budget and
+// floor: zero leaves them to the settings of whoever answers.
 func (r *RecallRequest) Validate() error {
 	r.Query = strings.TrimSpace(r.Query)
 	if err := Text("query", r.Query, 1, MaxQuery); err != nil {
@@ -60,16 +62,10 @@ func (r *RecallRequest) Validate() error {
 			return Invalid("kinds", joinKinds(recallKinds), "unknown kind %q", k)
 		}
 	}
-	if r.Limit == 0 {
-		r.Limit = DefaultLimit
-	}
-	if r.Limit < 1 || r.Limit > MaxLimit {
+	if r.Limit != 0 && (r.Limit < 1 || r.Limit > MaxLimit) {
 		return Invalid("limit", fmt.Sprintf("1–%d", MaxLimit), "%d is out of range", r.Limit)
 	}
-	if r.MaxTokens == 0 {
-		r.MaxTokens = DefaultTokens
-	}
-	if r.MaxTokens < MinTokens || r.MaxTokens > MaxTokens {
+	if r.MaxTokens != 0 && (r.MaxTokens < MinTokens || r.MaxTokens > MaxTokens) {
 		return Invalid("max_tokens", fmt.Sprintf("%d–%d", MinTokens, MaxTokens), "%d is out of range", r.MaxTokens)
 	}
 	if m := r.MinRelevance; m != nil && !(*m >= 0 && *m <= 1) {
@@ -236,12 +232,12 @@ func Text(field, text string, min, max int) error {
 	return nil
 }
 
-var ratePattern = regexp.MustCompile(`^(\d{1,7})/(\d{1,7})$`)
+var ratePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,7})/(\d{1,7})$`) })
 
 // ParseRate reads a success rate written "X/Y", 0 ≤ X ≤ Y.
 func ParseRate(s string) (Rate, error) {
 	const limit = "X/Y with 0 ≤ X ≤ Y"
-	m := ratePattern.FindStringSubmatch(s)
+	m := ratePattern().FindStringSubmatch(s)
 	if m == nil {
 		return Rate{}, Invalid("success_rate", limit, "%q is not a rate", s)
 	}

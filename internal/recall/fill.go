@@ -28,7 +28,7 @@ const (
 	nearDuplicate = 0.9
 )
 
-// caps reads what was asked for before the defaults are filled in: a caller
+// caps reads what was asked for before the settings are filled in: a caller
 // that wants code and nothing else, and says how much, gets that.
 func (s *Settings) caps(req memory.RecallRequest) caps {
 	c := caps{chunks: s.Chunks, bytes: s.ChunkBytes}

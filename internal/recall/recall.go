@@ -123,11 +123,11 @@ func New(opts Options) (*Service, error) {
 // Recall answers a question.
 func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
 	start := s.opts.Clock()
-	caps := s.settings.caps(req) // before the defaults are filled in
-	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	caps := s.settings.caps(req) // before the settings are filled in
+	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
