@@ -1,0 +1,160 @@
+// Package recalld_test holds the architecture: which package may import which,
+// where each library is at home, and what no file may do. The rules are the
+// tables below; every one carries its reason, and a test that fails says it.
+// What looks for offences is in imports_check_test.go.
+package recalld_test
+
+// libraries are the packages that others may build on. They stand at the top
+// because they know nothing of recalld: they never import internal/.
+var libraries = []string{"configs", "embedder", "index", "worker"}
+
+// transports carry memory.Service to the outside.
+var transports = []string{"internal/api", "internal/mcp", "internal/web"}
+
+// layer says what one package may import of this module. Its tests may import
+// more: see testMayImport.
+type layer struct {
+	path string
+	// may lists packages; "x/..." is x and everything below it.
+	may []string
+	why string
+}
+
+// layers is the package map. A package that is not in it fails the test, so
+// that a new one is placed on purpose.
+var layers = []layer{
+	{"cmd/recalld", []string{"internal/cli"},
+		"main is signals and an exit code; everything else can be tested in cli"},
+	{"configs", nil,
+		"it embeds files; what they mean is known by internal/config"},
+
+	{"embedder", nil,
+		"it is a contract, which must not know its implementations"},
+	{"embedder/builtin", []string{"embedder", "embedder/builtin/internal/feature"},
+		"an implementation knows the contract and itself"},
+	{"embedder/builtin/internal/feature", nil,
+		"it turns text into numbers, a pure function"},
+	{"embedder/builtin/internal/gentable", []string{"embedder/builtin/internal/feature"},
+		"it is the program that makes weights.bin, from the same features"},
+	{"embedder/ollama", []string{"embedder"},
+		"an implementation knows the contract and itself"},
+	{"embedder/embeddertest", []string{"embedder"},
+		"a conformance suite knows the contract only, or it would favour an implementation"},
+	{"embedder/ollama/ollamatest", []string{"embedder", "embedder/embeddertest"},
+		"it stands in for the server, not for the client under test"},
+	{"embedder/ollama/ollamatest/tinygguf", nil,
+		"it is the program that makes the model of the tests with a real server"},
+
+	{"index", nil,
+		"it is a contract, which must not know its implementations"},
+	{"index/lexical", []string{"index"},
+		"retrievers do not know one another: they are fused, not chained"},
+	{"index/vector", []string{"index"},
+		"retrievers do not know one another: they are fused, not chained"},
+	{"index/indextest", []string{"index"},
+		"a conformance suite knows the contract only, or it would favour an implementation"},
+
+	{"worker", nil,
+		"it runs jobs and must not know what they do"},
+	{"worker/workertest", []string{"worker"},
+		"a conformance suite knows the contract only, or it would favour an implementation"},
+
+	{"internal/memory", nil,
+		"the domain is what all others share, so it can depend on none of them"},
+	{"internal/memory/session", []string{"internal/memory"},
+		"it is the part of the domain that sessions are made of"},
+	{"internal/memory/wire", []string{"internal/memory"},
+		"client and api share it, so that neither imports the other"},
+	{"internal/memory/memorytest", []string{"internal/memory"},
+		"it is a service for the tests of every transport, so it knows none"},
+
+	{"internal/store", []string{"internal/memory", "worker"},
+		"storing must not depend on searching: the indexes are caches of the store"},
+	{"internal/indexer", []string{"internal/memory", "index/...", "embedder", "worker"},
+		"it is the sole writer of the indexes; it sees the store through its own interface"},
+	{"internal/redact", []string{"internal/memory"},
+		"it works on text and must be usable wherever text passes"},
+	{"internal/project", []string{"internal/memory"},
+		"it reads folders and must be usable by every caller"},
+	{"internal/ingest", []string{"internal/memory", "internal/redact", "internal/project", "index", "embedder", "worker"},
+		"the write path knows contracts, never the implementations behind them"},
+	{"internal/recall", []string{"internal/memory", "internal/redact", "index", "embedder"},
+		"the read path knows contracts, never the implementations behind them"},
+	{"internal/source/code", []string{"internal/memory", "internal/redact", "internal/project"},
+		"a source hands over what it found; where that is kept is not its business"},
+	{"internal/eval", []string{"internal/memory"},
+		"it measures the paths that users take, through the service interfaces, and not parts of them"},
+
+	{"internal/api", []string{"internal/memory", "internal/memory/wire"},
+		"a transport knows the service interface only, so that all of them answer alike"},
+	{"internal/mcp", []string{"internal/memory"},
+		"a transport knows the service interface only, so that all of them answer alike"},
+	{"internal/client", []string{"internal/memory", "internal/memory/wire"},
+		"every hook and bridge starts it, so it stays as light as the wire"},
+	{"internal/config", []string{"configs"},
+		"settings are values; each package is handed its own and none reads them"},
+	{"internal/cli", []string{"internal/memory", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/daemon"},
+		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge"},
+	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},
+		"it is the composition root, which alone knows all implementations"},
+}
+
+// cliDaemonFiles are the files of internal/cli that may import the composition
+// root, because they run a daemon, or parts of one, in their own process. Any
+// other command would work without the daemon that holds the folder's lock.
+var cliDaemonFiles = []string{"serve.go", "eval.go", "doctor.go", "restore.go"}
+
+// home says which packages may import a library. A library with one home can be
+// replaced, and its quirks are known in one place.
+type home struct {
+	module string
+	// in lists packages; "x/..." is x and everything below it.
+	in  []string
+	why string
+}
+
+// homes holds every library that is imported. One that is not in it fails the
+// test, so that a dependency is taken on purpose.
+var homes = []home{
+	{"github.com/dgraph-io/badger/v4", []string{"internal/store"},
+		"transactions, sizes and damaged blocks are the store's to know"},
+	{"github.com/fxamacker/cbor/v2", []string{"internal/store"},
+		"the encoding on disk is the store's alone"},
+	{"golang.org/x/sync", []string{"internal/store", "internal/recall", "internal/indexer", "internal/daemon"},
+		"work in parallel belongs to who owns goroutines"},
+	{"github.com/philippgille/chromem-go", []string{"index/vector"},
+		"its pitfalls (unordered ties, empty filters, zero vectors) are handled there"},
+	{"github.com/viterin/vek", []string{"index/vector"},
+		"only vector search needs SIMD"},
+	{"github.com/blevesearch/snowballstem", []string{"index/lexical"},
+		"documents and questions must be stemmed by the same function"},
+	{"github.com/RoaringBitmap/roaring/v2", []string{"index/...", "internal/indexer", "internal/recall"},
+		"sets of documents are part of the retrievers' contract; others have no document numbers"},
+	{"github.com/ollama/ollama", []string{"embedder/ollama/..."},
+		"a server's protocol stays behind the embedder's contract"},
+	{"github.com/sony/gobreaker/v2", []string{"embedder/ollama"},
+		"only a server can be out of reach"},
+	{"github.com/mark3labs/mcp-go", []string{"internal/mcp"},
+		"the protocol stays in its transport"},
+	{"github.com/google/uuid", []string{"internal/mcp"},
+		"the bridge names requests; all other ids are made of what they name"},
+	{"github.com/spf13/cobra", []string{"internal/cli"},
+		"the command line stays in its package"},
+	{"github.com/schollz/progressbar/v3", []string{"internal/cli"},
+		"only a terminal has progress bars"},
+	{"github.com/mattn/go-isatty", []string{"internal/cli"},
+		"only the command line has a terminal"},
+	{"github.com/goccy/go-yaml", []string{"internal/config"},
+		"settings are the only YAML"},
+	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon"},
+		"the daemon locks its folder, and clients lock the right to start one"},
+	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/store"},
+		"what differs between systems sits beside what needs it, in files named after the system"},
+	{"github.com/google/go-cmp", []string{"worker/workertest"},
+		"a difference is shown by tests"},
+	{"github.com/santhosh-tekuri/jsonschema/v6", nil,
+		"tests hold tool answers against the schemas that are published"},
+}
+
+// testLibraries may be imported by test files everywhere.
+var testLibraries = []string{"github.com/google/go-cmp", "github.com/santhosh-tekuri/jsonschema/v6"}
