@@ -189,7 +189,7 @@ func stdioClient(t *testing.T, d *daemon, dir string, opts ...mcpclient.ClientOp
 
 func TestBridgeRealClient(t *testing.T) {
 	svc := &fakeService{}
-	c := stdioClient(t, newDaemon(t, svc), "/work/über")
+	c := stdioClient(t, newDaemon(t, svc), "/src/über")
 	if r := callTool(t, c, "remember", `{"lesson":"use the pipe"}`); r.IsError {
 		t.Fatal(textOf(r))
 	}
@@ -197,7 +197,7 @@ func TestBridgeRealClient(t *testing.T) {
 		t.Errorf("recall answered %q", textOf(r))
 	}
 	got := svc.callers()[0]
-	if got.Dir != "/work/über" || got.Client != "test-agent" {
+	if got.Dir != "/src/über" || got.Client != "test-agent" {
 		t.Errorf("caller = %+v, want the bridge's folder and the client's name", got)
 	}
 	if id := svc.kept()[0].RequestID; len(id) != 36 {
@@ -208,7 +208,7 @@ func TestBridgeRealClient(t *testing.T) {
 // TestBridgeRoots: the server's own request travels to the client and back.
 func TestBridgeRoots(t *testing.T) {
 	svc := &fakeService{}
-	c := stdioClient(t, newDaemon(t, svc), "/work", mcpclient.WithRootsHandler(newRoots("file:///root/of/client")))
+	c := stdioClient(t, newDaemon(t, svc), "/src", mcpclient.WithRootsHandler(newRoots("file:///root/of/client")))
 	callTool(t, c, "recall", `{"query":"q"}`)
 	if dir := svc.callers()[0].Dir; dir != "/root/of/client" {
 		t.Errorf("folder of the caller = %q, want the client's root", dir)
@@ -220,7 +220,7 @@ func TestBridgeRoots(t *testing.T) {
 func TestBridgeRestart(t *testing.T) {
 	svc := &fakeService{}
 	d := newDaemon(t, svc)
-	p := startBridge(t, d.connect, "/work")
+	p := startBridge(t, d.connect, "/src")
 	p.initialize()
 	p.write(toolCall(1, "remember", `{"lesson":"one"}`))
 	p.expect(`"id":1`, "l-1")

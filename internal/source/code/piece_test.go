@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -205,7 +204,7 @@ func TestStandardLibrary(t *testing.T) {
 }
 
 func BenchmarkChunk(b *testing.B) {
-	server, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go"))
+	server, err := os.ReadFile(filepath.Join(build.Default.GOROOT, "src", "net", "http", "server.go"))
 	if err != nil {
 		b.Skip("the standard library's source is not installed")
 	}
