@@ -165,9 +165,9 @@ func layerOffence(l layer, f source, imported string) (why string, breaks bool) 
 // testOffence says why a test must not import a package that the code it tests
 // does not import either. Tests run real components, so they may import most.
 func testOffence(f source, imported string) (why string, breaks bool) {
-	fromLibrary := !strings.HasPrefix(f.pkg, "internal/") && !strings.HasPrefix(f.pkg, "cmd/")
+	isLibrary := slices.ContainsFunc(libraries, func(l string) bool { return within(f.pkg, l+"/...") })
 	switch {
-	case fromLibrary && strings.HasPrefix(imported, "internal/"):
+	case isLibrary && strings.HasPrefix(imported, "internal/"):
 		return "a library is tested without recalld, or it cannot be used without it", true
 	case slices.Contains(transports, f.pkg) && slices.Contains(transports, imported):
 		return "transports never import one another: each could be taken away", true
