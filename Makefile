@@ -1,0 +1,73 @@
+# One target for each habit; .ci/run calls the same ones.
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 10s
+BENCHTIME   ?= 1s
+# What runs goroutines: the rest would only slow the race detector down.
+RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
+# Where the real Ollama of the tests is built; git ignores it.
+OLLAMA      ?= $(CURDIR)/.build/ollama
+SET         ?=
+OUT         ?= .build/eval.tsv
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint cross bench eval e2e fuzz golden ollama test-ollama ci clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/recalld
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recalld
+
+test: ## run every test that needs nothing but Go
+	$(GO) test ./...
+
+race: ## run the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 15m $(RACE)
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w them):"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+cross: ## build for every platform that is supported
+	@for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "build for $$target"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/recalld || exit 1; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
+	done
+
+bench: ## run the benchmarks, BENCHTIME each
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...
+
+eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
+	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
+	@mkdir -p $(dir $(OUT))
+	bin/recalld eval --set $(SET) --out $(OUT)
+
+e2e: ## drive the built program from outside, as a person and as an MCP client
+	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/... ./internal/daemon/...
+
+fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
+	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
+		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \
+			echo "$$dir $$name"; \
+			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .) || exit 1; \
+		done || exit 1; \
+	done
+
+golden: ## write the golden files anew; look at the difference before you commit it
+	$(GO) test ./internal/cli ./internal/mcp ./embedder/builtin -update
+
+ollama: ## build the real Ollama and a tiny model for the tests (minutes, once)
+	embedder/ollama/ollamatest/build.sh $(OLLAMA)
+	@echo "now: export RECALLD_TEST_OLLAMA=$(OLLAMA)"
+
+test-ollama: ## run the tests that need the real Ollama, after make ollama
+	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m ./embedder/ollama/... ./internal/daemon/...
+
+ci: ## everything, from a bare machine on
+	.ci/run
+
+clean: ## remove what was built
+	rm -rf bin .build
