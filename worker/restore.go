@@ -39,7 +39,7 @@ func (s *Schedule) Restore(jobs, letters []Job) error {
 		if older := s.waitingByKey[coalesced{job.Kind, job.Key}]; older != nil {
 			s.remember(e)
 			e.state = absent
-			s.update(older, func() { older.job = merge(older.job, job) })
+			s.update(older, func() { older.job = s.merge(older.job, job) })
 			continue
 		}
 		s.link(e)

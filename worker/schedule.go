@@ -30,6 +30,10 @@ type ScheduleOptions struct {
 	Depth int
 	// MaxAttempts is given to jobs that name none; 0 is DefaultMaxAttempts.
 	MaxAttempts int
+	// Merge joins the payloads of two jobs of a kind that coalesce, where the
+	// newer one does not say all that the older one does. It must be quick and
+	// depend on nothing else. Nil keeps the newer one.
+	Merge func(kind string, older, newer json.RawMessage) json.RawMessage
 }
 
 func (o *ScheduleOptions) validate() error {
@@ -38,6 +42,9 @@ func (o *ScheduleOptions) validate() error {
 	}
 	o.Depth = cmp.Or(o.Depth, DefaultDepth)
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, DefaultMaxAttempts)
+	if o.Merge == nil {
+		o.Merge = func(_ string, _, newer json.RawMessage) json.RawMessage { return newer }
+	}
 	return nil
 }
 
@@ -128,7 +135,7 @@ func (s *Schedule) Enqueue(now time.Time, job Job) (Enqueued, error) {
 	}
 
 	if prior := s.waitingByKey[coalesced{job.Kind, job.Key}]; prior != nil {
-		s.update(prior, func() { prior.job = merge(prior.job, job) })
+		s.update(prior, func() { prior.job = s.merge(prior.job, job) })
 		return Enqueued{ID: prior.job.ID, Position: s.order.ahead(prior.job.Priority, prior.place), Coalesced: true}, nil
 	}
 	gone, err := s.makeRoom(job.Priority)
@@ -144,12 +151,12 @@ func (s *Schedule) Enqueue(now time.Time, job Job) (Enqueued, error) {
 	return Enqueued{ID: job.ID, Position: s.order.ahead(job.Priority, e.place), Dropped: gone}, nil
 }
 
-// merge is the older job with the newer one's payload and the higher of the
+// merge is the older job with what both payloads say and the higher of the
 // priorities. A pause after a failure stays, for what has just failed is likely
 // to fail again; otherwise the earlier time holds. It may be dropped only if
 // both may.
-func merge(older, newer Job) Job {
-	older.Payload = newer.Payload
+func (s *Schedule) merge(older, newer Job) Job {
+	older.Payload = s.opts.Merge(older.Kind, older.Payload, newer.Payload)
 	older.Priority = max(older.Priority, newer.Priority)
 	older.Droppable = older.Droppable && newer.Droppable
 	if older.Attempt == 0 && newer.NotBefore.Before(older.NotBefore) {
@@ -261,7 +268,7 @@ func (s *Schedule) back(e *entry, job Job) {
 		return
 	}
 	if newer := s.waitingByKey[coalesced{job.Kind, job.Key}]; newer != nil {
-		job = merge(job, newer.job)
+		job = s.merge(job, newer.job)
 		s.update(newer, func() { newer.state = absent })
 	}
 	s.update(e, func() { e.state, e.job = waiting, job })

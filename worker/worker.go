@@ -35,7 +35,8 @@ type Job struct {
 	// Kind chooses the handler.
 	Kind string `json:"kind"`
 	// Key coalesces: at most one waiting job exists per kind and key; a newer
-	// one replaces its payload and keeps its place. Empty never coalesces.
+	// one replaces its payload, or is joined to it (ScheduleOptions.Merge), and
+	// keeps its place. Empty never coalesces.
 	Key string `json:"key,omitempty"`
 	// Group is what fairness is kept between, a project as a rule.
 	Group string `json:"group,omitempty"`

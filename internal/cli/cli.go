@@ -55,11 +55,8 @@ type Options struct {
 	// 150 ms.
 	Poll time.Duration
 
-	// Serve runs the daemon in this process.
+	// Serve runs the daemon in this process; default: daemon.Serve.
 	Serve ServeFunc
-	// CheckStore looks for damage in a store that no daemon has open; doctor
-	// calls it. Nil leaves that check out.
-	CheckStore func(ctx context.Context, cfg config.Config) ([]Finding, error)
 	// Connect returns the daemon of a configuration, started if autostart is
 	// set; default: client.Connect.
 	Connect func(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error)
@@ -127,6 +124,9 @@ func newApp(opts Options) (*App, error) {
 	if o.Connect == nil {
 		o.Connect = app.dial
 	}
+	if o.Serve == nil {
+		o.Serve = app.serve
+	}
 	var err error
 	if o.Dir == "" {
 		if o.Dir, err = os.Getwd(); err != nil {
@@ -168,7 +168,7 @@ Begin with: recalld up .`,
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
 	for _, command := range []func(*App) *cobra.Command{
 		upCommand, recallCommand, rememberCommand, indexCommand, forgetCommand, reposCommand, statusCommand,
-		serveCommand, stopCommand, mcpCommand, modelCommand, doctorCommand, versionCommand, completionCommand,
+		serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
 	} {
 		root.AddCommand(command(a))
 	}

@@ -104,7 +104,7 @@ func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (
 		return d, err
 	case memory.CodeOf(err) == memory.CodeUnavailable:
 		checkNoDaemon(d, paths, err)
-		if err := a.checkStore(ctx, d, cfg); err != nil {
+		if err := checkStore(ctx, d, cfg); err != nil {
 			return d, err
 		}
 	default:
@@ -147,17 +147,21 @@ func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 		why, owner.PID, owner.Version, timeText(owner.Since, "?"))
 }
 
-// checkStore looks for damage in a store that is not open.
-func (a *App) checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
-	if _, err := os.Stat(cfg.Paths().Store); a.opts.CheckStore == nil || err != nil {
-		return nil
+// checkStore looks for damage in a store that no daemon has open.
+func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
+	if _, err := os.Stat(cfg.Paths().Store); err != nil {
+		return nil // nothing was remembered yet
 	}
-	findings, err := a.opts.CheckStore(ctx, cfg)
-	if err != nil {
-		return err
+	found, err := daemon.CheckStore(ctx, cfg, Version())
+	switch {
+	case err != nil:
+		d.add("store", FindingFailed, memory.AsError(err).Hint, "%v", err)
+	case found != nil:
+		d.add("store", FindingFailed, "indexing again mends code; what else is damaged cannot be read", "%v", found)
+	default:
+		d.add("store", FindingOK, "", "every value is sound")
 	}
-	d.Findings = append(d.Findings, findings...)
-	return nil
+	return ctx.Err()
 }
 
 // checkDaemon asks a daemon that runs how it is.

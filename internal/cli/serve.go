@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/daemon"
 )
 
 // serveCommand runs the daemon in this process. It never connects to one: the
@@ -26,13 +29,20 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 			if err != nil {
 				return err
 			}
-			if a.opts.Serve == nil {
-				return memory.Errorf(memory.CodeUnavailable, "this program was built without the daemon")
-			}
 			return a.opts.Serve(c.Context(), cfg, autostarted)
 		},
 	}
 	c.Flags().BoolVar(&autostarted, "autostarted", false, "started by a client, not by a person")
 	_ = c.Flags().MarkHidden("autostarted") // fails for unknown flags only
 	return c
+}
+
+// serve runs the daemon. One that a client started has the log file as its
+// output already.
+func (a *App) serve(ctx context.Context, cfg config.Config, autostarted bool) error {
+	opts := daemon.Options{Config: cfg, Version: Version(), Autostarted: autostarted}
+	if !autostarted {
+		opts.Console = a.opts.Err
+	}
+	return daemon.Serve(ctx, opts)
 }

@@ -34,7 +34,7 @@ func Default() Config {
 			},
 			SkipGenerated: true,
 			TimeLimit:     10 * time.Minute,
-			Workers:       2,
+			Workers:       16,
 			StaleAfter:    5 * time.Minute,
 		},
 		Queue: Queue{

@@ -34,9 +34,9 @@ type CoreOptions struct {
 	// Background is the embedder of a model that is filled by jobs, by the
 	// model's name, "ollama/nomic-embed-text"; none if empty.
 	Background map[string]embedder.Embedder
-	// Stale says whether the code of a project may lag behind the disk; nil is
-	// never.
-	Stale func(project string) bool
+	// Stale says whether the code of a project may lag behind the disk; see
+	// recall.Options. Nil is what the answer itself has seen.
+	Stale func(project string, seen bool) bool
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -72,7 +72,10 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	c.Store, err = store.Open(store.Options{
 		Dir: opts.Dir, NoSync: opts.NoSync, Logger: opts.Logger,
 		Apply: c.Indexer.Apply, Follow: c.Indexer.Follow,
-		Queue: worker.ScheduleOptions{Depth: opts.Config.Queue.Depth, MaxAttempts: opts.Config.Queue.MaxAttempts},
+		KeepReceipts: time.Duration(opts.Config.Receipts.RetentionDays) * 24 * time.Hour,
+		Queue: worker.ScheduleOptions{
+			Depth: opts.Config.Queue.Depth, MaxAttempts: opts.Config.Queue.MaxAttempts, Merge: mergePayloads,
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -38,10 +38,19 @@ func (e *AboveError) Unwrap() error {
 	return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: e.Error(), Hint: "name one of them"}
 }
 
+// Below returns the roots of the repositories that lie below a folder, at most
+// as many as asked for, and the folder itself if it is one.
+func Below(dir string, most int) []string {
+	if gitDir, err := gitDirOf(dir); err != nil || gitDir != "" {
+		return []string{dir}
+	}
+	return repositoriesBelow(dir, most)
+}
+
 // repositoriesBelow searches breadth first, so that the nearest repositories
 // are found when there are more than are listed. Folders that cannot be read
 // are passed over.
-func repositoriesBelow(dir string) []string {
+func repositoriesBelow(dir string, most int) []string {
 	var repos []string
 	level := []string{dir}
 	looked := 0
@@ -65,7 +74,7 @@ func repositoriesBelow(dir string) []string {
 					next = append(next, child)
 					continue
 				}
-				if repos = append(repos, child); len(repos) == searchRepos {
+				if repos = append(repos, child); len(repos) == most {
 					return sorted(repos)
 				}
 			}

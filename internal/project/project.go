@@ -57,7 +57,7 @@ func Identify(dir string) (Identity, error) {
 		return Identity{}, err
 	}
 	if gitDir == "" {
-		if below := repositoriesBelow(real); len(below) > 0 {
+		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 			return Identity{}, &AboveError{Dir: real, Repos: below}
 		}
 		return Identity{

@@ -67,7 +67,7 @@ func ofFolder(dir string) (memory.Project, error) {
 		return memory.Project{}, err
 	}
 	if isWhole(real) {
-		if below := repositoriesBelow(real); len(below) > 0 {
+		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 			return memory.Project{}, &AboveError{Dir: real, Repos: below}
 		}
 		name := filepath.Base(real)

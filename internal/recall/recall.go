@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -67,8 +68,9 @@ type Options struct {
 	Analyze func(text string) index.Terms
 	// Redact takes secrets out of what is shown. Default: nothing.
 	Redact func(text string) (string, int)
-	// Stale says whether the code of a project may lag behind the disk.
-	Stale func(project string) bool
+	// Stale says whether the code of a project may lag behind the disk. Seen
+	// says that this answer has met code that does.
+	Stale func(project string, seen bool) bool
 	// Settings are the user's choices; nil is DefaultSettings.
 	Settings    *Settings
 	Calibration Calibration
@@ -89,7 +91,7 @@ func (o *Options) validate() error {
 		o.Redact = func(text string) (string, int) { return text, 0 }
 	}
 	if o.Stale == nil {
-		o.Stale = func(string) bool { return false }
+		o.Stale = func(_ string, seen bool) bool { return seen }
 	}
 	if o.Settings == nil {
 		o.Settings = new(DefaultSettings())
@@ -150,7 +152,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		Items:    shown.items,
 		Withheld: append(shown.withheld, below...),
 		Degraded: append(found.degraded, shown.degraded...),
-		Stale:    s.opts.Stale(project.ID),
+		Stale:    s.opts.Stale(project.ID, slices.ContainsFunc(shown.withheld, outdated)),
 		Redacted: shown.redacted,
 		Receipt:  receiptID(start),
 	}
@@ -167,6 +169,9 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	return a, nil
 }
 
+// outdated says that a chunk was withheld because the disk has moved on.
+func outdated(w memory.Withheld) bool { return w.Reason == memory.Gone || w.Reason == memory.Changed }
+
 // Receipt returns what the ledger holds of an answer.
 func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error) {
 	r, err := s.opts.Ledger.Receipt(id)
@@ -176,13 +181,19 @@ func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error)
 	return &r, nil
 }
 
-// Rank returns the documents that a question finds, in order, with floor,
-// ranking factors, gates and budget off: what evaluation measures.
+// Rank returns what a question finds, in order, with floor, ranking factors,
+// gates and budget off: what evaluation measures. Records that share a text
+// follow one another with the same score.
 func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, limit int) ([]Ranked, []memory.Degraded) {
 	found := s.candidates(ctx, query, sel)
 	out := make([]Ranked, 0, limit)
-	for _, c := range found.candidates[:min(limit, len(found.candidates))] {
-		out = append(out, Ranked{ID: c.ID, Score: c.fused, Relevance: c.relevance, Scores: c.scores})
+	for _, c := range found.candidates {
+		for _, place := range append([]memory.Candidate{c.Candidate}, c.others...) {
+			if len(out) == limit {
+				return out, found.degraded
+			}
+			out = append(out, Ranked{ID: place.ID, Score: c.fused, Relevance: c.relevance, Scores: c.scores})
+		}
 	}
 	return out, found.degraded
 }

@@ -54,6 +54,8 @@ type Options struct {
 	// Follow names the jobs that follow from an update; they are enqueued in the
 	// same commit. Optional.
 	Follow func(memory.Change) []worker.Job
+	// KeepReceipts is how long the ledger keeps a receipt; 0 is for good.
+	KeepReceipts time.Duration
 	// Queue bounds the job queue.
 	Queue worker.ScheduleOptions
 	// Clock gives the time of audit entries. Default time.Now.

@@ -48,6 +48,11 @@ const entryOverhead = 16
 func (tx *Tx) put(key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload)})
 }
+
+// putFor writes what vanishes after a time; 0 keeps it.
+func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
+	tx.add(&tx.writes, write{key: key, value: seal(key, payload), ttl: ttl})
+}
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
 
 func (tx *Tx) add(list *[]write, w write) {
@@ -229,8 +234,7 @@ func (tx *Tx) PutAnswer(request string, answer any) error {
 	if err != nil {
 		return err
 	}
-	k := key(prefixRequest, request)
-	tx.add(&tx.writes, write{key: k, value: seal(k, b), ttl: requestTTL})
+	tx.putFor(requestTTL, key(prefixRequest, request), b)
 	return nil
 }
 
@@ -240,7 +244,14 @@ func (tx *Tx) Audit(action string, detail any) {
 }
 
 // PutReceipt writes a receipt with the rest of the update; see also Later.
-func (tx *Tx) PutReceipt(r memory.Receipt) error { return tx.putValue(key(prefixReceipt, r.ID), r) }
+func (tx *Tx) PutReceipt(r memory.Receipt) error {
+	b, err := encode(r)
+	if err != nil {
+		return err
+	}
+	tx.putFor(tx.s.opts.KeepReceipts, key(prefixReceipt, r.ID), b)
+	return nil
+}
 
 // finish numbers the update and adds what follows from it: audit lines and the
 // deletion of documents that nothing references any more.

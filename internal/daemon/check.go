@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/recalld/recalld/internal/config"
+)
+
+// CheckStore reads the whole store of a data folder that no daemon serves and
+// returns what is wrong with it, nil when it is sound. Found is apart from err,
+// which says that the check itself failed: CodeConflict while a daemon holds
+// the folder.
+func CheckStore(ctx context.Context, cfg config.Config, version string) (found, err error) {
+	paths := cfg.Paths()
+	lock, err := AcquireLock(ctx, LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, core.Close()) }()
+	if err := core.Load(ctx); err != nil {
+		return fmt.Errorf("the indexes cannot be loaded: %w", err), nil
+	}
+	return core.Store.Check(), nil
+}

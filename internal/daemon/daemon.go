@@ -1,0 +1,306 @@
+// Package daemon is the composition root: it makes the parts, joins them, and
+// starts and ends them in order. Nobody imports it but the commands serve, eval
+// and doctor, and tests.
+//
+// Vocabulary. The core is the two paths over one store (see Core); the daemon
+// adds transports, background work and the lock on the data folder. An endpoint
+// is a listener and what it serves. To drain is to take nothing new and to let
+// what has begun come to its end.
+//
+// Start: lock → log → store → listen → serve → load the indexes → work in the
+// background. The socket answers before the indexes are loaded; until then
+// writes work and recalls say that it is loading.
+//
+// End: listeners close → requests drain, then are cancelled → background work
+// ends, jobs in progress are given back → models are let go → store → lock.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/mcp"
+	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/worker"
+)
+
+// Options say what a daemon serves. Config is required.
+type Options struct {
+	Config  config.Config
+	Version string
+	// Autostarted says that a client started the daemon: it waits for one that
+	// is draining, and ends when its data folder vanishes.
+	Autostarted bool
+	// Console receives the log's lines as well; nil is the log file alone.
+	Console io.Writer
+	// Ready, if set, is called once when the indexes are loaded.
+	Ready func()
+}
+
+// Daemon is a running daemon. It implements memory.Service.
+type Daemon struct {
+	opts    Options
+	log     *slog.Logger
+	faults  *faultList
+	started time.Time
+	tcp     string // the address, if it listens on TCP
+
+	core      *Core
+	sandboxes *code.Sandboxes
+	model     *ollamaModel // nil if Ollama is not used
+	pool      *worker.Pool
+	mcp       *mcp.Server
+	server    *Server
+
+	stopOnce sync.Once
+	stopping chan struct{} // closed by Stop
+	draining chan struct{} // closed when draining begins
+}
+
+// Serve runs a daemon until ctx ends, Stop is called, a listener breaks or, if
+// it was autostarted, its data folder vanishes. It returns CodeConflict, naming
+// the owner, while another process holds the data folder.
+func Serve(ctx context.Context, opts Options) (err error) {
+	paths := opts.Config.Paths()
+	if err := paths.Prepare(); err != nil {
+		return err
+	}
+	lock, err := acquire(ctx, opts, paths)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	logger, logFile, err := OpenLog(LogOptions{
+		Path: paths.Log, MaxSize: int64(opts.Config.Log.MaxSize), Level: opts.Config.Log.Level, Format: opts.Config.Log.Format,
+		Also: opts.Console,
+	})
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+	kept := keepFaults(logger.Handler())
+	d := &Daemon{
+		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
+		stopping: make(chan struct{}), draining: make(chan struct{}),
+	}
+	if err := d.serve(ctx, paths); err != nil {
+		d.log.Error("daemon failed", attrPart, "daemon", attrError, err)
+		return err
+	}
+	return nil
+}
+
+func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
+	lock := LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: opts.Version, Since: time.Now().UTC()}}
+	if opts.Autostarted {
+		lock.Wait = opts.Config.Daemon.DrainTimeout + opts.Config.Daemon.StartTimeout
+	}
+	return AcquireLock(ctx, lock)
+}
+
+// serve makes the parts, runs them, and ends them.
+func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
+	if err := d.build(ctx, paths); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.core.Close()) }()
+	if err := d.listen(paths); err != nil {
+		return errors.Join(err, d.server.Stop(ctx))
+	}
+	d.log.Info("daemon started", attrPart, "daemon", "version", d.opts.Version, "pid", os.Getpid(), "data", paths.Data, "socket", paths.Socket, "tcp", d.tcp)
+
+	background, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var work sync.WaitGroup
+	broken := make(chan error, 1)
+	work.Go(func() {
+		if err := d.work(background); err != nil {
+			broken <- err
+		}
+	})
+	vanished := make(chan struct{})
+	if d.opts.Autostarted {
+		work.Go(func() {
+			if WatchVanish(background, paths.Lock, nil) == nil {
+				close(vanished)
+			}
+		})
+	}
+
+	why := "asked to"
+	select {
+	case <-ctx.Done():
+		why = "signal"
+	case <-d.stopping:
+	case <-vanished:
+		why = "the data folder has vanished"
+	case err = <-d.server.Failed():
+		why = "a listener broke"
+	case err = <-broken:
+		why = "the store cannot be read"
+	}
+	d.log.Info("daemon stops", attrPart, "daemon", "why", why)
+	close(d.draining)
+	drain, done := context.WithTimeout(context.Background(), d.opts.Config.Daemon.DrainTimeout)
+	defer done()
+	if late := d.server.Stop(drain); late != nil {
+		d.log.Warn("requests were cancelled", attrPart, "daemon", attrError, late)
+	}
+	cancel()
+	if late := d.pool.Stop(drain); late != nil {
+		d.log.Info("jobs in progress were given back", attrPart, "daemon", attrError, late)
+	}
+	work.Wait()
+	if d.model != nil {
+		err = errors.Join(err, d.model.close())
+	}
+	return err
+}
+
+// build makes the parts. After an error nothing is left open.
+func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
+	cfg := d.opts.Config
+	background := map[string]embedder.Embedder{}
+	if cfg.Embedding.Ollama.Enabled != ollamaOff {
+		if d.model, err = newOllamaModel(cfg.Embedding.Ollama, d.log); err != nil {
+			// A server that may not be used is no reason not to remember.
+			d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
+			d.model = nil
+		} else {
+			background[d.model.name()], _ = d.model.current()
+		}
+	}
+	d.core, err = OpenCore(ctx, CoreOptions{
+		Dir: paths.Store, Config: cfg, Background: background, Logger: d.log,
+		Stale: func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.core.Close())
+		}
+	}()
+	queue := d.core.Store.Queue()
+	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
+		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
+		Run: codeOptions(cfg.Index), StaleAfter: cfg.Index.StaleAfter, Logger: d.log,
+	})
+	if err != nil {
+		return err
+	}
+	d.pool, err = worker.NewPool(worker.Options{
+		Queue: queue, Handlers: handlers(d.core.Indexer, d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
+		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
+		Observer: d.observe,
+	})
+	if err != nil {
+		return err
+	}
+	d.mcp, err = mcp.NewServer(d, mcp.Options{Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp")})
+	if err != nil {
+		return err
+	}
+	d.server = NewServer(ServerOptions{
+		DrainTimeout: cfg.Daemon.DrainTimeout, Log: d.log.With(attrPart, "server"),
+		OnDrain: func() {
+			if err := d.mcp.Close(context.Background()); err != nil {
+				d.log.Warn("sessions did not end", attrPart, "mcp", attrError, err)
+			}
+		},
+	})
+	return nil
+}
+
+// observe has the Ollama server looked at when a job that needs it failed.
+func (d *Daemon) observe(e worker.Event) {
+	if d.model != nil && e.Job.Kind == indexer.EmbedJob && (e.Type == worker.Retried || e.Type == worker.Died) {
+		d.model.look()
+	}
+}
+
+// listen serves the socket and, if the settings say so, TCP.
+func (d *Daemon) listen(paths config.Paths) error {
+	mux := http.NewServeMux()
+	mux.Handle(mcp.Path, d.mcp)
+	mux.Handle("/", api.NewHandler(d, api.Options{
+		Greeting: wire.Greeting{Version: d.opts.Version, PID: os.Getpid(), Data: paths.Data},
+		Log:      d.log.With(attrPart, "api"),
+	}))
+	// Both listeners are there before the first request is served.
+	socket, err := ListenSocket(paths.Socket)
+	if err != nil {
+		return err
+	}
+	endpoints := []Endpoint{{Listener: socket, Handler: mux}}
+	if tcp := d.opts.Config.TCP; tcp.Enabled {
+		e, err := tcpEndpoint(tcp, paths.Token, mux)
+		if err != nil {
+			return errors.Join(err, socket.Close())
+		}
+		d.tcp = e.Listener.Addr().String()
+		endpoints = append(endpoints, e)
+	}
+	for _, e := range endpoints {
+		if err := d.server.Start(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (Endpoint, error) {
+	token, err := LoadToken(tokenFile)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	l, err := ListenTCP(c.Address)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return Endpoint{Listener: l, Handler: Guard(h, GuardOptions{Token: token, AllowedOrigins: c.AllowedOrigins})}, nil
+}
+
+// work is what goes on beside the requests until ctx ends.
+func (d *Daemon) work(ctx context.Context) error {
+	if err := d.core.Load(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if d.opts.Ready != nil {
+		d.opts.Ready()
+	}
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	if d.model != nil {
+		parts.Go(func() { d.model.keep(ctx, d.core.Indexer, d.core.Store.Queue(), d.pool) })
+	}
+	d.pool.Start()
+	if err := d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("look at sandboxes: %w", err)
+	}
+	return nil
+}
+
+// codeOptions are the settings of the file as the code source takes them.
+func codeOptions(c config.Index) code.Options {
+	return code.Options{
+		MaxFileSize: int64(c.MaxFileSize), MaxFiles: c.MaxFiles, TimeLimit: c.TimeLimit, SkipDirs: c.SkipDirs, SkipFiles: c.SkipFiles,
+		KeepGenerated: !c.SkipGenerated, Workers: c.Workers,
+	}
+}

@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/worker"
+)
+
+// indexJob is the kind of the jobs that index a sandbox.
+const indexJob = "index"
+
+// suspendedPause is when a run is tried again whose project is being removed.
+const suspendedPause = time.Second
+
+// handlers lists what is done in the background, by kind of job.
+func handlers(x *indexer.Indexer, s *code.Sandboxes) map[string]worker.Handler {
+	return map[string]worker.Handler{
+		indexer.EmbedJob: x.Embed,
+		indexJob: func(ctx context.Context, job worker.Job) error {
+			err := s.Run(ctx, job.Payload)
+			if errors.Is(err, code.ErrSuspended) {
+				return worker.After(err, suspendedPause)
+			}
+			return err
+		},
+	}
+}
+
+// concurrency is how many jobs of a kind run at once: the model serves one fill
+// as fast as several, and two sandboxes keep one that is large from holding up
+// the others.
+func concurrency() map[string]int { return map[string]int{indexer.EmbedJob: 1, indexJob: 2} }
+
+// mergePayloads joins jobs that coalesce.
+func mergePayloads(kind string, older, newer json.RawMessage) json.RawMessage {
+	if kind == indexJob {
+		return code.MergeRuns(older, newer)
+	}
+	return newer
+}
+
+// runQueue puts the runs of sandboxes into the queue: one waits for a sandbox
+// at most, projects take turns, and when the queue is full the oldest gives
+// way, since its sandbox is looked at again anyway.
+type runQueue struct{ queue worker.Queue }
+
+var _ code.Queue = runQueue{}
+
+func (q runQueue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued, error) {
+	payload, err := json.Marshal(run)
+	if err != nil {
+		return code.Queued{}, fmt.Errorf("write run: %w", err)
+	}
+	at, err := q.queue.Enqueue(ctx, worker.Job{
+		Kind: indexJob, Key: run.Sandbox, Group: run.Project, Priority: run.Priority, Droppable: true, Payload: payload,
+	})
+	if err != nil {
+		return code.Queued{}, fmt.Errorf("queue run: %w", err)
+	}
+	out := code.Queued{Job: at.ID, Position: at.Position, Coalesced: at.Coalesced}
+	if at.Dropped != nil && at.Dropped.Kind == indexJob {
+		out.Dropped = at.Dropped.Key
+	}
+	return out, nil
+}

@@ -1,0 +1,189 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/ollama"
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/worker"
+)
+
+const (
+	// ollamaAbsent and ollamaPresent are how often the server is looked at while
+	// it does not answer and while it does.
+	ollamaAbsent  = 15 * time.Second
+	ollamaPresent = time.Minute
+)
+
+// Values of the setting embedding.ollama.enabled.
+const (
+	ollamaOn  = "on"
+	ollamaOff = "off"
+)
+
+// ollamaModel keeps the model on the Ollama server attached: it opens the
+// model's space when the server answers, holds the jobs that fill it while it
+// does not, and fills what was missed when it is back.
+type ollamaModel struct {
+	cfg config.Ollama
+	log *slog.Logger
+	// poke has the server looked at now.
+	poke chan struct{}
+
+	mu    sync.Mutex // guards what follows
+	embed *ollama.Embedder
+	err   error // of the last look; nil when the model is there
+}
+
+// newOllamaModel makes no connection yet. The error is ollama.ErrRemote or one
+// of the settings.
+func newOllamaModel(cfg config.Ollama, log *slog.Logger) (*ollamaModel, error) {
+	m := &ollamaModel{cfg: cfg, log: log.With(attrPart, "ollama"), poke: make(chan struct{}, 1), err: embedder.ErrUnavailable}
+	return m, m.renew()
+}
+
+// name is the model's name as spaces have it.
+func (m *ollamaModel) name() string { return "ollama/" + strings.TrimSuffix(m.cfg.Model, ":latest") }
+
+// renew makes a new embedder, which takes whatever model the server has now.
+func (m *ollamaModel) renew() error {
+	e, err := ollama.New(ollama.Options{
+		ServerOptions: m.server(),
+		Model:         m.cfg.Model, Prefixes: prefixes(m.cfg.Prefixes), BatchSize: m.cfg.Batch, MaxConcurrency: m.cfg.Concurrency,
+		Timeout: m.cfg.Timeout, KeepAlive: m.cfg.KeepAlive, Logger: m.log,
+	})
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	old := m.embed
+	m.embed = e
+	m.mu.Unlock()
+	if old != nil {
+		return old.Close()
+	}
+	return nil
+}
+
+func (m *ollamaModel) server() ollama.ServerOptions {
+	return ollama.ServerOptions{BaseURL: m.cfg.URL, AllowRemote: m.cfg.AllowRemote}
+}
+
+// current returns the embedder as the indexer is to use it, and what keeps it
+// from working.
+func (m *ollamaModel) current() (embedder.Embedder, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cfg.AllowRemote {
+		return cleaned{m.embed}, m.err
+	}
+	return m.embed, m.err
+}
+
+// cleaned takes the secrets out of what may leave this machine. Documents have
+// lost theirs already; questions have not.
+type cleaned struct{ embedder.Embedder }
+
+func (c cleaned) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
+	clean := make([]string, len(texts))
+	for i, text := range texts {
+		clean[i], _ = redact.Redact(text)
+	}
+	return c.Embedder.Embed(ctx, purpose, clean)
+}
+
+// look has the server looked at soon.
+func (m *ollamaModel) look() {
+	select {
+	case m.poke <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// keep keeps the model attached until ctx ends.
+func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Queue, pool *worker.Pool) {
+	pool.Pause(indexer.EmbedJob) // until the server has answered
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.poke:
+		case <-timer.C:
+		}
+		next := ollamaPresent
+		if err := m.attach(ctx, x, q); err != nil {
+			pool.Pause(indexer.EmbedJob)
+			next = ollamaAbsent
+		} else {
+			pool.Resume(indexer.EmbedJob)
+		}
+		timer.Reset(next)
+	}
+}
+
+// attach reaches for the model and queues the filling of its space.
+func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Queue) error {
+	space, err := x.Attach(ctx, m.name())
+	if errors.Is(err, ollama.ErrModelChanged) {
+		m.log.Warn("the model has changed; its space is filled anew")
+		if err = m.renew(); err == nil {
+			e, _ := m.current()
+			x.Expect(m.name(), e)
+			space, err = x.Attach(ctx, m.name())
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	m.told(space, err)
+	if err != nil {
+		return err
+	}
+	for _, job := range x.FillJobs() {
+		if _, err := q.Enqueue(ctx, job); err != nil && ctx.Err() == nil {
+			m.log.Error("space is not filled", "space", space, attrError, err)
+		}
+	}
+	return nil
+}
+
+// told logs a change: a server that is away for days is said once.
+func (m *ollamaModel) told(space string, err error) {
+	m.mu.Lock()
+	before := m.err
+	m.err = err
+	m.mu.Unlock()
+	switch {
+	case err == nil && before != nil:
+		m.log.Info("model attached", "space", space)
+	case err == nil || before != nil && before.Error() == err.Error():
+	case m.cfg.Enabled == ollamaOn:
+		m.log.Error("model is not available", "model", m.cfg.Model, attrError, err)
+	default:
+		m.log.Info("model is not available", "model", m.cfg.Model, attrError, err)
+	}
+}
+
+func (m *ollamaModel) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.embed.Close()
+}
+
+func prefixes(table map[string]config.Prefix) ollama.Prefixes {
+	out := make(ollama.Prefixes, len(table))
+	for family, p := range table {
+		out[family] = ollama.Prefix{Query: p.Query, Document: p.Document}
+	}
+	return out
+}

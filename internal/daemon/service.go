@@ -1,0 +1,177 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/ollama"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/worker"
+)
+
+var _ memory.Service = (*Daemon)(nil)
+
+// Recall implements memory.Recaller.
+func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	return d.core.Recall.Recall(ctx, req)
+}
+
+// Receipt implements memory.Recaller.
+func (d *Daemon) Receipt(ctx context.Context, id string) (*memory.Receipt, error) {
+	return d.core.Recall.Receipt(ctx, id)
+}
+
+// Remember implements memory.Rememberer.
+func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
+	return d.core.Ingest.Remember(ctx, req)
+}
+
+// Forget implements memory.Rememberer. While a project is being removed nothing
+// of it is indexed.
+func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
+	quiet := &quiet{Store: d.core.Store, sandboxes: d.sandboxes, release: func() {}}
+	defer func() { quiet.release() }()
+	return d.core.Ingest.Forget(ctx, req, quiet)
+}
+
+// quiet lists what a project holds once no run can add to it.
+type quiet struct {
+	*store.Store
+	sandboxes *code.Sandboxes
+	release   func()
+}
+
+func (q *quiet) ProjectHoldings(project string) (records, sandboxes []string, files []memory.FileKey, err error) {
+	q.release = q.sandboxes.Suspend(project)
+	return q.Store.ProjectHoldings(project)
+}
+
+// IndexRepo implements memory.Repositories.
+func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+	return d.sandboxes.IndexRepo(ctx, req)
+}
+
+// Repos implements memory.Repositories.
+func (d *Daemon) Repos(ctx context.Context) ([]memory.SandboxState, error) {
+	return d.sandboxes.Repos(ctx)
+}
+
+// maxDeadJobs bounds the list of dead letters.
+const maxDeadJobs = 1000
+
+// DeadJobs implements memory.Operator.
+func (d *Daemon) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
+	jobs, err := d.core.Store.Queue().Dead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dead := make([]memory.DeadJob, 0, min(len(jobs), maxDeadJobs))
+	for _, j := range jobs[:cap(dead)] {
+		dead = append(dead, memory.DeadJob{
+			ID: j.ID, Kind: j.Kind, Key: j.Key, Payload: j.Payload, Attempts: j.Attempt, LastError: j.LastError, EnqueuedAt: j.EnqueuedAt,
+		})
+	}
+	return dead, nil
+}
+
+// RequeueJob implements memory.Operator.
+func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
+	err := d.core.Store.Queue().Requeue(ctx, id)
+	if errors.Is(err, worker.ErrUnknownJob) {
+		return &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: fmt.Sprintf("no job %q was given up", id),
+			Hint: "`recalld doctor` lists them", Cause: err}
+	}
+	return err
+}
+
+// Stop implements memory.Operator.
+func (d *Daemon) Stop(context.Context) error {
+	d.stopOnce.Do(func() { close(d.stopping) })
+	return nil
+}
+
+// Models implements memory.Models.
+func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
+	var out []memory.ModelState
+	for _, s := range d.core.Indexer.Spaces() {
+		if d.model == nil || s.Model != d.model.name() {
+			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: "built in"})
+		}
+	}
+	if d.model == nil {
+		return out, nil
+	}
+	own := memory.ModelState{Name: d.model.name(), State: "active"}
+	if _, err := d.model.current(); err != nil {
+		own.State, own.Note = "missing", err.Error()
+		if errors.Is(err, embedder.ErrModelNotFound) {
+			own.Note = "fetch it with `recalld model pull " + d.model.cfg.Model + "`"
+		}
+	}
+	installed, err := d.installed(ctx)
+	if err != nil {
+		return append(out, own), nil // own.Note tells why
+	}
+	var others []memory.ModelState
+	for _, m := range installed {
+		name := "ollama/" + m.Name
+		if name == own.Name {
+			own.Dim = m.Dim
+			continue
+		}
+		others = append(others, memory.ModelState{
+			Name: name, Dim: m.Dim, State: "available", Note: "used when embedding.ollama.model names it",
+		})
+	}
+	return append(append(out, own), others...), nil
+}
+
+func (d *Daemon) installed(ctx context.Context) ([]ollama.ModelInfo, error) {
+	s, err := ollama.NewServer(d.model.server())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.List(ctx)
+}
+
+// PullModel implements memory.Models.
+func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
+	if d.model == nil {
+		return &memory.Error{Code: memory.CodeUnavailable, Message: "Ollama is not used", Hint: "set embedding.ollama.enabled to auto"}
+	}
+	if err := memory.Text("name", name, 1, memory.MaxNameText); err != nil {
+		return err
+	}
+	s, err := ollama.NewServer(d.model.server())
+	if err != nil {
+		return unavailable(err)
+	}
+	defer s.Close()
+	err = s.Pull(ctx, name, func(status string, completed, total int64) {
+		progress(memory.PullProgress{Status: status, Completed: completed, Total: total})
+	})
+	if err != nil {
+		return unavailable(err)
+	}
+	d.model.look()
+	return nil
+}
+
+// unavailable gives an error of the Ollama server its code.
+func unavailable(err error) error {
+	e := &memory.Error{Code: memory.CodeUnavailable, Message: err.Error(), Cause: err}
+	switch {
+	case errors.Is(err, embedder.ErrModelNotFound):
+		e.Code, e.Field = memory.CodeNotFound, "name"
+	case errors.Is(err, ollama.ErrRemote):
+		e.Code, e.Hint = memory.CodeForbidden, "set embedding.ollama.allow_remote if texts may leave this machine"
+	case errors.Is(err, embedder.ErrUnavailable):
+		e.Hint = "start it with `ollama serve`, or set embedding.ollama.url"
+	}
+	return e
+}

@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"context"
+	"os"
+
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// maxProjects bounds the sandboxes that status lists; Repos has all.
+const maxProjects = 200
+
+// The states of a daemon.
+const (
+	stateLoading  = "loading"
+	stateReady    = "ready"
+	stateDraining = "draining"
+)
+
+// Status implements memory.Operator.
+func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
+	paths := d.opts.Config.Paths()
+	repos, err := d.sandboxes.Repos(ctx)
+	if err != nil {
+		d.log.Error("sandboxes cannot be read", attrPart, "daemon", attrError, err)
+	}
+	s := &memory.Status{
+		Version: d.opts.Version, Protocol: wire.Protocol, PID: os.Getpid(),
+		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,
+		State: d.state(), StartedAt: d.started.UTC(),
+		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
+		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
+		Projects: repos[:min(len(repos), maxProjects)], Spaces: d.core.Indexer.Spaces(),
+		Errors: d.faults.latest(),
+	}
+	q := d.core.Store.Queue().Stats()
+	s.Queue = memory.QueueState{Waiting: q.Waiting, Running: q.Running, Dead: q.Dead, Dropped: q.Dropped, ByKind: map[string]int{}}
+	for kind, n := range q.ByKind {
+		if n.Waiting+n.Running > 0 {
+			s.Queue.ByKind[kind] = n.Waiting + n.Running
+		}
+	}
+	return s, nil
+}
+
+func (d *Daemon) state() string {
+	select {
+	case <-d.draining:
+		return stateDraining
+	default:
+	}
+	if state, _ := d.core.Indexer.State(); state != indexer.Ready {
+		return stateLoading
+	}
+	return stateReady
+}

@@ -1,0 +1,205 @@
+package code
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The priorities of runs: what somebody waits for goes before what is looked at
+// again by itself.
+const (
+	askedPriority   = 10
+	refreshPriority = 0
+)
+
+// maxChangedBytes bounds the paths that a waiting run names; a run with more
+// looks at everything, which costs little more.
+const maxChangedBytes = 256 << 10
+
+// RunRequest is a run that waits in the queue: the payload of its job.
+type RunRequest struct {
+	Sandbox string `json:"sandbox"`
+	Project string `json:"project"`
+	// Changed restricts the run to some files and folders; none is all.
+	Changed  []string `json:"changed,omitempty"`
+	Priority int      `json:"-"`
+}
+
+// MergeRuns joins two runs of a sandbox: what either of them is to look at.
+func MergeRuns(older, newer json.RawMessage) json.RawMessage {
+	var a, b RunRequest
+	if json.Unmarshal(older, &a) != nil || json.Unmarshal(newer, &b) != nil {
+		return newer
+	}
+	if len(a.Changed) == 0 || len(b.Changed) == 0 {
+		b.Changed = nil
+	} else {
+		b.Changed = boundChanged(append(a.Changed, b.Changed...))
+	}
+	joined, err := json.Marshal(b)
+	if err != nil {
+		return newer
+	}
+	return joined
+}
+
+// boundChanged sorts the paths, or returns none when they are too many to keep.
+func boundChanged(paths []string) []string {
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	size := 0
+	for _, p := range paths {
+		size += len(p)
+	}
+	if size > maxChangedBytes || len(paths) > memory.MaxChangedFiles {
+		return nil
+	}
+	return paths
+}
+
+// ErrSuspended is returned by Run for a project whose runs are held. The run
+// should be tried again a little later.
+var ErrSuspended = errors.New("runs of the project are held")
+
+// Run handles the job of a RunRequest: it brings the index of the sandbox up to
+// date and writes down how that went. Run again, it goes on where it was ended.
+// ErrSuspended.
+func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
+	var req RunRequest
+	if err := json.Unmarshal(payload, &req); err != nil {
+		return fmt.Errorf("read run: %w", err)
+	}
+	box, err := s.opts.Shelf.Sandbox(req.Sandbox)
+	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		return nil // forgotten meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("read sandbox: %w", err)
+	}
+	ctx, end, err := s.begin(ctx, box)
+	if err != nil {
+		return err
+	}
+	defer end()
+	began := s.opts.Clock().UTC()
+	report, err := s.index(ctx, box, req.Changed)
+	if ctx.Err() != nil {
+		return cmp.Or(context.Cause(ctx), ctx.Err()) // given back, or forgotten
+	}
+	if fault := s.finish(ctx, box, report, began, err); fault != nil {
+		return errors.Join(err, fault)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // said in the sandbox's state; trying again brings no folder back
+	}
+	return err
+}
+
+// begin makes a run known and tells whether it may go on.
+func (s *Sandboxes) begin(ctx context.Context, box memory.Sandbox) (context.Context, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suspended[box.Project] > 0 {
+		return nil, nil, ErrSuspended
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r := &running{project: box.Project, cancel: cancel, ended: make(chan struct{})}
+	s.running[box.ID] = r
+	return ctx, func() {
+		cancel()
+		s.mu.Lock()
+		delete(s.running, box.ID)
+		delete(s.progress, box.ID)
+		s.mu.Unlock()
+		close(r.ended)
+	}, nil
+}
+
+// index runs over the sandbox and reports progress.
+func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string) (Report, error) {
+	known, err := s.opts.Shelf.Files(box.ID)
+	if err != nil {
+		return Report{}, fmt.Errorf("list known files: %w", err)
+	}
+	opts := s.opts.Run
+	opts.Progress = func(p memory.Progress) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.progress[box.ID] = p
+	}
+	return Index(ctx, box, KnownFiles(known), changed, s.opts.Writer, opts)
+}
+
+// finish writes down how a run went. After a run over some files only, the
+// totals are counted anew.
+func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Report, began time.Time, failed error) error {
+	p, err := s.projectOf(box)
+	if err != nil {
+		return err
+	}
+	if failed == nil && report.Partial {
+		if err := s.countAnew(box.ID, &report); err != nil {
+			return err
+		}
+	}
+	now := s.opts.Clock().UTC()
+	err = s.record(ctx, box.ID, func(b *memory.Sandbox) (memory.Project, error) {
+		if failed != nil {
+			b.LastError, b.LastErrorAt = failed.Error(), now
+			return p, nil
+		}
+		b.LastError, b.IndexedAt, b.LastRun = "", began, now.Sub(began)
+		b.Files, b.Chunks, b.Bytes = report.Files, report.Chunks, report.Bytes
+		if !report.Partial {
+			b.Skipped = make(map[string]int, len(report.Skipped))
+			for reason, n := range report.Skipped {
+				b.Skipped[string(reason)] = n
+			}
+		}
+		return p, nil
+	})
+	if err != nil {
+		return fmt.Errorf("write sandbox: %w", err)
+	}
+	log := s.opts.Logger.With("part", "code", "root", box.Root, "took", now.Sub(began).Round(time.Millisecond))
+	if failed != nil {
+		log.Warn("indexing failed", "error", failed)
+	} else {
+		log.Info("indexed", "files", report.Files, "chunks", report.Chunks, "changed", report.Changed, "dropped", report.Dropped)
+	}
+	return nil
+}
+
+func (s *Sandboxes) countAnew(sandbox string, report *Report) error {
+	files, err := s.opts.Shelf.Files(sandbox)
+	if err != nil {
+		return fmt.Errorf("count files: %w", err)
+	}
+	report.Files, report.Chunks, report.Bytes = len(files), 0, 0
+	for _, f := range files {
+		report.Chunks += len(f.Chunks)
+		report.Bytes += f.Size
+	}
+	return nil
+}
+
+func (s *Sandboxes) projectOf(box memory.Sandbox) (memory.Project, error) {
+	projects, err := s.opts.Shelf.Projects()
+	if err != nil {
+		return memory.Project{}, fmt.Errorf("read project: %w", err)
+	}
+	for _, p := range projects {
+		if p.ID == box.Project {
+			return p, nil
+		}
+	}
+	return memory.Project{}, memory.Errorf(memory.CodeNotFound, "project %s is not known", box.Project)
+}
