@@ -19,6 +19,14 @@ type document struct {
 	indexed bool
 }
 
+// A document at more places than this carries the path everywhere instead of
+// theirs: a text that lies in ten thousand files would otherwise take as many
+// attributes, made anew with every one of them.
+const (
+	maxPaths   = 32
+	everywhere = "\x00"
+)
+
 // The attributes that a filter can ask for.
 const (
 	attrKind    = "kind"
@@ -37,13 +45,16 @@ func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	return x.reference(r.Doc, ref{entry: n})
 }
 
-func (x *Indexer) dropRecord(r *memory.Record) uint32 {
-	num, _ := x.numbers.Number(r.Doc)
-	if n, ok := x.entries.records[r.ID]; ok {
-		x.dereference(num, n)
-		x.entries.drop(n)
+func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
+	n, ok := x.entries.records[r.ID]
+	if !ok {
+		return
 	}
-	return num
+	if num, ok := x.numbers.Lookup(r.Doc); ok {
+		x.dereference(num, n)
+		touched[num] = r.Doc
+	}
+	x.entries.drop(n)
 }
 
 // addFile returns the numbers of the chunks' documents.
@@ -130,30 +141,36 @@ func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 	x.docs.Set(num, d)
 }
 
-// paths joins the distinct places of a document, at most a few: the words of a
-// license header's ten thousand places say nothing.
+// paths joins the places of a document, at most a few: the words of a license
+// header's ten thousand places say nothing. Which ones is a matter of the places
+// alone, not of the order in which they came.
 func (x *Indexer) paths(refs []ref) string {
 	const most = 4
-	var paths []string
+	first := make([]string, 0, most+1)
 	for _, r := range refs {
 		p := x.entries.all[r.entry].file.Path
-		if p != "" && !slices.Contains(paths, p) {
-			if paths = append(paths, p); len(paths) == most {
-				break
-			}
+		if p == "" {
+			continue
+		}
+		if i, found := slices.BinarySearch(first, p); !found && i < most {
+			first = slices.Insert(first, i, p)
+			first = first[:min(len(first), most)]
 		}
 	}
-	slices.Sort(paths)
-	return strings.Join(paths, "\n")
+	return strings.Join(first, "\n")
 }
 
 func (x *Indexer) attributes(refs []ref) []index.Attr {
 	var attrs []index.Attr
-	add := func(key, value string) {
-		if a := (index.Attr{Key: key, Value: value}); value != "" && !slices.Contains(attrs, a) {
-			attrs = append(attrs, a)
+	add := func(key, value string) bool {
+		a := index.Attr{Key: key, Value: value}
+		if value == "" || slices.Contains(attrs, a) {
+			return false
 		}
+		attrs = append(attrs, a)
+		return true
 	}
+	paths := 0
 	for _, r := range refs {
 		e := &x.entries.all[r.entry]
 		add(attrKind, string(e.kind))
@@ -161,10 +178,16 @@ func (x *Indexer) attributes(refs []ref) []index.Attr {
 		add(attrRepo, e.repo)
 		add(attrSession, e.session)
 		add(attrLang, e.lang)
-		add(attrPath, e.file.Path)
+		if paths < maxPaths && add(attrPath, e.file.Path) {
+			paths++
+		}
 		for _, tag := range e.tags {
 			add(attrTag, tag)
 		}
+	}
+	if paths == maxPaths {
+		attrs = slices.DeleteFunc(attrs, func(a index.Attr) bool { return a.Key == attrPath })
+		attrs = append(attrs, index.Attr{Key: attrPath, Value: everywhere})
 	}
 	return attrs
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/vector"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/worker"
 )
@@ -28,9 +29,10 @@ func embedJob(space string) (worker.Job, error) {
 }
 
 // Follow names the jobs that follow from a change: every background space is to
-// be filled when there are new documents.
+// be filled when there are new documents, or when one that was passed over may
+// lie elsewhere now.
 func (x *Indexer) Follow(c memory.Change) []worker.Job {
-	fresh := false
+	fresh := len(c.Files)+len(c.Records) > 0 && x.spaces.anyFailed()
 	for _, d := range c.Docs {
 		fresh = fresh || d.Terms != nil
 	}
@@ -62,6 +64,10 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
 		return worker.Permanent(fmt.Errorf("read job: %w", err))
 	}
+	// What is missing is not known before; most of it may lie in the store.
+	if err := x.untilReady(ctx); err != nil {
+		return err
+	}
 	s := x.spaces.find(p.Space)
 	if s == nil {
 		return nil // the model was changed meanwhile
@@ -72,14 +78,12 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 			return nil
 		}
 		err := x.embedBatch(ctx, s, batch)
-		s.mu.Lock()
-		s.err = err
-		s.mu.Unlock()
+		if ctx.Err() != nil {
+			return ctx.Err() // says nothing about the model
+		}
+		s.tried(err)
 		if err != nil {
 			return fmt.Errorf("fill space %s: %w", s.vectors.Name(), err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 }
@@ -109,7 +113,10 @@ func (x *Indexer) missing(s *space) []uint32 {
 }
 
 // embedBatch embeds documents and stores their vectors. A document whose text
-// cannot be had, or which the model refuses, is passed over until it changes.
+// cannot be had, or which the model refuses, is passed over until a record or
+// file that holds it is written again. A text that failed because the model
+// was out of reach is not: the vectors of the others are kept, and the error is
+// the batch's.
 func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) error {
 	var nums []uint32
 	var ids []memory.DocID
@@ -120,6 +127,9 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 			continue
 		}
 		text, err := x.text(ctx, num, id)
+		if ctx.Err() != nil {
+			return ctx.Err() // the text may well be there
+		}
 		if err != nil {
 			x.pass(s, num, id, err)
 			continue
@@ -130,25 +140,35 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 		return ctx.Err()
 	}
 	vectors, err := s.embed.Embed(ctx, embedder.Document, texts)
-	if partial, ok := errors.AsType[*embedder.PartialError](err); ok {
-		for i, err := range partial.Failed {
-			x.pass(s, nums[i], ids[i], err)
-		}
-	} else if err != nil {
+	partial, ok := errors.AsType[*embedder.PartialError](err)
+	if err != nil && !ok {
 		return err
 	}
+	var late error
 	out := make([]memory.DocVector, 0, len(vectors))
 	for i, v := range vectors {
-		if v == nil {
-			continue
+		err := vector.Check(v, s.vectors.Dim())
+		if partial != nil && partial.Failed[i] != nil {
+			err = partial.Failed[i]
 		}
-		if len(v) != s.vectors.Dim() {
-			return fmt.Errorf("the model gave %d dimensions, the space has %d", len(v), s.vectors.Dim())
+		switch refused, _ := errors.AsType[*vector.RefusedError](err); {
+		case err == nil:
+			out = append(out, memory.DocVector{Doc: ids[i], Vector: v})
+		case transient(err):
+			late = err
+		case refused != nil && refused.Reason == vector.WrongWidth && v != nil:
+			return fmt.Errorf("embed document %s: %w", ids[i], err) // it is another model
+		default:
+			x.pass(s, nums[i], ids[i], err)
 		}
-		out = append(out, memory.DocVector{Doc: ids[i], Vector: v})
 	}
 	_, err = x.store.PutVectors(ctx, s.name, out)
-	return err
+	return errors.Join(err, late)
+}
+
+// transient says that the same text may be embedded another time.
+func transient(err error) bool {
+	return errors.Is(err, embedder.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func (x *Indexer) pass(s *space, num uint32, id memory.DocID, err error) {

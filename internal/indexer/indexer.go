@@ -76,8 +76,13 @@ type Indexer struct {
 	state   State
 	pending []memory.Change
 	seq     uint64
+	// loaded is closed when the state becomes Ready, for those who must not
+	// wait while a change is applied.
+	loaded chan struct{}
 
-	spaces spaces
+	// attachMu keeps two Attach calls from opening one space twice.
+	attachMu sync.Mutex
+	spaces   spaces
 }
 
 // State says how far the indexes are.
@@ -90,8 +95,8 @@ const (
 	Ready   State = "ready"
 )
 
-// New returns an indexer with empty indexes. Bind gives it the store, which in
-// turn is given Apply: each needs the other.
+// New returns an indexer with empty indexes. Load gives it the store, which in
+// turn was given Apply: each needs the other.
 func New(opts Options) (*Indexer, error) {
 	if opts.Builtin == nil {
 		return nil, memory.Invalid("builtin", "", "the indexer needs a built-in model")
@@ -106,7 +111,7 @@ func New(opts Options) (*Indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries()}, nil
+	return &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}, nil
 }
 
 // Load fills the indexes from the store and returns when everything committed
@@ -140,6 +145,7 @@ func (x *Indexer) Load(ctx context.Context, store Store) error {
 		}
 	}
 	x.pending, x.state = nil, Ready
+	close(x.loaded)
 	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
 	return nil
 }
@@ -163,6 +169,26 @@ func (x *Indexer) State() (State, uint64) {
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
 	return x.state, x.seq
+}
+
+// ready says that Load has ended.
+func (x *Indexer) ready() bool {
+	select {
+	case <-x.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// untilReady waits for the end of Load, or returns ctx's error.
+func (x *Indexer) untilReady(ctx context.Context) error {
+	select {
+	case <-x.loaded:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the indexes: %w", ctx.Err())
+	}
 }
 
 // Documents is how many distinct texts are indexed.
@@ -213,10 +239,10 @@ func (x *Indexer) apply(c memory.Change) {
 	touched := map[uint32]memory.DocID{}
 	for _, r := range c.Records {
 		if r.Old != nil {
-			x.touch(touched, r.Old.Doc, x.dropRecord(r.Old))
+			x.dropRecord(r.Old, touched)
 		}
 		if r.New != nil {
-			x.touch(touched, r.New.Doc, x.addRecord(r.New))
+			touched[x.addRecord(r.New)] = r.New.Doc
 		}
 	}
 	for _, f := range c.Files {
@@ -237,6 +263,7 @@ func (x *Indexer) apply(c memory.Change) {
 	}
 	for num, id := range touched {
 		x.refresh(num, id, terms[id])
+		x.spaces.retry(num)
 	}
 	x.mu.Unlock()
 	for _, d := range c.Docs {
@@ -249,13 +276,9 @@ func (x *Indexer) apply(c memory.Change) {
 	x.seq = c.Seq
 }
 
-func (x *Indexer) touch(touched map[uint32]memory.DocID, id memory.DocID, num uint32) {
-	touched[num] = id
-}
-
 // Held says that a document is indexed, and thus stored.
 func (x *Indexer) Held(id memory.DocID) bool {
-	if state, _ := x.State(); state != Ready {
+	if !x.ready() {
 		return false
 	}
 	_, ok := x.numbers.Lookup(id)

@@ -13,8 +13,8 @@ import (
 
 // Select returns the documents that a selection allows, and those whose
 // statistics count: the project's and, with AllLessons, everyone's lessons.
-// Allowed is slightly more than selected where one text has several places;
-// Candidates is exact.
+// Allowed is slightly more than selected where one text has several places,
+// unless a path or a time was asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 	kinds := make([]string, len(sel.Kinds))
 	for i, k := range sel.Kinds {
@@ -32,21 +32,43 @@ func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
 	add(attrLang, false, sel.Lang)
 	add(attrTag, false, sel.Tag)
 	if sel.Path != "" {
-		add(attrPath, true, fixedPart(sel.Path))
+		// All code has a path, so a pattern without a fixed part wants code.
+		add(attrKind, false, string(memory.Chunk))
+		add(attrPath, true, fixedPart(sel.Path), everywhere)
 	}
-	narrowed := clauses
 	if sel.Project == "" {
-		return x.attrs.Match(clauses...), x.attrs.Match()
+		allow, universe = x.attrs.Match(clauses...), x.attrs.Match()
+	} else {
+		own := index.Clause{Key: attrProject, Values: []string{sel.Project}}
+		allow = x.attrs.Match(append(slices.Clone(clauses), own)...)
+		universe = x.attrs.Match(own)
+		if sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson)) {
+			lessons := index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
+			allow.Or(x.attrs.Match(append(slices.Clone(clauses), lessons)...))
+			universe.Or(x.attrs.Match(lessons))
+		}
 	}
-	own := index.Clause{Key: attrProject, Values: []string{sel.Project}}
-	allow = x.attrs.Match(append(slices.Clone(narrowed), own)...)
-	universe = x.attrs.Match(own)
-	if sel.AllLessons && slices.Contains(sel.Kinds, memory.Lesson) {
-		lessons := index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
-		allow.Or(x.attrs.Match(append(slices.Clone(narrowed), lessons)...))
-		universe.Or(x.attrs.Match(lessons))
+	if sel.Path != "" || !sel.Since.IsZero() {
+		x.narrow(allow, sel)
 	}
 	return allow, universe
+}
+
+// narrow takes out what attributes cannot tell, document by document: what was
+// written before, or lies elsewhere. Left in, it would take the places of what
+// was asked for among the retrievers' hits.
+func (x *Indexer) narrow(allow *roaring.Bitmap, sel memory.Selection) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	out := roaring.New()
+	for it := allow.Iterator(); it.HasNext(); {
+		num := it.Next()
+		d, _ := x.docs.Get(num)
+		if !slices.ContainsFunc(d.refs, func(r ref) bool { return selected(&x.entries.all[r.entry], sel) }) {
+			out.Add(num)
+		}
+	}
+	allow.AndNot(out)
 }
 
 // Candidates returns what of a document a selection allows.
@@ -70,7 +92,7 @@ func selected(e *entry, sel memory.Selection) bool {
 	return project && is(sel.Repo, e.repo) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, e.kind)) &&
 		(sel.Tag == "" || slices.Contains(e.tags, sel.Tag)) &&
-		(sel.Path == "" || pathMatches(sel.Path, e.file.Path)) &&
+		(sel.Path == "" || e.file.Path != "" && pathMatches(sel.Path, e.file.Path)) &&
 		(sel.Since.IsZero() || e.created >= sel.Since.Unix())
 }
 

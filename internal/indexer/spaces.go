@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +27,24 @@ type space struct {
 	background bool
 
 	mu     sync.Mutex      // guards what follows
-	failed *roaring.Bitmap // documents that the model could not embed
+	failed *roaring.Bitmap // documents that are passed over, none of them held
 	err    error           // of the last attempt to reach the model
+}
+
+// tried notes the outcome of an attempt to reach the model.
+func (s *space) tried(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// progress returns how many of all documents are embedded, how many still wait
+// for it, and the error of the last attempt. What is passed over waits no more.
+func (s *space) progress(all int) (embedded, waiting int, err error) {
+	embedded = s.vectors.Len()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return embedded, max(all-embedded-int(s.failed.GetCardinality()), 0), s.err
 }
 
 // spaces are the spaces that take part in answers.
@@ -53,8 +70,14 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 
 // Attach reaches for an expected model: it opens the model's space and drops
 // the space that other weights of the same name left behind. It returns the
-// name of the space, or the error of embedder.Embedder.Model.
+// name of the space, or the error of embedder.Embedder.Model. It waits for the
+// end of Load, which opens the spaces that have vectors from before.
 func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
+	x.attachMu.Lock()
+	defer x.attachMu.Unlock()
+	if err := x.untilReady(ctx); err != nil {
+		return "", err
+	}
 	x.spaces.mu.RLock()
 	e := x.spaces.models[model]
 	x.spaces.mu.RUnlock()
@@ -71,10 +94,10 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 		return "", err
 	}
 	name := m.Space()
-	if s := x.spaces.find(name); s == nil {
-		if err := x.open(ctx, name, e, true); err != nil {
-			return "", err
-		}
+	if s := x.spaces.find(name); s != nil {
+		s.tried(nil)
+	} else if err := x.open(ctx, name, e, true); err != nil {
+		return "", err
 	}
 	for _, old := range x.store.Spaces() {
 		if old != name && strings.HasPrefix(old, model+"@") {
@@ -135,6 +158,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 		if err != nil {
 			return nil, err
 		}
+		s.tried(nil) // it is back, whatever a job met last
 		return vs[0], nil
 	})
 	x.spaces.mu.Lock()
@@ -181,10 +205,26 @@ func (s *spaces) list() []*space {
 func (s *spaces) drop(num uint32) {
 	for _, x := range s.list() {
 		x.vectors.Delete(num)
+	}
+	s.retry(num)
+}
+
+// retry lets a document that was passed over be tried again.
+func (s *spaces) retry(num uint32) {
+	for _, x := range s.list() {
 		x.mu.Lock()
 		x.failed.Remove(num)
 		x.mu.Unlock()
 	}
+}
+
+// anyFailed says that a document was passed over.
+func (s *spaces) anyFailed() bool {
+	return slices.ContainsFunc(s.list(), func(x *space) bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return !x.failed.IsEmpty()
+	})
 }
 
 func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []float32) {
@@ -199,7 +239,6 @@ func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []fl
 
 // Sources returns the retrievers, the lexical one first, with what each lacks.
 func (x *Indexer) Sources() []index.Source {
-	state, _ := x.State()
 	parts := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
 	for _, s := range x.spaces.list() {
 		p := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
@@ -208,10 +247,11 @@ func (x *Indexer) Sources() []index.Source {
 		}
 		parts = append(parts, p)
 	}
-	for model, err := range x.spaces.lost() {
-		parts = append(parts, index.Source{Name: "vector/" + model, Degraded: reasonOf(err)})
+	lost := x.spaces.lost()
+	for _, model := range slices.Sorted(maps.Keys(lost)) {
+		parts = append(parts, index.Source{Name: "vector/" + model, Degraded: reasonOf(lost[model])})
 	}
-	if state != Ready {
+	if !x.ready() {
 		for i := range parts {
 			parts[i].Retriever, parts[i].Degraded = nil, string(Loading)
 		}
@@ -234,14 +274,13 @@ func (s *spaces) lost() map[string]error {
 
 // lacking says what keeps a background space from taking full part.
 func (x *Indexer) lacking(s *space) string {
-	s.mu.Lock()
-	err := s.err
-	s.mu.Unlock()
-	if err != nil {
+	all := x.numbers.Len()
+	embedded, waiting, err := s.progress(all)
+	switch {
+	case err != nil:
 		return reasonOf(err)
-	}
-	if total, held := x.numbers.Len(), s.vectors.Len(); held < total {
-		return fmt.Sprintf("partial: %d of %d documents embedded", held, total)
+	case waiting > 0:
+		return fmt.Sprintf("partial: %d of %d documents embedded", embedded, all)
 	}
 	return ""
 }
@@ -255,29 +294,27 @@ func reasonOf(err error) string {
 
 // Spaces tells how far every space is.
 func (x *Indexer) Spaces() []memory.SpaceState {
-	state, _ := x.State()
 	total := x.numbers.Len()
 	var out []memory.SpaceState
 	for _, s := range x.spaces.list() {
+		embedded, waiting, err := s.progress(total)
 		st := memory.SpaceState{
 			Name: s.name, Model: s.vectors.Name(), Dim: s.vectors.Dim(),
-			Documents: total, Embedded: s.vectors.Len(), State: "ready",
+			Documents: total, Embedded: embedded, State: "ready",
 		}
-		s.mu.Lock()
-		err := s.err
-		s.mu.Unlock()
 		switch {
-		case state != Ready:
+		case !x.ready():
 			st.State = string(Loading)
 		case err != nil:
 			st.State, st.Error = "unavailable", err.Error()
-		case st.Embedded < total:
+		case s.background && waiting > 0:
 			st.State = "filling"
 		}
 		out = append(out, st)
 	}
-	for model, err := range x.spaces.lost() {
-		out = append(out, memory.SpaceState{Model: model, Documents: total, State: "unavailable", Error: err.Error()})
+	lost := x.spaces.lost()
+	for _, model := range slices.Sorted(maps.Keys(lost)) {
+		out = append(out, memory.SpaceState{Model: model, Documents: total, State: "unavailable", Error: lost[model].Error()})
 	}
 	return out
 }
