@@ -1,0 +1,214 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Engine is both paths of the product over a store of its own.
+type Engine interface {
+	// PutReferences is the write path's.
+	PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error
+	// Settle returns when all that was put can be found by every model; done
+	// is called with the number of texts embedded since the last call.
+	Settle(ctx context.Context, done func(n int)) error
+	// Rank is the read path's with floor, ranking factors, gates and budget
+	// off: references of the project by name, best first. One that is kept in
+	// parts is there for each part that was found.
+	Rank(ctx context.Context, project, query string) ([]Hit, []memory.Degraded, error)
+}
+
+// MaxDepth is the most documents that a run keeps of a question.
+const MaxDepth = 1000
+
+// Options say how a set is run.
+type Options struct {
+	// Depth is how many documents are kept of each question, 1 to MaxDepth.
+	Depth int
+	// Out takes the run, a line of question, document and score for each hit,
+	// tabs between them; nil for none.
+	Out io.Writer
+	// Progress is told how far a phase is; the total is 0 where it is not known
+	// in advance. Nil for nobody.
+	Progress func(phase string, done, total int)
+}
+
+func (o *Options) validate() error {
+	if o.Depth < 1 || o.Depth > MaxDepth {
+		return memory.Invalid("depth", fmt.Sprintf("1–%d", MaxDepth), "%d is out of range", o.Depth)
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	return nil
+}
+
+// Report is what a run came to.
+type Report struct {
+	Set       string `json:"set"`
+	Documents int    `json:"documents"`
+	// Unjudged counts the questions that no document answers: they are asked
+	// and written, and left out of the means.
+	Unjudged int `json:"unjudged,omitempty"`
+	Metrics
+	// Degraded says what did not take part, and for how many questions.
+	Degraded map[string]int `json:"degraded,omitempty"`
+}
+
+// Phases of a run, as Progress is told them.
+const (
+	phaseWrite = "documents"
+	phaseEmbed = "embedding"
+	phaseAsk   = "questions"
+)
+
+// Run writes a set's documents, asks its questions and scores the answers. It
+// holds a few hundred documents at a time; what is held for the whole run is
+// ids, questions and judgements.
+func Run(ctx context.Context, set *Set, engine Engine, opts Options) (*Report, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	report := &Report{Set: set.Name, Degraded: map[string]int{}}
+	if err := write(ctx, set, engine, opts, report); err != nil {
+		return nil, err
+	}
+	embedded := 0
+	settled := func(n int) {
+		embedded += n
+		opts.Progress(phaseEmbed, embedded, report.Documents)
+	}
+	if err := engine.Settle(ctx, settled); err != nil {
+		return nil, fmt.Errorf("embed documents: %w", err)
+	}
+	return report, ask(ctx, set, engine, opts, report)
+}
+
+// Bounds of what is gathered before it is written: documents of one group, and
+// bytes of all groups together.
+const (
+	writeDocuments = 200
+	writeBytes     = 8 << 20
+)
+
+// write hands the documents to the write path in batches of one group each.
+func write(ctx context.Context, set *Set, engine Engine, opts Options, report *Report) error {
+	waiting := map[string][]memory.ReferenceDoc{}
+	size := 0
+	put := func(group string) error {
+		docs := waiting[group]
+		delete(waiting, group)
+		for _, d := range docs {
+			size -= len(d.Title) + len(d.Text)
+		}
+		if err := engine.PutReferences(ctx, project(set, group), docs); err != nil {
+			return fmt.Errorf("write documents: %w", err)
+		}
+		report.Documents += len(docs)
+		opts.Progress(phaseWrite, report.Documents, 0)
+		return nil
+	}
+	putAll := func() error {
+		for _, group := range slices.Sorted(maps.Keys(waiting)) {
+			if err := put(group); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for d, err := range set.Documents() {
+		if err != nil {
+			return err
+		}
+		waiting[d.Group] = append(waiting[d.Group], memory.ReferenceDoc{Name: d.ID, Title: d.Title, Text: d.Text})
+		size += len(d.Title) + len(d.Text)
+		switch {
+		case size > writeBytes:
+			err = putAll()
+		case len(waiting[d.Group]) == writeDocuments:
+			err = put(d.Group)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return putAll()
+}
+
+// project is the project that a group becomes; a set without groups is one.
+func project(set *Set, group string) memory.Project {
+	name := set.Name
+	if group != "" {
+		name += "/" + group
+	}
+	return memory.Project{ID: "set:" + name, Name: name}
+}
+
+// ask ranks every question's documents, writes them and scores them.
+func ask(ctx context.Context, set *Set, engine Engine, opts Options, report *Report) error {
+	for i, q := range set.Queries {
+		found, degraded, err := engine.Rank(ctx, project(set, q.Group).ID, q.Text)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("ask question %q: %w", q.ID, err)
+		}
+		for _, d := range degraded {
+			report.Degraded[d.Part+": "+d.Reason]++
+		}
+		ranked := best(found, opts.Depth)
+		if err := writeHits(opts.Out, q.ID, ranked); err != nil {
+			return fmt.Errorf("write run: %w", err)
+		}
+		if grades, judged := set.Judged[q.ID]; judged {
+			report.add(ranked, grades)
+		} else {
+			report.Unjudged++
+		}
+		opts.Progress(phaseAsk, i+1, len(set.Queries))
+	}
+	report.Metrics = report.mean()
+	return nil
+}
+
+// best keeps each document's best part, ordered, at most depth of them.
+func best(found []Hit, depth int) []Hit {
+	scores := make(map[string]float64, len(found))
+	for _, h := range found {
+		if score, ok := scores[h.Document]; !ok || h.Score > score {
+			scores[h.Document] = h.Score
+		}
+	}
+	ranked := make([]Hit, 0, len(scores))
+	for document, score := range scores {
+		ranked = append(ranked, Hit{document, score})
+	}
+	sortHits(ranked)
+	return ranked[:min(depth, len(ranked))]
+}
+
+// writeHits writes scores in full, so that whoever sorts the run gets the order
+// that was scored.
+func writeHits(w io.Writer, query string, ranked []Hit) error {
+	var lines []byte
+	for _, h := range ranked {
+		lines = append(lines, query...)
+		lines = append(lines, '\t')
+		lines = append(lines, h.Document...)
+		lines = append(lines, '\t')
+		lines = strconv.AppendFloat(lines, h.Score, 'g', -1, 64)
+		lines = append(lines, '\n')
+	}
+	_, err := w.Write(lines)
+	return err
+}

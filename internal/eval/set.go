@@ -1,0 +1,294 @@
+package eval
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxLine is the longest line of a set's file, in bytes: what a reader holds at
+// once.
+const maxLine = 32 << 20
+
+// Document is one document of a set.
+type Document struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Group string `json:"group"`
+}
+
+// Query is one question of a set. Where it has a group, only the documents of
+// that group are searched.
+type Query struct {
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Group string `json:"group"`
+	// Category is the set's own division of its questions; it is not used.
+	Category string `json:"category"`
+}
+
+// Grades are the grades of judged documents by their id.
+type Grades map[string]float64
+
+// relevant is the number of documents that answer the question.
+func (g Grades) relevant() int {
+	n := 0
+	for _, grade := range g {
+		if grade > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Set is a set, its documents left on disk.
+type Set struct {
+	// Name is the folder's.
+	Name    string
+	Queries []Query
+	// Judged holds the grades of each question that any document answers.
+	Judged map[string]Grades
+
+	dir string
+}
+
+// InputError is returned when a file of a set cannot be used. It names the
+// file and the line.
+type InputError struct {
+	File string
+	// Line counts from 1; 0 is the file as a whole.
+	Line   int
+	Reason string
+}
+
+func (e *InputError) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Reason
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+}
+
+// OpenSet reads the questions and judgements of the set in dir. It returns an
+// *InputError for a line that cannot be used.
+func OpenSet(dir string) (*Set, error) {
+	s := &Set{Name: filepath.Base(dir), Judged: map[string]Grades{}, dir: dir}
+	known := map[string]bool{}
+	for q, err := range jsonLines(dir, "queries.jsonl", (*Query).check) {
+		switch {
+		case err != nil:
+			return nil, err
+		case known[q.value.ID]:
+			return nil, q.at.fail("question %q is there twice", q.value.ID)
+		}
+		known[q.value.ID] = true
+		s.Queries = append(s.Queries, q.value)
+	}
+	if len(s.Queries) == 0 {
+		return nil, &InputError{File: filepath.Join(dir, "queries.jsonl"), Reason: "holds no question"}
+	}
+	return s, s.readJudgements()
+}
+
+// Documents reads the set's documents one by one. The error, an *InputError for
+// a line that cannot be used, ends the sequence.
+func (s *Set) Documents() iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		seen := map[string]bool{}
+		for d, err := range jsonLines(s.dir, "corpus.jsonl", (*Document).check) {
+			if err == nil && seen[d.value.ID] {
+				err = d.at.fail("document %q is there twice", d.value.ID)
+			}
+			if !yield(d.value, err) || err != nil {
+				return
+			}
+			seen[d.value.ID] = true
+		}
+	}
+}
+
+// readJudgements reads lines of question, document and grade, with tabs between
+// them. Judgements of questions that the set does not ask are left out.
+func (s *Set) readJudgements() error {
+	asked := make(map[string]bool, len(s.Queries))
+	for _, q := range s.Queries {
+		asked[q.ID] = true
+	}
+	for line, err := range lines(s.dir, "qrels.tsv") {
+		if err != nil {
+			return err
+		}
+		fields := strings.Split(line.value, "\t")
+		if len(fields) != 3 {
+			return line.at.fail("has %d fields, want question, document and grade with tabs between them", len(fields))
+		}
+		grade, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil || math.IsNaN(grade) || math.IsInf(grade, 0) {
+			return line.at.fail("grade %q is not a number", fields[2])
+		}
+		if !asked[fields[0]] {
+			continue
+		}
+		if s.Judged[fields[0]] == nil {
+			s.Judged[fields[0]] = Grades{}
+		}
+		s.Judged[fields[0]][fields[1]] = grade
+	}
+	for id, grades := range s.Judged {
+		if grades.relevant() == 0 {
+			delete(s.Judged, id)
+		}
+	}
+	if len(s.Judged) == 0 {
+		return &InputError{File: filepath.Join(s.dir, "qrels.tsv"), Reason: "judges no question of the set"}
+	}
+	return nil
+}
+
+func (d *Document) check() string {
+	if d.Text == "" && d.Title == "" {
+		return "text is empty"
+	}
+	return checkID(d.ID)
+}
+
+func (q *Query) check() string {
+	switch n := utf8.RuneCountInString(q.Text); {
+	case strings.TrimSpace(q.Text) == "":
+		return "text is empty"
+	case n > memory.MaxQuery:
+		return fmt.Sprintf("text has %d characters, a question has at most %d", n, memory.MaxQuery)
+	}
+	return checkID(q.ID)
+}
+
+// checkID says what is wrong with an id: it becomes the name of a reference and
+// a field of a line.
+func checkID(id string) string {
+	switch {
+	case id == "":
+		return "id is empty"
+	case strings.ContainsAny(id, "\t\r\n"):
+		return fmt.Sprintf("id %q holds a tab or a line end", id)
+	case utf8.RuneCountInString(id) > memory.MaxNameText:
+		return fmt.Sprintf("id has over %d characters", memory.MaxNameText)
+	}
+	return ""
+}
+
+// place is a line of a file.
+type place struct {
+	file string
+	line int
+}
+
+func (p place) fail(format string, args ...any) error {
+	return &InputError{File: p.file, Line: p.line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// located is a value and where it stands.
+type located[T any] struct {
+	value T
+	at    place
+}
+
+// jsonLines reads one value from each line. check says what is wrong with one,
+// or nothing. Fields that T lacks are passed over: sets carry more than is
+// needed here.
+func jsonLines[T any](dir, name string, check func(*T) string) iter.Seq2[located[T], error] {
+	return func(yield func(located[T], error) bool) {
+		for line, err := range lines(dir, name) {
+			v := located[T]{at: line.at}
+			if err == nil {
+				err = parse(line, &v.value, check)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func parse[T any](line located[string], value *T, check func(*T) string) error {
+	if !utf8.ValidString(line.value) {
+		return line.at.fail("is not UTF-8")
+	}
+	if err := json.Unmarshal([]byte(line.value), value); err != nil {
+		return line.at.fail("is not a JSON object of the expected shape: %v", err)
+	}
+	if wrong := check(value); wrong != "" {
+		return line.at.fail("%s", wrong)
+	}
+	return nil
+}
+
+// lines reads the lines of a file that are not blank, plain or compressed.
+func lines(dir, name string) iter.Seq2[located[string], error] {
+	return func(yield func(located[string], error) bool) {
+		r, path, err := openFile(dir, name)
+		if err != nil {
+			yield(located[string]{}, err)
+			return
+		}
+		defer r.Close()
+		scanner := bufio.NewScanner(r)
+		scanner.Buffer(nil, maxLine)
+		at := place{file: path}
+		for scanner.Scan() {
+			at.line++
+			if text := strings.TrimSuffix(scanner.Text(), "\r"); strings.TrimSpace(text) != "" {
+				if !yield(located[string]{text, at}, nil) {
+					return
+				}
+			}
+		}
+		at.line++
+		switch err := scanner.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(located[string]{}, at.fail("is longer than %d MiB", maxLine>>20))
+		case err != nil:
+			yield(located[string]{}, at.fail("cannot be read: %v", err))
+		}
+	}
+}
+
+// openFile opens a file of a set, or the compressed one beside it.
+func openFile(dir, name string) (io.ReadCloser, string, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	if err == nil {
+		return f, path, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("open set: %w", err)
+	}
+	if f, err = os.Open(path + ".gz"); err != nil {
+		return nil, "", &InputError{File: path, Reason: "is missing, and so is " + name + ".gz"}
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, "", errors.Join(&InputError{File: path + ".gz", Reason: err.Error()}, f.Close())
+	}
+	return &zipped{z, f}, path + ".gz", nil
+}
+
+// zipped closes the file below the decompressor.
+type zipped struct {
+	*gzip.Reader
+	file *os.File
+}
+
+func (z *zipped) Close() error { return errors.Join(z.Reader.Close(), z.file.Close()) }
