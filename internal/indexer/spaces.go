@@ -3,7 +3,6 @@ package indexer
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +51,7 @@ type spaces struct {
 	mu sync.RWMutex // guards what follows
 	// models are the background models asked for, by their name.
 	models map[string]embedder.Embedder
-	// seen are those of them that were reached, or have vectors from before.
-	seen map[string]error
-	all  []*space // the built-in one first
+	all    []*space // the built-in one first
 }
 
 // Expect names a background model that should take part in answers. Vectors
@@ -63,7 +60,7 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 	x.spaces.mu.Lock()
 	defer x.spaces.mu.Unlock()
 	if x.spaces.models == nil {
-		x.spaces.models, x.spaces.seen = map[string]embedder.Embedder{}, map[string]error{}
+		x.spaces.models = map[string]embedder.Embedder{}
 	}
 	x.spaces.models[model] = e
 }
@@ -86,11 +83,11 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	}
 	m, err := e.Model(ctx)
 	if err != nil {
-		x.spaces.mu.Lock()
-		if _, seen := x.spaces.seen[model]; seen {
-			x.spaces.seen[model] = err
+		for _, s := range x.spaces.list() {
+			if s.vectors.Name() == model {
+				s.tried(err) // it has vectors from before and is missed
+			}
 		}
-		x.spaces.mu.Unlock()
 		return "", err
 	}
 	name := m.Space()
@@ -107,9 +104,6 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 			}
 		}
 	}
-	x.spaces.mu.Lock()
-	defer x.spaces.mu.Unlock()
-	x.spaces.seen[model] = nil
 	return name, nil
 }
 
@@ -125,12 +119,9 @@ func (x *Indexer) openSpaces(ctx context.Context) error {
 	}
 	for _, name := range x.store.Spaces() {
 		model, _, _ := strings.Cut(name, "@")
-		x.spaces.mu.Lock()
+		x.spaces.mu.RLock()
 		e, expected := x.spaces.models[model]
-		if expected {
-			x.spaces.seen[model] = embedder.ErrUnavailable // until Attach
-		}
-		x.spaces.mu.Unlock()
+		x.spaces.mu.RUnlock()
 		if expected {
 			if err := x.open(ctx, name, e, true); err != nil {
 				return err
@@ -247,29 +238,12 @@ func (x *Indexer) Sources() []index.Source {
 		}
 		parts = append(parts, p)
 	}
-	lost := x.spaces.lost()
-	for _, model := range slices.Sorted(maps.Keys(lost)) {
-		parts = append(parts, index.Source{Name: "vector/" + model, Degraded: reasonOf(lost[model])})
-	}
 	if !x.ready() {
 		for i := range parts {
 			parts[i].Retriever, parts[i].Degraded = nil, string(Loading)
 		}
 	}
 	return parts
-}
-
-// lost are the models that were there before and have no space now.
-func (s *spaces) lost() map[string]error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lost := map[string]error{}
-	for model, err := range s.seen {
-		if err != nil && !slices.ContainsFunc(s.all, func(x *space) bool { return x.vectors.Name() == model }) {
-			lost[model] = err
-		}
-	}
-	return lost
 }
 
 // lacking says what keeps a background space from taking full part.
@@ -311,10 +285,6 @@ func (x *Indexer) Spaces() []memory.SpaceState {
 			st.State = "filling"
 		}
 		out = append(out, st)
-	}
-	lost := x.spaces.lost()
-	for _, model := range slices.Sorted(maps.Keys(lost)) {
-		out = append(out, memory.SpaceState{Model: model, Documents: total, State: "unavailable", Error: lost[model].Error()})
 	}
 	return out
 }

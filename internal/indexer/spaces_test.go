@@ -1,0 +1,150 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/embeddertest"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func query(text string) index.Query { return index.Query{Text: text, Limit: 10} }
+
+// TestOtherWeightsReplaceTheSpace: another width under the same name is another
+// model, whose space takes the place of the one before.
+func TestOtherWeightsReplaceTheSpace(t *testing.T) {
+	fake := &embeddertest.Fake{}
+	r := newRig(t, fake)
+	old := r.attach()
+	rememberMany(r, 5)
+	r.mustFill()
+
+	*fake = embeddertest.Fake{Dim: 32}
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	rememberMany(r, 6)
+	if err := r.fill(); err == nil || r.space().Embedded != 5 {
+		t.Errorf("fill with another width = %v with %d embedded, want an error and the 5 of before", err, r.space().Embedded)
+	}
+	space := r.attach()
+	if space == old {
+		t.Fatalf("the space is still %s", old)
+	}
+	if names := r.store.Spaces(); slices.Contains(names, old) || !slices.Contains(names, space) {
+		t.Errorf("the store has %v, want %s in place of %s", names, space, old)
+	}
+	r.mustFill()
+	if s := r.space(); s.Dim != 32 || s.Embedded != 6 || s.State != "ready" {
+		t.Errorf("the space is %+v, want all 6 at width 32", s)
+	}
+}
+
+// TestUnreachableModelOfBefore: a model that has vectors from before takes part,
+// named as degraded, though it cannot be reached; one that was never there is
+// not missed.
+func TestUnreachableModelOfBefore(t *testing.T) {
+	down := false
+	fake := &embeddertest.Fake{Before: func(context.Context, []string) error {
+		if down {
+			return embedder.ErrUnavailable
+		}
+		return nil
+	}}
+	r := newRig(t, fake)
+	down = true
+	if _, err := r.index.Attach(t.Context(), "fake/words"); !errors.Is(err, embedder.ErrUnavailable) {
+		t.Errorf("Attach = %v, want %v", err, embedder.ErrUnavailable)
+	}
+	if got := len(r.index.Sources()); got != 2 {
+		t.Errorf("%d sources with a model that was never there, want words and built-in", got)
+	}
+	down = false
+	r.attach()
+	rememberMany(r, 3)
+	r.mustFill()
+	down = true
+	r.reopen()
+	if _, err := r.index.Attach(t.Context(), "fake/words"); !errors.Is(err, embedder.ErrUnavailable) {
+		t.Errorf("Attach after reopening = %v, want %v", err, embedder.ErrUnavailable)
+	}
+	if got := r.degraded(); !strings.HasPrefix(got, "unavailable") {
+		t.Errorf("degraded = %q, want it unavailable", got)
+	}
+	sources := r.index.Sources()
+	if _, err := sources[2].Retriever.Retrieve(t.Context(), query("lesson")); !errors.Is(err, embedder.ErrUnavailable) {
+		t.Errorf("a question to it = %v, want %v", err, embedder.ErrUnavailable)
+	}
+	down = false
+	r.attach()
+	if got := r.degraded(); got != "" {
+		t.Errorf("degraded = %q after it came back", got)
+	}
+	if _, err := r.index.Attach(t.Context(), "fake/other"); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("Attach of an unexpected model = %v, want not found", err)
+	}
+}
+
+func TestSourcesWhileLoading(t *testing.T) {
+	r := newRig(t, nil)
+	rememberMany(r, 2)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	for _, s := range r.index.Sources() {
+		if s.Retriever != nil || s.Degraded != string(Loading) {
+			t.Errorf("before Load the source %s is %+v, want none because of loading", s.Name, s)
+		}
+	}
+	if r.index.Held(memory.DocumentID(wordOf(0) + " lesson")) {
+		t.Error("a document is held before Load")
+	}
+	if state, _ := r.index.State(); state != Empty {
+		t.Errorf("the state is %s, want %s", state, Empty)
+	}
+	if err := r.index.Load(t.Context(), r.store); err != nil {
+		t.Fatal(err)
+	}
+	if !r.index.Held(memory.DocumentID(wordOf(0) + " lesson")) {
+		t.Error("a stored document is not held after Load")
+	}
+	if state, seq := r.index.State(); state != Ready || seq != r.store.Seq() {
+		t.Errorf("the state is %s at %d, want %s at %d", state, seq, Ready, r.store.Seq())
+	}
+	if err := r.index.Load(t.Context(), r.store); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("a second Load = %v, want a conflict", err)
+	}
+}
+
+func TestParseSpace(t *testing.T) {
+	for name, want := range map[string]struct {
+		model string
+		dim   int
+		bad   bool
+	}{
+		"builtin/hash-v1@256-0a1b2c3d": {model: "builtin/hash-v1", dim: 256},
+		"ollama/a:latest@8-00":         {model: "ollama/a:latest", dim: 8},
+		"noname":                       {bad: true},
+		"@8-00":                        {bad: true},
+		"x@-00":                        {bad: true},
+		"":                             {bad: true},
+	} {
+		model, dim, err := parseSpace(name)
+		if (err != nil) != want.bad || model != want.model || dim != want.dim {
+			t.Errorf("parseSpace(%q) = %q, %d, %v; want %+v", name, model, dim, err, want)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if _, err := New(Options{}); memory.CodeOf(err) != memory.CodeInvalidInput {
+		t.Errorf("New without a built-in model = %v, want invalid input", err)
+	}
+}
