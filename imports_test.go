@@ -84,6 +84,8 @@ var layers = []layer{
 		"a source hands over what it found; where that is kept is not its business"},
 	{"internal/eval", []string{"internal/memory"},
 		"it measures the paths that users take, through the service interfaces, and not parts of them"},
+	{"internal/eval/fit", []string{"internal/eval", "internal/recall", "index/...", "embedder", "embedder/builtin"},
+		"it is the program that finds the priors of recall from the raw scores of each retriever"},
 
 	{"internal/api", []string{"internal/memory", "internal/memory/wire"},
 		"a transport knows the service interface only, so that all of them answer alike"},
@@ -93,8 +95,8 @@ var layers = []layer{
 		"every hook and bridge starts it, so it stays as light as the wire"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},
-	{"internal/cli", []string{"internal/memory", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/daemon"},
-		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge"},
+	{"internal/cli", []string{"internal/memory", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon"},
+		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval for its command"},
 	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},
 		"it is the composition root, which alone knows all implementations"},
 }
