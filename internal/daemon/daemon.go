@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -31,22 +32,26 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/mcp"
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
+
+// gcPercent keeps the garbage below half of what is held, for a tenth of a
+// processor while indexing: most of a daemon's memory is the indexes, which
+// live as long as it does.
+const gcPercent = 50
 
 // Options say what a daemon serves. Config is required.
 type Options struct {
 	Config  config.Config
 	Version string
 	// Autostarted says that a client started the daemon: it waits for one that
-	// is draining, and ends when its data folder vanishes.
+	// is draining.
 	Autostarted bool
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
-	// Ready, if set, is called once when the indexes are loaded.
-	Ready func()
 }
 
 // Daemon is a running daemon. It implements memory.Service.
@@ -64,15 +69,19 @@ type Daemon struct {
 	mcp       *mcp.Server
 	server    *Server
 
+	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
 	stopping chan struct{} // closed by Stop
 	draining chan struct{} // closed when draining begins
 }
 
-// Serve runs a daemon until ctx ends, Stop is called, a listener breaks or, if
-// it was autostarted, its data folder vanishes. It returns CodeConflict, naming
-// the owner, while another process holds the data folder.
+// Serve runs a daemon until ctx ends, Stop is called, a listener breaks, or its
+// data folder or socket vanishes. It returns CodeConflict, naming the owner,
+// while another process holds the data folder.
 func Serve(ctx context.Context, opts Options) (err error) {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	paths := opts.Config.Paths()
 	if err := paths.Prepare(); err != nil {
 		return err
@@ -93,7 +102,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 	kept := keepFaults(logger.Handler())
 	d := &Daemon{
 		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
-		stopping: make(chan struct{}), draining: make(chan struct{}),
+		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
 	}
 	if err := d.serve(ctx, paths); err != nil {
 		d.log.Error("daemon failed", attrPart, "daemon", attrError, err)
@@ -131,13 +140,11 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		}
 	})
 	vanished := make(chan struct{})
-	if d.opts.Autostarted {
-		work.Go(func() {
-			if WatchVanish(background, paths.Lock, nil) == nil {
-				close(vanished)
-			}
-		})
-	}
+	work.Go(func() {
+		if WatchVanish(background, []string{paths.Lock, paths.Socket}, nil) == nil {
+			close(vanished)
+		}
+	})
 
 	why := "asked to"
 	select {
@@ -145,7 +152,10 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		why = "signal"
 	case <-d.stopping:
 	case <-vanished:
-		why = "the data folder has vanished"
+		why = "the data folder or the socket has vanished"
+		if !d.opts.Autostarted { // its service manager starts it again
+			err = memory.Errorf(memory.CodeUnavailable, "%s", why)
+		}
 	case err = <-d.server.Failed():
 		why = "a listener broke"
 	case err = <-broken:
@@ -282,9 +292,8 @@ func (d *Daemon) work(ctx context.Context) error {
 		}
 		return err
 	}
-	if d.opts.Ready != nil {
-		d.opts.Ready()
-	}
+	close(d.loaded)
+	debug.FreeOSMemory() // loading leaves as much garbage as it keeps
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if d.model != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -29,14 +30,37 @@ func ListenSocket(path string) (net.Listener, error) {
 			return nil, fmt.Errorf("remove stale socket: %w", err)
 		}
 	}
-	l, err := net.Listen("unix", path)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listen on socket: %w", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("close socket to others: %w", err), l.Close())
 	}
-	return l, nil
+	own, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("check socket: %w", err), l.Close())
+	}
+	l.SetUnlinkOnClose(false)
+	return &socket{UnixListener: l, path: path, own: own}, nil
+}
+
+// socket removes its file when it is closed, but only its own: when the data
+// folder was removed under a daemon, the next one's socket has the same path.
+type socket struct {
+	*net.UnixListener
+	path string
+	own  fs.FileInfo
+	once sync.Once
+}
+
+func (s *socket) Close() error {
+	s.once.Do(func() {
+		if now, err := os.Lstat(s.path); err == nil && os.SameFile(s.own, now) {
+			_ = os.Remove(s.path) // the next daemon removes what is left
+		}
+	})
+	return s.UnixListener.Close()
 }
 
 // ListenTCP listens on a loopback address, host:port; port 0 takes a free one.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,53 +102,5 @@ func TestLogRotation(t *testing.T) {
 		if !strings.HasPrefix(line, "writer ") || !strings.HasSuffix(line, strings.Repeat("x", 40)) {
 			t.Errorf("torn line %q", line)
 		}
-	}
-}
-
-func TestWatchVanish(t *testing.T) {
-	for name, tc := range map[string]struct {
-		do   func(dir, path string) error
-		want error
-	}{
-		"folder removed": {func(dir, _ string) error { return os.RemoveAll(dir) }, nil},
-		"file removed":   {func(_, path string) error { return os.Remove(path) }, nil},
-		"file replaced": {func(_, path string) error {
-			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
-		}, nil},
-		"file rewritten": {func(_, path string) error { return os.WriteFile(path, []byte("x"), 0o600) }, context.Canceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "data")
-			path := filepath.Join(dir, "recalld.lock")
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
-				t.Fatal(err)
-			}
-			ticks := make(chan time.Time) // unbuffered: a send is a look begun
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			ended := make(chan error, 1)
-			go func() { ended <- WatchVanish(ctx, path, ticks) }()
-			ticks <- time.Time{}
-			ticks <- time.Time{} // the first look is over: nothing had changed
-			if err := tc.do(dir, path); err != nil {
-				t.Fatal(err)
-			}
-			if tc.want != nil {
-				ticks <- time.Time{}
-				ticks <- time.Time{}
-				cancel()
-			}
-			for {
-				select {
-				case ticks <- time.Time{}:
-					continue
-				case err := <-ended:
-					if !errors.Is(err, tc.want) {
-						t.Errorf("ended with %v, want %v", err, tc.want)
-					}
-				}
-				break
-			}
-		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
@@ -15,8 +16,20 @@ import (
 
 var _ memory.Service = (*Daemon)(nil)
 
+// loadPatience is how long a question waits for the indexes of a daemon that has
+// just been started, perhaps for it. Loading 100,000 chunks takes about as long;
+// later the answer says that it is loading.
+const loadPatience = 2 * time.Second
+
 // Recall implements memory.Recaller.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	patience := time.NewTimer(loadPatience)
+	defer patience.Stop()
+	select {
+	case <-d.loaded:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 	return d.core.Recall.Recall(ctx, req)
 }
 

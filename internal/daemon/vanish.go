@@ -12,21 +12,23 @@ import (
 // system would need a hold on its parent, and say nothing on a network drive.
 const vanishEvery = 5 * time.Second
 
-// WatchVanish returns nil when path, the data folder's lock file, is no longer
-// the file that it was at the start: removed, with its folder or alone, or
-// replaced by another. An autostarted daemon ends then, for nobody is left who
-// knows of it, and another may own what is there now. WatchVanish returns ctx's
-// error when that ends first. Ticks are the times to look at; nil is every five
-// seconds.
-func WatchVanish(ctx context.Context, path string, ticks <-chan time.Time) error {
+// WatchVanish returns nil when one of the files, the data folder's lock and the
+// socket, is no longer the file that it was at the start: removed, with its
+// folder or alone, or replaced by another. Nobody can reach the daemon then, and
+// another may own what is there now. It returns ctx's error when that ends
+// first. Ticks are the times to look; nil is every five seconds.
+func WatchVanish(ctx context.Context, paths []string, ticks <-chan time.Time) error {
 	if ticks == nil {
 		t := time.NewTicker(vanishEvery)
 		defer t.Stop()
 		ticks = t.C
 	}
-	before, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	before := make([]fs.FileInfo, len(paths))
+	for i, path := range paths {
+		var err error
+		if before[i], err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 	}
 	for {
 		select {
@@ -34,10 +36,12 @@ func WatchVanish(ctx context.Context, path string, ticks <-chan time.Time) error
 			return ctx.Err()
 		case <-ticks:
 		}
-		// Other errors, of a drive that is away for a moment, say nothing.
-		now, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && before != nil && !os.SameFile(before, now) {
-			return nil
+		for i, path := range paths {
+			// Other errors, of a drive that is away for a moment, say nothing.
+			now, err := os.Lstat(path)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && before[i] != nil && !os.SameFile(before[i], now) {
+				return nil
+			}
 		}
 	}
 }
