@@ -59,9 +59,8 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 golden: ## write the golden files anew; look at the difference before you commit it
 	$(GO) test ./internal/cli ./internal/mcp ./embedder/builtin -update
 
-ollama: ## build the real Ollama and a tiny model for the tests (minutes, once)
+ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)
-	@echo "now: export RECALLD_TEST_OLLAMA=$(OLLAMA)"
 
 test-ollama: ## run the tests that need the real Ollama, after make ollama
 	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m ./embedder/ollama/... ./internal/daemon/...
