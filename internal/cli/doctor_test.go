@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -67,17 +68,26 @@ func TestDoctorWithoutDaemon(t *testing.T) {
 	b := newBench(t, nil)
 	b.absent = true
 	data := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(data, "store"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.Chmod(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	b.opts.CheckStore = func(_ context.Context, cfg config.Config) ([]Finding, error) {
-		return []Finding{{Check: "store", Level: FindingFailed, Detail: "3 records without terms", Hint: "recalld restore"}}, nil
+	folder := filepath.Join(data, "store")
+	core, err := daemon.OpenCore(t.Context(), daemon.CoreOptions{Dir: folder, Config: config.Default()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := core.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, _, _ := diagnose(t, b, "--data", data)
+	if found["daemon"].Level != FindingNote || found["store"].Level != FindingOK {
+		t.Errorf("%+v; want a sound store", found)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "MANIFEST"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	found, _, code := diagnose(t, b, "--data", data)
-	if code != ExitFailure || found["daemon"].Level != FindingNote || found["store"].Detail == "" {
+	if code != ExitFailure || found["store"].Level != FindingFailed {
 		t.Errorf("exit %d, %+v; want the store's damage to be found", code, found)
 	}
 	if _, _, code := b.run("doctor", "--requeue", "all"); code != ExitUnavailable {
