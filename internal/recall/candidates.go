@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,7 +30,7 @@ type found struct {
 	candidates []*candidate // by fused score, best first
 	degraded   []memory.Degraded
 	spaces     []string
-	loading    bool
+	searched   bool // by one retriever at least: "nothing" can be said
 }
 
 // candidates asks all retrievers at once, each with the deadline, and fuses
@@ -57,13 +58,14 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 		reason := src.Degraded
 		switch err := errs[i]; {
 		case src.Retriever == nil:
-			f.loading = f.loading || src.Space == "" // without words there is no search
 		case errors.Is(err, index.ErrNotReady):
+			f.searched = true // it holds nothing
 		case errors.Is(err, context.DeadlineExceeded):
 			reason = "deadline: no answer within " + s.settings.Deadline.String()
 		case err != nil:
 			reason = "unavailable: " + err.Error()
 		default:
+			f.searched = true
 			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}
 			if src.Space != "" {
 				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight
@@ -87,6 +89,10 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 		if len(places) == 0 {
 			continue
 		}
+		// Of records with one text the project's own stands for all.
+		slices.SortStableFunc(places, func(a, b memory.Candidate) int {
+			return boolOrder(a.Project == sel.Project, b.Project == sel.Project)
+		})
 		c := &candidate{Candidate: places[0], others: places[1:], fused: hit.Score, scores: map[string]memory.RetrieverScore{}}
 		for _, p := range parts {
 			raw, ok := hit.Raw[p.Name]
@@ -137,5 +143,8 @@ func withheld(c *candidate, reason memory.Reason) memory.Withheld {
 	return memory.Withheld{ID: id, Kind: c.Kind, Reason: reason, NearestScore: round(c.relevance), Path: c.File.Path}
 }
 
+// vectorPrefix begins the name of every vector retriever, before its model's.
+const vectorPrefix = "vector/"
+
 // isVector says whether a part is a vector retriever, by its name.
-func isVector(name string) bool { return strings.HasPrefix(name, "vector/") }
+func isVector(name string) bool { return strings.HasPrefix(name, vectorPrefix) }

@@ -11,9 +11,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// caps bound the code in an answer, so that it does not crowd out the rest.
+// caps bound an answer's text, and the code in it, so that it does not crowd
+// out the rest.
 type caps struct {
-	chunks int // items
+	tokens int // for items
+	chunks int // items of code
 	bytes  int // of their text together
 }
 
@@ -22,7 +24,13 @@ const (
 	// snippetBytes is the longest text of one chunk in an answer, unless only
 	// code was asked for and the budget allows whole chunks.
 	snippetBytes = 680
+	// leastSnippet is the least room in bytes that a part of a chunk is shown
+	// in: less says nothing.
+	leastSnippet = 80
 	maxWithheld  = 50
+	// maxPlaces is how many places of one text are looked at: more than
+	// worktrees of a repository, fewer than files with one license header.
+	maxPlaces = 16
 	// nearDuplicate is the share of common terms (Jaccard) from which two
 	// items of a kind count as one.
 	nearDuplicate = 0.9
@@ -54,34 +62,31 @@ type shown struct {
 
 // filler fills an answer in rank order.
 type filler struct {
-	s      *Service
-	req    memory.RecallRequest
-	caps   caps
-	query  index.Terms
-	tokens int
-	code   context.Context // with the deadline of code
-	out    shown
-	terms  []index.Terms // of the items
+	s       *Service
+	req     memory.RecallRequest
+	project string // searched
+	caps    caps   // what is left of them
+	query   index.Terms
+	code    context.Context // with the deadline of code
+	out     shown
+	terms   []index.Terms // of the items
 }
 
 // fill takes candidates in rank order through the gates until the limit is
 // reached or the budget is full.
-func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ranked []*candidate) shown {
+func (s *Service) fill(ctx context.Context, req memory.RecallRequest, project string, c caps, ranked []*candidate) shown {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
-	f := &filler{s: s, req: req, caps: c, query: s.opts.Analyze(req.Query), code: code, tokens: req.MaxTokens - headTokens}
+	f := &filler{s: s, req: req, project: project, caps: c, query: s.opts.Analyze(req.Query), code: code}
 	f.out.items = []memory.Item{}
 	f.out.withheld = []memory.Withheld{}
 	late := false
 	for _, c := range ranked {
 		reason := f.take(c)
-		if reason != "" {
+		if reason != "" && len(f.out.withheld) < maxWithheld {
 			f.out.withheld = append(f.out.withheld, withheld(c, reason))
 		}
 		late = late || reason == memory.TooSlow
-		if len(f.out.withheld) >= maxWithheld {
-			break
-		}
 	}
 	if late {
 		f.out.degraded = append(f.out.degraded, memory.Degraded{
@@ -120,11 +125,11 @@ func (f *filler) take(c *candidate) memory.Reason {
 	factors := c.factors
 	factors.Score = round(factors.Score)
 	item.RankFactors = &factors
-	item.Tokens = itemTokens(item)
-	if item.Tokens > f.tokens {
+	item.Tokens = itemTokens(item, f.project)
+	if item.Tokens > f.caps.tokens {
 		return memory.OverBudget
 	}
-	f.tokens -= item.Tokens
+	f.caps.tokens -= item.Tokens
 	if item.Kind == memory.Chunk {
 		f.caps.chunks--
 		f.caps.bytes -= len(item.Text)
@@ -178,7 +183,11 @@ func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 			first = reason
 		}
 	}
-	if first == "" {
+	switch {
+	case first != "":
+	case f.code.Err() != nil:
+		first = memory.TooSlow
+	default:
 		first = memory.Changed // replaced since it was found
 	}
 	return memory.Item{}, first
@@ -187,6 +196,9 @@ func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 func (f *filler) places(c *candidate) []memory.Location {
 	var places []memory.Location
 	for _, p := range append([]memory.Candidate{c.Candidate}, c.others...) {
+		if len(places) == maxPlaces || f.code.Err() != nil {
+			break
+		}
 		if at, err := f.s.opts.Corpus.Location(p); err == nil {
 			places = append(places, at)
 		}
@@ -216,13 +228,20 @@ func boolOrder(a, b bool) int {
 
 func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
 	room := min(f.caps.bytes, max(snippetBytes, f.caps.bytes/f.caps.chunks))
-	text, from, to := snippet(v.Text, v.StartLine, room, f.query, f.s.opts.Analyze)
+	whole := f.redact(v.Text) // before it is cut: half a secret is not known for one
+	if len(whole) > room && room < leastSnippet {
+		return memory.Item{}, memory.OverBudget
+	}
+	text, from, to := snippet(whole, v.StartLine, room, f.query, f.s.opts.Analyze)
 	if text == "" {
 		return memory.Item{}, memory.OverBudget
 	}
+	if strings.Count(whole, "\n") != v.EndLine-v.StartLine {
+		from, to = v.StartLine, v.EndLine // lines were taken out with a secret
+	}
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
-		Text: f.redact(text), CreatedAt: c.Created,
+		Text: text, CreatedAt: c.Created,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
 	}
 	if v.Moved {

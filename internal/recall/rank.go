@@ -15,8 +15,9 @@ const (
 	minFactors, maxFactors = 0.6, 1.4
 	// recencyShare is what is lost with age in the limit.
 	recencyShare = 0.2
-	// successShare is what proven success adds, or proven failure takes.
-	successShare = 0.2
+	// successShare is what proven success adds, or proven failure takes, and
+	// leaningShare what outcomes do that prove nothing yet.
+	successShare, leaningShare = 0.15, 0.05
 	// otherProject and ownSession say whose record it is.
 	otherProject = 0.8
 	ownSession   = 1.1
@@ -70,23 +71,18 @@ func recency(age, halfLife time.Duration) float64 {
 	return 1 - recencyShare*(1-math.Exp2(-float64(age)/float64(halfLife)))
 }
 
-// success is 1 for no evidence either way. It goes by the lower bound of
-// Wilson's 95 % interval for X of Y (Wilson, 1927): 9/10 counts for more than
-// 1/1, and 0/5 for less than nothing known.
+// success is 1 for no evidence either way. It goes by Wilson's 95 % interval for
+// X of Y (Wilson, 1927): by how far it lies on one side of a half, and a little
+// by where its middle lies. 9/10 counts for more than 1/1, 0/5 for less than
+// nothing known, and one success more never for less.
 func success(r memory.Rate) float64 {
 	if r.Attempts == 0 {
 		return 1
 	}
 	lower := wilson(float64(r.Successes), float64(r.Attempts))
 	upper := 1 - wilson(float64(r.Attempts-r.Successes), float64(r.Attempts))
-	switch {
-	case lower > 0.5:
-		return 1 + successShare*(2*lower-1)
-	case upper < 0.5:
-		return 1 - successShare*(1-2*upper)
-	}
-	// Undecided: a little for what points to success.
-	return 1 + successShare/4*(lower+upper-1)
+	proven := max(2*lower-1, 0) - max(1-2*upper, 0)
+	return 1 + successShare*proven + leaningShare*(lower+upper-1)
 }
 
 // wilson is the lower bound of Wilson's interval for x successes of n.

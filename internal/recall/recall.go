@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"path"
 	"slices"
 	"time"
 
@@ -145,7 +146,8 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	}
 	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
 	ranked := rank(above, s.settings.HalfLife, vantage{now: start, project: project.ID, session: req.Caller.Session})
-	shown := s.fill(ctx, req, caps, ranked)
+	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
+	shown := s.fill(ctx, req, project.ID, caps, ranked)
 
 	a := &memory.Answer{
 		Project: project.ID, ProjectName: project.Name,
@@ -157,9 +159,9 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		Receipt:  receiptID(start),
 	}
 	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
-	a.NothingRelevant = len(a.Items) == 0 && !found.loading
+	a.NothingRelevant = len(above) == 0 && found.searched
 	sortByKind(a.Items)
-	write(a, req.Format, req.Explain)
+	fit(a, req)
 	s.opts.Ledger.Later(s.receipt(req, a, found, start))
 	if !req.Explain {
 		for i := range a.Items {
@@ -212,7 +214,8 @@ func selection(req memory.RecallRequest, project string, now time.Time) (memory.
 		Kinds: req.Kinds, Project: project, Repo: req.Repo,
 		// Named, a project is searched alone; the caller's own comes first
 		// and lets other projects' lessons follow, marked.
-		AllLessons: req.Project == "" && req.Repo == "",
+		// A repository's lessons are meant wherever they were written.
+		AllLessons: req.Project == "",
 	}
 	if sc := req.Scope; sc != nil {
 		sel.Session = sc.Session
@@ -226,6 +229,9 @@ func selection(req memory.RecallRequest, project string, now time.Time) (memory.
 	if f := req.Filters; f != nil {
 		if f.FlowTag != "" || f.Screen != "" || f.GitBranch != "" {
 			return sel, memory.Invalid("filters", "lang, path, tag, since, sinceHours", "sessions are not recorded yet, so none can be chosen by them")
+		}
+		if _, err := path.Match(f.Path, ""); err != nil {
+			return sel, memory.Invalid("filters.path", "a folder, a file, or a pattern with *, ** and ?", "%q is no pattern", f.Path)
 		}
 		sel.Lang, sel.Path, sel.Tag, sel.Since = f.Lang, f.Path, f.Tag, f.Since
 		if f.SinceHours > 0 {

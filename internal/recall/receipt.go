@@ -25,6 +25,8 @@ func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, s
 		Calibration: s.opts.Calibration.Version, Took: s.opts.Clock().Sub(start), Seq: s.opts.Ledger.Seq(),
 		Items: make([]memory.ReceiptItem, len(a.Items)),
 	}
+	// The question may quote what the answer would not.
+	r.Request.Query, _ = s.opts.Redact(req.Query)
 	for i, item := range a.Items {
 		r.Items[i] = memory.ReceiptItem{
 			ID: item.ID, Kind: item.Kind, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,

@@ -2,8 +2,11 @@ package recall
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -13,8 +16,7 @@ const (
 	// bytesPerToken is how much text a token is taken to be where a budget in
 	// tokens becomes one in bytes; see tokens for the other direction.
 	bytesPerToken = 3
-	// headTokens is set aside for headings and the line about what was
-	// withheld.
+	// headTokens is set aside for headings.
 	headTokens = 24
 	// markdownSnippet is the longest snippet of the markdown block, in
 	// characters (contract 4).
@@ -25,32 +27,76 @@ const (
 // the safe side for the tokenizers in use, on English and on code.
 func tokens(text string) int { return (2*len(text) + 6) / 7 }
 
-// itemTokens is what an item takes in an answer's text.
-func itemTokens(i memory.Item) int { return tokens(itemText(i, 0)) + 1 }
+// maxBytes is the longest text that takes no more than some tokens.
+func maxBytes(tokens int) int { return 7 * tokens / 2 }
+
+// itemTokens is what an item takes in the text of an answer about a project.
+func itemTokens(i memory.Item, project string) int { return tokens(itemText(i, 0, project)) + 1 }
+
+// fit writes the answer and, as long as headings and the like put it over its
+// budget, withholds the item that ranks last.
+func fit(a *memory.Answer, req memory.RecallRequest) {
+	for write(a, req); a.Tokens > req.MaxTokens && len(a.Items) > 0; write(a, req) {
+		last := 0
+		for i := range a.Items {
+			if a.Items[i].RankFactors.Score <= a.Items[last].RankFactors.Score {
+				last = i
+			}
+		}
+		i := a.Items[last]
+		a.Items = slices.Delete(a.Items, last, last+1)
+		w := memory.Withheld{ID: i.ID, Kind: i.Kind, Reason: memory.OverBudget, NearestScore: i.Relevance, Path: i.Source.Path}
+		a.Withheld = slices.Insert(a.Withheld, 0, w)
+	}
+}
 
 // write fills in the text of an answer and counts its tokens.
-func write(a *memory.Answer, format memory.Format, explain bool) {
-	switch format {
+func write(a *memory.Answer, req memory.RecallRequest) {
+	a.Tokens = 0
+	switch req.Format {
 	case memory.FormatMarkdown:
 		a.Text = markdown(a)
 	case memory.FormatJSON:
-	default:
-		a.Text = plain(a, explain)
-	}
-	a.Tokens = tokens(a.Text)
-	if format == memory.FormatJSON {
 		for _, i := range a.Items {
 			a.Tokens += i.Tokens
 		}
+	default:
+		var spare extra
+		a.Text = plain(a, &spare)
+		spare.room = maxBytes(req.MaxTokens) - len(a.Text)
+		spare.explain = req.Explain
+		a.Text = plain(a, &spare)
 	}
+	a.Tokens += tokens(a.Text)
+}
+
+// extra is what an answer tells about itself as far as the budget has room for
+// it: it never takes the place of a memory.
+type extra struct {
+	room    int // bytes
+	explain bool
+}
+
+// lines returns whole lines if there is room for all of them.
+func (e *extra) lines(text string) string {
+	if len(text) > e.room {
+		return ""
+	}
+	e.room -= len(text)
+	return text
 }
 
 // plain is the text answer: lessons as contract 2 writes them, then the other
 // records, then code with its place.
-func plain(a *memory.Answer, explain bool) string {
+func plain(a *memory.Answer, spare *extra) string {
 	var b strings.Builder
-	if line := emptyLine(a); line != "" {
-		b.WriteString(line)
+	b.WriteString(emptyLine(a))
+	degraded := ""
+	if len(a.Degraded) > 0 {
+		const frame = len("\n(degraded: )\n")
+		if line := prefix(degradedLine(a.Degraded), spare.room-frame); line != "" {
+			degraded = spare.lines("\n(degraded: " + line + ")\n")
+		}
 	}
 	lessons, others, code := split(a.Items)
 	number := 0
@@ -64,27 +110,28 @@ func plain(a *memory.Answer, explain bool) string {
 		fmt.Fprintf(&b, "**%s (%d):**\n\n", heading, len(items))
 		for _, item := range items {
 			number++
-			b.WriteString(itemText(item, number))
-			if item.Project != a.Project && item.Source.Repo != "" {
-				fmt.Fprintf(&b, " [from %s]", item.Source.Repo)
-			}
+			b.WriteString(itemText(item, number, a.Project))
 			b.WriteByte('\n')
-			if explain {
-				b.WriteString(explainItem(item))
+			if spare.explain {
+				b.WriteString(spare.lines(explainItem(item)))
 			}
 		}
 		number = 0
 	}
 	section("Relevant Memories", lessons)
 	section("Relevant Records", others)
-	section("Relevant Code in "+a.ProjectName, code)
-	if explain {
-		b.WriteString(explainAnswer(a))
-	} else if len(a.Degraded) > 0 {
-		fmt.Fprintf(&b, "\n(degraded: %s)\n", degradedLine(a.Degraded))
+	section("Relevant Code in "+shortName(a.ProjectName), code)
+	b.WriteString(degraded)
+	if spare.explain {
+		for _, line := range explainAnswer(a) {
+			b.WriteString(spare.lines(line))
+		}
 	}
 	return b.String()
 }
+
+// shortName keeps a project's name from taking a budget for itself.
+func shortName(name string) string { return cut(name, 60) }
 
 // emptyLine says in one line why there is no item.
 func emptyLine(a *memory.Answer) string {
@@ -92,10 +139,21 @@ func emptyLine(a *memory.Answer) string {
 	case len(a.Items) > 0:
 		return ""
 	case a.NothingRelevant:
-		return "Nothing relevant is remembered in " + a.ProjectName + ".\n"
-	default:
-		return "The memory is still loading; ask again in a moment.\n"
+		return "Nothing relevant is remembered in " + shortName(a.ProjectName) + ".\n"
 	}
+	reasons := map[memory.Reason]int{}
+	for _, w := range a.Withheld {
+		reasons[w.Reason]++
+	}
+	delete(reasons, memory.BelowFloor)
+	if len(reasons) > 0 {
+		var counts []string
+		for _, r := range slices.Sorted(maps.Keys(reasons)) {
+			counts = append(counts, fmt.Sprintf("%d %s", reasons[r], r))
+		}
+		return "What is relevant was withheld: " + strings.Join(counts, ", ") + ".\n"
+	}
+	return "The memory cannot be searched yet; ask again in a moment.\n"
 }
 
 func split(items []memory.Item) (lessons, others, code []memory.Item) {
@@ -112,11 +170,17 @@ func split(items []memory.Item) (lessons, others, code []memory.Item) {
 	return lessons, others, code
 }
 
-// itemText writes one numbered item.
-func itemText(i memory.Item, number int) string {
+// itemText writes one numbered item, marked if it comes from another project
+// than the one searched.
+func itemText(i memory.Item, number int, project string) string {
+	from := similar(i)
+	if i.Project != project && i.Source.Repo != "" {
+		from += " [from " + i.Source.Repo + "]"
+	}
+	day := i.CreatedAt.UTC().Format(time.DateOnly)
 	switch i.Kind {
 	case memory.Lesson:
-		return fmt.Sprintf("%d. [%s] %s%s", number, i.CreatedAt.Format("2006-01-02"), i.Text, rateSuffix(i)) + similar(i)
+		return fmt.Sprintf("%d. [%s] %s%s%s", number, day, i.Text, rateSuffix(i), from)
 	case memory.Chunk:
 		head := fmt.Sprintf("%d. %s:%d-%d", number, i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
 		if i.Source.Symbol != "" {
@@ -125,7 +189,7 @@ func itemText(i memory.Item, number int) string {
 		fence := fenceFor(i.Text)
 		return fmt.Sprintf("%s (relevance %.2f)%s\n%s%s\n%s\n%s", head, i.Relevance, similar(i), fence, langOf(i.Source.Path), i.Text, fence)
 	default:
-		return fmt.Sprintf("%d. [%s] %s", number, i.CreatedAt.Format("2006-01-02"), i.Text) + similar(i)
+		return fmt.Sprintf("%d. [%s] %s%s", number, day, i.Text, from)
 	}
 }
 
@@ -170,7 +234,7 @@ func markdown(a *memory.Answer) string {
 	lessons, others, code := split(a.Items)
 	var b strings.Builder
 	if len(lessons)+len(others) > 0 {
-		b.WriteString(plain(&memory.Answer{Project: a.Project, Items: append(lessons, others...)}, false))
+		b.WriteString(plain(&memory.Answer{Project: a.Project, Items: append(lessons, others...)}, new(extra)))
 	}
 	if len(code) == 0 {
 		return b.String()
@@ -195,6 +259,9 @@ func markdown(a *memory.Answer) string {
 // cut keeps the whole lines that fit into n characters, or the first n
 // characters of a longer first line.
 func cut(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
@@ -203,6 +270,18 @@ func cut(text string, n int) string {
 		return string(runes)[:i]
 	}
 	return string(runes)
+}
+
+// prefix is the longest beginning of a text that has at most n bytes and ends
+// with a whole rune.
+func prefix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:max(n, 0)]
 }
 
 func explainItem(i memory.Item) string {
@@ -220,19 +299,16 @@ func explainItem(i memory.Item) string {
 	return b.String()
 }
 
-func explainAnswer(a *memory.Answer) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)
-	for _, w := range a.Withheld {
-		fmt.Fprintf(&b, "withheld %s %s: %s (relevance %.2f) %s\n", w.Kind, w.ID, w.Reason, w.NearestScore, w.Path)
-	}
-	if len(a.Degraded) > 0 {
-		fmt.Fprintf(&b, "degraded: %s\n", degradedLine(a.Degraded))
-	}
+func explainAnswer(a *memory.Answer) []string {
+	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
 	if a.Stale {
-		b.WriteString("stale: the index of the code may lag behind the disk\n")
+		lines = append(lines, "stale: the index of the code may lag behind the disk\n")
 	}
-	return b.String()
+	for _, w := range a.Withheld {
+		line := fmt.Sprintf("withheld %s %s: %s (relevance %.2f) %s", w.Kind, w.ID, w.Reason, w.NearestScore, w.Path)
+		lines = append(lines, strings.TrimRight(line, " ")+"\n")
+	}
+	return lines
 }
 
 func degradedLine(ds []memory.Degraded) string {

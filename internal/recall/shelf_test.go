@@ -1,0 +1,247 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+var now = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+
+// shelf is a corpus, a ledger, a disk and a directory of projects whose scores
+// and faults a test chooses. Documents are numbered from 0 and their hits stand
+// in that order, best first.
+type shelf struct {
+	docs    [][]memory.Candidate
+	records map[string]memory.Record
+	texts   map[memory.FileKey]string // on disk
+	gates   map[memory.FileKey]error
+	verify  func(context.Context) // before every look at the disk
+	lexical index.Source
+	more    []index.Source
+
+	mu       sync.Mutex // guards what follows
+	selected []memory.Selection
+	receipts []memory.Receipt
+	verified []memory.FileKey
+}
+
+func newShelf() *shelf {
+	s := &shelf{records: map[string]memory.Record{}, texts: map[memory.FileKey]string{}, gates: map[memory.FileKey]error{}}
+	s.lexical = index.Source{Name: "lexical", Retriever: retriever(func(_ context.Context, q index.Query) (index.Result, error) {
+		res := index.Result{Best: 100, Searched: len(s.docs)}
+		for n := range s.docs {
+			if q.Allow.Contains(uint32(n)) {
+				res.Hits = append(res.Hits, index.Hit{Doc: uint32(n), Score: float32(100 - n)})
+			}
+		}
+		return res, nil
+	})}
+	return s
+}
+
+type retriever func(context.Context, index.Query) (index.Result, error)
+
+func (retriever) Name() string { return "test" }
+func (f retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
+	return f(ctx, q)
+}
+
+// lesson adds a lesson whose document is its own.
+func (s *shelf) lesson(id string, change ...func(*memory.Record)) {
+	r := memory.Record{
+		ID: id, Kind: memory.Lesson, Project: "p-own", Repo: "own", Created: now,
+		Event: &memory.Event{Type: memory.EventError, Context: "context of " + id, Lesson: "lesson " + id},
+	}
+	for _, c := range change {
+		c(&r)
+	}
+	s.add(r)
+}
+
+func (s *shelf) step(id, text string) {
+	s.add(memory.Record{ID: id, Kind: memory.Step, Project: "p-own", Created: now, Text: text})
+}
+
+func (s *shelf) add(r memory.Record) {
+	s.records[r.ID] = r
+	c := memory.Candidate{Doc: memory.DocumentID(r.ID), Kind: r.Kind, Project: r.Project, Session: r.Session, Created: r.Created, ID: r.ID}
+	if r.Event != nil {
+		c.Rate = r.Event.Rate
+	}
+	s.docs = append(s.docs, []memory.Candidate{c})
+}
+
+// chunk adds a chunk that lies, with this text, at every path: "sandbox/path".
+func (s *shelf) chunk(text string, places ...memory.FileKey) {
+	var cs []memory.Candidate
+	for _, key := range places {
+		s.texts[key] = text
+		cs = append(cs, memory.Candidate{Doc: memory.DocumentID(text), Kind: memory.Chunk, Project: "p-own", Created: now, File: key})
+	}
+	s.docs = append(s.docs, cs)
+}
+
+func at(path string) memory.FileKey { return memory.FileKey{Sandbox: "/box", Path: path} }
+
+// service returns a read path over the shelf.
+func (s *shelf) service(t testing.TB, change ...func(*Options)) *Service {
+	t.Helper()
+	opts := Options{
+		Corpus: s, Projects: s, Verifier: s, Ledger: s, Clock: func() time.Time { return now },
+		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	service, err := New(opts)
+	if err != nil {
+		t.Fatalf("new service: %v", err)
+	}
+	return service
+}
+
+// ask asks with the floor off, unless the request names one.
+func (s *shelf) ask(t testing.TB, req memory.RecallRequest, change ...func(*Options)) *memory.Answer {
+	t.Helper()
+	if req.Query == "" {
+		req.Query = "needle"
+	}
+	if req.MinRelevance == nil {
+		req.MinRelevance = new(0.0)
+	}
+	a, err := s.service(t, change...).Recall(t.Context(), req)
+	if err != nil {
+		t.Fatalf("recall %+v: %v", req, err)
+	}
+	return a
+}
+
+// ids are what an answer holds: ids of records and paths of code.
+func ids(a *memory.Answer) []string {
+	out := []string{}
+	for _, i := range a.Items {
+		if i.Kind == memory.Chunk {
+			out = append(out, i.Source.Path)
+		} else {
+			out = append(out, i.ID)
+		}
+	}
+	return out
+}
+
+// reasons are why things were withheld, by id or path.
+func reasons(a *memory.Answer) map[string]memory.Reason {
+	out := map[string]memory.Reason{}
+	for _, w := range a.Withheld {
+		if w.Path != "" {
+			out[w.Path] = w.Reason
+		} else {
+			out[w.ID] = w.Reason
+		}
+	}
+	return out
+}
+
+func (s *shelf) Sources() []index.Source { return append([]index.Source{s.lexical}, s.more...) }
+
+func (s *shelf) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
+	s.mu.Lock()
+	s.selected = append(s.selected, sel)
+	s.mu.Unlock()
+	allow = roaring.New()
+	for n := range s.docs {
+		if len(s.Candidates(uint32(n), sel)) > 0 {
+			allow.Add(uint32(n))
+		}
+	}
+	return allow, allow
+}
+
+func (s *shelf) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
+	return slices.DeleteFunc(slices.Clone(s.docs[doc]), func(c memory.Candidate) bool {
+		return !slices.Contains(sel.Kinds, c.Kind) || sel.Repo != "" && s.records[c.ID].Repo != sel.Repo ||
+			c.Project != sel.Project && !(sel.AllLessons && c.Kind == memory.Lesson)
+	})
+}
+
+func (s *shelf) Record(id string) (memory.Record, error) {
+	if r, ok := s.records[id]; ok {
+		return r, nil
+	}
+	return memory.Record{}, memory.Errorf(memory.CodeNotFound, "no record %s", id)
+}
+
+func (s *shelf) Location(c memory.Candidate) (memory.Location, error) {
+	if _, ok := s.texts[c.File]; !ok {
+		return memory.Location{}, memory.Errorf(memory.CodeNotFound, "no file %v", c.File)
+	}
+	return memory.Location{
+		Project: c.Project, Sandbox: c.File.Sandbox, Root: c.File.Sandbox, Path: c.File.Path,
+		Chunk: memory.FileChunk{Doc: c.Doc, StartLine: 11, Symbol: "Symbol"},
+	}, nil
+}
+
+func (s *shelf) Verify(ctx context.Context, at memory.Location) (memory.Verified, error) {
+	key := memory.FileKey{Sandbox: at.Sandbox, Path: at.Path}
+	s.mu.Lock()
+	s.verified = append(s.verified, key)
+	s.mu.Unlock()
+	if s.verify != nil {
+		s.verify(ctx)
+	}
+	if err := s.gates[key]; err != nil {
+		return memory.Verified{}, err
+	}
+	text := s.texts[key]
+	lines := 0
+	for _, r := range text {
+		if r == '\n' {
+			lines++
+		}
+	}
+	return memory.Verified{Text: text, Path: at.Path, StartLine: 11, EndLine: 11 + lines}, nil
+}
+
+func (s *shelf) Later(r memory.Receipt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.receipts = append(s.receipts, r)
+}
+
+func (s *shelf) Receipt(id string) (memory.Receipt, error) {
+	for _, r := range s.receipts {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return memory.Receipt{}, memory.Errorf(memory.CodeNotFound, "no receipt %s", id)
+}
+
+func (s *shelf) Seq() uint64 { return 42 }
+
+func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (memory.Project, bool, error) {
+	switch project {
+	case "", "own", "p-own":
+		return memory.Project{ID: "p-own", Name: "own"}, true, nil
+	case "other":
+		return memory.Project{ID: "p-other", Name: "other"}, true, nil
+	}
+	return memory.Project{}, false, memory.Errorf(memory.CodeNotFound, "no project is called %q", project)
+}
+
+// many adds n lessons l-00, l-01 ….
+func (s *shelf) many(n int, change ...func(*memory.Record)) {
+	for i := range n {
+		s.lesson(fmt.Sprintf("l-%02d", i), change...)
+	}
+}

@@ -1,0 +1,217 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+const day = 24 * time.Hour
+
+func TestRecency(t *testing.T) {
+	for _, test := range []struct {
+		age, halfLife time.Duration
+		want          float64
+	}{
+		{0, 90 * day, 1}, {-day, 90 * day, 1}, {90 * day, 90 * day, 0.9}, {180 * day, 90 * day, 0.85},
+		{14 * day, 14 * day, 0.9}, {100 * 365 * day, 14 * day, 0.8}, {365 * day, 0, 1},
+	} {
+		if got := recency(test.age, test.halfLife); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("recency(%v, %v) = %v, want %v", test.age, test.halfLife, got, test.want)
+		}
+	}
+}
+
+// TestSuccessGrowsWithSuccess: one more success never counts for less, one more
+// failure never for more, and no outcome moves a rank out of its bounds.
+func TestSuccessGrowsWithSuccess(t *testing.T) {
+	of := func(x, n int) float64 { return success(memory.Rate{Successes: x, Attempts: n}) }
+	for n := range 60 {
+		for x := range n + 1 {
+			here := of(x, n)
+			if more := of(x+1, n+1); more < here {
+				t.Errorf("%d/%d counts %v, and %d/%d only %v", x, n, here, x+1, n+1, more)
+			}
+			if less := of(x, n+1); less > here {
+				t.Errorf("%d/%d counts %v, and %d/%d even %v", x, n, here, x, n+1, less)
+			}
+			if here < 0.8 || here > 1.2 {
+				t.Errorf("%d/%d counts %v, want it within 0.8–1.2", x, n, here)
+			}
+		}
+	}
+	for name, ok := range map[string]bool{
+		"nothing known is 1":        of(0, 0) == 1,
+		"half is 1":                 math.Abs(of(5, 10)-1) < 1e-12,
+		"9/10 beats 1/1":            of(9, 10) > of(1, 1),
+		"1/1 beats nothing known":   of(1, 1) > of(0, 0),
+		"0/5 loses to nothing":      of(0, 5) < 1,
+		"0/5 loses to 0/1":          of(0, 5) < of(0, 1),
+		"certain success nears 1.2": of(1e6, 1e6) > 1.199,
+		"certain failure nears 0.8": of(0, 1e6) < 0.801,
+	} {
+		if !ok {
+			t.Errorf("%s: it is not so", name)
+		}
+	}
+}
+
+func TestRank(t *testing.T) {
+	from := vantage{now: now, project: "p-own", session: "mine"}
+	lesson := func(id string, match float64, change ...func(*candidate)) *candidate {
+		c := &candidate{Candidate: memory.Candidate{ID: id, Kind: memory.Lesson, Project: "p-own", Created: now}, match: match}
+		for _, f := range change {
+			f(c)
+		}
+		return c
+	}
+	old := func(c *candidate) { c.Created = now.Add(-90 * day) }
+	foreign := func(c *candidate) { c.Project = "p-other" }
+	mine := func(c *candidate) { c.Session = "mine" }
+	proven := func(c *candidate) { c.Rate = &memory.Rate{Successes: 50, Attempts: 50} }
+	failed := func(c *candidate) { c.Rate = &memory.Rate{Successes: 0, Attempts: 50} }
+	for name, test := range map[string]struct {
+		cs   []*candidate
+		want []string
+	}{
+		"match alone":              {[]*candidate{lesson("b", .5), lesson("a", 1)}, []string{"a", "b"}},
+		"ties keep their order":    {[]*candidate{lesson("z", 1), lesson("a", 1)}, []string{"z", "a"}},
+		"newer first":              {[]*candidate{lesson("old", 1, old), lesson("new", .95)}, []string{"new", "old"}},
+		"own project first":        {[]*candidate{lesson("theirs", 1, foreign), lesson("own", .85)}, []string{"own", "theirs"}},
+		"own session":              {[]*candidate{lesson("any", 1), lesson("mine", .95, mine)}, []string{"mine", "any"}},
+		"proven success":           {[]*candidate{lesson("unknown", 1), lesson("proven", .9, proven)}, []string{"proven", "unknown"}},
+		"proven failure":           {[]*candidate{lesson("failed", 1, failed), lesson("unknown", .9)}, []string{"unknown", "failed"}},
+		"no factor lifts a misfit": {[]*candidate{lesson("misfit", .4, proven, mine), lesson("fit", 1, old, foreign, failed)}, []string{"fit", "misfit"}},
+	} {
+		var got []string
+		for _, c := range rank(test.cs, DefaultHalfLife(), from) {
+			got = append(got, c.ID)
+			f := c.factors
+			if all := f.Score / c.match; all < minFactors-1e-9 || all > maxFactors+1e-9 {
+				t.Errorf("%s: %s is moved by ×%.3f, want it within ×%v–%v", name, c.ID, all, minFactors, maxFactors)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: order (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFloor(t *testing.T) {
+	byKind := map[memory.Kind]float64{memory.Lesson: .5, memory.Chunk: .75}
+	var cs []*candidate
+	for i, r := range []float64{.9, .75, .7499, .5, .4, .3, .2, .1, 0} {
+		kind := memory.Lesson
+		if i < 3 {
+			kind = memory.Chunk
+		}
+		cs = append(cs, &candidate{Candidate: memory.Candidate{ID: string(rune('a' + i)), Kind: kind}, relevance: r})
+	}
+	for name, test := range map[string]struct {
+		min   *float64
+		above int
+		below int
+	}{
+		"by kind":     {nil, 3, 5},
+		"asked for":   {new(.7), 3, 5},
+		"off":         {new(0.0), 9, 0},
+		"unreachable": {new(1.0), 0, 5},
+	} {
+		above, below := floor(cs, byKind, test.min)
+		if len(above) != test.above || len(below) != test.below {
+			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
+		}
+		for _, w := range below {
+			if w.Reason != memory.BelowFloor {
+				t.Errorf("%s: the reason is %s, want %s", name, w.Reason, memory.BelowFloor)
+			}
+		}
+	}
+	if _, below := floor(cs, byKind, nil); below[0].NearestScore != .7499 {
+		t.Errorf("the first below has %v, want the nearest, .7499", below[0].NearestScore)
+	}
+}
+
+func TestJaccard(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want float64
+	}{
+		{"one two three", "one two three", 1}, {"one two three", "three, Two; one", 1}, {"one two", "one three", 1.0 / 3},
+		{"one", "two", 0}, {"", "", 0}, {"one", "", 0},
+	} {
+		if got := jaccard(lexical.Analyze(test.a), lexical.Analyze(test.b)); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("jaccard(%q, %q) = %v, want %v", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+func TestSortByKind(t *testing.T) {
+	var items []memory.Item
+	for i, k := range []memory.Kind{memory.Chunk, memory.Step, memory.Lesson, memory.Chunk, memory.Lesson, memory.Reference, memory.Step} {
+		items = append(items, memory.Item{ID: string(rune('0' + i)), Kind: k})
+	}
+	sortByKind(items)
+	var got []string
+	for _, i := range items {
+		got = append(got, i.ID)
+	}
+	if want := []string{"2", "4", "1", "6", "5", "0", "3"}; !slices.Equal(got, want) {
+		t.Errorf("order = %v, want lessons, steps, references, code: %v", got, want)
+	}
+}
+
+func TestCaps(t *testing.T) {
+	code := []memory.Kind{memory.Chunk}
+	s := DefaultSettings()
+	for name, test := range map[string]struct {
+		req  memory.RecallRequest
+		want caps
+	}{
+		"default":              {memory.RecallRequest{Kinds: memory.DefaultKinds, Limit: 50, MaxTokens: 8000}, caps{chunks: 3, bytes: 2048}},
+		"code alone":           {memory.RecallRequest{Kinds: code}, caps{chunks: 3, bytes: 2048}},
+		"code, a few":          {memory.RecallRequest{Kinds: code, Limit: 2}, caps{chunks: 2, bytes: 2048}},
+		"code, many":           {memory.RecallRequest{Kinds: code, Limit: 10}, caps{chunks: 10, bytes: 10 * snippetBytes}},
+		"code, a large budget": {memory.RecallRequest{Kinds: code, MaxTokens: 8000}, caps{chunks: 3, bytes: 8000 * bytesPerToken}},
+		"code, a small budget": {memory.RecallRequest{Kinds: code, MaxTokens: 50}, caps{chunks: 3, bytes: 2048}},
+	} {
+		if got := s.caps(test.req); got != test.want {
+			t.Errorf("%s: caps = %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for _, test := range []struct {
+		dir, root string
+		want      bool
+	}{
+		{"/a/b", "/a/b", true}, {"/a/b/c", "/a/b", true}, {"/a/bc", "/a/b", false}, {"/a", "/a/b", false}, {`C:\a\b`, `C:\a`, true}, {"", "/a", false},
+	} {
+		if got := within(test.dir, test.root); got != test.want {
+			t.Errorf("within(%q, %q) = %v, want %v", test.dir, test.root, got, test.want)
+		}
+	}
+}
+
+func TestSettingsAreValidated(t *testing.T) {
+	for name, change := range map[string]func(*Settings){
+		"limit": func(s *Settings) { s.Limit = 0 }, "max_tokens": func(s *Settings) { s.MaxTokens = -1 }, "chunks": func(s *Settings) { s.Chunks = 0 },
+		"chunk_bytes": func(s *Settings) { s.ChunkBytes = 0 }, "depth": func(s *Settings) { s.Depth = 0 }, "deadline": func(s *Settings) { s.CodeDeadline = 0 },
+	} {
+		s := DefaultSettings()
+		change(&s)
+		if err := s.validate(); memory.CodeOf(err) != memory.CodeInvalidInput || memory.AsError(err).Field != name {
+			t.Errorf("%s: validate = %v, want an error that names the field", name, err)
+		}
+	}
+	if _, err := New(Options{}); memory.CodeOf(err) != memory.CodeInvalidInput {
+		t.Errorf("New without anything = %v, want invalid input", err)
+	}
+}
