@@ -46,7 +46,7 @@ eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	bin/recalld eval --set $(SET) --out $(OUT)
 
 e2e: ## drive the built program from outside, as a person and as an MCP client
-	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/... ./internal/daemon/...
+	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
 fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \

@@ -1,0 +1,530 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// asProgram makes the test binary be recalld: every test here starts processes
+// of it, the daemon among them, and sees what a person or a client sees.
+const asProgram = "RECALLD_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// machine is an empty home folder with the program installed.
+type machine struct {
+	t   *testing.T
+	env []string
+}
+
+// newMachine returns an empty machine, whose daemon ends with the test and must
+// leave a sound store behind.
+func newMachine(t *testing.T, settings ...string) *machine {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts daemons; leave out -short")
+	}
+	home := t.TempDir()
+	m := &machine{t: t, env: append([]string{
+		asProgram + "=1",
+		"HOME=" + home, "USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "XDG_RUNTIME_DIR=" + home,
+		"RECALLD_DATA=" + filepath.Join(home, "data"),
+		// What this machine happens to run must not take part.
+		"RECALLD_EMBEDDING_OLLAMA_ENABLED=off",
+	}, settings...)}
+	for _, name := range []string{"PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "GOCOVERDIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			m.env = append(m.env, name+"="+value)
+		}
+	}
+	t.Cleanup(m.end)
+	return m
+}
+
+// end stops the daemon and checks its store, which can be done as soon as the
+// daemon has let go of it.
+func (m *machine) end() {
+	if out, err := m.command("", "stop").CombinedOutput(); err != nil {
+		m.t.Errorf("stop: %v\n%s", err, out)
+		return
+	}
+	var out []byte
+	for range attempts {
+		var err error
+		if out, err = m.command("", "doctor").CombinedOutput(); err == nil {
+			return
+		}
+	}
+	m.t.Errorf("after the test doctor finds something wrong:\n%s", out)
+}
+
+func (m *machine) command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env, cmd.Dir = m.env, dir
+	return cmd
+}
+
+// run runs a command that must succeed in a folder and returns what it printed.
+func (m *machine) run(dir string, args ...string) string {
+	m.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := m.command(dir, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		m.t.Fatalf("recalld %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// ask runs a command with --json and reads its answer into value.
+func (m *machine) ask(value any, dir string, args ...string) {
+	m.t.Helper()
+	out := m.run(dir, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), value); err != nil {
+		m.t.Fatalf("recalld %s --json: %v in:\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// recall asks, again for as long as the daemon that it started is loading: an
+// answer that says so is right, and not what is tested here.
+func (m *machine) recall(dir string, args ...string) memory.Answer {
+	m.t.Helper()
+	for range attempts {
+		var answer memory.Answer
+		m.ask(&answer, dir, append([]string{"recall"}, args...)...)
+		if !slices.ContainsFunc(answer.Degraded, func(d memory.Degraded) bool { return d.Reason == "loading" }) {
+			return answer
+		}
+	}
+	m.t.Fatalf("the daemon is still loading after %d questions", attempts)
+	return memory.Answer{}
+}
+
+// attempts bounds how often is asked again; each takes a process, or a round
+// trip, and loading some milliseconds.
+const attempts = 500
+
+// shop is a small repository with one thing to find in each file.
+func shop(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "shop")
+	write(t, filepath.Join(dir, "go.mod"), "module example.org/shop\n")
+	write(t, filepath.Join(dir, "cart", "cart.go"), `package cart
+
+// Total adds up the prices of all articles in the shopping cart, discounts taken off.
+func Total(prices []int, discount int) int {
+	sum := 0
+	for _, p := range prices {
+		sum += p
+	}
+	return sum - discount
+}
+`)
+	write(t, filepath.Join(dir, "mail", "mail.go"), `package mail
+
+// Confirm sends the customer an e-mail that confirms the order and names the day of delivery.
+func Confirm(customer, day string) string {
+	return "Dear " + customer + ", your order arrives on " + day
+}
+`)
+	return dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// paths are the files that the items of an answer come from.
+func paths(a memory.Answer) []string {
+	found := []string{}
+	for _, i := range a.Items {
+		found = append(found, i.Source.Path)
+	}
+	return found
+}
+
+func TestE2EUpAnswersAQuestion(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	var up struct {
+		Index    memory.SandboxState
+		Question struct{ Text, Path string }
+		Found    bool
+		Answer   memory.Answer
+	}
+	m.ask(&up, "", "up", dir)
+	if up.Index.Files != 3 {
+		t.Errorf("%d files were indexed, want 3", up.Index.Files)
+	}
+	if !up.Found {
+		t.Errorf("asked %q, the answer lacks %s:\n%s", up.Question.Text, up.Question.Path, up.Answer.Text)
+	}
+	text := m.run("", "up", dir)
+	for _, want := range []string{"Question: ", `"mcpServers"`, `"mcp"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("up does not print %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, os.Args[0]) {
+		t.Errorf("up names the path of a temporary program, which a client cannot start:\n%s", text)
+	}
+}
+
+// TestE2EUpOnThisRepository is the first of the two commands of README.md.
+func TestE2EUpOnThisRepository(t *testing.T) {
+	m := newMachine(t)
+	text := m.run("", "up", filepath.Join("..", ".."))
+	if !strings.Contains(text, "Question: ") || strings.Contains(text, "not in the answer") {
+		t.Errorf("up does not end with a correct answer about this repository:\n%s", text)
+	}
+}
+
+// TestE2ECodeIsNeverStale asks for code that was edited, moved and deleted after
+// it was indexed, before and after it is indexed again.
+func TestE2ECodeIsNeverStale(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	const question = "send the customer an e-mail that confirms the order"
+	m.run(dir, "index", "--wait")
+	if got := paths(m.recall(dir, question)); !slices.Contains(got, "mail/mail.go") {
+		t.Fatalf("found %q, want mail/mail.go", got)
+	}
+
+	file := filepath.Join(dir, "mail", "mail.go")
+	write(t, file, "package mail\n\n// Nothing is left here.\nfunc Nothing() {}\n")
+	if a := m.recall(dir, question); strings.Contains(a.Text, "confirms the order") {
+		t.Errorf("text is shown that was edited away:\n%s", a.Text)
+	}
+	moved := filepath.Join(dir, "letters", "order.go")
+	write(t, moved, "package letters\n\n// Confirm sends the customer an e-mail that confirms the order and names the day of delivery.\nfunc Confirm() {}\n")
+	m.run(dir, "index", "--wait")
+	if got := paths(m.recall(dir, question)); !slices.Contains(got, "letters/order.go") || slices.Contains(got, "mail/mail.go") {
+		t.Errorf("after a move found %q, want letters/order.go and not mail/mail.go", got)
+	}
+
+	if err := os.Remove(moved); err != nil {
+		t.Fatal(err)
+	}
+	if a := m.recall(dir, question); slices.Contains(paths(a), "letters/order.go") {
+		t.Errorf("a deleted file is shown:\n%s", a.Text)
+	}
+}
+
+func TestE2ELessonIsFoundFromElsewhere(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	var kept memory.Remembered
+	m.ask(&kept, dir, "remember", "--type", "error", "--context", "npm install fails with EACCES",
+		"--lesson", "Give npm a cache that you own", "--success-rate", "9/10", "--tags", "npm")
+	if kept.ID == "" || kept.Seq == 0 {
+		t.Fatalf("remembered %+v, want an id and the number of the commit", kept)
+	}
+	a := m.recall(dir, "npm error EACCES")
+	if len(a.Items) != 1 || a.Items[0].ID != kept.ID {
+		t.Fatalf("recall = %+v, want the lesson %s", a.Items, kept.ID)
+	}
+	if !strings.Contains(a.Text, "npm install fails with EACCES: Give npm a cache that you own (9/10 success)") {
+		t.Errorf("text of the lesson:\n%s", a.Text)
+	}
+	if a := m.recall(dir, "photosynthesis of deep sea algae"); !a.NothingRelevant || len(a.Items) > 0 {
+		t.Errorf("an unrelated question is answered with %+v, want nothing relevant", a.Items)
+	}
+	if a := m.recall(shop(t), "npm error EACCES", "--kinds", "chunk"); len(a.Items) > 0 {
+		t.Errorf("another project's question for code is answered with %+v", a.Items)
+	}
+	var gone memory.Forgotten
+	m.ask(&gone, dir, "forget", kept.ID)
+	if a := m.recall(dir, "npm error EACCES"); gone.Records != 1 || len(a.Items) > 0 {
+		t.Errorf("forgot %d records, and recall still answers with %+v", gone.Records, a.Items)
+	}
+}
+
+// TestE2EKilled ends the daemon the hard way: what it acknowledged is there
+// when the next command starts another one.
+func TestE2EKilled(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	var ids []string
+	for round := range 3 {
+		var kept memory.Remembered
+		m.ask(&kept, dir, "remember", fmt.Sprintf("Rotate the signing key %d with care", round))
+		ids = append(ids, kept.ID)
+		var s memory.Status
+		m.ask(&s, dir, "status")
+		daemon, err := os.FindProcess(s.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := daemon.Kill(); err != nil {
+			t.Fatalf("kill daemon %d: %v", s.PID, err)
+		}
+		found := []string{}
+		for _, i := range m.recall(dir, "rotate the signing key", "--limit", "10").Items {
+			found = append(found, i.ID)
+		}
+		for _, id := range ids {
+			if !slices.Contains(found, id) {
+				t.Errorf("round %d: lesson %s was acknowledged and is lost; found %q", round, id, found)
+			}
+		}
+	}
+}
+
+func TestE2EClientsGetOneDaemon(t *testing.T) {
+	m := newMachine(t)
+	const clients = 16
+	dir := t.TempDir()
+	pids := make([]int, clients)
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			out, err := m.command(dir, "status", "--json").CombinedOutput()
+			var s memory.Status
+			if err = errors.Join(err, json.Unmarshal(out, &s)); err != nil {
+				t.Errorf("client %d: %v\n%s", i, err, out)
+			}
+			pids[i] = s.PID
+		})
+	}
+	all.Wait()
+	if slices.Sort(pids); pids[0] == 0 || pids[0] != pids[clients-1] {
+		t.Errorf("%d clients starting at once see daemons %v, want one", clients, slices.Compact(pids))
+	}
+}
+
+// TestE2EOverTCP speaks streamable HTTP as a client on this machine does, and as
+// one that has no business here.
+func TestE2EOverTCP(t *testing.T) {
+	m := newMachine(t, "RECALLD_TCP_ENABLED=true", "RECALLD_TCP_ADDRESS=127.0.0.1:0")
+	var s memory.Status
+	m.ask(&s, t.TempDir(), "status")
+	token, err := os.ReadFile(filepath.Join(s.Data, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer := "Bearer " + strings.TrimSpace(string(token))
+	for _, test := range []struct {
+		name, header, value string
+		want                int
+	}{
+		{"with the token", "Authorization", bearer, http.StatusOK},
+		{"without a token", "Authorization", "", http.StatusUnauthorized},
+		{"with another token", "Authorization", "Bearer 0123456789abcdef0123456789abcdef", http.StatusUnauthorized},
+		{"from a web page", "Origin", "https://example.org", http.StatusForbidden},
+		{"by a name that leads here", "Host", "example.org", http.StatusForbidden},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.TCP+"/mcp", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Accept", "application/json, text/event-stream")
+			request.Header.Set("Authorization", bearer)
+			if test.header == "Host" {
+				request.Host = test.value
+			} else {
+				request.Header.Set(test.header, test.value)
+			}
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			if answer.StatusCode != test.want {
+				text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
+				t.Errorf("status %d, want %d: %s", answer.StatusCode, test.want, text)
+			}
+		})
+	}
+}
+
+func TestE2EExitCodes(t *testing.T) {
+	m := newMachine(t)
+	repo, above := shop(t), t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		write(t, filepath.Join(above, name, ".git", "HEAD"), "ref: refs/heads/main\n")
+		write(t, filepath.Join(above, name, ".git", "config"), "[core]\n")
+		for _, folder := range []string{"objects", "refs"} {
+			write(t, filepath.Join(above, name, ".git", folder, "keep"), "")
+		}
+	}
+	for _, test := range []struct {
+		name string
+		dir  string
+		args []string
+		code int
+		hint string // part of what it says
+	}{
+		{"no such command", repo, []string{"rcall"}, 2, "rcall"},
+		{"a question that is too long", repo, []string{"recall", strings.Repeat("x", memory.MaxQuery+1)}, 2, "8000"},
+		{"a limit outside its range", repo, []string{"recall", "--limit", "51", "q"}, 2, "limit"},
+		{"an unknown setting", repo, []string{"--set", "recall.limt=3", "status"}, 2, "recall.limt"},
+		{"no such folder", repo, []string{"index", filepath.Join(repo, "nowhere")}, 3, "nowhere"},
+		{"no such lesson", repo, []string{"forget", "l-0000000000000000"}, 3, ""},
+		{"a folder above repositories", above, []string{"index"}, 5, "one"},
+		{"the home folder", repo, []string{"index", m.home()}, 6, "home"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := m.command(test.dir, test.args...).CombinedOutput()
+			var ended *exec.ExitError
+			if !errors.As(err, &ended) || ended.ExitCode() != test.code {
+				t.Fatalf("ended with %v, want exit code %d\n%s", err, test.code, out)
+			}
+			if !strings.Contains(string(out), test.hint) {
+				t.Errorf("says %q, which lacks %q", out, test.hint)
+			}
+		})
+	}
+}
+
+func (m *machine) home() string {
+	name := "HOME="
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE="
+	}
+	i := slices.IndexFunc(m.env, func(v string) bool { return strings.HasPrefix(v, name) })
+	return strings.TrimPrefix(m.env[i], name)
+}
+
+// agent is an MCP client that speaks to `recalld mcp` line by line.
+type agent struct {
+	t     *testing.T
+	in    io.WriteCloser
+	lines *bufio.Scanner
+	next  int
+}
+
+// newAgent starts the bridge in a folder and initialises.
+func newAgent(t *testing.T, m *machine, dir string) *agent {
+	t.Helper()
+	cmd := m.command(dir, "mcp")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &agent{t: t, in: in, lines: bufio.NewScanner(out)}
+	a.lines.Buffer(nil, 8<<20)
+	t.Cleanup(func() {
+		in.Close() // the client has gone: the bridge ends
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("mcp: %v\n%s", err, errs.String())
+		}
+	})
+	a.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
+	a.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return a
+}
+
+func (a *agent) send(message string) {
+	a.t.Helper()
+	if _, err := io.WriteString(a.in, message+"\n"); err != nil {
+		a.t.Fatalf("write to the bridge: %v", err)
+	}
+}
+
+// call sends a request and returns its result.
+func (a *agent) call(method, params string) json.RawMessage {
+	a.t.Helper()
+	a.next++
+	a.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, a.next, method, params))
+	for a.lines.Scan() {
+		var message struct {
+			ID     int
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(a.lines.Bytes(), &message); err != nil {
+			a.t.Fatalf("the bridge wrote something else than JSON-RPC: %v in %q", err, a.lines.Text())
+		}
+		switch {
+		case message.ID != a.next: // a notification
+		case message.Error != nil:
+			a.t.Fatalf("%s: %s", method, message.Error)
+		default:
+			return message.Result
+		}
+	}
+	a.t.Fatalf("the bridge ended without an answer to %s: %v", method, a.lines.Err())
+	return nil
+}
+
+// toolResult is what a tool answered.
+type toolResult struct {
+	IsError           bool
+	Content           []struct{ Text string }
+	StructuredContent json.RawMessage
+}
+
+func (a *agent) tool(name, arguments string) toolResult {
+	a.t.Helper()
+	var result toolResult
+	raw := a.call("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments))
+	if err := json.Unmarshal(raw, &result); err != nil || len(result.Content) == 0 {
+		a.t.Fatalf("%s answered %s: %v", name, raw, err)
+	}
+	return result
+}
+
+func TestE2EAgents(t *testing.T) {
+	m, dir := newMachine(t), shop(t)
+	first, second := newAgent(t, m, dir), newAgent(t, m, dir)
+
+	var list struct{ Tools []struct{ Name string } }
+	if err := json.Unmarshal(first.call("tools/list", `{}`), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"recall", "remember", "index_repo", "status"} {
+		if !slices.ContainsFunc(list.Tools, func(tool struct{ Name string }) bool { return tool.Name == want }) {
+			t.Errorf("tools/list lacks %s: %v", want, list.Tools)
+		}
+	}
+	if r := first.tool("remember", `{"context":"flaky checkout test","lesson":"freeze the clock before the coupon expires"}`); r.IsError {
+		t.Fatalf("remember: %s", r.Content[0].Text)
+	}
+	if r := second.tool("recall", `{"query":"checkout test is flaky"}`); !strings.Contains(r.Content[0].Text, "freeze the clock") {
+		t.Errorf("the second agent does not find what the first one stored:\n%s", r.Content[0].Text)
+	}
+	if r := second.tool("recall", `{"query":"q","limit":51}`); !r.IsError || !strings.Contains(r.Content[0].Text, "limit") {
+		t.Errorf("a limit over 50 is answered with %+v, want an error that names it", r)
+	}
+
+	// The daemon goes away under both, and comes back with what it knew.
+	m.run(dir, "stop")
+	m.recall(dir, "anything") // loaded again
+	if r := first.tool("recall", `{"query":"checkout test is flaky"}`); !strings.Contains(r.Content[0].Text, "freeze the clock") {
+		t.Errorf("after a restart the lesson is not found:\n%s", r.Content[0].Text)
+	}
+}
