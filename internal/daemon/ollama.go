@@ -21,6 +21,8 @@ const (
 	// it does not answer and while it does.
 	ollamaAbsent  = 15 * time.Second
 	ollamaPresent = time.Minute
+	// reachTimeout is how long it may take to list its models.
+	reachTimeout = 10 * time.Second
 )
 
 // Values of the setting embedding.ollama.enabled.
@@ -133,7 +135,11 @@ func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Que
 
 // attach reaches for the model and queues the filling of its space.
 func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Queue) error {
-	space, err := x.Attach(ctx, m.name())
+	space := ""
+	err := m.reach(ctx)
+	if err == nil {
+		space, err = x.Attach(ctx, m.name())
+	}
 	if errors.Is(err, ollama.ErrModelChanged) {
 		m.log.Warn("the model has changed; its space is filled anew")
 		if err = m.renew(); err == nil {
@@ -155,6 +161,21 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Q
 		}
 	}
 	return nil
+}
+
+// reach asks the server for its models: an embedder answers for its model from
+// memory until a request fails, and a text to embed would have the server load
+// the model every time.
+func (m *ollamaModel) reach(ctx context.Context) error {
+	s, err := ollama.NewServer(m.server())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	_, err = s.List(ctx)
+	return err
 }
 
 // told logs a change: a server that is away for days is said once.
