@@ -7,84 +7,146 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Gumbel is the distribution of the best score that a question reaches on a
-// collection which has nothing to do with it. The best of N scores follows an
-// extreme-value distribution (Fisher and Tippett, 1928; Gumbel, 1958), whose
-// place moves with the logarithm of N:
+// Gumbel is the distribution of the strongest evidence that a question finds in
+// a collection which has nothing to do with it. The best of n scores follows
+// an extreme-value distribution (Fisher and Tippett, 1928; Gumbel, 1958):
 //
-//	P(best < x) = exp(-exp(-(x-μ)/β)),   μ = A + B·ln N
+//	P(best < x) = exp(-exp(-(x-μ)/β))
+//
+// For scores whose tail falls exponentially its place μ grows with ln n at a
+// constant scale β. A collection of a few documents hardly knows which words
+// are rare, so that scores differ less there; Half is the size at which β has
+// half of its Scale:
+//
+//	μ = Place + PlaceLog·ln n,   β = Scale·n/(n + Half)
 type Gumbel struct {
-	A, B float64
-	Beta float64
+	Place, PlaceLog float64
+	Scale, Half     float64
 }
 
-// tail is the probability that an unrelated question's best score on n
-// documents reaches x.
-func (g Gumbel) tail(x float64, n int) float64 {
-	mu := g.A + g.B*math.Log(float64(max(n, 1)))
+// Tail is the probability that an unrelated question finds evidence of x or
+// more among n documents.
+func (g Gumbel) Tail(x float64, n int) float64 {
+	place, scale := g.at(n)
 	// 1 - exp(-e) without losing small values.
-	return -math.Expm1(-math.Exp(-(x - mu) / g.Beta))
+	return -math.Expm1(-math.Exp(-(x - place) / scale))
+}
+
+// Quantile is the evidence that a share p of unrelated questions stays below.
+func (g Gumbel) Quantile(p float64, n int) float64 {
+	place, scale := g.at(n)
+	return place - scale*math.Log(-math.Log(p))
+}
+
+func (g Gumbel) at(n int) (place, scale float64) {
+	size := float64(max(n, 1))
+	return g.Place + g.PlaceLog*math.Log(size), g.Scale * size / (size + g.Half)
+}
+
+// Model is what is known beforehand of a model's cosines.
+type Model struct {
+	// Mean and Deviation are of the cosines between questions and documents
+	// that have nothing to do with each other; a Deviation of 0 says that they
+	// are not known.
+	Mean, Deviation float64
+	// Best is the distribution of the highest cosine of a collection, as
+	// Evidence gives it.
+	Best Gumbel
 }
 
 // Calibration turns raw scores into relevance. Its parameters are versioned and
 // named in every receipt.
 type Calibration struct {
 	Version string
-	// Lexical is for BM25 divided by the highest score that the question could
-	// reach.
 	Lexical Gumbel
-	// Vectors are for cosines, as their distance from the mean of the
-	// collection in standard deviations, by the model's name. A name may stand
-	// for the models that begin with it; the empty one is for all others.
-	Vectors map[string]Gumbel
+	// Vectors are by the model's name. A name may stand for the models that
+	// begin with it; the empty one is for all others.
+	Vectors map[string]Model
 }
 
-// falseAlarm is the share of unrelated questions for which anything at all
-// reaches relevance .5; .75 is reached for a third of that share.
-const falseAlarm = 0.05
+// priorDocuments is how many documents the prior moments of a model count for
+// beside those of the collection searched.
+const priorDocuments = 30
+
+// Evidence makes the score of a part comparable between questions.
+//
+// For words it is score/√best, with best the highest score that the question
+// could reach: the geometric mean of how much was matched and of the share of
+// the question that this is. The first alone takes long questions for related,
+// the second short ones.
+//
+// For vectors it is the distance of the cosine from the mean of all documents,
+// in standard deviations. In a small collection neither can be told, so the
+// model's own are counted in as if priorDocuments more had been seen.
+func (c Calibration) Evidence(part string, score float64, r index.Result) float64 {
+	if !isVector(part) {
+		if r.Best <= 0 {
+			return 0
+		}
+		return score / math.Sqrt(float64(r.Best))
+	}
+	m := c.model(part)
+	mean, variance := float64(r.Mean), float64(r.Deviation)*float64(r.Deviation)
+	if m.Deviation > 0 {
+		n, prior := float64(r.Searched), float64(priorDocuments)
+		mean = (n*mean + prior*m.Mean) / (n + prior)
+		variance = (n*variance + prior*m.Deviation*m.Deviation) / (n + prior)
+	}
+	if variance <= 0 {
+		return 0 // nothing to compare the cosine with
+	}
+	return (score - mean) / math.Sqrt(variance)
+}
+
+// Marks of the scale: relevance is .5 for what evenOdds of the unrelated
+// questions find by one part, and .75 for what threeToOne of them do.
+const (
+	evenOdds   = 0.02
+	threeToOne = 0.004
+)
+
+// steepness makes the scale pass through both marks: ln 3 / ln 5.
+var steepness = math.Log(3) / math.Log(evenOdds/threeToOne)
 
 // Relevance returns how surely a hit has to do with the question, 0 to 1. With
-// p the probability that an unrelated question does as well,
+// p the probability that an unrelated question finds as strong evidence,
 //
-//	relevance = falseAlarm / (falseAlarm + p)
+//	relevance = 1 / (1 + (p/evenOdds)^steepness)
 //
-// which is .5 where one unrelated question in twenty does, .75 at one in
-// sixty, and near 1 where none ever did. It is the posterior probability of a
-// relation when unrelated best hits are uniform in p, and one related hit is
-// expected for every falseAlarm of them.
+// a logistic curve over ln p. docs/quality.md has the shares that were measured.
 func (c Calibration) Relevance(part string, score float64, r index.Result) float64 {
-	x, g := score, c.Lexical
+	best := c.Lexical
 	if isVector(part) {
-		g = c.vector(strings.TrimPrefix(part, "vector/"))
-		if r.Deviation > 0 {
-			x = (score - float64(r.Mean)) / float64(r.Deviation)
-		}
-	} else if r.Best > 0 {
-		x = score / float64(r.Best)
+		best = c.model(part).Best
 	}
-	return falseAlarm / (falseAlarm + g.tail(x, r.Searched))
+	p := best.Tail(c.Evidence(part, score, r), r.Searched)
+	return 1 / (1 + math.Pow(p/evenOdds, steepness))
 }
 
-// vector returns the parameters of the longest name that the model's begins
+// model returns the parameters of the longest name that the part's model begins
 // with.
-func (c Calibration) vector(model string) Gumbel {
+func (c Calibration) model(part string) Model {
+	name := strings.TrimPrefix(part, vectorPrefix)
 	best := ""
-	for name := range c.Vectors {
-		if strings.HasPrefix(model, name) && len(name) > len(best) {
-			best = name
+	for known := range c.Vectors {
+		if strings.HasPrefix(name, known) && len(known) > len(best) {
+			best = known
 		}
 	}
 	return c.Vectors[best]
 }
 
 // ShippedCalibration holds the priors that come with the program, fitted by
-// `go test ./internal/recall -run Calibration -fit` as docs/quality.md tells.
+// internal/eval/fit as docs/quality.md tells. Models that were not fitted have
+// the distribution of the built-in one, without its moments.
 func ShippedCalibration() Calibration {
+	best := Gumbel{Place: 0.059, PlaceLog: 0.438, Scale: 0.487}
 	return Calibration{
-		Version: "priors-1",
-		Lexical: Gumbel{A: 0.10, B: 0.02, Beta: 0.04},
-		Vectors: map[string]Gumbel{
-			"": {A: 1.0, B: 0.45, Beta: 0.5},
+		Version: "priors-2",
+		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
+		Vectors: map[string]Model{
+			"":                {Best: best},
+			"builtin/hash-v1": {Mean: 0.007, Deviation: 0.0614, Best: best},
 		},
 	}
 }

@@ -1,0 +1,248 @@
+// Command fit finds the priors of recall.ShippedCalibration in a folder of sets
+// (see internal/eval): it asks the questions of each set over documents of the
+// others, which have nothing to do with them, in collections of many sizes, and
+// fits the distribution of the strongest evidence they find.
+//
+//	go run ./internal/eval/fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
+//
+// It prints the parameters as Go and, set by set, what share of the unrelated
+// questions would pass the floors .5 and .75 with parameters fitted without the
+// set, and what share of the related ones.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+func main() {
+	var related relations
+	sets := flag.String("sets", "", "folder of sets")
+	seed := flag.Uint64("seed", 1, "of the draws")
+	flag.Var(&related, "related", "sets that may answer one another's questions, with commas between; repeatable")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *sets, related, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "fit:", err)
+		os.Exit(1)
+	}
+}
+
+// relations are groups of sets that are about the same things.
+type relations [][]string
+
+// String implements flag.Value.
+func (r *relations) String() string { return fmt.Sprint([][]string(*r)) }
+
+// Set implements flag.Value.
+func (r *relations) Set(names string) error {
+	*r = append(*r, strings.Split(names, ","))
+	return nil
+}
+
+func (r relations) related(a, b string) bool {
+	return a == b || slices.ContainsFunc(r, func(group []string) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
+}
+
+func run(ctx context.Context, out io.Writer, folder string, related relations, seed uint64) error {
+	dirs, err := filepath.Glob(filepath.Join(folder, "*", "qrels.tsv*"))
+	if err != nil {
+		return err
+	}
+	if len(dirs) < 2 {
+		return errors.New("-sets needs a folder with two sets or more")
+	}
+	var pools []*pool
+	for _, dir := range dirs {
+		p, err := loadPool(ctx, filepath.Dir(dir))
+		if err != nil {
+			return err
+		}
+		pools = append(pools, p)
+	}
+	e, err := observe(ctx, pools, related, rand.New(rand.NewPCG(seed, 0)))
+	if err != nil {
+		return err
+	}
+	c := e.fit("")
+	fmt.Fprintf(out, "Lexical: %s\nVectors[%q]: Mean: %.4f, Deviation: %.4f, Best: %s\n\n", literal(c.Lexical), builtin.Name,
+		c.Vectors[builtin.Name].Mean, c.Vectors[builtin.Name].Deviation, literal(c.Vectors[builtin.Name].Best))
+	e.table(out, pools)
+	return nil
+}
+
+func literal(g recall.Gumbel) string {
+	return fmt.Sprintf("Gumbel{Place: %.3f, PlaceLog: %.3f, Scale: %.3f, Half: %.2f}", g.Place, g.PlaceLog, g.Scale, g.Half)
+}
+
+// experiment is what all questions found.
+type experiment struct {
+	related   relations
+	unrelated []observation // questions from elsewhere
+	own       []observation // the collection's own, their judged documents
+}
+
+// draws says how many collections of a size are drawn from each pool, and how
+// many questions each is asked by every other set; of its own four times as
+// many. Small collections differ more from one another.
+var draws = []struct{ size, times, questions int }{
+	{1, 40, 4}, {2, 40, 4}, {5, 40, 4}, {10, 20, 8}, {30, 10, 15}, {100, 5, 30},
+	{300, 4, 50}, {1000, 3, 100}, {3000, 2, 150}, {12000, 1, 300},
+}
+
+func observe(ctx context.Context, pools []*pool, related relations, rng *rand.Rand) (*experiment, error) {
+	e := &experiment{related: related}
+	for _, p := range pools {
+		for _, d := range draws {
+			if d.size > 1 && d.size/2 > len(p.ids) {
+				continue
+			}
+			for range d.times {
+				c, err := p.draw(d.size, rng)
+				if err != nil {
+					return nil, err
+				}
+				if err := e.ask(ctx, c, p, pools, d.questions, rng); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return e, nil
+}
+
+// ask asks a collection of p questions of the other pools, and of its own those
+// that a document in it answers.
+func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*pool, questions int, rng *rand.Rand) error {
+	keep := func(list *[]observation, o observation, from string, err error) error {
+		o.pool, o.from, o.size = p.name, from, len(c.docs)
+		*list = append(*list, o)
+		return err
+	}
+	for _, from := range pools {
+		if e.related.related(from.name, p.name) {
+			continue
+		}
+		for range questions {
+			o, err := c.ask(ctx, from.queries[rng.IntN(len(from.queries))], nil)
+			if err := keep(&e.unrelated, o, from.name, err); err != nil {
+				return err
+			}
+		}
+	}
+	left := 4 * questions
+	for _, i := range rng.Perm(len(p.queries)) {
+		q := p.queries[i]
+		answered := false
+		for id, grade := range p.judged[q.ID] {
+			_, in := c.numbers[id]
+			answered = answered || in && grade > 0
+		}
+		if left == 0 || !answered {
+			continue
+		}
+		left--
+		o, err := c.ask(ctx, q, p.judged[q.ID])
+		if err := keep(&e.own, o, p.name, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fit finds the parameters by the unrelated questions that have nothing to do
+// with one set, neither with its documents nor with its questions.
+func (e *experiment) fit(without string) recall.Calibration {
+	uses := func(o observation) bool {
+		return o.pool != without && o.from != without && o.pool != "all but "+without
+	}
+	var m recall.Model
+	var sum, squares, n float64
+	for _, o := range e.unrelated {
+		if r := o.vector.result; uses(o) && r.Searched >= 1000 {
+			n++
+			sum += float64(r.Mean)
+			squares += float64(r.Deviation) * float64(r.Deviation)
+		}
+	}
+	m.Mean, m.Deviation = sum/n, math.Sqrt(squares/n)
+	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}}
+	lexical, vectors := map[int][]float64{}, map[int][]float64{}
+	for _, o := range e.unrelated {
+		if uses(o) {
+			lexical[o.size] = append(lexical[o.size], c.Evidence(o.lexical.part, o.lexical.score, o.lexical.result))
+			vectors[o.size] = append(vectors[o.size], c.Evidence(o.vector.part, o.vector.score, o.vector.result))
+		}
+	}
+	c.Lexical, m.Best = fitGumbel(samples(lexical)), fitGumbel(samples(vectors))
+	c.Vectors[builtin.Name] = m
+	return c
+}
+
+// samples leaves out sizes that were asked too little to have a tail.
+func samples(bySize map[int][]float64) []sample {
+	const enough = 400
+	var list []sample
+	for _, n := range slices.Sorted(maps.Keys(bySize)) {
+		if len(bySize[n]) >= enough {
+			list = append(list, newSample(n, bySize[n]))
+		}
+	}
+	return list
+}
+
+// table says what passes the floors, set by set and by size.
+func (e *experiment) table(out io.Writer, pools []*pool) {
+	fmt.Fprintln(out, "| set (fitted without it) | unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|")
+	for _, p := range pools {
+		c := e.fit(p.name)
+		of := func(o observation) bool { return o.pool == p.name }
+		fmt.Fprintf(out, "| %s | %s | %s |\n", p.name, passing(e.unrelated, of, c), passing(e.own, of, c))
+	}
+	all := e.fit("")
+	fmt.Fprintln(out, "\n| documents | unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|")
+	sizes := map[string][2]int{}
+	order := []string{"1–2", "5–10", "25–30", "100–300", "719–1,000", "2,500–6,300", "over 10,000"}
+	for i, bound := range [][2]int{{1, 2}, {5, 10}, {25, 30}, {31, 300}, {301, 1000}, {1001, 6300}, {10000, 1 << 30}} {
+		sizes[order[i]] = bound
+	}
+	for _, name := range order {
+		of := func(o observation) bool { return o.size >= sizes[name][0] && o.size <= sizes[name][1] }
+		fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, all), passing(e.own, of, all))
+	}
+}
+
+// passing is the share of the observations that reach .5 and .75 by their best
+// part.
+func passing(list []observation, of func(observation) bool, c recall.Calibration) string {
+	var n, half, most float64
+	for _, o := range list {
+		if !of(o) {
+			continue
+		}
+		n++
+		r := max(c.Relevance(o.lexical.part, o.lexical.score, o.lexical.result), c.Relevance(o.vector.part, o.vector.score, o.vector.result))
+		if r >= 0.5 {
+			half++
+		}
+		if r >= 0.75 {
+			most++
+		}
+	}
+	if n == 0 {
+		return "– | –"
+	}
+	return fmt.Sprintf("%.1f %% | %.1f %%", 100*half/n, 100*most/n)
+}

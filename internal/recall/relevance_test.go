@@ -1,0 +1,205 @@
+package recall
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/index/vector"
+)
+
+const builtinPart = vectorPrefix + builtin.Name
+
+func TestGumbelTailAndQuantileAreInverse(t *testing.T) {
+	shipped := ShippedCalibration()
+	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[builtin.Name].Best} {
+		for _, n := range []int{0, 1, 5, 300, 55_000} {
+			last := math.Inf(-1)
+			for _, p := range []float64{0.05, 0.5, 0.95, 0.99, 0.9999} {
+				x := g.Quantile(p, n)
+				if got := g.Tail(x, n); math.Abs(got-(1-p)) > 1e-9 {
+					t.Errorf("%s: Tail(Quantile(%v), %d) = %v, want %v", name, p, n, got, 1-p)
+				}
+				if x <= last {
+					t.Errorf("%s: quantile %v of %d is %v, not above the one before, %v", name, p, n, x, last)
+				}
+				last = x
+			}
+		}
+	}
+}
+
+func TestMoreDocumentsAskForMoreEvidence(t *testing.T) {
+	shipped := ShippedCalibration()
+	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[""].Best} {
+		last := math.Inf(-1)
+		for _, n := range []int{1, 2, 10, 100, 1000, 100_000} {
+			if x := g.Quantile(0.98, n); x <= last {
+				t.Errorf("%s: %d documents ask for %v, fewer for %v", name, n, x, last)
+			} else {
+				last = x
+			}
+		}
+	}
+}
+
+func TestRelevancePassesThroughItsMarks(t *testing.T) {
+	c := ShippedCalibration()
+	for _, test := range []struct {
+		name      string
+		unrelated float64 // share of unrelated questions that find as much
+		want      float64
+	}{
+		{"even odds", evenOdds, 0.5},
+		{"three to one", threeToOne, 0.75},
+	} {
+		const n, best = 1000, 64
+		x := c.Lexical.Quantile(1-test.unrelated, n)
+		got := c.Relevance("lexical", x*math.Sqrt(best), index.Result{Best: best, Searched: n})
+		if math.Abs(got-test.want) > 1e-6 {
+			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
+		}
+		const mean, deviation = 0.5, 0.1
+		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
+		got = c.Relevance("vector/unknown", mean+z*deviation, index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation})
+		if math.Abs(got-test.want) > 1e-6 {
+			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRelevanceIsAFigureBetweenZeroAndOne(t *testing.T) {
+	c := ShippedCalibration()
+	for _, part := range []string{"lexical", builtinPart, "vector/unknown"} {
+		for _, r := range []index.Result{
+			{},
+			{Searched: 1},
+			{Best: 1, Searched: 1, Mean: 0.4},
+			{Best: 1e-30, Searched: 3},
+			{Best: 400, Searched: 1 << 30, Mean: -1, Deviation: 1e-20},
+		} {
+			for _, score := range []float64{-1, 0, 0.4, 1, 300} {
+				got := c.Relevance(part, score, r)
+				if !(got >= 0 && got <= 1) {
+					t.Errorf("%s: relevance of %v in %+v is %v", part, score, r, got)
+				}
+			}
+		}
+	}
+}
+
+// TestNothingToCompareWithIsNoEvidence: without moments of its own, of the
+// collection or the model, a cosine says nothing.
+func TestNothingToCompareWithIsNoEvidence(t *testing.T) {
+	c := ShippedCalibration()
+	for name, r := range map[string]index.Result{
+		"vector/unknown": {Best: 1, Searched: 1, Mean: 0.9},
+		"lexical":        {Searched: 10},
+	} {
+		if got := c.Evidence(name, 0.9, r); got != 0 {
+			t.Errorf("evidence of %s is %v, want 0", name, got)
+		}
+	}
+}
+
+func TestModelIsTheLongestNameThatFits(t *testing.T) {
+	c := Calibration{Vectors: map[string]Model{
+		"":             {Mean: 1},
+		"ollama/":      {Mean: 2},
+		"ollama/nomic": {Mean: 3},
+	}}
+	for part, want := range map[string]float64{
+		"vector/builtin/hash-v1":    1,
+		"vector/ollama/bge-m3":      2,
+		"vector/ollama/nomic-embed": 3,
+	} {
+		if got := c.model(part).Mean; got != want {
+			t.Errorf("%s has the parameters of model %v, want %v", part, got, want)
+		}
+	}
+}
+
+// bench is the retrievers that are always there, over a few texts.
+type bench struct {
+	lexical *lexical.Index
+	vectors index.Retriever
+}
+
+func newBench(t *testing.T, texts ...string) *bench {
+	t.Helper()
+	words, err := lexical.New(lexical.Options{})
+	if err != nil {
+		t.Fatalf("make lexical index: %v", err)
+	}
+	space, err := vector.NewSpace(vector.Options{Name: builtin.Name, Dim: builtin.Dim})
+	if err != nil {
+		t.Fatalf("make space: %v", err)
+	}
+	model := builtin.New()
+	vectors, err := model.Embed(t.Context(), embedder.Document, texts)
+	if err != nil {
+		t.Fatalf("embed: %v", err)
+	}
+	for i, text := range texts {
+		words.Upsert(uint32(i), lexical.Analyze(text))
+		if err := space.Upsert(uint32(i), vectors[i]); err != nil {
+			t.Fatalf("put vector: %v", err)
+		}
+	}
+	return &bench{words, space.Retriever(func(ctx context.Context, text string) ([]float32, error) {
+		v, err := model.Embed(ctx, embedder.Query, []string{text})
+		if err != nil {
+			return nil, err
+		}
+		return v[0], nil
+	})}
+}
+
+// best is the relevance of document 0 and that of the best of the others.
+func (b *bench) best(t *testing.T, question string) (first, others float64) {
+	t.Helper()
+	c := ShippedCalibration()
+	for _, r := range []index.Retriever{b.lexical, b.vectors} {
+		res, err := r.Retrieve(t.Context(), index.Query{Text: question, Limit: 100})
+		if err != nil {
+			t.Fatalf("ask %s: %v", r.Name(), err)
+		}
+		for _, h := range res.Hits {
+			if got := c.Relevance(r.Name(), float64(h.Score), res); h.Doc == 0 {
+				first = max(first, got)
+			} else {
+				others = max(others, got)
+			}
+		}
+	}
+	return first, others
+}
+
+// TestSmallStores: the first lessons of a user must be found, though statistics
+// of a handful of texts say nothing, and must not answer everything.
+func TestSmallStores(t *testing.T) {
+	lessons := []string{
+		"npm install\nEACCES: run chown on the cache folder\nsudo chown -R $USER ~/.npm",
+		"database migration\nlock timeout must be raised before the index is built",
+		"deploy to staging\nthe health check needs the new certificate",
+		"flaky browser test\nwait for the network to be idle instead of sleeping",
+		"docker build\ncopy the lock file before the sources so that the layer is cached",
+	}
+	for n := 1; n <= len(lessons); n++ {
+		b := newBench(t, lessons[:n]...)
+		for _, question := range []string{"npm error", "npm install fails with EACCES", "npm cache permission problem"} {
+			if first, _ := b.best(t, question); first < 0.5 {
+				t.Errorf("%d lessons: %q finds the npm lesson with relevance %.2f, want .5 or more", n, question, first)
+			}
+		}
+		for _, question := range []string{"how long does sourdough bread bake", "who painted the ceiling of the chapel", "capital of Mongolia"} {
+			if first, others := b.best(t, question); max(first, others) >= 0.5 {
+				t.Errorf("%d lessons: %q finds one with relevance %.2f, want less than .5", n, question, max(first, others))
+			}
+		}
+	}
+}
