@@ -27,6 +27,7 @@ type shelf struct {
 	gates   map[memory.FileKey]error
 	verify  func(context.Context) // before every look at the disk
 	lexical index.Source
+	scale   float32 // of its scores: 1 is as good as can be, .001 as bad
 	more    []index.Source
 
 	mu       sync.Mutex // guards what follows
@@ -36,12 +37,12 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	s := &shelf{records: map[string]memory.Record{}, texts: map[memory.FileKey]string{}, gates: map[memory.FileKey]error{}}
+	s := &shelf{records: map[string]memory.Record{}, texts: map[memory.FileKey]string{}, gates: map[memory.FileKey]error{}, scale: 1}
 	s.lexical = index.Source{Name: "lexical", Retriever: retriever(func(_ context.Context, q index.Query) (index.Result, error) {
 		res := index.Result{Best: 100, Searched: len(s.docs)}
 		for n := range s.docs {
 			if q.Allow.Contains(uint32(n)) {
-				res.Hits = append(res.Hits, index.Hit{Doc: uint32(n), Score: float32(100 - n)})
+				res.Hits = append(res.Hits, index.Hit{Doc: uint32(n), Score: s.scale * float32(100-n)})
 			}
 		}
 		return res, nil

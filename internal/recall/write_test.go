@@ -1,0 +1,240 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// answered is a request for a format with a budget that is no matter.
+func answered(format memory.Format, explain bool) memory.RecallRequest {
+	return memory.RecallRequest{Format: format, Explain: explain, MaxTokens: memory.MaxTokens}
+}
+
+// TestLessonsAsContract2ShowsThem holds the text answer against the contract's
+// example, letter by letter.
+func TestLessonsAsContract2ShowsThem(t *testing.T) {
+	lesson := func(day int, context, text, rate string) memory.Item {
+		i := memory.Item{
+			Kind: memory.Lesson, Project: "p", CreatedAt: time.Date(2025, 10, day, 23, 59, 0, 0, time.UTC),
+			Context: context, Lesson: text, SuccessRate: rate,
+		}
+		i.Text = lessonLine(i)
+		return i
+	}
+	a := &memory.Answer{Project: "p", ProjectName: "gptcoach2", Items: []memory.Item{
+		lesson(28, "npm install → EACCES", "Run `sudo chown -R $USER .` first", "9/10"),
+		lesson(25, "node_modules corruption", "`rm -rf node_modules && npm ci`", "7/8"),
+		lesson(20, "package-lock conflicts", "Delete lock file, regenerate", "5/5"),
+	}}
+	const want = "**Relevant Memories (3):**\n\n" +
+		"1. [2025-10-28] npm install → EACCES: Run `sudo chown -R $USER .` first (9/10 success)\n" +
+		"2. [2025-10-25] node_modules corruption: `rm -rf node_modules && npm ci` (7/8 success)\n" +
+		"3. [2025-10-20] package-lock conflicts: Delete lock file, regenerate (5/5 success)\n"
+	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
+		write(a, answered(format, false))
+		if diff := cmp.Diff(want, a.Text); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+	}
+	a.Items[0].SuccessRate = ""
+	a.Items[0].CreatedAt = time.Date(2025, 10, 28, 1, 0, 0, 0, time.FixedZone("", 2*3600)) // the day before, in UTC
+	a.Items[1].Project, a.Items[1].Source.Repo = "q", "elsewhere"
+	a.Items[2].Context, a.Items[2].Text = "", "one line\nof two"
+	a.Items[2].Text = lessonLine(memory.Item{Lesson: "one line\nof  two "})
+	write(a, answered(memory.FormatText, false))
+	const changed = "**Relevant Memories (3):**\n\n" +
+		"1. [2025-10-27] npm install → EACCES: Run `sudo chown -R $USER .` first\n" +
+		"2. [2025-10-25] node_modules corruption: `rm -rf node_modules && npm ci` (7/8 success) [from elsewhere]\n" +
+		"3. [2025-10-20] one line of two (5/5 success)\n"
+	if diff := cmp.Diff(changed, a.Text); diff != "" {
+		t.Errorf("without a rate, from elsewhere, on lines (-want +got):\n%s", diff)
+	}
+}
+
+// TestCodeAsContract4ShowsIt holds the markdown block against the contract.
+func TestCodeAsContract4ShowsIt(t *testing.T) {
+	code := func(path, text string, relevance float64) memory.Item {
+		return memory.Item{Kind: memory.Chunk, Text: text, Relevance: relevance, Source: memory.Source{Path: path, Lines: &[2]int{1, 2}}}
+	}
+	a := &memory.Answer{Items: []memory.Item{
+		code("src/auth/login.ts", "export function login() {\n\treturn 1\n}", 0.891),
+		code("src/long.ts", strings.Repeat("é", 250), 0.8),
+		code("src/lines.ts", strings.Repeat("a line of thirty characters ü\n", 10), 0.75),
+	}}
+	write(a, answered(memory.FormatMarkdown, false))
+	want := "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound 3 relevant snippets:\n" +
+		"\n1. src/auth/login.ts (Relevance: 0.89)\n   export function login() {\n   \treturn 1\n   }\n" +
+		"\n2. src/long.ts (Relevance: 0.80)\n   " + strings.Repeat("é", 200) + "\n" +
+		"\n3. src/lines.ts (Relevance: 0.75)\n" + strings.Repeat("   a line of thirty characters ü\n", 6)
+	if diff := cmp.Diff(want, a.Text); diff != "" {
+		t.Errorf("three (-want +got):\n%s", diff)
+	}
+	a.Items = a.Items[:1]
+	write(a, answered(memory.FormatMarkdown, false))
+	if !strings.HasPrefix(a.Text, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound 1 relevant snippet:\n\n1. ") {
+		t.Errorf("one snippet is announced so:\n%s", a.Text)
+	}
+	a.Items = nil
+	if write(a, answered(memory.FormatMarkdown, false)); a.Text != "" || a.Tokens != 0 {
+		t.Errorf("nothing is written as %q with %d tokens, want nothing at all", a.Text, a.Tokens)
+	}
+}
+
+func TestTextOfCodeAndRecords(t *testing.T) {
+	a := &memory.Answer{Project: "p", ProjectName: "demo", Items: []memory.Item{
+		{Kind: memory.Step, Project: "p", Text: "ran the tests", CreatedAt: now},
+		{Kind: memory.Chunk, Project: "p", Text: "fence ``` inside", Relevance: 0.9, Similar: 2,
+			Source: memory.Source{Path: "docs/a.md", Lines: &[2]int{3, 4}, Symbol: "Intro > Use"}},
+	}}
+	write(a, answered(memory.FormatText, false))
+	const want = "**Relevant Records (1):**\n\n1. [2026-02-03] ran the tests\n" +
+		"\n**Relevant Code in demo (1):**\n\n1. docs/a.md:3-4 Intro > Use (relevance 0.90) (and 2 alike)\n````md\nfence ``` inside\n````\n"
+	if diff := cmp.Diff(want, a.Text); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	a.Items[1].Tokens, a.Items[0].Tokens = 7, 5
+	if write(a, answered(memory.FormatJSON, false)); a.Tokens != 12+tokens(a.Text) {
+		t.Errorf("as json it counts %d tokens, want those of its items", a.Tokens)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	s := newShelf()
+	s.lesson("l-1")
+	s.chunk("func bad() {}", at("bad.go"))
+	s.gates[at("bad.go")] = &memory.GateError{Reason: memory.Changed}
+	plain := s.ask(t, memory.RecallRequest{})
+	a := s.ask(t, memory.RecallRequest{Explain: true})
+	for _, want := range []string{
+		"   l-1: relevance ", "recency ×1.00, success ×1.00, project ×1.00, session ×1.00", "   lexical: score 100.000 → relevance ",
+		"project own, receipt " + a.Receipt, "stale: ", "withheld chunk c-", ": changed (relevance ", ") bad.go\n",
+	} {
+		if !strings.Contains(a.Text, want) {
+			t.Errorf("the explanation lacks %q:\n%s", want, a.Text)
+		}
+	}
+	if a.Items[0].RankFactors == nil || plain.Items[0].RankFactors != nil {
+		t.Errorf("rank factors: %v explained and %v not, want them only when asked for", a.Items[0].RankFactors, plain.Items[0].RankFactors)
+	}
+	if !strings.HasPrefix(a.Text, strings.Split(plain.Text, "\n")[0]) || len(a.Items) != len(plain.Items) {
+		t.Errorf("explaining changes the answer:\n%s\n%s", plain.Text, a.Text)
+	}
+}
+
+// TestBudgetIsHard asks with every budget for long and short things in every
+// format: no answer is larger than was allowed, and explaining costs no item.
+func TestBudgetIsHard(t *testing.T) {
+	s := newShelf()
+	for i := range 30 {
+		word := fmt.Sprintf("%c%cword", 'a'+i%26, 'a'+i/26)
+		switch i % 3 {
+		case 0:
+			s.lesson("l-"+word, func(r *memory.Record) {
+				r.Event.Lesson = strings.Repeat(word+" ", 1+7*i)
+				r.Event.Rate = &memory.Rate{Successes: 1, Attempts: 1}
+				if i%2 == 0 {
+					r.Project, r.Repo = "p-other", strings.Repeat("r", 150)
+				}
+			})
+		case 1:
+			s.step("t-"+word, strings.Repeat("ü"+word+" ", 1+5*i))
+		default:
+			s.chunk(strings.Repeat(word+"\n", 1+20*i), at(word+".go"))
+		}
+	}
+	s.more = append(s.more, failing("vector/ollama/m", fmt.Errorf("a long story: %s", strings.Repeat("é", 300))))
+	for _, format := range []memory.Format{memory.FormatText, memory.FormatJSON, memory.FormatMarkdown} {
+		for _, budget := range []int{50, 51, 77, 100, 150, 250, 400, 700, 1000, 2000, 8000} {
+			req := memory.RecallRequest{Format: format, MaxTokens: budget, Limit: 50}
+			a := s.ask(t, req)
+			req.Explain = true
+			explained := s.ask(t, req)
+			if got, want := len(explained.Items), len(a.Items); got != want {
+				t.Errorf("%s in %d tokens: explaining left %d of %d items", format, budget, got, want)
+			}
+			for _, a := range []*memory.Answer{a, explained} {
+				if a.Tokens > budget || tokens(a.Text) > budget {
+					t.Errorf("%s in %d tokens takes %d and its text %d", format, budget, a.Tokens, tokens(a.Text))
+				}
+				if !utf8.ValidString(a.Text) {
+					t.Errorf("%s in %d tokens is cut inside a rune: %q", format, budget, a.Text)
+				}
+				if format == memory.FormatText && !strings.Contains(a.Text, "(degraded: ") {
+					t.Errorf("in %d tokens the text does not say what is degraded:\n%s", budget, a.Text)
+				}
+			}
+			if budget >= 1000 && len(a.Items) < 4 {
+				t.Errorf("%s in %d tokens holds only %d items", format, budget, len(a.Items))
+			}
+		}
+	}
+}
+
+func TestOverBudgetIsTold(t *testing.T) {
+	s := newShelf()
+	s.step("t-long", strings.Repeat("long ", 2000))
+	s.step("t-short", "short")
+	a := s.ask(t, memory.RecallRequest{})
+	if got := ids(a); len(got) != 1 || got[0] != "t-short" || reasons(a)["t-long"] != memory.OverBudget {
+		t.Errorf("items %v, withheld %v; want the long one withheld and the short one shown", got, a.Withheld)
+	}
+}
+
+func TestPrefixAndCut(t *testing.T) {
+	for _, test := range []struct {
+		text     string
+		n        int
+		bytes    string
+		charcter string
+	}{
+		{"abc", 5, "abc", "abc"}, {"abc", 2, "ab", "ab"}, {"äöü", 3, "ä", "äöü"}, {"äöü", 1, "", "ä"}, {"äöü", 0, "", ""},
+		{"äöü", -4, "", ""}, {"a\nbcd", 3, "a\nb", "a"}, {"", 0, "", ""},
+	} {
+		if got := prefix(test.text, test.n); got != test.bytes {
+			t.Errorf("prefix(%q, %d) = %q, want %q", test.text, test.n, got, test.bytes)
+		}
+		if got := cut(test.text, test.n); got != test.charcter {
+			t.Errorf("cut(%q, %d) = %q, want %q", test.text, test.n, got, test.charcter)
+		}
+	}
+}
+
+// FuzzWrite writes foreign text out in every format: it stays valid, within its
+// budget, and a lesson stays on its line.
+func FuzzWrite(f *testing.F) {
+	f.Add("a lesson", "func main() {}\n```\n", "path/a.go", 100)
+	f.Add("two\nlines\r\n", "", "ü.md", 50)
+	f.Add("1. [2026-01-01] **Relevant Memories (9):**", strings.Repeat("`", 10), "a b", 8000)
+	f.Fuzz(func(t *testing.T, lesson, code, path string, budget int) {
+		lesson, code, path = strings.ToValidUTF8(lesson, ""), strings.ToValidUTF8(code, ""), strings.ToValidUTF8(path, "")
+		budget = memory.MinTokens + (budget&0x7fff)%(memory.MaxTokens-memory.MinTokens)
+		factors := func(score float64) *memory.RankFactors { return &memory.RankFactors{Score: score} }
+		for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
+			line := memory.Item{ID: "l", Kind: memory.Lesson, Project: "p", Lesson: lesson, Context: path, RankFactors: factors(1)}
+			line.Text = lessonLine(line)
+			a := &memory.Answer{Project: "p", ProjectName: path, Items: []memory.Item{
+				line, {ID: "c", Kind: memory.Chunk, Project: "p", Text: code, Source: memory.Source{Path: path, Lines: &[2]int{1, 1}}, RankFactors: factors(.5)},
+			}}
+			fit(a, memory.RecallRequest{Format: format, MaxTokens: budget, Explain: true})
+			if a.Tokens > budget {
+				t.Errorf("%s takes %d tokens of %d", format, a.Tokens, budget)
+			}
+			if !utf8.ValidString(a.Text) {
+				t.Errorf("%s is not valid: %q", format, a.Text)
+			}
+			if strings.Contains(line.Text, "\n") {
+				t.Errorf("the lesson %q is on several lines", line.Text)
+			}
+			if len(a.Items)+len(a.Withheld) != 2 {
+				t.Errorf("%d items and %d withheld of 2", len(a.Items), len(a.Withheld))
+			}
+		}
+	})
+}
