@@ -208,9 +208,9 @@ func TestBridgeRealClient(t *testing.T) {
 // TestBridgeRoots: the server's own request travels to the client and back.
 func TestBridgeRoots(t *testing.T) {
 	svc := &fakeService{}
-	c := stdioClient(t, newDaemon(t, svc), "/src", mcpclient.WithRootsHandler(newRoots("file:///root/of/client")))
+	c := stdioClient(t, newDaemon(t, svc), "/src", mcpclient.WithRootsHandler(newRoots("file:///client/root")))
 	callTool(t, c, "recall", `{"query":"q"}`)
-	if dir := svc.callers()[0].Dir; dir != "/root/of/client" {
+	if dir := svc.callers()[0].Dir; dir != "/client/root" {
 		t.Errorf("folder of the caller = %q, want the client's root", dir)
 	}
 }
