@@ -155,9 +155,9 @@ func TestReceipt(t *testing.T) {
 }
 
 func TestReceiptsSortByTime(t *testing.T) {
-	early, late := receiptID(now), receiptID(now.Add(time.Millisecond))
-	if early >= late || receiptID(now) == receiptID(now) {
-		t.Errorf("receipts %s and %s: want them in order and none twice", early, late)
+	early, again, late := receiptID(now), receiptID(now), receiptID(now.Add(time.Millisecond))
+	if early >= late || early == again {
+		t.Errorf("receipts %s, %s and %s: want them in order and none twice", early, again, late)
 	}
 }
 
