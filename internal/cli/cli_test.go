@@ -162,7 +162,7 @@ func TestEveryCommand(t *testing.T) {
 	}
 	golden(t, filepath.Join("help", "recalld.txt"), newBench(t, nil).ok("--help"))
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
-	if want := strings.Fields("completion doctor forget index mcp model model list model pull recall remember repos serve status stop up version"); len(strings.Fields(strings.Join(names, " "))) != len(want) {
+	if want := strings.Fields("completion doctor eval forget index mcp model model list model pull recall remember repos serve status stop up version"); len(strings.Fields(strings.Join(names, " "))) != len(want) {
 		t.Errorf("commands are %q, want %q", names, want)
 	}
 }
