@@ -74,6 +74,7 @@ func (o *Options) validate() error {
 type Service struct {
 	opts  Options
 	space string // of the built-in model
+	dim   int    // of its vectors
 }
 
 // New returns a write path.
@@ -85,7 +86,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open built-in model: %w", err)
 	}
-	return &Service{opts: opts, space: m.Space()}, nil
+	return &Service{opts: opts, space: m.Space(), dim: m.Dim}, nil
 }
 
 // documents analyses and embeds texts, those that are stored already left out
@@ -115,7 +116,7 @@ func (s *Service) documents(ctx context.Context, texts []memory.Document, all bo
 		if v == nil {
 			continue
 		}
-		if err := checkVector(v); err != nil {
+		if err := checkVector(v, s.dim); err != nil {
 			return nil, fmt.Errorf("embed document %s: %w", docs[i].ID, err)
 		}
 		docs[i].Vectors = map[string][]float32{s.space: v}
@@ -124,7 +125,10 @@ func (s *Service) documents(ctx context.Context, texts []memory.Document, all bo
 }
 
 // checkVector refuses before the commit what the index could not hold.
-func checkVector(v []float32) error {
+func checkVector(v []float32, dim int) error {
+	if len(v) != dim {
+		return memory.Errorf(memory.CodeInternal, "the vector has %d dimensions instead of %d", len(v), dim)
+	}
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -138,18 +142,19 @@ func checkVector(v []float32) error {
 // commit writes a batch with the documents of texts. A document that was left
 // out and has been swept meanwhile is put in the second time.
 func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Document) (memory.Committed, error) {
-	for _, all := range []bool{false, true} {
-		docs, err := s.documents(ctx, texts, all)
-		if err != nil {
-			return memory.Committed{}, err
-		}
-		b.Docs = docs
-		c, err := s.opts.Committer.Commit(ctx, b)
-		if all || !errors.Is(err, memory.ErrDocMissing) {
-			return c, err
-		}
+	c, err := s.commitWith(ctx, b, texts, false)
+	if errors.Is(err, memory.ErrDocMissing) {
+		return s.commitWith(ctx, b, texts, true)
 	}
-	panic("unreachable")
+	return c, err
+}
+
+func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory.Document, all bool) (memory.Committed, error) {
+	var err error
+	if b.Docs, err = s.documents(ctx, texts, all); err != nil {
+		return memory.Committed{}, err
+	}
+	return s.opts.Committer.Commit(ctx, b)
 }
 
 // identify makes an id of a kind's letter and what the record is known by.

@@ -57,10 +57,16 @@ func (s *Service) redact(req *memory.RememberRequest) bool {
 	clean(&req.Lesson)
 	clean(&req.Context)
 	clean(&req.Command)
-	req.Tags = slices.Clone(req.Tags)
-	for i := range req.Tags {
-		clean(&req.Tags[i])
+	clean(&req.Repo)
+	clean(&req.AgentID)
+	var tags []string
+	for _, tag := range req.Tags {
+		clean(&tag)
+		if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
 	}
+	req.Tags = tags
 	return total > 0
 }
 
@@ -91,15 +97,23 @@ func lessonText(e *memory.Event, tags []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// mergeLesson keeps the first telling of a lesson with the latest outcome and
-// all tags; the record keeps its document, so nothing is analysed again.
+// mergeLesson keeps the first telling of a lesson with all outcomes and tags; the
+// record keeps its document, so nothing is analysed again.
 func mergeLesson(old, new memory.Record) memory.Record {
+	if old.Event == nil { // no lesson of ours: a panic here would end the committer
+		return new
+	}
 	merged := old
 	event := *old.Event
 	event.Seen++
 	event.Type = new.Event.Type
-	if new.Event.Rate != nil {
-		event.Rate = new.Event.Rate
+	if rate := new.Event.Rate; rate != nil {
+		sum := *rate
+		if event.Rate != nil {
+			sum.Successes += event.Rate.Successes
+			sum.Attempts += event.Rate.Attempts
+		}
+		event.Rate = &sum
 	}
 	merged.Event = &event
 	merged.Updated = new.Created

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,25 +19,69 @@ const referenceBatch = 200
 // not redacted: whoever hands them over wants them back as they are. A text
 // longer than memory.MaxReferenceText is kept in parts.
 func (s *Service) PutReferences(ctx context.Context, project memory.Project, docs []memory.ReferenceDoc) error {
-	for part := range slices.Chunk(docs, referenceBatch) {
+	for part := range slices.Chunk(lastOfName(docs), referenceBatch) {
 		b := memory.Batch{Projects: []memory.Project{project}, Action: "put references",
 			Detail: map[string]any{"project": project.ID, "references": len(part)}}
 		var texts []memory.Document
+		parts := make(map[string]int, len(part)) // by name
 		for _, d := range part {
 			records, err := s.referenceRecords(project, d)
 			if err != nil {
 				return err
 			}
+			parts[d.Name] = len(records)
+			b.DropRecords = append(b.DropRecords, referenceID(project, d.Name, len(records)))
 			for _, r := range records {
 				b.Records = append(b.Records, r)
 				texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
 			}
 		}
-		if _, err := s.commit(ctx, b, texts); err != nil {
+		c, err := s.commit(ctx, b, texts)
+		if err == nil {
+			err = s.dropFurtherParts(ctx, project, parts, c.Dropped)
+		}
+		if err != nil {
 			return fmt.Errorf("put references: %w", err)
 		}
 	}
 	return nil
+}
+
+// lastOfName keeps the last document of each name: a batch may write a record
+// only once.
+func lastOfName(docs []memory.ReferenceDoc) []memory.ReferenceDoc {
+	place := make(map[string]int, len(docs))
+	var kept []memory.ReferenceDoc
+	for _, d := range docs {
+		if i, ok := place[d.Name]; ok {
+			kept[i] = d
+			continue
+		}
+		place[d.Name] = len(kept)
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// dropFurtherParts removes what is left of longer references of before. Parts
+// are numbered without a gap: as long as one was dropped there may be a next.
+func (s *Service) dropFurtherParts(ctx context.Context, project memory.Project, parts map[string]int, dropped int) error {
+	for further := 1; dropped > 0; further++ {
+		var b memory.Batch
+		for name, n := range parts {
+			b.DropRecords = append(b.DropRecords, referenceID(project, name, n+further))
+		}
+		c, err := s.opts.Committer.Commit(ctx, b)
+		if err != nil {
+			return err
+		}
+		dropped = c.Dropped
+	}
+	return nil
+}
+
+func referenceID(project memory.Project, name string, part int) string {
+	return identify("r", project.ID, name, strconv.Itoa(part))
 }
 
 func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc) ([]memory.Record, error) {
@@ -54,7 +99,7 @@ func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc
 	var records []memory.Record
 	for i, part := range splitText(strings.ToValidUTF8(text, "\uFFFD"), memory.MaxReferenceText) {
 		records = append(records, memory.Record{
-			ID:   identify("r", project.ID, d.Name, fmt.Sprint(i)),
+			ID:   referenceID(project, d.Name, i),
 			Kind: memory.Reference, Project: project.ID, Created: created,
 			Doc: memory.DocumentID(part), Text: part,
 			Reference: &memory.RefContent{Name: d.Name, Title: d.Title, Part: i},

@@ -47,6 +47,10 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 			Hint: "name a project or a folder of it",
 		}
 	}
+	if !filepath.IsAbs(dir) { // this process's own folder is nobody's business
+		return memory.Project{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
+			"the folder %q is relative and the caller's is not known", dir)
+	}
 	p, err := ofFolder(dir)
 	if err != nil {
 		return memory.Project{}, false, err

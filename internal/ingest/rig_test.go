@@ -1,0 +1,125 @@
+package ingest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/store"
+)
+
+var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// rig is the write path over a real store, real indexes and a real folder.
+type rig struct {
+	t      *testing.T
+	ingest *Service
+	store  *store.Store
+	index  *indexer.Indexer
+	repo   string // a repository's folder, called "demo"
+	caller memory.Caller
+	now    time.Time
+}
+
+// newRig opens a rig that is checked and closed at the end of the test. change
+// may replace what the write path is made of.
+func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
+	t.Helper()
+	r := &rig{t: t, repo: filepath.Join(t.TempDir(), "demo"), now: testTime}
+	if err := os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.caller = memory.Caller{Dir: r.repo}
+	var err error
+	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
+		t.Fatal(err)
+	}
+	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.store.Check(); err != nil {
+			t.Errorf("the store is not sound: %v", err)
+		}
+		if err := r.store.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	if err := r.index.Load(t.Context(), r.store); err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{
+		Committer: r.store, Projects: project.NewResolver(r.store), Analyze: indexer.Analyze, Embedder: builtin.New(),
+		Held: r.index.Held, Redact: redactSecret, Clock: func() time.Time { return r.now },
+	}
+	for _, c := range change {
+		c(r, &opts)
+	}
+	if r.ingest, err = New(t.Context(), opts); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// redactSecret takes out one word, so that a test sees where it was looked for.
+func redactSecret(text string) (string, int) {
+	return strings.ReplaceAll(text, "hunter2", "[redacted]"), strings.Count(text, "hunter2")
+}
+
+func (r *rig) remember(req memory.RememberRequest) *memory.Remembered {
+	r.t.Helper()
+	if req.Project == "" && req.Caller.Dir == "" {
+		req.Caller = r.caller
+	}
+	out, err := r.ingest.Remember(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("remember %+v: %v", req, err)
+	}
+	return out
+}
+
+func (r *rig) record(id string) memory.Record {
+	r.t.Helper()
+	rec, err := r.store.Record(id)
+	if err != nil {
+		r.t.Fatalf("record %s: %v", id, err)
+	}
+	return rec
+}
+
+// contents counts what the store holds.
+type contents struct{ Records, Documents, Projects, Sandboxes, Files int }
+
+func (r *rig) contents() contents {
+	r.t.Helper()
+	c := contents{Documents: r.index.Documents()}
+	err := r.store.View(func(v store.View) error {
+		for range v.Records() {
+			c.Records++
+		}
+		for range v.Files("") {
+			c.Files++
+		}
+		for range v.Projects() {
+			c.Projects++
+		}
+		for range v.Sandboxes() {
+			c.Sandboxes++
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
