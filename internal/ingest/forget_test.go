@@ -1,0 +1,103 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// code puts a sandbox with some files of the rig's project.
+func (r *rig) code(projectID string, files int) {
+	r.t.Helper()
+	ctx := context.Background()
+	p, err := r.store.Projects()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.ingest.PutSandbox(ctx, p[0], memory.Sandbox{ID: "s-1", Project: projectID, Root: r.repo}); err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range files {
+		text := fmt.Sprintf("func file%d() {}", i)
+		doc := memory.Document{ID: memory.DocumentID(text), Text: text}
+		f := memory.File{Project: projectID, Sandbox: "s-1", Path: fmt.Sprintf("f%d.go", i), Chunks: []memory.FileChunk{{Doc: doc.ID, End: len(text)}}}
+		if err := r.ingest.PutFile(ctx, f, []memory.Document{doc}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func TestForgetByID(t *testing.T) {
+	r := newRig(t)
+	a := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
+	b := r.remember(memory.RememberRequest{Lesson: "to be kept"})
+	doc := r.record(a.ID).Doc
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID, "l-unknown"}}, r.store)
+	if err != nil || out.Records != 1 || out.Files != 0 || out.Note == "" {
+		t.Errorf("forget = %+v, %v; want one record, and what may still hold it", out, err)
+	}
+	if _, err := r.store.Record(a.ID); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("the record = %v, want it gone", err)
+	}
+	if _, err := r.store.Terms(doc); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("its terms = %v, want them gone", err)
+	}
+	if r.index.Held(doc) {
+		t.Error("its document is still indexed")
+	}
+	r.record(b.ID)
+	for name, req := range map[string]memory.ForgetRequest{
+		"forgotten already": {IDs: []string{a.ID}}, "never there": {IDs: []string{"l-1", "l-2"}}, "unknown project": {Project: "nowhere"},
+	} {
+		if _, err := r.ingest.Forget(t.Context(), req, r.store); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("%s: forget = %v, want not found", name, err)
+		}
+	}
+	for name, req := range map[string]memory.ForgetRequest{
+		"nothing": {}, "too many": {IDs: make([]string, 1001)}, "empty id": {IDs: []string{""}}, "a folder nobody stands in": {Project: "."},
+	} {
+		if _, err := r.ingest.Forget(t.Context(), req, r.store); memory.CodeOf(err) != memory.CodeInvalidInput {
+			t.Errorf("%s: forget = %v, want invalid input", name, err)
+		}
+	}
+	if got, want := r.contents(), (contents{Records: 1, Documents: 1, Projects: 1}); got != want {
+		t.Errorf("the store holds %+v after refused requests, want %+v", got, want)
+	}
+}
+
+func TestForgetProject(t *testing.T) {
+	r := newRig(t)
+	var id string
+	for i := range 12 {
+		id = r.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", i)}).Project
+	}
+	r.code(id, dropBatch/10+5) // more than one batch
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: "demo"}, r.store)
+	if err != nil || out.Records != 12 || out.Files != dropBatch/10+5 {
+		t.Errorf("forget = %+v, %v; want 12 records and %d files", out, err, dropBatch/10+5)
+	}
+	if got := r.contents(); got != (contents{}) {
+		t.Errorf("the store still holds %+v", got)
+	}
+	if out := r.remember(memory.RememberRequest{Lesson: "lesson 1"}); out.Merged || out.Project != id {
+		t.Errorf("remembered anew = %+v, want a new lesson of the same project %s", out, id)
+	}
+}
+
+func TestForgottenTextOfTwoRecordsStays(t *testing.T) {
+	r := newRig(t)
+	other := t.TempDir()
+	a := r.remember(memory.RememberRequest{Lesson: "the same text"})
+	b := r.remember(memory.RememberRequest{Lesson: "the same text", Caller: memory.Caller{Dir: other}})
+	if a.ID == b.ID || r.index.Documents() != 1 {
+		t.Fatalf("two projects' lessons are %s and %s with %d documents, want two records of one text", a.ID, b.ID, r.index.Documents())
+	}
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID}}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	if !r.index.Held(r.record(b.ID).Doc) {
+		t.Error("the text went with the first of its records")
+	}
+}
