@@ -145,7 +145,9 @@ func (s *Set) readJudgements() error {
 		if s.Judged[fields[0]] == nil {
 			s.Judged[fields[0]] = Grades{}
 		}
-		s.Judged[fields[0]][fields[1]] = grade
+		// Some sets mark what misleads with a negative grade; like trec_eval,
+		// no gain is lost by it.
+		s.Judged[fields[0]][fields[1]] = max(grade, 0)
 	}
 	for id, grades := range s.Judged {
 		if grades.relevant() == 0 {
