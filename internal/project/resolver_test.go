@@ -1,0 +1,162 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// directory is a fixed list of known projects.
+type directory struct {
+	projects []memory.Project
+	err      error
+}
+
+func (d directory) Projects() ([]memory.Project, error) { return d.projects, d.err }
+
+func TestResolve(t *testing.T) {
+	dir := realTemp(t)
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	t.Setenv("USERPROFILE", filepath.Join(dir, "home"))
+	repo(t, filepath.Join(dir, "alpha"), "https://git.example.org/org/alpha.git")
+	repo(t, filepath.Join(dir, "clone-of-alpha"), "git@git.example.org:org/alpha.git")
+	repo(t, filepath.Join(dir, "beta"), "")
+	repo(t, filepath.Join(dir, "above", "one"), "")
+	repo(t, filepath.Join(dir, "above", "two"), "")
+	write(t, filepath.Join(dir, "alpha", "sub", "deep", "file"), "x")
+	write(t, filepath.Join(dir, "plain", "file"), "x")
+	write(t, filepath.Join(dir, "home", "notes"), "x")
+	id := func(name string) memory.Project {
+		t.Helper()
+		found, err := Identify(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Project
+	}
+	alpha, beta := id("alpha"), id("beta")
+	twins := []memory.Project{{ID: "p-1", Name: "twin", Names: []string{"twin"}}, {ID: "p-2", Name: "other", Names: []string{"other", "twin"}}}
+	r := NewResolver(directory{projects: append(twins, alpha)})
+	in := func(parts ...string) memory.Caller {
+		return memory.Caller{Dir: filepath.Join(append([]string{dir}, parts...)...)}
+	}
+	for name, test := range map[string]struct {
+		project string
+		caller  memory.Caller
+		want    string // id
+		known   bool
+		code    memory.Code
+		hint    string
+	}{
+		"caller's folder":           {caller: in("alpha"), want: alpha.ID, known: true},
+		"below it":                  {caller: in("alpha", "sub", "deep"), want: alpha.ID, known: true},
+		"a clone has another name":  {caller: in("clone-of-alpha"), want: alpha.ID, known: false},
+		"not known yet":             {caller: in("beta"), want: beta.ID},
+		"without git":               {caller: in("plain"), want: id("plain").ID},
+		"by name":                   {project: "alpha", caller: in("beta"), want: alpha.ID, known: true},
+		"by id":                     {project: alpha.ID, want: alpha.ID, known: true},
+		"by an id among twins":      {project: "p-2", want: "p-2", known: true},
+		"by an absolute folder":     {project: filepath.Join(dir, "beta"), want: beta.ID},
+		"by a folder from the own":  {project: "../beta", caller: in("alpha"), want: beta.ID},
+		"dot":                       {project: ".", caller: in("alpha", "sub"), want: alpha.ID, known: true},
+		"home without repositories": {caller: in("home"), want: hashed("p-", "folder", foldCase(filepath.Join(dir, "home")))},
+		"unknown name":              {project: "gamma", caller: in("alpha"), code: memory.CodeNotFound, hint: "known: alpha, other, twin"},
+		"a name that two have":      {project: "twin", code: memory.CodeConflict, hint: "p-1, p-2"},
+		"above repositories":        {caller: in("above"), code: memory.CodeConflict, hint: "name one of them"},
+		"no such folder":            {caller: in("gone"), code: memory.CodeNotFound},
+		"a file":                    {caller: in("plain", "file"), code: memory.CodeInvalidInput},
+		"nothing":                   {code: memory.CodeInvalidInput, hint: "name a project"},
+		"relative, no caller":       {project: "./alpha", code: memory.CodeInvalidInput},
+		"caller's is relative":      {caller: memory.Caller{Dir: "alpha"}, code: memory.CodeInvalidInput},
+	} {
+		p, known, err := r.Resolve(t.Context(), test.project, test.caller)
+		if test.code != "" {
+			e := memory.AsError(err)
+			if err == nil || e.Code != test.code || !strings.Contains(e.Hint, test.hint) {
+				t.Errorf("%s: Resolve = %v (hint %q), want %s with a hint of %q", name, err, e.Hint, test.code, test.hint)
+			}
+			continue
+		}
+		if err != nil || p.ID != test.want || known != test.known || p.Name == "" {
+			t.Errorf("%s: Resolve = %+v, known %v, %v; want %s, known %v", name, p, known, err, test.want, test.known)
+		}
+	}
+	var above *AboveError
+	if _, _, err := r.Resolve(t.Context(), "", in("above")); !errors.As(err, &above) || !slices.Equal(above.Repos, []string{in("above", "one").Dir, in("above", "two").Dir}) {
+		t.Errorf("above repositories = %v, want both listed", err)
+	}
+}
+
+// TestNamesAreCollected: a clone under another name is the project of before
+// with one more name, which the list of known projects does not feel.
+func TestNamesAreCollected(t *testing.T) {
+	dir := realTemp(t)
+	repo(t, filepath.Join(dir, "mine"), "https://git.example.org/org/lib.git")
+	stored := memory.Project{ID: hashed("p-", "git.example.org/org/lib"), Name: "lib", Names: []string{"lib", "before"}}
+	known := directory{projects: []memory.Project{stored}}
+	p, old, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "mine")})
+	if err != nil || old {
+		t.Fatalf("Resolve = known %v, %v; want it to be written again with its new name", old, err)
+	}
+	if diff := cmp.Diff([]string{"lib", "before", "mine"}, p.Names); diff != "" || p.Name != "lib" {
+		t.Errorf("name %q, names (-want +got):\n%s", p.Name, diff)
+	}
+	if !slices.Equal(known.projects[0].Names, []string{"lib", "before"}) {
+		t.Errorf("the known project was changed to %v", known.projects[0].Names)
+	}
+}
+
+func TestResolveWithoutDirectory(t *testing.T) {
+	broken := errors.New("broken")
+	if _, _, err := NewResolver(directory{err: broken}).Resolve(t.Context(), "x", memory.Caller{}); !errors.Is(err, broken) {
+		t.Errorf("Resolve = %v, want the directory's error", err)
+	}
+	_, _, err := NewResolver(directory{}).Resolve(t.Context(), "x", memory.Caller{})
+	if e := memory.AsError(err); e.Code != memory.CodeNotFound || !strings.Contains(e.Hint, "no project is known yet") {
+		t.Errorf("Resolve among no projects = %v (hint %q)", err, e.Hint)
+	}
+}
+
+// TestWorktreesAreOneProject asks git itself to make a worktree and a clone.
+func TestWorktreesAreOneProject(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := realTemp(t)
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	run("init", "-q", "main")
+	run("-C", "main", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "first")
+	run("-C", "main", "worktree", "add", "-q", "../tree")
+	run("clone", "-q", "main", "copy")
+	r := NewResolver(directory{})
+	want := ""
+	for _, name := range []string{"main", "tree", "copy"} {
+		p, _, err := r.Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, name)})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if want == "" {
+			want = p.ID
+		}
+		if p.ID != want {
+			t.Errorf("%s is project %s, want %s like the others", name, p.ID, want)
+		}
+	}
+}
