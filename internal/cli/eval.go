@@ -63,13 +63,15 @@ lines of question, document and score; recall at 5 and 10, MRR at 10 and nDCG at
 	c.Flags().StringVar(&opts.Embedder, "embedder", "builtin", "builtin, or a model on the Ollama server")
 	c.Flags().IntVar(&opts.Depth, "depth", 100, "documents kept of each question")
 	c.Flags().StringVar(&out, "out", "", "file that receives the run")
-	for _, name := range []string{"set", "out"} {
-		_ = c.MarkFlagRequired(name) // fails for unknown flags only
-	}
 	return c
 }
 
 func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationOptions) (result *evalResult, err error) {
+	for flag, value := range map[string]string{"--set": dir, "--out": out} {
+		if value == "" {
+			return nil, memory.Invalid(flag, "", "is required")
+		}
+	}
 	start := a.opts.Now()
 	if opts.Config, err = a.Config(); err != nil {
 		return nil, err

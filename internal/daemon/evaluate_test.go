@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
@@ -191,6 +192,42 @@ func TestUnreachableModelIsAnError(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestEvaluationOfAnOllamaModel: the documents are embedded by the server's model before
+// the first question, and a vector run is of that model alone.
+func TestEvaluationOfAnOllamaModel(t *testing.T) {
+	server := ollamatest.Start(t)
+	cfg := config.Default()
+	cfg.Embedding.Ollama.URL = server.URL
+	for _, retriever := range []string{EvalVector, EvalHybrid} {
+		e, err := OpenEvaluation(t.Context(), EvaluationOptions{Config: cfg, Retriever: retriever, Embedder: ollamatest.Model, Depth: 5})
+		if err != nil {
+			t.Fatalf("open evaluation: %v", err)
+		}
+		defer e.Close()
+		put(t, e, "p",
+			memory.ReferenceDoc{Name: "parcel", Text: "parcel scanned in Lisbon"},
+			memory.ReferenceDoc{Name: "bread", Text: "sourdough bread"})
+		embedded := 0
+		if err := e.Settle(t.Context(), func(n int) { embedded += n }); err != nil || embedded != 2 {
+			t.Fatalf("settle: %d documents embedded, %v; want 2", embedded, err)
+		}
+		if got := names(t, e, "p", "parcel Lisbon"); len(got) == 0 || got[0] != "parcel" {
+			t.Errorf("%s found %v, want parcel first", retriever, got)
+		}
+		var parts []string
+		for _, s := range (part{e.core.Indexer, retriever, "vector/" + e.background}).Sources() {
+			parts = append(parts, s.Name)
+		}
+		want := map[string][]string{
+			EvalVector: {"vector/ollama/tiny"},
+			EvalHybrid: {"lexical", "vector/builtin/hash-v1", "vector/ollama/tiny"},
+		}[retriever]
+		if !slices.Equal(parts, want) {
+			t.Errorf("%s asks %v, want %v", retriever, parts, want)
+		}
 	}
 }
 
