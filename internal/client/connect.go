@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -167,13 +168,16 @@ func (c *Client) replace(ctx context.Context) error {
 	})
 }
 
-// WaitGone returns once no daemon answers: after Stop, when the one that was
-// stopped takes no more calls. It may hold its data folder a little longer.
+// WaitGone returns once the daemon is gone, after Stop: it takes no more calls
+// and has removed its socket, which it does when its store is closed.
 func (c *Client) WaitGone(ctx context.Context) error {
 	return c.await(ctx, func() bool {
 		// Any answer, also one that is not understood, is of somebody there.
-		_, err := c.Hello(ctx)
-		return isRefused(err)
+		if _, err := c.Hello(ctx); !isRefused(err) {
+			return false
+		}
+		_, err := os.Lstat(c.opts.Socket)
+		return errors.Is(err, fs.ErrNotExist)
 	})
 }
 

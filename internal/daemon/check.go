@@ -16,7 +16,10 @@ import (
 // the folder.
 func CheckStore(ctx context.Context, cfg config.Config, version string) (found, err error) {
 	paths := cfg.Paths()
-	lock, err := AcquireLock(ctx, LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()}})
+	lock, err := AcquireLock(ctx, LockOptions{
+		Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: version, Since: time.Now().UTC()},
+		Wait: time.Second, // for a daemon that has closed its store and is about to let go
+	})
 	if err != nil {
 		return nil, err
 	}

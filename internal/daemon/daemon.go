@@ -43,6 +43,10 @@ import (
 // live as long as it does.
 const gcPercent = 50
 
+// closeTimeout is how long the store may take to close: it has up to a write
+// buffer of some megabytes to write.
+const closeTimeout = 10 * time.Second
+
 // Options say what a daemon serves. Config is required.
 type Options struct {
 	Config  config.Config
@@ -68,6 +72,7 @@ type Daemon struct {
 	pool      *worker.Pool
 	mcp       *mcp.Server
 	server    *Server
+	socket    *Socket
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -124,7 +129,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.build(ctx, paths); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.core.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	if err := d.listen(paths); err != nil {
 		return errors.Join(err, d.server.Stop(ctx))
 	}
@@ -175,6 +180,24 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	work.Wait()
 	if d.model != nil {
 		err = errors.Join(err, d.model.close())
+	}
+	return err
+}
+
+// close closes the store and then removes the socket, by which others see that
+// the data folder is free. A store whose folder has vanished may try for ever to
+// write what it holds: it is left to the end of the process.
+func (d *Daemon) close() error {
+	closed := make(chan error, 1)
+	go func() { closed <- d.core.Close() }()
+	var err error
+	select {
+	case err = <-closed:
+	case <-time.After(closeTimeout):
+		err = memory.Errorf(memory.CodeUnavailable, "the store does not close")
+	}
+	if d.socket != nil {
+		err = errors.Join(err, d.socket.Remove())
 	}
 	return err
 }
@@ -255,6 +278,7 @@ func (d *Daemon) listen(paths config.Paths) error {
 	if err != nil {
 		return err
 	}
+	d.socket = socket
 	endpoints := []Endpoint{{Listener: socket, Handler: mux}}
 	if tcp := d.opts.Config.TCP; tcp.Enabled {
 		e, err := tcpEndpoint(tcp, paths.Token, mux)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -16,7 +15,7 @@ import (
 // locked: a socket that is found there is then a dead daemon's, and is removed.
 // The socket has mode 0600; its folder, made by config.Paths.Prepare, is closed
 // to others already, so that there is no moment in which it is open.
-func ListenSocket(path string) (net.Listener, error) {
+func ListenSocket(path string) (*Socket, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -42,25 +41,31 @@ func ListenSocket(path string) (net.Listener, error) {
 		return nil, errors.Join(fmt.Errorf("check socket: %w", err), l.Close())
 	}
 	l.SetUnlinkOnClose(false)
-	return &socket{UnixListener: l, path: path, own: own}, nil
+	return &Socket{Listener: l, path: path, own: own}, nil
 }
 
-// socket removes its file when it is closed, but only its own: when the data
-// folder was removed under a daemon, the next one's socket has the same path.
-type socket struct {
-	*net.UnixListener
+// Socket is the daemon's listener. Its file outlives Close, until Remove: it
+// says that the data folder is still held.
+type Socket struct {
+	net.Listener
 	path string
 	own  fs.FileInfo
-	once sync.Once
 }
 
-func (s *socket) Close() error {
-	s.once.Do(func() {
-		if now, err := os.Lstat(s.path); err == nil && os.SameFile(s.own, now) {
-			_ = os.Remove(s.path) // the next daemon removes what is left
-		}
-	})
-	return s.UnixListener.Close()
+// Remove removes the socket's file, if it is still its own: when the data folder
+// was removed under a daemon, the next one's socket has the same path.
+func (s *Socket) Remove() error {
+	now, err := os.Lstat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.own, now) {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(s.path)
+	}
+	if err != nil {
+		return fmt.Errorf("remove socket: %w", err)
+	}
+	return nil
 }
 
 // ListenTCP listens on a loopback address, host:port; port 0 takes a free one.

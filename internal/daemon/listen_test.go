@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -36,11 +37,11 @@ func TestSocketModes(t *testing.T) {
 			t.Errorf("%s has mode %o, want %o", path, got, want)
 		}
 	}
-	if err := l.Close(); err != nil {
+	if err := errors.Join(l.Close(), l.Remove()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(paths.Socket); !os.IsNotExist(err) {
-		t.Errorf("after close the socket is still there (%v)", err)
+		t.Errorf("after removal the socket is still there (%v)", err)
 	}
 }
 

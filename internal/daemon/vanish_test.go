@@ -71,13 +71,19 @@ func TestSocketLeavesItsSuccessorsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Close(); err != nil {
+	if err := errors.Join(first.Close(), first.Remove()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Fatalf("the second socket is gone: %v", err)
 	}
 	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Fatalf("the socket is gone before it is removed: %v", err)
+	}
+	if err := errors.Join(second.Remove(), second.Remove()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
