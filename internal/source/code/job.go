@@ -1,7 +1,6 @@
 package code
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,12 +33,18 @@ type RunRequest struct {
 }
 
 // MergeRuns joins two runs of a sandbox: what either of them is to look at.
+// What one that cannot be read was to look at is not known: the other looks at
+// everything.
 func MergeRuns(older, newer json.RawMessage) json.RawMessage {
 	var a, b RunRequest
-	if json.Unmarshal(older, &a) != nil || json.Unmarshal(newer, &b) != nil {
-		return newer
+	unread := json.Unmarshal(older, &a) != nil
+	if json.Unmarshal(newer, &b) != nil {
+		if unread {
+			return newer
+		}
+		b, unread = a, true
 	}
-	if len(a.Changed) == 0 || len(b.Changed) == 0 {
+	if unread || len(a.Changed) == 0 || len(b.Changed) == 0 {
 		b.Changed = nil
 	} else {
 		b.Changed = boundChanged(append(a.Changed, b.Changed...))
@@ -77,6 +82,12 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	if err := json.Unmarshal(payload, &req); err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}
+	ctx, end, err := s.begin(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer end()
+	// Read only now: from here on nobody forgets it without waiting for the run.
 	box, err := s.opts.Shelf.Sandbox(req.Sandbox)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 		return nil // forgotten meanwhile
@@ -84,18 +95,28 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
-	ctx, end, err := s.begin(ctx, box)
-	if err != nil {
-		return err
+	if box.Project != req.Project {
+		// The folder is another project's by now, and whoever found that out has
+		// asked for a run: once this one is settled it is that one's turn.
+		return nil
 	}
-	defer end()
 	began := s.opts.Clock().UTC()
-	report, err := s.index(ctx, box, req.Changed)
+	s.mu.Lock()
+	owed := s.dropped[box.ID]
+	s.mu.Unlock()
+	changed := req.Changed
+	if owed > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
+		changed = nil // more is missing than was asked for
+	}
+	report, err := s.index(ctx, box, changed)
 	if ctx.Err() != nil {
-		return cmp.Or(context.Cause(ctx), ctx.Err()) // given back, or forgotten
+		return context.Cause(ctx) // given back, or held
 	}
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
+	}
+	if err == nil && !report.Partial {
+		s.caughtUp(box.ID, owed)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // said in the sandbox's state; trying again brings no folder back
@@ -104,22 +125,27 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 }
 
 // begin makes a run known and tells whether it may go on.
-func (s *Sandboxes) begin(ctx context.Context, box memory.Sandbox) (context.Context, func(), error) {
+func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (context.Context, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.suspended[box.Project] > 0 {
+	if s.suspended[req.Project] > 0 {
 		return nil, nil, ErrSuspended
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	r := &running{project: box.Project, cancel: cancel, ended: make(chan struct{})}
-	s.running[box.ID] = r
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &running{project: req.Project, cancel: cancel, ended: make(chan struct{})}
+	s.running[req.Sandbox] = r
+	asked := s.asked[req.Sandbox]
 	return ctx, func() {
-		cancel()
+		cancel(nil)
 		s.mu.Lock()
-		delete(s.running, box.ID)
-		delete(s.progress, box.ID)
-		s.mu.Unlock()
-		close(r.ended)
+		defer s.mu.Unlock()
+		defer close(r.ended)
+		if s.running[req.Sandbox] != r {
+			return // its lease ran out, and the next one goes on
+		}
+		delete(s.running, req.Sandbox)
+		delete(s.progress, req.Sandbox)
+		s.answered(req.Sandbox, asked)
 	}, nil
 }
 
@@ -128,6 +154,13 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 	known, err := s.opts.Shelf.Files(box.ID)
 	if err != nil {
 		return Report{}, fmt.Errorf("list known files: %w", err)
+	}
+	for path, f := range known {
+		if f.Project != box.Project {
+			// The folder has become another project's: what it holds is written anew.
+			f.Chunker = 0
+			known[path] = f
+		}
 	}
 	opts := s.opts.Run
 	opts.Progress = func(p memory.Progress) {
@@ -141,20 +174,16 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 // finish writes down how a run went. After a run over some files only, the
 // totals are counted anew.
 func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Report, began time.Time, failed error) error {
-	p, err := s.projectOf(box)
-	if err != nil {
-		return err
-	}
 	if failed == nil && report.Partial {
 		if err := s.countAnew(box.ID, &report); err != nil {
 			return err
 		}
 	}
 	now := s.opts.Clock().UTC()
-	err = s.record(ctx, box.ID, func(b *memory.Sandbox) (memory.Project, error) {
+	err := s.record(ctx, box.Project, box.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
 		if failed != nil {
 			b.LastError, b.LastErrorAt = failed.Error(), now
-			return p, nil
+			return p
 		}
 		b.LastError, b.IndexedAt, b.LastRun = "", began, now.Sub(began)
 		b.Files, b.Chunks, b.Bytes = report.Files, report.Chunks, report.Bytes
@@ -164,7 +193,7 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 				b.Skipped[string(reason)] = n
 			}
 		}
-		return p, nil
+		return p
 	})
 	if err != nil {
 		return fmt.Errorf("write sandbox: %w", err)
@@ -178,6 +207,15 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 	return nil
 }
 
+// caughtUp says that a run has looked at all that was owed when it began.
+func (s *Sandboxes) caughtUp(sandbox string, owed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped[sandbox] == owed {
+		delete(s.dropped, sandbox)
+	}
+}
+
 func (s *Sandboxes) countAnew(sandbox string, report *Report) error {
 	files, err := s.opts.Shelf.Files(sandbox)
 	if err != nil {
@@ -189,17 +227,4 @@ func (s *Sandboxes) countAnew(sandbox string, report *Report) error {
 		report.Bytes += f.Size
 	}
 	return nil
-}
-
-func (s *Sandboxes) projectOf(box memory.Sandbox) (memory.Project, error) {
-	projects, err := s.opts.Shelf.Projects()
-	if err != nil {
-		return memory.Project{}, fmt.Errorf("read project: %w", err)
-	}
-	for _, p := range projects {
-		if p.ID == box.Project {
-			return p, nil
-		}
-	}
-	return memory.Project{}, memory.Errorf(memory.CodeNotFound, "project %s is not known", box.Project)
 }

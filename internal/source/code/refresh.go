@@ -76,7 +76,7 @@ func (s *Sandboxes) discover(ctx context.Context, folders []string) {
 			if _, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root)); err == nil {
 				continue
 			}
-			if _, err := s.IndexRepo(ctx, memory.IndexRequest{Path: id.Root}); err != nil && ctx.Err() == nil {
+			if _, err := s.request(ctx, memory.IndexRequest{Path: id.Root}, refreshPriority); err != nil && ctx.Err() == nil {
 				s.opts.Logger.Warn("repository is not indexed", "part", "code", "root", id.Root, "error", err)
 			}
 		}

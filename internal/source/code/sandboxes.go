@@ -2,6 +2,8 @@ package code
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -100,15 +102,16 @@ type Sandboxes struct {
 	mu        sync.Mutex // guards what follows
 	progress  map[string]memory.Progress
 	running   map[string]*running
+	asked     map[string]int       // runs asked for that have not begun
 	suspended map[string]int       // by project: how many want its runs held
-	dropped   map[string]bool      // sandboxes whose run gave way and is owed
-	refreshed map[string]time.Time // when a lagging project was last looked at
+	dropped   map[string]int       // runs that gave way since the last one of everything
+	refreshed map[string]time.Time // when a lagging sandbox was last looked at
 }
 
 // running is a run in progress.
 type running struct {
 	project string
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	ended   chan struct{}
 }
 
@@ -120,14 +123,18 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	}
 	return &Sandboxes{
 		opts: opts, wake: make(chan string, 64),
-		progress: map[string]memory.Progress{}, running: map[string]*running{}, suspended: map[string]int{},
-		dropped: map[string]bool{}, refreshed: map[string]time.Time{},
+		progress: map[string]memory.Progress{}, running: map[string]*running{}, asked: map[string]int{},
+		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{},
 	}, nil
 }
 
 // IndexRepo queues the repository that a folder lies in. See
 // memory.Repositories.
 func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+	return s.request(ctx, req, askedPriority)
+}
+
+func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priority int) (*memory.IndexQueued, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -147,23 +154,22 @@ func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	// A host may have a name of its own for the project; it is known by that too.
-	if name := req.ProjectID; name != "" && name != p.ID && !slices.Contains(p.Names, name) {
-		p.Names = append(slices.Clip(p.Names), name)
-	}
 	box := memory.Sandbox{ID: project.SandboxID(id.Root), Project: p.ID, Root: id.Root}
-	err = s.record(ctx, box.ID, func(b *memory.Sandbox) (memory.Project, error) {
+	err = s.record(ctx, p.ID, box.ID, func(known memory.Project, b *memory.Sandbox) memory.Project {
 		b.ID, b.Project, b.Root, b.RequestedAt = box.ID, box.Project, box.Root, s.opts.Clock().UTC()
-		return p, nil
+		// A host may have a name of its own for the project; it is known by that too.
+		return named(known, p, req.ProjectID)
 	})
+	if errors.Is(err, ErrSuspended) {
+		return nil, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "the project is being forgotten",
+			Hint: "ask again when that is done", Cause: err}
+	}
 	if err != nil {
 		return nil, err
 	}
-	changed := req.ChangedFiles
-	if len(changed) == 0 && dir != id.Root {
-		s.opts.Logger.Debug("the whole repository is indexed", "part", "code", "asked", dir, "root", id.Root)
-	}
-	at, err := s.enqueue(ctx, RunRequest{Sandbox: box.ID, Project: p.ID, Changed: changed, Priority: askedPriority})
+	at, err := s.enqueue(ctx, RunRequest{
+		Sandbox: box.ID, Project: p.ID, Changed: belowRoot(id.Root, dir, req.ChangedFiles), Priority: priority,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -173,35 +179,116 @@ func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*me
 	}, nil
 }
 
-// enqueue adds a run and marks what gave way to it as stale.
-func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error) {
-	at, err := s.opts.Queue.Enqueue(ctx, run)
-	if err != nil {
-		return at, err
+// named joins what is stored of a project, nothing if it is new, with what was
+// found of it and the name that a host has for it.
+func named(known, found memory.Project, host string) memory.Project {
+	p := found
+	if known.ID != "" {
+		p = known
 	}
+	p.Names = slices.Clip(p.Names)
+	for _, name := range append(slices.Clone(found.Names), host) {
+		if name != "" && name != p.ID && !slices.Contains(p.Names, name) {
+			p.Names = append(p.Names, name)
+		}
+	}
+	return p
+}
+
+// belowRoot writes changed paths relative to the root of the sandbox: callers
+// name them by, or relative to, the folder that they know, which may lie below
+// the root and may be reached by a symbolic link. A path elsewhere is left as it
+// is; the run passes it over.
+func belowRoot(root, dir string, changed []string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // it is going away: everything is looked at
+	}
+	out := make([]string, len(changed))
+	for i, p := range changed {
+		out[i] = p
+		if filepath.IsAbs(p) {
+			if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
+				p = filepath.Join(real, rel)
+			}
+		} else {
+			p = filepath.Join(real, filepath.FromSlash(p))
+		}
+		if rel, err := filepath.Rel(root, p); err == nil && filepath.IsLocal(rel) {
+			out[i] = filepath.ToSlash(rel)
+		}
+	}
+	return out
+}
+
+// enqueue adds a run, and marks as owed what gave way to it. A run is known to
+// wait before it is queued: it may be over before Enqueue has returned.
+func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error) {
+	run.Changed = boundChanged(slices.Clone(run.Changed))
+	s.mu.Lock()
+	s.asked[run.Sandbox]++
+	s.queued(run.Sandbox)
+	s.mu.Unlock()
+	at, err := s.opts.Queue.Enqueue(ctx, run)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.dropped, run.Sandbox)
-	if at.Dropped != "" {
-		s.dropped[at.Dropped] = true
+	if err != nil {
+		s.answered(run.Sandbox, 1)
+		return at, err
 	}
-	if s.running[run.Sandbox] == nil {
-		s.progress[run.Sandbox] = memory.Progress{Phase: "queued"}
+	if at.Dropped != "" {
+		s.dropped[at.Dropped]++
+		s.answered(at.Dropped, s.asked[at.Dropped])
 	}
 	return at, nil
 }
 
-// record changes what is stored of a sandbox.
-func (s *Sandboxes) record(ctx context.Context, id string, change func(*memory.Sandbox) (memory.Project, error)) error {
+// queued shows a sandbox as waiting, unless it is being indexed. Callers hold mu.
+func (s *Sandboxes) queued(sandbox string) {
+	if s.running[sandbox] == nil {
+		s.progress[sandbox] = memory.Progress{Phase: "queued"}
+	}
+}
+
+// answered takes back that so many runs of a sandbox were asked for. Callers
+// hold mu.
+func (s *Sandboxes) answered(sandbox string, n int) {
+	if s.asked[sandbox] -= n; s.asked[sandbox] > 0 {
+		s.queued(sandbox)
+		return
+	}
+	delete(s.asked, sandbox)
+	if s.running[sandbox] == nil {
+		delete(s.progress, sandbox)
+	}
+}
+
+// record changes what is stored of a sandbox and of its project, which are zero
+// if they are new. It returns ErrSuspended while the project's runs are held:
+// what is being removed must not come back.
+func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change func(memory.Project, *memory.Sandbox) memory.Project) error {
 	s.records.Lock()
 	defer s.records.Unlock()
-	b, err := s.opts.Shelf.Sandbox(id)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return err
+	s.mu.Lock()
+	held := s.suspended[project] > 0
+	s.mu.Unlock()
+	if held {
+		return ErrSuspended
 	}
-	p, err := change(&b)
+	projects, err := s.opts.Shelf.Projects()
 	if err != nil {
-		return err
+		return fmt.Errorf("read project: %w", err)
+	}
+	var p memory.Project
+	if i := slices.IndexFunc(projects, func(p memory.Project) bool { return p.ID == project }); i >= 0 {
+		p = projects[i]
+	}
+	b, err := s.opts.Shelf.Sandbox(sandbox)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return fmt.Errorf("read sandbox: %w", err)
+	}
+	if p = change(p, &b); p.ID == "" {
+		return memory.Errorf(memory.CodeNotFound, "project %s is not known", project)
 	}
 	return s.opts.Writer.PutSandbox(ctx, p, b)
 }
@@ -238,7 +325,7 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 // stale says whether the index of a sandbox may lag behind the disk. Callers
 // hold mu.
 func (s *Sandboxes) stale(b memory.Sandbox) bool {
-	return s.dropped[b.ID] || s.opts.Clock().Sub(b.IndexedAt) > s.opts.StaleAfter
+	return s.dropped[b.ID] > 0 || s.opts.Clock().Sub(b.IndexedAt) > s.opts.StaleAfter
 }
 
 // Stale says whether the code of a project may lag behind the disk: an index is
@@ -269,6 +356,7 @@ func (s *Sandboxes) Stale(project string, seen bool) bool {
 // Suspend ends the runs of a project and holds those to come until release is
 // called, so that nothing is added to a project that is being removed.
 func (s *Sandboxes) Suspend(project string) (release func()) {
+	s.records.Lock() // a change under way is written first, the next one refused
 	s.mu.Lock()
 	s.suspended[project]++
 	var ending []*running
@@ -278,8 +366,9 @@ func (s *Sandboxes) Suspend(project string) (release func()) {
 		}
 	}
 	s.mu.Unlock()
+	s.records.Unlock()
 	for _, r := range ending {
-		r.cancel()
+		r.cancel(ErrSuspended)
 		<-r.ended
 	}
 	return sync.OnceFunc(func() {

@@ -1,0 +1,258 @@
+package code_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/worker"
+)
+
+// rig is sandboxes over the real store, indexes and write path. Its jobs run
+// when the test says so.
+type rig struct {
+	t     *testing.T
+	store *store.Store
+	index *indexer.Indexer
+	paths *ingest.Service
+	boxes *code.Sandboxes
+	clock *clock
+	queue *queue
+	disk  *writer
+}
+
+// rigOptions are what tests choose.
+type rigOptions struct {
+	depth      int
+	staleAfter time.Duration
+}
+
+// newRig opens a rig whose store is checked at the end of the test.
+func newRig(t *testing.T, opts rigOptions) *rig {
+	t.Helper()
+	r := &rig{t: t, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	model := builtin.New()
+	var err error
+	r.index, err = indexer.New(indexer.Options{Builtin: model, ChunkText: code.NewVerifier().Document})
+	must(t, err)
+	r.store, err = store.Open(store.Options{
+		Dir: t.TempDir(), NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow, Clock: r.clock.Now,
+		Queue: worker.ScheduleOptions{Depth: opts.depth, Merge: func(_ string, older, newer json.RawMessage) json.RawMessage {
+			return code.MergeRuns(older, newer)
+		}},
+	})
+	must(t, err)
+	must(t, r.index.Load(t.Context(), r.store))
+	projects := project.NewResolver(r.store)
+	r.paths, err = ingest.New(t.Context(), ingest.Options{
+		Committer: r.store, Projects: projects, Analyze: indexer.Analyze, Embedder: model, Held: r.index.Held,
+	})
+	must(t, err)
+	r.disk = &writer{Service: r.paths}
+	r.queue = &queue{queue: r.store.Queue(), asked: make(chan code.RunRequest, 1000)}
+	r.boxes, err = code.NewSandboxes(code.SandboxesOptions{
+		Shelf: r.store, Writer: r.disk, Queue: r.queue, Projects: projects,
+		Run: code.Options{Git: "none", Workers: 1}, StaleAfter: opts.staleAfter, Clock: r.clock.Now,
+	})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := errors.Join(r.store.Check(), r.index.Check(context.Background()), r.store.Close()); err != nil {
+			t.Errorf("after the test: %v", err)
+		}
+	})
+	return r
+}
+
+// ask has a folder indexed that must be accepted.
+func (r *rig) ask(path string, changed ...string) *memory.IndexQueued {
+	r.t.Helper()
+	q, err := r.boxes.IndexRepo(r.t.Context(), memory.IndexRequest{Path: path, ChangedFiles: changed})
+	if err != nil {
+		r.t.Fatalf("index %s: %v", path, err)
+	}
+	return q
+}
+
+// lease takes the next run from the queue.
+func (r *rig) lease() worker.Lease {
+	r.t.Helper()
+	lease, err := r.store.Queue().Lease(r.t.Context(), []string{indexKind}, time.Hour)
+	if err != nil {
+		r.t.Fatalf("lease a run: %v", err)
+	}
+	return lease
+}
+
+// run handles a leased run and settles it as a pool would.
+func (r *rig) run(lease worker.Lease) error {
+	r.t.Helper()
+	err := r.boxes.Run(r.t.Context(), lease.Job.Payload)
+	end := worker.Settlement{Outcome: worker.Done}
+	if err != nil {
+		end = worker.Settlement{Outcome: worker.Retry, NotBefore: r.clock.Now(), Error: err.Error()}
+	}
+	must(r.t, r.store.Queue().Settle(r.t.Context(), lease.Token, end))
+	return err
+}
+
+// runNext runs what is next in the queue, which must succeed.
+func (r *rig) runNext() {
+	r.t.Helper()
+	if err := r.run(r.lease()); err != nil {
+		r.t.Fatalf("run: %v", err)
+	}
+}
+
+// waiting is how many runs wait.
+func (r *rig) waiting() int { return r.store.Queue().Stats().Waiting }
+
+// state returns what is known of a sandbox.
+func (r *rig) state(sandbox string) memory.SandboxState {
+	r.t.Helper()
+	states, err := r.boxes.Repos(r.t.Context())
+	must(r.t, err)
+	for _, s := range states {
+		if s.ID == sandbox {
+			return s
+		}
+	}
+	r.t.Fatalf("sandbox %s is not known; %d others are", sandbox, len(states))
+	return memory.SandboxState{}
+}
+
+// indexed are the paths that are stored of a sandbox.
+func (r *rig) indexed(sandbox string) map[string]memory.File {
+	r.t.Helper()
+	files, err := r.store.Files(sandbox)
+	must(r.t, err)
+	return files
+}
+
+const indexKind = "index"
+
+// queue puts runs into the store's queue, as the daemon does, and tells of each.
+type queue struct {
+	queue worker.Queue
+	asked chan code.RunRequest
+	// after, if set, is called when a run has been queued and nobody knows yet.
+	after func()
+}
+
+func (q *queue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued, error) {
+	payload, err := json.Marshal(run)
+	if err != nil {
+		return code.Queued{}, err
+	}
+	at, err := q.queue.Enqueue(ctx, worker.Job{
+		Kind: indexKind, Key: run.Sandbox, Group: run.Project, Priority: run.Priority, Droppable: true, Payload: payload,
+	})
+	if err != nil {
+		return code.Queued{}, err
+	}
+	if q.after != nil {
+		q.after()
+	}
+	q.asked <- run
+	out := code.Queued{Job: at.ID, Position: at.Position, Coalesced: at.Coalesced}
+	if at.Dropped != nil {
+		out.Dropped = at.Dropped.Key
+	}
+	return out, nil
+}
+
+// writer is the write path, which tests can hold up or break.
+type writer struct {
+	*ingest.Service
+	mu sync.Mutex // guards put
+	// put, if set, is called before a file is put.
+	put func(ctx context.Context, f memory.File) error
+}
+
+func (w *writer) onPut(put func(context.Context, memory.File) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.put = put
+}
+
+func (w *writer) PutFile(ctx context.Context, f memory.File, docs []memory.Document) error {
+	w.mu.Lock()
+	put := w.put
+	w.mu.Unlock()
+	if put != nil {
+		if err := put(ctx, f); err != nil {
+			return err
+		}
+	}
+	return w.Service.PutFile(ctx, f, docs)
+}
+
+// clock is set by hand.
+type clock struct {
+	mu  sync.Mutex // guards now
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// folder writes files, given as path and text, below a new folder without
+// symbolic links in its path.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	for name, text := range files {
+		write(t, root, name, text)
+	}
+	return root
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// gitFolder makes a folder a repository, without a remote or with one.
+func gitFolder(t *testing.T, root, remote string) {
+	t.Helper()
+	config := "[core]\n\tbare = false\n"
+	if remote != "" {
+		config += fmt.Sprintf("[remote \"origin\"]\n\turl = %s\n", remote)
+	}
+	write(t, root, ".git/config", config)
+	write(t, root, ".git/HEAD", "ref: refs/heads/main\n")
+	for _, dir := range []string{"objects", "refs"} {
+		must(t, os.MkdirAll(filepath.Join(root, ".git", dir), 0o755))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
