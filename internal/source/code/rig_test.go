@@ -116,6 +116,40 @@ func (r *rig) runNext() {
 	}
 }
 
+// refresh keeps the sandboxes up to date until the end of the test.
+func (r *rig) refresh(folders ...string) {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.boxes.Refresh(ctx, folders) }()
+	r.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Errorf("refresh: %v", err)
+		}
+	})
+}
+
+// next waits for the next run that is queued.
+func (r *rig) next() code.RunRequest {
+	r.t.Helper()
+	select {
+	case run := <-r.queue.asked:
+		return run
+	case <-time.After(patience):
+		r.t.Fatalf("nothing is queued for %s", patience)
+		return code.RunRequest{}
+	}
+}
+
+// leaseOf queues a run of a sandbox as a refresh would and takes it.
+func (r *rig) leaseOf(q *memory.IndexQueued) worker.Lease {
+	r.t.Helper()
+	_, err := r.queue.Enqueue(r.t.Context(), code.RunRequest{Sandbox: q.Sandbox, Project: q.Project})
+	must(r.t, err)
+	return r.lease()
+}
+
 // waiting is how many runs wait.
 func (r *rig) waiting() int { return r.store.Queue().Stats().Waiting }
 
@@ -142,6 +176,12 @@ func (r *rig) indexed(sandbox string) map[string]memory.File {
 }
 
 const indexKind = "index"
+
+// patience is when a test gives up what never comes.
+const patience = 30 * time.Second
+
+// deadEnd gives a job up.
+var deadEnd = worker.Settlement{Outcome: worker.Dead, Error: "given up"}
 
 // queue puts runs into the store's queue, as the daemon does, and tells of each.
 type queue struct {
