@@ -95,12 +95,11 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 // not found.
 const depth = 50
 
-// observation is what one question found in one collection.
+// observation is what one question found in one collection: the best document
+// for a question from elsewhere, the best judged one for the collection's own.
 type observation struct {
-	pool, from string // the collection's and the question's
-	size       int
-	// found are raw scores: of the best document for a question from
-	// elsewhere, of the best judged one for the collection's own.
+	pool, from      string // the collection's and the question's
+	size            int    // of the collection
 	lexical, vector finding
 }
 

@@ -203,25 +203,31 @@ func samples(bySize map[int][]float64) []sample {
 	return list
 }
 
-// table says what passes the floors, set by set and by size.
+// table says what passes the floors: set by set with parameters fitted without
+// the set, and by size with those of all.
 func (e *experiment) table(out io.Writer, pools []*pool) {
-	fmt.Fprintln(out, "| set (fitted without it) | unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|")
+	const heading = "| unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|\n"
+	fmt.Fprint(out, "| set "+heading)
 	for _, p := range pools {
-		c := e.fit(p.name)
 		of := func(o observation) bool { return o.pool == p.name }
-		fmt.Fprintf(out, "| %s | %s | %s |\n", p.name, passing(e.unrelated, of, c), passing(e.own, of, c))
+		e.row(out, p.name, of, e.fit(p.name))
 	}
+	fmt.Fprint(out, "\n| documents "+heading)
 	all := e.fit("")
-	fmt.Fprintln(out, "\n| documents | unrelated ≥ .5 | ≥ .75 | own ≥ .5 | ≥ .75 |\n|---|---|---|---|---|")
-	sizes := map[string][2]int{}
-	order := []string{"1–2", "5–10", "25–30", "100–300", "719–1,000", "2,500–6,300", "over 10,000"}
-	for i, bound := range [][2]int{{1, 2}, {5, 10}, {25, 30}, {31, 300}, {301, 1000}, {1001, 6300}, {10000, 1 << 30}} {
-		sizes[order[i]] = bound
+	from := 1
+	for _, to := range []int{2, 10, 30, 300, 1000, 10_000, math.MaxInt} {
+		of := func(o observation) bool { return o.size >= from && o.size <= to }
+		name := fmt.Sprintf("%d–%d", from, to)
+		if to == math.MaxInt {
+			name = fmt.Sprintf("%d and more", from)
+		}
+		e.row(out, name, of, all)
+		from = to + 1
 	}
-	for _, name := range order {
-		of := func(o observation) bool { return o.size >= sizes[name][0] && o.size <= sizes[name][1] }
-		fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, all), passing(e.own, of, all))
-	}
+}
+
+func (e *experiment) row(out io.Writer, name string, of func(observation) bool, c recall.Calibration) {
+	fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, c), passing(e.own, of, c))
 }
 
 // passing is the share of the observations that reach .5 and .75 by their best
