@@ -108,37 +108,51 @@ func (x *Indexer) drop(num uint32) {
 	x.numbers.Free(num)
 }
 
+// words are what the lexical index is to hold of a document.
+type words struct {
+	doc         uint32
+	text, paths index.Terms
+}
+
 // refresh brings a document's attributes and words up to date with its
 // references. encoded are its terms; nil when it may be indexed already.
 func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
+	if w, changed := x.describe(num, id, encoded); changed {
+		x.lexical.UpsertFields(num, w.text, w.paths)
+	}
+}
+
+// describe brings a document's attributes up to date and returns its words if
+// the lexical index does not hold them.
+func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words, changed bool) {
 	d, ok := x.docs.Get(num)
 	if !ok {
-		return
+		return w, false
 	}
 	x.attrs.Set(num, x.attributes(d.refs))
 	paths := x.paths(d.refs)
 	if d.indexed && paths == d.paths {
-		return
+		return w, false
 	}
 	if encoded == nil {
 		var err error
 		if encoded, err = x.store.Terms(id); err != nil {
 			x.opts.Logger.Error("terms are missing", "part", "indexer", "document", id, "error", err)
-			return
+			return w, false
 		}
 	}
 	terms, err := lexical.DecodeTerms(encoded)
 	if err != nil {
 		x.opts.Logger.Error("terms are damaged", "part", "indexer", "document", id, "error", err)
-		return
+		return w, false
 	}
-	if paths == "" {
-		x.lexical.Upsert(num, terms)
-	} else {
-		x.lexical.UpsertFields(num, terms, lexical.Analyze(paths))
+	w = words{doc: num, text: terms}
+	if paths != "" {
+		w.paths = lexical.Analyze(paths)
 	}
 	d.paths, d.indexed = paths, true
 	x.docs.Set(num, d)
+	return w, true
 }
 
 // paths joins the places of a document, at most a few: the words of a license

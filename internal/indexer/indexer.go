@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
@@ -114,42 +113,6 @@ func New(opts Options) (*Indexer, error) {
 	return &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}, nil
 }
 
-// Load fills the indexes from the store and returns when everything committed
-// until then can be found. What is committed meanwhile is applied at its end.
-func (x *Indexer) Load(ctx context.Context, store Store) error {
-	start := time.Now()
-	x.loadMu.Lock()
-	if x.state != Empty {
-		x.loadMu.Unlock()
-		return memory.Errorf(memory.CodeConflict, "the indexes are loaded already")
-	}
-	x.store, x.state = store, Loading
-	x.loadMu.Unlock()
-
-	if err := x.openSpaces(ctx); err != nil {
-		return fmt.Errorf("load indexes: %w", err)
-	}
-	seq, err := store.Load(ctx, memory.Loader{
-		Record: x.loadRecord, File: x.loadFile, Terms: x.loadTerms,
-		Space: x.spaces.wanted, Vector: x.loadVector,
-	})
-	if err != nil {
-		return fmt.Errorf("load indexes: %w", err)
-	}
-	x.loadMu.Lock()
-	defer x.loadMu.Unlock()
-	x.seq = seq
-	for _, c := range x.pending {
-		if c.Seq > seq {
-			x.apply(c)
-		}
-	}
-	x.pending, x.state = nil, Ready
-	close(x.loaded)
-	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
-	return nil
-}
-
 // Apply brings the indexes up to date with committed changes. The store calls
 // it in commit order, before it acknowledges.
 func (x *Indexer) Apply(changes []memory.Change) {
@@ -193,39 +156,6 @@ func (x *Indexer) untilReady(ctx context.Context) error {
 
 // Documents is how many distinct texts are indexed.
 func (x *Indexer) Documents() int { return x.numbers.Len() }
-
-func (x *Indexer) loadRecord(r memory.Record) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.addRecord(&r)
-	return nil
-}
-
-func (x *Indexer) loadFile(f memory.File) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.addFile(&f)
-	return nil
-}
-
-// loadTerms comes after all records and files, so the references are complete.
-func (x *Indexer) loadTerms(doc memory.DocID, encoded []byte) error {
-	num, ok := x.numbers.Lookup(doc)
-	if !ok {
-		return nil
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.refresh(num, doc, encoded)
-	return nil
-}
-
-func (x *Indexer) loadVector(space string, doc memory.DocID, v []float32) error {
-	if num, ok := x.numbers.Lookup(doc); ok {
-		x.upsertVector(space, num, doc, v)
-	}
-	return nil
-}
 
 // apply is called with loadMu held.
 func (x *Indexer) apply(c memory.Change) {

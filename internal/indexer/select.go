@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -61,10 +62,18 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel memory.Selection) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	out := roaring.New()
+	// The chunks of a file are numbered one after the other and are decided
+	// alike.
+	last, in := uint32(math.MaxUint32), false
+	decide := func(r ref) bool {
+		if r.entry != last {
+			last, in = r.entry, selected(&x.entries.all[r.entry], sel)
+		}
+		return in
+	}
 	for it := allow.Iterator(); it.HasNext(); {
 		num := it.Next()
-		d, _ := x.docs.Get(num)
-		if !slices.ContainsFunc(d.refs, func(r ref) bool { return selected(&x.entries.all[r.entry], sel) }) {
+		if d, _ := x.docs.Get(num); !slices.ContainsFunc(d.refs, decide) {
 			out.Add(num)
 		}
 	}

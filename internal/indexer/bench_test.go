@@ -1,0 +1,169 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/embedder/embeddertest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// benchDocs is the size that the goals are stated for.
+const benchDocs = 100_000
+
+// benchStore writes a store of n chunks, in files of 25, with some 75 distinct
+// terms each, drawn as words are: few often, many seldom.
+func benchStore(b *testing.B, n int) string {
+	b.Helper()
+	dir := b.TempDir()
+	s, err := store.Open(store.Options{Dir: dir, NoSync: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := s.Load(context.Background(), memory.Loader{}); err != nil {
+		b.Fatal(err)
+	}
+	m, err := builtin.New().Model(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.OpenSpace(context.Background(), m.Space()); err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	words := rand.NewZipf(rng, 1.1, 8, 200_000)
+	const perFile = 25
+	for file := range n / perFile {
+		f := memory.File{Project: "p-1", Sandbox: "s-1", Path: fmt.Sprintf("dir%d/sub%d/file%d.go", file%40, file%400, file), Lang: "go", ModTime: testTime}
+		batch := memory.Batch{Sandboxes: []memory.Sandbox{{ID: "s-1", Project: "p-1", Root: "/s-1"}}}
+		for range perFile {
+			var text strings.Builder
+			for range 120 {
+				fmt.Fprintf(&text, "w%x ", words.Uint64())
+			}
+			d := memory.Doc{ID: memory.DocumentID(text.String()), Terms: Analyze(text.String())}
+			v := make([]float32, builtin.Dim)
+			for i := range v {
+				v[i] = float32(rng.NormFloat64())
+			}
+			d.Vectors = map[string][]float32{m.Space(): v}
+			batch.Docs = append(batch.Docs, d)
+			f.Chunks = append(f.Chunks, memory.FileChunk{Doc: d.ID, End: text.Len()})
+		}
+		batch.Files = []memory.File{f}
+		if _, err := s.Commit(context.Background(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+func benchLoad(b *testing.B, dir string, model *embeddertest.Fake) (*store.Store, *Indexer) {
+	b.Helper()
+	x, err := New(Options{Builtin: builtin.New()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if model != nil {
+		x.Expect("fake/words", model)
+	}
+	s, err := store.Open(store.Options{Dir: dir, NoSync: true, Apply: x.Apply})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := x.Load(context.Background(), s); err != nil {
+		b.Fatal(err)
+	}
+	return s, x
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what had finalizers
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkLoad is the start of a daemon with 100,000 chunks: open, read, index.
+// Goal: 2 s, and 400 MB of memory for the whole daemon.
+func BenchmarkLoad(b *testing.B) {
+	dir := benchStore(b, benchDocs)
+	before := heap()
+	var after uint64
+	for b.Loop() {
+		s, x := benchLoad(b, dir, nil)
+		b.StopTimer()
+		if n := x.Documents(); n != benchDocs {
+			b.Fatalf("%d documents loaded, want %d", n, benchDocs)
+		}
+		after = heap()
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		runtime.KeepAlive(x)
+		b.StartTimer()
+	}
+	b.ReportMetric(benchDocs/b.Elapsed().Seconds()*float64(b.N), "docs/s")
+	b.ReportMetric(float64(after-before)/benchDocs, "B/doc")
+}
+
+// BenchmarkSelect is what a recall asks of the indexer beside the retrievers:
+// sources, filter, and the candidates of 200 hits. Goal: 0.2 ms in all.
+func BenchmarkSelect(b *testing.B) {
+	s, x := benchLoad(b, benchStore(b, benchDocs), nil)
+	defer s.Close()
+	for name, sel := range map[string]memory.Selection{
+		"default": {Project: "p-1", Kinds: memory.DefaultKinds, AllLessons: true},
+		"path":    {Project: "p-1", Kinds: memory.DefaultKinds, Path: "dir7"},
+		"glob":    {Project: "p-1", Kinds: memory.DefaultKinds, Path: "**/file1*.go"},
+		"since":   {Project: "p-1", Kinds: memory.DefaultKinds, Since: testTime},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				x.Sources()
+				allow, _ := x.Select(sel)
+				it := allow.Iterator()
+				for i := 0; i < 200 && it.HasNext(); i++ {
+					if len(x.Candidates(it.Next(), sel)) == 0 && sel.Path == "" {
+						b.Fatal("an allowed document has no candidate")
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMissing finds the next batch of a background space when half of
+// 100,000 documents are embedded; a fill does it once for every 64.
+func BenchmarkMissing(b *testing.B) {
+	fake := &embeddertest.Fake{Dim: 4}
+	s, x := benchLoad(b, benchStore(b, benchDocs), fake)
+	defer s.Close()
+	name, err := x.Attach(context.Background(), "fake/words")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sp := x.spaces.find(name)
+	for num := range uint32(benchDocs / 2) {
+		v := make([]float32, 4)
+		v[num%4] = 1
+		if err := sp.vectors.Upsert(num, v); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if got := x.missing(sp); len(got) != 64 {
+			b.Fatalf("%d documents are missing, want a batch of 64", len(got))
+		}
+	}
+}

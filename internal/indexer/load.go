@@ -1,0 +1,125 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Load fills the indexes from the store and returns when everything committed
+// until then can be found. What is committed meanwhile is applied at its end.
+func (x *Indexer) Load(ctx context.Context, store Store) error {
+	start := time.Now()
+	x.loadMu.Lock()
+	if x.state != Empty {
+		x.loadMu.Unlock()
+		return memory.Errorf(memory.CodeConflict, "the indexes are loaded already")
+	}
+	x.store, x.state = store, Loading
+	x.loadMu.Unlock()
+
+	if err := x.openSpaces(ctx); err != nil {
+		return fmt.Errorf("load indexes: %w", err)
+	}
+	line := x.startWordLine()
+	seq, err := store.Load(ctx, memory.Loader{
+		Record: x.loadRecord, File: x.loadFile, Terms: line.add,
+		Space: x.spaces.wanted, Vector: x.loadVector,
+	})
+	line.end()
+	if err != nil {
+		return fmt.Errorf("load indexes: %w", err)
+	}
+	x.loadMu.Lock()
+	defer x.loadMu.Unlock()
+	x.seq = seq
+	for _, c := range x.pending {
+		if c.Seq > seq {
+			x.apply(c)
+		}
+	}
+	x.pending, x.state = nil, Ready
+	close(x.loaded)
+	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+func (x *Indexer) loadRecord(r memory.Record) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addRecord(&r)
+	return nil
+}
+
+func (x *Indexer) loadFile(f memory.File) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addFile(&f)
+	return nil
+}
+
+// wordLine hands the words of documents that are being loaded to a goroutine
+// that does nothing but add them to the lexical index: that is most of the work
+// of a start and cannot be shared, so reading and decoding go on beside it.
+type wordLine struct {
+	x       *Indexer
+	batch   []words
+	batches chan []words
+	indexer sync.WaitGroup
+}
+
+// wordBatch is how many documents are handed over at once.
+const wordBatch = 64
+
+func (x *Indexer) startWordLine() *wordLine {
+	l := &wordLine{x: x, batches: make(chan []words, 8)}
+	l.indexer.Go(func() {
+		for batch := range l.batches {
+			for _, w := range batch {
+				x.lexical.UpsertFields(w.doc, w.text, w.paths)
+			}
+		}
+	})
+	return l
+}
+
+// add comes after all records and files, so the references are complete, and
+// from one goroutine.
+func (l *wordLine) add(doc memory.DocID, encoded []byte) error {
+	num, ok := l.x.numbers.Lookup(doc)
+	if !ok {
+		return nil
+	}
+	l.x.mu.Lock()
+	w, changed := l.x.describe(num, doc, encoded)
+	l.x.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	if l.batch = append(l.batch, w); len(l.batch) == wordBatch {
+		l.flush()
+	}
+	return nil
+}
+
+func (l *wordLine) flush() {
+	l.batches <- l.batch
+	l.batch = make([]words, 0, wordBatch)
+}
+
+// end waits until all words are indexed.
+func (l *wordLine) end() {
+	l.flush()
+	close(l.batches)
+	l.indexer.Wait()
+}
+
+func (x *Indexer) loadVector(space string, doc memory.DocID, v []float32) error {
+	if num, ok := x.numbers.Lookup(doc); ok {
+		x.upsertVector(space, num, doc, v)
+	}
+	return nil
+}
