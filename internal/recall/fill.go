@@ -83,7 +83,7 @@ func (s *Service) fill(ctx context.Context, req memory.RecallRequest, project st
 	late := false
 	for _, c := range ranked {
 		reason := f.take(c)
-		if reason != "" && len(f.out.withheld) < maxWithheld {
+		if reason != "" {
 			f.out.withheld = append(f.out.withheld, withheld(c, reason))
 		}
 		late = late || reason == memory.TooSlow

@@ -158,10 +158,10 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		Redacted: shown.redacted,
 		Receipt:  receiptID(start),
 	}
-	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	a.NothingRelevant = len(above) == 0 && found.searched
 	sortByKind(a.Items)
 	fit(a, req)
+	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	s.opts.Ledger.Later(s.receipt(req, a, found, start))
 	if !req.Explain {
 		for i := range a.Items {

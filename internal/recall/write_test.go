@@ -177,6 +177,37 @@ func TestBudgetIsHard(t *testing.T) {
 	}
 }
 
+// TestFitWithholdsTheLastInRank: headings count as well, and what goes for them
+// is what ranks last, wherever it stands.
+func TestFitWithholdsTheLastInRank(t *testing.T) {
+	items := func() *memory.Answer {
+		a := &memory.Answer{Project: "p", ProjectName: strings.Repeat("n", 60)}
+		for i, score := range []float64{.9, .2, .5} {
+			a.Items = append(a.Items, memory.Item{
+				ID: fmt.Sprintf("l-%d", i), Kind: memory.Lesson, Project: "p", Text: "a lesson", RankFactors: &memory.RankFactors{Score: score},
+			})
+		}
+		return a
+	}
+	whole := items()
+	write(whole, answered(memory.FormatText, false))
+	for short, want := range map[int][]string{0: {"l-0", "l-1", "l-2"}, 1: {"l-0", "l-2"}, 10: {"l-0"}, whole.Tokens - 1: {}} {
+		a := items()
+		fit(a, memory.RecallRequest{MaxTokens: whole.Tokens - short})
+		if diff := cmp.Diff(want, ids(a)); diff != "" {
+			t.Errorf("%d tokens short (-want +got):\n%s", short, diff)
+		}
+		if len(a.Items)+len(a.Withheld) != 3 || len(a.Items) > 0 && a.Tokens > whole.Tokens-short {
+			t.Errorf("%d tokens short: %d tokens with %d items and %d withheld", short, a.Tokens, len(a.Items), len(a.Withheld))
+		}
+		for _, w := range a.Withheld {
+			if w.Reason != memory.OverBudget {
+				t.Errorf("%s was withheld because %s, want %s", w.ID, w.Reason, memory.OverBudget)
+			}
+		}
+	}
+}
+
 func TestOverBudgetIsTold(t *testing.T) {
 	s := newShelf()
 	s.step("t-long", strings.Repeat("long ", 2000))
@@ -189,10 +220,10 @@ func TestOverBudgetIsTold(t *testing.T) {
 
 func TestPrefixAndCut(t *testing.T) {
 	for _, test := range []struct {
-		text     string
-		n        int
-		bytes    string
-		charcter string
+		text       string
+		n          int
+		bytes      string
+		characters string
 	}{
 		{"abc", 5, "abc", "abc"}, {"abc", 2, "ab", "ab"}, {"äöü", 3, "ä", "äöü"}, {"äöü", 1, "", "ä"}, {"äöü", 0, "", ""},
 		{"äöü", -4, "", ""}, {"a\nbcd", 3, "a\nb", "a"}, {"", 0, "", ""},
@@ -200,8 +231,8 @@ func TestPrefixAndCut(t *testing.T) {
 		if got := prefix(test.text, test.n); got != test.bytes {
 			t.Errorf("prefix(%q, %d) = %q, want %q", test.text, test.n, got, test.bytes)
 		}
-		if got := cut(test.text, test.n); got != test.charcter {
-			t.Errorf("cut(%q, %d) = %q, want %q", test.text, test.n, got, test.charcter)
+		if got := cut(test.text, test.n); got != test.characters {
+			t.Errorf("cut(%q, %d) = %q, want %q", test.text, test.n, got, test.characters)
 		}
 	}
 }
