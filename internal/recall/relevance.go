@@ -98,20 +98,14 @@ func (c Calibration) Evidence(part string, score float64, r index.Result) float6
 	return (score - mean) / math.Sqrt(variance)
 }
 
-// Marks of the scale: relevance is .5 for what evenOdds of the unrelated
-// questions find by one part, and .75 for what threeToOne of them do.
-const (
-	evenOdds   = 0.02
-	threeToOne = 0.004
-)
-
-// steepness makes the scale pass through both marks: ln 3 / ln 5.
-var steepness = math.Log(3) / math.Log(evenOdds/threeToOne)
+// evenOdds is the share of unrelated questions that find, by one part, evidence
+// of relevance .5; a third of it finds .75.
+const evenOdds = 0.03
 
 // Relevance returns how surely a hit has to do with the question, 0 to 1. With
 // p the probability that an unrelated question finds as strong evidence,
 //
-//	relevance = 1 / (1 + (p/evenOdds)^steepness)
+//	relevance = evenOdds / (evenOdds + p)
 //
 // a logistic curve over ln p. docs/quality.md has the shares that were measured.
 func (c Calibration) Relevance(part string, score float64, r index.Result) float64 {
@@ -120,7 +114,7 @@ func (c Calibration) Relevance(part string, score float64, r index.Result) float
 		best = c.model(part).Best
 	}
 	p := best.Tail(c.Evidence(part, score, r), r.Searched)
-	return 1 / (1 + math.Pow(p/evenOdds, steepness))
+	return evenOdds / (evenOdds + p)
 }
 
 // model returns the parameters of the longest name that the part's model begins
@@ -142,7 +136,7 @@ func (c Calibration) model(part string) Model {
 func ShippedCalibration() Calibration {
 	best := Gumbel{Place: 0.059, PlaceLog: 0.438, Scale: 0.487}
 	return Calibration{
-		Version: "priors-2",
+		Version: "priors-3",
 		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
 		Vectors: map[string]Model{
 			"":                {Best: best},

@@ -55,7 +55,7 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 		want      float64
 	}{
 		{"even odds", evenOdds, 0.5},
-		{"three to one", threeToOne, 0.75},
+		{"three to one", evenOdds / 3, 0.75},
 	} {
 		const n, best = 1000, 64
 		x := c.Lexical.Quantile(1-test.unrelated, n)
