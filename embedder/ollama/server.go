@@ -143,6 +143,8 @@ func NewServer(o ServerOptions) (*Server, error) {
 type ModelInfo struct {
 	// Name as Options.Model takes it, without ":latest".
 	Name string
+	// Digest names its files: another one says that the model was replaced.
+	Digest string
 	// Size is its size on the server's disk, in bytes.
 	Size int64
 	// Dim is the width of its vectors, 0 if the server does not say.
@@ -170,7 +172,7 @@ func (s *Server) List(ctx context.Context) ([]ModelInfo, error) {
 			return nil, err
 		}
 		infos = append(infos, ModelInfo{
-			Name: shortName(m.Name), Size: m.Size, Dim: d.dim, ContextTokens: d.context,
+			Name: shortName(m.Name), Digest: m.Digest, Size: m.Size, Dim: d.dim, ContextTokens: d.context,
 			Parameters: m.Details.ParameterSize, Quantization: m.Details.QuantizationLevel,
 		})
 	}

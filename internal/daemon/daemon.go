@@ -16,6 +16,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,27 @@ type Options struct {
 	Autostarted bool
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
+
+	pauses pauses
+}
+
+// pauses are how long the daemon waits before it looks again, and before it
+// answers without what it waits for. Zero values are the defaults; tests have
+// others.
+type pauses struct {
+	// absent and present are how often the Ollama server is looked at while it
+	// does not answer and while it does.
+	absent, present time.Duration
+	// load is how long a question waits for the indexes.
+	load time.Duration
+	// vanish are the times at which the data folder is looked for; see WatchVanish.
+	vanish <-chan time.Time
+}
+
+func (p *pauses) setDefaults() {
+	p.absent = cmp.Or(p.absent, ollamaAbsent)
+	p.present = cmp.Or(p.present, ollamaPresent)
+	p.load = cmp.Or(p.load, loadPatience)
 }
 
 // Daemon is a running daemon. It implements memory.Service.
@@ -104,16 +126,22 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
-	kept := keepFaults(logger.Handler())
-	d := &Daemon{
-		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
-		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
-	}
+	d := newDaemon(opts, logger)
 	if err := d.serve(ctx, paths); err != nil {
 		d.log.Error("daemon failed", attrPart, "daemon", attrError, err)
 		return err
 	}
 	return nil
+}
+
+// newDaemon returns a daemon without its parts: see build.
+func newDaemon(opts Options, logger *slog.Logger) *Daemon {
+	opts.pauses.setDefaults()
+	kept := keepFaults(logger.Handler())
+	return &Daemon{
+		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
+		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
+	}
 }
 
 func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
@@ -126,12 +154,13 @@ func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, erro
 
 // serve makes the parts, runs them, and ends them.
 func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
-	if err := d.build(ctx, paths); err != nil {
+	// A signal does not leave parts half made: it ends the daemon below.
+	if err := d.build(context.WithoutCancel(ctx), paths); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	if err := d.listen(paths); err != nil {
-		return errors.Join(err, d.server.Stop(ctx))
+		return errors.Join(err, d.server.Stop(context.WithoutCancel(ctx)))
 	}
 	d.log.Info("daemon started", attrPart, "daemon", "version", d.opts.Version, "pid", os.Getpid(), "data", paths.Data, "socket", paths.Socket, "tcp", d.tcp)
 
@@ -146,7 +175,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	})
 	vanished := make(chan struct{})
 	work.Go(func() {
-		if WatchVanish(background, []string{paths.Lock, paths.Socket}, nil) == nil {
+		if WatchVanish(background, []string{paths.Lock, paths.Socket}, d.opts.pauses.vanish) == nil {
 			close(vanished)
 		}
 	})
@@ -174,27 +203,28 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		d.log.Warn("requests were cancelled", attrPart, "daemon", attrError, late)
 	}
 	cancel()
+	work.Wait() // before the pool is stopped, since it starts it
 	if late := d.pool.Stop(drain); late != nil {
 		d.log.Info("jobs in progress were given back", attrPart, "daemon", attrError, late)
-	}
-	work.Wait()
-	if d.model != nil {
-		err = errors.Join(err, d.model.close())
 	}
 	return err
 }
 
-// close closes the store and then removes the socket, by which others see that
+// close lets the model go, closes the store and then removes the socket, by which others see that
 // the data folder is free. A store whose folder has vanished may try for ever to
 // write what it holds: it is left to the end of the process.
 func (d *Daemon) close() error {
+	var err error
+	if d.model != nil {
+		err = d.model.close()
+	}
 	closed := make(chan error, 1)
 	go func() { closed <- d.core.Close() }()
-	var err error
 	select {
-	case err = <-closed:
+	case late := <-closed:
+		err = errors.Join(err, late)
 	case <-time.After(closeTimeout):
-		err = memory.Errorf(memory.CodeUnavailable, "the store does not close")
+		err = errors.Join(err, memory.Errorf(memory.CodeUnavailable, "the store does not close"))
 	}
 	if d.socket != nil {
 		err = errors.Join(err, d.socket.Remove())
@@ -212,7 +242,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
 			d.model = nil
 		} else {
-			background[d.model.name()], _ = d.model.current()
+			background[d.model.name()] = attached{d.model}
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
@@ -321,7 +351,8 @@ func (d *Daemon) work(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if d.model != nil {
-		parts.Go(func() { d.model.keep(ctx, d.core.Indexer, d.core.Store.Queue(), d.pool) })
+		d.pool.Pause(indexer.EmbedJob) // until the server has answered
+		parts.Go(func() { d.model.keep(ctx, d.core.Indexer, d.core.Store.Queue(), d.pool, d.opts.pauses) })
 	}
 	d.pool.Start()
 	if err := d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes); err != nil && ctx.Err() == nil {

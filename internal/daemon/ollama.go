@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,9 @@ type ollamaModel struct {
 	mu    sync.Mutex // guards what follows
 	embed *ollama.Embedder
 	err   error // of the last look; nil when the model is there
+
+	// digest is what the server last called the model's files; only keep uses it.
+	digest string
 }
 
 // newOllamaModel makes no connection yet. The error is ollama.ErrRemote or one
@@ -84,22 +88,35 @@ func (m *ollamaModel) server() ollama.ServerOptions {
 func (m *ollamaModel) current() (embedder.Embedder, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.cfg.AllowRemote {
-		return cleaned{m.embed}, m.err
-	}
-	return m.embed, m.err
+	return attached{m}, m.err
 }
 
-// cleaned takes the secrets out of what may leave this machine. Documents have
-// lost theirs already; questions have not.
-type cleaned struct{ embedder.Embedder }
+// attached embeds with whatever embedder the model has at the time, so that one
+// that was replaced is not asked any more. A space that was filled with another
+// model is let go as soon as the change is seen.
+type attached struct{ m *ollamaModel }
 
-func (c cleaned) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
-	clean := make([]string, len(texts))
-	for i, text := range texts {
-		clean[i], _ = redact.Redact(text)
+var _ embedder.Embedder = attached{}
+
+func (a attached) embedder() *ollama.Embedder {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	return a.m.embed
+}
+
+// Model implements embedder.Embedder.
+func (a attached) Model(ctx context.Context) (embedder.Model, error) { return a.embedder().Model(ctx) }
+
+// Embed implements embedder.Embedder. It takes the secrets out of what may leave
+// this machine: documents have lost theirs already, questions have not.
+func (a attached) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
+	if a.m.cfg.AllowRemote {
+		texts = slices.Clone(texts)
+		for i := range texts {
+			texts[i], _ = redact.Redact(texts[i])
+		}
 	}
-	return c.Embedder.Embed(ctx, purpose, clean)
+	return a.embedder().Embed(ctx, purpose, texts)
 }
 
 // look has the server looked at soon.
@@ -111,8 +128,7 @@ func (m *ollamaModel) look() {
 }
 
 // keep keeps the model attached until ctx ends.
-func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Queue, pool *worker.Pool) {
-	pool.Pause(indexer.EmbedJob) // until the server has answered
+func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Queue, pool *worker.Pool, p pauses) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -122,10 +138,10 @@ func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Que
 		case <-m.poke:
 		case <-timer.C:
 		}
-		next := ollamaPresent
+		next := p.present
 		if err := m.attach(ctx, x, q); err != nil {
 			pool.Pause(indexer.EmbedJob)
-			next = ollamaAbsent
+			next = p.absent
 		} else {
 			pool.Resume(indexer.EmbedJob)
 		}
@@ -143,8 +159,6 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Q
 	if errors.Is(err, ollama.ErrModelChanged) {
 		m.log.Warn("the model has changed; its space is filled anew")
 		if err = m.renew(); err == nil {
-			e, _ := m.current()
-			x.Expect(m.name(), e)
 			space, err = x.Attach(ctx, m.name())
 		}
 	}
@@ -165,7 +179,8 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Q
 
 // reach asks the server for its models: an embedder answers for its model from
 // memory until a request fails, and a text to embed would have the server load
-// the model every time.
+// the model every time. When the model's files are others than at the last look,
+// or gone, the embedder is made anew, which asks who the model is.
 func (m *ollamaModel) reach(ctx context.Context) error {
 	s, err := ollama.NewServer(m.server())
 	if err != nil {
@@ -174,8 +189,24 @@ func (m *ollamaModel) reach(ctx context.Context) error {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	_, err = s.List(ctx)
-	return err
+	installed, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	digest := ""
+	for _, info := range installed {
+		if "ollama/"+info.Name == m.name() {
+			digest = info.Digest
+		}
+	}
+	if digest == m.digest {
+		return nil
+	}
+	if err := m.renew(); err != nil {
+		return err
+	}
+	m.digest = digest
+	return nil
 }
 
 // told logs a change: a server that is away for days is said once.

@@ -23,7 +23,7 @@ const loadPatience = 2 * time.Second
 
 // Recall implements memory.Recaller.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
-	patience := time.NewTimer(loadPatience)
+	patience := time.NewTimer(d.opts.pauses.load)
 	defer patience.Stop()
 	select {
 	case <-d.loaded:
@@ -127,7 +127,10 @@ func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	}
 	installed, err := d.installed(ctx)
 	if err != nil {
-		return append(out, own), nil // own.Note tells why
+		if own.State == "active" { // nobody has looked since the server went
+			own.State, own.Note = "missing", err.Error()
+		}
+		return append(out, own), nil
 	}
 	var others []memory.ModelState
 	for _, m := range installed {
