@@ -80,6 +80,14 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Before the first write, which may come before Load has opened the spaces.
+	own, err := model.Model(ctx)
+	if err == nil {
+		err = c.Store.OpenSpace(ctx, own.Space())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open built-in space: %w", err), c.Store.Close())
+	}
 	if err := c.paths(ctx, model, opts); err != nil {
 		return nil, errors.Join(err, c.Store.Close())
 	}

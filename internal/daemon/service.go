@@ -58,7 +58,7 @@ type quiet struct {
 	release   func()
 }
 
-func (q *quiet) ProjectHoldings(project string) (records, sandboxes []string, files []memory.FileKey, err error) {
+func (q *quiet) ProjectHoldings(project string) (memory.Holdings, error) {
 	q.release = q.sandboxes.Suspend(project)
 	return q.Store.ProjectHoldings(project)
 }

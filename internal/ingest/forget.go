@@ -10,9 +10,7 @@ import (
 
 // Holdings lists what a project holds.
 type Holdings interface {
-	// ProjectHoldings returns the ids of the project's records, its sandboxes
-	// and their files.
-	ProjectHoldings(project string) (records []string, sandboxes []string, files []memory.FileKey, err error)
+	ProjectHoldings(project string) (memory.Holdings, error)
 }
 
 // dropBatch is how many records or files are removed in one commit.
@@ -36,7 +34,7 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 		if err != nil {
 			return nil, err
 		}
-		out.Records = c.Dropped
+		out.Records, out.Documents = c.Dropped, c.Swept
 	}
 	if req.Project != "" {
 		if err := s.forgetProject(ctx, req.Project, have, out); err != nil {
@@ -57,29 +55,37 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 	if !known {
 		return memory.Errorf(memory.CodeNotFound, "project %q is not known", name)
 	}
-	records, sandboxes, files, err := have.ProjectHoldings(p.ID)
+	held, err := have.ProjectHoldings(p.ID)
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(records, dropBatch) {
-		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: part})
-		if err != nil {
+	drop := func(b memory.Batch) error {
+		c, err := s.opts.Committer.Commit(ctx, b)
+		out.Records += min(c.Dropped, len(b.DropRecords))
+		out.Files += min(c.Dropped, len(b.DropFiles))
+		out.Documents += c.Swept
+		return err
+	}
+	for part := range slices.Chunk(held.Records, dropBatch) {
+		if err := drop(memory.Batch{DropRecords: part}); err != nil {
 			return err
 		}
-		out.Records += c.Dropped
 	}
-	for part := range slices.Chunk(files, dropBatch/10) {
-		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropFiles: part})
-		if err != nil {
+	for part := range slices.Chunk(held.Files, dropBatch/10) {
+		if err := drop(memory.Batch{DropFiles: part}); err != nil {
 			return err
 		}
-		out.Files += c.Dropped
 	}
-	_, err = s.opts.Committer.Commit(ctx, memory.Batch{
-		DropProjects: []string{p.ID}, DropSandboxes: sandboxes,
+	// Last, when those that were not written yet are.
+	for part := range slices.Chunk(held.Receipts, dropBatch) {
+		if err := drop(memory.Batch{DropReceipts: part}); err != nil {
+			return err
+		}
+	}
+	return drop(memory.Batch{
+		DropProjects: []string{p.ID}, DropSandboxes: held.Sandboxes,
 		Action: "forget", Detail: map[string]any{"project": p.ID},
 	})
-	return err
 }
 
 func unique(ids []string) []string {

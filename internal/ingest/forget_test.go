@@ -35,8 +35,8 @@ func TestForgetByID(t *testing.T) {
 	b := r.remember(memory.RememberRequest{Lesson: "to be kept"})
 	doc := r.record(a.ID).Doc
 	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID, "l-unknown"}}, r.store)
-	if err != nil || out.Records != 1 || out.Files != 0 || out.Note == "" {
-		t.Errorf("forget = %+v, %v; want one record, and what may still hold it", out, err)
+	if err != nil || out.Records != 1 || out.Files != 0 || out.Documents != 1 || out.Note == "" {
+		t.Errorf("forget = %+v, %v; want one record, one document, and what may still hold it", out, err)
 	}
 	if _, err := r.store.Record(a.ID); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the record = %v, want it gone", err)
@@ -74,12 +74,16 @@ func TestForgetProject(t *testing.T) {
 		id = r.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", i)}).Project
 	}
 	r.code(id, dropBatch/10+5) // more than one batch
+	r.store.Later(memory.Receipt{ID: "rc-1", Project: id, Request: memory.RecallRequest{Query: "a question"}})
 	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: "demo"}, r.store)
 	if err != nil || out.Records != 12 || out.Files != dropBatch/10+5 {
 		t.Errorf("forget = %+v, %v; want 12 records and %d files", out, err, dropBatch/10+5)
 	}
 	if got := r.contents(); got != (contents{}) {
 		t.Errorf("the store still holds %+v", got)
+	}
+	if _, err := r.store.Receipt("rc-1"); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("the receipt of a question = %v, want it gone", err)
 	}
 	if out := r.remember(memory.RememberRequest{Lesson: "lesson 1"}); out.Merged || out.Project != id {
 		t.Errorf("remembered anew = %+v, want a new lesson of the same project %s", out, id)

@@ -17,6 +17,14 @@ type DocVector struct {
 // FileKey names a file of a sandbox.
 type FileKey struct{ Sandbox, Path string }
 
+// Holdings is all that a project holds.
+type Holdings struct {
+	Records, Sandboxes []string
+	Files              []FileKey
+	// Receipts are of the questions that were asked of it.
+	Receipts []string
+}
+
 // Batch is what one update writes, all of it or nothing. The documents that
 // its records and files name are in Docs, or were stored before.
 type Batch struct {
@@ -34,6 +42,7 @@ type Batch struct {
 	DropFiles     []FileKey
 	DropProjects  []string
 	DropSandboxes []string
+	DropReceipts  []string
 
 	// Merge is called for a record whose id exists and returns what is to be
 	// kept. Nil replaces.
@@ -49,8 +58,9 @@ type Committed struct {
 	Seq uint64
 	// Merged are the ids of the records that existed already.
 	Merged []string
-	// Dropped counts the records and files that were there to be dropped.
-	Dropped int
+	// Dropped counts the records and files that were there to be dropped, Swept
+	// the documents that nothing holds any more.
+	Dropped, Swept int
 	// Repeated says that the request was committed before.
 	Repeated bool
 }

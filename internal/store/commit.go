@@ -11,7 +11,9 @@ import (
 // Commit writes a batch durably and applies it to the indexes.
 func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
 	var out memory.Committed
+	var swept *[]memory.DocID // filled when the update is finished
 	seq, err := s.Update(ctx, func(tx *Tx) error {
+		swept = &tx.change.Swept
 		if b.RequestID != "" {
 			err := tx.Answer(b.RequestID, &out)
 			if err == nil {
@@ -26,6 +28,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 			return err
 		}
 		if b.RequestID != "" {
+			out.Seq = tx.group.seq + 1 // what Update is about to give it
 			return tx.PutAnswer(b.RequestID, out)
 		}
 		return nil
@@ -34,7 +37,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		return memory.Committed{}, err
 	}
 	if !out.Repeated {
-		out.Seq = seq
+		out.Seq, out.Swept = seq, len(*swept)
 	}
 	return out, nil
 }
@@ -104,6 +107,9 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 	}
 	for _, id := range b.DropSandboxes {
 		tx.del(key(prefixSandbox, id))
+	}
+	for _, id := range b.DropReceipts {
+		tx.del(key(prefixReceipt, id))
 	}
 	return nil
 }

@@ -288,9 +288,10 @@ func (s *Store) settle(g *group) {
 }
 
 // addRef is called with mu held. While loading a count may be negative for a
-// moment: a reference was dropped before Load came across it.
+// moment, when a reference was dropped before Load came across it, and one of
+// zero is kept: Load sweeps those at its end.
 func (s *Store) addRef(doc memory.DocID, n int32) {
-	if s.refs[doc] += n; s.refs[doc] == 0 {
+	if s.refs[doc] += n; s.refs[doc] == 0 && s.loaded {
 		delete(s.refs, doc)
 	}
 }

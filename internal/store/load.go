@@ -70,7 +70,13 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	}
 	s.mu.Lock()
 	for doc, n := range refs {
-		s.addRef(doc, n)
+		s.refs[doc] += n
+	}
+	for doc, n := range s.refs {
+		if n == 0 { // its last reference went while Load ran
+			orphans.terms[doc] = struct{}{}
+			delete(s.refs, doc)
+		}
 	}
 	s.count(counts)
 	s.counts[memory.Chunk] += chunks

@@ -81,27 +81,39 @@ func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 	return out, err
 }
 
-// ProjectHoldings lists what a project holds: its records' ids, its sandboxes
-// and their files.
-func (s *Store) ProjectHoldings(project string) (records, sandboxes []string, files []memory.FileKey, err error) {
-	err = s.View(func(v View) error {
+// ProjectHoldings lists what a project holds.
+func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
+	var h memory.Holdings
+	err := s.View(func(v View) error {
 		for r, err := range v.Records() {
 			if !s.damaged(err) && r.Project == project {
-				records = append(records, r.ID)
+				h.Records = append(h.Records, r.ID)
 			}
 		}
 		for b, err := range v.Sandboxes() {
 			if s.damaged(err) || b.Project != project {
 				continue
 			}
-			sandboxes = append(sandboxes, b.ID)
+			h.Sandboxes = append(h.Sandboxes, b.ID)
 			for f, err := range v.Files(b.ID) {
 				if !s.damaged(err) {
-					files = append(files, memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
+					h.Files = append(h.Files, memory.FileKey{Sandbox: f.Sandbox, Path: f.Path})
 				}
+			}
+		}
+		for r, err := range v.Receipts() {
+			if !s.damaged(err) && r.Project == project {
+				h.Receipts = append(h.Receipts, r.ID)
 			}
 		}
 		return nil
 	})
-	return records, sandboxes, files, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.pending {
+		if r.Project == project {
+			h.Receipts = append(h.Receipts, r.ID)
+		}
+	}
+	return h, err
 }

@@ -262,7 +262,7 @@ type holdings struct {
 	release func()
 }
 
-func (h *holdings) ProjectHoldings(project string) (records, sandboxes []string, files []memory.FileKey, err error) {
+func (h *holdings) ProjectHoldings(project string) (memory.Holdings, error) {
 	h.release = h.boxes.Suspend(project)
 	h.listed()
 	return h.store.ProjectHoldings(project)
