@@ -61,13 +61,16 @@ type Options struct {
 	pauses pauses
 }
 
-// pauses are how long the daemon waits before it looks again, and before it
-// answers without what it waits for. Zero values are the defaults; tests have
-// others.
+// pauses are how long the daemon waits before it looks or tries again, and
+// before it answers without what it waits for. Zero values are the defaults;
+// tests have others.
 type pauses struct {
 	// absent and present are how often the Ollama server is looked at while it
 	// does not answer and while it does.
 	absent, present time.Duration
+	// cooldown is how long a failing server is not sent texts; zero is the
+	// embedder's default.
+	cooldown time.Duration
 	// load is how long a question waits for the indexes.
 	load time.Duration
 	// vanish are the times at which the data folder is looked for; see WatchVanish.
@@ -242,6 +245,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
 			d.model = nil
 		} else {
+			d.model.cooldown = d.opts.pauses.cooldown
 			background[d.model.name()] = attached{d.model}
 		}
 	}

@@ -40,6 +40,9 @@ type ollamaModel struct {
 	log *slog.Logger
 	// poke has the server looked at now.
 	poke chan struct{}
+	// cooldown is how long embedders made from now on leave a failing server
+	// alone; zero is their default.
+	cooldown time.Duration
 
 	mu    sync.Mutex // guards what follows
 	embed *ollama.Embedder
@@ -64,7 +67,7 @@ func (m *ollamaModel) renew() error {
 	e, err := ollama.New(ollama.Options{
 		ServerOptions: m.server(),
 		Model:         m.cfg.Model, Prefixes: prefixes(m.cfg.Prefixes), BatchSize: m.cfg.Batch, MaxConcurrency: m.cfg.Concurrency,
-		Timeout: m.cfg.Timeout, KeepAlive: m.cfg.KeepAlive, Logger: m.log,
+		Timeout: m.cfg.Timeout, KeepAlive: m.cfg.KeepAlive, Cooldown: m.cooldown, Logger: m.log,
 	})
 	if err != nil {
 		return err
