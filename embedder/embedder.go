@@ -61,6 +61,24 @@ type Model struct {
 // models with the same space may share vectors; no others may.
 func (m Model) Space() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 
+// Reason says in a few words, for people and agents, why a model does not take
+// part. What the errors of this package do not cover is said as it is.
+func Reason(err error) string {
+	for _, known := range []struct {
+		err    error
+		reason string
+	}{
+		{ErrUnavailable, "unavailable"},
+		{ErrModelNotFound, "model not found"},
+		{ErrNotEmbedding, "not an embedding model"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.reason
+		}
+	}
+	return "unavailable: " + err.Error()
+}
+
 // Embedder turns texts into unit vectors. Implementations are safe for
 // concurrent use.
 type Embedder interface {

@@ -78,7 +78,7 @@ func TestUnavailableModelCatchesUp(t *testing.T) {
 	if s := r.space(); s.Embedded != 4 || s.State != "unavailable" || s.Error == "" {
 		t.Errorf("after a failure: %+v, want the first batch of 4 kept and unavailable", s)
 	}
-	if got := r.degraded(); !strings.HasPrefix(got, "unavailable: ") {
+	if got := r.degraded(); !strings.HasPrefix(got, "unavailable") {
 		t.Errorf("degraded = %q, want it unavailable", got)
 	}
 	down = false

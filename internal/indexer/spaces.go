@@ -252,18 +252,11 @@ func (x *Indexer) lacking(s *space) string {
 	embedded, waiting, err := s.progress(all)
 	switch {
 	case err != nil:
-		return reasonOf(err)
+		return embedder.Reason(err)
 	case waiting > 0:
 		return fmt.Sprintf("partial: %d of %d documents embedded", embedded, all)
 	}
 	return ""
-}
-
-func reasonOf(err error) string {
-	if memory.CodeOf(err) == memory.CodeInternal {
-		return "unavailable: " + err.Error()
-	}
-	return err.Error()
 }
 
 // Spaces tells how far every space is.

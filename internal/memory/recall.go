@@ -94,7 +94,8 @@ type Item struct {
 	Tokens  int `json:"tokens"`
 }
 
-// RankFactors explain a rank: Score = Relevance × the factors, each near 1.
+// RankFactors explain a rank: Score is the fused score, as a share of the best
+// one, times the factors, each near 1.
 type RankFactors struct {
 	Score   float64 `json:"score"`
 	Recency float64 `json:"recency"`

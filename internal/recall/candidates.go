@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -63,7 +64,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 		case errors.Is(err, context.DeadlineExceeded):
 			reason = "deadline: no answer within " + s.settings.Deadline.String()
 		case err != nil:
-			reason = "unavailable: " + err.Error()
+			reason = embedder.Reason(err)
 		default:
 			f.searched = true
 			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}

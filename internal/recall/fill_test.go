@@ -32,8 +32,8 @@ func TestGates(t *testing.T) {
 			if strings.Contains(a.Text, "bad") {
 				t.Errorf("the answer shows the bad chunk:\n%s", a.Text)
 			}
-			if want := reason == memory.Gone || reason == memory.Changed; a.Stale != want {
-				t.Errorf("stale = %v, want %v", a.Stale, want)
+			if want := reason == memory.Gone || reason == memory.Changed; a.Stale != want || strings.Contains(a.Text, "(stale: ") != want {
+				t.Errorf("stale = %v, want %v, and the text to say so:\n%s", a.Stale, want, a.Text)
 			}
 			if a.NothingRelevant {
 				t.Error("the answer says that nothing is relevant")

@@ -98,6 +98,9 @@ func plain(a *memory.Answer, spare *extra) string {
 			degraded = spare.lines("\n(degraded: " + line + ")\n")
 		}
 	}
+	if a.Stale {
+		degraded += spare.lines("\n(stale: code may have changed since it was indexed; it is looked at again)\n")
+	}
 	lessons, others, code := split(a.Items)
 	number := 0
 	section := func(heading string, items []memory.Item) {
@@ -301,9 +304,6 @@ func explainItem(i memory.Item) string {
 
 func explainAnswer(a *memory.Answer) []string {
 	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
-	if a.Stale {
-		lines = append(lines, "stale: the index of the code may lag behind the disk\n")
-	}
 	for _, w := range a.Withheld {
 		line := fmt.Sprintf("withheld %s %s: %s (relevance %.2f) %s", w.Kind, w.ID, w.Reason, w.NearestScore, w.Path)
 		lines = append(lines, strings.TrimRight(line, " ")+"\n")
