@@ -52,22 +52,25 @@ func Identify(dir string) (Identity, error) {
 	if isWhole(real) {
 		return Identity{}, tooWide(real)
 	}
+	return identifyReal(real, func(string) bool { return false })
+}
+
+// identifyReal is Identify for a real folder that may be a project. In one that is
+// a project by itself, and known as one by its id, no repositories are looked
+// for: that takes milliseconds in a large folder, for every question asked there.
+func identifyReal(real string, known func(id string) bool) (Identity, error) {
 	root, gitDir, err := findGit(real)
 	if err != nil {
 		return Identity{}, err
 	}
 	if gitDir == "" {
-		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
-			return Identity{}, &AboveError{Dir: real, Repos: below}
+		own := folderProject(real)
+		if !known(own.ID) {
+			if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
+				return Identity{}, &AboveError{Dir: real, Repos: below}
+			}
 		}
-		return Identity{
-			Project: memory.Project{
-				ID:    hashed("p-", "folder", foldCase(real)),
-				Name:  filepath.Base(real),
-				Names: []string{filepath.Base(real)},
-			},
-			Root: real,
-		}, nil
+		return Identity{Project: own, Root: real}, nil
 	}
 	common, err := commonDir(gitDir)
 	if err != nil {
@@ -77,6 +80,12 @@ func Identify(dir string) (Identity, error) {
 		Project: projectOf(root, common),
 		Root:    root, GitDir: gitDir, CommonDir: common,
 	}, nil
+}
+
+// folderProject is the project that a folder without git is by itself.
+func folderProject(real string) memory.Project {
+	name := filepath.Base(real)
+	return memory.Project{ID: hashed("p-", "folder", foldCase(real)), Name: name, Names: []string{name}}
 }
 
 // SandboxID names the sandbox with this root, as Identify gives it.

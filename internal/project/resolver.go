@@ -51,7 +51,7 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 		return memory.Project{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
-	p, err := ofFolder(dir)
+	p, err := ofFolder(dir, known)
 	if err != nil {
 		return memory.Project{}, false, err
 	}
@@ -65,7 +65,7 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 
 // ofFolder is Identify, but that a home folder without repositories is a
 // project as well: nothing of it is indexed, but things may be remembered there.
-func ofFolder(dir string) (memory.Project, error) {
+func ofFolder(dir string, known []memory.Project) (memory.Project, error) {
 	real, err := realFolder(dir)
 	if err != nil {
 		return memory.Project{}, err
@@ -74,10 +74,11 @@ func ofFolder(dir string) (memory.Project, error) {
 		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 			return memory.Project{}, &AboveError{Dir: real, Repos: below}
 		}
-		name := filepath.Base(real)
-		return memory.Project{ID: hashed("p-", "folder", foldCase(real)), Name: name, Names: []string{name}}, nil
+		return folderProject(real), nil
 	}
-	id, err := Identify(real)
+	id, err := identifyReal(real, func(id string) bool {
+		return slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
+	})
 	return id.Project, err
 }
 

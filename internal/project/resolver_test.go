@@ -114,6 +114,22 @@ func TestNamesAreCollected(t *testing.T) {
 	}
 }
 
+// TestKnownFolder: a folder that is known as a project by itself stays it when
+// repositories appear below it; one that is not known lies above them.
+func TestKnownFolder(t *testing.T) {
+	dir := realTemp(t)
+	repo(t, filepath.Join(dir, "later"), "")
+	known := directory{projects: []memory.Project{folderProject(dir)}}
+	p, old, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: dir})
+	if err != nil || !old || p.ID != known.projects[0].ID {
+		t.Errorf("Resolve = %s, known %v, %v; want the known project of the folder", p.ID, old, err)
+	}
+	_, _, err = NewResolver(directory{}).Resolve(t.Context(), "", memory.Caller{Dir: dir})
+	if above, ok := errors.AsType[*AboveError](err); !ok || len(above.Repos) != 1 {
+		t.Errorf("Resolve of an unknown folder = %v, want an error that lists the repository", err)
+	}
+}
+
 func TestResolveWithoutDirectory(t *testing.T) {
 	broken := errors.New("broken")
 	if _, _, err := NewResolver(directory{err: broken}).Resolve(t.Context(), "x", memory.Caller{}); !errors.Is(err, broken) {

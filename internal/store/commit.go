@@ -72,6 +72,7 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		if err := tx.putValue(key(prefixProject, p.ID), p); err != nil {
 			return err
 		}
+		tx.projects = true
 	}
 	for _, x := range b.Sandboxes {
 		if err := tx.putValue(key(prefixSandbox, x.ID), x); err != nil {
@@ -104,6 +105,7 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 	}
 	for _, id := range b.DropProjects {
 		tx.del(key(prefixProject, id))
+		tx.projects = true
 	}
 	for _, id := range b.DropSandboxes {
 		tx.del(key(prefixSandbox, id))

@@ -23,12 +23,13 @@ type group struct {
 	txn  *badger.Txn
 	size int64
 	// ran are the updates whose writes are in txn, in order.
-	ran     []*update
-	changes []memory.Change
-	refs    map[memory.DocID]int32
-	seq     uint64
-	planned bool // the queue's schedule is locked until the outcome is certain
-	hooks   []func(committed bool)
+	ran      []*update
+	changes  []memory.Change
+	refs     map[memory.DocID]int32
+	seq      uint64
+	projects bool // some were written or removed
+	planned  bool // the queue's schedule is locked until the outcome is certain
+	hooks    []func(committed bool)
 }
 
 // Limits of what is gathered into one commit: enough to spread one sync over
@@ -215,6 +216,7 @@ func (s *Store) run(g *group, u *update) *group {
 	for doc, n := range tx.refs {
 		g.refs[doc] += n
 	}
+	g.projects = g.projects || tx.projects
 	u.seq = g.seq
 	g.ran = append(g.ran, u)
 	return g
@@ -284,6 +286,10 @@ func (s *Store) settle(g *group) {
 	}
 	for _, c := range g.changes {
 		s.count(c)
+	}
+	if g.projects {
+		s.projects = nil
+		s.projectsAt++
 	}
 }
 

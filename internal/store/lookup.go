@@ -1,6 +1,10 @@
 package store
 
-import "github.com/recalld/recalld/internal/memory"
+import (
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
 
 // Record returns a record, or CodeNotFound.
 func (s *Store) Record(id string) (memory.Record, error) {
@@ -43,9 +47,15 @@ func (s *Store) Receipt(id string) (memory.Receipt, error) {
 	return read(s, func(v View) (memory.Receipt, error) { return v.Receipt(id) })
 }
 
-// Projects returns all projects.
+// Projects returns all projects. Their names must not be written to.
 func (s *Store) Projects() ([]memory.Project, error) {
-	return read(s, func(v View) (all []memory.Project, _ error) {
+	s.mu.Lock()
+	kept, at := s.projects, s.projectsAt
+	s.mu.Unlock()
+	if kept != nil {
+		return slices.Clone(kept), nil
+	}
+	all, err := read(s, func(v View) (all []memory.Project, _ error) {
 		for p, err := range v.Projects() {
 			if !s.damaged(err) {
 				all = append(all, p)
@@ -53,6 +63,15 @@ func (s *Store) Projects() ([]memory.Project, error) {
 		}
 		return all, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.projectsAt == at { // else they may have changed since they were read
+		s.projects = slices.Clone(all)
+	}
+	return all, nil
 }
 
 // Sandboxes returns all sandboxes.

@@ -104,12 +104,16 @@ type Store struct {
 
 	// mu guards what follows. Only the committer and Load change it, but for
 	// pending, which Later adds to.
-	mu      sync.Mutex
-	seq     uint64
-	refs    map[memory.DocID]int32 // references to each document
-	counts  map[memory.Kind]int
-	loaded  bool             // refs and counts are complete
-	pending []memory.Receipt // not yet written, see Later
+	mu     sync.Mutex
+	seq    uint64
+	refs   map[memory.DocID]int32 // references to each document
+	counts map[memory.Kind]int
+	loaded bool // refs and counts are complete
+	// projects are those stored, kept because every question and every write asks
+	// for them; nil when they are to be read. projectsAt counts their changes.
+	projects   []memory.Project
+	projectsAt uint64
+	pending    []memory.Receipt // not yet written, see Later
 }
 
 // Open opens or creates the store in opts.Dir. It returns CodeIncompatible

@@ -34,7 +34,9 @@ type Tx struct {
 	refs   map[memory.DocID]int32 // what this update adds to the references
 	group  *group
 	audit  []AuditEntry
-	jobs   []func(*worker.Schedule)
+	// projects says that projects were written or removed.
+	projects bool
+	jobs     []func(*worker.Schedule)
 }
 
 type write struct {
