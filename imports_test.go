@@ -159,4 +159,5 @@ var homes = []home{
 }
 
 // testLibraries may be imported by test files everywhere.
-var testLibraries = []string{"github.com/google/go-cmp", "github.com/santhosh-tekuri/jsonschema/v6"}
+// mcp-go: its client is what tests speak to a whole daemon with.
+var testLibraries = []string{"github.com/google/go-cmp", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}

@@ -46,7 +46,7 @@ func newConfig(t *testing.T) config.Config {
 // serve runs a daemon until the end of the test, which checks its store.
 func serve(t *testing.T, cfg config.Config, change ...func(*Options)) *served {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{t: t, cfg: cfg, log: newLines(), end: cancel, ended: make(chan error, 1)}
 	opts := Options{Config: cfg, Version: "test", Console: s.log}
 	for _, f := range change {
@@ -189,10 +189,18 @@ func large(t *testing.T, files int) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	dir = filepath.Join(dir, "large")
-	for i := range files {
-		place(t, dir, fmt.Sprintf("p%d/f%d.go", i%20, i), fmt.Sprintf("package p%d\n\n// Handle%d answers request number %d.\nfunc Handle%d() int { return %d }\n", i%20, i, i, i, i))
-	}
+	must(t, os.Mkdir(dir, 0o755))
+	fill(t, dir, files, 0)
 	return dir
+}
+
+// fill writes the files of a large repository, other ones each round.
+func fill(t *testing.T, dir string, files, round int) {
+	t.Helper()
+	for i := range files {
+		place(t, dir, fmt.Sprintf("p%d/f%d.go", i%20, i),
+			fmt.Sprintf("package p%d\n\n// Handle%d answers request %d of round %d.\nfunc Handle%d() int { return %d }\n", i%20, i, i, round, i, round))
+	}
 }
 
 func place(t *testing.T, dir, name, text string) {

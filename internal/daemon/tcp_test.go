@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// serveTCP runs a daemon that listens on TCP as well and returns its token.
+func serveTCP(t *testing.T) (s *served, address, token string) {
+	t.Helper()
+	cfg := newConfig(t)
+	cfg.TCP = config.TCP{Enabled: true, Address: "127.0.0.1:0", AllowedOrigins: []string{"https://example.org"}}
+	s = serve(t, cfg)
+	st, err := s.Status(t.Context())
+	must(t, err)
+	text, err := os.ReadFile(cfg.Paths().Token)
+	must(t, err)
+	return s, st.TCP, strings.TrimSpace(string(text))
+}
+
+// TestTCPIsGuarded: every route asks for the token, and for a caller that has
+// business here.
+func TestTCPIsGuarded(t *testing.T) {
+	_, address, token := serveTCP(t)
+	bearer := "Bearer " + token
+	for _, test := range []struct {
+		name                        string
+		authorization, origin, host string
+		want                        int
+	}{
+		{"a local client", bearer, "", "", http.StatusOK},
+		{"an allowed page", bearer, "https://example.org", "", http.StatusOK},
+		{"by name", bearer, "", "localhost:1", http.StatusOK},
+		{"no token", "", "", "", http.StatusUnauthorized},
+		{"another token", bearer + "x", "", "", http.StatusUnauthorized},
+		{"the token as a password", "Basic " + token, "", "", http.StatusUnauthorized},
+		{"another page", bearer, "https://evil.example", "", http.StatusForbidden},
+		{"a page without an origin of its own", bearer, "null", "", http.StatusForbidden},
+		{"a name that leads here", bearer, "", "evil.example", http.StatusForbidden},
+	} {
+		for _, route := range []string{"/v1/hello", "/v1/status", "/v1/repos"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+route, nil)
+			must(t, err)
+			for name, value := range map[string]string{"Authorization": test.authorization, "Origin": test.origin} {
+				if value != "" {
+					request.Header.Set(name, value)
+				}
+			}
+			if test.host != "" {
+				request.Host = test.host
+			}
+			answer, err := http.DefaultClient.Do(request)
+			must(t, err)
+			_ = answer.Body.Close()
+			if answer.StatusCode != test.want {
+				t.Errorf("%s, %s: status %d, want %d", test.name, route, answer.StatusCode, test.want)
+			}
+		}
+	}
+}
+
+// TestMCPOverTCP: a real client over streamable HTTP does all that a session
+// does.
+func TestMCPOverTCP(t *testing.T) {
+	s, address, token := serveTCP(t)
+	dir := shop(t)
+	_, err := open(t, address, "wrong")
+	if err == nil {
+		t.Error("a client with a wrong token initialises")
+	}
+	agent, err := open(t, address, token)
+	must(t, err)
+	list, err := agent.ListTools(t.Context(), mcp.ListToolsRequest{})
+	must(t, err)
+	for _, want := range []string{"recall", "remember", "index_repo", "status"} {
+		if !slices.ContainsFunc(list.Tools, func(tool mcp.Tool) bool { return tool.Name == want }) {
+			t.Errorf("there is no tool %s", want)
+		}
+	}
+	var queued memory.IndexQueued
+	callTool(t, agent, "index_repo", map[string]any{"path": dir}, &queued)
+	s.indexed(&queued)
+	var kept memory.Remembered
+	callTool(t, agent, "remember", map[string]any{"lesson": "Count the articles before the discount", "project": dir}, &kept)
+	var answer memory.Answer
+	callTool(t, agent, "recall", map[string]any{"query": "count the articles", "project": dir}, &answer)
+	if len(answer.Items) == 0 || answer.Items[0].ID != kept.ID {
+		t.Errorf("recall answers %+v, want the lesson %s", answer.Items, kept.ID)
+	}
+	var st memory.Status
+	callTool(t, agent, "status", map[string]any{}, &st)
+	if len(st.Projects) != 1 || st.Projects[0].Root != dir {
+		t.Errorf("status lists %+v, want %s", st.Projects, dir)
+	}
+	for _, bad := range []map[string]any{{"query": "q", "limit": 51}, {"query": ""}, {"query": "q", "unknown": 1}, {}} {
+		result, err := agent.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "recall", Arguments: bad}})
+		if err != nil || !result.IsError {
+			t.Errorf("recall of %v: %+v, %v, want a refusal", bad, result, err)
+		}
+	}
+}
+
+// open initialises a session.
+func open(t *testing.T, address, token string) (*mcpclient.Client, error) {
+	t.Helper()
+	agent, err := mcpclient.NewStreamableHttpClient("http://"+address+"/mcp",
+		transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
+	must(t, err)
+	t.Cleanup(func() { _ = agent.Close() })
+	if err := agent.Start(context.Background()); err != nil {
+		return nil, err
+	}
+	_, err = agent.Initialize(t.Context(), mcp.InitializeRequest{Params: mcp.InitializeParams{
+		ProtocolVersion: "2025-06-18", ClientInfo: mcp.Implementation{Name: "test", Version: "1"},
+	}})
+	return agent, err
+}
+
+// callTool calls a tool that must answer, and reads its structured content.
+func callTool(t *testing.T, agent *mcpclient.Client, name string, arguments map[string]any, answer any) {
+	t.Helper()
+	result, err := agent.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: name, Arguments: arguments}})
+	if err != nil || result.IsError {
+		t.Fatalf("%s: %v, %+v", name, err, result)
+	}
+	text, err := json.Marshal(result.StructuredContent)
+	must(t, err)
+	if err := json.Unmarshal(text, answer); err != nil {
+		t.Fatalf("%s answered %s: %v", name, text, err)
+	}
+}
