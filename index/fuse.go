@@ -44,9 +44,9 @@ type Part struct {
 type Fused struct {
 	Doc   uint32
 	Score float64
-	// Raw holds the document's score in each part that returned it, by the
-	// part's name, as the retriever gave it.
-	Raw map[string]float32
+	// Raw holds the document's hit in each part that returned it, by the part's
+	// name, as the retriever gave it.
+	Raw map[string]Hit
 }
 
 // Fuse merges the parts' hits: every document that any part returned, scored by
@@ -128,17 +128,17 @@ func spread(hits []Hit) (mean, deviation float64) {
 	return mean, math.Sqrt(variance)
 }
 
-// addRaw fills in the raw scores, only for what is left after the limit.
+// addRaw fills in the raw hits, only for what is left after the limit.
 func addRaw(fused []Fused, parts []Part) {
 	place := make(map[uint32]int, len(fused))
 	for i := range fused {
-		fused[i].Raw = make(map[string]float32, len(parts))
+		fused[i].Raw = make(map[string]Hit, len(parts))
 		place[fused[i].Doc] = i
 	}
 	for _, p := range parts {
 		for _, h := range p.Result.Hits {
 			if i, ok := place[h.Doc]; ok {
-				fused[i].Raw[p.Name] = h.Score
+				fused[i].Raw[p.Name] = h
 			}
 		}
 	}

@@ -21,6 +21,8 @@ func vectorPart(mean, deviation float32, hits ...Hit) Part {
 	}
 }
 
+func hit(doc uint32, score float32) Hit { return Hit{Doc: doc, Score: score} }
+
 func TestFuseScores(t *testing.T) {
 	const w = .35 / 6
 	for _, c := range []struct {
@@ -30,28 +32,28 @@ func TestFuseScores(t *testing.T) {
 	}{
 		{"nothing", nil, map[uint32]float64{}},
 		{"lexical over its maximum",
-			[]Part{lexicalPart(Hit{1, 8}, Hit{2, 2})},
+			[]Part{lexicalPart(hit(1, 8), hit(2, 2))},
 			map[uint32]float64{1: 1, 2: .25}},
 		{"z-scores of the collection",
-			[]Part{vectorPart(.1, .2, Hit{1, .9}, Hit{2, .3})},
+			[]Part{vectorPart(.1, .2, hit(1, .9), hit(2, .3))},
 			map[uint32]float64{1: 4 * w, 2: 1 * w}},
 		{"z-scores of the hits, the collection's being unknown",
-			[]Part{vectorPart(0, 0, Hit{1, .9}, Hit{2, .3})},
+			[]Part{vectorPart(0, 0, hit(1, .9), hit(2, .3))},
 			map[uint32]float64{1: 1 * w, 2: -1 * w}},
 		{"the sum, with 0 for what the words lack and the last z-score for what the vectors lack",
-			[]Part{lexicalPart(Hit{1, 4}, Hit{2, 3}), vectorPart(.1, .2, Hit{2, .9}, Hit{3, .5})},
+			[]Part{lexicalPart(hit(1, 4), hit(2, 3)), vectorPart(.1, .2, hit(2, .9), hit(3, .5))},
 			map[uint32]float64{1: 1 + 2*w, 2: .75 + 4*w, 3: 2 * w}},
 		{"one empty part",
-			[]Part{lexicalPart(Hit{1, 4}), vectorPart(0, 0)},
+			[]Part{lexicalPart(hit(1, 4)), vectorPart(0, 0)},
 			map[uint32]float64{1: 1}},
 		{"a single hit and no statistics",
-			[]Part{vectorPart(0, 0, Hit{1, .9})},
+			[]Part{vectorPart(0, 0, hit(1, .9))},
 			map[uint32]float64{1: 0}},
 		{"equal hits and no statistics",
-			[]Part{vectorPart(0, 0, Hit{1, .9}, Hit{2, .9})},
+			[]Part{vectorPart(0, 0, hit(1, .9), hit(2, .9))},
 			map[uint32]float64{1: 0, 2: 0}},
 		{"lexical scores of zero",
-			[]Part{lexicalPart(Hit{1, 0}, Hit{2, 0})},
+			[]Part{lexicalPart(hit(1, 0), hit(2, 0))},
 			map[uint32]float64{1: 0, 2: 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,16 +76,16 @@ func TestFuseScores(t *testing.T) {
 // A document without a vector is neither helped nor harmed by those that have
 // one: a part that returned all it searched knows nothing of it.
 func TestFuseDocumentsWithoutVector(t *testing.T) {
-	vectors := vectorPart(.1, .2, Hit{2, .5}, Hit{3, -.1})
+	vectors := vectorPart(.1, .2, hit(2, .5), hit(3, -.1))
 	vectors.Result.Searched = 2
-	fused := Fuse([]Part{lexicalPart(Hit{1, 4}), vectors}, 10)
+	fused := Fuse([]Part{lexicalPart(hit(1, 4)), vectors}, 10)
 	if fused[0].Doc != 1 || fused[0].Score != 1 {
 		t.Errorf("got %+v first, want document 1 with its lexical score alone", fused[0])
 	}
 }
 
 func TestFuseOrder(t *testing.T) {
-	fused := Fuse([]Part{lexicalPart(Hit{9, 4}, Hit{3, 2}, Hit{5, 2}, Hit{7, 2})}, 3)
+	fused := Fuse([]Part{lexicalPart(hit(9, 4), hit(3, 2), hit(5, 2), hit(7, 2))}, 3)
 	var got []uint32
 	for _, f := range fused {
 		got = append(got, f.Doc)
@@ -91,26 +93,26 @@ func TestFuseOrder(t *testing.T) {
 	if want := []uint32{9, 3, 5}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v: by score, ties by number, cut at the limit", got, want)
 	}
-	if got := Fuse([]Part{lexicalPart(Hit{9, 4})}, 0); len(got) != 0 {
+	if got := Fuse([]Part{lexicalPart(hit(9, 4))}, 0); len(got) != 0 {
 		t.Errorf("limit 0: got %v, want nothing", got)
 	}
 }
 
-func TestFuseKeepsRawScores(t *testing.T) {
-	fused := Fuse([]Part{lexicalPart(Hit{1, 4}, Hit{2, 3}), vectorPart(.1, .2, Hit{2, .9})}, 10)
-	got := map[uint32]map[string]float32{}
+func TestFuseKeepsRawHits(t *testing.T) {
+	fused := Fuse([]Part{lexicalPart(hit(1, 4), hit(2, 3)), vectorPart(.1, .2, hit(2, .9))}, 10)
+	got := map[uint32]map[string]Hit{}
 	for _, f := range fused {
 		got[f.Doc] = f.Raw
 	}
-	want := map[uint32]map[string]float32{1: {"lexical": 4}, 2: {"lexical": 3, "vector/m": .9}}
+	want := map[uint32]map[string]Hit{1: {"lexical": hit(1, 4)}, 2: {"lexical": hit(2, 3), "vector/m": hit(2, .9)}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("raw scores (-want +got):\n%s", diff)
+		t.Errorf("raw hits (-want +got):\n%s", diff)
 	}
 }
 
 func TestFuseIsPure(t *testing.T) {
-	parts := []Part{lexicalPart(Hit{1, 4}, Hit{2, 3}), vectorPart(0, 0, Hit{2, .9}, Hit{3, .1})}
-	before := []Hit{{1, 4}, {2, 3}}
+	parts := []Part{lexicalPart(hit(1, 4), hit(2, 3)), vectorPart(0, 0, hit(2, .9), hit(3, .1))}
+	before := []Hit{hit(1, 4), hit(2, 3)}
 	first := Fuse(parts, 10)
 	if diff := cmp.Diff(first, Fuse(parts, 10)); diff != "" {
 		t.Errorf("the same parts twice:\n%s", diff)

@@ -28,6 +28,9 @@ var ErrNotReady = errors.New("index: not ready")
 type Hit struct {
 	Doc   uint32
 	Score float32
+	// Held is the share of the question's content that the document holds, by
+	// weight, 0 to 1. Zero where the retriever does not know words.
+	Held float32
 }
 
 // Query is what a retriever is asked.
@@ -52,6 +55,9 @@ type Result struct {
 	// the BM25 bound of its terms, or 1 for a cosine. Scores divided by it can
 	// be compared between queries. Zero when no document can match.
 	Best float32
+	// Content is the number of terms of the question that Hit.Held counts: all
+	// but function words.
+	Content int
 	// Searched is the number of documents that were allowed.
 	Searched int
 	// Mean and Deviation are the mean and the standard deviation of the scores

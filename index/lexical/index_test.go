@@ -350,3 +350,38 @@ func TestOptions(t *testing.T) {
 		t.Errorf("limit 0: got error %v, want %v", err, errLimit)
 	}
 }
+
+// Held is the share of a question's content that a document holds, whatever
+// function words it lacks.
+func TestHeld(t *testing.T) {
+	x, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc, text := range []string{"parse the chunked header", "parse a duration", "header of a file", "a chunked body and its header, parsed"} {
+		x.Upsert(uint32(doc), Analyze(text))
+	}
+	for query, want := range map[string]struct {
+		content int
+		held    map[uint32]bool // the documents that hold everything
+	}{
+		"where is the chunked header parsed": {3, map[uint32]bool{0: true, 3: true}},
+		"parse durations":                    {2, map[uint32]bool{1: true}},
+		"parse the unheard-of header":        {3, nil}, // no document has the third word
+		"duration":                           {1, map[uint32]bool{1: true}},
+		"what is it":                         {0, nil},
+	} {
+		res, err := x.Retrieve(t.Context(), index.Query{Text: query, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Content != want.content {
+			t.Errorf("%q has %d content terms, want %d", query, res.Content, want.content)
+		}
+		for _, h := range res.Hits {
+			if all := h.Held > 0.999; all != want.held[h.Doc] || h.Held < 0 || h.Held > 1 {
+				t.Errorf("%q: document %d holds %v of the content, all of it: %v", query, h.Doc, h.Held, want.held[h.Doc])
+			}
+		}
+	}
+}

@@ -42,11 +42,10 @@ func queryTerms(text string) []queryTerm {
 	function := functionTerms()
 	terms := make([]queryTerm, len(analysed))
 	for i, t := range analysed {
-		weight := math.Sqrt(float64(t.Count))
-		if function[t.Text] {
-			weight *= functionWordWeight
+		terms[i] = queryTerm{text: t.Text, weight: math.Sqrt(float64(t.Count)), content: !function[t.Text]}
+		if !terms[i].content {
+			terms[i].weight *= functionWordWeight
 		}
-		terms[i] = queryTerm{text: t.Text, weight: weight}
 	}
 	return terms
 }

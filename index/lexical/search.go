@@ -54,18 +54,24 @@ func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, erro
 	if err := s.score(ctx, q.Limit); err != nil {
 		return index.Result{}, err
 	}
-	return index.Result{Hits: s.top(q.Limit), Best: s.best(), Searched: s.searched}, nil
+	hits, content := s.top(q.Limit)
+	return index.Result{Hits: hits, Best: s.best(), Searched: s.searched, Content: content}, nil
 }
 
 // queryTerm is one distinct term of a query and what a search learns of it.
 type queryTerm struct {
-	text   string
-	weight float64
-	list   postings // a snapshot; empty for an unknown term
-	df     uint32   // documents of the universe that hold it
+	text    string
+	weight  float64
+	content bool     // it is not a function word
+	list    postings // a snapshot; empty for an unknown term
+	df      uint32   // documents of the universe that hold it
 	// bound is the limit of what it adds to a score: weight·idf·(k1+1).
 	bound float64
 }
+
+// tally is what a slot has gathered: its score, and the bounds of the content
+// terms that it holds. Side by side they cost one access to memory.
+type tally struct{ score, held float32 }
 
 // search is the working memory of one query, pooled because its arrays are as
 // long as the index.
@@ -82,7 +88,7 @@ type search struct {
 	size          int    // number of slots in the universe
 	mean          float64
 
-	scores  []float32 // by slot; zero where not touched
+	scores  []tally   // by slot; zero where not touched
 	touched []uint32  // slots with a score
 	ranked  []float32 // scratch of kthScore
 
@@ -98,7 +104,7 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // touched rather than of the whole array.
 func (s *search) release() {
 	for _, slot := range s.touched {
-		s.scores[slot] = 0
+		s.scores[slot] = tally{}
 	}
 	s.touched = s.touched[:0]
 	s.docs, s.lengths = nil, nil
@@ -122,7 +128,7 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 	}
 	s.docs, s.lengths = state.docs, state.lengths
 	if missing := len(s.docs) - len(s.scores); missing > 0 {
-		s.scores = append(s.scores, make([]float32, missing)...)
+		s.scores = append(s.scores, make([]tally, missing)...)
 	}
 
 	var length uint64
@@ -252,22 +258,26 @@ func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
 	// Frequencies come in units, so the other side of the fraction is scaled.
 	k1, b := s.options.K1*tfUnit, s.options.B
 	flat, perLength := float32(k1*(1-b)), float32(k1*b/s.mean)
-	bound := float32(t.bound)
+	bound, held := float32(t.bound), float32(0)
+	if t.content {
+		held = bound
+	}
 	c := t.list.cursor()
 	for n := c.fill(s.chunkSlots[:], s.chunkTFs[:]); n > 0; n = c.fill(s.chunkSlots[:], s.chunkTFs[:]) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for i, slot := range s.chunkSlots[:n] {
-			old := s.scores[slot]
-			if old == 0 {
+			sum := &s.scores[slot]
+			if sum.score == 0 {
 				if closed || !s.allowed.has(slot) {
 					continue
 				}
 				s.touched = append(s.touched, slot)
 			}
 			tf := float32(s.chunkTFs[i])
-			s.scores[slot] = old + bound*tf/(tf+flat+perLength*float32(s.lengths[slot]))
+			sum.score += bound * tf / (tf + flat + perLength*float32(s.lengths[slot]))
+			sum.held += held
 		}
 	}
 	return nil

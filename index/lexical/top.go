@@ -11,7 +11,7 @@ import (
 func (s *search) kthScore(k int) float32 {
 	s.ranked = s.ranked[:0]
 	for _, slot := range s.touched {
-		s.ranked = append(s.ranked, s.scores[slot])
+		s.ranked = append(s.ranked, s.scores[slot].score)
 	}
 	return kthLargest(s.ranked, k)
 }
@@ -47,11 +47,18 @@ func kthLargest(values []float32, k int) float32 {
 	return values[k-1]
 }
 
-// top returns the best hits in their order.
-func (s *search) top(limit int) []index.Hit {
+// top returns the best hits in their order, and the number of content terms.
+func (s *search) top(limit int) (hits []index.Hit, content int) {
+	var sum float32
+	for _, t := range s.terms {
+		if t.content {
+			content++
+			sum += float32(t.bound)
+		}
+	}
 	best := make(worstFirst, 0, min(limit, len(s.touched)))
 	for _, slot := range s.touched {
-		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot]}
+		hit := index.Hit{Doc: s.docs[slot], Score: s.scores[slot].score, Held: s.scores[slot].held}
 		switch {
 		case len(best) < limit:
 			best = append(best, hit)
@@ -62,7 +69,12 @@ func (s *search) top(limit int) []index.Hit {
 		}
 	}
 	slices.SortFunc(best, compareHits)
-	return best
+	for i := range best {
+		if sum > 0 {
+			best[i].Held = min(best[i].Held/sum, 1)
+		}
+	}
+	return best, content
 }
 
 // compareHits is the order of a result: by score, highest first, then by number.

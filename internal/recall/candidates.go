@@ -100,8 +100,8 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 			if !ok {
 				continue
 			}
-			r := s.opts.Calibration.Relevance(p.Name, float64(raw), p.Result)
-			c.scores[p.Name] = memory.RetrieverScore{Score: round(float64(raw)), Relevance: round(r)}
+			r := s.opts.Calibration.Relevance(p.Name, raw, p.Result)
+			c.scores[p.Name] = memory.RetrieverScore{Score: round(float64(raw.Score)), Relevance: round(r)}
 			c.relevance = max(c.relevance, r)
 		}
 		out = append(out, c)

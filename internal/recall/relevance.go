@@ -102,19 +102,32 @@ func (c Calibration) Evidence(part string, score float64, r index.Result) float6
 // of relevance .5; a third of it finds .75.
 const evenOdds = 0.03
 
+// What a document that holds all content of a question is worth at least; the
+// share leaves room for rounding.
+const (
+	allHeld          = 0.999
+	allHeldRelevance = 0.8
+)
+
 // Relevance returns how surely a hit has to do with the question, 0 to 1. With
 // p the probability that an unrelated question finds as strong evidence,
 //
 //	relevance = evenOdds / (evenOdds + p)
 //
 // a logistic curve over ln p. docs/quality.md has the shares that were measured.
-func (c Calibration) Relevance(part string, score float64, r index.Result) float64 {
+// A document that holds every word of a question of several has to do with it
+// however common each of them is: those words are what was asked for.
+func (c Calibration) Relevance(part string, h index.Hit, r index.Result) float64 {
 	best := c.Lexical
 	if isVector(part) {
 		best = c.model(part).Best
 	}
-	p := best.Tail(c.Evidence(part, score, r), r.Searched)
-	return evenOdds / (evenOdds + p)
+	p := best.Tail(c.Evidence(part, float64(h.Score), r), r.Searched)
+	relevance := evenOdds / (evenOdds + p)
+	if r.Content > 1 && h.Held >= allHeld {
+		return max(relevance, allHeldRelevance)
+	}
+	return relevance
 }
 
 // model returns the parameters of the longest name that the part's model begins

@@ -59,13 +59,13 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 	} {
 		const n, best = 1000, 64
 		x := c.Lexical.Quantile(1-test.unrelated, n)
-		got := c.Relevance("lexical", x*math.Sqrt(best), index.Result{Best: best, Searched: n})
+		got := c.Relevance("lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, index.Result{Best: best, Searched: n})
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
 		}
 		const mean, deviation = 0.5, 0.1
 		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
-		got = c.Relevance("vector/unknown", mean+z*deviation, index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation})
+		got = c.Relevance("vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation})
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)
 		}
@@ -83,7 +83,7 @@ func TestRelevanceIsAFigureBetweenZeroAndOne(t *testing.T) {
 			{Best: 400, Searched: 1 << 30, Mean: -1, Deviation: 1e-20},
 		} {
 			for _, score := range []float64{-1, 0, 0.4, 1, 300} {
-				got := c.Relevance(part, score, r)
+				got := c.Relevance(part, index.Hit{Score: float32(score)}, r)
 				if !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v is %v", part, score, r, got)
 				}
@@ -169,7 +169,7 @@ func (b *bench) best(t *testing.T, question string) (first, others float64) {
 			t.Fatalf("ask %s: %v", r.Name(), err)
 		}
 		for _, h := range res.Hits {
-			if got := c.Relevance(r.Name(), float64(h.Score), res); h.Doc == 0 {
+			if got := c.Relevance(r.Name(), h, res); h.Doc == 0 {
 				first = max(first, got)
 			} else {
 				others = max(others, got)
@@ -200,6 +200,27 @@ func TestSmallStores(t *testing.T) {
 			if first, others := b.best(t, question); max(first, others) >= 0.5 {
 				t.Errorf("%d lessons: %q finds one with relevance %.2f, want less than .5", n, question, max(first, others))
 			}
+		}
+	}
+}
+
+// What holds every word of a question of several is relevant, however common
+// each is; a single common word, or a question of function words, is not enough.
+func TestDocumentThatHoldsTheWholeQuestionIsRelevant(t *testing.T) {
+	texts := []string{"check the lockfile before the build"}
+	for i := range 400 { // every word is common, but not all together
+		texts = append(texts, []string{"check the build of the day", "a lockfile is a file", "the build before this one"}[i%3])
+	}
+	b := newBench(t, texts...)
+	for question, want := range map[string]bool{
+		"lockfile check":          true,
+		"how to check a lockfile": true,
+		"build":                   false,
+		"lockfile check on mars":  false,
+		"what is it":              false,
+	} {
+		if first, _ := b.best(t, question); first >= 0.75 != want {
+			t.Errorf("%q: relevance %.2f, want at least .75: %v", question, first, want)
 		}
 	}
 }

@@ -103,10 +103,11 @@ type observation struct {
 	lexical, vector finding
 }
 
-// finding is the score of a document in one part and what it is compared with.
+// finding is the best hit in one part and what it is compared with. What it
+// holds of the question is the most that any hit holds that counts.
 type finding struct {
 	part   string
-	score  float64
+	hit    index.Hit
 	result index.Result // without hits
 }
 
@@ -134,11 +135,16 @@ func find(ctx context.Context, r index.Retriever, text string, counts func(uint3
 	if err != nil {
 		return finding{}, fmt.Errorf("ask %s: %w", r.Name(), err)
 	}
-	f := finding{part: r.Name(), score: float64(result.Mean)} // not found: like any other
+	f := finding{part: r.Name(), hit: index.Hit{Score: result.Mean}} // not found: like any other
+	found := false
 	for _, h := range result.Hits {
-		if counts(h.Doc) {
-			f.score = float64(h.Score)
-			break
+		if !counts(h.Doc) {
+			continue
+		}
+		if held := max(f.hit.Held, h.Held); found {
+			f.hit.Held = held
+		} else {
+			f.hit, found = h, true
 		}
 	}
 	result.Hits = nil

@@ -182,8 +182,8 @@ func (e *experiment) fit(without string) recall.Calibration {
 	lexical, vectors := map[int][]float64{}, map[int][]float64{}
 	for _, o := range e.unrelated {
 		if uses(o) {
-			lexical[o.size] = append(lexical[o.size], c.Evidence(o.lexical.part, o.lexical.score, o.lexical.result))
-			vectors[o.size] = append(vectors[o.size], c.Evidence(o.vector.part, o.vector.score, o.vector.result))
+			lexical[o.size] = append(lexical[o.size], c.Evidence(o.lexical.part, float64(o.lexical.hit.Score), o.lexical.result))
+			vectors[o.size] = append(vectors[o.size], c.Evidence(o.vector.part, float64(o.vector.hit.Score), o.vector.result))
 		}
 	}
 	c.Lexical, m.Best = fitGumbel(samples(lexical)), fitGumbel(samples(vectors))
@@ -239,7 +239,7 @@ func passing(list []observation, of func(observation) bool, c recall.Calibration
 			continue
 		}
 		n++
-		r := max(c.Relevance(o.lexical.part, o.lexical.score, o.lexical.result), c.Relevance(o.vector.part, o.vector.score, o.vector.result))
+		r := max(c.Relevance(o.lexical.part, o.lexical.hit, o.lexical.result), c.Relevance(o.vector.part, o.vector.hit, o.vector.result))
 		if r >= 0.5 {
 			half++
 		}
