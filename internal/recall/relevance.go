@@ -105,8 +105,9 @@ const evenOdds = 0.03
 // What a document that holds all content of a question is worth at least; the
 // share leaves room for rounding.
 const (
-	allHeld          = 0.999
-	allHeldRelevance = 0.8
+	allHeld           = 0.999
+	allHeldRelevance  = 0.8
+	wordHeldRelevance = 0.5 // of a single word
 )
 
 // Relevance returns how surely a hit has to do with the question, 0 to 1. With
@@ -115,8 +116,8 @@ const (
 //	relevance = evenOdds / (evenOdds + p)
 //
 // a logistic curve over ln p. docs/quality.md has the shares that were measured.
-// A document that holds every word of a question of several has to do with it
-// however common each of them is: those words are what was asked for.
+// A document that holds every word of a question has to do with it however
+// common they are: those words are what was asked for.
 func (c Calibration) Relevance(part string, h index.Hit, r index.Result) float64 {
 	best := c.Lexical
 	if isVector(part) {
@@ -124,10 +125,13 @@ func (c Calibration) Relevance(part string, h index.Hit, r index.Result) float64
 	}
 	p := best.Tail(c.Evidence(part, float64(h.Score), r), r.Searched)
 	relevance := evenOdds / (evenOdds + p)
-	if r.Content > 1 && h.Held >= allHeld {
-		return max(relevance, allHeldRelevance)
+	switch {
+	case h.Held < allHeld:
+		return relevance
+	case r.Content == 1:
+		return max(relevance, wordHeldRelevance)
 	}
-	return relevance
+	return max(relevance, allHeldRelevance)
 }
 
 // model returns the parameters of the longest name that the part's model begins
