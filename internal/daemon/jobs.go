@@ -3,8 +3,8 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
@@ -15,17 +15,18 @@ import (
 // indexJob is the kind of the jobs that index a sandbox.
 const indexJob = "index"
 
-// suspendedPause is when a run is tried again whose project is being removed.
-const suspendedPause = time.Second
+// longRun is how long a run takes that has read much.
+const longRun = 2 * time.Second
 
 // handlers lists what is done in the background, by kind of job.
 func handlers(x *indexer.Indexer, s *code.Sandboxes) map[string]worker.Handler {
 	return map[string]worker.Handler{
 		indexer.EmbedJob: x.Embed,
 		indexJob: func(ctx context.Context, job worker.Job) error {
+			start := time.Now()
 			err := s.Run(ctx, job.Payload)
-			if errors.Is(err, code.ErrSuspended) {
-				return worker.After(err, suspendedPause)
+			if time.Since(start) > longRun {
+				debug.FreeOSMemory() // it leaves as much garbage as a load
 			}
 			return err
 		},

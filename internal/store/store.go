@@ -160,7 +160,7 @@ func badgerOptions(o Options) badger.Options {
 		WithMemTableSize(o.MemTableSize).
 		WithNumMemtables(3).
 		WithBaseTableSize(8 << 20).
-		WithBlockCacheSize(16 << 20).
+		WithBlockCacheSize(8 << 20).
 		WithIndexCacheSize(16 << 20).
 		WithValueThreshold(min(1<<20, o.MemTableSize/8)).
 		WithValueLogFileSize(16 << 20).
