@@ -70,27 +70,28 @@ func boundChanged(paths []string) []string {
 	return paths
 }
 
-// ErrSuspended is returned by Run for a project whose runs are held. The run
-// should be tried again a little later.
-var ErrSuspended = errors.New("runs of the project are held")
+// errSuspended is why a run is cancelled, and a request refused, while the runs of
+// its project are held.
+var errSuspended = errors.New("runs of the project are held")
 
 // Run handles the job of a RunRequest: it brings the index of the sandbox up to
-// date and writes down how that went. Run again, it goes on where it was ended.
-// ErrSuspended.
+// date and writes down how that went. Run again, it goes on where it was ended. A
+// run that is held is over: it is owed, should the sandbox outlive that.
 func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	var req RunRequest
 	if err := json.Unmarshal(payload, &req); err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}
-	ctx, end, err := s.begin(ctx, req)
-	if err != nil {
-		return err
+	ctx, end, ok := s.begin(ctx, req)
+	if !ok {
+		return nil
 	}
 	defer end()
 	// Read only now: from here on nobody forgets it without waiting for the run.
 	box, err := s.opts.Shelf.Sandbox(req.Sandbox)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		return nil // forgotten meanwhile
+		s.forgotten(req.Sandbox)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read sandbox: %w", err)
@@ -109,8 +110,12 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 		changed = nil // more is missing than was asked for
 	}
 	report, err := s.index(ctx, box, changed)
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // given back, or held
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errSuspended):
+		s.owe(req.Sandbox)
+		return nil
+	case cause != nil:
+		return cause // given back
 	}
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
@@ -124,12 +129,14 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	return err
 }
 
-// begin makes a run known and tells whether it may go on.
-func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (context.Context, func(), error) {
+// begin makes a run known. It returns false for one that is held.
+func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Context, end func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.suspended[req.Project] > 0 {
-		return nil, nil, ErrSuspended
+		s.dropped[req.Sandbox]++
+		s.answered(req.Sandbox, s.asked[req.Sandbox])
+		return nil, nil, false
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &running{project: req.Project, cancel: cancel, ended: make(chan struct{})}
@@ -146,7 +153,22 @@ func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (context.Context,
 		delete(s.running, req.Sandbox)
 		delete(s.progress, req.Sandbox)
 		s.answered(req.Sandbox, asked)
-	}, nil
+	}, true
+}
+
+// owe marks a sandbox as lagging until everything in it was looked at.
+func (s *Sandboxes) owe(sandbox string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped[sandbox]++
+}
+
+// forgotten drops what is known of a sandbox that is not stored any more.
+func (s *Sandboxes) forgotten(sandbox string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.dropped, sandbox)
+	delete(s.refreshed, sandbox)
 }
 
 // index runs over the sandbox and reports progress.

@@ -104,7 +104,7 @@ type Sandboxes struct {
 	running   map[string]*running
 	asked     map[string]int       // runs asked for that have not begun
 	suspended map[string]int       // by project: how many want its runs held
-	dropped   map[string]int       // runs that gave way since the last one of everything
+	dropped   map[string]int       // runs owed since the last one of everything: they gave way or were held
 	refreshed map[string]time.Time // when a lagging sandbox was last looked at
 }
 
@@ -160,7 +160,7 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		// A host may have a name of its own for the project; it is known by that too.
 		return named(known, p, req.ProjectID)
 	})
-	if errors.Is(err, ErrSuspended) {
+	if errors.Is(err, errSuspended) {
 		return nil, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "the project is being forgotten",
 			Hint: "ask again when that is done", Cause: err}
 	}
@@ -264,7 +264,7 @@ func (s *Sandboxes) answered(sandbox string, n int) {
 }
 
 // record changes what is stored of a sandbox and of its project, which are zero
-// if they are new. It returns ErrSuspended while the project's runs are held:
+// if they are new. It returns errSuspended while the project's runs are held:
 // what is being removed must not come back.
 func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change func(memory.Project, *memory.Sandbox) memory.Project) error {
 	s.records.Lock()
@@ -273,7 +273,7 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 	held := s.suspended[project] > 0
 	s.mu.Unlock()
 	if held {
-		return ErrSuspended
+		return errSuspended
 	}
 	projects, err := s.opts.Shelf.Projects()
 	if err != nil {
@@ -368,7 +368,7 @@ func (s *Sandboxes) Suspend(project string) (release func()) {
 	s.mu.Unlock()
 	s.records.Unlock()
 	for _, r := range ending {
-		r.cancel(ErrSuspended)
+		r.cancel(errSuspended)
 		<-r.ended
 	}
 	return sync.OnceFunc(func() {

@@ -2,7 +2,6 @@ package code_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/code"
 )
 
 func TestIndexRepoQueues(t *testing.T) {
@@ -221,14 +219,17 @@ func TestForgetWhileIndexing(t *testing.T) {
 	<-entered
 	have := &holdings{rig: r}
 	have.listed = func() {
-		if err := <-ended; !errors.Is(err, code.ErrSuspended) {
-			t.Errorf("the run ended with %v, want %v", err, code.ErrSuspended)
+		if err := <-ended; err != nil {
+			t.Errorf("the run that is held is to be tried again: %v", err)
+		}
+		if s := r.state(q.Sandbox); !s.Stale || s.Progress != nil {
+			t.Errorf("while its run is held: %+v, progress %+v, want stale and none", s, s.Progress)
 		}
 		if _, err := r.boxes.IndexRepo(t.Context(), memory.IndexRequest{Path: root}); memory.CodeOf(err) != memory.CodeConflict {
 			t.Errorf("asked for while it is forgotten: %v, want %s", err, memory.CodeConflict)
 		}
-		if err := r.boxes.Run(t.Context(), lease.Job.Payload); !errors.Is(err, code.ErrSuspended) {
-			t.Errorf("run while it is forgotten: %v, want %v", err, code.ErrSuspended)
+		if err := r.boxes.Run(t.Context(), lease.Job.Payload); err != nil {
+			t.Errorf("run while it is forgotten: %v", err)
 		}
 	}
 	gone, err := r.paths.Forget(t.Context(), memory.ForgetRequest{Project: q.Project}, have)
@@ -251,6 +252,30 @@ func TestForgetWhileIndexing(t *testing.T) {
 	r.runNext()
 	if s := r.state(again.Sandbox); s.Files != 2 || s.Progress != nil {
 		t.Errorf("asked for after that: %+v, want 2 files", s)
+	}
+}
+
+// TestHeldRunIsOwed: a project that was to be forgotten and was not is brought up
+// to date by the next run, whatever that was asked for.
+func TestHeldRunIsOwed(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	root := folder(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n"})
+	q := r.ask(root)
+	r.runNext()
+	write(t, root, "b.go", "package b\n\nfunc B() {}\n")
+	r.ask(root)
+	release := r.boxes.Suspend(q.Project)
+	r.runNext()
+	release()
+	release() // twice is no harm
+	if s := r.state(q.Sandbox); !s.Stale || s.Chunks != 2 {
+		t.Errorf("after its run was held: %+v, want stale", s)
+	}
+	before := r.indexed(q.Sandbox)
+	r.ask(root, "a.go")
+	r.runNext()
+	if after := r.indexed(q.Sandbox); after["b.go"].Hash == before["b.go"].Hash || r.state(q.Sandbox).Stale {
+		t.Error("a run over a.go did not make up for the one that was held")
 	}
 }
 
