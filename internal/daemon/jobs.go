@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/source/code"
@@ -13,11 +15,21 @@ import (
 // indexJob is the kind of the jobs that index a sandbox.
 const indexJob = "index"
 
+// longRun is how long a run takes that has read much.
+const longRun = 2 * time.Second
+
 // handlers lists what is done in the background, by kind of job.
 func handlers(x *indexer.Indexer, s *code.Sandboxes) map[string]worker.Handler {
 	return map[string]worker.Handler{
 		indexer.EmbedJob: x.Embed,
-		indexJob:         func(ctx context.Context, job worker.Job) error { return s.Run(ctx, job.Payload) },
+		indexJob: func(ctx context.Context, job worker.Job) error {
+			start := time.Now()
+			err := s.Run(ctx, job.Payload)
+			if time.Since(start) > longRun {
+				debug.FreeOSMemory() // it leaves as much garbage as a load
+			}
+			return err
+		},
 	}
 }
 
