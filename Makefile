@@ -2,6 +2,7 @@
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
+BENCH       ?= .
 BENCHTIME   ?= 1s
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
@@ -37,8 +38,8 @@ cross: ## build for every platform that is supported
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
 	done
 
-bench: ## run the benchmarks, BENCHTIME each
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...
+bench: ## run the benchmarks that BENCH matches, BENCHTIME each, one package after another
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -p 1 -timeout 60m ./...
 
 eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
