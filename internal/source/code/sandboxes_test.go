@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -141,6 +142,8 @@ func TestHostNamesAProject(t *testing.T) {
 func TestProjectOfFolderChanges(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	root := folder(t, map[string]string{"a.go": "package a\n"})
+	old := time.Now().Add(-time.Hour) // so old that it need not be read again
+	must(t, os.Chtimes(filepath.Join(root, "a.go"), old, old))
 	gitFolder(t, root, "")
 	before := r.ask(root)
 	late := r.lease()
