@@ -159,5 +159,6 @@ var homes = []home{
 }
 
 // testLibraries may be imported by test files everywhere.
-// mcp-go: its client is what tests speak to a whole daemon with.
-var testLibraries = []string{"github.com/google/go-cmp", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}
+// mcp-go: its client is what tests speak to a whole daemon with. badger: plain
+// transactions are what a benchmark holds durable writes against.
+var testLibraries = []string{"github.com/dgraph-io/badger/v4", "github.com/google/go-cmp", "github.com/mark3labs/mcp-go", "github.com/santhosh-tekuri/jsonschema/v6"}
