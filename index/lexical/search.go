@@ -133,7 +133,8 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 
 	var length uint64
 	s.allowed, s.searched, length = s.slots(state, s.allowed, q.Allow)
-	if q.Universe == q.Allow {
+	// Without a filter both hold the same documents: one look will do.
+	if q.Universe == q.Allow || q.Universe != nil && q.Allow != nil && q.Universe.Equals(q.Allow) {
 		s.universe, s.size = append(s.universe[:0], s.allowed...), s.searched
 	} else {
 		s.universe, s.size, length = s.slots(state, s.universe, q.Universe)
