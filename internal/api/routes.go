@@ -43,15 +43,18 @@ func (h *handler) routes() {
 		}
 		return h.svc.Recall(ctx, question)
 	})
-	post(h, wire.Remember, func(ctx context.Context, req memory.RememberRequest) (any, error) {
-		return h.svc.Remember(ctx, req)
-	})
-	post(h, wire.Forget, func(ctx context.Context, req memory.ForgetRequest) (any, error) {
-		return h.svc.Forget(ctx, req)
-	})
-	post(h, wire.Index, func(ctx context.Context, req memory.IndexRequest) (any, error) {
-		return h.svc.IndexRepo(ctx, req)
-	})
+	serve(h, wire.Remember, h.svc.Remember)
+	serve(h, wire.Forget, h.svc.Forget)
+	serve(h, wire.Index, h.svc.IndexRepo)
+	serve(h, wire.Start, h.svc.StartSession)
+	serve(h, wire.Step, h.svc.RecordStep)
+	serve(h, wire.End, h.svc.EndSession)
+	serve(h, wire.Search, h.svc.SearchSteps)
+	serve(h, wire.Last, h.svc.LastSteps)
+	serve(h, wire.Summary, h.svc.SummarizeSession)
+	serve(h, wire.Sessions, h.svc.Sessions)
+	serve(h, wire.Import, h.svc.Import)
+	serve(h, wire.Export, h.svc.Export)
 	h.command(wire.Stop, func(r *http.Request) error { return h.svc.Stop(r.Context()) })
 	h.command(wire.Requeue+"{id}", func(r *http.Request) error {
 		return h.svc.RequeueJob(r.Context(), r.PathValue("id"))
@@ -70,6 +73,11 @@ func post[Request any](h *handler, path string, fn func(context.Context, Request
 		answer, err := fn(r.Context(), req)
 		h.reply(w, r, answer, err)
 	})
+}
+
+// serve routes a call that hands its request over as it came.
+func serve[Request, Answer any](h *handler, path string, fn func(context.Context, Request) (*Answer, error)) {
+	post(h, path, func(ctx context.Context, req Request) (any, error) { return fn(ctx, req) })
 }
 
 // command routes a call without a body and without an answer but {}.

@@ -94,6 +94,58 @@ func (c *Client) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 	return post[memory.Forgotten](ctx, c, wire.Forget, req, once)
 }
 
+// StartSession implements memory.Journal. A request without an id is given one.
+func (c *Client) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
+	if req.RequestID == "" {
+		req.RequestID = rand.Text()
+	}
+	return post[memory.SessionState](ctx, c, wire.Start, req, repeatable)
+}
+
+// RecordStep implements memory.Journal. A request without an id is given one.
+func (c *Client) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	if req.RequestID == "" {
+		req.RequestID = rand.Text()
+	}
+	return post[memory.StepRecorded](ctx, c, wire.Step, req, repeatable)
+}
+
+// EndSession implements memory.Journal.
+func (c *Client) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
+	return post[memory.SessionState](ctx, c, wire.End, req, repeatable)
+}
+
+// SearchSteps implements memory.History.
+func (c *Client) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
+	return post[memory.StepMatches](ctx, c, wire.Search, req, repeatable)
+}
+
+// LastSteps implements memory.History.
+func (c *Client) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
+	return post[memory.StepList](ctx, c, wire.Last, req, repeatable)
+}
+
+// SummarizeSession implements memory.History.
+func (c *Client) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
+	return post[memory.Summary](ctx, c, wire.Summary, req, repeatable)
+}
+
+// Sessions implements memory.History.
+func (c *Client) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
+	return post[memory.SessionList](ctx, c, wire.Sessions, req, repeatable)
+}
+
+// Import implements memory.Archive.
+func (c *Client) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
+	return post[memory.Imported](ctx, c, wire.Import, req, repeatable)
+}
+
+// Export implements memory.Archive. It is not repeated: the folder is no
+// longer empty the second time.
+func (c *Client) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
+	return post[memory.Exported](ctx, c, wire.Export, req, once)
+}
+
 // IndexRepo implements memory.Repositories. Repetitions coalesce in the queue.
 func (c *Client) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	return post[memory.IndexQueued](ctx, c, wire.Index, req, repeatable)

@@ -32,6 +32,11 @@ type Config struct {
 	Embedding Embedding `yaml:"embedding"`
 	Redact    Redact    `yaml:"redact"`
 	Receipts  Receipts  `yaml:"receipts"`
+	Lessons   Lessons   `yaml:"lessons"`
+	Sessions  Sessions  `yaml:"sessions"`
+	// FollowEvery is how often logs and session folders are looked at; 0 is never.
+	FollowEvery time.Duration `yaml:"follow_every"`
+	MCP         MCP           `yaml:"mcp"`
 }
 
 // Log is how the daemon logs.
@@ -157,4 +162,39 @@ type Redact struct {
 // Receipts is the ledger of answers.
 type Receipts struct {
 	RetentionDays int `yaml:"retention_days"`
+}
+
+// Lessons is where lesson logs are.
+type Lessons struct {
+	Log bool `yaml:"log"`
+	// Dir is relative to the repository, or absolute for one folder of all.
+	Dir string `yaml:"dir"`
+}
+
+// Sessions is how sessions and their steps are kept.
+type Sessions struct {
+	Files bool `yaml:"files"`
+	// Dir is as Lessons.Dir.
+	Dir      string      `yaml:"dir"`
+	FlowTags []string    `yaml:"flow_tags"`
+	Labels   []LabelRule `yaml:"labels"`
+}
+
+// LabelRule gives a label to the steps that it fits.
+type LabelRule struct {
+	Label string `yaml:"label"`
+	// Tools are names of tools or patterns of path.Match, case ignored; none
+	// means all.
+	Tools []string `yaml:"tools,omitempty"`
+	// Target is a word that the step's target contains, case ignored; empty
+	// means any.
+	Target string `yaml:"target,omitempty"`
+	// Failed fits only steps that failed.
+	Failed bool `yaml:"failed,omitempty"`
+}
+
+// MCP is the MCP server.
+type MCP struct {
+	// Prefix begins the names of the knowledge tools.
+	Prefix string `yaml:"prefix"`
 }

@@ -68,6 +68,29 @@ func Default() Config {
 		}},
 		Redact:   Redact{Enabled: true},
 		Receipts: Receipts{RetentionDays: 90},
+		Lessons:  Lessons{Log: true, Dir: "agent-knowledge/logs"},
+		Sessions: Sessions{
+			Files:    true,
+			Dir:      "test-artifacts/llm-knowledge",
+			FlowTags: []string{"send", "swap", "connect", "sign", "onboarding", "settings", "tx-confirmation"},
+			Labels:   defaultLabels(),
+		},
+		FollowEvery: 2 * time.Second,
+		MCP:         MCP{Prefix: "mm_"},
+	}
+}
+
+// defaultLabels know the tools of browser and coding agents by name.
+func defaultLabels() []LabelRule {
+	interactions := []string{"mm_click", "mm_type", "mm_fill*", "mm_press*"}
+	return []LabelRule{
+		{Label: "discovery", Tools: []string{"mm_describe_screen", "read", "read_*", "grep", "glob", "ls", "list_*", "search*", "*_search", "webfetch", "fetch*"}},
+		{Label: "navigation", Tools: []string{"mm_navigate*"}},
+		{Label: "interaction", Tools: append(interactions, "edit", "edit_*", "multiedit", "write", "write_*", "notebookedit", "apply_patch")},
+		{Label: "confirmation", Tools: interactions, Target: "confirm"},
+		{Label: "execution", Tools: []string{"bash", "shell", "run", "run_*", "exec*", "terminal*"}},
+		{Label: "verification", Tools: []string{"test", "test_*", "run_tests", "*_test"}},
+		{Label: "error-recovery", Failed: true},
 	}
 }
 

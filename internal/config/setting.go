@@ -15,17 +15,17 @@ type setting struct {
 }
 
 // settings lists the leaves that a text can set, in the order of the structs.
-// Maps are not among them.
+// Maps and lists of structs are not among them.
 func (c *Config) settings() []setting {
 	var list []setting
 	var walk func(v reflect.Value, prefix string)
 	walk = func(v reflect.Value, prefix string) {
 		for i := range v.NumField() {
 			path := prefix + v.Type().Field(i).Tag.Get("yaml")
-			switch f := v.Field(i); f.Kind() {
-			case reflect.Struct:
+			switch f := v.Field(i); {
+			case f.Kind() == reflect.Struct:
 				walk(f, path+".")
-			case reflect.Map:
+			case f.Kind() == reflect.Map, f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
 			default:
 				list = append(list, setting{path: path, value: f})
 			}

@@ -83,6 +83,16 @@ func (c *Config) Validate() error {
 	c.Recall.validate(v)
 	c.Embedding.Ollama.validate(v)
 	within(v, "receipts.retention_days", c.Receipts.RetentionDays, 0, 36_500)
+	c.Sessions.validate(v)
+	if c.Lessons.Dir == "" {
+		v.fail("lessons.dir", "a folder", "is empty")
+	}
+	if c.FollowEvery != 0 {
+		within(v, "follow_every", c.FollowEvery, 100*time.Millisecond, time.Hour)
+	}
+	if !isToolName(c.MCP.Prefix + "x") {
+		v.fail("mcp.prefix", "up to 40 letters, digits, _ and -", "%q cannot begin a tool's name", c.MCP.Prefix)
+	}
 	return errors.Join(v.errs...)
 }
 
@@ -178,4 +188,33 @@ func isSpace(r rune) bool { return r <= ' ' }
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (s *Sessions) validate(v *checks) {
+	if s.Dir == "" {
+		v.fail("sessions.dir", "a folder", "is empty")
+	}
+	for i, tag := range s.FlowTags {
+		if tag == "" {
+			v.fail(fmt.Sprintf("sessions.flow_tags[%d]", i), "a word", "is empty")
+		}
+	}
+	for i, rule := range s.Labels {
+		field := fmt.Sprintf("sessions.labels[%d]", i)
+		if rule.Label == "" {
+			v.fail(field+".label", "a word", "is empty")
+		}
+		for _, tool := range rule.Tools {
+			if _, err := path.Match(tool, ""); err != nil {
+				v.fail(field+".tools", "names, or patterns with * and ?", "%q is no pattern", tool)
+			}
+		}
+	}
+}
+
+// isToolName says whether MCP clients take a text for a tool's name.
+func isToolName(s string) bool {
+	return len(s) <= 41 && strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	}) < 0
 }

@@ -21,8 +21,8 @@ var _ memory.Service = (*Daemon)(nil)
 // later the answer says that it is loading.
 const loadPatience = 2 * time.Second
 
-// Recall implements memory.Recaller.
-func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+// awaitLoad waits for the indexes as long as a question may.
+func (d *Daemon) awaitLoad(ctx context.Context) {
 	patience := time.NewTimer(d.opts.pauses.load)
 	defer patience.Stop()
 	select {
@@ -30,6 +30,11 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 	case <-patience.C:
 	case <-ctx.Done():
 	}
+}
+
+// Recall implements memory.Recaller.
+func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	d.awaitLoad(ctx)
 	return d.core.Recall.Recall(ctx, req)
 }
 

@@ -23,6 +23,7 @@ type Holdings struct {
 	Files              []FileKey
 	// Receipts are of the questions that were asked of it.
 	Receipts []string
+	Sessions []string // by id
 }
 
 // Batch is what one update writes, all of it or nothing. The documents that
@@ -37,12 +38,22 @@ type Batch struct {
 	Files     []File
 	Projects  []Project
 	Sandboxes []Sandbox
+	// Sessions replace those of the same key.
+	Sessions []Session
 
 	DropRecords   []string
 	DropFiles     []FileKey
 	DropProjects  []string
 	DropSandboxes []string
 	DropReceipts  []string
+	DropSessions  []SessionKey
+
+	// Tombstones are ids of records that were forgotten and that no import may
+	// bring back; DropTombstones lets them come again. With Import, records that
+	// have one are left out.
+	Tombstones     []string
+	DropTombstones []string
+	Import         bool
 
 	// Merge is called for a record whose id exists and returns what is to be
 	// kept. Nil replaces.
@@ -58,6 +69,8 @@ type Committed struct {
 	Seq uint64
 	// Merged are the ids of the records that existed already.
 	Merged []string
+	// Left are the ids of the records that have a tombstone.
+	Left []string
 	// Dropped counts the records and files that were there to be dropped, Swept
 	// the documents that nothing holds any more.
 	Dropped, Swept int
@@ -74,6 +87,8 @@ type Change struct {
 	Docs    []Doc
 	Records []RecordChange
 	Files   []FileChange
+	// Sessions were put or dropped.
+	Sessions []SessionChange
 	// Swept documents are no longer referenced and were removed.
 	Swept []DocID
 }
@@ -84,13 +99,17 @@ type RecordChange struct{ Old, New *Record }
 // FileChange is one file put or dropped.
 type FileChange struct{ Old, New *File }
 
-// Loader is told everything that the indexes are made of: first all records
-// and files, then, in parallel and only for documents that these reference,
+// SessionChange is one session put or dropped.
+type SessionChange struct{ Old, New *Session }
+
+// Loader is told everything that the indexes are made of: first all sessions,
+// records and files, then, in parallel and only for documents that these reference,
 // terms and vectors. Byte slices must not be kept.
 type Loader struct {
-	Record func(Record) error
-	File   func(File) error
-	Terms  func(doc DocID, terms []byte) error
+	Session func(Session) error
+	Record  func(Record) error
+	File    func(File) error
+	Terms   func(doc DocID, terms []byte) error
 	// Space chooses the spaces whose vectors are wanted; nil wants all.
 	Space  func(name string) bool
 	Vector func(space string, doc DocID, v []float32) error

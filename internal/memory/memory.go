@@ -81,8 +81,9 @@ type Record struct {
 	// Text is exactly what was analysed and embedded, already redacted.
 	Text string `json:"text"`
 
-	Event     *Event      `json:"event,omitempty"`     // kind lesson
-	Reference *RefContent `json:"reference,omitempty"` // kind reference
+	Event     *Event       `json:"event,omitempty"`     // kind lesson
+	Step      *StepContent `json:"step,omitempty"`      // kind step
+	Reference *RefContent  `json:"reference,omitempty"` // kind reference
 	// Extra holds fields that this version does not know, from imported files.
 	Extra map[string]any `json:"extra,omitempty"`
 }
@@ -104,10 +105,41 @@ type Event struct {
 	Context string    `json:"context"`
 	Command string    `json:"command,omitempty"`
 	Lesson  string    `json:"lesson"`
-	// Rate counts outcomes; nil when none is known.
-	Rate *Rate `json:"rate,omitempty"`
+	// Rate counts outcomes; nil when none is known. It is what the latest
+	// telling with a rate said, at RateAt, and the outcomes since.
+	Rate   *Rate     `json:"rate,omitempty"`
+	RateAt time.Time `json:"rate_at,omitzero"`
 	// Seen counts how often the same lesson was remembered.
 	Seen int `json:"seen,omitempty"`
+	// Tellings are its history, oldest first: the first and the latest, MaxTellings
+	// in all.
+	Tellings []Telling `json:"tellings,omitempty"`
+	// Fingerprints name the errors that it is about (package fingerprint).
+	Fingerprints []string `json:"fingerprints,omitempty"`
+	// Aside says that the lesson is kept but no longer recalled.
+	Aside *Aside `json:"aside,omitempty"`
+}
+
+// MaxTellings bounds a lesson's history.
+const MaxTellings = 32
+
+// Telling is one time that a lesson was told.
+type Telling struct {
+	At      time.Time `json:"at"`
+	AgentID string    `json:"agent_id,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Rate    *Rate     `json:"rate,omitempty"`
+	// Line names the log line that told it, so that reading the line again
+	// counts nothing twice.
+	Line DocID `json:"line,omitzero"`
+}
+
+// Aside says why a lesson is no longer recalled: another one superseded it, or
+// it was retracted. By is that other lesson, or the one that says why.
+type Aside struct {
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason"` // superseded, retracted
 }
 
 // RefContent is a reference's own content: a text kept whole, for instance a

@@ -16,6 +16,9 @@ type Selection struct {
 	// sandbox. Only chunks have one.
 	Path  string
 	Since time.Time
+	// Steps narrows steps to sessions that it chooses, and to its screen; with
+	// a flow tag, branch or screen, lessons to those sessions as well.
+	Steps SessionFilter
 }
 
 // Candidate is a record or a chunk that hangs off a document.

@@ -19,8 +19,12 @@ type RememberRequest struct {
 	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
 	Tags        []string  `json:"tags,omitempty"`
 	AgentID     string    `json:"agent_id,omitempty"`
-	Project     string    `json:"project,omitempty"`
-	Caller      Caller    `json:"caller,omitzero"`
+	// Supersedes are ids of lessons that this one replaces, Retracts ids of
+	// lessons that were found wrong. Both stay stored and are not recalled.
+	Supersedes []string `json:"supersedes,omitempty"`
+	Retracts   []string `json:"retracts,omitempty"`
+	Project    string   `json:"project,omitempty"`
+	Caller     Caller   `json:"caller,omitzero"`
 }
 
 // Remembered says what became of a lesson.
@@ -32,6 +36,10 @@ type Remembered struct {
 	// Merged says that the same lesson was there already.
 	Merged   bool `json:"merged,omitempty"`
 	Redacted bool `json:"redacted,omitempty"`
+	// Log is the log file that it was appended to, if logs are written; Warning
+	// says why it could not be. The record is there.
+	Log     string `json:"log,omitempty"`
+	Warning string `json:"warning,omitempty"`
 	// Seq is the committed batch that holds it.
 	Seq uint64 `json:"seq"`
 }
@@ -221,6 +229,9 @@ type Models interface {
 type Service interface {
 	Recaller
 	Rememberer
+	Journal
+	History
+	Archive
 	Repositories
 	Operator
 	Models

@@ -80,6 +80,51 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest) (*memory
 	return answer[*memory.Forgotten](ctx, s, "Forget", req)
 }
 
+// StartSession implements memory.Journal.
+func (s *Service) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
+	return answer[*memory.SessionState](ctx, s, "StartSession", req)
+}
+
+// RecordStep implements memory.Journal.
+func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	return answer[*memory.StepRecorded](ctx, s, "RecordStep", req)
+}
+
+// EndSession implements memory.Journal.
+func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
+	return answer[*memory.SessionState](ctx, s, "EndSession", req)
+}
+
+// SearchSteps implements memory.History.
+func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
+	return answer[*memory.StepMatches](ctx, s, "SearchSteps", req)
+}
+
+// LastSteps implements memory.History.
+func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
+	return answer[*memory.StepList](ctx, s, "LastSteps", req)
+}
+
+// SummarizeSession implements memory.History.
+func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
+	return answer[*memory.Summary](ctx, s, "SummarizeSession", req)
+}
+
+// Sessions implements memory.History.
+func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
+	return answer[*memory.SessionList](ctx, s, "Sessions", req)
+}
+
+// Import implements memory.Archive.
+func (s *Service) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
+	return answer[*memory.Imported](ctx, s, "Import", req)
+}
+
+// Export implements memory.Archive.
+func (s *Service) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
+	return answer[*memory.Exported](ctx, s, "Export", req)
+}
+
 // IndexRepo implements memory.Repositories.
 func (s *Service) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	return answer[*memory.IndexQueued](ctx, s, "IndexRepo", req)

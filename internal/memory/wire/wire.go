@@ -29,6 +29,15 @@ const (
 	Forget   = "/v1/forget"           // POST memory.ForgetRequest → memory.Forgotten
 	Index    = "/v1/index"            // POST memory.IndexRequest → memory.IndexQueued
 	Repos    = "/v1/repos"            // GET → RepoList
+	Start    = "/v1/sessions/start"   // POST memory.StartSessionRequest → memory.SessionState
+	Step     = "/v1/sessions/step"    // POST memory.RecordStepRequest → memory.StepRecorded
+	End      = "/v1/sessions/end"     // POST memory.EndSessionRequest → memory.SessionState
+	Search   = "/v1/history/search"   // POST memory.HistoryRequest → memory.StepMatches
+	Last     = "/v1/history/last"     // POST memory.HistoryRequest → memory.StepList
+	Summary  = "/v1/history/summary"  // POST memory.HistoryRequest → memory.Summary
+	Sessions = "/v1/history/sessions" // POST memory.HistoryRequest → memory.SessionList
+	Import   = "/v1/import"           // POST memory.ImportRequest → memory.Imported
+	Export   = "/v1/export"           // POST memory.ExportRequest → memory.Exported
 	Status   = "/v1/status"           // GET → memory.Status
 	DeadJobs = "/v1/jobs/dead"        // GET → DeadJobList
 	Requeue  = "/v1/jobs/requeue/"    // POST {id}

@@ -1,0 +1,90 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// LogLine is one event of a lesson log (contract 2), as a file holds it and as
+// it is written to one.
+type LogLine struct {
+	Timestamp   time.Time
+	AgentID     string
+	Repo        string
+	Type        EventType
+	Context     string
+	Command     string
+	Lesson      string
+	SuccessRate string
+	Tags        []string
+	// Supersedes and Retracts name lessons by id that this line puts aside.
+	Supersedes []string
+	Retracts   []string
+	// Extra holds fields that this version does not know; they are exported
+	// unchanged.
+	Extra map[string]json.RawMessage
+	// Hash names the line by its content.
+	Hash DocID
+}
+
+// ImportRequest names what to take over: a lesson log, a folder of logs, a
+// session's folder or a tree of them.
+type ImportRequest struct {
+	Path    string `json:"path"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
+// Imported says what an import found.
+type Imported struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Lessons     int    `json:"lessons"`
+	Sessions    int    `json:"sessions"`
+	Steps       int    `json:"steps"`
+	// Known were there already.
+	Known int `json:"known"`
+	// Skipped could not be read; Problems says why, for the first hundred.
+	Skipped  int             `json:"skipped"`
+	Problems []ImportProblem `json:"problems,omitempty"`
+}
+
+// ImportProblem is something that was passed over. Line counts from 1 and is 0
+// where the whole file is meant.
+type ImportProblem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// ExportRequest asks for a project's lessons as logs, one file for every
+// repository, and its sessions as a tree, in a folder.
+type ExportRequest struct {
+	// Path is a folder that is empty or does not exist.
+	Path    string `json:"path"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
+// Exported says what was written.
+type Exported struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Path        string `json:"path"`
+	Lessons     int    `json:"lessons"`
+	Sessions    int    `json:"sessions"`
+	Steps       int    `json:"steps"`
+	Files       int    `json:"files"`
+}
+
+// Archive takes memories over from files and writes them out.
+type Archive interface {
+	// Import takes over what a file or folder holds. What is known already
+	// changes nothing, so it can be repeated. CodeNotFound, CodeInvalidInput for
+	// a path that holds neither logs nor sessions.
+	Import(ctx context.Context, req ImportRequest) (*Imported, error)
+	// Export writes new files, sorted and stable. CodeConflict when the folder
+	// is not empty.
+	Export(ctx context.Context, req ExportRequest) (*Exported, error)
+}
