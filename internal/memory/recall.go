@@ -83,10 +83,12 @@ type Item struct {
 	Relevance   float64      `json:"relevance"`
 	RankFactors *RankFactors `json:"rank_factors,omitempty"`
 	CreatedAt   time.Time    `json:"created_at,omitzero"`
-	Lesson      string       `json:"lesson,omitempty"`
-	Context     string       `json:"context,omitempty"`
-	Command     string       `json:"command,omitempty"`
-	SuccessRate string       `json:"success_rate,omitempty"` // "9/10"
+	// Timestamp is CreatedAt under the name that lessons and steps give it.
+	Timestamp   time.Time `json:"timestamp,omitzero"`
+	Lesson      string    `json:"lesson,omitempty"`
+	Context     string    `json:"context,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
 	// State says what became of the item: "moved" for code found elsewhere.
 	State string `json:"state,omitempty"`
 	// Similar counts near-duplicates that were collapsed into this one.
@@ -102,6 +104,9 @@ type RankFactors struct {
 	Success float64 `json:"success"`
 	Project float64 `json:"project"`
 	Session float64 `json:"session"`
+	// Error says that it tells of the very error that the question quotes; it
+	// comes before what is only like the question.
+	Error bool `json:"error,omitempty"`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that score was calibrated to.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
@@ -229,6 +234,9 @@ func (s *Scope) UnmarshalJSON(b []byte) error {
 	var id string
 	if err := json.Unmarshal(obj["sessionId"], &id); err != nil {
 		return Invalid("scope.sessionId", "at least 4 characters", "must be a string")
+	}
+	if id == "" { // which would read as no scope at all
+		return Invalid("scope.sessionId", "at least 4 characters", "is empty")
 	}
 	*s = Scope{Session: id}
 	return nil

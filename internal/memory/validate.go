@@ -97,12 +97,12 @@ func (r *RecallRequest) Validate() error {
 
 func (s *Scope) validate() error {
 	if s.Session != "" {
-		return Text("scope.sessionId", s.Session, 4, MaxNameText)
+		return Text("scope.sessionId", s.Session, MinSessionID, MaxNameText)
 	}
 	switch s.Name {
 	case "":
-		s.Name = "all"
-	case "all", "current":
+		s.Name = ScopeAll
+	case ScopeAll, ScopeCurrent:
 	default:
 		return Invalid("scope", "current, all or {sessionId}", "unknown scope %q", s.Name)
 	}
@@ -118,8 +118,8 @@ func (f *Filters) validate() error {
 			return err
 		}
 	}
-	if f.SinceHours < 0 || f.SinceHours > 720 {
-		return Invalid("filters.sinceHours", "1–720", "%d is out of range", f.SinceHours)
+	if f.SinceHours < 0 || f.SinceHours > MaxSinceHours {
+		return Invalid("filters.sinceHours", fmt.Sprintf("1–%d", MaxSinceHours), "%d is out of range", f.SinceHours)
 	}
 	return Text("filters.path", f.Path, 0, MaxPathText)
 }
@@ -198,6 +198,9 @@ func (r *IndexRequest) Validate() error {
 func (r *ForgetRequest) Validate() error {
 	if len(r.IDs) == 0 && r.Project == "" {
 		return Invalid("ids", fmt.Sprintf("1–%d ids, or a project", MaxForgetIDs), "nothing is named")
+	}
+	if len(r.IDs) > 0 && r.Project != "" {
+		return Invalid("project", "ids or a project", "both are named")
 	}
 	if len(r.IDs) > MaxForgetIDs {
 		return Invalid("ids", fmt.Sprintf("at most %d", MaxForgetIDs), "%d ids", len(r.IDs))
