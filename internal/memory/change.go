@@ -58,6 +58,9 @@ type Batch struct {
 	// Merge is called for a record whose id exists and returns what is to be
 	// kept. Nil replaces.
 	Merge func(old, new Record) Record
+	// MergeSession is called for a session whose key exists and returns what is to
+	// be kept, or an error, which refuses the batch. Nil replaces.
+	MergeSession func(old, new Session) (Session, error)
 	// Action and Detail become a line of the audit log, unless Action is empty.
 	Action string
 	Detail any
@@ -67,6 +70,9 @@ type Batch struct {
 type Committed struct {
 	// Seq is the number of the update that holds it.
 	Seq uint64
+	// Put are the ids of the sessions and then of the records that were written,
+	// in the batch's order.
+	Put []string
 	// Merged are the ids of the records that existed already.
 	Merged []string
 	// Left are the ids of the records that have a tombstone.
