@@ -18,7 +18,7 @@ import "time"
 // says what is wrong with it. The fields' meaning, for people, stands in
 // configs/recalld.yaml.
 type Config struct {
-	// Data is the data folder; after Load it is absolute and never empty.
+	// Data is the data folder; after Load it is never empty.
 	Data string `yaml:"data"`
 	// Socket overrides the socket's path; empty derives it from Data.
 	Socket    string    `yaml:"socket"`
@@ -53,6 +53,14 @@ type Daemon struct {
 	StartTimeout time.Duration `yaml:"start_timeout"`
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
 }
+
+// StopGrace is how long a daemon that has drained may take to end: requests that
+// were cancelled notice it, and the store writes what it holds.
+const StopGrace = 15 * time.Second
+
+// StopTimeout is how long a daemon may take to end once it was asked to. Whoever
+// waits for that, or kills what does not end, waits as long.
+func (d Daemon) StopTimeout() time.Duration { return d.DrainTimeout + StopGrace }
 
 // TCP is the optional loopback listener.
 type TCP struct {
@@ -133,7 +141,10 @@ type Embedding struct {
 type Ollama struct {
 	Enabled string `yaml:"enabled"` // auto, on, off
 	// URL is empty for OLLAMA_HOST; Load puts the server's URL in its place.
-	URL         string        `yaml:"url"`
+	URL string `yaml:"url"`
+	// Unused says why the server is left alone though nothing turns it off; Load
+	// fills it, and no layer sets it.
+	Unused      string        `yaml:"-"`
 	Model       string        `yaml:"model"`
 	Batch       int           `yaml:"batch"`
 	Concurrency int           `yaml:"concurrency"`

@@ -78,6 +78,9 @@ func leaves(typ reflect.Type, prefix string) []string {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		path := prefix + f.Tag.Get("yaml")
+		if f.Tag.Get("yaml") == "-" { // filled by Load
+			continue
+		}
 		if f.Type.Kind() == reflect.Struct {
 			paths = append(paths, leaves(f.Type, path+".")...)
 			continue
@@ -191,7 +194,11 @@ func TestRefusedSettings(t *testing.T) {
 		"skipped file":       {file: "index: {skip_files: [\"[\"]}\n", field: "index.skip_files[0]"},
 		"ollama mode":        {file: "embedding: {ollama: {enabled: maybe}}\n", field: "embedding.ollama.enabled", want: "auto, on, off"},
 		"ollama elsewhere":   {file: "embedding: {ollama: {url: \"http://10.0.0.9:11434\"}}\n", field: "embedding.ollama.url", want: "allow_remote"},
-		"ollama by env":      {env: map[string]string{"OLLAMA_HOST": "gpu.example.com"}, field: "embedding.ollama.url", want: "allow_remote"},
+		"ollama by env, on": {file: "embedding: {ollama: {enabled: on}}\n", env: map[string]string{"OLLAMA_HOST": "gpu.example.com"},
+			field: "embedding.ollama.url", want: "allow_remote"},
+		"ollama by our env": {env: map[string]string{"RECALLD_EMBEDDING_OLLAMA_URL": "http://gpu.example.com:11434"},
+			field: "embedding.ollama.url", want: "allow_remote"},
+		"no home": {file: "socket: ~/s\n", env: map[string]string{"HOME": "", "USERPROFILE": ""}, field: "socket", want: "HOME is not set"},
 		"model":              {file: "embedding: {ollama: {model: \"\"}}\n", field: "embedding.ollama.model"},
 
 		"environment":  {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}, field: "queue.depth", want: "RECALLD_QUEUE_DEPTH"},

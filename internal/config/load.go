@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,36 +28,24 @@ type Sources struct {
 	Data string
 	// Set holds settings from flags, by path: "log.level" → "debug".
 	Set map[string]string
+	// Dir is the folder that paths of flags and of the environment are relative
+	// to; empty is the working folder of this process.
+	Dir string
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
 }
 
-// Load reads all layers of settings and validates the result. Data comes back
-// absolute and Embedding.Ollama.URL filled. The error joins an *Error for every
-// setting at fault.
+// Load reads all layers of settings and validates the result. Paths come back
+// absolute (see Config.absolute), and Embedding.Ollama.URL filled. The error
+// joins an *Error for every setting at fault.
 func Load(src Sources) (Config, error) {
 	getenv := src.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
 	}
 	cfg := Default()
-	file, named := firstOf(src.File, getenv(envPrefix+"CONFIG")), true
-	if file == "" {
-		named = false
-		if dirs, err := platformFolders(runtime.GOOS, getenv); err == nil {
-			file = filepath.Join(dirs.config, "recalld.yaml")
-		}
-	}
-	if file != "" {
-		text, err := os.ReadFile(file)
-		switch {
-		case err == nil:
-			if err := decode(text, file, &cfg); err != nil {
-				return Config{}, err
-			}
-		case named || !errors.Is(err, fs.ErrNotExist):
-			return Config{}, fmt.Errorf("read settings: %w", err)
-		}
+	if err := cfg.readFile(src, getenv); err != nil {
+		return Config{}, err
 	}
 	if err := cfg.applyEnv(getenv); err != nil {
 		return Config{}, err
@@ -67,10 +56,42 @@ func Load(src Sources) (Config, error) {
 	if src.Data != "" {
 		cfg.Data = src.Data
 	}
+	// What the file says is absolute by now: the rest is of flags and variables.
+	if err := cfg.absolute(src.Dir, getenv); err != nil {
+		return Config{}, err
+	}
 	if err := cfg.resolve(getenv); err != nil {
 		return Config{}, err
 	}
 	return cfg, cfg.Validate()
+}
+
+// readFile reads the settings file over the defaults.
+func (c *Config) readFile(src Sources, getenv func(string) string) error {
+	file := cmp.Or(src.File, getenv(envPrefix+"CONFIG"))
+	named := file != ""
+	if named {
+		var err error
+		if file, err = inFolder(src.Dir, file, getenv); err != nil {
+			return fmt.Errorf("find settings: %w", err)
+		}
+	} else if dirs, err := platformFolders(runtime.GOOS, getenv); err == nil {
+		file = filepath.Join(dirs.config, "recalld.yaml")
+	}
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case err == nil:
+		if err := decode(text, file, c); err != nil {
+			return err
+		}
+		return c.absolute(filepath.Dir(file), getenv)
+	case named || !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read settings: %w", err)
+	}
+	return nil
 }
 
 // resolve replaces what is empty by what the machine says.
@@ -87,43 +108,8 @@ func (c *Config) resolve(getenv func(string) string) error {
 		return fmt.Errorf("resolve data folder: %w", err)
 	}
 	c.Data = data
-	if c.Embedding.Ollama.URL == "" {
-		c.Embedding.Ollama.URL = ollamaURL(getenv("OLLAMA_HOST"))
-	}
+	c.Embedding.Ollama.find(getenv("OLLAMA_HOST"))
 	return nil
-}
-
-// ollamaURL reads OLLAMA_HOST as Ollama's own clients do: the scheme, the port
-// and the host may each be missing, and 0.0.0.0 is what a server listens on,
-// not where it is.
-func ollamaURL(host string) string {
-	const scheme, port = "http", "11434"
-	host = strings.TrimRight(strings.TrimSpace(host), "/")
-	if host == "" {
-		return scheme + "://127.0.0.1:" + port
-	}
-	s, rest, found := strings.Cut(host, "://")
-	if !found {
-		s, rest = scheme, host
-	}
-	name, p, hasPort := rest, "", false
-	// The last colon begins the port, unless it is inside an IPv6 address.
-	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
-		name, p, hasPort = rest[:i], rest[i+1:], true
-	}
-	if name == "" || name == "0.0.0.0" {
-		name = "127.0.0.1"
-	}
-	switch {
-	case hasPort:
-	case found && s == "https":
-		p = "443"
-	case found && s == "http":
-		p = "80"
-	default:
-		p = port
-	}
-	return s + "://" + name + ":" + p
 }
 
 // applyEnv sets every scalar setting that the environment names.
@@ -163,13 +149,4 @@ func (c *Config) applySet(set map[string]string) error {
 // "log.level".
 func EnvName(path string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 )
 
@@ -39,33 +41,35 @@ func (c *Config) Paths() Paths {
 		StartLock: filepath.Join(c.Data, "start.lock"),
 		Socket:    c.Socket,
 		Log:       filepath.Join(c.Data, "log", "recalld.log"),
-		Token:     firstOf(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
+		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
 	}
 	if p.Socket == "" {
-		p.Socket = socketPath(c.Data, os.Getenv("XDG_RUNTIME_DIR"))
+		p.Socket = socketPath(c.Data)
 	}
 	return p
 }
 
 // socketPath is the socket of a data folder: inside it where its path is short
-// enough, else under a name hashed from the folder in the runtime folder.
-func socketPath(data, runtimeDir string) string {
+// enough, else under a name hashed from the folder. That one follows from the
+// data folder and the user alone: the environment's folders (XDG_RUNTIME_DIR,
+// TMPDIR) differ between a login, a service and a hook, which must meet.
+func socketPath(data string) string {
 	inside := filepath.Join(data, "run", "recalld.sock")
 	if len(inside) <= maxSocketPath {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(data))
-	name := hex.EncodeToString(sum[:8]) + ".sock"
-	for _, dir := range []string{runtimeDir, os.TempDir()} {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if p := filepath.Join(dir, "recalld-"+userID(), name); len(p) <= maxSocketPath {
-			return p
-		}
+	return filepath.Join(sharedTemp(), "recalld-"+userID(), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// sharedTemp is the folder for temporary files that is the same for every
+// process of a user: /tmp, which is on every Unix, or the user's own on Windows.
+// Prepare keeps others out of what is made in it.
+func sharedTemp() string {
+	if runtime.GOOS == "windows" {
+		return os.TempDir()
 	}
-	// A temporary folder that long is nobody's default; /tmp is on every Unix.
-	return filepath.Join(string(filepath.Separator), "tmp", "recalld-"+userID(), name)
+	return "/tmp"
 }
 
 // userID tells users apart in a folder that they share. Windows has a temporary

@@ -16,10 +16,7 @@ type folders struct{ config, data string }
 // user-dirs.dirs when the program starts, which every short-lived hook would
 // pay, and keeps the answer in globals that a test cannot replace.
 func platformFolders(goos string, getenv func(string) string) (folders, error) {
-	home := getenv("HOME")
-	if goos == "windows" {
-		home = getenv("USERPROFILE")
-	}
+	home := homeFolder(goos, getenv)
 	base := func(variable string, fallback ...string) string {
 		// The XDG specification has relative paths ignored.
 		if dir := getenv(variable); variable != "" && filepath.IsAbs(dir) {
@@ -46,4 +43,13 @@ func platformFolders(goos string, getenv func(string) string) (folders, error) {
 		return f, errors.New("find the home folder: HOME is not set; name a data folder with --data or RECALLD_DATA")
 	}
 	return f, nil
+}
+
+// homeFolder is the user's home by the rules of an operating system; empty if
+// the environment does not say.
+func homeFolder(goos string, getenv func(string) string) string {
+	if goos == "windows" {
+		return getenv("USERPROFILE")
+	}
+	return getenv("HOME")
 }

@@ -21,8 +21,10 @@ func (c *Config) settings() []setting {
 	var walk func(v reflect.Value, prefix string)
 	walk = func(v reflect.Value, prefix string) {
 		for i := range v.NumField() {
-			path := prefix + v.Type().Field(i).Tag.Get("yaml")
+			name := v.Type().Field(i).Tag.Get("yaml")
+			path := prefix + name
 			switch f := v.Field(i); {
+			case name == "-": // filled by Load
 			case f.Kind() == reflect.Struct:
 				walk(f, path+".")
 			case f.Kind() == reflect.Map, f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:

@@ -153,7 +153,7 @@ func (r *Recall) validate(v *checks) {
 
 func (o *Ollama) validate(v *checks) {
 	const section = "embedding.ollama."
-	v.oneOf(section+"enabled", o.Enabled, "auto", "on", "off")
+	v.oneOf(section+"enabled", o.Enabled, OllamaAuto, OllamaOn, OllamaOff)
 	within(v, section+"batch", o.Batch, 1, 512)
 	within(v, section+"concurrency", o.Concurrency, 1, 64)
 	within(v, section+"timeout", o.Timeout, time.Second, 10*time.Minute)
@@ -177,7 +177,7 @@ func (o *Ollama) validate(v *checks) {
 		v.fail(section+"url", "http://host:port", "%q is not a URL", o.URL)
 		return
 	}
-	if !o.AllowRemote && o.Enabled != "off" && !isLoopback(u.Hostname()) {
+	if !o.AllowRemote && o.Used() && !isLoopback(u.Hostname()) {
 		v.fail(section+"url", "a server on this machine unless "+section+"allow_remote is true",
 			"%q is another machine", u.Hostname())
 	}
