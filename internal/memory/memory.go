@@ -17,6 +17,7 @@ package memory
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"time"
 )
 
@@ -85,7 +86,7 @@ type Record struct {
 	Step      *StepContent `json:"step,omitempty"`      // kind step
 	Reference *RefContent  `json:"reference,omitempty"` // kind reference
 	// Extra holds fields that this version does not know, from imported files.
-	Extra map[string]any `json:"extra,omitempty"`
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // EventType classifies a lesson.

@@ -153,13 +153,14 @@ func (r *RememberRequest) Validate() error {
 			return err
 		}
 	}
-	if len(r.Tags) > MaxTags {
-		return Invalid("tags", fmt.Sprintf("at most %d", MaxTags), "%d tags", len(r.Tags))
+	if err := validTags("tags", r.Tags); err != nil {
+		return err
 	}
-	for i, tag := range r.Tags {
-		if err := Text(fmt.Sprintf("tags[%d]", i), tag, 1, MaxTagText); err != nil {
-			return err
-		}
+	if err := validAside("supersedes", r.Supersedes); err != nil {
+		return err
+	}
+	if err := validAside("retracts", r.Retracts); err != nil {
+		return err
 	}
 	if r.SuccessRate != "" {
 		if _, err := ParseRate(r.SuccessRate); err != nil {

@@ -1,0 +1,234 @@
+package memory
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxStepText is how many bytes of a step are searched. A step is looked for by
+// what it did, to what, and how it ended; what a page or a file held is not that.
+const MaxStepText = 4000
+
+// Field is a part of a step that is searched, by the name that matchedFields
+// gives it.
+type Field struct{ Name, Text string }
+
+// The shares of the fields in MaxStepText, in bytes. The last ones get what is
+// left.
+const (
+	maxTargetPart = 300
+	maxErrorPart  = 1200
+	maxGoalPart   = 400
+	maxInputPart  = 1000
+	// maxValue is of one string of a JSON value, maxTelling of one that says
+	// what a tool was asked to do.
+	maxValue   = 160
+	maxTelling = 500
+	// maxGathered is after how much text of one JSON value its further strings are
+	// left alone.
+	maxGathered = 4 * MaxStepText
+)
+
+// telling are the keys of tools' inputs, and of what they observed, whose values
+// say what a step was about. They go before all others.
+var telling = []string{
+	"command", "cmd", "script", "file_path", "filePath", "path", "file", "notebook_path", "url", "query", "pattern",
+	"description", "testId", "selector", "name", "text", "title", "error", "message", "stderr",
+}
+
+// StepText is what is searched of a step: its fields, one to a line, in at most
+// MaxStepText bytes. s is its session; a zero one is of a step that came alone.
+func StepText(r Record, s Session) string {
+	var b strings.Builder
+	for _, f := range StepFields(r, s) {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.Text)
+	}
+	return clip(b.String(), MaxStepText)
+}
+
+// StepFields are the parts of a step that are searched, in a fixed order, those
+// that are empty left out: tool, target, screen, error, goal, flowTags, tags
+// (these three of its session), labels, input, testIds, a11y (the names of its
+// nodes) and observation. Each is one line without control characters. The same
+// step and session give the same fields, so what was found by a field can be
+// shown from it.
+func StepFields(r Record, s Session) []Field {
+	c := r.Step
+	if c == nil {
+		return nil
+	}
+	var fields []Field
+	left := MaxStepText
+	add := func(name, text string, most int) {
+		text = clip(line(text), min(most, left))
+		if text != "" {
+			fields = append(fields, Field{name, text})
+			left -= len(text) + 1
+		}
+	}
+	add("tool", c.Tool.Name, MaxNameText)
+	add("target", TargetText(c.Tool.Target), maxTargetPart)
+	add("screen", c.Screen, maxTargetPart)
+	if e := c.Outcome.Error; e != nil {
+		add("error", e.Code+" "+e.Message, maxErrorPart)
+	}
+	add("goal", s.Goal, maxGoalPart)
+	add("flowTags", strings.Join(s.FlowTags, " "), maxTargetPart)
+	add("tags", strings.Join(s.Tags, " "), maxTargetPart)
+	add("labels", strings.Join(c.Labels, " "), maxTargetPart)
+	input := gather(c.Tool.Input)
+	add("input", input.join(maxInputPart), maxInputPart)
+	seen := gather(c.Observation)
+	add("testIds", strings.Join(seen.testIDs, " "), left/2)
+	add("a11y", strings.Join(seen.nodes, " "), left/2)
+	add("observation", seen.join(left), left)
+	return fields
+}
+
+// TargetText is what a step's target says as one text: a string itself, of any
+// other value its JSON.
+func TargetText(target json.RawMessage) string {
+	var text string
+	switch {
+	case len(target) == 0 || string(target) == "null":
+		return ""
+	case json.Unmarshal(target, &text) == nil:
+		return text
+	}
+	return string(target)
+}
+
+// gathered are the strings of a JSON value.
+type gathered struct {
+	telling, others []string
+	// testIDs and nodes are what an observation of a page holds beside its state.
+	testIDs, nodes []string
+}
+
+// join puts the strings together, the telling ones first.
+func (g gathered) join(most int) string {
+	return clip(strings.Join(slices.Concat(g.telling, g.others), " "), most)
+}
+
+// gather collects the strings of a JSON value, each but once. Numbers and flags
+// find nothing, and long words without a space are data, not text.
+func gather(value json.RawMessage) gathered {
+	var g gathered
+	seen := map[string]bool{}
+	size := 0
+	walkStrings(value, func(top, key, text string) (more bool) {
+		told := key == "" || slices.Contains(telling, key)
+		most := maxValue
+		if told {
+			most = maxTelling
+		}
+		if top == "" && key == "" { // the value is one text
+			most = MaxStepText
+		}
+		text = line(text)
+		data := len(text) > maxValue && strings.IndexByte(text[:maxValue], ' ') < 0
+		if text = clip(text, most); text == "" || data || seen[text] {
+			return true
+		}
+		seen[text] = true
+		size += len(text)
+		switch {
+		case top == "testIds":
+			g.testIDs = append(g.testIDs, text)
+		case top == "a11y":
+			if key == "name" {
+				g.nodes = append(g.nodes, text)
+			}
+		case top == "state" && key == "currentScreen": // a field of its own
+		case told:
+			g.telling = append(g.telling, text)
+		default:
+			g.others = append(g.others, text)
+		}
+		return size < maxGathered
+	})
+	return g
+}
+
+// walkStrings calls fn for the strings of a JSON value, in their order, until it
+// wants no more: with the key of the outermost object, and the key that the
+// string, or the list it stands in, is the value of.
+func walkStrings(value json.RawMessage, fn func(top, key, text string) (more bool)) {
+	type level struct {
+		object, keyNext bool
+		key             string
+	}
+	var levels []level
+	d := json.NewDecoder(bytes.NewReader(value))
+	for {
+		token, err := d.Token()
+		if err != nil { // the end
+			return
+		}
+		var at *level
+		key := ""
+		if n := len(levels); n > 0 {
+			at = &levels[n-1]
+			key = at.key
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			if v == '}' || v == ']' {
+				levels = levels[:len(levels)-1]
+				continue
+			}
+			if at != nil {
+				at.keyNext = at.object
+			}
+			levels = append(levels, level{object: v == '{', keyNext: v == '{', key: key})
+			continue
+		case string:
+			if at != nil && at.keyNext {
+				at.key, at.keyNext = v, false
+				continue
+			}
+			top := ""
+			if at != nil {
+				top = levels[0].key
+			}
+			if !fn(top, key, v) {
+				return
+			}
+		}
+		if at != nil {
+			at.keyNext = at.object
+		}
+	}
+}
+
+// line makes a text one line: control characters and runs of white space become
+// one space.
+func line(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// clip cuts a text to at most so many bytes, at a space if one is near, and never
+// inside a rune.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if most <= 0 {
+		return ""
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	if i := strings.LastIndexByte(text[:cut], ' '); i > cut*3/4 {
+		cut = i
+	}
+	return strings.TrimRight(text[:cut], " \n")
+}

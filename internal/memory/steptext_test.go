@@ -1,0 +1,99 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestStepFields(t *testing.T) {
+	session := memory.Session{Goal: "Run send flow\nsmoke test", FlowTags: []string{"send"}, Tags: []string{"smoke", "ci"}}
+	for name, tc := range map[string]struct {
+		step memory.StepContent
+		want []memory.Field
+	}{
+		"a page": {
+			memory.StepContent{
+				Tool: memory.StepTool{Name: "mm_click", Input: json.RawMessage(`{"timeoutMs":5,"testId":"confirm-button"}`),
+					Target: json.RawMessage(`{"testId":"confirm-button"}`)},
+				Screen: "confirm-transaction", Labels: []string{"interaction", "confirmation"},
+				Outcome: memory.Outcome{Error: &memory.StepError{Code: "MM_TIMEOUT", Message: "no such\x00 element"}},
+				Observation: json.RawMessage(`{"state":{"currentScreen":"confirm-transaction","network":"Ganache"},
+					"testIds":["send-button",{"testId":"amount","text":"0.1 ETH","visible":true}],
+					"a11y":{"nodes":[{"ref":"e1","role":"button","name":"Reject"},{"ref":"e2","role":"button","name":"Reject"}]}}`),
+			},
+			[]memory.Field{
+				{"tool", "mm_click"}, {"target", `{"testId":"confirm-button"}`}, {"screen", "confirm-transaction"},
+				{"error", "MM_TIMEOUT no such element"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"},
+				{"tags", "smoke ci"}, {"labels", "interaction confirmation"}, {"input", "confirm-button"},
+				{"testIds", "send-button amount 0.1 ETH"}, {"a11y", "Reject"}, {"observation", "Ganache"},
+			},
+		},
+		"a coding step": {
+			memory.StepContent{
+				Tool: memory.StepTool{Name: "Bash", Input: json.RawMessage(`{"run_in_background":false,"cwd":"/srv","command":"go test ./..."}`),
+					Target: json.RawMessage(`"./..."`)},
+				Outcome: memory.Outcome{OK: true}, Observation: json.RawMessage(`"ok  \tgithub.com/x/y\t0.3s\n"`),
+			},
+			[]memory.Field{
+				{"tool", "Bash"}, {"target", "./..."}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"},
+				{"input", "go test ./... /srv"}, {"observation", "ok github.com/x/y 0.3s"},
+			},
+		},
+		"data": {
+			memory.StepContent{Tool: memory.StepTool{Name: "upload", Input: json.RawMessage(`{"picture":"` + strings.Repeat("QUJD", 100) + `","to":["a","b"]}`)}},
+			[]memory.Field{{"tool", "upload"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"}, {"input", "a b"}},
+		},
+	} {
+		got := memory.StepFields(memory.Record{Step: &tc.step}, session)
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := memory.StepFields(memory.Record{}, session); got != nil {
+		t.Errorf("the fields of no step are %v", got)
+	}
+}
+
+// TestStepTextIsBounded: what is most telling is kept when a value is large.
+func TestStepTextIsBounded(t *testing.T) {
+	page := `"` + strings.Repeat("käse ", 50_000) + `"`
+	r := memory.Record{Step: &memory.StepContent{
+		Tool:        memory.StepTool{Name: "fetch", Input: json.RawMessage(`{"content":` + page + `,"url":"https://example.org"}`)},
+		Outcome:     memory.Outcome{Error: &memory.StepError{Message: "EACCES " + strings.Repeat("é", 8000)}},
+		Observation: json.RawMessage(page),
+	}}
+	text := memory.StepText(r, memory.Session{Goal: strings.Repeat("ü", 2000), FlowTags: []string{"send"}})
+	if len(text) > memory.MaxStepText || len(text) < memory.MaxStepText*9/10 || !utf8.ValidString(text) {
+		t.Errorf("the text has %d bytes, valid %v; want nearly %d", len(text), utf8.ValidString(text), memory.MaxStepText)
+	}
+	for _, want := range []string{"fetch", "EACCES", "send", "käse"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the text", want)
+		}
+	}
+}
+
+func FuzzStepText(f *testing.F) {
+	f.Add(`{"command":"ls"}`, `{"state":{"currentScreen":"x"},"testIds":["a"],"a11y":{"nodes":[{"name":"b"}]}}`, "goal")
+	f.Add(`[[["a",{"b":["c"]}]]]`, `"text"`, "")
+	f.Add(`{"a`, `}`, "\xff\x00")
+	f.Fuzz(func(t *testing.T, input, observation, goal string) {
+		r := memory.Record{Step: &memory.StepContent{
+			Tool: memory.StepTool{Name: "t", Input: json.RawMessage(input)}, Observation: json.RawMessage(observation),
+		}}
+		s := memory.Session{Goal: strings.ToValidUTF8(goal, "")}
+		text := memory.StepText(r, s)
+		if len(text) > memory.MaxStepText || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			t.Errorf("the text %q is too long, no UTF-8 or holds a NUL", text)
+		}
+		if again := memory.StepText(r, s); again != text {
+			t.Errorf("the text is %q and then %q", text, again)
+		}
+	})
+}
