@@ -86,7 +86,7 @@ func benchLoad(b *testing.B, dir string, model *embeddertest.Fake) (*store.Store
 	return s, x
 }
 
-func heap() uint64 {
+func heapBytes() uint64 {
 	runtime.GC()
 	runtime.GC() // what had finalizers
 	var m runtime.MemStats
@@ -98,7 +98,7 @@ func heap() uint64 {
 // Goal: 2 s, and 400 MB of memory for the whole daemon.
 func BenchmarkLoad(b *testing.B) {
 	dir := benchStore(b, benchDocs)
-	before := heap()
+	before := heapBytes()
 	var after uint64
 	for b.Loop() {
 		s, x := benchLoad(b, dir, nil)
@@ -106,7 +106,7 @@ func BenchmarkLoad(b *testing.B) {
 		if n := x.Documents(); n != benchDocs {
 			b.Fatalf("%d documents loaded, want %d", n, benchDocs)
 		}
-		after = heap()
+		after = heapBytes()
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}

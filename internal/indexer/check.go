@@ -12,7 +12,8 @@ import (
 
 // Check compares the indexes with what the store holds: every document that a
 // record or file references is in them, with its attributes and its vectors,
-// and nothing else is. It must not run beside changes.
+// every session is on the shelf with its steps and lessons in their order, and
+// nothing else is. It must not run beside changes.
 func (x *Indexer) Check(ctx context.Context) error {
 	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical})
 	if err != nil {
@@ -45,7 +46,63 @@ func (x *Indexer) Check(ctx context.Context) error {
 		}
 		x.compare(fresh, ours, theirs, memory.DocID(id), bad)
 	}
+	x.shelf.compare(&fresh.shelf, bad)
 	return errors.Join(errs...)
+}
+
+// compare reports where the shelf differs from one that was just loaded.
+func (s *shelf) compare(fresh *shelf, bad func(string, ...any)) {
+	for k := range s.sessions {
+		if fresh.sessions[k] == nil {
+			bad("session %s: it is on the shelf, the store has nothing of it", k.ID)
+		}
+	}
+	for k, want := range fresh.sessions {
+		have := s.sessions[k]
+		if have == nil {
+			bad("session %s: it is not on the shelf", k.ID)
+			continue
+		}
+		if have.stored != want.stored || !sameSession(&have.session, &want.session) {
+			bad("session %s: its metadata differ", k.ID)
+		}
+		for _, screen := range want.screens {
+			if !slices.Contains(have.screens, screen) || len(have.screens) != len(want.screens) {
+				bad("session %s: its screens differ", k.ID)
+			}
+		}
+		if !slices.Equal(s.ids(have.steps), fresh.ids(want.steps)) || !slices.Equal(s.ids(have.lessons), fresh.ids(want.lessons)) {
+			bad("session %s: its steps or lessons differ, or their order", k.ID)
+		}
+	}
+	for project, want := range fresh.listed {
+		same := func(a, b *shelved) bool { return a.session.ID == b.session.ID }
+		if !slices.EqualFunc(s.listed[project], want, same) {
+			bad("project %s: its sessions stand in another order", project)
+		}
+	}
+}
+
+// sameSession compares what the shelf holds of two sessions. A stored one has no
+// empty lists and no monotonic clock, a fresh one may.
+func sameSession(a, b *memory.Session) bool {
+	git := func(x *memory.Session) memory.Git {
+		if x.Git == nil {
+			return memory.Git{}
+		}
+		return *x.Git
+	}
+	return a.Key() == b.Key() && a.Client == b.Client && a.CreatedAt.Equal(b.CreatedAt) && a.EndedAt.Equal(b.EndedAt) &&
+		a.Goal == b.Goal && slices.Equal(a.FlowTags, b.FlowTags) && slices.Equal(a.Tags, b.Tags) && git(a) == git(b) &&
+		a.Screenshots == b.Screenshots && a.Bare == b.Bare
+}
+
+func (s *shelf) ids(list []placed) []string {
+	ids := make([]string, len(list))
+	for i, p := range list {
+		ids[i] = s.entries.all[p.entry].id
+	}
+	return ids
 }
 
 func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, bad func(string, ...any)) {

@@ -36,13 +36,17 @@ const (
 	attrLang    = "lang"
 	attrTag     = "tag"
 	attrPath    = "path"
+	attrScreen  = "screen"
+	attrError   = "error" // a fingerprint
 )
 
 // The functions below are called with mu held.
 
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	n := x.entries.add(recordEntry(r))
-	return x.reference(r.Doc, ref{entry: n})
+	num := x.reference(r.Doc, ref{entry: n})
+	x.shelf.place(n, num)
+	return num
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
@@ -54,6 +58,7 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 		x.dereference(num, n)
 		touched[num] = r.Doc
 	}
+	x.shelf.remove(n)
 	x.entries.drop(n)
 }
 
@@ -162,7 +167,7 @@ func (x *Indexer) paths(refs []ref) string {
 	const most = 4
 	first := make([]string, 0, most+1)
 	for _, r := range refs {
-		p := x.entries.all[r.entry].file.Path
+		p := x.entries.all[r.entry].path()
 		if p == "" {
 			continue
 		}
@@ -174,6 +179,8 @@ func (x *Indexer) paths(refs []ref) string {
 	return strings.Join(first, "\n")
 }
 
+// attributes are those of the entries that may be recalled. A document that only
+// has others is known and carries none.
 func (x *Indexer) attributes(refs []ref) []index.Attr {
 	var attrs []index.Attr
 	add := func(key, value string) bool {
@@ -187,13 +194,20 @@ func (x *Indexer) attributes(refs []ref) []index.Attr {
 	paths := 0
 	for _, r := range refs {
 		e := &x.entries.all[r.entry]
-		add(attrKind, string(e.kind))
-		add(attrProject, e.project)
-		add(attrRepo, e.repo)
-		add(attrSession, e.session)
-		add(attrLang, e.lang)
-		if paths < maxPaths && add(attrPath, e.file.Path) {
+		if e.aside {
+			continue
+		}
+		add(attrKind, e.kind.Value())
+		add(attrProject, e.project.Value())
+		add(attrRepo, e.repo.Value())
+		add(attrSession, e.session.Value())
+		add(attrLang, e.lang.Value())
+		add(attrScreen, e.screen.Value())
+		if paths < maxPaths && add(attrPath, e.path()) {
 			paths++
+		}
+		for _, fp := range e.fingerprints {
+			add(attrError, fp)
 		}
 		for _, tag := range e.tags {
 			add(attrTag, tag)

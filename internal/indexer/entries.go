@@ -2,22 +2,47 @@ package indexer
 
 import (
 	"time"
+	"unique"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// entry is a record or a file, as far as filters need it.
+// entry is a record or a file, as far as filters need it. There is one for every
+// step of every session, so it is kept small: what many entries share is a name,
+// and what most lack is in details.
 type entry struct {
-	kind    memory.Kind
-	project string
-	id      string         // of a record
-	file    memory.FileKey // of a file
-	repo    string
-	session string
-	lang    string
-	tags    []string
-	rate    *memory.Rate
-	created int64 // seconds since 1970
+	id   string          // of a record
+	file *memory.FileKey // of a file
+	kind, project, repo, session, lang,
+	screen name
+	*details
+	created int64 // milliseconds since 1970, which order the steps of a session
+	// aside says that a lesson is kept but not recalled.
+	aside bool
+}
+
+// details are what few entries have.
+type details struct {
+	tags         []string
+	fingerprints []string
+	rate         *memory.Rate
+}
+
+// name is a string that many entries share: half the size of one and stored
+// once.
+type name = unique.Handle[string]
+
+// Shared by all entries that lack something.
+var (
+	unnamed = unique.Make("")
+	plain   = &details{}
+)
+
+func nameOf(s string) name {
+	if s == "" {
+		return unnamed
+	}
+	return unique.Make(s)
 }
 
 // ref leads from a document to an entry, and to one chunk of a file.
@@ -46,20 +71,20 @@ func (e *entries) add(x entry) uint32 {
 	} else {
 		e.all = append(e.all, x)
 	}
-	if x.id != "" {
+	if x.file == nil {
 		e.records[x.id] = n
 	} else {
-		e.files[x.file] = n
+		e.files[*x.file] = n
 	}
 	return n
 }
 
 func (e *entries) drop(n uint32) {
 	x := e.all[n]
-	if x.id != "" {
+	if x.file == nil {
 		delete(e.records, x.id)
 	} else {
-		delete(e.files, x.file)
+		delete(e.files, *x.file)
 	}
 	e.all[n] = entry{}
 	e.free = append(e.free, n)
@@ -67,25 +92,55 @@ func (e *entries) drop(n uint32) {
 
 func recordEntry(r *memory.Record) entry {
 	e := entry{
-		kind: r.Kind, project: r.Project, id: r.ID, repo: r.Repo, session: r.Session,
-		tags: r.Tags, created: r.Created.Unix(),
+		id: r.ID, kind: nameOf(string(r.Kind)), project: nameOf(r.Project), repo: nameOf(r.Repo),
+		session: nameOf(r.Session), lang: unnamed, screen: unnamed, created: r.Created.UnixMilli(),
 	}
+	more := details{tags: r.Tags}
 	if r.Event != nil {
-		e.rate = r.Event.Rate
+		more.rate, more.fingerprints = r.Event.Rate, r.Event.Fingerprints
+		e.aside = r.Event.Aside != nil
+	}
+	if r.Step != nil {
+		e.screen, more.fingerprints = nameOf(r.Step.Screen), r.Step.Fingerprints
+	}
+	if e.details = plain; len(more.tags)+len(more.fingerprints) > 0 || more.rate != nil {
+		e.details = &more
 	}
 	return e
 }
 
 func fileEntry(f *memory.File) entry {
 	return entry{
-		kind: memory.Chunk, project: f.Project, lang: f.Lang, created: f.ModTime.Unix(),
-		file: memory.FileKey{Sandbox: f.Sandbox, Path: f.Path},
+		file: &memory.FileKey{Sandbox: f.Sandbox, Path: f.Path},
+		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
+		session: unnamed, lang: nameOf(f.Lang), screen: unnamed,
+		details: plain, created: f.ModTime.UnixMilli(),
 	}
 }
 
-func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
-	return memory.Candidate{
-		Doc: doc, Kind: e.kind, Project: e.project, Session: e.session, Rate: e.rate, ID: e.id, File: e.file, Ord: int(ord),
-		Created: time.Unix(e.created, 0).UTC(),
+// is says that the entry is of a kind.
+func (e *entry) is(kind memory.Kind) bool { return e.kind.Value() == string(kind) }
+
+// path is a file's; a record has none.
+func (e *entry) path() string {
+	if e.file == nil {
+		return ""
 	}
+	return e.file.Path
+}
+
+// sessionKey names the session that a record belongs to.
+func (e *entry) sessionKey() memory.SessionKey {
+	return memory.SessionKey{Project: e.project.Value(), ID: e.session.Value()}
+}
+
+func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
+	c := memory.Candidate{
+		Doc: doc, Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Session: e.session.Value(),
+		Rate: e.rate, ID: e.id, Ord: int(ord), Created: time.UnixMilli(e.created).UTC(),
+	}
+	if e.file != nil {
+		c.File = *e.file
+	}
+	return c
 }

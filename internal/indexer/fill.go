@@ -182,7 +182,7 @@ func (x *Indexer) pass(s *space, num uint32, id memory.DocID, err error) {
 // store, a chunk's from disk if it is still there.
 func (x *Indexer) text(ctx context.Context, num uint32, id memory.DocID) (string, error) {
 	err := error(memory.Errorf(memory.CodeNotFound, "nothing holds the document"))
-	for _, c := range x.Candidates(num, memory.Selection{}) {
+	for _, c := range x.places(num) {
 		var text string
 		if text, err = x.textOf(ctx, c); err != nil {
 			continue

@@ -33,7 +33,8 @@ func TestFillEmbedsAllKindsLessonsFirst(t *testing.T) {
 	r.commit(memory.Batch{Sandboxes: []memory.Sandbox{{ID: "s-0", Project: "p-1", Root: "/s-0"}}})
 	r.putFile("p-1", "s-0", "a.go", "code one", "code two")
 	step := lesson("t-1", "p-1", "a step")
-	step.Kind, step.Event = memory.Step, nil
+	step.Kind, step.Event, step.Session = memory.Step, nil, "sess"
+	r.commit(memory.Batch{Sessions: []memory.Session{{ID: "sess", Project: "p-1", CreatedAt: testTime}}})
 	r.remember(step)
 	r.remember(lesson("l-1", "p-1", "a lesson"))
 	if got := r.degraded(); got != "partial: 0 of 4 documents embedded" {

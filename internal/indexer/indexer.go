@@ -5,7 +5,9 @@
 // Vocabulary. An entry is a record, or a file with its chunks, as far as
 // filters need it. A reference leads from a document to an entry (and a chunk
 // of it). The words of the paths at which a document lies are its extra field:
-// they are searched but not embedded, so that a rename costs no embedding.
+// they are searched but not embedded, so that a rename costs no embedding. The
+// shelf is where sessions stand, in the order of their time, each with its steps
+// and lessons: filters choose sessions from it before any step is looked at.
 package indexer
 
 import (
@@ -65,10 +67,11 @@ type Indexer struct {
 	attrs   index.Attributes
 	numbers index.Numbers
 
-	// mu guards what maps documents to entries.
+	// mu guards what maps documents to entries, and entries to sessions.
 	mu      sync.RWMutex
 	docs    index.Table[document]
 	entries entries
+	shelf   shelf
 
 	// loadMu orders Apply and the end of Load, and guards what follows.
 	loadMu  sync.Mutex
@@ -110,7 +113,9 @@ func New(opts Options) (*Indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}, nil
+	x := &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}
+	x.shelf = newShelf(&x.entries)
+	return x, nil
 }
 
 // Apply brings the indexes up to date with committed changes. The store calls
@@ -166,6 +171,13 @@ func (x *Indexer) apply(c memory.Change) {
 		}
 	}
 	x.mu.Lock()
+	for _, s := range c.Sessions {
+		if s.New != nil {
+			x.shelf.put(s.New)
+		} else if s.Old != nil {
+			x.shelf.drop(s.Old.Key())
+		}
+	}
 	touched := map[uint32]memory.DocID{}
 	for _, r := range c.Records {
 		if r.Old != nil {

@@ -26,7 +26,7 @@ func (x *Indexer) Load(ctx context.Context, store Store) error {
 	}
 	line := x.startWordLine()
 	seq, err := store.Load(ctx, memory.Loader{
-		Record: x.loadRecord, File: x.loadFile, Terms: line.add,
+		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: line.add,
 		Space: x.spaces.wanted, Vector: x.loadVector,
 	})
 	line.end()
@@ -35,6 +35,9 @@ func (x *Indexer) Load(ctx context.Context, store Store) error {
 	}
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
+	x.mu.Lock()
+	x.shelf.settle()
+	x.mu.Unlock()
 	x.seq = seq
 	for _, c := range x.pending {
 		if c.Seq > seq {
@@ -44,6 +47,13 @@ func (x *Indexer) Load(ctx context.Context, store Store) error {
 	x.pending, x.state = nil, Ready
 	close(x.loaded)
 	x.opts.Logger.Info("indexes loaded", "part", "indexer", "documents", x.numbers.Len(), "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+func (x *Indexer) loadSession(s memory.Session) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.shelf.put(&s)
 	return nil
 }
 

@@ -17,6 +17,20 @@ import (
 // Allowed is slightly more than selected where one text has several places,
 // unless a path or a time was asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
+	if sel.Steps.IsZero() {
+		allow = x.match(sel)
+	} else {
+		allow = x.matchSessions(sel)
+	}
+	if sel.Path != "" || !sel.Since.IsZero() {
+		x.narrow(allow, &sel)
+	}
+	return allow, x.universe(sel)
+}
+
+// match returns the documents whose attributes a selection asks for, but for
+// what it asks of sessions.
+func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	kinds := make([]string, len(sel.Kinds))
 	for i, k := range sel.Kinds {
 		kinds[i] = string(k)
@@ -38,27 +52,41 @@ func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
 		add(attrPath, true, fixedPart(sel.Path), everywhere)
 	}
 	if sel.Project == "" {
-		allow, universe = x.attrs.Match(clauses...), x.attrs.Match()
-	} else {
-		own := index.Clause{Key: attrProject, Values: []string{sel.Project}}
-		allow = x.attrs.Match(append(slices.Clone(clauses), own)...)
-		universe = x.attrs.Match(own)
-		if sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson)) {
-			lessons := index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
-			allow.Or(x.attrs.Match(append(slices.Clone(clauses), lessons)...))
-			universe.Or(x.attrs.Match(lessons))
-		}
+		return x.attrs.Match(clauses...)
 	}
-	if sel.Path != "" || !sel.Since.IsZero() {
-		x.narrow(allow, sel)
+	allow := x.attrs.Match(append(slices.Clone(clauses), own(sel))...)
+	if wantsAllLessons(sel) {
+		allow.Or(x.attrs.Match(append(slices.Clone(clauses), lessons)...))
 	}
-	return allow, universe
+	return allow
+}
+
+// universe returns the documents whose statistics count.
+func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
+	if sel.Project == "" {
+		return x.attrs.Match()
+	}
+	universe := x.attrs.Match(own(sel))
+	if wantsAllLessons(sel) {
+		universe.Or(x.attrs.Match(lessons))
+	}
+	return universe
+}
+
+var lessons = index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
+
+func own(sel memory.Selection) index.Clause {
+	return index.Clause{Key: attrProject, Values: []string{sel.Project}}
+}
+
+func wantsAllLessons(sel memory.Selection) bool {
+	return sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson))
 }
 
 // narrow takes out what attributes cannot tell, document by document: what was
 // written before, or lies elsewhere. Left in, it would take the places of what
 // was asked for among the retrievers' hits.
-func (x *Indexer) narrow(allow *roaring.Bitmap, sel memory.Selection) {
+func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	out := roaring.New()
@@ -67,7 +95,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel memory.Selection) {
 	last, in := uint32(math.MaxUint32), false
 	decide := func(r ref) bool {
 		if r.entry != last {
-			last, in = r.entry, selected(&x.entries.all[r.entry], sel)
+			last, in = r.entry, x.selected(&x.entries.all[r.entry], sel)
 		}
 		return in
 	}
@@ -82,27 +110,37 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel memory.Selection) {
 
 // Candidates returns what of a document a selection allows.
 func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
+	return x.candidates(doc, func(e *entry) bool { return x.selected(e, &sel) })
+}
+
+// places returns all that hangs off a document, also what is never recalled.
+func (x *Indexer) places(doc uint32) []memory.Candidate {
+	return x.candidates(doc, func(*entry) bool { return true })
+}
+
+func (x *Indexer) candidates(doc uint32, wanted func(*entry) bool) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(doc)
 	id, _ := x.numbers.ID(doc)
 	var out []memory.Candidate
 	for _, r := range d.refs {
-		if e := &x.entries.all[r.entry]; selected(e, sel) {
+		if e := &x.entries.all[r.entry]; wanted(e) {
 			out = append(out, e.candidate(id, r.ord))
 		}
 	}
 	return out
 }
 
-func selected(e *entry, sel memory.Selection) bool {
-	is := func(want, have string) bool { return want == "" || want == have }
-	project := is(sel.Project, e.project) || sel.AllLessons && e.kind == memory.Lesson
-	return project && is(sel.Repo, e.repo) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
-		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, e.kind)) &&
-		(sel.Tag == "" || slices.Contains(e.tags, sel.Tag)) &&
-		(sel.Path == "" || e.file.Path != "" && pathMatches(sel.Path, e.file.Path)) &&
-		(sel.Since.IsZero() || e.created >= sel.Since.Unix())
+// selected is called with mu held.
+func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
+	is := func(want string, have name) bool { return want == "" || want == have.Value() }
+	project := is(sel.Project, e.project) || sel.AllLessons && e.is(memory.Lesson)
+	return project && !e.aside && is(sel.Repo, e.repo) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
+		x.tagged(e, sel) && x.inSessions(e, sel) &&
+		(sel.Path == "" || e.file != nil && pathMatches(sel.Path, e.file.Path)) &&
+		(sel.Since.IsZero() || e.created >= sel.Since.UnixMilli())
 }
 
 // fixedPart is what every path that a pattern matches begins with.

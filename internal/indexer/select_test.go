@@ -17,6 +17,7 @@ func library(t *testing.T) *rig {
 	for box, project := range map[string]string{"s-1": "p-1", "s-1b": "p-1", "s-2": "p-2"} {
 		r.commit(memory.Batch{Sandboxes: []memory.Sandbox{{ID: box, Project: project, Root: "/" + box}}})
 	}
+	r.commit(memory.Batch{Sessions: []memory.Session{{ID: "sess", Project: "p-1", CreatedAt: testTime}}})
 	put := func(id, project, text string, change func(*memory.Record)) {
 		rec := lesson(id, project, text)
 		change(&rec)

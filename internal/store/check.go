@@ -12,14 +12,17 @@ import (
 // Check reads the whole store and returns everything that is wrong with it:
 // values that fail their checksum or do not decode, references to documents
 // that are not there, documents that nothing references, vectors without
-// terms, and counts kept in memory that differ from what is stored. It must
-// not run beside updates. Nil means that the store is sound.
+// terms, sessions under another's key, steps without a session, and what is
+// kept in memory but differs from what is stored. It must not run beside
+// updates. Nil means that the store is sound.
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	refs := map[memory.DocID]int32{}
 	counts := map[memory.Kind]int{}
+	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
+		checkSessions(v, sessions, bad)
 		for r, err := range v.Records() {
 			if err != nil {
 				errs = append(errs, err)
@@ -27,6 +30,9 @@ func (s *Store) Check() error {
 			}
 			if r.Doc != memory.DocumentID(r.Text) {
 				bad("record %s: its document is not the hash of its text", r.ID)
+			}
+			if _, ok := sessions[memory.SessionKey{Project: r.Project, ID: r.Session}]; !ok && r.Kind == memory.Step {
+				bad("step %s: its session %q is not stored", r.ID, r.Session)
 			}
 			refs[r.Doc]++
 			counts[r.Kind]++
@@ -70,6 +76,7 @@ func (s *Store) Check() error {
 	if s.isLoaded() {
 		s.checkCounts(refs, counts, bad)
 	}
+	s.checkCurrent(sessions, bad)
 	return errors.Join(errs...)
 }
 

@@ -43,12 +43,25 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 }
 
 func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
+	if b.Import {
+		var err error
+		if b, err = tx.withoutForgotten(b, out); err != nil {
+			return err
+		}
+	}
 	for _, d := range b.Docs {
 		if err := tx.PutDoc(d); err != nil {
 			return err
 		}
 	}
+	for _, x := range b.Sessions {
+		if err := tx.putSession(x, b.MergeSession); err != nil {
+			return err
+		}
+		out.Put = append(out.Put, x.ID)
+	}
 	for _, r := range b.Records {
+		out.Put = append(out.Put, r.ID)
 		old, err := tx.recordOrNil(r.ID)
 		if err != nil {
 			return err
@@ -73,6 +86,9 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 			return err
 		}
 		tx.projects = true
+	}
+	for _, id := range b.Tombstones {
+		tx.put(key(prefixTomb, id), nil)
 	}
 	for _, x := range b.Sandboxes {
 		if err := tx.putValue(key(prefixSandbox, x.ID), x); err != nil {
@@ -112,6 +128,14 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 	}
 	for _, id := range b.DropReceipts {
 		tx.del(key(prefixReceipt, id))
+	}
+	for _, k := range b.DropSessions {
+		if _, err := tx.DropSession(k); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.DropTombstones {
+		tx.del(key(prefixTomb, id))
 	}
 	return nil
 }

@@ -291,6 +291,7 @@ func (s *Store) settle(g *group) {
 		s.projects = nil
 		s.projectsAt++
 	}
+	s.settleSessions(g.changes)
 }
 
 // addRef is called with mu held. While loading a count may be negative for a

@@ -18,6 +18,8 @@ import (
 //	v/<space:8><doc>        a document's vector in a space
 //	x/<space:8>             a space: the model it belongs to
 //	j/<job>, J/<job>        a waiting or running job, a dead letter
+//	n/<project> 0 <session> a session
+//	d/<record>              a tombstone: the record was forgotten
 //	l/<receipt>             the ledger
 //	a/<seq:8>               the audit log
 //	q/<request>             what a client's write was answered, for a day
@@ -34,6 +36,8 @@ var (
 	prefixSpace   = []byte("x/")
 	prefixJob     = []byte("j/")
 	prefixDead    = []byte("J/")
+	prefixSession = []byte("n/")
+	prefixTomb    = []byte("d/")
 	prefixReceipt = []byte("l/")
 	prefixAudit   = []byte("a/")
 	prefixRequest = []byte("q/")
@@ -43,6 +47,10 @@ func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clo
 
 func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
+}
+
+func keySession(k memory.SessionKey) []byte {
+	return key(prefixSession, k.Project+"\x00"+k.ID)
 }
 
 func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }

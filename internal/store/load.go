@@ -35,6 +35,14 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	defer txn.Discard()
 	v := View{txn}
 
+	for x, err := range v.Sessions("") {
+		if s.damaged(err) {
+			continue
+		}
+		if err := l.Session(x); err != nil {
+			return 0, err
+		}
+	}
 	refs := map[memory.DocID]int32{}
 	counts := memory.Change{}
 	for r, err := range v.Records() {

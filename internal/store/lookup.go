@@ -1,6 +1,7 @@
 package store
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -91,6 +92,28 @@ func (s *Store) Sandbox(id string) (memory.Sandbox, error) {
 	return read(s, func(v View) (memory.Sandbox, error) { return v.Sandbox(id) })
 }
 
+// ProjectRecords walks the records of a project that are of one kind, by id. A
+// damaged record, whosever it was, is yielded as an error and the walk goes on.
+// It reads every record there is, which suits an export.
+func (s *Store) ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		err := s.View(func(v View) error {
+			for r, err := range v.Records() {
+				if err == nil && (r.Project != project || r.Kind != kind) {
+					continue
+				}
+				if !yield(r, err) {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(memory.Record{}, err)
+		}
+	}
+}
+
 func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 	var out T
 	err := s.View(func(v View) (err error) {
@@ -107,6 +130,11 @@ func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
 		for r, err := range v.Records() {
 			if !s.damaged(err) && r.Project == project {
 				h.Records = append(h.Records, r.ID)
+			}
+		}
+		for x, err := range v.Sessions(project) {
+			if !s.damaged(err) {
+				h.Sessions = append(h.Sessions, x.ID)
 			}
 		}
 		for b, err := range v.Sandboxes() {

@@ -1,6 +1,6 @@
-// Package store keeps everything recalld remembers in Badger: records, files
-// with their chunks, documents' terms and vectors, jobs, the ledger and the
-// audit log. Badger is the only truth; the indexes are caches of it.
+// Package store keeps everything recalld remembers in Badger: records, sessions,
+// files with their chunks, documents' terms and vectors, jobs, the ledger and
+// the audit log. Badger is the only truth; the indexes are caches of it.
 //
 // Vocabulary. An update is a function that reads the present state and says
 // what is to be written; the committer, one goroutine, runs the updates that
@@ -8,7 +8,9 @@
 // applier (the indexer) in commit order, and only then acknowledges. Every
 // update that wrote something has a sequence number. A document is referenced
 // by the records and files that hold its text; when the last reference goes,
-// its terms and vectors go in the same commit (it is swept).
+// its terms and vectors go in the same commit (it is swept). A tombstone is the
+// id of a record that was forgotten: it keeps an import from bringing the record
+// back and holds nothing else of it.
 //
 // Every value carries a version and a checksum over key and payload, because
 // Badger reports a damaged block as a missing key.
@@ -32,7 +34,9 @@ import (
 )
 
 // SchemaVersion is the version of the layout on disk. A store with a newer one
-// is refused; an older one is migrated at Open.
+// is refused; an older one is migrated at Open. Keys and fields that only add to
+// the layout, as sessions, tombstones and steps do, leave it as it is: a store
+// without them reads as one that has none.
 const SchemaVersion = 1
 
 // ErrClosed is returned by calls on a closed store.
@@ -113,6 +117,10 @@ type Store struct {
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
 	projectsAt uint64
+	// current holds the sessions that have not ended, for the same reason, and
+	// sessionsAt counts the commits that changed any.
+	current    openSessions
+	sessionsAt uint64
 	pending    []memory.Receipt // not yet written, see Later
 }
 

@@ -53,10 +53,11 @@ func open(t *testing.T, opts Options) *Store {
 func load(t *testing.T, s *Store) {
 	t.Helper()
 	if _, err := s.Load(t.Context(), memory.Loader{
-		Record: func(memory.Record) error { return nil },
-		File:   func(memory.File) error { return nil },
-		Terms:  func(memory.DocID, []byte) error { return nil },
-		Vector: func(string, memory.DocID, []float32) error { return nil },
+		Session: func(memory.Session) error { return nil },
+		Record:  func(memory.Record) error { return nil },
+		File:    func(memory.File) error { return nil },
+		Terms:   func(memory.DocID, []byte) error { return nil },
+		Vector:  func(string, memory.DocID, []float32) error { return nil },
 	}); err != nil {
 		t.Fatalf("load store: %v", err)
 	}

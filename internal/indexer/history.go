@@ -1,0 +1,184 @@
+package indexer
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The methods of this file answer with nothing until Load has ended; State tells.
+
+// Sessions returns the sessions of a project that a filter chooses, newest first
+// by CreatedAt, those of one time by id. They lack Build, Launch and Extra, and
+// what they point to must not be written to. The zero filter chooses bare ones
+// as well.
+func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Session {
+	if project == "" || !x.ready() {
+		return nil
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var out []memory.Session
+	x.shelf.chosen(project, &f, func(s *shelved) { out = append(out, s.session) })
+	return out
+}
+
+// Session returns a session as Sessions does, the number of its steps, and
+// whether there is one of that id.
+func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
+	if !x.ready() {
+		return memory.Session{}, 0, false
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+	if s == nil || !s.isListed() {
+		return memory.Session{}, 0, false
+	}
+	return s.session, len(s.steps), true
+}
+
+// SessionSteps returns the ids of a session's steps, oldest first, those of one
+// millisecond by id.
+func (x *Indexer) SessionSteps(project, id string) []string {
+	if !x.ready() {
+		return nil
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+	if s == nil {
+		return nil
+	}
+	return x.shelf.ids(s.steps)
+}
+
+// LastSteps returns the ids of the newest n steps of sessions, newest first,
+// whichever session they are of; those of one millisecond by id, the last first.
+// Nil sessions are all of the project, an empty screen is any.
+func (x *Indexer) LastSteps(project string, sessions []string, screen string, n int) []string {
+	if n <= 0 || project == "" || !x.ready() {
+		return nil
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	// A heap of the sessions by the newest step of each: what it costs grows
+	// with the sessions and with n, not with the steps.
+	latest := latest{shelf: &x.shelf, screen: screen}
+	if sessions == nil {
+		latest.cursors = make([]cursor, 0, len(x.shelf.listed[project]))
+		for _, s := range x.shelf.listed[project] {
+			latest.add(s)
+		}
+	} else {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(sessions))) {
+			if s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]; s != nil {
+				latest.add(s)
+			}
+		}
+	}
+	heap.Init(&latest)
+	var ids []string
+	for len(ids) < n && len(latest.cursors) > 0 {
+		c := &latest.cursors[0]
+		ids = append(ids, x.entries.all[c.step.entry].id)
+		if latest.back(c) {
+			heap.Fix(&latest, 0)
+		} else {
+			heap.Pop(&latest)
+		}
+	}
+	return ids
+}
+
+// latest is a heap of sessions, that with the newest step at its top.
+type latest struct {
+	shelf   *shelf
+	screen  string // of the steps wanted; empty for any
+	cursors []cursor
+}
+
+// cursor stands at a step of a session; those after it are done with.
+type cursor struct {
+	step  placed
+	steps []placed // before it, oldest first
+}
+
+func (l *latest) add(s *shelved) {
+	if l.screen != "" && !s.hasScreen(l.screen) {
+		return
+	}
+	if c := (cursor{steps: s.steps}); l.back(&c) {
+		l.cursors = append(l.cursors, c)
+	}
+}
+
+// back moves a cursor to the newest step before it that is wanted, and says
+// whether there is one.
+func (l *latest) back(c *cursor) bool {
+	for len(c.steps) > 0 {
+		last := len(c.steps) - 1
+		c.step, c.steps = c.steps[last], c.steps[:last]
+		if l.screen == "" || l.shelf.entries.all[c.step.entry].screen.Value() == l.screen {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *latest) Len() int           { return len(l.cursors) }
+func (l *latest) Less(i, j int) bool { return l.shelf.older(l.cursors[i].step, l.cursors[j].step) > 0 }
+func (l *latest) Swap(i, j int)      { l.cursors[i], l.cursors[j] = l.cursors[j], l.cursors[i] }
+func (l *latest) Push(c any)         { l.cursors = append(l.cursors, c.(cursor)) }
+
+func (l *latest) Pop() any {
+	last := len(l.cursors) - 1
+	c := l.cursors[last]
+	l.cursors = l.cursors[:last]
+	return c
+}
+
+// maxFingerprinted bounds how many lessons, and how many steps, one error leads
+// to: twice what an answer can hold, so that some may still fall out.
+const maxFingerprinted = 100
+
+// Fingerprinted returns the lessons and steps within a selection that are about
+// one of these errors: lessons before steps, those of the first fingerprint
+// before those of the next, the newest first, and at most 100 of either.
+func (x *Indexer) Fingerprinted(fingerprints []string, sel memory.Selection) []memory.Candidate {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var lessons, steps []memory.Candidate
+	seen := map[uint32]bool{} // entries
+	for _, fp := range fingerprints {
+		l, s := len(lessons), len(steps)
+		docs := x.attrs.Match(index.Clause{Key: attrError, Values: []string{fp}})
+		for it := docs.Iterator(); it.HasNext(); {
+			num := it.Next()
+			d, _ := x.docs.Get(num)
+			id, _ := x.numbers.ID(num)
+			for _, r := range d.refs {
+				e := &x.entries.all[r.entry]
+				if seen[r.entry] || !slices.Contains(e.fingerprints, fp) || !x.selected(e, &sel) {
+					continue
+				}
+				seen[r.entry] = true
+				if e.is(memory.Lesson) {
+					lessons = append(lessons, e.candidate(id, r.ord))
+				} else {
+					steps = append(steps, e.candidate(id, r.ord))
+				}
+			}
+		}
+		slices.SortFunc(lessons[l:], newerCandidate)
+		slices.SortFunc(steps[s:], newerCandidate)
+	}
+	return append(lessons[:min(len(lessons), maxFingerprinted)], steps[:min(len(steps), maxFingerprinted)]...)
+}
+
+func newerCandidate(a, b memory.Candidate) int {
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
+}
