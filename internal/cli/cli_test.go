@@ -184,7 +184,7 @@ func sample() map[string]any {
 		"Status": &memory.Status{
 			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
-			Projects: repos, Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"}},
+			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"}},
 			Queue: memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},
 		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},

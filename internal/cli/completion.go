@@ -68,7 +68,7 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 				return nil
 			}
 			for _, r := range repos {
-				names = append(names, label(r.ProjectName, r.Project))
+				names = append(names, memory.ProjectLabel(r.ProjectName, r.Project))
 			}
 			return names
 		})

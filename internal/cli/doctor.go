@@ -185,7 +185,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	}
 	for _, p := range status.Projects {
 		if p.LastErrorAt.After(p.IndexedAt) {
-			d.add("index "+label(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
+			d.add("index "+memory.ProjectLabel(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
 		}
 	}
 	return a.checkQueue(ctx, d, running, requeue)
@@ -227,8 +227,12 @@ func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requ
 // answers come from the built-in model.
 func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	o := cfg.Embedding.Ollama
-	if o.Enabled == "off" {
+	switch {
+	case o.Enabled == config.OllamaOff:
 		d.add("ollama", FindingOK, "", "turned off")
+		return
+	case o.Unused != "":
+		d.add("ollama", FindingNote, "set embedding.ollama.url, and embedding.ollama.allow_remote if texts may leave this machine", "not used: %s", o.Unused)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, ollamaTimeout)
@@ -248,7 +252,7 @@ func checkOllama(ctx context.Context, d *diagnosis, cfg config.Config) {
 	switch {
 	case err == nil:
 		d.add("ollama", FindingOK, "", "%s, model %s", o.URL, o.Model)
-	case o.Enabled == "on":
+	case o.Enabled == config.OllamaOn:
 		d.add("ollama", FindingFailed, "start it, or set embedding.ollama.enabled to off", "no server at %s: %v", o.URL, err)
 	default:
 		d.add("ollama", FindingNote, "install Ollama for better vectors; the built-in model answers meanwhile", "no server at %s", o.URL)

@@ -42,7 +42,7 @@ place in the queue. With --wait, show progress until it is done.`,
 			if !wait {
 				return a.answer(queued, func(w io.Writer) {
 					fmt.Fprintf(w, "Queued %s (project %s) at position %d. Watch it with: recalld status\n",
-						queued.Root, label(queued.ProjectName, queued.Project), queued.Position)
+						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Position)
 				})
 			}
 			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
@@ -101,7 +101,7 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 
 // writeIndexed says what an indexing run came to.
 func writeIndexed(w io.Writer, r *memory.SandboxState) {
-	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, label(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
+	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, memory.ProjectLabel(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
 	if r.LastRun > 0 {
 		fmt.Fprintf(w, " in %s", r.LastRun.Round(time.Millisecond))
 	}

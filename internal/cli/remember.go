@@ -49,7 +49,7 @@ Secrets are taken out of it first.`,
 				if kept.Merged {
 					verb = "Already known, counted again:"
 				}
-				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, label(kept.ProjectName, kept.Project))
+				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
 				if kept.Redacted {
 					fmt.Fprintln(w, "A secret was taken out of the text.")
 				}
@@ -69,12 +69,4 @@ Secrets are taken out of it first.`,
 	a.completeProjects(c, "project")
 	completeWords(c, "type", "error", "success", "pattern")
 	return c
-}
-
-// label is what people call a project.
-func label(name, id string) string {
-	if name != "" {
-		return name
-	}
-	return id
 }

@@ -45,26 +45,9 @@ func repoRows(repos []memory.SandboxState) [][]string {
 	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEXED", "FOLDER"}}
 	for _, r := range repos {
 		rows = append(rows, []string{
-			label(r.ProjectName, r.Project), indexState(r), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
+			memory.ProjectLabel(r.ProjectName, r.Project), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
 			bytesText(r.Bytes), timeText(r.IndexedAt, "never"), r.Root,
 		})
 	}
 	return rows
-}
-
-// indexState says in a word or two how far the index of a sandbox is.
-func indexState(r memory.SandboxState) string {
-	switch p := r.Progress; {
-	case p != nil && p.Phase == "indexing":
-		return "indexing " + strconv.Itoa(p.FilesDone) + "/" + strconv.Itoa(p.FilesTotal)
-	case p != nil && p.Phase != "done" && p.Phase != "failed":
-		return p.Phase
-	case r.LastErrorAt.After(r.IndexedAt):
-		return "failed"
-	case r.IndexedAt.IsZero():
-		return "waiting"
-	case r.Stale:
-		return "stale"
-	}
-	return "ready"
 }

@@ -56,7 +56,11 @@ func writeStatus(w io.Writer, s *memory.Status) {
 	if s.Queue.Dropped > 0 {
 		queue += fmt.Sprintf(", %d dropped", s.Queue.Dropped)
 	}
-	table(w, append(rows, []string{"queue", queue}))
+	rows = append(rows, []string{"queue", queue})
+	for _, note := range s.Notes {
+		rows = append(rows, []string{"note", note})
+	}
+	table(w, rows)
 
 	if len(s.Spaces) > 0 {
 		fmt.Fprintln(w)
@@ -69,6 +73,9 @@ func writeStatus(w io.Writer, s *memory.Status) {
 	if len(s.Projects) > 0 {
 		fmt.Fprintln(w)
 		table(w, repoRows(s.Projects))
+		if more := s.ProjectsTotal - len(s.Projects); more > 0 {
+			fmt.Fprintf(w, "and %d more; see: recalld repos\n", more)
+		}
 	}
 	if len(s.Errors) > 0 {
 		fmt.Fprintln(w)
@@ -88,8 +95,8 @@ func countsText(s *memory.Status) string {
 	var parts []string
 	for _, kind := range kinds {
 		if n := s.Records[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %ss", n, kind))
+			parts = append(parts, memory.Count(n, string(kind)))
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d texts", s.Documents)), ", ")
+	return strings.Join(append(parts, memory.Count(s.Documents, "text")), ", ")
 }

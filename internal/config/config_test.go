@@ -199,7 +199,7 @@ func TestRefusedSettings(t *testing.T) {
 		"ollama by our env": {env: map[string]string{"RECALLD_EMBEDDING_OLLAMA_URL": "http://gpu.example.com:11434"},
 			field: "embedding.ollama.url", want: "allow_remote"},
 		"no home": {file: "socket: ~/s\n", env: map[string]string{"HOME": "", "USERPROFILE": ""}, field: "socket", want: "HOME is not set"},
-		"model":              {file: "embedding: {ollama: {model: \"\"}}\n", field: "embedding.ollama.model"},
+		"model":   {file: "embedding: {ollama: {model: \"\"}}\n", field: "embedding.ollama.model"},
 
 		"environment":  {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}, field: "queue.depth", want: "RECALLD_QUEUE_DEPTH"},
 		"flag":         {set: map[string]string{"log.levle": "x"}, field: "log.levle", want: "unknown setting"},

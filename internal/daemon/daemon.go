@@ -50,7 +50,8 @@ const (
 )
 
 // closeTimeout is how long the store may take to close: it has up to a write
-// buffer of some megabytes to write.
+// buffer of some megabytes to write. With cancelGrace it is within
+// config.StopGrace, or who waits for the end would give up before it.
 const closeTimeout = 10 * time.Second
 
 // Options say what a daemon serves. Config is required.
@@ -94,7 +95,8 @@ type Daemon struct {
 	log     *slog.Logger
 	faults  *faultList
 	started time.Time
-	tcp     string // the address, if it listens on TCP
+	tcp     string   // the address, if it listens on TCP
+	notes   []string // what the settings have left aside; see note
 
 	core      *Core
 	sandboxes *code.Sandboxes
@@ -155,7 +157,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 func acquire(ctx context.Context, opts Options, paths config.Paths) (*Lock, error) {
 	lock := LockOptions{Path: paths.Lock, Owner: Owner{PID: os.Getpid(), Version: opts.Version, Since: time.Now().UTC()}}
 	if opts.Autostarted {
-		lock.Wait = opts.Config.Daemon.DrainTimeout + opts.Config.Daemon.StartTimeout
+		lock.Wait = opts.Config.Daemon.StopTimeout()
 	}
 	return AcquireLock(ctx, lock)
 }
@@ -218,9 +220,10 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 	return err
 }
 
-// close lets the model go, closes the store and then removes the socket, by which others see that
-// the data folder is free. A store whose folder has vanished may try for ever to
-// write what it holds: it is left to the end of the process.
+// close lets the model go, closes the store and then removes the socket, by
+// which others see that the data folder is free. A store whose folder has
+// vanished may try for ever to write what it holds: it is left to the end of
+// the process.
 func (d *Daemon) close() error {
 	var err error
 	if d.model != nil {
@@ -242,9 +245,23 @@ func (d *Daemon) close() error {
 
 // build makes the parts. After an error nothing is left open.
 func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		if d.core != nil {
+			err = errors.Join(err, d.core.Close())
+		}
+		if d.model != nil {
+			err = errors.Join(err, d.model.close())
+		}
+	}()
 	cfg := d.opts.Config
 	background := map[string]embedder.Embedder{}
-	if cfg.Embedding.Ollama.Enabled != ollamaOff {
+	switch o := &cfg.Embedding.Ollama; {
+	case o.Unused != "":
+		d.note("Ollama is not used: " + o.Unused)
+	case o.Used():
 		if d.model, err = newOllamaModel(cfg.Embedding.Ollama, d.log); err != nil {
 			// A server that may not be used is no reason not to remember.
 			d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
@@ -261,11 +278,6 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.core.Close())
-		}
-	}()
 	queue := d.core.Store.Queue()
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
@@ -295,6 +307,12 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		},
 	})
 	return nil
+}
+
+// note keeps for status what is as the settings have it and may surprise.
+func (d *Daemon) note(text string) {
+	d.notes = append(d.notes, text)
+	d.log.Info(text, attrPart, "daemon")
 }
 
 // observe has the Ollama server looked at when a job that needs it failed.

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
 )
 
 // GuardOptions say who may call over TCP.
@@ -26,7 +28,9 @@ type GuardOptions struct {
 //
 //   - Host must be a loopback name. A page whose own name was made to resolve to
 //     127.0.0.1 (DNS rebinding) sends its name.
-//   - Origin, which browsers set and pages cannot, must be absent or allowed.
+//   - Origin, which browsers set and pages cannot, must be absent or allowed. To
+//     an allowed page its browser hands the answers (CORS), and may ask first
+//     whether it may send what it is about to (a preflight, without token).
 //   - The token keeps out other users of this machine.
 //
 // Host and Origin come first: a page must not learn whether it guessed a token.
@@ -39,15 +43,26 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 				Message: "the request is for another host"})
 			return
 		}
+		// What is answered depends on who asks, whoever keeps answers must know.
+		w.Header().Add("Vary", "Origin")
+		origins, page := r.Header["Origin"]
 		// Several of them, an empty one or "null" are nobody's honest origin.
-		if origins, ok := r.Header["Origin"]; ok && (len(origins) != 1 || !slices.Contains(opts.AllowedOrigins, origins[0])) {
+		if page && (len(origins) != 1 || !slices.Contains(opts.AllowedOrigins, origins[0])) {
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
 				Message: "this web page may not call"})
 			return
 		}
+		if page {
+			w.Header().Set("Access-Control-Allow-Origin", origins[0])
+			w.Header().Set("Access-Control-Expose-Headers", exposedHeaders)
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				preflight(w, r)
+				return
+			}
+		}
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		// Hashes are of one length, so that comparing takes the same time whatever
-		// was sent. An empty token of ours lets nobody in.
+		// Hashes are of one length, so that the time of the comparison says nothing
+		// about our token. An empty one of ours lets nobody in.
 		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
 		if opts.Token == "" || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="recalld"`)
@@ -57,6 +72,31 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// What web pages may send and see: all that the API and MCP take and answer.
+var (
+	allowedMethods = strings.Join([]string{http.MethodGet, http.MethodPost, http.MethodDelete}, ", ")
+	allowedHeaders = strings.Join(append([]string{"Authorization", "Content-Type", "Accept", wire.ProtocolHeader}, mcp.RequestHeaders...), ", ")
+	exposedHeaders = strings.Join(append([]string{"WWW-Authenticate", wire.ProtocolHeader}, mcp.AnswerHeaders...), ", ")
+)
+
+// preflightAge is how long a browser may keep the answer of a preflight, in
+// seconds.
+const preflightAge = "600"
+
+// preflight answers a browser that asks what an allowed page may send. What it
+// sends then needs the token as ever.
+func preflight(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", allowedMethods)
+	h.Set("Access-Control-Allow-Headers", allowedHeaders)
+	h.Set("Access-Control-Max-Age", preflightAge)
+	// Chromium asks this of pages of the open net that call a loopback address.
+	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // isLoopbackHost says that a Host header names this machine's loopback, with or

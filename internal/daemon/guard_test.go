@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -116,5 +118,62 @@ func TestGuardWithoutToken(t *testing.T) {
 		if resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("Authorization %q: status %d, want 401", auth, resp.StatusCode)
 		}
+	}
+}
+
+// A page of an allowed origin gets through with what its browser asks for it; a
+// page of another one learns nothing.
+func TestGuardAnswersBrowsers(t *testing.T) {
+	const token, page = "a-token-of-some-length", "http://localhost:5173"
+	served := 0
+	guarded := Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }),
+		GuardOptions{Token: token, AllowedOrigins: []string{page}})
+	for _, tc := range []struct {
+		name, method string
+		header       map[string]string
+		status       int
+		allowed      bool // by Access-Control-Allow-Origin
+		served       int
+	}{
+		{"preflight", "OPTIONS", map[string]string{"Origin": page, "Access-Control-Request-Method": "POST",
+			"Access-Control-Request-Headers": "authorization,content-type,mcp-session-id", "Access-Control-Request-Private-Network": "true"}, 204, true, 0},
+		{"preflight of another page", "OPTIONS", map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}, 403, false, 0},
+		{"OPTIONS that is no preflight", "OPTIONS", map[string]string{"Origin": page}, 401, true, 0},
+		{"preflight without a page", "OPTIONS", map[string]string{"Access-Control-Request-Method": "POST"}, 401, false, 0},
+		{"the request itself", "POST", map[string]string{"Origin": page, "Authorization": "Bearer " + token}, 200, true, 1},
+		{"the request without token", "POST", map[string]string{"Origin": page}, 401, true, 0},
+		{"a request of no page", "POST", map[string]string{"Authorization": "Bearer " + token}, 200, false, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			served = 0
+			r := httptest.NewRequest(tc.method, "http://127.0.0.1:7420/mcp", nil)
+			for name, value := range tc.header {
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			guarded.ServeHTTP(w, r)
+			got, want := w.Header().Get("Access-Control-Allow-Origin"), ""
+			if tc.allowed {
+				want = page
+			}
+			if w.Code != tc.status || got != want || served != tc.served {
+				t.Errorf("status %d, allowed origin %q, served %d; want %d, %q, %d", w.Code, got, served, tc.status, want, tc.served)
+			}
+			if w.Header().Get("Vary") != "Origin" {
+				t.Errorf("Vary is %q: a kept answer would be handed to another page", w.Header().Get("Vary"))
+			}
+			if tc.status != 204 {
+				return
+			}
+			headers := strings.ToLower(w.Header().Get("Access-Control-Allow-Headers"))
+			for _, header := range []string{"authorization", "content-type", "mcp-session-id", "mcp-protocol-version"} {
+				if !strings.Contains(headers, header) {
+					t.Errorf("the page may not send %s, only %s", header, headers)
+				}
+			}
+			if methods := w.Header().Get("Access-Control-Allow-Methods"); methods != "GET, POST, DELETE" || w.Header().Get("Access-Control-Allow-Private-Network") != "true" {
+				t.Errorf("methods %q, private network %q", methods, w.Header().Get("Access-Control-Allow-Private-Network"))
+			}
+		})
 	}
 }

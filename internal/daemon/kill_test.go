@@ -25,7 +25,7 @@ func TestServedProcess(t *testing.T) {
 		t.Skip("runs as the child of TestKilled only")
 	}
 	cfg := config.Default()
-	cfg.Data, cfg.Embedding.Ollama.Enabled = data, ollamaOff
+	cfg.Data, cfg.Embedding.Ollama.Enabled = data, config.OllamaOff
 	must(t, Serve(t.Context(), Options{Config: cfg, Version: "child", Console: os.Stdout}))
 }
 

@@ -49,7 +49,6 @@ func TestSocketModes(t *testing.T) {
 func TestLongDataPath(t *testing.T) {
 	cfg := config.Default()
 	cfg.Data = filepath.Join(t.TempDir(), strings.Repeat("x", 100), strings.Repeat("y", 100))
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	paths := cfg.Paths()
 	if err := paths.Prepare(); err != nil {
 		t.Fatal(err)

@@ -26,12 +26,6 @@ const (
 	reachTimeout = 10 * time.Second
 )
 
-// Values of the setting embedding.ollama.enabled.
-const (
-	ollamaOn  = "on"
-	ollamaOff = "off"
-)
-
 // ollamaModel keeps the model on the Ollama server attached: it opens the
 // model's space when the server answers, holds the jobs that fill it while it
 // does not, and fills what was missed when it is back.
@@ -222,7 +216,7 @@ func (m *ollamaModel) told(space string, err error) {
 	case err == nil && before != nil:
 		m.log.Info("model attached", "space", space)
 	case err == nil || before != nil && before.Error() == err.Error():
-	case m.cfg.Enabled == ollamaOn:
+	case m.cfg.Enabled == config.OllamaOn:
 		m.log.Error("model is not available", "model", m.cfg.Model, attrError, err)
 	default:
 		m.log.Info("model is not available", "model", m.cfg.Model, attrError, err)

@@ -291,7 +291,7 @@ func (s *served) untilModel(what string, holds func(memory.ModelState) bool) {
 // TestModelMissing: a server without the model is no fault, unless the settings
 // want one; `models` says how to get it, and once it is there it is used.
 func TestModelMissing(t *testing.T) {
-	for _, enabled := range []string{"auto", ollamaOn} {
+	for _, enabled := range []string{"auto", config.OllamaOn} {
 		t.Run(enabled, func(t *testing.T) {
 			fake, dir := startFake(t), shop(t)
 			fake.RemoveModel(ollamatest.Model)
@@ -307,7 +307,7 @@ func TestModelMissing(t *testing.T) {
 			told := slices.ContainsFunc(st.Errors, func(e memory.LoggedError) bool {
 				return e.Part == "ollama" && strings.Contains(e.Message, "not available")
 			})
-			if told != (enabled == ollamaOn) || len(st.Errors) > 1 {
+			if told != (enabled == config.OllamaOn) || len(st.Errors) > 1 {
 				t.Errorf("enabled is %q and the errors are %+v", enabled, st.Errors)
 			}
 			s.keep(dir, "Remembered without the model")

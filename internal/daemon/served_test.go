@@ -34,11 +34,9 @@ type served struct {
 // newConfig returns settings for a new data folder, without Ollama.
 func newConfig(t *testing.T) config.Config {
 	t.Helper()
-	// Where the folder's own path is too long for a socket.
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	cfg := config.Default()
 	cfg.Data = filepath.Join(t.TempDir(), "d")
-	cfg.Embedding.Ollama.Enabled = ollamaOff
+	cfg.Embedding.Ollama.Enabled = config.OllamaOff
 	cfg.Queue.BackoffMin, cfg.Queue.BackoffMax = time.Millisecond, 10*time.Millisecond
 	return cfg
 }

@@ -40,8 +40,9 @@ type ServerOptions struct {
 	// DrainTimeout is how long requests in progress may take once the server is
 	// stopped; what has not ended then is cancelled.
 	DrainTimeout time.Duration
-	// OnDrain, if set, is called once when draining begins. It ends what would
-	// never end by itself: streams that wait for events.
+	// OnDrain, if set, is called once when the listeners are closed and draining
+	// begins. It ends what would never end by itself: streams that wait for
+	// events.
 	OnDrain func()
 	// Log receives what goes wrong; nil discards it.
 	Log *slog.Logger
@@ -155,9 +156,9 @@ func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop closes the listeners, lets requests in progress end for at most the drain
 // timeout or until ctx ends, cancels what is left, and returns when no request
-// runs any more. The error is context.DeadlineExceeded when something had to be
-// cancelled; it names requests that have not ended two seconds after that.
-// Further calls wait for the first and return the same.
+// runs any more, or two seconds after the cancellation all the same. The error
+// holds context.DeadlineExceeded when something had to be cancelled, and says so
+// when it still runs. Further calls wait for the first and return the same.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		defer close(s.drained)
@@ -173,15 +174,19 @@ func (s *Server) shutdown(ctx context.Context) error {
 	servers := s.servers
 	s.mu.Unlock()
 
-	if s.opts.OnDrain != nil {
-		s.opts.OnDrain()
-	}
 	drain, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)
 	defer cancel()
 	errs := make([]error, len(servers))
-	var wg sync.WaitGroup
+	var closed, wg sync.WaitGroup
+	closed.Add(len(servers))
 	for i, srv := range servers {
+		srv.RegisterOnShutdown(closed.Done) // called with its listeners closed
 		wg.Go(func() { errs[i] = srv.Shutdown(drain) })
+	}
+	closed.Wait()
+	// Only now: what was ended sooner could come back by an open listener.
+	if s.opts.OnDrain != nil {
+		s.opts.OnDrain()
 	}
 	wg.Wait()
 	s.refuse()

@@ -74,6 +74,38 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
+// Nobody gets in any more when draining begins: a stream that was just ended
+// would be opened again.
+func TestDrainingBeginsWithClosedListeners(t *testing.T) {
+	var addresses []net.Addr
+	drained := false
+	srv := NewServer(ServerOptions{DrainTimeout: time.Minute, OnDrain: func() {
+		drained = true
+		for _, at := range addresses {
+			if conn, err := net.Dial(at.Network(), at.String()); err == nil {
+				_ = conn.Close()
+				t.Errorf("%s took a connection while draining", at)
+			}
+		}
+	}})
+	for range 3 {
+		l, err := ListenTCP("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, l.Addr())
+		if err := srv.Start(Endpoint{Listener: l, Handler: http.NotFoundHandler()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if !drained {
+		t.Error("draining was not told")
+	}
+}
+
 // What does not end within the drain timeout is cancelled, and Stop says so.
 func TestStopCancelsAfterTheDeadline(t *testing.T) {
 	srv := NewServer(ServerOptions{DrainTimeout: time.Millisecond})

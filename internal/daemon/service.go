@@ -163,7 +163,11 @@ func (d *Daemon) installed(ctx context.Context) ([]ollama.ModelInfo, error) {
 // PullModel implements memory.Models.
 func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
 	if d.model == nil {
-		return &memory.Error{Code: memory.CodeUnavailable, Message: "Ollama is not used", Hint: "set embedding.ollama.enabled to auto"}
+		e := &memory.Error{Code: memory.CodeUnavailable, Message: "Ollama is not used", Hint: "set embedding.ollama.enabled to auto"}
+		if why := d.opts.Config.Embedding.Ollama.Unused; why != "" {
+			e.Message, e.Hint = e.Message+": "+why, "set embedding.ollama.url, and embedding.ollama.allow_remote if texts may leave this machine"
+		}
+		return e
 	}
 	if err := memory.Text("name", name, 1, memory.MaxNameText); err != nil {
 		return err

@@ -32,8 +32,8 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		State: d.state(), StartedAt: d.started.UTC(),
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
-		Projects: repos[:min(len(repos), maxProjects)], Spaces: d.core.Indexer.Spaces(),
-		Errors: d.faults.latest(),
+		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
+		Notes: d.notes, Errors: d.faults.latest(),
 	}
 	q := d.core.Store.Queue().Stats()
 	s.Queue = memory.QueueState{Waiting: q.Waiting, Running: q.Running, Dead: q.Dead, Dropped: q.Dropped, ByKind: map[string]int{}}

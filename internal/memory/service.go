@@ -164,17 +164,21 @@ type Status struct {
 	Socket   string `json:"socket"`
 	TCP      string `json:"tcp,omitempty"`
 	// State is loading, ready or draining.
-	State     string         `json:"state"`
-	StartedAt time.Time      `json:"started_at"`
-	Records   map[Kind]int   `json:"records"`
-	Documents int            `json:"documents"`
-	Seq       uint64         `json:"seq"`
-	RSSBytes  int64          `json:"rss_bytes,omitempty"`
-	DiskBytes int64          `json:"disk_bytes,omitempty"`
-	Projects  []SandboxState `json:"projects"`
-	Spaces    []SpaceState   `json:"spaces"`
-	Queue     QueueState     `json:"queue"`
-	Errors    []LoggedError  `json:"errors,omitempty"`
+	State     string       `json:"state"`
+	StartedAt time.Time    `json:"started_at"`
+	Records   map[Kind]int `json:"records"`
+	Documents int          `json:"documents"`
+	Seq       uint64       `json:"seq"`
+	RSSBytes  int64        `json:"rss_bytes,omitempty"`
+	DiskBytes int64        `json:"disk_bytes,omitempty"`
+	// Projects are the first of all sandboxes, of which there are ProjectsTotal.
+	Projects      []SandboxState `json:"projects"`
+	ProjectsTotal int            `json:"projects_total"`
+	Spaces        []SpaceState   `json:"spaces"`
+	Queue         QueueState     `json:"queue"`
+	// Notes say what the settings, or the environment, have left aside.
+	Notes  []string      `json:"notes,omitempty"`
+	Errors []LoggedError `json:"errors,omitempty"`
 }
 
 // DeadJob is a job that was given up, as seen from outside.

@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -27,7 +28,9 @@ func (s *Sandboxes) Refresh(ctx context.Context, folders []string) error {
 	}
 	tick := time.NewTicker(s.opts.StaleAfter)
 	defer tick.Stop()
+	missing := map[string]bool{} // folders that were said to be
 	for {
+		s.lookFor(folders, missing)
 		s.discover(ctx, folders)
 		for again := true; again; {
 			select {
@@ -62,6 +65,21 @@ func (s *Sandboxes) again(ctx context.Context, b memory.Sandbox) {
 	}
 	if _, err := s.enqueue(ctx, RunRequest{Sandbox: b.ID, Project: b.Project, Priority: refreshPriority}); err != nil && ctx.Err() == nil {
 		s.opts.Logger.Warn("sandbox is not looked at again", "part", "code", "root", b.Root, "error", err)
+	}
+}
+
+// lookFor says which folders do not exist, each once until it is there: most
+// likely its name is misspelt, and nothing of it would ever be indexed.
+func (s *Sandboxes) lookFor(folders []string, missing map[string]bool) {
+	for _, dir := range folders {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is not a folder")
+		}
+		if err != nil && !missing[dir] {
+			s.opts.Logger.Error("folder of the setting sandboxes cannot be used", "part", "code", "folder", dir, "error", err)
+		}
+		missing[dir] = err != nil
 	}
 }
 

@@ -1,0 +1,39 @@
+package memory
+
+import "fmt"
+
+// ProjectLabel is what people call a project: its name, or its id if it has
+// none.
+func ProjectLabel(name, id string) string {
+	if name == "" {
+		return id
+	}
+	return name
+}
+
+// IndexState says in a word or two how far the index of a sandbox is: queued,
+// walking, "indexing 3/10", failed, "not indexed yet", stale or ready.
+func (s SandboxState) IndexState() string {
+	switch p := s.Progress; {
+	case p != nil && p.Phase == "indexing":
+		return fmt.Sprintf("indexing %d/%d", p.FilesDone, p.FilesTotal)
+	case p != nil && p.Phase != "done" && p.Phase != "failed":
+		return p.Phase
+	case s.LastErrorAt.After(s.IndexedAt):
+		return "failed"
+	case s.IndexedAt.IsZero():
+		return "not indexed yet"
+	case s.Stale:
+		return "stale"
+	}
+	return "ready"
+}
+
+// Count writes a number with what is counted, in the singular for one: "1 file",
+// "3 files".
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
