@@ -59,8 +59,8 @@ func fullItem(lesson string) memory.Item {
 	return memory.Item{
 		ID: "l-1", Kind: memory.Lesson, Text: lesson, Project: "p1", Relevance: .9,
 		Source:      memory.Source{Path: "a.go", Lines: &[2]int{1, 9}, Session: "s1", Repo: "demo", Sandbox: "/w", Symbol: "F"},
-		RankFactors: &memory.RankFactors{Score: .9, Recency: 1, Success: 1, Project: 1, Session: 1, Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .9}}},
-		CreatedAt:   time.Unix(1_700_000_000, 0).UTC(), Lesson: lesson, Context: "c", Command: "go test", SuccessRate: "1/2",
+		RankFactors: &memory.RankFactors{Score: .9, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .9}}},
+		CreatedAt:   time.Unix(1_700_000_000, 0).UTC(), Timestamp: time.Unix(1_700_000_000, 0).UTC(), Lesson: lesson, Context: "c", Command: "go test", SuccessRate: "1/2",
 		State: "moved", Similar: 2, Tokens: 7,
 	}
 }
@@ -75,7 +75,8 @@ func (f *fakeService) Remember(_ context.Context, req memory.RememberRequest) (*
 		return before, nil
 	}
 	f.lessons = append(f.lessons, req)
-	kept := &memory.Remembered{ID: fmt.Sprintf("l-%d", len(f.lessons)), Project: "p1", ProjectName: "demo", Repo: "demo", Merged: true, Redacted: true, Seq: uint64(len(f.lessons))}
+	kept := &memory.Remembered{ID: fmt.Sprintf("l-%d", len(f.lessons)), Project: "p1", ProjectName: "demo", Repo: "demo", Merged: true, Redacted: true,
+		Log: "/w/demo.jsonl", Warning: "the log is on a full disk", Seq: uint64(len(f.lessons))}
 	if f.done == nil {
 		f.done = map[string]*memory.Remembered{}
 	}

@@ -37,15 +37,16 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 	if err != nil {
 		return "", nil, err
 	}
+	return answer.Text, withoutText(answer), nil
+}
+
+// withoutText is an answer as structured content. Its text is the text content;
+// twice would cost the budget twice.
+func withoutText(answer *memory.Answer) *memory.Answer {
 	structured := *answer
-	structured.Text = "" // it is the text content; twice would cost the budget twice
-	if structured.Items == nil {
-		structured.Items = []memory.Item{}
-	}
-	if structured.Withheld == nil {
-		structured.Withheld = []memory.Withheld{}
-	}
-	return answer.Text, structured, nil
+	structured.Text = ""
+	structured.Items, structured.Withheld = orEmpty(answer.Items), orEmpty(answer.Withheld)
+	return &structured
 }
 
 func (in *recallInput) request() (memory.RecallRequest, error) {
@@ -69,9 +70,7 @@ func (in *recallInput) request() (memory.RecallRequest, error) {
 	if request.MaxTokens, err = within("max_tokens", in.MaxTokens, memory.MinTokens, memory.MaxTokens); err != nil {
 		return request, err
 	}
-	if in.Scope != nil {
-		request.Scope = &memory.Scope{Name: in.Scope.name, Session: in.Scope.session}
-	}
+	request.Scope = in.Scope.scope()
 	if in.Filters != nil {
 		request.Filters, err = in.Filters.filters()
 	}
@@ -80,6 +79,14 @@ func (in *recallInput) request() (memory.RecallRequest, error) {
 
 // scopeInput is "current", "all" or {"sessionId": "…"}.
 type scopeInput struct{ name, session string }
+
+// scope returns what the service takes; nil stays nil.
+func (s *scopeInput) scope() *memory.Scope {
+	if s == nil {
+		return nil
+	}
+	return &memory.Scope{Name: s.name, Session: s.session}
+}
 
 // UnmarshalJSON reads either form.
 func (s *scopeInput) UnmarshalJSON(raw []byte) error {
@@ -102,7 +109,7 @@ func (s *scopeInput) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	s.session = object.SessionID
-	return memory.Text("scope.sessionId", s.session, 4, memory.MaxNameText)
+	return memory.Text("scope.sessionId", s.session, memory.MinSessionID, memory.MaxNameText)
 }
 
 // filtersInput is what filters takes.
@@ -141,7 +148,7 @@ func (in *filtersInput) filters() (*memory.Filters, error) {
 		*t.to = *t.from
 	}
 	var err error
-	if f.SinceHours, err = within("filters.sinceHours", in.SinceHours, 1, 720); err != nil {
+	if f.SinceHours, err = within("filters.sinceHours", in.SinceHours, 1, memory.MaxSinceHours); err != nil {
 		return nil, err
 	}
 	if in.Since != nil {

@@ -19,13 +19,16 @@ type rememberInput struct {
 	Repo        string           `json:"repo"`
 	Project     string           `json:"project"`
 	AgentID     string           `json:"agent_id"`
+	Supersedes  []string         `json:"supersedes"`
+	Retracts    []string         `json:"retracts"`
 }
 
 func (s *Server) remember(ctx context.Context, c call, in rememberInput) (string, any, error) {
 	kept, err := s.svc.Remember(ctx, memory.RememberRequest{
 		RequestID: c.requestID,
 		Repo:      in.Repo, Type: in.EventType, Context: in.Context, Command: in.Command, Lesson: in.Lesson,
-		SuccessRate: in.SuccessRate, Tags: in.Tags, AgentID: in.AgentID, Project: in.Project, Caller: c.caller,
+		SuccessRate: in.SuccessRate, Tags: in.Tags, AgentID: in.AgentID,
+		Supersedes: in.Supersedes, Retracts: in.Retracts, Project: in.Project, Caller: c.caller,
 	})
 	if err != nil {
 		return "", nil, err
@@ -40,10 +43,18 @@ func rememberedText(kept *memory.Remembered) string {
 		verb = "Already known, counted again"
 	}
 	fmt.Fprintf(&text, "%s: %s in project %s.", verb, kept.ID, projectLabel(kept.ProjectName, kept.Project))
-	if kept.Redacted {
+	writeNotes(&text, kept.Redacted, kept.Warning)
+	return text.String()
+}
+
+// writeNotes adds what the writer of a memory should know of it.
+func writeNotes(text *strings.Builder, redacted bool, warning string) {
+	if redacted {
 		text.WriteString(" A secret was taken out of the text.")
 	}
-	return text.String()
+	if warning != "" {
+		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(warning, "."))
+	}
 }
 
 // projectLabel is what people call a project.

@@ -24,6 +24,12 @@ type call struct {
 // text that an agent reads and the same as structured content. Whatever goes
 // wrong, a panic included, becomes a refusal and never a protocol error.
 func handler[In any](s *Server, tool string, do func(context.Context, call, In) (string, any, error)) server.ToolHandlerFunc {
+	return handlerRefusing(s, tool, refusal, do)
+}
+
+// handlerRefusing is handler with a form of its own for refusals.
+func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.CallToolResult,
+	do func(context.Context, call, In) (string, any, error)) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, _ error) {
 		defer func() {
 			if p := recover(); p != nil {

@@ -3,6 +3,8 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // schema is a JSON Schema (draft 2020-12), as far as the tools need it.
@@ -56,6 +58,25 @@ func object(description string, closed bool, fields schema, required ...string) 
 		s["required"] = required
 	}
 	return s
+}
+
+// anything takes every JSON value.
+func anything(description string) schema { return schema{"description": description} }
+
+// moment is an RFC 3339 time.
+func moment(description string) schema {
+	return typed("string", description).with("format", "date-time")
+}
+
+// scope is "current", "all" or {"sessionId": "…"}.
+func scope(description string) schema {
+	return schema{
+		"description": description,
+		"anyOf": []schema{
+			typed("string", "").with("enum", []string{memory.ScopeAll, memory.ScopeCurrent}),
+			object("", true, schema{"sessionId": text("", memory.MinSessionID, memory.MaxNameText)}, "sessionId"),
+		},
+	}
 }
 
 // answer is the schema of a tool's structured content: its fields, or the

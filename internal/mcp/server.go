@@ -3,17 +3,21 @@
 // it.
 //
 // Vocabulary. A client is the agent's program. A session is one connection of
-// a client, opened by initialize. The bridge is a pipe: it forwards messages
-// and knows the protocol only as far as it must to survive a restart of the
-// daemon. A refusal is a tool result with isError set; it carries the error's
-// code, field and limit, so that an agent can correct itself.
+// a client, opened by initialize; an agent's session is one run of an agent, a
+// memory.Session, opened by the tool session_start. The bridge is a pipe: it
+// forwards messages and knows the protocol only as far as it must to survive a
+// restart of the daemon. A refusal is a tool result with isError set; it carries
+// the error's code, field and limit, so that an agent can correct itself. The
+// knowledge tools are those of contract 1, with an answer form of their own.
 package mcp
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +55,20 @@ type Options struct {
 	// SessionTTL is how long an idle session is kept; default 24 h. A client
 	// that comes back later initialises again.
 	SessionTTL time.Duration
+	// KnowledgePrefix is what the names of the knowledge tools begin with: up
+	// to 40 letters, digits, _ and -, or nothing. Nil is DefaultKnowledgePrefix.
+	KnowledgePrefix *string
+	// FlowTags are those that a session may be started with, for the schema of
+	// session_start; empty: the schema does not list them.
+	FlowTags []string
 }
+
+// DefaultKnowledgePrefix begins the names of the knowledge tools.
+const DefaultKnowledgePrefix = "mm_"
+
+// maxPrefix keeps a tool's name within the 64 characters that clients take,
+// with room for what they put before it.
+const maxPrefix = 40
 
 func (o *Options) validate() error {
 	if o.Version == "" {
@@ -66,10 +83,21 @@ func (o *Options) validate() error {
 	if o.SessionTTL == 0 {
 		o.SessionTTL = 24 * time.Hour
 	}
+	if o.KnowledgePrefix == nil {
+		o.KnowledgePrefix = new(DefaultKnowledgePrefix)
+	}
 	if o.RootsTimeout < 0 || o.SessionTTL < 0 {
 		return errors.New("mcp options: a time limit is negative")
 	}
+	if prefix := *o.KnowledgePrefix; len(prefix) > maxPrefix || strings.ContainsFunc(prefix, notInName) {
+		return fmt.Errorf("mcp options: %q cannot begin a tool's name", prefix)
+	}
 	return nil
+}
+
+// notInName says whether clients refuse a character in a tool's name.
+func notInName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
 // Server offers a memory.Service as MCP tools. It is an http.Handler for Path.
@@ -83,8 +111,11 @@ type Server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests for roots under way
 
-	mu    sync.Mutex // guards roots
+	mu    sync.Mutex // guards roots and agents
 	roots map[string]*roots
+	// agents holds the agent's session that each session has started, by the
+	// session's id; see agent.go.
+	agents map[string]memory.SessionKey
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -95,15 +126,16 @@ func NewServer(svc memory.Service, opts Options) (*Server, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel, roots: map[string]*roots{}}
+	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
+		roots: map[string]*roots{}, agents: map[string]memory.SessionKey{}}
 
 	hooks := &server.Hooks{}
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
-		s.forgetRoots(session.SessionID())
+		s.forget(session.SessionID())
 	})
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
-		server.WithInstructions(instructions),
+		server.WithInstructions(s.instructions()),
 		server.WithToolCapabilities(true),
 		server.WithHooks(hooks),
 	)

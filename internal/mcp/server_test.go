@@ -126,7 +126,8 @@ func TestToolSchemas(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"index_repo", "recall", "remember", "status"}; !slices.Equal(names, want) {
+	if want := []string{"index_repo", "mm_knowledge_last", "mm_knowledge_search", "mm_knowledge_sessions", "mm_knowledge_summarize",
+		"recall", "record_step", "remember", "session_end", "session_start", "status"}; !slices.Equal(names, want) {
 		t.Errorf("tools = %v, want %v", names, want)
 	}
 }
@@ -221,7 +222,7 @@ func TestTools(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ tool, arguments, want string }{
 		{"recall", `{"query":"npm error"}`, "nothing relevant in demo"},
-		{"remember", `{"lesson":"run npm ci","context":"npm","success_rate":"1/2","tags":["npm"],"event_type":"error"}`, "Already known, counted again: l-1 in project demo. A secret was taken out of the text."},
+		{"remember", `{"lesson":"run npm ci","context":"npm","success_rate":"1/2","tags":["npm"],"event_type":"error"}`, "Already known, counted again: l-1 in project demo. A secret was taken out of the text. Warning: the log is on a full disk."},
 		{"recall", `{"query":"npm error"}`, "run npm ci"},
 		{"recall", `{"text":"the older name"}`, "run npm ci"},
 		{"recall", `{"query":"q","scope":"current","filters":{"tag":"a","since":"2026-01-31T15:04:05Z"}}`, "run npm ci"},

@@ -1,27 +1,51 @@
 package mcp
 
 import (
+	"fmt"
+
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // instructions is what the server tells a client's model when it connects.
-const instructions = `recalld is this project's memory across sessions and agents: lessons, earlier steps and the indexed code.
+func (s *Server) instructions() string {
+	return fmt.Sprintf(`recalld is this project's memory across sessions and agents: lessons, earlier steps and the indexed code.
 
-Ask it with recall before you start a task, when an error appears, and before you search the code by hand. Answers are short, ranked and verified against the disk; "nothing relevant" is an answer, do not ask again in other words more than once.
+Ask it with recall before you start a task, when an error appears, and before you search the code by hand. What works as a query: an error message, pasted whole; the goal of the task in a sentence; a file, symbol or command with what you want of it. Answers are short, ranked and verified against the disk; "nothing relevant" is an answer, do not ask again in other words more than once.
 
 Write to it with remember
 - after an error that took more than one attempt,
 - after a working solution to a known problem,
 - after finding a reusable pattern.
 
-Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`
+For work of several steps: session_start with the goal, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. %[1]s, %[2]s, %[3]s and %[4]s look back at sessions and steps.
 
-const recallDescription = `Search this project's memory: lessons learned, earlier steps, and code by meaning and by words. Use it before starting a task, when an error message appears (paste the message as the query), and to find where something is implemented. Returns a short, ranked text within max_tokens, with file and lines for code, and says so when nothing is relevant. Use this instead of reading the lesson logs.`
+Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`,
+		s.knowledgeName("search"), s.knowledgeName("last"), s.knowledgeName("summarize"), s.knowledgeName("sessions"))
+}
 
-const rememberDescription = `Keep a lesson for later sessions and other agents. Call it after an error that took more than one attempt, after a working solution to a known problem, and after finding a reusable pattern. Say what was attempted (context), what was learned (lesson) and the exact command where there is one. It is found by recall as soon as this returns. Secrets are taken out. Never read or edit the lesson log itself.`
+// knowledgeName is the name of a knowledge tool.
+func (s *Server) knowledgeName(verb string) string {
+	return *s.opts.KnowledgePrefix + "knowledge_" + verb
+}
+
+const recallDescription = `Search this project's memory: lessons learned, steps of earlier sessions, and code by meaning and by words. Use it before starting a task, when an error message appears (paste it whole as the query: a lesson about the same error comes first), and to find where something is implemented. Narrow with filters rather than with more words. Returns a short, ranked text within max_tokens, with file and lines for code, and says so when nothing is relevant. Use this instead of reading the lesson logs.`
+
+const rememberDescription = `Keep a lesson for later sessions and other agents. Call it after an error that took more than one attempt, after a working solution to a known problem, and after finding a reusable pattern. Say what was attempted (context, with the error message), what was learned (lesson) and the exact command where there is one. If a lesson that recall gave you is out of date, name its id in supersedes; if it is wrong, in retracts. It is found by recall as soon as this returns. Secrets are taken out. Never read or edit the lesson log itself.`
+
+const startDescription = `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end.`
+
+const stepDescription = `Record one step of the open session: the tool used, on what, and how it ended. Record what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns.`
+
+const endDescription = `End the open session, when the task is done or given up. It stays searchable. Ending it again changes nothing.`
+
+const searchDescription = `Find steps of this project's sessions by words and meaning, best first. Query with the name of a tool, a screen, a button or file, or the words of an error; narrow with filters, which choose sessions before any step is ranked. Answers {"ok":true,"result":{"query","matches"}}.`
+
+const lastDescription = `List the newest steps, newest first: of the current session by default, of every session of the project with scope "all". Use it to see where you, or the agent before you, left off. Answers {"ok":true,"result":{"steps"}}.`
+
+const summarizeDescription = `Summarise one session: the recipe of its steps, its goal, counts by label, screens in order, and each failure with what recovered it. Use it to repeat what worked before. Find ids with the sessions tool. Answers {"ok":true,"result":{"sessionId","stepCount","recipe",...}}.`
+
+const sessionsDescription = `List the project's sessions, newest first, with goal, tags and branch; filters narrow them. Use it to find an earlier run of a task like yours, then summarise that. Answers {"ok":true,"result":{"sessions"}}.`
 
 const indexDescription = `Index a repository, or redo files that changed, in the background; answers at once with the place in the queue. Use it when recall says that a project is not indexed or its code is stale. Without a path the caller's own repository is meant. The status tool shows how far it is.`
 
@@ -29,26 +53,53 @@ const statusDescription = `Show how the memory daemon is doing: the state of eac
 
 // tools lists every tool with its handler.
 func (s *Server) tools() []server.ServerTool {
+	reading := hints{readOnly: true, idempotent: true}
+	search, last := s.knowledgeName("search"), s.knowledgeName("last")
+	summarize, sessions := s.knowledgeName("summarize"), s.knowledgeName("sessions")
 	return []server.ServerTool{
 		{
-			Tool: tool("recall", "Recall", recallDescription, hints{readOnly: true, idempotent: true},
-				recallInputSchema(), recallOutputSchema()),
+			Tool:    tool("recall", "Recall", recallDescription, reading, recallInputSchema(), recallOutputSchema()),
 			Handler: handler(s, "recall", s.recall),
 		},
 		{
 			// Not idempotent: a lesson that is told twice counts twice.
-			Tool: tool("remember", "Remember a lesson", rememberDescription, hints{},
-				rememberInputSchema(), rememberOutputSchema()),
+			Tool:    tool("remember", "Remember a lesson", rememberDescription, hints{}, rememberInputSchema(), rememberOutputSchema()),
 			Handler: handler(s, "remember", s.remember),
 		},
 		{
-			Tool: tool("index_repo", "Index a repository", indexDescription, hints{idempotent: true},
-				indexInputSchema(), indexOutputSchema()),
+			Tool:    tool("session_start", "Start a session", startDescription, hints{}, startInputSchema(s.opts.FlowTags), sessionOutputSchema()),
+			Handler: handler(s, "session_start", s.startSession),
+		},
+		{
+			Tool:    tool("record_step", "Record a step", stepDescription, hints{}, stepInputSchema(), stepOutputSchema()),
+			Handler: handler(s, "record_step", s.recordStep),
+		},
+		{
+			Tool:    tool("session_end", "End a session", endDescription, hints{idempotent: true}, endInputSchema(), sessionOutputSchema()),
+			Handler: handler(s, "session_end", s.endSession),
+		},
+		{
+			Tool:    tool(search, "Search steps", searchDescription, reading, searchInputSchema(), searchOutputSchema()),
+			Handler: knowledge(s, search, s.searchSteps),
+		},
+		{
+			Tool:    tool(last, "Last steps", lastDescription, reading, lastInputSchema(), lastOutputSchema()),
+			Handler: knowledge(s, last, s.lastSteps),
+		},
+		{
+			Tool:    tool(summarize, "Summarise a session", summarizeDescription, reading, summarizeInputSchema(), summarizeOutputSchema()),
+			Handler: knowledge(s, summarize, s.summarize),
+		},
+		{
+			Tool:    tool(sessions, "List sessions", sessionsDescription, reading, sessionsInputSchema(), sessionsOutputSchema()),
+			Handler: knowledge(s, sessions, s.listSessions),
+		},
+		{
+			Tool:    tool("index_repo", "Index a repository", indexDescription, hints{idempotent: true}, indexInputSchema(), indexOutputSchema()),
 			Handler: handler(s, "index_repo", s.indexRepo),
 		},
 		{
-			Tool: tool("status", "Memory status", statusDescription, hints{readOnly: true, idempotent: true},
-				object("", true, schema{}), statusOutputSchema()),
+			Tool:    tool("status", "Memory status", statusDescription, reading, object("", true, schema{}), statusOutputSchema()),
 			Handler: handler(s, "status", s.status),
 		},
 	}
@@ -70,153 +121,4 @@ func tool(name, title, description string, h hints, in, out schema) mcpgo.Tool {
 			OpenWorldHint:   new(false),
 		},
 	}
-}
-
-func recallInputSchema() schema {
-	name := func(description string) schema { return text(description, 1, memory.MaxNameText) }
-	query := text("What you want to know, in your own words, or an error message.", 1, memory.MaxQuery)
-	return object("", true, schema{
-		"query": query,
-		"text":  text("Older name of query.", 1, memory.MaxQuery).with("deprecated", true),
-		"kinds": list("Kinds to look for; default lesson, step, chunk (code).",
-			typed("string", "").with("enum", []memory.Kind{
-				memory.Lesson, memory.Step, memory.Chunk, memory.Task, memory.Reference, memory.Rule, memory.Tool}), 7),
-		"project": text("Project id or name; default: the one you work in.", 0, memory.MaxPathText),
-		"repo":    text("Only lessons of this repository.", 0, memory.MaxNameText),
-		"scope": schema{
-			"description": "Whose sessions: all of the project (default), the current one, or one by id.",
-			"anyOf": []schema{
-				typed("string", "").with("enum", []string{"all", "current"}),
-				object("", true, schema{"sessionId": text("", 4, memory.MaxNameText)}, "sessionId"),
-			},
-		},
-		"filters": object("Narrow the search; all given filters must hold.", true, schema{
-			"flowTag":    name("A session's flow tag."),
-			"tag":        name("A tag."),
-			"screen":     name("A step's screen."),
-			"gitBranch":  name("A session's branch."),
-			"sinceHours": number("integer", "Sessions created in the last hours.", 1, 720),
-			"lang":       name("Language of code."),
-			"path":       text("Path prefix or glob of code.", 1, memory.MaxPathText),
-			"since":      typed("string", "Nothing older than this RFC 3339 time.").with("format", "date-time"),
-		}),
-		"limit": number("integer", "Most items to return.", 1, memory.MaxLimit).with("default", memory.DefaultLimit),
-		"max_tokens": number("integer", "Most tokens of the answer.", memory.MinTokens, memory.MaxTokens).
-			with("default", memory.DefaultTokens),
-		"min_relevance": number("number", "Floor of relevance; default 0.75 for code, 0.5 for lessons and steps.", 0, 1),
-		"format": typed("string", "How the answer is written out.").
-			with("enum", []memory.Format{memory.FormatText, memory.FormatJSON, memory.FormatMarkdown}).
-			with("default", memory.FormatText),
-		"explain": typed("boolean", "Give the factors of each rank."),
-		// query is not listed as required: text may stand in its place.
-	})
-}
-
-func recallOutputSchema() schema {
-	retriever := object("", false, schema{"score": typed("number", ""), "relevance": typed("number", "")}, "score", "relevance")
-	item := object("", false, schema{
-		"id":   typed("string", ""),
-		"kind": typed("string", ""),
-		"text": typed("string", ""),
-		"source": object("", false, schema{
-			"path": typed("string", ""), "lines": list("First and last line, from 1.", typed("integer", ""), 2),
-			"session": typed("string", ""), "repo": typed("string", ""), "sandbox": typed("string", ""), "symbol": typed("string", ""),
-		}),
-		"project":   typed("string", ""),
-		"relevance": typed("number", "Calibrated, 0–1."),
-		"rank_factors": object("Score = relevance × the factors.", false, schema{
-			"score": typed("number", ""), "recency": typed("number", ""), "success": typed("number", ""),
-			"project": typed("number", ""), "session": typed("number", ""),
-			"retrievers": typed("object", "").with("additionalProperties", retriever),
-		}),
-		"created_at": typed("string", "").with("format", "date-time"),
-		"lesson":     typed("string", ""), "context": typed("string", ""), "command": typed("string", ""),
-		"success_rate": typed("string", "Successes of attempts: 9/10."),
-		"state":        typed("string", ""),
-		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
-		"tokens":       typed("integer", ""),
-	}, "id", "kind", "text", "source", "project", "relevance")
-	withheld := object("", false, schema{
-		"id": typed("string", ""), "kind": typed("string", ""), "reason": typed("string", ""),
-		"nearest_score": typed("number", ""), "path": typed("string", ""),
-	}, "id", "kind", "reason", "nearest_score")
-	degraded := object("", false, schema{"part": typed("string", ""), "reason": typed("string", "")}, "part", "reason")
-	return answer(schema{
-		"project":          typed("string", "The project that was searched."),
-		"project_name":     typed("string", ""),
-		"items":            list("Lessons, steps, then code.", item, 0),
-		"withheld":         list("Candidates not shown, and why.", withheld, 0),
-		"degraded":         list("Parts that did not take part.", degraded, 0),
-		"stale":            typed("boolean", "The code index lags behind the disk."),
-		"nothing_relevant": typed("boolean", ""),
-		"redacted":         typed("boolean", "A secret was taken out."),
-		"tokens":           typed("integer", ""),
-		"receipt":          typed("string", "Names this answer in the ledger."),
-	}, "project", "items", "withheld", "stale", "tokens", "receipt")
-}
-
-func rememberInputSchema() schema {
-	return object("", true, schema{
-		"lesson":  text("What was learned, so that it can be acted on.", 1, memory.MaxLessonText),
-		"context": text("What was being attempted, with the error if there was one.", 0, memory.MaxContextText),
-		"command": text("The exact command, where there is one.", 0, memory.MaxCommandText),
-		"event_type": typed("string", "error: it went wrong before it went right; success: a known problem solved; pattern: reusable.").
-			with("enum", []memory.EventType{memory.EventError, memory.EventSuccess, memory.EventPattern}).
-			with("default", memory.EventPattern),
-		"success_rate": typed("string", "Successes of attempts: 9/10.").with("pattern", `^\d{1,7}/\d{1,7}$`),
-		"tags":         list("A few words to group by.", text("", 1, memory.MaxTagText), memory.MaxTags),
-		"repo":         text("Repository it speaks of; default: the one you work in.", 0, memory.MaxNameText),
-		"project":      text("Project id or name; default: the one you work in.", 0, memory.MaxPathText),
-		"agent_id":     text("Who writes; default: the client's name.", 0, memory.MaxNameText),
-	}, "lesson")
-}
-
-func rememberOutputSchema() schema {
-	return answer(schema{
-		"id": typed("string", ""), "project": typed("string", ""), "project_name": typed("string", ""), "repo": typed("string", ""),
-		"merged":   typed("boolean", "The same lesson was there already."),
-		"redacted": typed("boolean", "A secret was taken out."),
-		"seq":      typed("integer", "The committed batch that holds it."),
-	}, "id", "project", "repo", "seq")
-}
-
-func indexInputSchema() schema {
-	path := func(description string) schema { return text(description, 0, memory.MaxPathText) }
-	return object("", true, schema{
-		"path":         path("Folder of the repository; default: the one you work in."),
-		"project_id":   text("The project's id, where known.", 0, memory.MaxNameText),
-		"sandbox_root": path("Another name of path."),
-		"changed_files": list("Only these files, relative to the folder; default: all that changed.",
-			text("", 1, memory.MaxPathText), memory.MaxChangedFiles),
-		"requested_at": typed("string", "When it was asked for; default: now.").with("format", "date-time"),
-	})
-}
-
-func indexOutputSchema() schema {
-	return answer(schema{
-		"job": typed("string", ""), "position": typed("integer", "Place in the queue."),
-		"coalesced": typed("boolean", "Joined to a request that was waiting."),
-		"project":   typed("string", ""), "project_name": typed("string", ""),
-		"sandbox": typed("string", ""), "root": typed("string", "The folder that is indexed."),
-	}, "job", "position", "project", "sandbox", "root")
-}
-
-func statusOutputSchema() schema {
-	count := typed("object", "").with("additionalProperties", typed("integer", ""))
-	return answer(schema{
-		"version": typed("string", ""), "protocol": typed("integer", ""), "pid": typed("integer", ""),
-		"data": typed("string", ""), "socket": typed("string", ""), "tcp": typed("string", ""),
-		"state":      typed("string", "loading, ready or draining"),
-		"started_at": typed("string", "").with("format", "date-time"),
-		"records":    count, "documents": typed("integer", ""), "seq": typed("integer", ""),
-		"rss_bytes": typed("integer", ""), "disk_bytes": typed("integer", ""),
-		"projects":       list("Sandboxes with the state of their index.", typed("object", ""), maxStatusProjects),
-		"projects_total": typed("integer", "All of them, listed or not."),
-		"spaces":         list("How far each model's vectors are.", typed("object", ""), 0),
-		"queue": object("", false, schema{
-			"waiting": typed("integer", ""), "running": typed("integer", ""), "dead": typed("integer", ""),
-			"dropped": typed("integer", ""), "by_kind": count,
-		}, "waiting", "running", "dead", "dropped"),
-		"errors": list("The last ones.", typed("object", ""), maxStatusErrors),
-	}, "version", "protocol", "state", "records", "projects", "spaces", "queue")
 }
