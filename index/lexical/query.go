@@ -2,8 +2,11 @@ package lexical
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/recalld/recalld/index"
 )
 
 // functionWordWeight is what an English function word of a query counts, against
@@ -34,6 +37,17 @@ var functionTerms = sync.OnceValue(func() map[string]bool {
 	}
 	return terms
 })
+
+// Content returns those of a query's terms that are not function words, or all if
+// it has no others.
+func Content(query index.Terms) index.Terms {
+	function := functionTerms()
+	content := slices.DeleteFunc(slices.Clone(query), func(t index.Term) bool { return function[t.Text] })
+	if len(content) == 0 {
+		return query
+	}
+	return content
+}
 
 // queryTerms analyses a query. A term that is said n times weighs √n: what is
 // repeated is meant, but a pasted message must not drown in its commonest word.

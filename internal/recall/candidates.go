@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -22,6 +23,8 @@ type candidate struct {
 	fused     float64
 	match     float64 // fused, 1 for the best
 	relevance float64
+	held      float64 // the share of the question's content, by words
+	error     bool    // it tells of an error that the question quotes
 	scores    map[string]memory.RetrieverScore
 	factors   memory.RankFactors
 }
@@ -32,6 +35,16 @@ type found struct {
 	degraded   []memory.Degraded
 	spaces     []string
 	searched   bool // by one retriever at least: "nothing" can be said
+}
+
+// find returns what tells of an error that the question quotes, and what the
+// retrievers found.
+func (s *Service) find(ctx context.Context, query string, sel memory.Selection) found {
+	f := s.candidates(ctx, query, sel)
+	if prints := fingerprint.Of(query); len(prints) > 0 {
+		f.candidates = s.sameError(f.candidates, s.opts.Shelf.Fingerprinted(prints, sel))
+	}
+	return f
 }
 
 // candidates asks all retrievers at once, each with the deadline, and fuses
@@ -92,7 +105,10 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 		}
 		// Of records with one text the project's own stands for all.
 		slices.SortStableFunc(places, func(a, b memory.Candidate) int {
-			return boolOrder(a.Project == sel.Project, b.Project == sel.Project)
+			if order := boolOrder(a.Project == sel.Project, b.Project == sel.Project); order != 0 || a.Kind != memory.Step {
+				return order
+			}
+			return b.Created.Compare(a.Created) // what was done again was done last
 		})
 		c := &candidate{Candidate: places[0], others: places[1:], fused: hit.Score, scores: map[string]memory.RetrieverScore{}}
 		for _, p := range parts {
@@ -103,6 +119,7 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 			r := s.opts.Calibration.Relevance(p.Name, raw, p.Result)
 			c.scores[p.Name] = memory.RetrieverScore{Score: round(float64(raw.Score)), Relevance: round(r)}
 			c.relevance = max(c.relevance, r)
+			c.held = max(c.held, float64(raw.Held))
 		}
 		out = append(out, c)
 	}

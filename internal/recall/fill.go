@@ -28,6 +28,14 @@ const (
 	// in: less says nothing.
 	leastSnippet = 80
 	maxWithheld  = 50
+	// lessonTokens is what the lessons of a written answer take together, as long
+	// as there are no more than five: with the heading under the 500 of
+	// contract 2. leastLesson is the share of each; what one does not need, those
+	// after it may take. leastLessonText is shown however long the rest of its
+	// line is, in bytes.
+	lessonTokens    = 440
+	leastLesson     = lessonTokens / 5
+	leastLessonText = 80
 	// maxPlaces is how many places of one text are looked at: more than
 	// worktrees of a repository, fewer than files with one license header.
 	maxPlaces = 16
@@ -68,6 +76,7 @@ type filler struct {
 	caps    caps   // what is left of them
 	query   index.Terms
 	code    context.Context // with the deadline of code
+	lessons int    // tokens left of lessonTokens
 	out     shown
 	terms   []index.Terms // of the items
 }
@@ -77,7 +86,7 @@ type filler struct {
 func (s *Service) fill(ctx context.Context, req memory.RecallRequest, project string, c caps, ranked []*candidate) shown {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
-	f := &filler{s: s, req: req, project: project, caps: c, query: s.opts.Analyze(req.Query), code: code}
+	f := &filler{s: s, req: req, project: project, caps: c, lessons: lessonTokens, query: s.opts.Analyze(req.Query), code: code}
 	f.out.items = []memory.Item{}
 	f.out.withheld = []memory.Withheld{}
 	late := false
@@ -130,9 +139,12 @@ func (f *filler) take(c *candidate) memory.Reason {
 		return memory.OverBudget
 	}
 	f.caps.tokens -= item.Tokens
-	if item.Kind == memory.Chunk {
+	switch item.Kind {
+	case memory.Chunk:
 		f.caps.chunks--
 		f.caps.bytes -= len(item.Text)
+	case memory.Lesson:
+		f.lessons -= item.Tokens
 	}
 	f.out.items = append(f.out.items, item)
 	f.terms = append(f.terms, terms)
@@ -148,16 +160,36 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 	item := memory.Item{
 		ID: r.ID, Kind: r.Kind, Project: r.Project, CreatedAt: r.Created,
 		Source: memory.Source{Session: r.Session, Repo: r.Repo},
-		Text:   f.redact(r.Text),
 	}
-	if e := r.Event; e != nil {
-		item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
-		item.Text = lessonLine(item)
-		if e.Rate != nil {
-			item.SuccessRate = e.Rate.String()
-		}
+	switch {
+	case r.Event != nil && r.Event.Aside != nil:
+		return memory.Item{}, memory.Gone // superseded or retracted since it was found
+	case r.Event != nil:
+		f.lesson(&item, r.Event)
+	case r.Step != nil:
+		item.Timestamp = r.Created
+		item.Text = shorten(f.redact(stepText(r.Step)), stepLine)
+	default:
+		item.Text = f.redact(r.Text)
 	}
 	return item, ""
+}
+
+// lesson fills in what a lesson says: whole in its fields, and as a line that in
+// a written answer is cut to its share.
+func (f *filler) lesson(item *memory.Item, e *memory.Event) {
+	item.Timestamp = item.CreatedAt
+	item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
+	if e.Rate != nil {
+		item.SuccessRate = e.Rate.String()
+	}
+	if f.req.Format == memory.FormatJSON {
+		item.Text = lessonLine(*item, 0)
+		return
+	}
+	share := max(f.lessons-(f.req.Limit-len(f.out.items)-1)*leastLesson, leastLesson)
+	frame := len(itemText(*item, f.req.Limit, f.project))
+	item.Text = lessonLine(*item, max(maxBytes(share-1)-frame, leastLessonText))
 }
 
 // chunk reads a chunk again from disk through the gates, at the first of its

@@ -2,28 +2,164 @@ package recall
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
 var _ memory.History = (*Service)(nil)
 
-// SearchSteps implements memory.History.
+// searchFloor is the share of a search's content, by the weight of its words,
+// from which a step is a match even if it is not relevant as recall means it.
+// Recall must not answer with what is only alike; who searches steps types a
+// word or two, wants to see what holds them, and bounds the answer by a limit. A
+// quarter lets a rare word of several through and stops those that half of all
+// steps hold.
+const searchFloor = 0.25
+
+// SearchSteps implements memory.History. What it finds is ranked as by Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
+	if err := req.ValidateSearch(); err != nil {
+		return nil, err
+	}
+	now := s.opts.Clock()
+	p, err := s.place(ctx, req, now)
+	if err != nil {
+		return nil, err
+	}
+	found := s.find(ctx, req.Query, memory.Selection{
+		Kinds: []memory.Kind{memory.Step}, Project: p.project, Session: p.session, Steps: p.filter,
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	matches := slices.DeleteFunc(found.candidates, func(c *candidate) bool {
+		return c.held < searchFloor && c.relevance < s.settings.MinRelevance[memory.Step]
+	})
+	ranked := rank(matches, s.settings.HalfLife, vantage{now: now, project: p.project, session: req.Caller.Session})
+	steps, err := s.views(ctx, p.project, spread(ranked, req.Limit), s.opts.Content(s.opts.Analyze(req.Query)))
+	if err != nil {
+		return nil, err
+	}
+	return &memory.StepMatches{Query: req.Query, Matches: steps}, nil
+}
+
+// spread chooses n steps: each text once before any is there a second time, the
+// newest steps of a text first. They stand in the order of their texts.
+func spread(ranked []*candidate, n int) []string {
+	places := make([][]memory.Candidate, len(ranked))
+	taken := make([]int, len(ranked))
+	for i, c := range ranked {
+		places[i] = append([]memory.Candidate{c.Candidate}, c.others...)
+		slices.SortStableFunc(places[i], func(a, b memory.Candidate) int { return b.Created.Compare(a.Created) })
+	}
+	for round, more := 0, true; more && n > 0; round++ {
+		more = false
+		for i := 0; i < len(places) && n > 0; i++ {
+			if round < len(places[i]) {
+				taken[i]++
+				n--
+				more = true
+			}
+		}
+	}
+	var ids []string
+	for i, n := range taken {
+		for _, place := range places[i][:n] {
+			ids = append(ids, place.ID)
+		}
+	}
+	return ids
 }
 
 // LastSteps implements memory.History.
 func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
-}
-
-// SummarizeSession implements memory.History.
-func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
+	if err := req.ValidateLast(); err != nil {
+		return nil, err
+	}
+	p, err := s.place(ctx, req, s.opts.Clock())
+	if err != nil {
+		return nil, err
+	}
+	ids := s.opts.Shelf.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Limit)
+	steps, err := s.views(ctx, p.project, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &memory.StepList{Steps: steps}, nil
 }
 
 // Sessions implements memory.History.
 func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
+	if err := req.ValidateSessions(); err != nil {
+		return nil, err
+	}
+	// A list of sessions has no scope: it is of the project.
+	req.Scope = nil
+	p, err := s.place(ctx, req, s.opts.Clock())
+	if err != nil {
+		return nil, err
+	}
+	all := s.opts.Shelf.Sessions(p.project, p.filter)
+	list := &memory.SessionList{Sessions: make([]memory.SessionView, 0, min(req.Limit, len(all)))}
+	for _, session := range all[:min(req.Limit, len(all))] {
+		list.Sessions = append(list.Sessions, s.sessionView(session))
+	}
+	return list, nil
+}
+
+func (s *Service) sessionView(session memory.Session) memory.SessionView {
+	v := memory.SessionView{
+		SessionID: session.ID, CreatedAt: session.CreatedAt, Goal: s.clean(session.Goal),
+		FlowTags: listed(session.FlowTags), Tags: listed(session.Tags),
+	}
+	if session.Git != nil {
+		v.Git = *session.Git
+	}
+	return v
+}
+
+// SummarizeSession implements memory.History.
+func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
+	if err := req.ValidateSummary(); err != nil {
+		return nil, err
+	}
+	req.Filters = nil // a summary is of all of a session
+	p, err := s.place(ctx, req, s.opts.Clock())
+	if err != nil {
+		return nil, err
+	}
+	session, _, known := s.opts.Shelf.Session(p.project, p.session)
+	if !known { // opened a moment ago, or forgotten
+		session = memory.Session{ID: p.session}
+	}
+	var sum summarizer
+	for _, id := range s.opts.Shelf.SessionSteps(p.project, p.session) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		r, err := s.opts.Corpus.Record(id)
+		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+			continue // forgotten meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read step: %w", err)
+		}
+		sum.add(r)
+	}
+	return sum.summary(session, s.clean), nil
+}
+
+func (s *Service) clean(text string) string {
+	clean, _ := s.opts.Redact(text)
+	return clean
+}
+
+// listed makes a list of none an empty one, which JSON writes as such.
+func listed(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return slices.Clone(list)
 }

@@ -37,13 +37,14 @@ type vantage struct {
 	session string
 }
 
-// rank orders candidates by match times factors. Ties keep the order of the
-// fusion.
+// rank orders candidates by match times factors, after those that tell of the
+// very error that was asked about. Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{
 			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
 			Success: 1, Project: 1, Session: 1,
+			Error:      c.error,
 			Retrievers: c.scores,
 		}
 		if c.Rate != nil {
@@ -59,7 +60,9 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 		f.Score = c.match * all
 		c.factors = f
 	}
-	slices.SortStableFunc(cs, func(a, b *candidate) int { return cmp.Compare(b.factors.Score, a.factors.Score) })
+	slices.SortStableFunc(cs, func(a, b *candidate) int {
+		return cmp.Or(errorOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
+	})
 	return cs
 }
 

@@ -3,11 +3,14 @@
 //
 //	candidates → fuse → relevance floor → rank → gates and budget → receipt
 //
+// It also answers what sessions and steps there were, from a shelf of them.
+//
 // Vocabulary. A candidate is a document that a retriever found. Its relevance
 // is how surely it has to do with the question, on a scale that means the same
 // for every retriever (see Calibration); what lies below the floor of its kind
 // is withheld. Its match is its fused score, 1 for the best candidate of the
-// question: it orders what is relevant, times bounded factors. A gate reads
+// question: it orders what is relevant, times bounded factors; what tells of the
+// very error that a question quotes comes before it. A gate reads
 // the text of code again and lets only that text through which is on disk now.
 //
 // Every stage but the gates is a pure function over hits, so that an answer can
@@ -57,16 +60,23 @@ type Ledger interface {
 	Seq() uint64
 }
 
-// Options configure the read path. Corpus, Projects, Verifier, Ledger and
+// Options configure the read path. Corpus, Shelf, Projects, Verifier, Ledger and
 // Analyze are required; the zero value of another field is its default.
 type Options struct {
 	Corpus   Corpus
+	Shelf    Shelf
 	Projects Projects
 	Verifier memory.Verifier
 	Ledger   Ledger
 	// Analyze turns text into terms as the lexical index does; it finds the
 	// best lines of a chunk and near-duplicates.
 	Analyze func(text string) index.Terms
+	// Content returns those of a question's terms that say what it is about.
+	// Default: all.
+	Content func(question index.Terms) index.Terms
+	// Current finds the session that the scope "current" means where the caller
+	// does not say its own. Default: there is none.
+	Current Current
 	// Redact takes secrets out of what is shown. Default: nothing.
 	Redact func(text string) (string, int)
 	// Stale says whether the code of a project may lag behind the disk. Seen
@@ -81,12 +91,15 @@ type Options struct {
 
 func (o *Options) validate() error {
 	for field, missing := range map[string]bool{
-		"corpus": o.Corpus == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
+		"corpus": o.Corpus == nil, "shelf": o.Shelf == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
 		"ledger": o.Ledger == nil, "analyze": o.Analyze == nil,
 	} {
 		if missing {
 			return memory.Invalid(field, "", "recall needs it")
 		}
+	}
+	if o.Content == nil {
+		o.Content = func(question index.Terms) index.Terms { return question }
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) (string, int) { return text, 0 }
@@ -139,8 +152,11 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	if err != nil {
 		return nil, err
 	}
+	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
+		return nil, err
+	}
 
-	found := s.candidates(ctx, req.Query, sel)
+	found := s.find(ctx, req.Query, sel)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -217,26 +233,17 @@ func selection(req memory.RecallRequest, project string, now time.Time) (memory.
 		// A repository's lessons are meant wherever they were written.
 		AllLessons: req.Project == "",
 	}
-	if sc := req.Scope; sc != nil {
-		sel.Session = sc.Session
-		if sc.Name == "current" {
-			if req.Caller.Session == "" {
-				return sel, memory.Invalid("scope", "", "no session is open")
-			}
-			sel.Session = req.Caller.Session
-		}
-	}
 	if f := req.Filters; f != nil {
-		if f.FlowTag != "" || f.Screen != "" || f.GitBranch != "" {
-			return sel, memory.Invalid("filters", "lang, path, tag, since, sinceHours", "sessions are not recorded yet, so none can be chosen by them")
-		}
 		if _, err := path.Match(f.Path, ""); err != nil {
 			return sel, memory.Invalid("filters.path", "a folder, a file, or a pattern with *, ** and ?", "%q is no pattern", f.Path)
 		}
 		sel.Lang, sel.Path, sel.Tag, sel.Since = f.Lang, f.Path, f.Tag, f.Since
+		sel.Steps = memory.SessionFilter{FlowTag: f.FlowTag, Tag: f.Tag, Screen: f.Screen, GitBranch: f.GitBranch}
 		if f.SinceHours > 0 {
-			if t := now.Add(-time.Duration(f.SinceHours) * time.Hour); t.After(sel.Since) {
-				sel.Since = t
+			// Of a step it is its session's age that counts.
+			sel.Steps.Since = now.Add(-time.Duration(f.SinceHours) * time.Hour)
+			if sel.Steps.Since.After(sel.Since) {
+				sel.Since = sel.Steps.Since
 			}
 		}
 	}

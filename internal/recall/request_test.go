@@ -14,6 +14,11 @@ import (
 
 func TestSelectionOfARequest(t *testing.T) {
 	all := memory.DefaultKinds
+	// Two hours of a session, and as much as is left of a record's own age.
+	hours := func(since time.Duration) memory.Selection {
+		return memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Since: now.Add(-since),
+			Steps: memory.SessionFilter{Since: now.Add(-2 * time.Hour)}}
+	}
 	for name, test := range map[string]struct {
 		req  memory.RecallRequest
 		want memory.Selection
@@ -31,14 +36,22 @@ func TestSelectionOfARequest(t *testing.T) {
 		"named session": {memory.RecallRequest{Scope: &memory.Scope{Session: "some-session"}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Session: "some-session"}},
 		"filters": {
 			memory.RecallRequest{Filters: &memory.Filters{Lang: "go", Path: "src/**", Tag: "npm", Since: now.Add(-time.Hour)}},
-			memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Lang: "go", Path: "src/**", Tag: "npm", Since: now.Add(-time.Hour)},
+			memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Lang: "go", Path: "src/**", Tag: "npm", Since: now.Add(-time.Hour),
+				Steps: memory.SessionFilter{Tag: "npm"}},
 		},
-		"hours":              {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Since: now.Add(-2 * time.Hour)}},
-		"hours, then since":  {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2, Since: now.Add(-time.Hour)}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Since: now.Add(-time.Hour)}},
-		"since, then hours":  {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2, Since: now.Add(-3 * time.Hour)}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true, Since: now.Add(-2 * time.Hour)}},
+		"filters of sessions": {
+			memory.RecallRequest{Filters: &memory.Filters{FlowTag: "send", Screen: "home", GitBranch: "main"}},
+			memory.Selection{Kinds: all, Project: "p-own", AllLessons: true,
+				Steps: memory.SessionFilter{FlowTag: "send", Screen: "home", GitBranch: "main"}},
+		},
+		"hours":              {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2}}, hours(2 * time.Hour)},
+		"hours, then since":  {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2, Since: now.Add(-time.Hour)}}, hours(time.Hour)},
+		"since, then hours":  {memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2, Since: now.Add(-3 * time.Hour)}}, hours(2 * time.Hour)},
 		"a filter of nought": {memory.RecallRequest{Filters: &memory.Filters{}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true}},
 	} {
 		s := newShelf()
+		s.session("sess")
+		s.session("some-session")
 		a := s.ask(t, test.req)
 		if diff := cmp.Diff(test.want, s.selected[0]); diff != "" {
 			t.Errorf("%s: selection (-want +got):\n%s", name, diff)
@@ -73,9 +86,10 @@ func TestRefusedRequests(t *testing.T) {
 		"no current session": {memory.RecallRequest{Query: "q", Scope: &memory.Scope{Name: "current"}}, memory.CodeInvalidInput, "scope", false},
 		"unknown scope":      {memory.RecallRequest{Query: "q", Scope: &memory.Scope{Name: "mine"}}, memory.CodeInvalidInput, "scope", true},
 		"short session":      {memory.RecallRequest{Query: "q", Scope: &memory.Scope{Session: "abc"}}, memory.CodeInvalidInput, "scope.sessionId", true},
-		"flow tag":           {filter(memory.Filters{FlowTag: "send"}), memory.CodeInvalidInput, "filters", true},
-		"screen":             {filter(memory.Filters{Screen: "home"}), memory.CodeInvalidInput, "filters", true},
-		"branch":             {filter(memory.Filters{GitBranch: "main"}), memory.CodeInvalidInput, "filters", true},
+		"unknown session":    {memory.RecallRequest{Query: "q", Scope: &memory.Scope{Session: "some"}}, memory.CodeNotFound, "scope.sessionId", false},
+		"flow tag":           {filter(memory.Filters{FlowTag: strings.Repeat("f", 201)}), memory.CodeInvalidInput, "filters.flowTag", true},
+		"screen":             {filter(memory.Filters{Screen: strings.Repeat("s", 201)}), memory.CodeInvalidInput, "filters.screen", true},
+		"branch":             {filter(memory.Filters{GitBranch: strings.Repeat("b", 201)}), memory.CodeInvalidInput, "filters.gitBranch", true},
 		"hours":              {filter(memory.Filters{SinceHours: 721}), memory.CodeInvalidInput, "filters.sinceHours", true},
 		"path pattern":       {filter(memory.Filters{Path: "src/[a"}), memory.CodeInvalidInput, "filters.path", true},
 		"long path":          {filter(memory.Filters{Path: strings.Repeat("p", 4097)}), memory.CodeInvalidInput, "filters.path", true},

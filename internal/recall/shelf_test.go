@@ -23,7 +23,9 @@ var now = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 type shelf struct {
 	docs    [][]memory.Candidate
 	records map[string]memory.Record
-	texts   map[memory.FileKey]string // on disk
+	known   []memory.Session              // sessions
+	errors  map[string][]memory.Candidate // by fingerprint
+	texts   map[memory.FileKey]string     // on disk
 	gates   map[memory.FileKey]error
 	verify  func(context.Context) // before every look at the disk
 	lexical index.Source
@@ -37,7 +39,7 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	s := &shelf{records: map[string]memory.Record{}, texts: map[memory.FileKey]string{}, gates: map[memory.FileKey]error{}, scale: 1}
+	s := &shelf{records: map[string]memory.Record{}, errors: map[string][]memory.Candidate{}, texts: map[memory.FileKey]string{}, gates: map[memory.FileKey]error{}, scale: 1}
 	s.lexical = index.Source{Name: "lexical", Retriever: retriever(func(_ context.Context, q index.Query) (index.Result, error) {
 		res := index.Result{Best: 100, Searched: len(s.docs)}
 		for n := range s.docs {
@@ -73,11 +75,42 @@ func (s *shelf) step(id, text string) {
 	s.add(memory.Record{ID: id, Kind: memory.Step, Project: "p-own", Created: now, Text: text})
 }
 
+// session adds a session of the project.
+func (s *shelf) session(id string, change ...func(*memory.Session)) {
+	session := memory.Session{ID: id, Project: "p-own", CreatedAt: now.Add(-time.Hour), Goal: "goal of " + id}
+	for _, c := range change {
+		c(&session)
+	}
+	s.known = append(s.known, session)
+}
+
+// did adds a step of a session, each a second after the one before.
+func (s *shelf) did(session, tool string, change ...func(*memory.Record)) memory.Record {
+	n := len(s.docs)
+	r := memory.Record{
+		ID: fmt.Sprintf("s-%03d", n), Kind: memory.Step, Project: "p-own", Session: session,
+		Created: now.Add(-time.Hour + time.Duration(n)*time.Second),
+		Step:    &memory.StepContent{Tool: memory.StepTool{Name: tool}, Outcome: memory.Outcome{OK: true}},
+	}
+	for _, c := range change {
+		c(&r)
+	}
+	s.add(r)
+	return r
+}
+
 func (s *shelf) add(r memory.Record) {
 	s.records[r.ID] = r
 	c := memory.Candidate{Doc: memory.DocumentID(r.ID), Kind: r.Kind, Project: r.Project, Session: r.Session, Created: r.Created, ID: r.ID}
+	var prints []string
 	if r.Event != nil {
-		c.Rate = r.Event.Rate
+		c.Rate, prints = r.Event.Rate, r.Event.Fingerprints
+	}
+	if r.Step != nil {
+		prints = r.Step.Fingerprints
+	}
+	for _, print := range prints {
+		s.errors[print] = append(s.errors[print], c)
 	}
 	s.docs = append(s.docs, []memory.Candidate{c})
 }
@@ -98,7 +131,7 @@ func at(path string) memory.FileKey { return memory.FileKey{Sandbox: "/box", Pat
 func (s *shelf) service(t testing.TB, change ...func(*Options)) *Service {
 	t.Helper()
 	opts := Options{
-		Corpus: s, Projects: s, Verifier: s, Ledger: s, Clock: func() time.Time { return now },
+		Corpus: s, Shelf: s, Projects: s, Verifier: s, Ledger: s, Clock: func() time.Time { return now },
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 	}
 	for _, c := range change {
@@ -171,8 +204,80 @@ func (s *shelf) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 func (s *shelf) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
 	return slices.DeleteFunc(slices.Clone(s.docs[doc]), func(c memory.Candidate) bool {
 		return !slices.Contains(sel.Kinds, c.Kind) || sel.Repo != "" && s.records[c.ID].Repo != sel.Repo ||
-			c.Project != sel.Project && !(sel.AllLessons && c.Kind == memory.Lesson)
+			c.Project != sel.Project && !(sel.AllLessons && c.Kind == memory.Lesson) ||
+			sel.Session != "" && c.Session != sel.Session ||
+			c.Kind == memory.Step && !s.chosen(c, sel.Steps)
 	})
+}
+
+// chosen says whether a step is one of a session that the filter chooses, on its
+// screen.
+func (s *shelf) chosen(c memory.Candidate, f memory.SessionFilter) bool {
+	if f.Screen != "" && s.records[c.ID].Step.Screen != f.Screen {
+		return false
+	}
+	return f.IsZero() || slices.ContainsFunc(s.Sessions(c.Project, f), func(x memory.Session) bool { return x.ID == c.Session })
+}
+
+func (s *shelf) Sessions(project string, f memory.SessionFilter) []memory.Session {
+	var out []memory.Session
+	for _, x := range s.known {
+		branch := ""
+		if x.Git != nil {
+			branch = x.Git.Branch
+		}
+		is := func(want string, have ...string) bool { return want == "" || slices.Contains(have, want) }
+		if x.Project == project && (f.IsZero() || !x.Bare) && is(f.FlowTag, x.FlowTags...) && is(f.Tag, x.Tags...) &&
+			is(f.GitBranch, branch) && !x.CreatedAt.Before(f.Since) &&
+			(f.Screen == "" || len(s.LastSteps(project, []string{x.ID}, f.Screen, 1)) > 0) {
+			out = append(out, x)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b memory.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return out
+}
+
+func (s *shelf) Session(project, id string) (memory.Session, int, bool) {
+	for _, x := range s.known {
+		if x.Project == project && x.ID == id {
+			return x, len(s.SessionSteps(project, id)), true
+		}
+	}
+	return memory.Session{}, 0, false
+}
+
+func (s *shelf) LastSteps(project string, sessions []string, screen string, n int) []string {
+	var steps []memory.Record
+	for _, r := range s.records {
+		if r.Kind == memory.Step && r.Project == project && (sessions == nil || slices.Contains(sessions, r.Session)) &&
+			(screen == "" || r.Step.Screen == screen) {
+			steps = append(steps, r)
+		}
+	}
+	slices.SortFunc(steps, func(a, b memory.Record) int { return b.Created.Compare(a.Created) })
+	var ids []string
+	for _, r := range steps[:min(n, len(steps))] {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func (s *shelf) SessionSteps(project, id string) []string {
+	ids := s.LastSteps(project, []string{id}, "", len(s.records))
+	slices.Reverse(ids)
+	return ids
+}
+
+func (s *shelf) Fingerprinted(prints []string, sel memory.Selection) []memory.Candidate {
+	var out []memory.Candidate
+	for _, print := range prints {
+		for _, c := range s.errors[print] {
+			if slices.Contains(sel.Kinds, c.Kind) && (c.Project == sel.Project || sel.AllLessons && c.Kind == memory.Lesson) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 func (s *shelf) Record(id string) (memory.Record, error) {

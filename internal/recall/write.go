@@ -39,7 +39,7 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 	for write(a, req); a.Tokens > req.MaxTokens && len(a.Items) > 0; write(a, req) {
 		last := 0
 		for i := range a.Items {
-			if a.Items[i].RankFactors.Score <= a.Items[last].RankFactors.Score {
+			if !ranksBefore(a.Items[i].RankFactors, a.Items[last].RankFactors) {
 				last = i
 			}
 		}
@@ -48,6 +48,13 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 		w := memory.Withheld{ID: i.ID, Kind: i.Kind, Reason: memory.OverBudget, NearestScore: i.Relevance, Path: i.Source.Path}
 		a.Withheld = slices.Insert(a.Withheld, 0, w)
 	}
+}
+
+func ranksBefore(a, b *memory.RankFactors) bool {
+	if a.Error != b.Error {
+		return a.Error
+	}
+	return a.Score > b.Score
 }
 
 // write fills in the text of an answer and counts its tokens.
@@ -196,12 +203,22 @@ func itemText(i memory.Item, number int, project string) string {
 	}
 }
 
-// lessonLine is a lesson without number, date and rate.
-func lessonLine(i memory.Item) string {
-	if i.Context == "" {
-		return oneLine(i.Lesson)
+// lessonLine is a lesson without number, date and rate, of at most n bytes unless
+// n is 0. What is too long loses the end of its context beyond a third of the
+// room before it loses any of the lesson.
+func lessonLine(i memory.Item, n int) string {
+	context, lesson := oneLine(i.Context), oneLine(i.Lesson)
+	if context != "" {
+		context += ": "
 	}
-	return oneLine(i.Context) + ": " + oneLine(i.Lesson)
+	if over := len(context) + len(lesson) - n; n > 0 && over > 0 {
+		if context != "" {
+			const colon = len(": ")
+			context = shorten(context[:len(context)-colon], max(len(context)-over, n/3)-colon) + ": "
+		}
+		lesson = shorten(lesson, n-len(context))
+	}
+	return context + lesson
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -293,8 +310,12 @@ func explainItem(i memory.Item) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "   %s: relevance %.2f, rank %.2f (recency ×%.2f, success ×%.2f, project ×%.2f, session ×%.2f)\n",
+	fmt.Fprintf(&b, "   %s: relevance %.2f, rank %.2f (recency ×%.2f, success ×%.2f, project ×%.2f, session ×%.2f)",
 		i.ID, i.Relevance, f.Score, f.Recency, f.Success, f.Project, f.Session)
+	if f.Error {
+		b.WriteString(", the same error")
+	}
+	b.WriteByte('\n')
 	for _, name := range sortedKeys(f.Retrievers) {
 		r := f.Retrievers[name]
 		fmt.Fprintf(&b, "   %s: score %.3f → relevance %.2f\n", name, r.Score, r.Relevance)

@@ -25,7 +25,7 @@ func TestLessonsAsContract2ShowsThem(t *testing.T) {
 			Kind: memory.Lesson, Project: "p", CreatedAt: time.Date(2025, 10, day, 23, 59, 0, 0, time.UTC),
 			Context: context, Lesson: text, SuccessRate: rate,
 		}
-		i.Text = lessonLine(i)
+		i.Text = lessonLine(i, 0)
 		return i
 	}
 	a := &memory.Answer{Project: "p", ProjectName: "gptcoach2", Items: []memory.Item{
@@ -47,7 +47,7 @@ func TestLessonsAsContract2ShowsThem(t *testing.T) {
 	a.Items[0].CreatedAt = time.Date(2025, 10, 28, 1, 0, 0, 0, time.FixedZone("", 2*3600)) // the day before, in UTC
 	a.Items[1].Project, a.Items[1].Source.Repo = "q", "elsewhere"
 	a.Items[2].Context, a.Items[2].Text = "", "one line\nof two"
-	a.Items[2].Text = lessonLine(memory.Item{Lesson: "one line\nof  two "})
+	a.Items[2].Text = lessonLine(memory.Item{Lesson: "one line\nof  two "}, 0)
 	write(a, answered(memory.FormatText, false))
 	const changed = "**Relevant Memories (3):**\n\n" +
 		"1. [2025-10-27] npm install → EACCES: Run `sudo chown -R $USER .` first\n" +
@@ -249,7 +249,7 @@ func FuzzWrite(f *testing.F) {
 		factors := func(score float64) *memory.RankFactors { return &memory.RankFactors{Score: score} }
 		for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
 			line := memory.Item{ID: "l", Kind: memory.Lesson, Project: "p", Lesson: lesson, Context: path, RankFactors: factors(1)}
-			line.Text = lessonLine(line)
+			line.Text = lessonLine(line, 0)
 			a := &memory.Answer{Project: "p", ProjectName: path, Items: []memory.Item{
 				line, {ID: "c", Kind: memory.Chunk, Project: "p", Text: code, Source: memory.Source{Path: path, Lines: &[2]int{1, 1}}, RankFactors: factors(.5)},
 			}}

@@ -1,0 +1,130 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Shelf holds the sessions of the corpus and their steps in order of time.
+type Shelf interface {
+	// Sessions returns the sessions that pass a filter, newest first.
+	Sessions(project string, f memory.SessionFilter) []memory.Session
+	// Session returns one, with the number of its steps.
+	Session(project, id string) (s memory.Session, steps int, known bool)
+	// LastSteps returns the ids of the newest n steps of some sessions, newest
+	// first; nil sessions are all of the project, an empty screen is any.
+	LastSteps(project string, sessions []string, screen string, n int) []string
+	// SessionSteps returns the ids of a session's steps, oldest first.
+	SessionSteps(project, id string) []string
+	// Fingerprinted returns the lessons and steps of a selection that tell of
+	// one of the errors.
+	Fingerprinted(fingerprints []string, sel memory.Selection) []memory.Candidate
+}
+
+// Current knows the session that a caller has open.
+type Current interface {
+	// CurrentSession returns the newest open session of a project and client.
+	CurrentSession(project, client string) (s memory.Session, open bool, err error)
+}
+
+// session returns the id of the session that a scope means, empty for all of
+// the project. It returns CodeNotFound for an unknown one, and CodeInvalidInput
+// for the current one where none is open.
+func (s *Service) session(scope *memory.Scope, project string, caller memory.Caller) (string, error) {
+	switch {
+	case scope == nil || *scope == (memory.Scope{}) || scope.Name == memory.ScopeAll:
+		return "", nil
+	case scope.Session != "":
+		// While it is loading, the shelf knows none.
+		if !s.shelved(project, scope.Session) && s.ready() == nil {
+			return "", &memory.Error{
+				Code: memory.CodeNotFound, Field: "scope.sessionId",
+				Message: fmt.Sprintf("the project has no session %q", scope.Session),
+				Hint:    "list the sessions to see those that there are",
+			}
+		}
+		return scope.Session, nil
+	}
+	if id := s.ownSession(project, caller); id != "" {
+		return id, nil
+	}
+	if s.opts.Current != nil {
+		open, ok, err := s.opts.Current.CurrentSession(project, caller.Client)
+		if err != nil {
+			return "", fmt.Errorf("find current session: %w", err)
+		}
+		if ok {
+			return open.ID, nil
+		}
+	}
+	return "", &memory.Error{
+		Code: memory.CodeInvalidInput, Field: "scope", Message: "no session is open",
+		Hint: `start one, or ask with the scope "all" or {"sessionId": "…"}`,
+	}
+}
+
+// ownSession returns the session that the caller says it has, if it is one of
+// this project: a caller that looks into another project has none there.
+func (s *Service) ownSession(project string, caller memory.Caller) string {
+	if caller.Session == "" || !s.shelved(project, caller.Session) {
+		return ""
+	}
+	return caller.Session
+}
+
+func (s *Service) shelved(project, id string) bool {
+	_, _, known := s.opts.Shelf.Session(project, id)
+	return known
+}
+
+// ready returns CodeUnavailable as long as the corpus is loading.
+func (s *Service) ready() error {
+	if slices.ContainsFunc(s.opts.Corpus.Sources(), func(src index.Source) bool { return src.Retriever != nil }) {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "ask again in a moment"}
+}
+
+// place is where a question about history looks.
+type place struct {
+	project string
+	session string // empty for all
+	filter  memory.SessionFilter
+}
+
+// place finds out where to look, for a request that was validated.
+func (s *Service) place(ctx context.Context, req memory.HistoryRequest, now time.Time) (place, error) {
+	if err := s.ready(); err != nil {
+		return place{}, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{project: project.ID, filter: req.Filters.Sessions(now)}
+	p.session, err = s.session(req.Scope, project.ID, req.Caller)
+	return p, err
+}
+
+// sessions returns the ids of the sessions that a place has left, nil for all of
+// the project.
+func (s *Service) sessions(p place) []string {
+	switch {
+	case p.filter.IsZero() && p.session == "":
+		return nil
+	case p.filter.IsZero():
+		return []string{p.session}
+	}
+	ids := []string{}
+	for _, session := range s.opts.Shelf.Sessions(p.project, p.filter) {
+		if p.session == "" || session.ID == p.session {
+			ids = append(ids, session.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,251 @@
+package recall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Lengths of what is shown of a step, in bytes and so in characters at most.
+const (
+	stepSnippet = 200
+	stepLine    = 300
+	// leastPart is the least room that a further matching part is shown in.
+	leastPart = 40
+	// subjectBytes is the longest name of what a step was done to.
+	subjectBytes = 120
+)
+
+// shownApart are the fields of a step (memory.StepFields) that a view shows as
+// such, or that are its session's: a snippet has better things to say.
+var shownApart = map[string]bool{
+	"tool": true, "screen": true, "labels": true, "goal": true, "flowTags": true, "tags": true,
+}
+
+// viewer shows steps of one project, all for the same question.
+type viewer struct {
+	s        *Service
+	project  string
+	query    index.Terms // empty without a question
+	sessions map[string]memory.Session
+}
+
+// views reads steps and shows them, those left out that are gone meanwhile; with
+// a query, by what of them it matches.
+func (s *Service) views(ctx context.Context, project string, ids []string, query index.Terms) ([]memory.StepView, error) {
+	v := viewer{s: s, project: project, query: query, sessions: map[string]memory.Session{}}
+	out := make([]memory.StepView, 0, len(ids))
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		r, err := s.opts.Corpus.Record(id)
+		switch {
+		case err != nil && memory.CodeOf(err) == memory.CodeNotFound:
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read step: %w", err)
+		case r.Step != nil:
+			out = append(out, v.view(r))
+		}
+	}
+	return out, nil
+}
+
+func (v *viewer) view(r memory.Record) memory.StepView {
+	session := v.session(r.Session)
+	view := memory.StepView{
+		ID: r.ID, Timestamp: r.Created.UTC(), Tool: r.Step.Tool.Name, Screen: v.s.clean(r.Step.Screen),
+		Labels: listed(r.Step.Labels), SessionID: r.Session, SessionGoal: session.Goal,
+	}
+	if len(v.query) > 0 {
+		view.Snippet, view.MatchedFields = v.matching(memory.StepFields(r, session))
+	}
+	if view.Snippet == "" {
+		view.Snippet = shorten(v.s.clean(outline(r.Step)), stepSnippet)
+	}
+	return view
+}
+
+// session returns a step's session with its goal as it may be shown.
+func (v *viewer) session(id string) memory.Session {
+	session, ok := v.sessions[id]
+	if !ok {
+		session, _, _ = v.s.opts.Shelf.Session(v.project, id)
+		session.Goal = v.s.clean(session.Goal)
+		v.sessions[id] = session
+	}
+	return session
+}
+
+// matching returns the parts of a step that hold most of the question, and the
+// names of all fields that hold any of it.
+func (v *viewer) matching(fields []memory.Field) (snippet string, names []string) {
+	analyze := v.s.opts.Analyze
+	told := map[int]bool{} // terms of the question that the snippet holds
+	var parts []string
+	room := stepSnippet
+	for _, f := range fields {
+		hits := common(v.query, analyze(f.Text))
+		if len(hits) == 0 {
+			continue
+		}
+		names = append(names, f.Name)
+		news := false
+		for _, t := range hits {
+			news = news || !told[t]
+		}
+		if shownApart[f.Name] || !news || room < leastPart {
+			continue
+		}
+		part := excerpt(v.s.clean(oneLine(f.Text)), room, v.query, analyze)
+		for _, t := range hits {
+			told[t] = true
+		}
+		parts = append(parts, part)
+		room -= len(part) + len(partMark)
+	}
+	return strings.Join(parts, partMark), names
+}
+
+// partMark stands between the parts of a snippet.
+const partMark = " | "
+
+// excerpt is the stretch of a line that takes at most limit bytes and holds most
+// of the question; what was left out is marked.
+func excerpt(line string, limit int, query index.Terms, analyze func(string) index.Terms) string {
+	if len(line) <= limit {
+		return line
+	}
+	room := limit - 2*len(ellipsis)
+	pieces := words(line, room)
+	from, to := window(pieces, room, query, analyze)
+	text := strings.TrimSpace(strings.Join(pieces[from:to], ""))
+	if from > 0 {
+		text = ellipsis + text
+	}
+	if to < len(pieces) {
+		text += ellipsis
+	}
+	return text
+}
+
+// stepText is a step as recall shows it, after its date.
+func stepText(st *memory.StepContent) string { return st.Tool.Name + " " + outline(st) }
+
+// outline says in a line what a step was done to and how it ended.
+func outline(st *memory.StepContent) string {
+	line := subject(st)
+	if line != "" {
+		line += " "
+	}
+	line += "→ " + ending(st.Outcome)
+	if st.Outcome.OK {
+		if text := brief(st.Observation); text != "" && st.Screen == "" {
+			line += ": " + text
+		}
+	}
+	if st.Screen != "" {
+		line += " (screen " + st.Screen + ")"
+	}
+	return oneLine(line)
+}
+
+// ending is an outcome in words.
+func ending(o memory.Outcome) string {
+	if o.OK {
+		return "ok"
+	}
+	parts := []string{"failed"}
+	if e := o.Error; e != nil {
+		for _, part := range []string{e.Code, e.Message} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// subject is what a step was done to: its target, or else its input.
+func subject(st *memory.StepContent) string {
+	text := brief(st.Tool.Target)
+	if text == "" {
+		text = brief(st.Tool.Input)
+	}
+	return shorten(text, subjectBytes)
+}
+
+// brief is a JSON value as people would write it on a line: a text as it is, the
+// plain values of an object or list one after the other, as far as a line goes.
+func brief(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var words []string
+	size := 0
+	key := false  // the next token of an object is a key
+	var in []byte // the brackets that are open
+	for size < stepLine {
+		t, err := d.Token()
+		if err != nil {
+			break // the end; what came before is worth showing in any case
+		}
+		if open, ok := t.(json.Delim); ok {
+			switch open {
+			case '{', '[':
+				in = append(in, byte(open))
+			default:
+				in = in[:len(in)-1]
+			}
+			key = len(in) > 0 && in[len(in)-1] == '{'
+			continue
+		}
+		inObject := len(in) > 0 && in[len(in)-1] == '{'
+		if !inObject || !key {
+			if text := strings.TrimSpace(plainValue(t)); text != "" {
+				words = append(words, text)
+				size += len(text)
+			}
+		}
+		key = inObject && !key
+	}
+	return oneLine(strings.Join(words, ", "))
+}
+
+func plainValue(t json.Token) string {
+	switch v := t.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// ellipsis marks what was left out.
+const ellipsis = "…"
+
+// shorten cuts a line to at most n bytes, at the end of a sentence if one ends in
+// its second half, else of a word, and marks that it did.
+func shorten(line string, n int) string {
+	if len(line) <= n {
+		return line
+	}
+	text := prefix(line, n-len(ellipsis))
+	for i := len(text) - 1; i > len(text)/2; i-- {
+		if (text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == ';') && text[i] == ' ' {
+			return text[:i] + ellipsis
+		}
+	}
+	// A word that ends exactly here is whole.
+	if i := strings.LastIndexByte(text, ' '); i > 0 && line[len(text)] != ' ' {
+		text = text[:i]
+	}
+	return strings.TrimRight(text, " ,:") + ellipsis
+}

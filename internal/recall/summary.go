@@ -1,0 +1,148 @@
+package recall
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Bounds of a summary. Counts are of all steps, also of those that a list has no
+// room for.
+const (
+	maxRecipe   = 500
+	maxFailures = 100
+	maxScreens  = 200
+	maxLabels   = 100
+	// notesBytes is the longest note of one step.
+	notesBytes = 200
+	// betweenSteps is how many of the steps that led to a recovery are told.
+	betweenSteps = 5
+)
+
+// summarizer takes a session's steps, oldest first, and keeps of each what a
+// summary tells.
+type summarizer struct {
+	steps   []digest
+	labels  map[string]int
+	screens []string
+	seen    map[string]bool // screens
+}
+
+// digest is one step of a session.
+type digest struct {
+	tool    string
+	subject string // what it was done to, exactly; only compared
+	notes   string
+	failed  bool
+	error   string
+}
+
+func (s *summarizer) add(r memory.Record) {
+	st := r.Step
+	if st == nil {
+		return
+	}
+	if s.labels == nil {
+		s.labels, s.seen = map[string]int{}, map[string]bool{}
+	}
+	d := digest{tool: st.Tool.Name, subject: exact(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
+	if d.failed {
+		d.error = strings.TrimPrefix(strings.TrimPrefix(ending(st.Outcome), "failed"), ": ")
+	}
+	s.steps = append(s.steps, d)
+	for _, label := range st.Labels {
+		if s.labels[label] > 0 || len(s.labels) < maxLabels {
+			s.labels[label]++
+		}
+	}
+	if st.Screen != "" && !s.seen[st.Screen] && len(s.screens) < maxScreens {
+		s.seen[st.Screen] = true
+		s.screens = append(s.screens, st.Screen)
+	}
+}
+
+// exact is what a tool was used on, with what, whatever the spaces in it.
+func exact(tool memory.StepTool) string {
+	raw := tool.Target
+	if len(raw) == 0 || string(raw) == "null" {
+		raw = tool.Input
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// summary tells of the steps so far; clean takes secrets out of what is shown.
+func (s *summarizer) summary(session memory.Session, clean func(string) string) *memory.Summary {
+	out := &memory.Summary{
+		SessionID: session.ID, StepCount: len(s.steps), Goal: clean(session.Goal),
+		CreatedAt: session.CreatedAt, EndedAt: session.EndedAt,
+		Recipe: []memory.RecipeStep{}, Labels: map[string]int{}, Screens: []string{}, Failures: []memory.Failure{},
+	}
+	for label, n := range s.labels {
+		out.Labels[label] = n
+	}
+	for _, screen := range s.screens {
+		out.Screens = append(out.Screens, clean(screen))
+	}
+	note := func(d digest) string { return shorten(clean(d.notes), notesBytes) }
+	for i, d := range s.steps[:min(len(s.steps), maxRecipe)] {
+		out.Recipe = append(out.Recipe, memory.RecipeStep{StepNumber: i + 1, Tool: d.tool, Notes: note(d)})
+	}
+	recovered := recoveries(s.steps)
+	for i, d := range s.steps {
+		if !d.failed || len(out.Failures) == maxFailures {
+			continue
+		}
+		f := memory.Failure{StepNumber: i + 1, Tool: d.tool, Error: shorten(clean(oneLine(d.error)), notesBytes)}
+		if by := recovered[i]; by > 0 {
+			f.RecoveredBy = by + 1
+			f.Recovery = s.recovery(i, by, note)
+		}
+		out.Failures = append(out.Failures, f)
+	}
+	return out
+}
+
+// recoveries returns, for each step that failed, the index of the one that
+// recovered it, 0 where none did: the next success of the same tool on the same
+// thing, else the next of the same tool.
+func recoveries(steps []digest) []int {
+	type use struct{ tool, subject string }
+	next := map[use]int{} // the next success from here
+	nextOfTool := map[string]int{}
+	out := make([]int, len(steps))
+	for i, d := range slices.Backward(steps) {
+		if !d.failed {
+			next[use{d.tool, d.subject}], nextOfTool[d.tool] = i, i
+			continue
+		}
+		by, ok := next[use{d.tool, d.subject}]
+		if !ok {
+			by = nextOfTool[d.tool]
+		}
+		out[i] = by
+	}
+	return out
+}
+
+// recovery tells the last steps between a failure and what recovered it, and the
+// latter.
+func (s *summarizer) recovery(failure, by int, note func(digest) string) string {
+	first := max(failure+1, by-betweenSteps)
+	var steps []string
+	if first > failure+1 {
+		steps = append(steps, ellipsis)
+	}
+	for i := first; i <= by; i++ {
+		d := s.steps[i]
+		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, d.tool, shorten(note(d), notesBytes/2)))
+	}
+	return strings.Join(steps, "; ")
+}
