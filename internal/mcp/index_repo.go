@@ -39,7 +39,7 @@ func (s *Server) indexRepo(ctx context.Context, c call, in indexInput) (string, 
 		return "", nil, err
 	}
 	text := fmt.Sprintf("Queued %s (project %s) at position %d; the status tool shows its progress.",
-		queued.Root, projectLabel(queued.ProjectName, queued.Project), queued.Position)
+		queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Position)
 	return text, queued, nil
 }
 

@@ -42,7 +42,7 @@ func rememberedText(kept *memory.Remembered) string {
 	if kept.Merged {
 		verb = "Already known, counted again"
 	}
-	fmt.Fprintf(&text, "%s: %s in project %s.", verb, kept.ID, projectLabel(kept.ProjectName, kept.Project))
+	fmt.Fprintf(&text, "%s: %s in project %s.", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
 	writeNotes(&text, kept.Redacted, kept.Warning)
 	return text.String()
 }
@@ -55,12 +55,4 @@ func writeNotes(text *strings.Builder, redacted bool, warning string) {
 	if warning != "" {
 		fmt.Fprintf(text, " Warning: %s.", strings.TrimSuffix(warning, "."))
 	}
-}
-
-// projectLabel is what people call a project.
-func projectLabel(name, id string) string {
-	if name != "" {
-		return name
-	}
-	return id
 }

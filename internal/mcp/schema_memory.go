@@ -155,6 +155,7 @@ func statusOutputSchema() schema {
 			"waiting": typed("integer", ""), "running": typed("integer", ""), "dead": typed("integer", ""),
 			"dropped": typed("integer", ""), "by_kind": count,
 		}, "waiting", "running", "dead", "dropped"),
+		"notes":  list("What the settings, or the environment, have left aside.", typed("string", ""), 0),
 		"errors": list("The last ones.", typed("object", ""), maxStatusErrors),
 	}, "version", "protocol", "state", "records", "projects", "spaces", "queue")
 }

@@ -71,7 +71,7 @@ func (s *Server) startSession(ctx context.Context, c call, in startInput) (strin
 	}
 	s.setAgent(ctx, state.Key())
 	var text strings.Builder
-	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, projectLabel(state.ProjectName, state.Project))
+	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
 	if state.Git != nil && state.Git.Branch != "" {
 		fmt.Fprintf(&text, " on branch %s", state.Git.Branch)
 	}
@@ -93,8 +93,8 @@ func (s *Server) endSession(ctx context.Context, c call, in endInput) (string, a
 	}
 	s.endAgent(state.Key())
 	var text strings.Builder
-	fmt.Fprintf(&text, "Session %s of project %s has ended, with %d steps.",
-		state.ID, projectLabel(state.ProjectName, state.Project), state.Steps)
+	fmt.Fprintf(&text, "Session %s of project %s has ended, with %s.",
+		state.ID, memory.ProjectLabel(state.ProjectName, state.Project), memory.Count(state.Steps, "step"))
 	writeNotes(&text, state.Redacted, state.Warning)
 	return text.String(), answerOf(state), nil
 }

@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mcpclient "github.com/mark3labs/mcp-go/client"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+)
+
+// ledger answers as memorytest does, but refuses what the service would refuse
+// and tells sessions apart.
+type ledger struct {
+	*memorytest.Service
+	// broken, if set, is what every question fails with.
+	broken error
+}
+
+func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
+	if _, err := l.Service.StartSession(ctx, req); err != nil {
+		return nil, err
+	}
+	state := fullState()
+	if req.SessionID != "" {
+		state.ID = req.SessionID
+	}
+	return state, nil
+}
+
+func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
+	if _, err := l.Service.EndSession(ctx, req); err != nil {
+		return nil, err
+	}
+	state := fullState()
+	if state.ID = req.SessionID; state.ID == "" {
+		state.ID = req.Caller.Session
+	}
+	if state.ID == "" {
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start opens one"}
+	}
+	state.EndedAt = noon.Add(time.Hour)
+	return state, nil
+}
+
+func (l *ledger) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSearch, func() (*memory.StepMatches, error) { return l.Service.SearchSteps(ctx, req) })
+}
+
+func (l *ledger) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
+	return ask(l, &req, (*memory.HistoryRequest).ValidateLast, func() (*memory.StepList, error) { return l.Service.LastSteps(ctx, req) })
+}
+
+func (l *ledger) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSummary, func() (*memory.Summary, error) { return l.Service.SummarizeSession(ctx, req) })
+}
+
+func (l *ledger) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSessions, func() (*memory.SessionList, error) { return l.Service.Sessions(ctx, req) })
+}
+
+// ask checks a question as the service does, then has it answered.
+func ask[Answer any](l *ledger, req *memory.HistoryRequest, validate func(*memory.HistoryRequest) error, do func() (*Answer, error)) (*Answer, error) {
+	if err := validate(req); err != nil {
+		return nil, err
+	}
+	if l.broken != nil {
+		return nil, l.broken
+	}
+	return do()
+}
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// fullState has every field set, so that the output schema is held against all.
+func fullState() *memory.SessionState {
+	return &memory.SessionState{
+		Session: memory.Session{
+			ID: "mm-20260115-abc", Project: "p1", Client: "test-agent", CreatedAt: noon, Goal: "Send flow", FlowTags: []string{"send"},
+			Tags: []string{"smoke"}, Git: &memory.Git{Branch: "main", Commit: "abc123", Dirty: true}, Build: []byte(`{"a":1}`), Launch: []byte(`{}`),
+		},
+		ProjectName: "demo", Steps: 3, Dir: "/w/mm-20260115-abc", Redacted: true, Warning: "no space left", Seq: 9,
+	}
+}
+
+// newLedger answers everything with every field set.
+func newLedger() *ledger {
+	view := memory.StepView{ID: "s-1", Timestamp: noon, Tool: "mm_click", Screen: "send", Snippet: "a <b> & c", Labels: []string{"interaction"},
+		SessionID: "mm-20260115-abc", SessionGoal: "Send flow", MatchedFields: []string{"tool", "target"}}
+	bare := memory.StepView{ID: "s-2", Timestamp: noon, Tool: "bash", SessionID: "mm-20260115-abc"}
+	item := fullItem("wait for the fee")
+	return &ledger{Service: &memorytest.Service{Answers: map[string]any{
+		"Recall": &memory.Answer{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
+		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
+			Redacted: true, File: "/w/s.json", Warning: "no space left.", Seq: 4,
+			Advice: &memory.Answer{Project: "p1", Items: []memory.Item{item}, Receipt: "r2", Tokens: 9, Text: "1. wait for the fee\n"}},
+		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: []memory.StepView{view, bare}},
+		"LastSteps":   &memory.StepList{},
+		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,
+			Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "npm test"}}, Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
+			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "E1", RecoveredBy: 2, Recovery: "npm ci"}}},
+		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "mm-20260115-abc", CreatedAt: noon, Goal: "Send flow",
+			FlowTags: []string{"send"}, Git: memory.Git{Branch: "main", Commit: "abc123", Dirty: true}}}},
+	}}}
+}
+
+// lastRequest is the last request of a method.
+func lastRequest[Request any](t *testing.T, l *ledger, method string) Request {
+	t.Helper()
+	calls := l.Calls()
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].Method == method {
+			return calls[i].Request.(Request)
+		}
+	}
+	t.Fatalf("%s was not called", method)
+	panic("unreachable")
+}
+
+// wantTool calls a tool that must work and holds its text.
+func wantTool(t *testing.T, c *mcpclient.Client, tool, arguments, want string) {
+	t.Helper()
+	if r := callTool(t, c, tool, arguments); r.IsError || textOf(r) != want {
+		t.Errorf("%s %s: %q (error %v), want %q", tool, arguments, textOf(r), r.IsError, want)
+	}
+}
+
+func wantEqual(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}

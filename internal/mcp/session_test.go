@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TestJournalTools: what is sent reaches the service, and what the service says
+// reaches the agent within the published schema.
+func TestJournalTools(t *testing.T) {
+	l := newLedger()
+	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	schemas := outputSchemas(t, c)
+	caller := memory.Caller{Client: "test-agent"}
+
+	start := `{"goal":"Send flow","flowTags":["send"],"tags":["smoke"],"sessionId":"mm-20260115-abc","build":{"n":1.50},"launch":null,"screenshots":true,"project":"demo"}`
+	r := callTool(t, c, "session_start", start)
+	content := checkStructured(t, schemas["session_start"], r)
+	if want := "Session mm-20260115-abc is open in project demo on branch main. A secret was taken out of the text. Warning: no space left."; textOf(r) != want {
+		t.Errorf("session_start says %q, want %q", textOf(r), want)
+	}
+	if content["build"] != nil || content["sessionId"] != "mm-20260115-abc" {
+		t.Errorf("structured content %v, want the session without what was just sent", content)
+	}
+	wantEqual(t, "session_start", memory.StartSessionRequest{
+		SessionID: "mm-20260115-abc", Goal: "Send flow", FlowTags: []string{"send"}, Tags: []string{"smoke"},
+		Build: json.RawMessage(`{"n":1.50}`), Screenshots: true, Project: "demo", Caller: caller,
+	}, lastRequest[memory.StartSessionRequest](t, l, "StartSession"))
+
+	caller.Session = "mm-20260115-abc"
+	r = callTool(t, c, "record_step", `{"tool":{"name":"bash","input":{"command":"npm test"},"target":"web"},
+		"outcome":{"ok":false,"error":{"code":"E1","message":"boom","details":[1]}},"observation":"red","environment":{"os":"linux"},
+		"durationMs":1500,"screenshot":"a.png","timestamp":"2026-01-15T12:00:00.5Z"}`)
+	content = checkStructured(t, schemas["record_step"], r)
+	wantText := "Recorded step s-1 in session mm-20260115-abc (execution, error-recovery). A secret was taken out of the text. Warning: no space left.\n\nKnown about this error:\n\n1. wait for the fee"
+	if textOf(r) != wantText {
+		t.Errorf("record_step says %q, want %q", textOf(r), wantText)
+	}
+	if advice, _ := content["advice"].(map[string]any); advice == nil || advice["text"] != nil {
+		t.Errorf("advice %v, want it without its text, which is the text content", content["advice"])
+	}
+	wantEqual(t, "record_step", memory.RecordStepRequest{
+		Timestamp:   time.Date(2026, 1, 15, 12, 0, 0, 5e8, time.UTC),
+		Tool:        memory.StepTool{Name: "bash", Input: json.RawMessage(`{"command":"npm test"}`), Target: json.RawMessage(`"web"`)},
+		Outcome:     memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "boom", Details: json.RawMessage(`[1]`)}},
+		Observation: json.RawMessage(`"red"`), Environment: json.RawMessage(`{"os":"linux"}`),
+		DurationMs: 1500, Screenshot: "a.png", Advise: true, Caller: caller,
+	}, lastRequest[memory.RecordStepRequest](t, l, "RecordStep"))
+
+	callTool(t, c, "record_step", `{"tool":{"name":"read"},"outcome":{"ok":true},"advise":false,"sessionId":"other-1"}`)
+	wantEqual(t, "record_step", memory.RecordStepRequest{
+		SessionID: "other-1", Tool: memory.StepTool{Name: "read"}, Outcome: memory.Outcome{OK: true}, Caller: caller,
+	}, lastRequest[memory.RecordStepRequest](t, l, "RecordStep"))
+
+	r = callTool(t, c, "session_end", `{}`)
+	checkStructured(t, schemas["session_end"], r)
+	if want := "Session mm-20260115-abc of project demo has ended, with 3 steps. A secret was taken out of the text. Warning: no space left."; textOf(r) != want {
+		t.Errorf("session_end says %q, want %q", textOf(r), want)
+	}
+}
+
+// TestRememberAside: ids of lessons that are put aside reach the service.
+func TestRememberAside(t *testing.T) {
+	svc := &fakeService{}
+	c := connect(t, overHTTP(t, serve(t, svc, Options{})))
+	callTool(t, c, "remember", `{"lesson":"l","supersedes":["l-1","l-2"],"retracts":["l-3"]}`)
+	got := svc.kept()[0]
+	wantEqual(t, "supersedes", []string{"l-1", "l-2"}, got.Supersedes)
+	wantEqual(t, "retracts", []string{"l-3"}, got.Retracts)
+}
+
+func TestJournalRefusals(t *testing.T) {
+	l := newLedger()
+	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	schemas := outputSchemas(t, c)
+	for _, tt := range []struct{ tool, arguments, field, limit string }{
+		{"session_start", `{"gaol":"x"}`, "gaol", "known fields"},
+		{"session_start", `{"goal":7}`, "goal", "a string"},
+		{"session_start", `{"sessionId":""}`, "sessionId", "4–200 characters"},
+		{"session_start", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
+		{"session_start", `{"flowTags":"send"}`, "flowTags", "an array"},
+		{"session_end", `{"sessionId":"abc"}`, "sessionId", "4–200 characters"},
+		{"session_end", `{"id":"abcd"}`, "id", "known fields"},
+		{"session_end", `{}`, "sessionId", ""},
+		{"record_step", `{}`, "tool", "an object with name"},
+		{"record_step", `{"tool":{"name":"x"}}`, "outcome.ok", "true or false"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{}}`, "outcome.ok", "true or false"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":"yes"}}`, "outcome.ok", "a boolean"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true,"error":{"message":"m"}}}`, "outcome.error", "only with ok false"},
+		{"record_step", `{"tool":{"name":"x","args":1},"outcome":{"ok":true}}`, "tool.args", "known fields"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"text":"m"}}}`, "outcome.error.text", "known fields"},
+		{"record_step", `{"tool":"x","outcome":{"ok":true}}`, "tool", "an object"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"timestamp":"now"}`, "timestamp", "RFC 3339"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"durationMs":1.5}`, "durationMs", "an integer"},
+		{"record_step", `{"tool":{"name":"x"},"outcome":{"ok":true},"labels":["a"]}`, "labels", "known fields"},
+	} {
+		r := callTool(t, c, tt.tool, tt.arguments)
+		e, _ := checkStructured(t, schemas[tt.tool], r)["error"].(map[string]any)
+		limit, _ := e["limit"].(string)
+		if !r.IsError || e["code"] != "invalid_input" || e["field"] != tt.field || !strings.Contains(limit, tt.limit) {
+			t.Errorf("%s %s: isError %v, error %v; want invalid_input, field %q, limit %q", tt.tool, tt.arguments, r.IsError, e, tt.field, tt.limit)
+		}
+	}
+}
+
+// TestCallersSession: each connection's calls belong to the session that it has
+// started, until it ends, whoever ends it.
+func TestCallersSession(t *testing.T) {
+	l := newLedger()
+	url := serve(t, l, Options{})
+	a, b := connect(t, overHTTP(t, url)), connect(t, overHTTP(t, url))
+	session := func() string {
+		t.Helper()
+		return lastRequest[memory.RecallRequest](t, l, "Recall").Caller.Session
+	}
+	for _, step := range []struct {
+		what         string
+		do           func()
+		wantA, wantB string
+	}{
+		{"at first", func() {}, "", ""},
+		{"a starts", func() { callTool(t, a, "session_start", `{"sessionId":"session-a"}`) }, "session-a", ""},
+		{"b starts", func() { callTool(t, b, "session_start", `{"sessionId":"session-b"}`) }, "session-a", "session-b"},
+		{"a start that is refused", func() { callTool(t, a, "session_start", `{"sessionId":"x"}`) }, "session-a", "session-b"},
+		{"a starts another", func() { callTool(t, a, "session_start", `{"sessionId":"session-c"}`) }, "session-c", "session-b"},
+		{"b ends one that is nobody's", func() { callTool(t, b, "session_end", `{"sessionId":"session-a"}`) }, "session-c", "session-b"},
+		{"b ends its own", func() { callTool(t, b, "session_end", `{}`) }, "session-c", ""},
+		{"b ends that of a", func() { callTool(t, b, "session_end", `{"sessionId":"session-c"}`) }, "", ""},
+	} {
+		step.do()
+		callTool(t, a, "recall", `{"query":"q"}`)
+		if got := session(); got != step.wantA {
+			t.Errorf("%s: a's session is %q, want %q", step.what, got, step.wantA)
+		}
+		callTool(t, b, "recall", `{"query":"q"}`)
+		if got := session(); got != step.wantB {
+			t.Errorf("%s: b's session is %q, want %q", step.what, got, step.wantB)
+		}
+	}
+}
+
+// TestCallersSessionIsForgotten: a connection that ends leaves nothing behind.
+func TestCallersSessionIsForgotten(t *testing.T) {
+	d := newDaemon(t, newLedger())
+	c := stdioClient(t, d, "/src")
+	callTool(t, c, "session_start", `{"sessionId":"session-a"}`)
+	held := func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.server.mu.Lock()
+		defer d.server.mu.Unlock()
+		return len(d.server.agents)
+	}
+	if n := held(); n != 1 {
+		t.Fatalf("%d sessions are held, want 1", n)
+	}
+	d.mu.Lock()
+	d.server.http.CloseSessions(t.Context())
+	d.mu.Unlock()
+	if n := held(); n != 0 {
+		t.Errorf("%d sessions are held after the connection ended, want none", n)
+	}
+}
+
+// TestBridgeRestartLeavesTheSession: after a restart the daemon is not told
+// which session the bridge's client had, and finds its newest open one.
+func TestBridgeRestartLeavesTheSession(t *testing.T) {
+	l := newLedger()
+	d := newDaemon(t, l)
+	c := stdioClient(t, d, "/src")
+	callTool(t, c, "session_start", `{"sessionId":"session-a"}`)
+	d.stop()
+	callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":true}}`)
+	got := lastRequest[memory.RecordStepRequest](t, l, "RecordStep")
+	want := memory.Caller{Dir: "/src", Client: "test-agent"}
+	wantEqual(t, "caller after the replay", want, got.Caller)
+	if len(got.RequestID) != 36 {
+		t.Errorf("request id of a step = %q, want one made by the bridge", got.RequestID)
+	}
+}
