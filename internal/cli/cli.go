@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
 )
 
 // Daemon is the daemon as the commands see it.
@@ -29,8 +31,6 @@ type Daemon interface {
 	memory.Service
 	// HTTP reaches the daemon's other endpoints, MCP for one.
 	HTTP() *http.Client
-	// WaitGone returns once no daemon answers any more, after Stop.
-	WaitGone(ctx context.Context) error
 	Close() error
 }
 
@@ -42,8 +42,8 @@ type ServeFunc func(ctx context.Context, cfg config.Config, autostarted bool) er
 type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Dir is the working folder, Executable this program, Getenv its
-	// environment.
+	// Dir is the working folder, empty if there is none any more; Executable is
+	// this program, Getenv its environment.
 	Dir        string
 	Executable string
 	Getenv     func(string) string
@@ -60,6 +60,9 @@ type Options struct {
 	// Connect returns the daemon of a configuration, started if autostart is
 	// set; default: client.Connect.
 	Connect func(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error)
+	// Stop ends the daemon of a configuration, whatever its protocol, and returns
+	// once it is gone; default: client.Stop.
+	Stop func(ctx context.Context, cfg config.Config) (wire.Greeting, error)
 	// Commands are added to those of this package.
 	Commands []func(*App) *cobra.Command
 }
@@ -127,13 +130,16 @@ func newApp(opts Options) (*App, error) {
 	if o.Serve == nil {
 		o.Serve = app.serve
 	}
-	var err error
+	if o.Stop == nil {
+		o.Stop = endDaemon
+	}
 	if o.Dir == "" {
-		if o.Dir, err = os.Getwd(); err != nil {
-			return app, fmt.Errorf("find working folder: %w", err)
-		}
+		// A working folder that was removed is none: most commands work without,
+		// and the others say what they miss.
+		o.Dir, _ = os.Getwd()
 	}
 	if o.Executable == "" {
+		var err error
 		if o.Executable, err = os.Executable(); err != nil {
 			return app, fmt.Errorf("find this program: %w", err)
 		}
@@ -197,6 +203,7 @@ func (a *App) Config() (config.Config, error) {
 	}
 	source := a.source
 	source.Getenv = a.opts.Getenv
+	source.Dir = cmp.Or(source.Dir, a.opts.Dir)
 	source.Set = map[string]string{}
 	for _, setting := range a.set {
 		name, value, ok := strings.Cut(setting, "=")
@@ -261,9 +268,13 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 	return c, nil
 }
 
-// serveCommandLine starts a daemon with the settings of this command line.
+// serveCommandLine starts a daemon with the settings of this command line. The
+// daemon runs in another folder: it is told what relative paths are relative to.
 func (a *App) serveCommandLine(cfg config.Config) []string {
 	line := []string{a.opts.Executable, "serve", "--autostarted", "--data", cfg.Data}
+	if a.opts.Dir != "" {
+		line = append(line, "--dir", a.opts.Dir)
+	}
 	if a.source.File != "" {
 		line = append(line, "--config", a.absolute(a.source.File))
 	}

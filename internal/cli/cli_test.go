@@ -19,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/wire"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -67,8 +68,6 @@ type fakeRest struct{}
 
 func (fakeRest) HTTP() *http.Client { return http.DefaultClient }
 func (fakeRest) Close() error       { return nil }
-
-func (fakeRest) WaitGone(context.Context) error { return nil }
 
 // run runs a command line.
 func (b *bench) run(args ...string) (out, errs string, code int) {
@@ -348,6 +347,12 @@ func TestServe(t *testing.T) {
 	if len(b.connects) > 0 {
 		t.Error("serve connected to a daemon")
 	}
+	// What the client's flags say is relative to the client's folder.
+	dir := t.TempDir()
+	b.ok("serve", "--data", data, "--autostarted", "--dir", dir, "--set", "sandboxes=src")
+	if want := filepath.Join(dir, "src"); len(got.Sandboxes) != 1 || got.Sandboxes[0] != want {
+		t.Errorf("sandboxes are %q, want %q", got.Sandboxes, want)
+	}
 }
 
 // TestServeCommandLine: a daemon that is started by a command has the settings
@@ -360,7 +365,7 @@ func TestServeCommandLine(t *testing.T) {
 	}
 	app.source.File, app.set = "my.yaml", []string{"log.level=debug"}
 	got := app.serveCommandLine(config.Config{Data: "/data"})
-	want := []string{"/opt/bin/recalld", "serve", "--autostarted", "--data", "/data", "--config", filepath.Join(b.opts.Dir, "my.yaml"), "--set", "log.level=debug"}
+	want := []string{"/opt/bin/recalld", "serve", "--autostarted", "--data", "/data", "--dir", b.opts.Dir, "--config", filepath.Join(b.opts.Dir, "my.yaml"), "--set", "log.level=debug"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("command line differs:\n%s", diff)
 	}
@@ -368,42 +373,71 @@ func TestServeCommandLine(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	b := newBench(t, nil)
-	b.absent = true
-	if out := b.ok("stop"); !strings.Contains(out, "No daemon is running") {
-		t.Errorf("stop without a daemon says %q", out)
+	absent := &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running"}
+	for name, tc := range map[string]struct {
+		who  wire.Greeting
+		err  error
+		out  string
+		code int
+	}{
+		"nobody":                      {wire.Greeting{}, absent, "No daemon is running.\n", ExitOK},
+		"a daemon":                    {wire.Greeting{PID: 42, Protocol: wire.Protocol}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
+		"one of another protocol":     {wire.Greeting{PID: 42, Protocol: wire.Protocol + 1}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
+		"one that does not end":       {wire.Greeting{PID: 42}, &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon does not stop"}, "", ExitUnavailable},
+		"something that is no daemon": {wire.Greeting{}, &memory.Error{Code: memory.CodeIncompatible, Message: "is not recalld"}, "", ExitIncompatible},
+	} {
+		b.opts.Stop = func(ctx context.Context, cfg config.Config) (wire.Greeting, error) {
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) < cfg.Daemon.DrainTimeout {
+				t.Errorf("%s: the wait ends at %v (%v), before the daemon has drained", name, end, ok)
+			}
+			return tc.who, tc.err
+		}
+		if out, errs, code := b.run("stop"); out != tc.out || code != tc.code {
+			t.Errorf("%s: %q, exit %d (%s); want %q, exit %d", name, out, code, errs, tc.out, tc.code)
+		}
 	}
-	if b.connects[0] {
-		t.Error("stop would have started a daemon")
-	}
-	b = newBench(t, sample())
-	daemon := &stoppable{Service: b.fake}
-	b.opts.Connect = func(context.Context, config.Config, bool) (Daemon, error) { return daemon, nil }
-	if out := b.ok("stop"); out != "Stopped the daemon (pid 42).\n" {
-		t.Errorf("stop says %q", out)
-	}
-	if got := strings.Join(daemon.did, " "); got != "stop wait close" {
-		t.Errorf("stop did %q, want it to wait for the end", got)
+	if len(b.connects) > 0 {
+		t.Error("stop connected, which a daemon of another protocol refuses")
 	}
 }
 
-// stoppable notes what is done to it.
-type stoppable struct {
-	*memorytest.Service
-	fakeRest
-	did []string
-}
-
-func (s *stoppable) Stop(context.Context) error { s.did = append(s.did, "stop"); return nil }
-
-func (s *stoppable) WaitGone(ctx context.Context) error {
-	if _, ok := ctx.Deadline(); !ok {
-		return errors.New("the wait has no end")
+// TestNoWorkingFolder: what needs none works in a folder that was removed.
+func TestNoWorkingFolder(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	s.did = append(s.did, "wait")
-	return nil
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skipf("the working folder cannot be removed here: %v", err)
+	}
+	b := newBench(t, sample())
+	b.opts.Dir = ""
+	for _, args := range [][]string{{"version"}, {"status"}, {"repos"}, {"recall", "--project", "demo", "q"}} {
+		b.ok(args...)
+	}
+	b.ok("index")
+	if r := request[memory.IndexRequest](t, b, "IndexRepo"); r.Path != "." || r.Caller.Dir != "" {
+		t.Errorf("index asks for %q from %q, want the daemon to say that the folder is not known", r.Path, r.Caller.Dir)
+	}
 }
 
-func (s *stoppable) Close() error { s.did = append(s.did, "close"); return nil }
+// TestWaitEnds: a run that will never be over is not waited for.
+func TestWaitEnds(t *testing.T) {
+	queued := &memory.IndexQueued{Sandbox: "s", Root: "/src"}
+	for name, tc := range map[string]struct {
+		repos []memory.SandboxState
+		code  int
+	}{
+		"forgotten": {[]memory.SandboxState{}, ExitNotFound},
+		"dropped":   {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}}}, ExitUnavailable},
+	} {
+		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos})
+		if _, errs, code := b.run("index", "--wait"); code != tc.code {
+			t.Errorf("%s: exit %d (%s), want %d", name, code, errs, tc.code)
+		}
+	}
+}
 
 func TestAutostart(t *testing.T) {
 	for _, tt := range []struct {

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,40 +62,54 @@ place in the queue. With --wait, show progress until it is done.`,
 // pathArgument is the folder that was named, or the working folder.
 func (a *App) pathArgument(args []string) string {
 	if len(args) == 0 {
-		return a.opts.Dir
+		return cmp.Or(a.opts.Dir, ".") // which the daemon says it cannot find
 	}
 	return a.absolute(args[0])
 }
 
+// maxIdle is how many looks in a row may find a run neither done nor waiting: a
+// daemon that was started again knows of it a moment later.
+const maxIdle = 20
+
 // waitIndexed shows progress until the sandbox has been indexed, or has failed
-// to be, after it was asked for.
+// to be, after it was asked for. The error is CodeNotFound when the sandbox was
+// forgotten meanwhile, CodeUnavailable when its run gave way to others.
 func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
-	for {
+	for idle := 0; ; {
 		repos, err := service.Repos(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range repos {
-			if r.ID != sandbox {
-				continue
-			}
-			if p := r.Progress; p != nil {
-				shown.show(p.Phase, int64(p.FilesDone), int64(p.FilesTotal))
-			}
-			// An older run's end says nothing about this one.
-			switch {
-			case !r.IndexedAt.Before(asked):
-				return &r, nil
-			case !r.LastErrorAt.Before(asked):
-				return nil, &memory.Error{Code: memory.CodeInternal,
-					Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError),
-					Hint:    "it is tried again in the background; see recalld status"}
-			}
+		at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == sandbox })
+		if at < 0 {
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "the repository was forgotten while it was indexed"}
 		}
-		if !pause(ctx, a.opts.Poll) {
+		r := repos[at]
+		if p := r.Progress; p != nil {
+			shown.show(p.Phase, int64(p.FilesDone), int64(p.FilesTotal))
+		}
+		// An older run's end says nothing about this one.
+		switch {
+		case !r.IndexedAt.Before(asked):
+			return &r, nil
+		case !r.LastErrorAt.Before(asked):
+			return nil, &memory.Error{Code: memory.CodeInternal,
+				Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError),
+				Hint:    "it is tried again in the background; see recalld status"}
+		case r.Progress != nil:
+			idle = 0
+		case idle == maxIdle:
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("indexing %s gave way to other work", r.Root),
+				Hint: "ask again; the setting queue.depth says how much may wait"}
+		default:
+			idle++
+		}
+		select {
+		case <-time.After(a.opts.Poll):
+		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -112,17 +128,5 @@ func writeIndexed(w io.Writer, r *memory.SandboxState) {
 	}
 	if skipped > 0 {
 		fmt.Fprintf(w, "Left out %d files by the rules of the settings.\n", skipped)
-	}
-}
-
-// pause waits; it returns false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

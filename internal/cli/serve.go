@@ -33,7 +33,10 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 		},
 	}
 	c.Flags().BoolVar(&autostarted, "autostarted", false, "started by a client, not by a person")
-	_ = c.Flags().MarkHidden("autostarted") // fails for unknown flags only
+	c.Flags().StringVar(&a.source.Dir, "dir", "", "what relative paths of flags and of the environment are relative to")
+	for _, internal := range []string{"autostarted", "dir"} {
+		must(c.Flags().MarkHidden(internal))
+	}
 	return c
 }
 

@@ -4,16 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
 )
-
-// closeTimeout is how long a daemon may take to close its store once it has
-// drained.
-const closeTimeout = 5 * time.Second
 
 // stopped is what stop answers.
 type stopped struct {
@@ -28,7 +26,8 @@ func stopCommand(a *App) *cobra.Command {
 		Use:   "stop",
 		Short: "Stop the daemon",
 		Long: `Ask the daemon to drain and exit, and wait until it has. The next command that
-needs it starts it again. Without a daemon there is nothing to do.`,
+needs it starts it again. A daemon of another version is stopped as well. Without
+one there is nothing to do.`,
 		Example: "  recalld stop",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -54,25 +53,16 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	if err != nil {
 		return stopped{}, err
 	}
-	daemon, err := a.opts.Connect(ctx, cfg, false)
-	if memory.CodeOf(err) == memory.CodeUnavailable {
-		return stopped{}, nil
-	}
-	if err != nil {
-		return stopped{}, err
-	}
-	defer daemon.Close()
-	result := stopped{WasRunning: true}
-	// Only to say which process it was: a daemon that cannot tell its status
-	// is stopped all the same.
-	if status, err := daemon.Status(ctx); err == nil {
-		result.PID = status.PID
-	}
-	if err := daemon.Stop(ctx); err != nil {
-		return result, err
-	}
-	// It drains for as long as its settings allow, and then closes its store.
-	ctx, cancel := context.WithTimeout(ctx, cfg.Daemon.DrainTimeout+closeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cfg.Daemon.StopTimeout())
 	defer cancel()
-	return result, daemon.WaitGone(ctx)
+	who, err := a.opts.Stop(ctx, cfg)
+	if memory.CodeOf(err) == memory.CodeUnavailable && who.PID == 0 {
+		return stopped{}, nil // nobody answered
+	}
+	return stopped{WasRunning: true, PID: who.PID}, err
+}
+
+// endDaemon stops the daemon of a configuration over its socket.
+func endDaemon(ctx context.Context, cfg config.Config) (wire.Greeting, error) {
+	return client.Stop(ctx, client.Options{Socket: cfg.Paths().Socket})
 }

@@ -101,7 +101,7 @@ func (c *Client) look(ctx context.Context) (presence, error) {
 	case g.Protocol > wire.Protocol:
 		return absent, &memory.Error{Code: memory.CodeIncompatible,
 			Message: fmt.Sprintf("the daemon (version %s, pid %d) speaks protocol %d, this client protocol %d", g.Version, g.PID, g.Protocol, wire.Protocol),
-			Hint:    "update this recalld to the daemon's version"}
+			Hint:    "update this recalld to the daemon's version, or stop that one: recalld stop"}
 	case g.Protocol < wire.Protocol:
 		return older, nil
 	}
