@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,13 +26,19 @@ func TestRandomOperations(t *testing.T) {
 	t.Logf("seed %d", seed)
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, NoSync: true})
-	m := model{records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{}}
+	m := newModel()
 	for step := range steps {
 		b := m.randomBatch(rng)
-		if _, err := s.Commit(context.Background(), b); err != nil {
+		c, err := s.Commit(context.Background(), b)
+		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
-		m.apply(b)
+		if diff := cmp.Diff(m.apply(b), c.Left); diff != "" {
+			t.Fatalf("step %d: left out (-model +store):\n%s", step, diff)
+		}
+		if step%3 == 0 { // else it is not kept in memory for long
+			m.compareCurrent(t, s, step)
+		}
 		if rng.IntN(200) == 0 {
 			if err := s.Check(); err != nil {
 				t.Fatalf("step %d: %v", step, err)
@@ -45,20 +54,30 @@ func TestRandomOperations(t *testing.T) {
 
 // model is what the store should hold.
 type model struct {
-	records map[string]memory.Record
-	files   map[memory.FileKey]memory.File
+	records    map[string]memory.Record
+	files      map[memory.FileKey]memory.File
+	sessions   map[memory.SessionKey]memory.Session
+	tombstones map[string]bool
+}
+
+func newModel() model {
+	return model{
+		records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{},
+		sessions: map[memory.SessionKey]memory.Session{}, tombstones: map[string]bool{},
+	}
 }
 
 // randomBatch draws from few ids and few texts, so that texts are shared,
 // dropped and stored again.
 func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 	var b memory.Batch
+	id := func(kind string, n int) string { return fmt.Sprintf("%s-%d", kind, rng.IntN(n)) }
 	for range rng.IntN(4) {
-		r, d := lesson(fmt.Sprintf("l-%d", rng.IntN(40)), fmt.Sprintf("text %d", rng.IntN(30)))
+		r, d := lesson(id("l", 40), fmt.Sprintf("text %d", rng.IntN(30)))
 		b.Docs, b.Records = append(b.Docs, d), append(b.Records, r)
 	}
 	for range rng.IntN(2) {
-		f := memory.File{Project: "p-1", Sandbox: fmt.Sprintf("s-%d", rng.IntN(2)), Path: fmt.Sprintf("f%d.go", rng.IntN(10))}
+		f := memory.File{Project: "p-1", Sandbox: id("s", 2), Path: fmt.Sprintf("f%d.go", rng.IntN(10))}
 		for i := range rng.IntN(5) {
 			d := doc(fmt.Sprintf("text %d", rng.IntN(30)))
 			b.Docs = append(b.Docs, d)
@@ -67,48 +86,98 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 		b.Files = append(b.Files, f)
 	}
 	for range rng.IntN(3) {
-		b.DropRecords = append(b.DropRecords, fmt.Sprintf("l-%d", rng.IntN(40)))
+		b.DropRecords = append(b.DropRecords, id("l", 40))
 	}
 	if rng.IntN(3) == 0 {
 		b.DropFiles = append(b.DropFiles, memory.FileKey{Sandbox: "s-0", Path: fmt.Sprintf("f%d.go", rng.IntN(10))})
 	}
+	b.Import = rng.IntN(3) == 0
+	if rng.IntN(3) == 0 {
+		b.Tombstones = append(b.Tombstones, b.DropRecords...)
+	}
+	if rng.IntN(4) == 0 {
+		b.DropTombstones = append(b.DropTombstones, id("l", 40))
+	}
+	m.addSessions(rng, &b, id)
 	return distinct(b)
+}
+
+// addSessions has a batch start, change, end and drop sessions, and write steps
+// of sessions that are there.
+func (m *model) addSessions(rng *rand.Rand, b *memory.Batch, id func(string, int) string) {
+	for range rng.IntN(3) {
+		x := memory.Session{
+			ID: id("x", 8), Project: id("p", 2), Client: id("c", 2), Bare: rng.IntN(5) == 0,
+			CreatedAt: time.Date(2026, 1, 1, 0, rng.IntN(5), 0, 0, time.UTC), Goal: id("goal", 1000),
+		}
+		if rng.IntN(3) == 0 {
+			x.EndedAt = x.CreatedAt.Add(time.Hour)
+		}
+		b.Sessions = append(b.Sessions, x)
+		r, d := lesson(id("t", 30), fmt.Sprintf("text %d", rng.IntN(30)))
+		r.Kind, r.Project, r.Session, r.Event, r.Step = memory.Step, x.Project, x.ID, nil, &memory.StepContent{Screen: "home"}
+		b.Docs, b.Records = append(b.Docs, d), append(b.Records, r)
+	}
+	if rng.IntN(4) != 0 {
+		return
+	}
+	gone := memory.SessionKey{Project: id("p", 2), ID: id("x", 8)}
+	named := func(r memory.Record) bool { return r.Project == gone.Project && r.Session == gone.ID }
+	b.DropSessions = append(b.DropSessions, gone)
+	b.Sessions = slices.DeleteFunc(b.Sessions, func(x memory.Session) bool { return x.Key() == gone })
+	b.Records = slices.DeleteFunc(b.Records, named)
+	// A step that this batch moves to another session is not dropped.
+	moves := func(id string) bool {
+		return slices.ContainsFunc(b.Records, func(r memory.Record) bool { return r.ID == id })
+	}
+	b.Import = false // which may leave a move out
+	for _, r := range m.records {
+		if named(r) && !moves(r.ID) {
+			b.DropRecords = append(b.DropRecords, r.ID)
+		}
+	}
 }
 
 // distinct keeps one write per key: an update does not see its own writes.
 func distinct(b memory.Batch) memory.Batch {
 	seen := map[string]bool{}
-	first := func(k string) bool { was := seen[k]; seen[k] = true; return !was }
-	out := memory.Batch{Docs: b.Docs}
-	for _, r := range b.Records {
-		if first(r.ID) {
-			out.Records = append(out.Records, r)
-		}
+	first := func(parts ...string) bool {
+		k := strings.Join(parts, "/")
+		was := seen[k]
+		seen[k] = true
+		return !was
 	}
-	for _, f := range b.Files {
-		if first(f.Sandbox + f.Path) {
-			out.Files = append(out.Files, f)
-		}
-	}
-	for _, id := range b.DropRecords {
-		if first(id) {
-			out.DropRecords = append(out.DropRecords, id)
-		}
-	}
-	for _, f := range b.DropFiles {
-		if first(f.Sandbox + f.Path) {
-			out.DropFiles = append(out.DropFiles, f)
-		}
-	}
-	return out
+	b.Records = keep(b.Records, func(r memory.Record) bool { return first("r", r.ID) })
+	b.DropRecords = keep(b.DropRecords, func(id string) bool { return first("r", id) })
+	b.Files = keep(b.Files, func(f memory.File) bool { return first("f", f.Sandbox, f.Path) })
+	b.DropFiles = keep(b.DropFiles, func(f memory.FileKey) bool { return first("f", f.Sandbox, f.Path) })
+	b.Sessions = keep(b.Sessions, func(x memory.Session) bool { return first("x", x.Project, x.ID) })
+	b.Tombstones = keep(b.Tombstones, func(id string) bool { return first("d", id) })
+	b.DropTombstones = keep(b.DropTombstones, func(id string) bool { return first("d", id) })
+	return b
 }
 
-func (m *model) apply(b memory.Batch) {
+func keep[T any](list []T, wanted func(T) bool) []T {
+	return slices.DeleteFunc(list, func(x T) bool { return !wanted(x) })
+}
+
+// apply returns the records that an import leaves out.
+func (m *model) apply(b memory.Batch) (left []string) {
 	for _, r := range b.Records {
+		if b.Import && m.tombstones[r.ID] && !slices.Contains(b.DropTombstones, r.ID) {
+			left = append(left, r.ID)
+			continue
+		}
 		m.records[r.ID] = r
 	}
 	for _, f := range b.Files {
 		m.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}] = f
+	}
+	for _, x := range b.Sessions {
+		m.sessions[x.Key()] = x
+	}
+	for _, id := range b.Tombstones {
+		m.tombstones[id] = true
 	}
 	for _, id := range b.DropRecords {
 		delete(m.records, id)
@@ -116,11 +185,39 @@ func (m *model) apply(b memory.Batch) {
 	for _, k := range b.DropFiles {
 		delete(m.files, k)
 	}
+	for _, k := range b.DropSessions {
+		delete(m.sessions, k)
+	}
+	for _, id := range b.DropTombstones {
+		delete(m.tombstones, id)
+	}
+	return left
+}
+
+// compareCurrent holds what is kept of the open sessions against all of them.
+func (m *model) compareCurrent(t *testing.T, s *Store, step int) {
+	t.Helper()
+	for _, of := range []owner{{"p-0", "c-0"}, {"p-0", "c-1"}, {"p-1", "c-0"}, {"p-1", "c-1"}} {
+		var want memory.Session
+		for _, x := range m.sessions {
+			newer := want.ID == "" || x.CreatedAt.After(want.CreatedAt) || x.CreatedAt.Equal(want.CreatedAt) && x.ID < want.ID
+			if x.Project == of.project && x.Client == of.client && x.Open() && newer {
+				want = x
+			}
+		}
+		got, ok, err := s.CurrentSession(of.project, of.client)
+		if err != nil || ok != (want.ID != "") {
+			t.Fatalf("step %d: current session of %v: %v, %v; want %q", step, of, ok, err, want.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("step %d: current session of %v (-model +store):\n%s", step, of, diff)
+		}
+	}
 }
 
 func (m *model) compare(t *testing.T, s *Store) {
 	t.Helper()
-	got := model{records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{}}
+	got := newModel()
 	if err := s.View(func(v View) error {
 		for r, err := range v.Records() {
 			if err != nil {
@@ -134,9 +231,24 @@ func (m *model) compare(t *testing.T, s *Store) {
 			}
 			got.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}] = f
 		}
+		for x, err := range v.Sessions("") {
+			if err != nil {
+				return err
+			}
+			got.sessions[x.Key()] = x
+		}
+		for k := range v.keys(prefixTomb) {
+			got.tombstones[string(k[len(prefixTomb):])] = true
+		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.sessions, got.sessions); diff != "" {
+		t.Errorf("sessions (-model +store):\n%s", diff)
+	}
+	if diff := cmp.Diff(m.tombstones, got.tombstones); diff != "" {
+		t.Errorf("tombstones (-model +store):\n%s", diff)
 	}
 	if diff := cmp.Diff(m.records, got.records); diff != "" {
 		t.Errorf("records (-model +store):\n%s", diff)

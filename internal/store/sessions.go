@@ -3,20 +3,28 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // Session returns a session.
 func (v View) Session(k memory.SessionKey) (memory.Session, error) {
-	x, err := lookup[memory.Session](v, "session", keySession(k))
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+	key := keySession(k)
+	var x memory.Session
+	err := get(v.txn, key, func(b []byte) (err error) {
+		x, err = decodeSession(key, b)
+		return err
+	})
+	if errors.Is(err, badger.ErrKeyNotFound) {
 		return x, memory.Errorf(memory.CodeNotFound, "there is no session %q", k.ID)
 	}
-	return x, err
+	return x, notFound(err, "session", key)
 }
 
 // Sessions walks the sessions of a project by id, or those of all projects when
@@ -26,13 +34,15 @@ func (v View) Sessions(project string) iter.Seq2[memory.Session, error] {
 	if project != "" {
 		prefix = keySession(memory.SessionKey{Project: project})
 	}
-	return scan(v, prefix, func(k, b []byte) (memory.Session, error) {
-		x, err := decode[memory.Session](b)
-		if err == nil && !bytes.Equal(k, keySession(x.Key())) {
-			err = corrupt(k, "it is another session's")
-		}
-		return x, err
-	})
+	return scan(v, prefix, decodeSession)
+}
+
+func decodeSession(key, payload []byte) (memory.Session, error) {
+	x, err := decode[memory.Session](payload)
+	if err == nil && !bytes.Equal(key, keySession(x.Key())) {
+		err = corrupt(key, "it is another session's")
+	}
+	return x, err
 }
 
 // PutSession writes a session in place of the one of its key. CodeInvalidInput

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+func session(id string, change ...func(*memory.Session)) memory.Session {
+	x := memory.Session{ID: id, Project: "p-1", Client: "agent", CreatedAt: noon}
+	for _, c := range change {
+		c(&x)
+	}
+	return x
+}
+
+func step(id, session string) (memory.Record, memory.Doc) {
+	r, d := lesson(id, "what "+id+" did")
+	r.Kind, r.Event, r.Session = memory.Step, nil, session
+	r.Step = &memory.StepContent{Tool: memory.StepTool{Name: "run"}, Outcome: memory.Outcome{OK: true}}
+	return r, d
+}
+
+func commit(t *testing.T, s *Store, b memory.Batch) memory.Committed {
+	t.Helper()
+	c, err := s.Commit(t.Context(), b)
+	if err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+	return c
+}
+
+// TestSessionSurvivesReopening writes every field there is.
+func TestSessionSurvivesReopening(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	want := memory.Session{
+		ID: "mm-20260115-abc", Project: "p-1", Client: "agent", CreatedAt: noon.Add(123 * time.Millisecond), EndedAt: noon.Add(time.Hour),
+		Goal: "Run send flow smoke test", FlowTags: []string{"send"}, Tags: []string{"smoke"},
+		Git:         &memory.Git{Branch: "feature/foo", Commit: "abc123", Dirty: true},
+		Build:       json.RawMessage(`{"buildType":"build:test"}`),
+		Launch:      json.RawMessage(`{"ports":{"anvil":8545},"ratio":1.50}`),
+		Screenshots: true, Bare: true, Extra: map[string]json.RawMessage{"later": json.RawMessage(`[1,2]`)},
+	}
+	r, d := step("t-1", want.ID)
+	r.Step.Tool.Input = json.RawMessage(`{"b":1,"a":2.0}`)
+	r.Step.Extra = map[string]json.RawMessage{"later": json.RawMessage(`null`)}
+	commit(t, s, memory.Batch{Sessions: []memory.Session{want}, Records: []memory.Record{r}, Docs: []memory.Doc{d}})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	got, err := s.Session("p-1", want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("session after reopening (-want +got):\n%s", diff)
+	}
+	back, err := s.Record("t-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, back); diff != "" {
+		t.Errorf("step after reopening (-want +got):\n%s", diff)
+	}
+}
+
+func TestSessionsOfOneProject(t *testing.T) {
+	s := open(t, Options{})
+	other := func(x *memory.Session) { x.Project = "p-10" } // p-1 begins it
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("b"), session("a"), session("a", other), session("c", other)}})
+	mine, err := s.ProjectSessions("p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]memory.Session{session("a"), session("b")}, mine); diff != "" {
+		t.Errorf("sessions of p-1 (-want +got):\n%s", diff)
+	}
+	if all, err := s.ProjectSessions(""); err != nil || all != nil {
+		t.Errorf("sessions of no project: %v, %v; want none", all, err)
+	}
+	h, err := s.ProjectHoldings("p-10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(memory.Holdings{Sessions: []string{"a", "c"}}, h); diff != "" {
+		t.Errorf("holdings of p-10 (-want +got):\n%s", diff)
+	}
+	_, err = s.Session("p-1", "c")
+	if memory.CodeOf(err) != memory.CodeNotFound || !strings.Contains(fmt.Sprint(err), `"c"`) || strings.Contains(fmt.Sprint(err), "\x00") {
+		t.Errorf("a session of another project: %v, want not found with its id", err)
+	}
+}
+
+func TestSessionThatCannotBeNamed(t *testing.T) {
+	s := open(t, Options{})
+	for name, x := range map[string]memory.Session{
+		"no id":           session(""),
+		"NUL":             session("a\x00b"),
+		"NUL in projects": session("a", func(x *memory.Session) { x.Project = "p\x00" }),
+	} {
+		_, err := s.Commit(t.Context(), memory.Batch{Sessions: []memory.Session{x}})
+		if memory.CodeOf(err) != memory.CodeInvalidInput {
+			t.Errorf("%s: %v, want invalid input", name, err)
+		}
+	}
+}
+
+func TestCurrentSession(t *testing.T) {
+	s := open(t, Options{})
+	at := func(minutes int) func(*memory.Session) {
+		return func(x *memory.Session) { x.CreatedAt = noon.Add(time.Duration(minutes) * time.Minute) }
+	}
+	ended := func(x *memory.Session) { x.EndedAt = noon.Add(time.Hour) }
+	bare := func(x *memory.Session) { x.Bare = true }
+	client := func(c string) func(*memory.Session) { return func(x *memory.Session) { x.Client = c } }
+	put := func(xs ...memory.Session) memory.Batch { return memory.Batch{Sessions: xs} }
+	for _, test := range []struct {
+		what  string
+		batch memory.Batch
+		want  string // of the agent in p-1; empty for none
+	}{
+		{"at first", memory.Batch{}, ""},
+		{"started", put(session("b")), "b"},
+		{"of another client", put(session("z", at(9), client("other"))), "b"},
+		{"of another project", put(session("z", at(9), func(x *memory.Session) { x.Project = "p-2" })), "b"},
+		{"a newer one", put(session("c", at(2))), "c"},
+		{"an older one", put(session("d", at(-2))), "c"},
+		{"as new as the newest, first by id", put(session("a", at(2))), "a"},
+		{"bare", put(session("e", at(5), bare)), "a"},
+		{"imported with its end", put(session("f", at(6), ended)), "a"},
+		{"ended", put(session("a", at(2), ended)), "c"},
+		{"dropped", memory.Batch{DropSessions: []memory.SessionKey{{Project: "p-1", ID: "c"}}}, "b"},
+		{"metadata came for the bare one", put(session("e", at(5))), "e"},
+		{"taken over by another client", put(session("e", at(5), client("other"))), "b"},
+		{"something else is written", memory.Batch{Projects: []memory.Project{{ID: "p-1"}}}, "b"},
+		{"two end at once", put(session("b", ended), session("d", at(-2), ended)), ""},
+	} {
+		if _, err := s.Commit(t.Context(), test.batch); err != nil {
+			t.Fatalf("%s: %v", test.what, err)
+		}
+		x, ok, err := s.CurrentSession("p-1", "agent")
+		if err != nil || ok != (test.want != "") || x.ID != test.want {
+			t.Errorf("%s: the current session is %q, %v, %v; want %q", test.what, x.ID, ok, err, test.want)
+		}
+	}
+}
+
+// TestCurrentSessionBesideWriters: who has started or ended a session finds it
+// so, whoever reads and writes at the same time.
+func TestCurrentSessionBesideWriters(t *testing.T) {
+	s := open(t, Options{NoSync: true})
+	var all sync.WaitGroup
+	for w := range 8 {
+		client := fmt.Sprintf("agent-%d", w)
+		all.Go(func() {
+			for i := range 20 {
+				x := session(fmt.Sprintf("x-%d-%d", w, i), func(x *memory.Session) { x.Client = client })
+				if _, err := s.Commit(t.Context(), memory.Batch{Sessions: []memory.Session{x}}); err != nil {
+					t.Error(err)
+					return
+				}
+				if got, ok, err := s.CurrentSession("p-1", client); err != nil || !ok || got.ID != x.ID {
+					t.Errorf("after the start of %s the current session is %q, %v, %v", x.ID, got.ID, ok, err)
+				}
+				x.EndedAt = noon.Add(time.Minute)
+				if _, err := s.Commit(t.Context(), memory.Batch{Sessions: []memory.Session{x}}); err != nil {
+					t.Error(err)
+					return
+				}
+				if got, ok, err := s.CurrentSession("p-1", client); err != nil || ok {
+					t.Errorf("after the end of %s the current session is %q, %v", x.ID, got.ID, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestSessionsAreLoadedAndApplied(t *testing.T) {
+	dir := t.TempDir()
+	var changes []memory.SessionChange
+	s := open(t, Options{Dir: dir, Apply: func(cs []memory.Change) {
+		for _, c := range cs {
+			changes = append(changes, c.Sessions...)
+		}
+	}})
+	first, ended := session("a"), session("a", func(x *memory.Session) { x.EndedAt = noon })
+	commit(t, s, memory.Batch{Sessions: []memory.Session{first}})
+	commit(t, s, memory.Batch{Sessions: []memory.Session{ended}})
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("b")}})
+	gone := memory.SessionKey{Project: "p-1", ID: "a"}
+	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{gone, {Project: "p-1", ID: "never"}}})
+	b := session("b")
+	want := []memory.SessionChange{{New: &first}, {Old: &first, New: &ended}, {New: &b}, {Old: &ended}}
+	if diff := cmp.Diff(want, changes); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	r, d := step("t-1", "b")
+	put(t, s, r, d)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	var order []string
+	if _, err := s.Load(t.Context(), memory.Loader{
+		Session: func(x memory.Session) error { order = append(order, x.ID); return nil },
+		Record:  func(r memory.Record) error { order = append(order, r.ID); return nil },
+		File:    func(memory.File) error { return nil },
+		Terms:   func(memory.DocID, []byte) error { return nil },
+		Vector:  func(string, memory.DocID, []float32) error { return nil },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "t-1"}, order); diff != "" {
+		t.Errorf("loaded, sessions first (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckFindsLostSessions(t *testing.T) {
+	s := open(t, Options{})
+	r, d := step("t-1", "a")
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("a"), session("b")}, Records: []memory.Record{r}, Docs: []memory.Doc{d}})
+	finds := func(what, want string) {
+		t.Helper()
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Check says %v, want %q", what, err, want)
+		}
+	}
+	raw, err := encode(session("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := session("a"), session("b")
+	if err := setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)); err != nil {
+		t.Fatal(err)
+	}
+	finds("another's value", "another session's")
+	if _, err := s.Session("p-1", "a"); memory.CodeOf(err) != memory.CodeCorrupt {
+		t.Errorf("another's value is read as %v, want corrupt", err)
+	}
+	raw, err = encode(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setRaw(s, keySession(a.Key()), seal(keySession(a.Key()), raw)); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{a.Key()}})
+	finds("a step without a session", `step t-1: its session "a" is not stored`)
+	if _, _, err := s.CurrentSession("p-1", "agent"); err != nil { // so that it is kept
+		t.Fatal(err)
+	}
+	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keySession(b.Key())) }); err != nil {
+		t.Fatal(err)
+	}
+	finds("a kept one that is not stored", "session b: it is kept as open")
+	commit(t, s, memory.Batch{Sessions: []memory.Session{a, b}})
+}
+
+func TestProjectRecords(t *testing.T) {
+	s := open(t, Options{})
+	for _, id := range []string{"l-2", "l-1", "l-3"} {
+		r, d := lesson(id, "text of "+id)
+		if id == "l-3" {
+			r.Project = "p-2"
+		}
+		put(t, s, r, d)
+	}
+	r, d := step("t-1", "a")
+	commit(t, s, memory.Batch{Sessions: []memory.Session{session("a")}, Records: []memory.Record{r}, Docs: []memory.Doc{d}})
+	ids := func(kind memory.Kind) (ids []string, damaged int) {
+		for r, err := range s.ProjectRecords("p-1", kind) {
+			if err != nil {
+				damaged++
+				continue
+			}
+			ids = append(ids, r.ID)
+		}
+		return ids, damaged
+	}
+	if got, damaged := ids(memory.Lesson); !cmp.Equal(got, []string{"l-1", "l-2"}) || damaged > 0 {
+		t.Errorf("lessons of p-1: %v and %d damaged, want l-1 and l-2", got, damaged)
+	}
+	if got, _ := ids(memory.Step); !cmp.Equal(got, []string{"t-1"}) {
+		t.Errorf("steps of p-1: %v, want t-1", got)
+	}
+	for range s.ProjectRecords("p-1", memory.Lesson) {
+		break // which must not be called again
+	}
+	k := key(prefixRecord, "l-1")
+	if err := setRaw(s, k, []byte("broken")); err != nil {
+		t.Fatal(err)
+	}
+	if got, damaged := ids(memory.Lesson); !cmp.Equal(got, []string{"l-2"}) || damaged != 1 {
+		t.Errorf("beside a damaged one: %v and %d damaged, want l-2 and 1", got, damaged)
+	}
+	good, _ := lesson("l-1", "text of l-1")
+	raw, err := encode(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setRaw(s, k, seal(k, raw)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range s.ProjectRecords("p-1", memory.Lesson) {
+		if err != ErrClosed {
+			t.Errorf("records of a closed store: %v, want ErrClosed", err)
+		}
+	}
+}
