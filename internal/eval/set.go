@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -23,20 +24,23 @@ import (
 // once.
 const maxLine = 32 << 20
 
-// Document is one document of a set.
+// Document is one document of a set. Its id may be written "_id", as the sets of
+// BEIR do (Thakur et al., 2021).
 type Document struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-	Text  string `json:"text"`
-	Group string `json:"group"`
+	ID     string `json:"id"`
+	BeirID string `json:"_id"`
+	Title  string `json:"title"`
+	Text   string `json:"text"`
+	Group  string `json:"group"`
 }
 
 // Query is one question of a set. Where it has a group, only the documents of
 // that group are searched.
 type Query struct {
-	ID    string `json:"id"`
-	Text  string `json:"text"`
-	Group string `json:"group"`
+	ID     string `json:"id"`
+	BeirID string `json:"_id"`
+	Text   string `json:"text"`
+	Group  string `json:"group"`
 	// Category is the set's own division of its questions; it is not used.
 	Category string `json:"category"`
 }
@@ -121,7 +125,7 @@ func (s *Set) Documents() iter.Seq2[Document, error] {
 }
 
 // readJudgements reads lines of question, document and grade, with tabs between
-// them. Judgements of questions that the set does not ask are left out.
+// them, below a heading or without one. Judgements of questions that the set does not ask are left out.
 func (s *Set) readJudgements() error {
 	asked := make(map[string]bool, len(s.Queries))
 	for _, q := range s.Queries {
@@ -134,6 +138,9 @@ func (s *Set) readJudgements() error {
 		fields := strings.Split(line.value, "\t")
 		if len(fields) != 3 {
 			return line.at.fail("has %d fields, want question, document and grade with tabs between them", len(fields))
+		}
+		if line.at.line == 1 && fields[2] == "score" {
+			continue // the heading that BEIR's files have
 		}
 		grade, err := strconv.ParseFloat(fields[2], 64)
 		if err != nil || math.IsNaN(grade) || math.IsInf(grade, 0) {
@@ -161,6 +168,7 @@ func (s *Set) readJudgements() error {
 }
 
 func (d *Document) check() string {
+	d.ID, d.BeirID = cmp.Or(d.ID, d.BeirID), ""
 	if d.Text == "" && d.Title == "" {
 		return "text is empty"
 	}
@@ -168,6 +176,7 @@ func (d *Document) check() string {
 }
 
 func (q *Query) check() string {
+	q.ID, q.BeirID = cmp.Or(q.ID, q.BeirID), ""
 	switch n := utf8.RuneCountInString(q.Text); {
 	case strings.TrimSpace(q.Text) == "":
 		return "text is empty"

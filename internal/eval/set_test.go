@@ -69,7 +69,12 @@ func TestSetIsReadPlainAndCompressed(t *testing.T) {
 	for name, text := range files() {
 		windows[name] = strings.ReplaceAll(text, "\n", "\r\n") + "\r\n"
 	}
-	for name, set := range map[string]map[string]string{"plain": files(), "compressed": zipped, "line ends of Windows": windows} {
+	beir := files()
+	for name, text := range beir {
+		beir[name] = strings.ReplaceAll(text, `"id":`, `"_id":`)
+	}
+	beir["qrels.tsv"] = "query-id\tcorpus-id\tscore\n" + beir["qrels.tsv"]
+	for name, set := range map[string]map[string]string{"plain": files(), "compressed": zipped, "line ends of Windows": windows, "as BEIR writes them": beir} {
 		t.Run(name, func(t *testing.T) {
 			s, docs, err := readAll(writeSet(t, set))
 			if err != nil {
