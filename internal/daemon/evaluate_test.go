@@ -69,7 +69,7 @@ func names(t *testing.T, e *Evaluation, project, query string) []string {
 // of the first right answer to every question, so that a change of ranking
 // shows in review. Run with -update to accept one.
 func TestGoldenRetrieval(t *testing.T) {
-	const golden = "../eval/testdata/parcels.golden"
+	const file = "../eval/testdata/parcels.golden"
 	set, err := eval.OpenSet("../eval/testdata/parcels")
 	if err != nil {
 		t.Fatalf("open set: %v", err)
@@ -92,17 +92,23 @@ func TestGoldenRetrieval(t *testing.T) {
 	for _, q := range set.Queries {
 		figures += fmt.Sprintf("%-12s %s\n", strings.Join(ranks[q.ID], " "), q.Text)
 	}
+	golden(t, file, figures)
+}
+
+// golden compares a report with its golden file, or writes it anew.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, []byte(figures), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatalf("write golden file: %v", err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatalf("read golden file: %v", err)
 	}
-	if figures != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("retrieval changed; go test ./internal/daemon -run Golden -update accepts it\ngot:\n%s\nwant:\n%s", figures, want)
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("retrieval changed; go test ./internal/daemon -run Golden -update accepts it\ngot:\n%s\nwant:\n%s", got, want)
 	}
 }
 
