@@ -1,7 +1,109 @@
 // Package fingerprint gives an error message a name that stays the same while
-// paths, numbers, addresses, times and colours in it change.
+// paths, numbers, addresses, times and colours in it change, so that a lesson
+// about an error is found by the error itself, on any machine.
+//
+// Vocabulary. A line is normalised: what differs between two machines or two
+// runs is replaced by a mark (<path>, <url>, <n>), and case, quotes and white
+// space are made one. The core of a line is the part that says what went
+// wrong, without who said it and where. A core that every failure shares
+// ("exit status 1", "build failed") tells nothing and has no fingerprint. A
+// code is a word that a tool documents (E0382, TS2345, ERESOLVE): it has a
+// fingerprint of its own, so that a lesson which only names the code is found.
 package fingerprint
 
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// Max is how many fingerprints a text has at most.
+	Max = 8
+	// maxLine is how much of a line is read, in bytes; what tells one error from
+	// another comes early, and what follows is often data.
+	maxLine = 1000
+	// maxCore is how much of a core counts, in bytes.
+	maxCore = 300
+	// maxText is how much of a text is read, in bytes: half of it from the
+	// front, half from the end, where the errors of a long output are.
+	maxText = 256 << 10
+)
+
 // Of returns the fingerprints of the errors that a text tells, the most telling
-// first; none for a text that tells of no error.
-func Of(text string) []string { return nil }
+// first, Max at most; none for a text that tells of no error. A fingerprint is
+// 16 hexadecimal digits: the first half of a SHA-256 of what was normalised.
+// It takes time linear in the text.
+func Of(text string) []string {
+	var found []finding
+	seen := make(map[string]int) // core to its place in found
+	add := func(f finding) {
+		if i, ok := seen[f.core]; ok {
+			found[i].weight = max(found[i].weight, f.weight)
+			return
+		}
+		seen[f.core] = len(found)
+		found = append(found, f)
+	}
+	for line := range lines(text) {
+		if readsAsCode(line) {
+			continue
+		}
+		normal := Normalise(line)
+		if f, ok := judge(normal); ok {
+			add(f)
+		}
+		for _, f := range codes(normal) {
+			add(f)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(b.weight, a.weight) })
+	var prints []string
+	for _, f := range found[:min(len(found), Max)] {
+		prints = append(prints, hash(f.core))
+	}
+	return prints
+}
+
+// finding is an error that a line tells of.
+type finding struct {
+	core   string
+	weight int // how telling it is
+}
+
+func hash(core string) string {
+	sum := sha256.Sum256([]byte(core))
+	return hex.EncodeToString(sum[:8])
+}
+
+// lines yields the lines of a text, each cut at maxLine. Of a text over maxText
+// the middle is left out.
+func lines(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		parts := []string{text}
+		if len(text) > maxText {
+			parts = []string{cut(text, maxText/2), text[len(text)-maxText/2:]}
+		}
+		for _, part := range parts {
+			for line := range strings.Lines(part) {
+				if !yield(cut(strings.TrimRight(line, "\r\n"), maxLine)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cut returns the first limit bytes of s, fewer where they end within a rune.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,353 @@
+package fingerprint
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The marks that stand for what differs from machine to machine and from run to
+// run. Numbers, addresses, dates, durations, versions, hashes and ids share one
+// mark: a hash may happen to hold digits only, and must not change its kind.
+const (
+	markPath   = "<path>"
+	markURL    = "<url>"
+	markNumber = "<n>"
+)
+
+// Normalise returns the line as it would read on any machine: colours and
+// decoration removed, case, quotes and white space made one, and marks for
+// paths and file names with their line and column (<path>), addresses of the
+// web (<url>), and numbers, times, versions, hashes and ids (<n>). Codes stay:
+// E0382, TS2345, ORA-01017, SQLSTATE 42P01, exit code 137, 404 Not Found. So
+// does what a person named: variables, modules, types. Normalising again
+// changes nothing.
+func Normalise(line string) string {
+	m := marker{in: plain(line)}
+	m.run()
+	return string(m.out)
+}
+
+// plain takes out colours, decoration and the difference of case, quotes and
+// white space.
+func plain(line string) string {
+	// A progress line is written over again and again: the last state counts.
+	line = strings.TrimRight(line, "\r\n")
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+		line = line[i+1:]
+	}
+	// pytest marks the lines of an error with E and three blanks.
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "E   "); ok {
+		line = rest
+	}
+	var b strings.Builder
+	b.Grow(len(line))
+	space := true
+	for i := 0; i < len(line); {
+		if line[i] == 0x1b {
+			i += escapeLen(line[i:])
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line[i:])
+		i += size
+		switch {
+		case isQuote(r):
+			r = '\''
+		case r == utf8.RuneError, r < ' ', r == 0x7f, unicode.IsSpace(r):
+			r = ' '
+		case r < utf8.RuneSelf:
+			if 'A' <= r && r <= 'Z' {
+				r += 'a' - 'A'
+			}
+		case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsNumber(r):
+			r = unicode.ToLower(r)
+		default:
+			r = ' ' // arrows, boxes and pictures
+		}
+		if r == ' ' && space {
+			continue
+		}
+		space = r == ' '
+		b.WriteRune(r)
+	}
+	return trimDecoration(b.String())
+}
+
+// escapeLen returns the length of the terminal's escape sequence at the front
+// of s: ESC [ … letter, ESC ] … BEL, or ESC and one more byte.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if c := s[i]; c >= 0x40 && c <= 0x7e {
+				return i + 1
+			} else if c < 0x20 || c >= 0x80 {
+				return i
+			}
+		}
+		return len(s)
+	case ']':
+		for i := 2; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b {
+				return i
+			}
+		}
+		return len(s)
+	}
+	if s[1] >= utf8.RuneSelf {
+		return 1
+	}
+	return 2
+}
+
+func isQuote(r rune) bool {
+	switch r {
+	case '\'', '"', '`', '´', '‘', '’', '‚', '“', '”', '„', '«', '»', '‹', '›':
+		return true
+	}
+	return false
+}
+
+// trimDecoration takes bullets and frames off the front and full stops off the
+// end.
+func trimDecoration(s string) string {
+	for {
+		t := strings.TrimLeft(s, " |>*#=")
+		t = strings.TrimPrefix(strings.TrimPrefix(t, "- "), "+ ")
+		if t == s {
+			break
+		}
+		s = t
+	}
+	return strings.TrimRight(s, " .,:;!|*#=")
+}
+
+// marker puts marks into a line.
+type marker struct {
+	in  string
+	out []byte
+}
+
+func (m *marker) run() {
+	s := m.in
+	m.out = make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		start := i == 0 || startsToken(s[i-1])
+		if start {
+			if n := urlLen(s[i:]); n > 0 {
+				i += n
+				m.mark(markURL)
+				continue
+			}
+			quoted := i > 0 && s[i-1] == '\''
+			if n := pathLen(s[i:], quoted); n > 0 {
+				i += n
+				m.mark(markPath)
+				continue
+			}
+			if n := ip6Len(s[i:]); n > 0 {
+				i += n
+				m.mark(markNumber)
+				continue
+			}
+		}
+		if !isWord(s[i]) {
+			m.out = append(m.out, s[i])
+			i++
+			continue
+		}
+		n := wordLen(s[i:])
+		i += m.word(s[i:i+n], s[i+n:])
+	}
+}
+
+// mark writes a mark, once for a list of its kind: versions that were tried,
+// say, are more on one day than on another.
+func (m *marker) mark(mark string) {
+	before := bytes.TrimSuffix(bytes.TrimSuffix(m.out, []byte(" ")), []byte(","))
+	if len(before) < len(m.out) && bytes.HasSuffix(before, []byte(mark)) {
+		m.out = before
+		return
+	}
+	m.out = append(m.out, mark...)
+}
+
+// word writes a word, or its mark, and returns how much of the line that took.
+func (m *marker) word(w, rest string) int {
+	if n := uuidLen(w, rest); n > 0 {
+		m.mark(markNumber)
+		return n
+	}
+	if isDigit(w[0]) || w[0] == 'v' && len(w) > 1 && isDigit(w[1]) {
+		n := len(w) + numberTail(rest)
+		if n == len(w) && m.keeps(w, rest) {
+			m.out = append(m.out, w...)
+			return n
+		}
+		m.mark(markNumber)
+		return n
+	}
+	if looksMade(w) {
+		m.mark(markNumber)
+		return len(w)
+	}
+	// The number behind an underscore counts something: tmp_83742.
+	if stem := strings.TrimRight(w, "0123456789"); len(w)-len(stem) >= 3 && strings.HasSuffix(stem, "_") {
+		m.out = append(m.out, stem...)
+		m.mark(markNumber)
+		return len(w)
+	}
+	m.out = append(m.out, w...)
+	return len(w)
+}
+
+// keeps says that a number is a code: it follows a word that announces one, or
+// is a status of HTTP with its name.
+func (m *marker) keeps(w, rest string) bool {
+	before, gap := lastWord(m.out)
+	if before == "sqlstate" && len(w) == 5 {
+		return true
+	}
+	if len(w) > 6 || strings.Trim(w, "0123456789") != "" {
+		return false
+	}
+	switch before {
+	case "ora", "pls", "tns", "sql", "cve", "rpc":
+		return gap == "-"
+	case "errno", "winerror", "signal", "status", "code", "http":
+		return len(w) <= 5
+	case "error":
+		// "Error: 3 problems" counts, "error 1045" and "os error 2" name.
+		return len(w) <= 5 && !strings.ContainsRune(gap, ':')
+	}
+	return len(w) == 3 && isStatusName(rest)
+}
+
+// lastWord returns the last word of s and the up to three signs behind it.
+func lastWord(s []byte) (word, gap string) {
+	end := len(s)
+	for end > 0 && len(s)-end < 3 && !isWord(s[end-1]) {
+		end--
+	}
+	start := end
+	for start > 0 && end-start < 16 && isWord(s[start-1]) {
+		start--
+	}
+	return string(s[start:end]), string(s[end:])
+}
+
+// isStatusName says that the name of a status of HTTP stands at the front.
+func isStatusName(rest string) bool {
+	if !strings.HasPrefix(rest, " ") {
+		return false
+	}
+	rest = rest[1:]
+	n := 0
+	for n < len(rest) && isWord(rest[n]) {
+		n++
+	}
+	if n < len(rest) && strings.IndexByte(" ,;)'", rest[n]) < 0 {
+		return false
+	}
+	switch rest[:n] {
+	case "bad", "conflict", "forbidden", "gateway", "gone", "internal", "method", "not", "payment", "service", "too",
+		"unauthorized", "unprocessable":
+		return true
+	}
+	return false
+}
+
+// looksMade says that a word was made by a machine: hexadecimal digits, or
+// letters and digits in turns. It must not start with a digit.
+func looksMade(w string) bool {
+	hex, digits, turns, most := true, 0, 0, 0
+	for i := range len(w) {
+		c := w[i]
+		hex = hex && (isDigit(c) || c >= 'a' && c <= 'f')
+		if isDigit(c) {
+			digits++
+		}
+		switch {
+		case c == '_':
+			turns = 0
+		case i > 0 && w[i-1] != '_' && isDigit(c) != isDigit(w[i-1]):
+			turns++
+			most = max(most, turns)
+		}
+	}
+	return hex && len(w) >= 7 && digits > 0 || most >= 3
+}
+
+// uuidLen returns the length of the UUID that begins with the word w.
+func uuidLen(w, rest string) int {
+	const groups = "-0000-0000-0000-000000000000"
+	if len(w) != 8 || len(rest) < len(groups) || !isHex(w) {
+		return 0
+	}
+	for i := range len(groups) {
+		if groups[i] == '-' && rest[i] != '-' || groups[i] == '0' && !isHex(rest[i:i+1]) {
+			return 0
+		}
+	}
+	if len(rest) > len(groups) && isWord(rest[len(groups)]) {
+		return 0
+	}
+	return len(w) + len(groups)
+}
+
+// numberTail returns how much of rest belongs to the number before it: more
+// digits behind a sign, as in 1.2.3, 12:30:45, 2026-01-15, 10,000, 127.0.0.1:80.
+func numberTail(rest string) int {
+	n := 0
+	for n+1 < len(rest) && strings.IndexByte(".:,/-+", rest[n]) >= 0 && isDigit(rest[n+1]) {
+		n += 1 + wordLen(rest[n+1:])
+	}
+	return n
+}
+
+// ip6Len returns the length of an IPv6 address that begins with "::", with its
+// port.
+func ip6Len(s string) int {
+	if !strings.HasPrefix(s, "::") {
+		return 0
+	}
+	n := 2
+	for n < len(s) && (isHex(s[n:n+1]) || s[n] == ':' || s[n] == '.') {
+		n++
+	}
+	if n == 2 || n < len(s) && isWord(s[n]) {
+		return 0
+	}
+	return n
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isWord takes all of a rune beyond ASCII for a letter.
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || isDigit(c) || c == '_' || c >= utf8.RuneSelf
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isDigit(c) && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func wordLen(s string) int {
+	n := 0
+	for n < len(s) && isWord(s[n]) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,248 @@
+package fingerprint
+
+import (
+	"slices"
+	"strings"
+)
+
+// phrase is a group of words by which tools say that something failed.
+type phrase struct {
+	text   string
+	weight int
+	// fromHere says that the core begins with the phrase: what stands before it
+	// says where, not what.
+	fromHere bool
+}
+
+// phrases, sorted by text. Those of one meaning are not merged: each tool has
+// its own words for it.
+var phrases = [...]phrase{
+	{"access denied", telling, false},
+	{"address already in use", telling, true},
+	{"already exists", weak, false},
+	{"assertion failed", telling, true},
+	{"assignment mismatch", telling, true},
+	{"authentication failed", telling, false},
+	{"bad substitution", telling, false},
+	{"broken pipe", telling, false},
+	{"called 'option::unwrap", telling, true},
+	{"called 'result::unwrap", telling, true},
+	{"can't", weak, false},
+	{"cannot", weak, false},
+	{"certificate has expired", telling, false},
+	{"certificate signed by unknown authority", telling, true},
+	{"certificate verify failed", telling, true},
+	{"command not found", telling, false},
+	{"conflict (", telling, true},
+	{"connection refused", telling, false},
+	{"connection reset", telling, false},
+	{"connection timed out", telling, false},
+	{"core dumped", telling, false},
+	{"could not", weak, false},
+	{"crashloopbackoff", telling, false},
+	{"deadline exceeded", telling, false},
+	{"declared and not used", telling, false},
+	{"declared but not used", telling, false},
+	{"denied", weak, false},
+	{"did not match", weak, false},
+	{"does not exist", weak, false},
+	{"does not implement", telling, false},
+	{"duplicate key", telling, false},
+	{"errimagepull", telling, false},
+	{"error from server", strong, true},
+	{"error response from daemon", strong, true},
+	{"exit code 126", weak, true},
+	{"exit code 127", weak, true},
+	{"exit code 134", weak, true},
+	{"exit code 137", weak, true},
+	{"exit code 139", weak, true},
+	{"exit code 143", weak, true},
+	{"exited with code 127", weak, true},
+	{"exited with code 137", weak, true},
+	{"exited with code 139", weak, true},
+	{"failed to", weak, false},
+	{"failed with", weak, false},
+	{"fixture '", telling, true},
+	{"forbidden", weak, false},
+	{"got an unexpected keyword", telling, false},
+	{"has no attribute", telling, false},
+	{"has no field or method", telling, false},
+	{"host key verification failed", telling, true},
+	{"imagepullbackoff", telling, false},
+	{"import cycle not allowed", telling, true},
+	{"imported and not used", telling, false},
+	{"index out of bounds", telling, true},
+	{"index out of range", telling, true},
+	{"invalid", weak, false},
+	{"is not a git repository", telling, false},
+	{"is not defined", telling, false},
+	{"is not in std", telling, false},
+	{"is not recognized", telling, false},
+	{"killed", weak, false},
+	{"merge conflict", telling, false},
+	{"mismatched types", telling, false},
+	{"missing <path> entry", telling, true},
+	{"missing return", telling, true},
+	{"missing separator", telling, false},
+	{"module not found", telling, true},
+	{"multiple definition of", telling, true},
+	{"no matching", weak, false},
+	{"no required module provides", telling, true},
+	{"no rule to make target", telling, true},
+	{"no space left on device", telling, false},
+	{"no such file or directory", telling, false},
+	{"no such host", telling, false},
+	{"non-fast-forward", telling, false},
+	{"not a valid", weak, false},
+	{"not enough arguments", telling, true},
+	{"not found", weak, false},
+	{"nothing to be done", 0, false},
+	{"oomkilled", telling, false},
+	{"operation not permitted", telling, false},
+	{"out of memory", telling, false},
+	{"panicked at", weak, false},
+	{"permission denied", telling, false},
+	{"permission denied (", decisive, false},
+	{"port is already allocated", telling, false},
+	{"redeclared", telling, false},
+	{"refused", weak, false},
+	{"rejected", weak, false},
+	{"relocation", weak, false},
+	{"segmentation fault", telling, false},
+	{"syntax error", telling, true},
+	{"timed out", weak, false},
+	{"tls handshake", telling, false},
+	{"too many arguments", telling, true},
+	{"too many open files", telling, false},
+	{"unable to", weak, false},
+	{"unauthorized", weak, false},
+	{"unbound variable", telling, false},
+	{"undeclared", telling, false},
+	{"undefined", telling, false},
+	{"undefined reference to", telling, true},
+	{"undefined symbol", telling, true},
+	{"unexpected eof", telling, true},
+	{"unexpected token", telling, true},
+	{"unknown", weak, false},
+	{"unrecognized", weak, false},
+	{"unresolved", telling, false},
+	{"unsupported", weak, false},
+	{"x509", telling, true},
+}
+
+// phrasesOf returns the phrases that begin with a word.
+func phrasesOf(w string) []phrase {
+	start, _ := slices.BinarySearchFunc(phrases[:], w, func(p phrase, w string) int { return strings.Compare(p.text, w) })
+	end := start
+	for end < len(phrases) && strings.HasPrefix(phrases[end].text, w) {
+		end++
+	}
+	return phrases[start:end]
+}
+
+// generic words say that something failed, not what; sorted.
+var generic = [...]string{
+	"a", "aborted", "aborting", "after", "all", "also", "an", "and", "any", "are", "assert", "assertionerror", "at", "be", "been", "build", "by",
+	"check", "code", "command", "compilation", "compile", "completed", "could", "did", "does", "due", "e", "elifecycle", "err", "error", "errors",
+	"exception", "execution", "exit", "exited", "exiting", "fail", "failed", "failing", "fails", "failure", "fatal", "file", "finished", "following",
+	"for", "found", "from", "had", "has", "have", "in", "internal", "is", "it", "job", "line", "log", "logs", "make", "more", "no", "non", "nonzero",
+	"not", "npm", "occurred", "of", "on", "one", "or", "output", "panic", "pipeline", "previous", "problem", "process", "program", "recipe", "result",
+	"return", "returned", "run", "runner", "running", "script", "see", "signal", "some", "something", "status", "step", "stop", "stopped", "stopping",
+	"successfully", "target", "task", "tasks", "terminated", "test", "tests", "than", "that", "the", "there", "this", "to", "try", "unknown", "was",
+	"went", "were", "when", "while", "with", "wrong", "you", "your", "zero",
+}
+
+func isGeneric(w string) bool {
+	_, ok := slices.BinarySearch(generic[:], w)
+	return ok
+}
+
+// errnos are the names of system errors and those that npm makes like them;
+// sorted.
+var errnos = [...]string{
+	"e401", "e403", "e404", "e409", "eacces", "eaddrinuse", "eaddrnotavail", "eagain", "eai_again", "ebadengine", "ebadf", "ebadplatform", "ebusy",
+	"ecancelled", "ecompromised", "econnaborted", "econnrefused", "econnreset", "edquot", "eexist", "ehostunreach", "eintegrity", "einval",
+	"einvalidpackagename", "einvalidtagname", "eio", "eisdir", "ejsonparse", "elifecycle", "eloop", "emfile", "emissingarg", "enametoolong",
+	"eneedauth", "enetunreach", "enfile", "enodev", "enoent", "enolocal", "enolock", "enomem", "enospc", "enosys", "enotconn", "enotdir", "enotempty",
+	"enotfound", "enotsup", "enoversions", "enoworkspaces", "eotp", "eperm", "epipe", "eproto", "epublishconflict", "eresolve", "erofs", "espipe",
+	"etarget", "etimedout", "etxtbsy", "eunsupportedprotocol", "eusage", "eworkspaces", "exdev",
+}
+
+func isErrno(w string) bool {
+	_, ok := slices.BinarySearch(errnos[:], w)
+	return ok
+}
+
+// tools whose name, beside a system error, tells whose error it is; sorted.
+var tools = [...]string{
+	"apt", "brew", "bun", "cargo", "composer", "curl", "deno", "docker", "gcc", "git", "go", "gradle", "helm", "java", "kubectl", "make", "maven",
+	"mysql", "nginx", "node", "npm", "npx", "pip", "pnpm", "podman", "poetry", "psql", "pytest", "python", "redis", "rsync", "ruby", "rustc", "ssh",
+	"terraform", "tsc", "uv", "vite", "webpack", "yarn",
+}
+
+func isTool(w string) bool {
+	_, ok := slices.BinarySearch(tools[:], w)
+	return ok
+}
+
+// codes returns a finding for each code that a line names, and for each system
+// error together with the tool that the line names.
+func codes(line string) []finding {
+	var found []finding
+	tool, errno := "", ""
+	for i := 0; i < len(line); {
+		n := wordLen(line[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		w := line[i : i+n]
+		i += n
+		switch {
+		case w == "ora" && strings.HasPrefix(line[i:], "-") && wordLen(line[i+1:]) == 5:
+			found = append(found, finding{"code ora-" + line[i+1:i+6], telling})
+		case isOwnErrno(w), isCode(w):
+			found = append(found, finding{"code " + w, telling})
+		case isTool(w) && tool == "":
+			tool = w
+		case isErrno(w) && !isGeneric(w) && errno == "":
+			errno = w
+		}
+	}
+	if tool != "" && errno != "" {
+		found = append(found, finding{"code " + tool + " " + errno, telling})
+	}
+	return found
+}
+
+// isOwnErrno says that only npm has such an error.
+func isOwnErrno(w string) bool {
+	switch w {
+	case "ebadengine", "ebadplatform", "eintegrity", "ejsonparse", "eneedauth", "enolock", "enoversions", "eotp", "epublishconflict", "eresolve",
+		"etarget", "eunsupportedprotocol", "eusage":
+		return true
+	}
+	return false
+}
+
+// isCode says that a word is a code that one tool documents: letters of the
+// tool with digits (E0382 of rustc, TS2345, MSB3644, P2002 of Prisma), or a
+// name like ERR_MODULE_NOT_FOUND.
+func isCode(w string) bool {
+	if strings.HasPrefix(w, "err_") && strings.Count(w, "_") >= 2 {
+		return true
+	}
+	stem := strings.TrimRight(w, "0123456789")
+	digits := len(w) - len(stem)
+	switch stem {
+	case "e", "cs", "lnk", "msb", "nu", "netsdk", "p":
+		return digits == 4
+	case "ts":
+		return digits == 4 || digits == 5
+	case "pgrst":
+		return digits == 3
+	case "aadsts":
+		return digits >= 5
+	}
+	return false
+}
