@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"reflect"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/strict"
 )
 
 // recallInput is what recall takes. Fields whose zero the service would take
@@ -102,10 +102,7 @@ func (s *scopeInput) UnmarshalJSON(raw []byte) error {
 	var object struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := checkFields(raw, reflect.TypeOf(object), "scope."); err != nil {
-		return err
-	}
-	if err := typeError(json.Unmarshal(raw, &object), "scope."); err != nil {
+	if err := strict.Field(raw, &object, "scope"); err != nil {
 		return err
 	}
 	s.session = object.SessionID

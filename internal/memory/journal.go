@@ -101,7 +101,7 @@ type HistoryRequest struct {
 	Query   string       `json:"query,omitempty"`
 	Scope   *Scope       `json:"scope,omitempty"`
 	Filters *StepFilters `json:"filters,omitempty"`
-	Limit   int          `json:"limit,omitempty"`
+	Limit   int          `json:"limit,omitempty" given:"at least 1"`
 	Project string       `json:"project,omitempty"`
 	Caller  Caller       `json:"caller,omitzero"`
 }

@@ -26,7 +26,8 @@ type Caller struct {
 	Session string `json:"session,omitempty"`
 }
 
-// RecallRequest is a question. Zero values mean the defaults of contract 0.
+// RecallRequest is a question. Zero values mean the defaults of contract 0; the
+// tag given is the limit of a value that a caller spells out (package strict).
 type RecallRequest struct {
 	Query        string   `json:"query"`
 	Kinds        []Kind   `json:"kinds,omitempty"`
@@ -34,8 +35,8 @@ type RecallRequest struct {
 	Repo         string   `json:"repo,omitempty"`
 	Scope        *Scope   `json:"scope,omitempty"`
 	Filters      *Filters `json:"filters,omitempty"`
-	Limit        int      `json:"limit,omitempty"`
-	MaxTokens    int      `json:"max_tokens,omitempty"`
+	Limit        int      `json:"limit,omitempty" given:"1–50"`
+	MaxTokens    int      `json:"max_tokens,omitempty" given:"50–8000"`
 	MinRelevance *float64 `json:"min_relevance,omitempty"`
 	Format       Format   `json:"format,omitempty"`
 	Explain      bool     `json:"explain,omitempty"`
@@ -49,15 +50,16 @@ type Scope struct {
 	Session string
 }
 
-// Filters narrow the candidates before anything is ranked; they are ANDed.
+// Filters narrow the candidates before anything is ranked; they are ANDed. For
+// the tag given see RecallRequest.
 type Filters struct {
-	FlowTag    string    `json:"flowTag,omitempty"`
-	Screen     string    `json:"screen,omitempty"`
-	GitBranch  string    `json:"gitBranch,omitempty"`
-	SinceHours int       `json:"sinceHours,omitempty"`
-	Lang       string    `json:"lang,omitempty"`
-	Path       string    `json:"path,omitempty"` // prefix or glob, of code
-	Tag        string    `json:"tag,omitempty"`
+	FlowTag    string    `json:"flowTag,omitempty" given:"1–200 characters"`
+	Screen     string    `json:"screen,omitempty" given:"1–200 characters"`
+	GitBranch  string    `json:"gitBranch,omitempty" given:"1–200 characters"`
+	SinceHours int       `json:"sinceHours,omitempty" given:"1–720"`
+	Lang       string    `json:"lang,omitempty" given:"1–200 characters"`
+	Path       string    `json:"path,omitempty" given:"1–4096 characters"` // prefix or glob, of code
+	Tag        string    `json:"tag,omitempty" given:"1–200 characters"`
 	Since      time.Time `json:"since,omitzero"`
 }
 
@@ -219,6 +221,9 @@ func (s Scope) MarshalJSON() ([]byte, error) {
 func (s *Scope) UnmarshalJSON(b []byte) error {
 	var name string
 	if json.Unmarshal(b, &name) == nil {
+		if name == "" {
+			return Invalid("scope", `"current", "all" or {"sessionId": "…"}`, "is empty")
+		}
 		*s = Scope{Name: name}
 		return nil
 	}
