@@ -31,15 +31,25 @@ error.`,
 			if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 				level = slog.LevelInfo
 			}
+			var last Daemon // of the present connection
+			defer func() {
+				if last != nil {
+					_ = last.Close() // idle connections only
+				}
+			}()
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
 				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
-				// Called again whenever the daemon has gone away.
+				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {
 					daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
 					if err != nil {
 						return nil, err
 					}
+					if last != nil {
+						_ = last.Close()
+					}
+					last = daemon
 					return daemon.HTTP(), nil
 				},
 			})

@@ -40,7 +40,8 @@ type BridgeOptions struct {
 	Out io.Writer
 	// Connect makes sure that a daemon runs, starting one if need be, and
 	// returns a way to send it HTTP requests. It is called again after the
-	// connection was lost.
+	// connection was lost, never twice at once; nothing new is sent by what it
+	// returned before then.
 	Connect func(ctx context.Context) (*http.Client, error)
 	// Dir is the working folder, by which the daemon knows the project.
 	Dir string

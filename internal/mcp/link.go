@@ -122,7 +122,9 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 	if err != nil {
 		return err
 	}
-	if s.id != "" { // else the daemon refused, and the client is told why
+	if s.id == "" { // the daemon refused, and the client is told why
+		s.end()
+	} else {
 		l.initialize, l.server = out.text, serverInfo(answer)
 		l.current = s
 		l.listen(s)
@@ -154,12 +156,17 @@ func (l *link) session(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.id == "" {
+		s.end()
+		return nil, fmt.Errorf("%w: the daemon did not take the session up again: %.200s", errLost, answer)
+	}
 	initialized := outgoing{
 		env:  envelope{Method: "notifications/initialized"},
 		text: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`),
 	}
 	response, err := l.post(ctx, s, initialized)
 	if err != nil {
+		s.end()
 		return nil, err
 	}
 	response.Body.Close()
@@ -173,19 +180,24 @@ func (l *link) session(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// handshake connects and initializes; it returns the daemon's answer.
-func (l *link) handshake(ctx context.Context, out outgoing) (*session, []byte, error) {
+// handshake connects and initializes; it returns the daemon's answer. The
+// session has no id when the daemon refused it.
+func (l *link) handshake(ctx context.Context, out outgoing) (s *session, answer []byte, err error) {
 	client, err := l.connect(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
 	}
-	s := newSession(ctx, client)
+	s = newSession(ctx, client)
+	defer func() {
+		if err != nil {
+			s.end()
+		}
+	}()
 	response, err := l.post(ctx, s, out)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer response.Body.Close()
-	var answer []byte
 	out.reply = func(message []byte) { answer = message }
 	if err := l.read(response, out); err != nil {
 		return nil, nil, err
