@@ -101,9 +101,14 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 		clean = nil
 	}
 	c.Projects = project.NewResolver(c.Store)
-	var err error
+	labels, err := ingest.NewLabels(labelRules(opts.Config.Sessions.Labels))
+	if err != nil {
+		return fmt.Errorf("make write path: %w", err)
+	}
 	c.Ingest, err = ingest.New(ctx, ingest.Options{
-		Committer: c.Store, Projects: c.Projects, Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean,
+		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
+		Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean,
+		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
 	})
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
@@ -127,6 +132,15 @@ func (c *Core) Load(ctx context.Context) error { return c.Indexer.Load(ctx, c.St
 
 // Close closes the store. Nothing may use the core any more.
 func (c *Core) Close() error { return c.Store.Close() }
+
+// labelRules are the rules of the file as the write path takes them.
+func labelRules(rules []config.LabelRule) []ingest.LabelRule {
+	out := make([]ingest.LabelRule, len(rules))
+	for i, r := range rules {
+		out[i] = ingest.LabelRule(r)
+	}
+	return out
+}
 
 // recallSettings are the settings of the file as recall takes them.
 func recallSettings(c config.Recall) recall.Settings {

@@ -5,7 +5,12 @@
 //
 // Vocabulary. A record's text is what is searched: its fields, redacted and
 // joined. Two lessons are the same when their texts are, but for case and
-// white space; the second is merged into the first.
+// white space; the second is merged into the first, and each time that one is
+// told is a telling of its history. A lesson's rate is a snapshot: what the
+// latest telling with a rate said, and the outcomes since. A lesson that was
+// superseded or retracted is aside: kept, and not recalled until it is told
+// again. A bare session is one of which only steps are known. What was forgotten
+// leaves a tombstone, which keeps imports from bringing it back.
 package ingest
 
 import (
@@ -16,6 +21,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -34,10 +40,29 @@ type Projects interface {
 	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
 }
 
-// Options configure the write path. All fields but the last two are required.
+// Sessions finds sessions.
+type Sessions interface {
+	// Session returns a session, or CodeNotFound.
+	Session(project, id string) (memory.Session, error)
+	// CurrentSession returns the newest open session of a project and client, and
+	// whether there is one.
+	CurrentSession(project, client string) (memory.Session, bool, error)
+}
+
+// Records looks up what is stored.
+type Records interface {
+	// Record returns a record, or CodeNotFound.
+	Record(id string) (memory.Record, error)
+	// Tombstoned says whether a record was forgotten.
+	Tombstoned(id string) (bool, error)
+}
+
+// Options configure the write path. The fields up to Held are required.
 type Options struct {
 	Committer Committer
 	Projects  Projects
+	Sessions  Sessions
+	Records   Records
 	// Analyze turns a text into its encoded terms.
 	Analyze func(text string) []byte
 	// Embedder is the built-in model: fast, local, always there.
@@ -48,6 +73,17 @@ type Options struct {
 	// Redact takes secrets out of a text and says how many. Nil keeps texts as
 	// they are.
 	Redact func(text string) (clean string, n int)
+	// Labels derives the labels of a step from its tool's name, its target and
+	// whether it failed; see NewLabels. Nil gives none.
+	Labels func(tool, target string, failed bool) []string
+	// FlowTags are the flow tags that a session may be started with.
+	FlowTags []string
+	// Git says where the repository of a folder stands, nil outside of one. Nil
+	// fills in nothing.
+	Git func(dir string) *memory.Git
+	// LineHash names a line of a log as whoever reads logs names it, so that our
+	// own line is known when it is read again. Nil leaves lines unnamed.
+	LineHash func(memory.LogLine) memory.DocID
 	// Clock gives the time of writes. Default time.Now.
 	Clock func() time.Time
 }
@@ -55,7 +91,7 @@ type Options struct {
 func (o *Options) validate() error {
 	for field, missing := range map[string]bool{
 		"committer": o.Committer == nil, "projects": o.Projects == nil, "analyze": o.Analyze == nil,
-		"embedder": o.Embedder == nil, "held": o.Held == nil,
+		"embedder": o.Embedder == nil, "held": o.Held == nil, "sessions": o.Sessions == nil, "records": o.Records == nil,
 	} {
 		if missing {
 			return memory.Invalid(field, "", "ingest needs it")
@@ -63,6 +99,15 @@ func (o *Options) validate() error {
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) (string, int) { return text, 0 }
+	}
+	if o.Labels == nil {
+		o.Labels = func(string, string, bool) []string { return nil }
+	}
+	if o.Git == nil {
+		o.Git = func(string) *memory.Git { return nil }
+	}
+	if o.LineHash == nil {
+		o.LineHash = func(memory.LogLine) memory.DocID { return memory.DocID{} }
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -75,6 +120,14 @@ type Service struct {
 	opts  Options
 	space string // of the built-in model
 	dim   int    // of its vectors
+
+	failures failures
+	places   places
+
+	// forgetting is held while things are forgotten, and shared by those who write
+	// what they have read before: else they would bring it back, or put a step
+	// into a session that is going.
+	forgetting sync.RWMutex
 }
 
 // New returns a write path.
@@ -156,6 +209,10 @@ func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory
 	}
 	return s.opts.Committer.Commit(ctx, b)
 }
+
+// now is the time of a write. It has milliseconds, so that it is the same when a
+// file that holds it is read again.
+func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
 
 // identify makes an id of a kind's letter and what the record is known by.
 func identify(letter string, parts ...string) string {

@@ -2,87 +2,145 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // Remember keeps a lesson, or merges it into the same one of before.
 func (s *Service) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
+	out, _, err := s.RememberLine(ctx, req)
+	return out, err
+}
+
+// RememberLine is Remember, and the line that a log is to hold of it, without its
+// secrets. The line is nil for a request that was answered before: its line has
+// been handed out then.
+func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, *memory.LogLine, error) {
 	if err := req.Validate(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	project, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if req.Repo == "" {
-		req.Repo = project.Name
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	line, redacted, err := s.lessonLine(req, project)
+	if err != nil {
+		return nil, nil, err
 	}
-	redacted := s.redact(&req)
-	if req.Lesson = strings.TrimSpace(req.Lesson); req.Lesson == "" {
-		return nil, memory.Invalid("lesson", "", "nothing is left of it without what is private")
+	one := s.lessonRecord(line, project.ID)
+	if err := s.addSession(&one, req.Caller); err != nil {
+		return nil, nil, err
 	}
-	r := lessonRecord(req, project.ID, s.opts.Clock().UTC())
 	batch := memory.Batch{
-		RequestID: req.RequestID,
-		Records:   []memory.Record{r},
-		Merge:     mergeLesson,
-		Action:    "remember",
-		Detail:    map[string]string{"id": r.ID, "project": project.ID},
+		RequestID: req.RequestID, DropTombstones: []string{one.ID},
+		Action: "remember", Detail: map[string]string{"id": one.ID, "project": project.ID},
 	}
 	if !known {
 		batch.Projects = []memory.Project{project}
 	}
-	c, err := s.commit(ctx, batch, []memory.Document{{ID: r.Doc, Text: r.Text}})
-	if err != nil {
-		return nil, err
+	w := s.newRewrite()
+	if err := s.checkAside(w, one, line); err != nil {
+		return nil, nil, err
 	}
-	return &memory.Remembered{
-		ID: r.ID, Project: project.ID, ProjectName: project.Name, Repo: r.Repo,
-		Merged: len(c.Merged) > 0, Redacted: redacted, Seq: c.Seq,
-	}, nil
+	if _, err := w.change(one.ID, tell(one, true)); err != nil {
+		return nil, nil, err
+	}
+	if err := changeAside(w, one, line, true); err != nil {
+		return nil, nil, err
+	}
+	c, err := w.commit(ctx, s, batch)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &memory.Remembered{
+		ID: one.ID, Project: project.ID, ProjectName: project.Name, Repo: one.Repo,
+		Merged: slices.Contains(c.Merged, one.ID), Redacted: redacted, Seq: c.Seq,
+	}
+	if c.Repeated {
+		return out, nil, nil
+	}
+	return out, &line, nil
 }
 
-// redact takes secrets out of every field and reports whether there were any.
-func (s *Service) redact(req *memory.RememberRequest) bool {
-	total := 0
-	clean := func(text *string) {
-		var n int
-		*text, n = s.opts.Redact(*text)
-		total += n
-	}
-	clean(&req.Lesson)
-	clean(&req.Context)
-	clean(&req.Command)
-	clean(&req.Repo)
-	clean(&req.AgentID)
-	var tags []string
-	for _, tag := range req.Tags {
-		clean(&tag)
-		if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
+// Outcome counts an attempt for every lesson that was used, and a success if it
+// was one. Ids of lessons that are gone are passed over.
+func (s *Service) Outcome(ctx context.Context, ids []string, ok bool) error {
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	w := s.newRewrite()
+	for _, id := range unique(ids) {
+		if _, err := w.change(id, countOutcome(ok, s.now())); err != nil {
+			return fmt.Errorf("count outcome: %w", err)
 		}
 	}
-	req.Tags = tags
-	return total > 0
+	_, err := w.commit(ctx, s, memory.Batch{Action: "outcome", Detail: map[string]any{"ids": w.order, "ok": ok}})
+	if err != nil {
+		return fmt.Errorf("count outcome: %w", err)
+	}
+	return nil
 }
 
-func lessonRecord(req memory.RememberRequest, project string, now time.Time) memory.Record {
+// lessonLine is a lesson as a log holds it, told now, without secrets, and says
+// whether there were any.
+func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project) (memory.LogLine, bool, error) {
+	line := memory.LogLine{
+		Timestamp: s.now(), AgentID: req.AgentID, Repo: req.Repo, Type: req.Type, Context: req.Context,
+		Command: req.Command, Lesson: req.Lesson, SuccessRate: req.SuccessRate, Tags: req.Tags,
+		Supersedes: union(nil, req.Supersedes, memory.MaxAside), Retracts: union(nil, req.Retracts, memory.MaxAside),
+	}
+	if line.AgentID == "" {
+		line.AgentID = req.Caller.Client
+	}
+	line, n, err := s.cleanLine(line, project)
+	line.Hash = s.opts.LineHash(line)
+	return line, n > 0, err
+}
+
+// cleanLine takes the secrets out of a line and counts them. A line that says no
+// repository is of the project's.
+func (s *Service) cleanLine(line memory.LogLine, project memory.Project) (memory.LogLine, int, error) {
+	c := s.newCleaner()
+	c.text(&line.Lesson, memory.MaxLessonText)
+	c.text(&line.Context, memory.MaxContextText)
+	c.text(&line.Command, memory.MaxCommandText)
+	c.text(&line.Repo, memory.MaxNameText)
+	c.text(&line.AgentID, memory.MaxNameText)
+	line.Tags = c.list(line.Tags)
+	line.Extra = c.extra(line.Extra)
+	if line.Repo == "" {
+		line.Repo = project.Name
+	}
+	if line.Lesson == "" {
+		return line, c.n, memory.Invalid("lesson", "", "nothing is left of it without what is private")
+	}
+	return line, c.n, nil
+}
+
+// lessonRecord makes the record of a lesson as a line tells it.
+func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Record {
+	t := memory.Telling{At: line.Timestamp, AgentID: line.AgentID, Line: line.Hash}
 	event := &memory.Event{
-		AgentID: req.AgentID, Type: req.Type, Context: req.Context, Command: req.Command, Lesson: req.Lesson, Seen: 1,
+		AgentID: line.AgentID, Type: line.Type, Context: line.Context, Command: line.Command, Lesson: line.Lesson, Seen: 1,
+		Fingerprints: fingerprint.Of(strings.Join([]string{line.Context, line.Lesson, line.Command}, "\n")),
 	}
-	if req.SuccessRate != "" {
-		rate, _ := memory.ParseRate(req.SuccessRate) // validated
-		event.Rate = &rate
+	if line.SuccessRate != "" {
+		rate, _ := memory.ParseRate(line.SuccessRate) // validated
+		t.Rate, event.Rate, event.RateAt = &rate, &rate, line.Timestamp
 	}
-	text := lessonText(event, req.Tags)
+	event.Tellings = []memory.Telling{t}
+	text := lessonText(event, line.Tags)
 	return memory.Record{
-		ID:   identify("l", project, normalise(req.Context), normalise(req.Lesson), normalise(req.Command)),
-		Kind: memory.Lesson, Project: project, Repo: req.Repo, Session: req.Caller.Session, Tags: req.Tags,
-		Created: now, Doc: memory.DocumentID(text), Text: text, Event: event,
+		ID:   identify("l", project, normalise(line.Context), normalise(line.Lesson), normalise(line.Command)),
+		Kind: memory.Lesson, Project: project, Repo: line.Repo, Tags: line.Tags,
+		Created: line.Timestamp, Doc: memory.DocumentID(text), Text: text, Event: event, Extra: line.Extra,
 	}
 }
 
@@ -97,30 +155,81 @@ func lessonText(e *memory.Event, tags []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// mergeLesson keeps the first telling of a lesson with all outcomes and tags; the
-// record keeps its document, so nothing is analysed again.
-func mergeLesson(old, new memory.Record) memory.Record {
-	if old.Event == nil { // no lesson of ours: a panic here would end the committer
-		return new
-	}
-	merged := old
-	event := *old.Event
-	event.Seen++
-	event.Type = new.Event.Type
-	if rate := new.Event.Rate; rate != nil {
-		sum := *rate
-		if event.Rate != nil {
-			sum.Successes += event.Rate.Successes
-			sum.Attempts += event.Rate.Attempts
+// addSession names the caller's session in a lesson, and the errors of the step
+// that failed in it a little before: what is learned then is learned from them.
+func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
+	id := caller.Session
+	if id == "" {
+		current, ok, err := s.opts.Sessions.CurrentSession(one.Project, caller.Client)
+		if err != nil {
+			return fmt.Errorf("find current session: %w", err)
 		}
-		event.Rate = &sum
+		if !ok {
+			return nil
+		}
+		id = current.ID
+	} else if memory.ValidSessionID("caller.session", id) != nil {
+		return nil // no session has such an id
 	}
-	merged.Event = &event
-	merged.Updated = new.Created
-	for _, tag := range new.Tags {
-		if !slices.Contains(merged.Tags, tag) && len(merged.Tags) < memory.MaxTags {
-			merged.Tags = append(slices.Clip(merged.Tags), tag)
+	one.Session, one.Event.Tellings[0].Session = id, id
+	recent := s.failures.recent(memory.SessionKey{Project: one.Project, ID: id}, one.Created)
+	one.Event.Fingerprints = union(one.Event.Fingerprints, recent, maxFingerprints)
+	return nil
+}
+
+// checkAside finds the lessons that another one puts aside.
+func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine) error {
+	for _, list := range []struct {
+		field string
+		ids   []string
+	}{{"supersedes", line.Supersedes}, {"retracts", line.Retracts}} {
+		for i, id := range list.ids {
+			field := fmt.Sprintf("%s[%d]", list.field, i)
+			if id == one.ID {
+				return memory.Invalid(field, "", "a lesson cannot put itself aside")
+			}
+			r, err := w.record(id)
+			if err != nil {
+				return err
+			}
+			if r.Event == nil || r.Project != one.Project {
+				return &memory.Error{Code: memory.CodeNotFound, Field: field,
+					Message: fmt.Sprintf("this project has no lesson %q", id), Hint: "answers in JSON give the ids of lessons"}
+			}
 		}
 	}
-	return merged
+	return nil
+}
+
+// changeAside puts aside what a lesson supersedes and retracts.
+func changeAside(w *rewrite, one memory.Record, line memory.LogLine, live bool) error {
+	put := func(ids []string, reason string) error {
+		for _, id := range ids {
+			a := memory.Aside{At: line.Timestamp, By: one.ID, Reason: reason}
+			if _, err := w.change(id, putAside(one.Project, a, live)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := put(line.Supersedes, superseded); err != nil {
+		return err
+	}
+	return put(line.Retracts, retracted)
+}
+
+func withField(fields map[string]json.RawMessage, name string, raw json.RawMessage) map[string]json.RawMessage {
+	fields = maps.Clone(fields)
+	if fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	fields[name] = raw
+	return fields
+}
+
+// unique returns the ids in order, each once.
+func unique(ids []string) []string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }

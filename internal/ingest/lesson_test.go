@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -28,7 +30,9 @@ func TestRememberedIsFoundAtOnce(t *testing.T) {
 		Text: "npm install fails\nchown the cache folder\nnpm ci\nnpm permissions",
 		Event: &memory.Event{
 			AgentID: "agent-1", Type: memory.EventError, Context: "npm install fails", Command: "npm ci",
-			Lesson: "chown the cache folder", Rate: &memory.Rate{Successes: 9, Attempts: 10}, Seen: 1,
+			Lesson: "chown the cache folder", Rate: &memory.Rate{Successes: 9, Attempts: 10}, RateAt: testTime, Seen: 1,
+			Tellings:     []memory.Telling{{At: testTime, AgentID: "agent-1", Rate: &memory.Rate{Successes: 9, Attempts: 10}}},
+			Fingerprints: fingerprint.Of("npm install fails\nchown the cache folder\nnpm ci"),
 		},
 	}
 	want.Doc = memory.DocumentID(want.Text)
@@ -52,11 +56,17 @@ func TestSameLessonIsMerged(t *testing.T) {
 	if !again.Merged || again.ID != first.ID {
 		t.Errorf("the same lesson in other letters = %+v, want it merged into %s", again, first.ID)
 	}
+	r.now = testTime.Add(2 * time.Hour)
 	third := r.remember(memory.RememberRequest{Context: "npm install", Lesson: "Clear the cache"})
 	rec := r.record(third.ID)
 	want := memory.Event{
 		Type: memory.EventPattern, Context: "npm install", Lesson: "Clear the cache", Seen: 3,
-		Rate: &memory.Rate{Successes: 10, Attempts: 12},
+		Rate: &memory.Rate{Successes: 1, Attempts: 2}, RateAt: testTime.Add(time.Hour),
+		Tellings: []memory.Telling{
+			{At: testTime, Rate: &memory.Rate{Successes: 9, Attempts: 10}},
+			{At: testTime.Add(time.Hour), Rate: &memory.Rate{Successes: 1, Attempts: 2}},
+			{At: testTime.Add(2 * time.Hour)},
+		},
 	}
 	if diff := cmp.Diff(want, *rec.Event); diff != "" {
 		t.Errorf("the event after three tellings (-want +got):\n%s", diff)
@@ -73,16 +83,15 @@ func TestSameLessonIsMerged(t *testing.T) {
 }
 
 func TestMergeKeepsTagsWithinTheirLimit(t *testing.T) {
-	old := memory.Record{Event: &memory.Event{}}
-	for range memory.MaxTags {
-		old.Tags = append(old.Tags, strings.Repeat("t", len(old.Tags)+1))
+	r := newRig(t)
+	var tags []string
+	for i := range memory.MaxTags {
+		tags = append(tags, fmt.Sprint("tag", i))
 	}
-	if got := mergeLesson(old, memory.Record{Tags: []string{"more"}, Event: &memory.Event{}}); len(got.Tags) != memory.MaxTags {
-		t.Errorf("%d tags after merging, want no more than %d", len(got.Tags), memory.MaxTags)
-	}
-	fresh := memory.Record{ID: "l-1", Event: &memory.Event{Lesson: "x"}}
-	if got := mergeLesson(memory.Record{ID: "l-1"}, fresh); got.Event == nil {
-		t.Error("a record without an event is not replaced")
+	r.remember(memory.RememberRequest{Lesson: "x", Tags: tags})
+	out := r.remember(memory.RememberRequest{Lesson: "x", Tags: []string{"tag0", "more"}})
+	if got := r.record(out.ID).Tags; !cmp.Equal(got, tags) {
+		t.Errorf("the tags after merging are %v, want %v", got, tags)
 	}
 }
 
@@ -231,7 +240,8 @@ func TestManyWritersOfOneLesson(t *testing.T) {
 	wg.Wait()
 	out := r.remember(memory.RememberRequest{Lesson: "one and the same"})
 	rec := r.record(out.ID)
-	if n := writers * tellings; rec.Event.Seen != n+1 || *rec.Event.Rate != (memory.Rate{Successes: n, Attempts: 2 * n}) {
-		t.Errorf("seen %d times with a rate of %s, want %d and %d/%d", rec.Event.Seen, rec.Event.Rate, n+1, n, 2*n)
+	if n := writers * tellings; rec.Event.Seen != n+1 || *rec.Event.Rate != (memory.Rate{Successes: 1, Attempts: 2}) || len(rec.Event.Tellings) != memory.MaxTellings {
+		t.Errorf("seen %d times with a rate of %s and %d tellings kept, want %d, 1/2 and %d",
+			rec.Event.Seen, rec.Event.Rate, len(rec.Event.Tellings), n+1, memory.MaxTellings)
 	}
 }

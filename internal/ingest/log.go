@@ -1,12 +1,212 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// ImportLessons takes over lines of a log into a project.
-func (s *Service) ImportLessons(ctx context.Context, project string, lines []memory.LogLine) (added, known int, err error) {
-	return 0, 0, memory.Errorf(memory.CodeUnavailable, "not built yet")
+// Taken says what an import took over.
+type Taken struct {
+	// Added are new lessons, tellings or steps; Known were there; Left were
+	// forgotten and stay so.
+	Added, Known, Left int
+	// Problems are what was passed over, in order.
+	Problems []Problem
+}
+
+// Problem is a line or a step that was passed over: Index is its place in what was
+// given, Err a *memory.Error that names the field.
+type Problem struct {
+	Index int
+	Err   error
+}
+
+// ImportLessons takes over lines of logs into a project. It can be repeated, with
+// the lines in any order: what is known changes nothing, not even the store, and
+// what was forgotten stays so. A line that is not valid does not stop the others.
+// A line without a time is told now.
+func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lines []memory.LogLine) (Taken, error) {
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	var out Taken
+	var told []importedLine
+	for i, line := range lines {
+		clean, err := s.importedLine(line, project)
+		if err != nil {
+			out.Problems = append(out.Problems, Problem{i, err})
+			continue
+		}
+		told = append(told, importedLine{clean, s.lessonRecord(clean, project.ID)})
+	}
+	// By time, so that a lesson is told before another one puts it aside.
+	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
+	for _, part := range bySize(told, func(x importedLine) int { return 2 * len(x.one.Text) }) {
+		if err := s.importLines(ctx, project, part, &out); err != nil {
+			return out, fmt.Errorf("import lessons: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// importedLine is a line of a log, cleaned, and the lesson that it tells.
+type importedLine struct {
+	line memory.LogLine
+	one  memory.Record
+}
+
+// importedLine checks and cleans a line that was read from a file.
+func (s *Service) importedLine(line memory.LogLine, project memory.Project) (memory.LogLine, error) {
+	req := memory.RememberRequest{
+		Repo: line.Repo, Type: line.Type, Context: line.Context, Command: line.Command, Lesson: line.Lesson,
+		SuccessRate: line.SuccessRate, Tags: line.Tags, AgentID: line.AgentID, Supersedes: line.Supersedes, Retracts: line.Retracts,
+	}
+	if err := req.Validate(); err != nil {
+		return line, err
+	}
+	line.Repo, line.Type, line.Context, line.Command = req.Repo, req.Type, req.Context, req.Command
+	line.Lesson, line.AgentID = req.Lesson, req.AgentID
+	if line.Timestamp = line.Timestamp.UTC(); line.Timestamp.IsZero() {
+		line.Timestamp = s.now()
+	}
+	line, _, err := s.cleanLine(line, project)
+	return line, err
+}
+
+// importLines writes one part of an import, and adds to what is known of it.
+func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Taken) error {
+	w := s.newRewrite()
+	added := map[string]int{} // by id
+	for _, x := range part {
+		left, err := s.isForgotten(w, x.one.ID)
+		if err != nil {
+			return err
+		}
+		if left {
+			out.Left++
+		} else {
+			isNew, err := w.change(x.one.ID, tell(x.one, false))
+			if err != nil {
+				return err
+			}
+			if isNew {
+				added[x.one.ID]++
+			} else {
+				out.Known++
+			}
+		}
+		if err := changeAside(w, x.one, x.line, false); err != nil {
+			return err
+		}
+	}
+	b := memory.Batch{Import: true, Action: "import lessons", Detail: map[string]any{"project": project.ID, "lines": len(part)}}
+	if err := s.addProject(ctx, &b, project); err != nil {
+		return err
+	}
+	c, err := w.commit(ctx, s, b)
+	if err != nil {
+		return err
+	}
+	for id, n := range added {
+		if slices.Contains(c.Left, id) { // forgotten meanwhile
+			out.Left += n
+		} else {
+			out.Added += n
+		}
+	}
+	return nil
+}
+
+// isForgotten says that a record is not there because it was forgotten.
+func (s *Service) isForgotten(w *rewrite, id string) (bool, error) {
+	if r, err := w.record(id); err != nil || r.ID != "" {
+		return false, err
+	}
+	return s.opts.Records.Tombstoned(id)
+}
+
+// addProject adds a project to a batch if it is not known yet.
+func (s *Service) addProject(ctx context.Context, b *memory.Batch, project memory.Project) error {
+	_, known, err := s.opts.Projects.Resolve(ctx, project.ID, memory.Caller{})
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return fmt.Errorf("find project: %w", err)
+	}
+	if !known {
+		b.Projects = []memory.Project{project}
+	}
+	return nil
+}
+
+// LogLines writes lessons of one project as lines of logs, oldest first, the same
+// lessons always as the same lines. There is one for every telling that is kept.
+// The one that the rate goes back to says the rate as it is now, outcomes
+// included; those by which others were put aside say so. What is imported from
+// the lines is recalled as what was exported.
+func LogLines(lessons []memory.Record) []memory.LogLine {
+	asides := map[string][]memory.Record{} // by the lesson that put them aside
+	for _, r := range lessons {
+		if r.Event != nil && r.Event.Aside != nil {
+			asides[r.Event.Aside.By] = append(asides[r.Event.Aside.By], r)
+		}
+	}
+	type named struct {
+		memory.LogLine
+		id string
+	}
+	var lines []named
+	for _, r := range lessons {
+		if r.Event == nil {
+			continue
+		}
+		for _, line := range lessonLines(r, asides[r.ID]) {
+			lines = append(lines, named{line, r.ID})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b named) int {
+		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id))
+	})
+	out := make([]memory.LogLine, len(lines))
+	for i, x := range lines {
+		out[i] = x.LogLine
+	}
+	return out
+}
+
+// lessonLines writes one lesson, which has put others aside, as lines.
+func lessonLines(r memory.Record, aside []memory.Record) []memory.LogLine {
+	tellings := history(r)
+	lines := make([]memory.LogLine, len(tellings))
+	rated := -1 // the telling that the rate goes back to
+	for i, t := range tellings {
+		lines[i] = memory.LogLine{
+			Timestamp: t.At, AgentID: t.AgentID, Repo: r.Repo, Type: r.Event.Type, Context: r.Event.Context,
+			Command: r.Event.Command, Lesson: r.Event.Lesson, Tags: r.Tags, Extra: r.Extra,
+		}
+		if t.Rate != nil {
+			lines[i].SuccessRate = t.Rate.String()
+			rated = i
+		}
+	}
+	if rated < 0 {
+		rated = len(lines) - 1
+	}
+	if r.Event.Rate != nil {
+		lines[rated].SuccessRate = r.Event.Rate.String()
+	}
+	for _, x := range aside {
+		// By the telling that did it, or the last, when that is no longer kept.
+		i := slices.IndexFunc(tellings, func(t memory.Telling) bool { return t.At.Equal(x.Event.Aside.At) })
+		if i < 0 {
+			i = len(lines) - 1
+		}
+		if x.Event.Aside.Reason == superseded {
+			lines[i].Supersedes = append(lines[i].Supersedes, x.ID)
+		} else {
+			lines[i].Retracts = append(lines[i].Retracts, x.ID)
+		}
+	}
+	return lines
 }

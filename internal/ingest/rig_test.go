@@ -59,8 +59,8 @@ func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
 		t.Fatal(err)
 	}
 	opts := Options{
-		Committer: r.store, Projects: project.NewResolver(r.store), Analyze: indexer.Analyze, Embedder: builtin.New(),
-		Held: r.index.Held, Redact: redactSecret, Clock: func() time.Time { return r.now },
+		Committer: r.store, Projects: project.NewResolver(r.store), Sessions: r.store, Records: r.store,
+		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Redact: redactSecret, Clock: func() time.Time { return r.now },
 	}
 	for _, c := range change {
 		c(r, &opts)

@@ -2,21 +2,184 @@ package ingest
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// StartSession opens a session.
+// StartSession opens a session. The number of its steps and the folder of its
+// files are for whoever knows them.
 func (s *Service) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.checkFlowTags(req.FlowTags); err != nil {
+		return nil, err
+	}
+	project, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	git := s.git(req.Caller)
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	c := s.newCleaner()
+	c.text(&req.Goal, memory.MaxGoalText)
+	session := memory.Session{
+		ID: req.SessionID, Project: project.ID, Client: req.Caller.Client, CreatedAt: s.now(),
+		Goal: req.Goal, FlowTags: union(nil, req.FlowTags, memory.MaxTags), Tags: c.list(req.Tags),
+		Build: c.json(req.Build), Launch: c.json(req.Launch), Screenshots: req.Screenshots, Git: git,
+	}
+	if session.ID == "" {
+		session.ID = newSessionID(session.CreatedAt)
+	}
+	b := memory.Batch{
+		RequestID: req.RequestID, Sessions: []memory.Session{session}, MergeSession: refuseTaken,
+		DropTombstones: []string{sessionTombstone(project.ID, session.ID)},
+		Action:         "start session", Detail: map[string]string{"session": session.ID, "project": project.ID},
+	}
+	if !known {
+		b.Projects = []memory.Project{project}
+	}
+	done, err := s.opts.Committer.Commit(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if done.Repeated {
+		return s.answered(project, done)
+	}
+	return &memory.SessionState{Session: session, ProjectName: project.Name, Redacted: c.n > 0, Seq: done.Seq}, nil
 }
 
-// EndSession ends a session.
+// EndSession ends a session; ending it again changes nothing.
 func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
+	session, err := s.findSession(project.ID, req.SessionID, req.Caller)
+	if err != nil {
+		return s.orAnswered(ctx, project, req.RequestID, err)
+	}
+	end := func(x memory.Session) memory.Session {
+		if x.EndedAt.IsZero() {
+			x.EndedAt = s.now()
+		}
+		return x
+	}
+	kept := end(session)
+	done, err := s.opts.Committer.Commit(ctx, memory.Batch{
+		RequestID: req.RequestID, Sessions: []memory.Session{kept},
+		MergeSession: func(old, _ memory.Session) (memory.Session, error) {
+			kept = end(old)
+			return kept, nil
+		},
+		Action: "end session", Detail: map[string]string{"session": session.ID, "project": project.ID},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if done.Repeated {
+		return s.answered(project, done)
+	}
+	return &memory.SessionState{Session: kept, ProjectName: project.Name, Seq: done.Seq}, nil
 }
 
-// ImportSession takes over a session and steps of it as files hold them.
-func (s *Service) ImportSession(ctx context.Context, session memory.Session, steps []memory.Record) (added, known int, err error) {
-	return 0, 0, memory.Errorf(memory.CodeUnavailable, "not built yet")
+// checkFlowTags refuses tags outside the vocabulary.
+func (s *Service) checkFlowTags(tags []string) error {
+	for i, tag := range tags {
+		if !slices.Contains(s.opts.FlowTags, tag) {
+			e := memory.Invalid(fmt.Sprintf("flowTags[%d]", i), strings.Join(s.opts.FlowTags, ", "), "%q is not in the vocabulary", tag)
+			e.Hint = "tags are free, and sessions.flow_tags in the settings holds the vocabulary"
+			return e
+		}
+	}
+	return nil
+}
+
+// git says where the caller's repository stands.
+func (s *Service) git(caller memory.Caller) *memory.Git {
+	if caller.Dir == "" {
+		return nil
+	}
+	return s.opts.Git(caller.Dir)
+}
+
+// refuseTaken lets a session begin under an id that is free, or of which only
+// steps are known.
+func refuseTaken(old, new memory.Session) (memory.Session, error) {
+	if old.Bare {
+		return new, nil
+	}
+	return old, &memory.Error{Code: memory.CodeConflict, Field: "sessionId",
+		Message: fmt.Sprintf("there is a session %q already", old.ID), Hint: "leave sessionId out to get a new one"}
+}
+
+// newSessionID names a session by its day and 30 random bits: a person can tell
+// such ids apart, and in one project none comes twice a day.
+func newSessionID(now time.Time) string {
+	return "mm-" + now.Format("20060102") + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// findSession returns the session with an id, or the caller's current one.
+// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+func (s *Service) findSession(project, id string, caller memory.Caller) (memory.Session, error) {
+	if id == "" {
+		id = caller.Session
+	}
+	if id == "" {
+		session, ok, err := s.opts.Sessions.CurrentSession(project, caller.Client)
+		if err != nil {
+			return session, fmt.Errorf("find current session: %w", err)
+		}
+		if !ok {
+			e := memory.Invalid("sessionId", "", "no session is open")
+			e.Hint = "open one with session_start, or name one"
+			return session, e
+		}
+		return session, nil
+	}
+	session, err := s.opts.Sessions.Session(project, id)
+	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+		return session, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId",
+			Message: fmt.Sprintf("this project has no session %q", id), Hint: "open it with session_start"}
+	}
+	return session, err
+}
+
+// answered is the answer to a request that was done before.
+func (s *Service) answered(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
+	session, err := s.opts.Sessions.Session(project.ID, done.Put[0])
+	if err != nil {
+		return nil, err
+	}
+	return &memory.SessionState{Session: session, ProjectName: project.Name, Seq: done.Seq}, nil
+}
+
+// orAnswered is the answer of before if the request was done before, and else an
+// error: what the request spoke of may have gone because it was done.
+func (s *Service) orAnswered(ctx context.Context, project memory.Project, requestID string, failed error) (*memory.SessionState, error) {
+	if done, ok := s.repeated(ctx, requestID); ok {
+		return s.answered(project, done)
+	}
+	return nil, failed
+}
+
+// repeated says whether a request was done before, and how it ended. One that was
+// not is on record from now on as one that did nothing, which it is.
+func (s *Service) repeated(ctx context.Context, requestID string) (memory.Committed, bool) {
+	if requestID == "" {
+		return memory.Committed{}, false
+	}
+	done, err := s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID})
+	return done, err == nil && done.Repeated && len(done.Put) > 0
 }

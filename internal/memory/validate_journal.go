@@ -78,6 +78,9 @@ func (r *RecordStepRequest) Validate() error {
 			return err
 		}
 	}
+	if r.Outcome.OK && r.Outcome.Error != nil {
+		return Invalid("outcome.error", "only where outcome.ok is false", "a step that went well has no error")
+	}
 	return validStep(r.Timestamp, StepContent{
 		Tool: r.Tool, Outcome: r.Outcome, Observation: r.Observation, Environment: r.Environment,
 		DurationMs: r.DurationMs, Screenshot: r.Screenshot,

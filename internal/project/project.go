@@ -1,5 +1,5 @@
-// Package project tells which repository a folder belongs to, without running
-// git.
+// Package project tells which repository a folder belongs to, and where it
+// stands, from git's files; git itself is asked only whether files have changed.
 //
 // Vocabulary. A project is a repository's identity: its normalised remote, or,
 // without one, the folder that git keeps its data in. Worktrees and clones of

@@ -58,7 +58,7 @@ func newRig(t *testing.T, opts rigOptions) *rig {
 	must(t, r.index.Load(t.Context(), r.store))
 	projects := project.NewResolver(r.store)
 	r.paths, err = ingest.New(t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Analyze: indexer.Analyze, Embedder: model, Held: r.index.Held,
+		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store, Analyze: indexer.Analyze, Embedder: model, Held: r.index.Held,
 	})
 	must(t, err)
 	r.disk = &writer{Service: r.paths}

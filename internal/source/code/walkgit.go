@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/recalld/recalld/internal/project"
 )
 
 // errNoGit is returned when git cannot be asked: there is none, or it refuses
@@ -52,7 +53,7 @@ func (w *walker) listGit(git, root string, only []string) error {
 		"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}
 	cmd := exec.CommandContext(ctx, git, append(args, only...)...)
 	cmd.Dir = root
-	cmd.Env = gitEnv()
+	cmd.Env = project.GitEnv()
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &limited{w: &stderr, left: 4 << 10}
@@ -112,21 +113,6 @@ func (w *walker) listed(out *bufio.Reader) (seen int, err error) {
 			return seen, err
 		}
 	}
-}
-
-// gitEnv is our environment without what points git elsewhere, as it does in
-// a hook, and with messages in the language of this code.
-func gitEnv() []string {
-	env := []string{}
-	for _, kv := range os.Environ() {
-		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE":
-		default:
-			env = append(env, kv)
-		}
-	}
-	// Without optional locks git does not write to a repository that it reads.
-	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 }
 
 // limited writes as much as is left and swallows the rest.

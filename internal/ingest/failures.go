@@ -1,0 +1,66 @@
+package ingest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// fixWindow is how long after a failing step a lesson of the same session is
+// taken to be about its error.
+const fixWindow = 30 * time.Minute
+
+// maxFailures bounds how many sessions' last failures are known.
+const maxFailures = 1000
+
+// failures are the last failing steps of sessions, so that a lesson that is
+// remembered soon after is found by the error that led to it. They are lost with
+// the process, and lessons are then found by what they say.
+type failures struct {
+	mu sync.Mutex
+	// last is by session. Guarded by mu.
+	last map[memory.SessionKey]failure
+}
+
+type failure struct {
+	at           time.Time
+	fingerprints []string
+}
+
+// put notes a failing step, and forgets the oldest when there are too many.
+func (f *failures) put(of memory.SessionKey, at time.Time, fingerprints []string) {
+	if len(fingerprints) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		f.last = map[memory.SessionKey]failure{}
+	}
+	if old, ok := f.last[of]; ok && old.at.After(at) {
+		return
+	}
+	f.last[of] = failure{at, fingerprints}
+	if len(f.last) <= maxFailures {
+		return
+	}
+	oldest, first := of, at
+	for k, x := range f.last {
+		if x.at.Before(first) {
+			oldest, first = k, x.at
+		}
+	}
+	delete(f.last, oldest)
+}
+
+// recent returns the fingerprints of a session's last failing step, if it was not
+// long ago.
+func (f *failures) recent(of memory.SessionKey, now time.Time) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if x, ok := f.last[of]; ok && now.Sub(x.at) <= fixWindow {
+		return x.fingerprints
+	}
+	return nil
+}

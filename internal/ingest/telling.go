@@ -1,0 +1,166 @@
+package ingest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxFingerprints bounds the errors that one lesson is found by.
+const maxFingerprints = 16
+
+// maxAttempts is the largest count of outcomes: a rate must be readable as it is
+// written (see memory.ParseRate).
+const maxAttempts = 9_999_999
+
+// tell returns the edit by which a lesson is told: once more, if it is there. one
+// is the lesson as told, with one telling. A live telling is a call; any other
+// comes from a file, in any order and perhaps again, and counts only where it is
+// new.
+func tell(one memory.Record, live bool) edit {
+	return func(old memory.Record) (memory.Record, bool) {
+		if old.Event == nil { // none yet, or no lesson of ours
+			return one, true
+		}
+		t := one.Event.Tellings[0]
+		tellings := history(old)
+		if !live && isKnown(old.Event, tellings, t) {
+			return old, false
+		}
+		merged, event := old, *old.Event
+		latest := !t.At.Before(tellings[len(tellings)-1].At)
+		event.Seen++
+		event.Tellings = addTelling(tellings, t)
+		if latest {
+			event.Type = one.Event.Type
+		}
+		if t.Rate != nil && (event.Rate == nil || !t.At.Before(event.RateAt)) {
+			event.Rate, event.RateAt = t.Rate, t.At
+		}
+		if event.Aside != nil && (live || t.At.After(event.Aside.At)) {
+			event.Aside = nil
+		}
+		event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
+		merged.Event = &event
+		merged.Tags = union(merged.Tags, one.Tags, memory.MaxTags)
+		for name, raw := range one.Extra {
+			if _, ok := merged.Extra[name]; !ok {
+				merged.Extra = withField(merged.Extra, name, raw)
+			}
+		}
+		if t.At.Before(merged.Created) {
+			merged.Created = t.At
+		}
+		if latest {
+			merged.Updated = t.At
+		}
+		return merged, true
+	}
+}
+
+// history returns the tellings of a lesson. One that was stored before they were
+// kept has been told when it was made.
+func history(r memory.Record) []memory.Telling {
+	if len(r.Event.Tellings) > 0 {
+		return r.Event.Tellings
+	}
+	return []memory.Telling{{At: r.Created, AgentID: r.Event.AgentID, Session: r.Session, Rate: r.Event.Rate}}
+}
+
+// isKnown says that a telling from a file is in the history: by its line, or, for
+// a line that was written out again, by when, by whom and with which rate it was
+// told. Of a history that has reached its bound, the middle is missing: what falls
+// into it was there, unless it says more of the rate than is known.
+func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool {
+	for _, x := range tellings {
+		if !t.Line.IsZero() && x.Line == t.Line || x.At.Equal(t.At) && x.AgentID == t.AgentID && sameRate(x.Rate, t.Rate) {
+			return true
+		}
+	}
+	if len(tellings) < memory.MaxTellings || t.At.Before(tellings[0].At) || t.At.After(tellings[1].At) {
+		return false
+	}
+	return t.Rate == nil || e.Rate != nil && !t.At.After(e.RateAt)
+}
+
+func sameRate(a, b *memory.Rate) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// addTelling puts a telling in its place by time and keeps the first and the
+// latest ones.
+func addTelling(tellings []memory.Telling, t memory.Telling) []memory.Telling {
+	i := len(tellings)
+	for i > 0 && tellings[i-1].At.After(t.At) {
+		i--
+	}
+	tellings = slices.Insert(slices.Clone(tellings), i, t)
+	if len(tellings) > memory.MaxTellings {
+		tellings = slices.Delete(tellings, 1, 2)
+	}
+	return tellings
+}
+
+// The reasons of an aside.
+const (
+	superseded = "superseded"
+	retracted  = "retracted"
+)
+
+// putAside returns the edit by which a lesson of a project is no longer recalled.
+// From a file it does not concern a lesson that was told since.
+func putAside(project string, a memory.Aside, live bool) edit {
+	return func(r memory.Record) (memory.Record, bool) {
+		if r.Event == nil || r.Project != project || r.ID == a.By {
+			return r, false
+		}
+		tellings := history(r)
+		if !live && tellings[len(tellings)-1].At.After(a.At) {
+			return r, false
+		}
+		if old := r.Event.Aside; old != nil && !a.At.After(old.At) {
+			return r, false
+		}
+		event := *r.Event
+		event.Aside = &a
+		r.Event, r.Updated = &event, a.At
+		return r, true
+	}
+}
+
+// countOutcome returns the edit by which a lesson was tried once more. A snapshot
+// of the rate that comes later replaces it, for whoever took that one knew.
+func countOutcome(ok bool, now time.Time) edit {
+	return func(r memory.Record) (memory.Record, bool) {
+		if r.Event == nil {
+			return r, false
+		}
+		event := *r.Event
+		rate := memory.Rate{}
+		if event.Rate != nil {
+			rate = *event.Rate
+		} else {
+			event.RateAt = now
+		}
+		if rate.Attempts >= maxAttempts {
+			return r, false
+		}
+		rate.Attempts++
+		if ok {
+			rate.Successes++
+		}
+		event.Rate = &rate
+		r.Event, r.Updated = &event, now
+		return r, true
+	}
+}
+
+// union adds what is new to a list of at most most, which is not changed itself.
+func union(list, more []string, most int) []string {
+	list = slices.Clip(list)
+	for _, x := range more {
+		if len(list) < most && !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
