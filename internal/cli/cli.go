@@ -97,6 +97,8 @@ func Run(ctx context.Context, args []string, opts Options) int {
 	if strings.HasPrefix(err.Error(), "unknown command") { // cobra's own error has no type
 		err = usageError(err)
 	}
+	// What is wrong with the usage may stand before a --json that is then not read.
+	app.json = app.json || ExitCode(err) == ExitUsage && asksJSON(args)
 	app.reportError(err)
 	return ExitCode(err)
 }
@@ -174,6 +176,7 @@ Begin with: recalld up .`,
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
 	for _, command := range []func(*App) *cobra.Command{
 		upCommand, recallCommand, rememberCommand, indexCommand, forgetCommand, reposCommand, statusCommand,
+		sessionsCommand, stepsCommand, lastCommand, summarizeCommand, sessionCommand, stepCommand, importCommand, exportCommand,
 		serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
 	} {
 		root.AddCommand(command(a))

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,8 +163,14 @@ func TestEveryCommand(t *testing.T) {
 	}
 	golden(t, filepath.Join("help", "recalld.txt"), newBench(t, nil).ok("--help"))
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
-	if want := strings.Fields("completion doctor eval forget index mcp model model list model pull recall remember repos serve status stop up version"); len(strings.Fields(strings.Join(names, " "))) != len(want) {
-		t.Errorf("commands are %q, want %q", names, want)
+	slices.Sort(names)
+	want := []string{
+		"completion", "doctor", "eval", "export", "forget", "import", "index", "last", "mcp", "model", "model list", "model pull",
+		"recall", "remember", "repos", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
+		"stop", "summarize", "up", "version",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 }
 
@@ -173,9 +181,10 @@ func sample() map[string]any {
 		{ProjectName: "new", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/src/new"}, Progress: &memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}},
 		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon}, Stale: true},
 	}
-	return map[string]any{
-		"Recall":    &memory.Answer{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
-		"Remember":  &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Seq: 3},
+	answers := map[string]any{
+		"Recall": &memory.Answer{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
+		"Remember": &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Redacted: true,
+			Log: "/src/demo/agent-knowledge/logs/demo.jsonl", Warning: "the log is on a full disk", Seq: 3},
 		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
 		"IndexRepo": &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
 		"Repos":     repos,
@@ -188,6 +197,8 @@ func sample() map[string]any {
 		},
 		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
 	}
+	maps.Copy(answers, history())
+	return answers
 }
 
 func TestOutput(t *testing.T) {
@@ -203,6 +214,15 @@ func TestOutput(t *testing.T) {
 		{"status", []string{"status"}},
 		{"model-list", []string{"model", "list"}},
 		{"model-pull", []string{"model", "pull", "x"}},
+		{"sessions", []string{"sessions"}},
+		{"steps", []string{"steps", "confirm"}},
+		{"last", []string{"last"}},
+		{"summarize", []string{"summarize"}},
+		{"session-start", []string{"session", "start"}},
+		{"session-end", []string{"session", "end"}},
+		{"step", []string{"step", "--tool", "bash"}},
+		{"import", []string{"import", "logs"}},
+		{"export", []string{"export", "out"}},
 	} {
 		golden(t, filepath.Join("output", tt.name+".txt"), newBench(t, sample()).ok(tt.args...))
 		out := newBench(t, sample()).ok(append(tt.args, "--json")...)
@@ -243,8 +263,10 @@ func TestRecallFlags(t *testing.T) {
 
 func TestRememberFlags(t *testing.T) {
 	b := newBench(t, sample())
-	b.ok("remember", "--repo", "r", "--type", "error", "--context", "c", "--command", "npm i", "--lesson", "l", "--tags", "a,b", "--success-rate", "9/10")
+	b.ok("remember", "--repo", "r", "--type", "error", "--context", "c", "--command", "npm i", "--lesson", "l", "--tags", "a,b", "--success-rate", "9/10",
+		"--supersedes", "l-1,l-2", "--retracts", "l-3")
 	want := memory.RememberRequest{Repo: "r", Type: memory.EventError, Context: "c", Command: "npm i", Lesson: "l", Tags: []string{"a", "b"}, SuccessRate: "9/10",
+		Supersedes: []string{"l-1", "l-2"}, Retracts: []string{"l-3"},
 		Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
 	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
 		t.Errorf("request differs:\n%s", diff)
@@ -273,6 +295,11 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"recall", "q", "--since", "monday"}, nil, ExitUsage, "filters.since"},
 		{[]string{"recall", "q", "--kinds", "blocker"}, nil, ExitUsage, `unknown kind "blocker"`},
 		{[]string{"recall", "q", "--scope", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--scope", ""}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--session", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--session", "abcd", "--scope", "all"}, nil, ExitUsage, "one of --scope and --session"},
+		{[]string{"recall", "q", "--tag", ""}, nil, ExitUsage, "filters.tag"},
+		{[]string{"recall", "q", "--since-hours", "0"}, nil, ExitUsage, "filters.sinceHours"},
 		{[]string{"remember"}, nil, ExitUsage, "lesson: is empty"},
 		{[]string{"remember", "--lesson", "a", "b"}, nil, ExitUsage, "given twice"},
 		{[]string{"remember", "l", "--success-rate", "3/2"}, nil, ExitUsage, "success_rate"},
@@ -280,6 +307,34 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
 		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
 		{[]string{"model", "nosuch"}, nil, ExitUsage, "unknown command"},
+		{[]string{"session", "nosuch"}, nil, ExitUsage, "unknown command"},
+		{[]string{"sessions", "x"}, nil, ExitUsage, "unknown command"},
+		{[]string{"sessions", "--limit", "0"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"sessions", "--limit", "51"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"sessions", "--since-hours", "721"}, nil, ExitUsage, "limit: 1–720"},
+		{[]string{"sessions", "--branch", ""}, nil, ExitUsage, "filters.gitBranch"},
+		{[]string{"steps"}, nil, ExitUsage, "requires at least 1 arg"},
+		{[]string{"steps", strings.Repeat("ä", 201)}, nil, ExitUsage, "limit: 1–200 characters"},
+		{[]string{"steps", "q", "--limit", "0"}, nil, ExitUsage, "limit: 1–100"},
+		{[]string{"steps", "q", "--limit", "101"}, nil, ExitUsage, "limit: 1–100"},
+		{[]string{"last", "-n", "0"}, nil, ExitUsage, "n: 0 is out of range (limit: 1–200)"},
+		{[]string{"last", "-n", "201"}, nil, ExitUsage, "n: 201 is out of range (limit: 1–200)"},
+		{[]string{"last", "--flow-tag", ""}, nil, ExitUsage, "filters.flowTag"},
+		{[]string{"summarize", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"session", "start", "--id", ""}, nil, ExitUsage, "sessionId"},
+		{[]string{"session", "start", "--build", "[1]"}, nil, ExitUsage, "a JSON object"},
+		{[]string{"session", "start", "--launch", "null"}, nil, ExitUsage, "a JSON object"},
+		{[]string{"session", "end", "abc"}, nil, ExitUsage, "sessionId"},
+		{[]string{"step"}, nil, ExitUsage, "tool.name: is empty"},
+		{[]string{"step", "--tool", "x", "--ok", "--error", "e"}, nil, ExitUsage, "is given beside --ok"},
+		{[]string{"step", "--tool", "x", "--open"}, nil, ExitUsage, "only with --session"},
+		{[]string{"step", "--tool", "x", "--session", "abc"}, nil, ExitUsage, "4–200 characters"},
+		{[]string{"step", "--tool", "x", "--input", "a\xffb"}, nil, ExitUsage, "input: is not valid UTF-8"},
+		{[]string{"step", "--tool", "x", "--at", "noon"}, nil, ExitUsage, "timestamp"},
+		{[]string{"step", "--tool", "x", "--environment", "linux"}, nil, ExitUsage, "environment"},
+		{[]string{"import"}, nil, ExitUsage, "accepts 1 arg"},
+		{[]string{"import", ""}, nil, ExitUsage, "path: is empty"},
+		{[]string{"export", "a", "b"}, nil, ExitUsage, "accepts 1 arg"},
 		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
 		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},
 		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
@@ -313,6 +368,33 @@ func TestErrorAsJSON(t *testing.T) {
 	}
 	if code != ExitUsage || body.Error.Code != memory.CodeInvalidInput || body.Error.Field != "limit" || body.Error.Limit != "1–50" {
 		t.Errorf("exit %d, error %+v", code, body.Error)
+	}
+}
+
+// TestUsageErrorAsJSON: --json is respected wherever it stands, even behind what
+// is wrong, which is then never read as a flag.
+func TestUsageErrorAsJSON(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"recall", "q", "--colour", "--json"}, true},
+		{[]string{"--json", "nosuch"}, true},
+		{[]string{"nosuch", "--json=true"}, true},
+		{[]string{"model", "nosuch", "--json"}, true},
+		{[]string{"recall", "--limit", "many", "q", "--json=1"}, true},
+		{[]string{"recall", "--json"}, true},
+		{[]string{"nosuch", "--json=false"}, false},
+		{[]string{"nosuch", "--jsonl"}, false},
+		{[]string{"recall", "--colour", "--", "--json"}, false},
+		{[]string{"nosuch"}, false},
+	} {
+		_, errs, code := newBench(t, nil).run(tt.args...)
+		var body struct{ Error memory.Error }
+		got := json.Unmarshal([]byte(errs), &body) == nil && body.Error.Code == memory.CodeInvalidInput
+		if got != tt.want || code != ExitUsage {
+			t.Errorf("recalld %q: exit %d, JSON %v, want exit %d, JSON %v: %s", tt.args, code, got, ExitUsage, tt.want, errs)
+		}
 	}
 }
 
@@ -469,6 +551,11 @@ func TestCompletion(t *testing.T) {
 		{[]string{"recall", "--project", "d"}, []string{"demo"}},
 		{[]string{"recall", "--kinds", ""}, []string{"lesson", "step", "chunk"}},
 		{[]string{"model", "pull", ""}, []string{"ollama/nomic-embed-text"}},
+		{[]string{"summarize", "mm-"}, []string{"mm-20260114-xyz", "mm-20260115-abc\tRun send flow smoke test"}},
+		{[]string{"session", "end", "mm-20260115"}, []string{"mm-20260115-abc\tRun send flow smoke test", ":4"}},
+		{[]string{"steps", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
+		{[]string{"sessions", "--flow-tag", ""}, []string{"send", "swap", "connect"}},
+		{[]string{"session", "start", "--flow-tags", ""}, []string{"send", "swap", "connect"}},
 	} {
 		out := b.ok(append([]string{"__complete"}, tt.args...)...)
 		got := strings.Split(out, "\n")

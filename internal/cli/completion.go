@@ -75,6 +75,42 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 	}))
 }
 
+// completeSessions completes a flag with the newest sessions of the working
+// folder's project, each with its goal.
+func (a *App) completeSessions(c *cobra.Command, flag string) {
+	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completeSession(c, nil, typed)
+	}))
+}
+
+// completeSession completes the one argument of a command in the same way.
+func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		list, err := d.Sessions(ctx, memory.HistoryRequest{Limit: memory.MaxSessions, Caller: a.caller()})
+		if err != nil {
+			return nil
+		}
+		for _, s := range list.Sessions {
+			names = append(names, cobra.CompletionWithDesc(s.SessionID, shortText(s.Goal, 60)))
+		}
+		return names
+	})
+}
+
+// completeFlowTags completes a flag from the vocabulary in the settings.
+func (a *App) completeFlowTags(c *cobra.Command, flag string) {
+	must(c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := a.Config()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return cfg.Sessions.FlowTags, cobra.ShellCompDirectiveNoFileComp
+	}))
+}
+
 // completeModels completes with the models that are known and not yet there.
 func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/atomicfile"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
@@ -67,13 +67,21 @@ lines of question, document and score; recall at 5 and 10, MRR at 10 and nDCG at
 }
 
 func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationOptions) (result *evalResult, err error) {
-	for flag, value := range map[string]string{"--set": dir, "--out": out} {
-		if value == "" {
-			return nil, memory.Invalid(flag, "", "is required")
+	start := a.opts.Now()
+	// What was asked for is looked at before anything is read or written.
+	for _, flag := range []struct{ name, value string }{{"--set", dir}, {"--out", out}} {
+		if flag.value == "" {
+			return nil, memory.Invalid(flag.name, "", "is required")
 		}
 	}
-	start := a.opts.Now()
+	out = a.absolute(out)
+	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
+		return nil, memory.Invalid("--out", "a file in a folder that exists", "there is no folder %s", filepath.Dir(out))
+	}
 	if opts.Config, err = a.Config(); err != nil {
+		return nil, err
+	}
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
 	set, err := eval.OpenSet(a.absolute(dir))
@@ -86,11 +94,12 @@ func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationO
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	progress := a.newProgress("done")
-	result = &evalResult{Retriever: opts.Retriever, Out: a.absolute(out)}
+	result = &evalResult{Retriever: opts.Retriever, Out: out}
 	if opts.Retriever != daemon.EvalLexical {
 		result.Embedder = opts.Embedder
 	}
-	err = replaceFile(result.Out, func(w io.Writer) error {
+	// The run is a file of the user's own, with the mode that others of theirs have.
+	err = atomicfile.Write(out, 0o666, func(w io.Writer) error {
 		result.Report, err = eval.Run(ctx, set, engine, eval.Options{
 			Depth: opts.Depth, Out: w,
 			Progress: func(phase string, done, total int) { progress.show(phase, int64(done), int64(total)) },
@@ -108,27 +117,6 @@ func inputError(err error) error {
 		return &memory.Error{Code: memory.CodeInvalidInput, Message: bad.Error(), Hint: "recalld eval --help says what a set looks like", Cause: err}
 	}
 	return err
-}
-
-// replaceFile writes a file beside its place and moves it there when all of it
-// is on disk, so that a run that was broken off leaves nothing behind.
-func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return memory.Errorf(memory.CodeInvalidInput, "create %s: %w", path, err)
-	}
-	buffered := bufio.NewWriter(f)
-	if err = write(buffered); err == nil {
-		err = errors.Join(buffered.Flush(), f.Sync())
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 func writeEval(w io.Writer, r *evalResult) {

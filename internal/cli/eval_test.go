@@ -90,11 +90,13 @@ func TestEvalRefusesWhatItCannotUse(t *testing.T) {
 	}{
 		{"no set", []string{"--out", "x.tsv"}, "--set: is required"},
 		{"no run file", []string{"--set", absoluteSet(t)}, "--out: is required"},
-		{"no such set", []string{"--set", "nowhere", "--out", "x.tsv"}, "queries.jsonl: is missing"},
+		{"neither", nil, "--set: is required"},
+		{"no such set", []string{"--set", "nowhere", "--out", "x.tsv"}, "there is no such folder"},
+		{"retriever before the set", []string{"--set", "nowhere", "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},
 		{"bad line", []string{"--set", broken, "--out", "x.tsv"}, "corpus.jsonl:2: is not a JSON object"},
 		{"unknown retriever", []string{"--set", absoluteSet(t), "--out", "x.tsv", "--retriever", "psychic"}, "lexical, vector or hybrid"},
 		{"depth", []string{"--set", absoluteSet(t), "--out", "x.tsv", "--depth", "0"}, "1–1000"},
-		{"folder of the run", []string{"--set", absoluteSet(t), "--out", filepath.Join("nowhere", "x.tsv")}, "create"},
+		{"folder of the run", []string{"--set", absoluteSet(t), "--out", filepath.Join("nowhere", "x.tsv")}, "there is no folder"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := evalBench(t)
@@ -106,5 +108,22 @@ func TestEvalRefusesWhatItCannotUse(t *testing.T) {
 				t.Errorf("left behind in the working folder: %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// TestEvalWithoutServer: an embedder that cannot be reached is said to be, with
+// what to do.
+func TestEvalWithoutServer(t *testing.T) {
+	b := evalBench(t)
+	getenv := b.opts.Getenv
+	b.opts.Getenv = func(name string) string {
+		if name == "OLLAMA_HOST" {
+			return "127.0.0.1:1"
+		}
+		return getenv(name)
+	}
+	_, errs, code := b.run("eval", "--set", absoluteSet(t), "--out", "x.tsv", "--retriever", "vector", "--embedder", "nomic-embed-text")
+	if code != ExitUnavailable || !strings.Contains(errs, "hint: ") {
+		t.Errorf("exit %d, %q; want exit %d and a hint", code, errs, ExitUnavailable)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,6 +69,22 @@ func usageError(err error) error {
 		return nil
 	}
 	return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "see recalld --help", Cause: err}
+}
+
+// asksJSON says whether --json stands anywhere among the flags of a command line.
+func asksJSON(args []string) bool {
+	for _, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		if value, ok := strings.CutPrefix(arg, "--json"); ok {
+			yes, err := strconv.ParseBool(strings.TrimPrefix(value, "="))
+			if value == "" || strings.HasPrefix(value, "=") && err == nil && yes {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reportError writes an error with its hint to standard error.

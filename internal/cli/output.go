@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 )
@@ -70,6 +71,36 @@ func timeText(t time.Time, none string) string {
 		return none
 	}
 	return t.UTC().Format("2006-01-02 15:04Z")
+}
+
+// ageText writes how long ago something was, in one unit: 40s, 5m, 3h, 12d.
+func ageText(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// shortText brings a text into one line of at most max characters.
+func shortText(text string, max int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= max {
+		return text
+	}
+	return string([]rune(text)[:max-1]) + "…"
+}
+
+// orEmpty makes an absent list an empty one, which JSON tells apart.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // isTerminal says whether a file is a terminal, Cygwin's included.

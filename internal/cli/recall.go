@@ -14,14 +14,14 @@ import (
 // recallFlags are the flags of recall. Those whose zero means something else
 // than "not given" have a flag that says whether they were.
 type recallFlags struct {
-	kinds                                        []string
-	project, repo, scope, format                 string
-	lang, path, tag, since                       string
-	flowTag, screen, gitBranch                   string
-	limit, maxTokens, sinceHours                 int
-	minRelevance                                 float64
-	explain                                      bool
-	limitSet, maxTokensSet, hoursSet, minimumSet bool
+	narrowFlags
+	kinds                              []string
+	project, repo, format              string
+	lang, path, since                  string
+	limit, maxTokens                   int
+	minRelevance                       float64
+	explain                            bool
+	limitSet, maxTokensSet, minimumSet bool
 }
 
 // recallCommand asks a question. It prints the daemon's own text, so that people
@@ -35,11 +35,12 @@ func recallCommand(a *App) *cobra.Command {
 working folder's repository is meant. Nothing relevant is an answer, not an error.`,
 		Example: `  recalld recall "npm EACCES"
   recalld recall --kinds chunk --lang go where are retries scheduled
-  recalld recall --tag ci --since 2026-01-01 --limit 10 flaky tests`,
+  recalld recall --tag ci --since 2026-01-01 --limit 10 flaky tests
+  recalld recall --kinds step --flow-tag send --branch main confirm button`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.limitSet, f.maxTokensSet = c.Flags().Changed("limit"), c.Flags().Changed("max-tokens")
-			f.hoursSet, f.minimumSet = c.Flags().Changed("since-hours"), c.Flags().Changed("min-relevance")
+			f.minimumSet = c.Flags().Changed("min-relevance")
 			request, err := f.request(strings.Join(args, " "))
 			if err != nil {
 				return err
@@ -60,7 +61,6 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "kinds to look for (default lesson,step,chunk)")
 	flags.StringVar(&f.project, "project", "", "project id or name (default: the working folder's)")
 	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
-	flags.StringVar(&f.scope, "scope", "", "sessions: all, current or a session's id (default all)")
 	flags.IntVar(&f.limit, "limit", 0, fmt.Sprintf("most items, 1–%d (default %d)", memory.MaxLimit, memory.DefaultLimit))
 	flags.IntVar(&f.maxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.DefaultTokens))
 	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "floor of relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
@@ -68,16 +68,12 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
 	flags.StringVar(&f.lang, "lang", "", "only code in this language")
 	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
-	flags.StringVar(&f.tag, "tag", "", "only what has this tag")
 	flags.StringVar(&f.since, "since", "", "nothing older: a day (2026-01-31) or an RFC 3339 time")
-	flags.IntVar(&f.sinceHours, "since-hours", 0, "only sessions of the last hours, 1–720")
-	flags.StringVar(&f.flowTag, "flow-tag", "", "only sessions with this flow tag")
-	flags.StringVar(&f.screen, "screen", "", "only steps on this screen")
-	flags.StringVar(&f.gitBranch, "git-branch", "", "only sessions on this branch")
+	a.scopeFlags(c, &f.narrowFlags, memory.ScopeAll)
+	a.filterFlags(c, &f.narrowFlags)
 	a.completeProjects(c, "project")
 	completeWords(c, "kinds", "lesson", "step", "chunk", "task", "reference", "rule", "tool")
 	completeWords(c, "format", "text", "json", "markdown")
-	completeWords(c, "scope", "all", "current")
 	return c
 }
 
@@ -103,25 +99,22 @@ func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 	if f.maxTokensSet && f.maxTokens == 0 {
 		return r, memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
 	}
-	if f.hoursSet && f.sinceHours == 0 {
-		return r, memory.Invalid("filters.sinceHours", "1–720", "0 is out of range")
-	}
 	if f.minimumSet {
 		r.MinRelevance = &f.minRelevance
 	}
-	// Anything but the two names is a session's id; Validate knows its limits.
-	switch f.scope {
-	case "":
-	case "all", "current":
-		r.Scope = &memory.Scope{Name: f.scope}
-	default:
-		r.Scope = &memory.Scope{Session: f.scope}
-	}
-	filters := memory.Filters{
-		Lang: f.lang, Path: f.path, Tag: f.tag, SinceHours: f.sinceHours,
-		FlowTag: f.flowTag, Screen: f.screen, GitBranch: f.gitBranch,
-	}
 	var err error
+	if r.Scope, err = f.chosenScope(); err != nil {
+		return r, err
+	}
+	filters := memory.Filters{Lang: f.lang, Path: f.path}
+	chosen, err := f.filters()
+	if err != nil {
+		return r, err
+	}
+	if chosen != nil { // what was not given is empty here
+		filters.FlowTag, filters.Tag, filters.Screen = f.flowTag, f.tag, f.screen
+		filters.GitBranch, filters.SinceHours = f.branch, f.sinceHours
+	}
 	if filters.Since, err = parseSince(f.since); err != nil {
 		return r, err
 	}

@@ -20,10 +20,12 @@ func rememberCommand(a *App) *cobra.Command {
 		Short: "Keep a lesson",
 		Long: `Keep a lesson: what was attempted, what was learned, and how well it works.
 When this returns, the lesson is durable and is found by words and by meaning.
-Secrets are taken out of it first.`,
+Secrets are taken out of it first. It is also appended to the repository's log of
+lessons. A lesson that it supersedes or retracts is kept and no longer recalled.`,
 		Example: `  recalld remember --type error --context "npm install → EACCES" --command "npm install" \
     --lesson "Run npm with the project's own cache" --tags npm,permissions --success-rate 9/10
-  recalld remember Delete the lock file before npm ci`,
+  recalld remember Delete the lock file before npm ci
+  recalld remember --supersedes l-4f2a9c Run npm ci: it deletes what is left over`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if r.Lesson != "" {
@@ -50,9 +52,7 @@ Secrets are taken out of it first.`,
 					verb = "Already known, counted again:"
 				}
 				fmt.Fprintf(w, "%s %s in project %s\n", verb, kept.ID, memory.ProjectLabel(kept.ProjectName, kept.Project))
-				if kept.Redacted {
-					fmt.Fprintln(w, "A secret was taken out of the text.")
-				}
+				writeNotes(w, kept.Redacted, "log", kept.Log, kept.Warning)
 			})
 		},
 	}
@@ -64,6 +64,8 @@ Secrets are taken out of it first.`,
 	flags.StringVar(&r.Lesson, "lesson", "", "what was learned")
 	flags.StringSliceVar(&r.Tags, "tags", nil, "a few words to group by: a,b")
 	flags.StringVar(&r.SuccessRate, "success-rate", "", "successes of attempts: 9/10")
+	flags.StringSliceVar(&r.Supersedes, "supersedes", nil, "ids of lessons that this one replaces")
+	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
 	a.completeProjects(c, "project")

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// history answers for the methods about sessions, steps and files.
+func history() map[string]any {
+	const goal = "Run send flow smoke test"
+	state := &memory.SessionState{
+		Session: memory.Session{ID: "mm-20260115-abc", Project: "p1", Client: "cli", CreatedAt: noon, Goal: goal,
+			FlowTags: []string{"send"}, Tags: []string{"smoke"}, Git: &memory.Git{Branch: "main", Commit: "abc123"}},
+		ProjectName: "demo", Steps: 1, Dir: "/src/demo/test-artifacts/llm-knowledge/mm-20260115-abc", Seq: 4,
+	}
+	steps := []memory.StepView{
+		{ID: "s-2", Timestamp: noon, Tool: "mm_click", Screen: "send", Snippet: "confirm-button: Timeout\n15000 ms exceeded",
+			Labels: []string{"interaction", "error-recovery"}, SessionID: "mm-20260115-abc", SessionGoal: goal, MatchedFields: []string{"target"}},
+		{ID: "s-1", Timestamp: noon.Add(-time.Minute), Tool: "bash", Snippet: "npm test", Labels: []string{"execution"}, SessionID: "mm-20260115-abc"},
+	}
+	return map[string]any{
+		"StartSession": state,
+		"EndSession":   state,
+		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
+			Redacted: true, File: "/src/demo/steps/1-bash.json", Warning: "the picture could not be read",
+			Advice: &memory.Answer{Project: "p1", Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson}}, Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n"}},
+		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: steps},
+		"LastSteps":   &memory.StepList{Steps: steps},
+		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: goal, CreatedAt: noon,
+			Recipe:  []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "npm test"}, {StepNumber: 2, Tool: "mm_click"}},
+			Labels:  map[string]int{"interaction": 1, "execution": 1},
+			Screens: []string{"home", "send"},
+			Failures: []memory.Failure{
+				{StepNumber: 1, Tool: "bash", Error: "EACCES", RecoveredBy: 2, Recovery: "chown"}, {StepNumber: 2, Tool: "mm_click", Error: "Timeout"}}},
+		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{
+			{SessionID: "mm-20260115-abc", CreatedAt: noon.Add(-3 * time.Hour), Goal: goal, FlowTags: []string{"send"}, Tags: []string{"smoke"}, Git: memory.Git{Branch: "main", Commit: "abc123"}},
+			{SessionID: "mm-20260114-xyz", CreatedAt: noon.Add(-50 * time.Hour), FlowTags: []string{}, Tags: []string{}},
+		}},
+		"Import": &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Skipped: 3,
+			Problems: []memory.ImportProblem{{File: "/src/demo/logs/demo.jsonl", Line: 7, Message: "not JSON"}, {File: "/src/demo/logs/x/session.json", Message: "no sessionId"}}},
+		"Export": &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42},
+	}
+}
+
+// TestHistoryRequests: every flag reaches the service.
+func TestHistoryRequests(t *testing.T) {
+	dir := func(b *bench) memory.Caller { return memory.Caller{Dir: b.opts.Dir, Client: "cli"} }
+	filters := []string{"--flow-tag", "send", "--tag", "smoke", "--screen", "home", "--branch", "main", "--since-hours", "720", "--project", "p"}
+	all := &memory.StepFilters{FlowTag: new("send"), Tag: new("smoke"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}
+	for _, tt := range []struct {
+		args   []string
+		method string
+		want   func(*bench) any
+	}{
+		{append([]string{"sessions", "--limit", "50"}, filters...), "Sessions", func(b *bench) any {
+			return memory.HistoryRequest{Limit: 50, Filters: all, Scope: &memory.Scope{Name: "all"}, Project: "p", Caller: dir(b)}
+		}},
+		{append([]string{"steps", "a", "b", "--limit", "100", "--scope", "current"}, filters...), "SearchSteps", func(b *bench) any {
+			return memory.HistoryRequest{Query: "a b", Limit: 100, Filters: all, Scope: &memory.Scope{Name: "current"}, Project: "p", Caller: dir(b)}
+		}},
+		{append([]string{"last", "-n", "200", "--session", "abcd"}, filters...), "LastSteps", func(b *bench) any {
+			return memory.HistoryRequest{Limit: 200, Filters: all, Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
+		}},
+		{[]string{"last"}, "LastSteps", func(b *bench) any {
+			return memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
+		}},
+		{[]string{"summarize"}, "SummarizeSession", func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
+		}},
+		{[]string{"summarize", "abcd", "--project", "p"}, "SummarizeSession", func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
+		}},
+		{[]string{"session", "start", "--id", "abcd", "--goal", "g", "--flow-tags", "send,swap", "--tags", "a,b", "--build", `{"n":1.50}`, "--launch", `{}`, "--screenshots", "--project", "p"},
+			"StartSession", func(b *bench) any {
+				return memory.StartSessionRequest{SessionID: "abcd", Goal: "g", FlowTags: []string{"send", "swap"}, Tags: []string{"a", "b"},
+					Build: json.RawMessage(`{"n":1.50}`), Launch: json.RawMessage(`{}`), Screenshots: true, Project: "p", Caller: dir(b)}
+			}},
+		{[]string{"session", "end", "abcd", "--project", "p"}, "EndSession", func(b *bench) any {
+			return memory.EndSessionRequest{SessionID: "abcd", Project: "p", Caller: dir(b)}
+		}},
+		{[]string{"step", "--tool", "bash", "--input", `{"command":"npm test"}`, "--target", "web app", "--error", "boom", "--code", "E1", "--details", "[1]",
+			"--observation", "red", "--environment", `{"os":"linux"}`, "--duration", "1.5s", "--screenshot", "a.png", "--at", "2026-01-15T12:00:00Z",
+			"--session", "abcd", "--open", "--advise", "--project", "p"}, "RecordStep", func(b *bench) any {
+			return memory.RecordStepRequest{SessionID: "abcd", Open: true, Timestamp: noon, Advise: true, Project: "p", Caller: dir(b),
+				Tool:        memory.StepTool{Name: "bash", Input: json.RawMessage(`{"command":"npm test"}`), Target: json.RawMessage(`"web app"`)},
+				Outcome:     memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "boom", Details: json.RawMessage(`[1]`)}},
+				Observation: json.RawMessage(`"red"`), Environment: json.RawMessage(`{"os":"linux"}`), DurationMs: 1500, Screenshot: "a.png"}
+		}},
+		{[]string{"step", "--tool", "bash"}, "RecordStep", func(b *bench) any {
+			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
+		}},
+		{[]string{"step", "--tool", "bash", "--ok=false"}, "RecordStep", func(b *bench) any {
+			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Caller: dir(b)}
+		}},
+		{[]string{"step", "--tool", "bash", "--ok=false", "--code", "E1"}, "RecordStep", func(b *bench) any {
+			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1"}}, Caller: dir(b)}
+		}},
+		{[]string{"import", "logs", "--project", "p"}, "Import", func(b *bench) any {
+			return memory.ImportRequest{Path: filepath.Join(b.opts.Dir, "logs"), Project: "p", Caller: dir(b)}
+		}},
+		{[]string{"export", "../out"}, "Export", func(b *bench) any {
+			return memory.ExportRequest{Path: filepath.Join(filepath.Dir(b.opts.Dir), "out"), Caller: dir(b)}
+		}},
+		{[]string{"recall", "q", "--session", "abcd", "--flow-tag", "send", "--screen", "home", "--branch", "main", "--since-hours", "1"}, "Recall", func(b *bench) any {
+			return memory.RecallRequest{Query: "q", Kinds: memory.DefaultKinds, Scope: &memory.Scope{Session: "abcd"}, Format: memory.FormatText,
+				Filters: &memory.Filters{FlowTag: "send", Screen: "home", GitBranch: "main", SinceHours: 1}, Caller: dir(b)}
+		}},
+	} {
+		b := newBench(t, sample())
+		b.ok(tt.args...)
+		if diff := cmp.Diff(tt.want(b), request[any](t, b, tt.method)); diff != "" {
+			t.Errorf("recalld %q (-want +got):\n%s", tt.args, diff)
+		}
+	}
+}
+
+// TestHistoryEmpty: nothing found is an answer; JSON says [], not null.
+func TestHistoryEmpty(t *testing.T) {
+	answers := map[string]any{"Sessions": &memory.SessionList{}, "SearchSteps": &memory.StepMatches{}, "LastSteps": &memory.StepList{}}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"sessions"}, "No session. Agents open them, and so does: recalld session start\n"},
+		{[]string{"steps", "q"}, "No step matches.\n"},
+		{[]string{"last"}, "No step passes the filters.\n"},
+	} {
+		b := newBench(t, answers)
+		if out := b.ok(tt.args...); out != tt.want {
+			t.Errorf("recalld %q says %q, want %q", tt.args, out, tt.want)
+		}
+		if out := b.ok(append(tt.args, "--json")...); strings.Contains(out, "null") || !strings.Contains(out, "[]") {
+			t.Errorf("recalld %q --json says %s, want an empty list", tt.args, out)
+		}
+	}
+}
+
+// TestImportProblems: as many problems are listed as help, the others counted.
+func TestImportProblems(t *testing.T) {
+	imported := &memory.Imported{Project: "p1", Skipped: 130}
+	for i := range 100 {
+		imported.Problems = append(imported.Problems, memory.ImportProblem{File: "a.jsonl", Line: i + 1, Message: "not JSON"})
+	}
+	b := newBench(t, map[string]any{"Import": imported})
+	out, errs, code := b.run("import", "a.jsonl")
+	if code != ExitOK || strings.Count(out, "not JSON") != shownProblems || !strings.Contains(out, "and 110 more") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if errs != "importing\n" {
+		t.Errorf("standard error has %q, want how far it is", errs)
+	}
+	if _, errs, _ := b.run("import", "a.jsonl", "--json"); errs != "" {
+		t.Errorf("with --json standard error has %q, want nothing", errs)
+	}
+}
+
+func TestAgeText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m", time.Hour: "1h", 47 * time.Hour: "47h",
+		48 * time.Hour: "2d", 1000 * time.Hour: "41d",
+	} {
+		if got := ageText(d); got != want {
+			t.Errorf("ageText(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestShortText(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		max  int
+		want string
+	}{
+		{"a\n b\tc", 10, "a b c"}, {"größe", 5, "größe"}, {"größer", 5, "größ…"}, {"", 3, ""}, {"\u65e5\u672c\u8a9e", 2, "\u65e5…"},
+	} {
+		if got := shortText(tt.text, tt.max); got != tt.want {
+			t.Errorf("shortText(%q, %d) = %q, want %q", tt.text, tt.max, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// shownProblems is how many problems of an import are listed; --json has all
+// that the daemon tells.
+const shownProblems = 20
+
+// importCommand takes memories over from files. What cannot be read is listed
+// and is no failure: a log may hold lines of a program that was cut off.
+func importCommand(a *App) *cobra.Command {
+	var r memory.ImportRequest
+	c := &cobra.Command{
+		Use:   "import PATH",
+		Short: "Take over lessons and sessions from files",
+		Long: `Take over a lesson log (JSON lines), a folder of logs, a session's folder or a tree
+of them. What is known already changes nothing, so it can be repeated. A line or
+file that cannot be read is listed and skipped. What was forgotten stays so.`,
+		Example: `  recalld import agent-knowledge/logs
+  recalld import test-artifacts/llm-knowledge --json
+  recalld import ~/old/lessons.jsonl --project demo`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := memory.Text("path", args[0], 1, memory.MaxPathText); err != nil {
+				return err
+			}
+			r.Path, r.Caller = a.absolute(args[0]), a.caller()
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			shown := a.newProgress("files")
+			shown.show("importing", 0, 0)
+			imported, err := service.Import(c.Context(), r)
+			shown.done()
+			if err != nil {
+				return err
+			}
+			return a.answer(imported, func(w io.Writer) { writeImported(w, imported) })
+		},
+	}
+	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.completeProjects(c, "project")
+	return c
+}
+
+func writeImported(w io.Writer, i *memory.Imported) {
+	fmt.Fprintf(w, "Imported into project %s: %s, %s, %s", memory.ProjectLabel(i.ProjectName, i.Project),
+		memory.Count(i.Lessons, "lesson"), memory.Count(i.Sessions, "session"), memory.Count(i.Steps, "step"))
+	if i.Known > 0 {
+		fmt.Fprintf(w, "; %d known already", i.Known)
+	}
+	fmt.Fprintln(w)
+	if i.Skipped == 0 {
+		return
+	}
+	fmt.Fprintf(w, "Skipped %d that cannot be read:\n", i.Skipped)
+	listed := i.Problems[:min(len(i.Problems), shownProblems)]
+	for _, p := range listed {
+		place := p.File
+		if p.Line > 0 {
+			place = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		fmt.Fprintf(w, "  %s: %s\n", place, p.Message)
+	}
+	if more := i.Skipped - len(listed); more > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
+	}
+}

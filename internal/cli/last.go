@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// lastCommand lists the newest steps.
+func lastCommand(a *App) *cobra.Command {
+	var r memory.HistoryRequest
+	var n narrowFlags
+	c := &cobra.Command{
+		Use:   "last",
+		Short: "List the newest steps",
+		Long: `List the newest steps that pass the filters, newest first: of the current session,
+which is the newest open one of this command line, unless --scope or --session
+says otherwise.`,
+		Example: `  recalld last -n 5
+  recalld last --scope all --tag smoke
+  recalld last --session mm-20260115-abc --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := n.narrow(&r); err != nil {
+				return err
+			}
+			if err := counted(c, "number", "n", r.Limit, memory.MaxLast); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			if err := r.ValidateLast(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			last, err := service.LastSteps(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			last.Steps = orEmpty(last.Steps)
+			return a.answer(last, func(w io.Writer) {
+				if len(last.Steps) == 0 {
+					fmt.Fprintln(w, "No step passes the filters.")
+					return
+				}
+				table(w, stepRows(last.Steps))
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	flags.IntVarP(&r.Limit, "number", "n", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxLast, memory.DefaultLast))
+	a.scopeFlags(c, &n, memory.ScopeCurrent)
+	a.filterFlags(c, &n)
+	a.completeProjects(c, "project")
+	return c
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// narrowFlags say whose steps a question is about. recall and the commands that
+// look back share them.
+type narrowFlags struct {
+	scope, session               string
+	flowTag, tag, screen, branch string
+	sinceHours                   int
+	changed                      func(flag string) bool
+}
+
+// scopeFlags adds the flags of a scope; usual is what it is without them.
+func (a *App) scopeFlags(c *cobra.Command, n *narrowFlags, usual string) {
+	flags := c.Flags()
+	flags.StringVar(&n.scope, "scope", "", fmt.Sprintf("sessions: all, current or a session's id (default %s)", usual))
+	flags.StringVar(&n.session, "session", "", "only this session, by its id")
+	completeWords(c, "scope", memory.ScopeAll, memory.ScopeCurrent)
+	a.completeSessions(c, "session")
+	n.changed = flags.Changed
+}
+
+// filterFlags adds the flags of the filters.
+func (a *App) filterFlags(c *cobra.Command, n *narrowFlags) {
+	flags := c.Flags()
+	flags.StringVar(&n.flowTag, "flow-tag", "", "only sessions with this flow tag")
+	flags.StringVar(&n.tag, "tag", "", "only what has this tag")
+	flags.StringVar(&n.screen, "screen", "", "only steps on this screen")
+	flags.StringVar(&n.branch, "branch", "", "only sessions on this branch")
+	flags.IntVar(&n.sinceHours, "since-hours", 0, fmt.Sprintf("only sessions of the last hours, 1–%d", memory.MaxSinceHours))
+	a.completeFlowTags(c, "flow-tag")
+	n.changed = flags.Changed
+}
+
+// chosenScope returns the scope that was asked for, nil for the usual one.
+func (n *narrowFlags) chosenScope() (*memory.Scope, error) {
+	switch {
+	case n.changed("session") && n.changed("scope"):
+		return nil, memory.Invalid("session", "one of --scope and --session", "is given beside --scope")
+	case n.changed("session"):
+		return &memory.Scope{Session: n.session}, memory.Text("scope.sessionId", n.session, memory.MinSessionID, memory.MaxNameText)
+	case !n.changed("scope"):
+		return nil, nil
+	case n.scope == memory.ScopeAll || n.scope == memory.ScopeCurrent:
+		return &memory.Scope{Name: n.scope}, nil
+	}
+	// Anything but the two names is a session's id.
+	return &memory.Scope{Session: n.scope}, memory.Text("scope.sessionId", n.scope, memory.MinSessionID, memory.MaxNameText)
+}
+
+// filters returns the filters that were given, nil for none. One that was given
+// and is empty is an error: it would not narrow anything.
+func (n *narrowFlags) filters() (*memory.StepFilters, error) {
+	var f memory.StepFilters
+	for _, t := range []struct {
+		flag, field, value string
+		to                 **string
+	}{
+		{"flow-tag", "flowTag", n.flowTag, &f.FlowTag}, {"tag", "tag", n.tag, &f.Tag},
+		{"screen", "screen", n.screen, &f.Screen}, {"branch", "gitBranch", n.branch, &f.GitBranch},
+	} {
+		if !n.changed(t.flag) {
+			continue
+		}
+		if err := memory.Text("filters."+t.field, t.value, 1, memory.MaxNameText); err != nil {
+			return nil, err
+		}
+		*t.to = &t.value
+	}
+	if n.changed("since-hours") {
+		if n.sinceHours < 1 || n.sinceHours > memory.MaxSinceHours {
+			return nil, memory.Invalid("filters.sinceHours", fmt.Sprintf("1–%d", memory.MaxSinceHours), "%d is out of range", n.sinceHours)
+		}
+		f.SinceHours = &n.sinceHours
+	}
+	if f == (memory.StepFilters{}) {
+		return nil, nil
+	}
+	return &f, nil
+}
+
+// counted refuses a zero that was spelled out: the service takes it for the
+// default.
+func counted(c *cobra.Command, flag, field string, value, most int) error {
+	if c.Flags().Changed(flag) && value == 0 {
+		return memory.Invalid(field, fmt.Sprintf("1–%d", most), "0 is out of range")
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// sessionsCommand lists sessions.
+func sessionsCommand(a *App) *cobra.Command {
+	var r memory.HistoryRequest
+	var n narrowFlags
+	c := &cobra.Command{
+		Use:   "sessions",
+		Short: "List what agents did: sessions, newest first",
+		Long: `List the sessions of a project, newest first: the runs of agents that recorded
+steps. Filters choose by what is known of a session; --screen keeps those that
+have a step there. Look into one with: recalld summarize SESSION`,
+		Example: `  recalld sessions
+  recalld sessions --flow-tag send --branch main --since-hours 48
+  recalld sessions --project demo --limit 50 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if r.Filters, err = n.filters(); err != nil {
+				return err
+			}
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxSessions); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			if err := r.ValidateSessions(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			list, err := service.Sessions(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			list.Sessions = orEmpty(list.Sessions)
+			return a.answer(list, func(w io.Writer) {
+				if len(list.Sessions) == 0 {
+					fmt.Fprintln(w, "No session. Agents open them, and so does: recalld session start")
+					return
+				}
+				table(w, sessionRows(list.Sessions, a.opts.Now()))
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most sessions, 1–%d (default %d)", memory.MaxSessions, memory.DefaultSessions))
+	a.filterFlags(c, &n)
+	a.completeProjects(c, "project")
+	return c
+}
+
+func sessionRows(sessions []memory.SessionView, now time.Time) [][]string {
+	rows := [][]string{{"SESSION", "AGE", "GOAL", "TAGS", "BRANCH"}}
+	for _, s := range sessions {
+		tags := strings.Join(slices.Concat(s.FlowTags, s.Tags), ",")
+		rows = append(rows, []string{s.SessionID, ageText(now.Sub(s.CreatedAt)), shortText(s.Goal, 60), shortText(tags, 40), shortText(s.Git.Branch, 40)})
+	}
+	return rows
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// stepsCommand searches steps.
+func stepsCommand(a *App) *cobra.Command {
+	var r memory.HistoryRequest
+	var n narrowFlags
+	c := &cobra.Command{
+		Use:   "steps QUERY...",
+		Short: "Search the steps of sessions",
+		Long: `Search the steps of a project's sessions by words and by meaning, best first. Ask
+for a tool, a screen, a file or button, or the words of an error. Filters choose
+sessions before any step is ranked.`,
+		Example: `  recalld steps confirm button disabled
+  recalld steps "npm test" --branch main --since-hours 24
+  recalld steps --session mm-20260115-abc EACCES`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Query = strings.Join(args, " ")
+			if err := n.narrow(&r); err != nil {
+				return err
+			}
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxMatches); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			if err := r.ValidateSearch(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			found, err := service.SearchSteps(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			found.Matches = orEmpty(found.Matches)
+			return a.answer(found, func(w io.Writer) {
+				if len(found.Matches) == 0 {
+					fmt.Fprintln(w, "No step matches.")
+					return
+				}
+				table(w, stepRows(found.Matches))
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most steps, 1–%d (default %d)", memory.MaxMatches, memory.DefaultMatches))
+	a.scopeFlags(c, &n, memory.ScopeAll)
+	a.filterFlags(c, &n)
+	a.completeProjects(c, "project")
+	return c
+}
+
+// narrow puts scope and filters into a question.
+func (n *narrowFlags) narrow(r *memory.HistoryRequest) (err error) {
+	if r.Scope, err = n.chosenScope(); err != nil {
+		return err
+	}
+	r.Filters, err = n.filters()
+	return err
+}
+
+// stepRows are the lines of the table that steps and last share.
+func stepRows(steps []memory.StepView) [][]string {
+	rows := [][]string{{"TIME", "TOOL", "SCREEN", "SESSION", "STEP"}}
+	for _, s := range steps {
+		rows = append(rows, []string{
+			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Screen, 30), s.SessionID, shortText(s.Snippet, 200),
+		})
+	}
+	return rows
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// summarizeCommand summarises one session.
+func summarizeCommand(a *App) *cobra.Command {
+	var r memory.HistoryRequest
+	c := &cobra.Command{
+		Use:   "summarize [SESSION]",
+		Short: "Summarise a session",
+		Long: `Summarise one session, by default the newest open one of this command line: its
+goal, the recipe of its steps, and each failure with what recovered it. The same
+session always gives the same summary; no model is asked.`,
+		Example: "  recalld summarize mm-20260115-abc\n  recalld summarize --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if err := memory.Text("scope.sessionId", args[0], memory.MinSessionID, memory.MaxNameText); err != nil {
+					return err
+				}
+				r.Scope = &memory.Scope{Session: args[0]}
+			}
+			r.Caller = a.caller()
+			if err := r.ValidateSummary(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			summary, err := service.SummarizeSession(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return a.answer(summary, func(w io.Writer) { writeSummary(w, summary) })
+		},
+	}
+	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.completeProjects(c, "project")
+	c.ValidArgsFunction = a.completeSession
+	return c
+}
+
+func writeSummary(w io.Writer, s *memory.Summary) {
+	fmt.Fprintf(w, "Session %s, %s", s.SessionID, memory.Count(s.StepCount, "step"))
+	if !s.CreatedAt.IsZero() {
+		fmt.Fprintf(w, ", %s to %s", timeText(s.CreatedAt, ""), timeText(s.EndedAt, "now"))
+	}
+	fmt.Fprintln(w)
+	if s.Goal != "" {
+		fmt.Fprintf(w, "Goal: %s\n", s.Goal)
+	}
+	var labels []string
+	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
+		labels = append(labels, fmt.Sprintf("%s %d", label, s.Labels[label]))
+	}
+	if len(labels) > 0 {
+		fmt.Fprintf(w, "Labels: %s\n", strings.Join(labels, ", "))
+	}
+	if len(s.Screens) > 0 {
+		fmt.Fprintf(w, "Screens: %s\n", strings.Join(s.Screens, " → "))
+	}
+	if len(s.Recipe) > 0 {
+		fmt.Fprintln(w, "\nRecipe:")
+	}
+	for _, step := range s.Recipe {
+		fmt.Fprintf(w, "%4d. %s\n", step.StepNumber, strings.TrimRight(step.Tool+"  "+step.Notes, " "))
+	}
+	if len(s.Failures) > 0 {
+		fmt.Fprintln(w, "\nFailures:")
+	}
+	for _, f := range s.Failures {
+		fmt.Fprintf(w, "%4d. %s: %s\n", f.StepNumber, f.Tool, f.Error)
+		if f.RecoveredBy > 0 {
+			fmt.Fprintf(w, "      recovered by step %d: %s\n", f.RecoveredBy, f.Recovery)
+		}
+	}
+}
