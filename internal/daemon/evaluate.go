@@ -49,7 +49,9 @@ type EvaluationOptions struct {
 	Depth int
 }
 
-func (o *EvaluationOptions) validate() error {
+// Validate fills in the default embedder. It returns CodeInvalidInput for a
+// value out of its range.
+func (o *EvaluationOptions) Validate() error {
 	if !slices.Contains([]string{EvalLexical, EvalVector, EvalHybrid}, o.Retriever) {
 		return memory.Invalid("retriever", "lexical, vector or hybrid", "unknown retriever %q", o.Retriever)
 	}
@@ -83,9 +85,11 @@ var _ eval.Engine = (*Evaluation)(nil)
 const partsPerDocument = 4
 
 // OpenEvaluation opens an empty store in a folder of its own, which Close
-// removes. It returns CodeInvalidInput for an option out of its range.
+// removes. It returns CodeInvalidInput for an option out of its range, and
+// CodeUnavailable, CodeNotFound or CodeForbidden for an embedder that cannot be
+// used.
 func OpenEvaluation(ctx context.Context, opts EvaluationOptions) (*Evaluation, error) {
-	if err := opts.validate(); err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
 	e := &Evaluation{hits: partsPerDocument * opts.Depth, names: map[string]string{}, embedded: func(int) {}}
@@ -102,7 +106,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 		cfg.Model = strings.TrimPrefix(opts.Embedder, "ollama/")
 		m, err := newOllamaModel(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
-			return fmt.Errorf("open model %s: %w", opts.Embedder, err)
+			return fmt.Errorf("open model %s: %w", opts.Embedder, unavailable(err))
 		}
 		model, _ := m.current()
 		e.model, e.background = m.embed, m.name()
@@ -121,7 +125,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	}
 	if e.background != "" {
 		if _, err := e.core.Indexer.Attach(ctx, e.background); err != nil {
-			return fmt.Errorf("reach model %s: %w", opts.Embedder, err)
+			return fmt.Errorf("reach model %s: %w", opts.Embedder, unavailable(err))
 		}
 	}
 	settings := recallSettings(opts.Config.Recall)

@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/recalld/recalld/internal/atomicfile"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -46,37 +48,15 @@ func LoadToken(path string) (string, error) {
 // makeToken writes a new token of 128 random bits or more.
 func makeToken(path string) (string, error) {
 	token := rand.Text()
-	if err := writeFile(path, []byte(token+"\n")); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = atomicfile.Write(path, 0o600, func(w io.Writer) error {
+			_, err := io.WriteString(w, token+"\n")
+			return err
+		})
+	}
+	if err != nil {
 		return "", fmt.Errorf("write token file: %w", err)
 	}
 	return token, nil
-}
-
-// writeFile replaces a file of ours, with mode 0600, so that after a crash there
-// is the old one or the new one, whole.
-func writeFile(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	// Windows cannot sync a folder, and needs not.
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
 }

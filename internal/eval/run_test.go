@@ -100,7 +100,7 @@ func TestRunWritesInBatches(t *testing.T) {
 	for i := range 2*writeDocuments + 50 {
 		fmt.Fprintf(&corpus, `{"id":"d%d","text":"x","group":"g%d"}`+"\n", i, i%2)
 	}
-	set["corpus.jsonl"] = corpus.String()
+	set["corpus.jsonl"], set["qrels.tsv"] = corpus.String(), "q\td0\t1\n"
 	engine := &shelf{}
 	report, err := Run(t.Context(), openSet(t, set), engine, Options{Depth: 1})
 	if err != nil {

@@ -68,6 +68,8 @@ type Set struct {
 	Judged map[string]Grades
 
 	dir string
+	// named is where each document is first judged; the corpus must hold it.
+	named map[string]place
 }
 
 // InputError is returned when a file of a set cannot be used. It names the
@@ -87,9 +89,17 @@ func (e *InputError) Error() string {
 }
 
 // OpenSet reads the questions and judgements of the set in dir. It returns an
-// *InputError for a line that cannot be used.
+// *InputError for a line that cannot be used, and for a folder that is none.
 func OpenSet(dir string) (*Set, error) {
-	s := &Set{Name: filepath.Base(dir), Judged: map[string]Grades{}, dir: dir}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &InputError{File: dir, Reason: "there is no such folder"}
+	case err != nil:
+		return nil, fmt.Errorf("open set: %w", err)
+	case !info.IsDir():
+		return nil, &InputError{File: dir, Reason: "is not a folder"}
+	}
+	s := &Set{Name: filepath.Base(dir), Judged: map[string]Grades{}, dir: dir, named: map[string]place{}}
 	known := map[string]bool{}
 	for q, err := range jsonLines(dir, "queries.jsonl", (*Query).check) {
 		switch {
@@ -108,7 +118,9 @@ func OpenSet(dir string) (*Set, error) {
 }
 
 // Documents reads the set's documents one by one. The error, an *InputError for
-// a line that cannot be used, ends the sequence.
+// a line that cannot be used, ends the sequence. Behind the last document it is
+// one for the first judgement of a document that was not among them: such a
+// question could not be answered in full, and its figures would say nothing.
 func (s *Set) Documents() iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		seen := map[string]bool{}
@@ -121,7 +133,26 @@ func (s *Set) Documents() iter.Seq2[Document, error] {
 			}
 			seen[d.value.ID] = true
 		}
+		if err := s.unknown(seen); err != nil {
+			yield(Document{}, err)
+		}
 	}
+}
+
+// unknown returns an error for the first line that judges a document which is
+// not in the corpus.
+func (s *Set) unknown(corpus map[string]bool) error {
+	var first place
+	missing := ""
+	for id, at := range s.named {
+		if !corpus[id] && (missing == "" || at.line < first.line) {
+			missing, first = id, at
+		}
+	}
+	if missing == "" {
+		return nil
+	}
+	return first.fail("document %q is not in the corpus", missing)
 }
 
 // readJudgements reads lines of question, document and grade, with tabs between
@@ -148,6 +179,9 @@ func (s *Set) readJudgements() error {
 		}
 		if !asked[fields[0]] {
 			continue
+		}
+		if _, known := s.named[fields[1]]; !known {
+			s.named[fields[1]] = line.at
 		}
 		if s.Judged[fields[0]] == nil {
 			s.Judged[fields[0]] = Grades{}

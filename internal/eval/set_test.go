@@ -116,6 +116,7 @@ func TestBadLinesAreNamed(t *testing.T) {
 		{"spaces for tabs", "qrels.tsv", "q a 1", "qrels.tsv:1: has 1 fields"},
 		{"grade in words", "qrels.tsv", "q\ta\t1\nq\tb\tyes", `qrels.tsv:2: grade "yes" is not a number`},
 		{"infinite grade", "qrels.tsv", "q\ta\tInf", `qrels.tsv:1: grade "Inf" is not a number`},
+		{"unknown document", "qrels.tsv", "q\ta\t1\nr\tb\t1\nq\tz\t1\nr\ty\t0", `qrels.tsv:3: document "z" is not in the corpus`},
 		{"nothing judged", "qrels.tsv", "other\ta\t1\nq\ta\t0", "qrels.tsv: judges no question"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -166,4 +167,16 @@ func FuzzSet(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestFolderOfASet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{file: "is not a folder", file + "x": "there is no such folder"} {
+		if _, err := OpenSet(dir); err == nil || err.Error() != dir+": "+want {
+			t.Errorf("open %s: %v, want that it %s", dir, err, want)
+		}
+	}
 }
