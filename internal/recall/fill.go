@@ -76,7 +76,7 @@ type filler struct {
 	caps    caps   // what is left of them
 	query   index.Terms
 	code    context.Context // with the deadline of code
-	lessons int    // tokens left of lessonTokens
+	lessons int             // tokens left of lessonTokens
 	out     shown
 	terms   []index.Terms // of the items
 }

@@ -232,7 +232,7 @@ func plainValue(t json.Token) string {
 const ellipsis = "…"
 
 // shorten cuts a line to at most n bytes, at the end of a sentence if one ends in
-// its second half, else of a word, and marks that it did.
+// its second half, else of a word if one does, and marks that it did.
 func shorten(line string, n int) string {
 	if len(line) <= n {
 		return line
@@ -244,7 +244,7 @@ func shorten(line string, n int) string {
 		}
 	}
 	// A word that ends exactly here is whole.
-	if i := strings.LastIndexByte(text, ' '); i > 0 && line[len(text)] != ' ' {
+	if i := strings.LastIndexByte(text, ' '); i > len(text)/2 && line[len(text)] != ' ' {
 		text = text[:i]
 	}
 	return strings.TrimRight(text, " ,:") + ellipsis

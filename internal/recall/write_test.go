@@ -58,6 +58,80 @@ func TestLessonsAsContract2ShowsThem(t *testing.T) {
 	}
 }
 
+// TestFiveLessonsStayUnder500Tokens, however long they are; the whole is in their
+// fields and in JSON.
+func TestFiveLessonsStayUnder500Tokens(t *testing.T) {
+	s := newShelf()
+	for i := range 8 {
+		s.lesson(fmt.Sprintf("l-%d", i), func(r *memory.Record) {
+			word := strings.Repeat(string(rune('a'+i)), 5) + " "
+			r.Event.Context, r.Event.Lesson = strings.Repeat("ctx"+word, 200), strings.Repeat(word, 600)
+			r.Event.Rate = &memory.Rate{Successes: 9999999, Attempts: 9999999}
+			if i%2 == 0 {
+				r.Project, r.Repo = "p-other", strings.Repeat("r", 60)
+			}
+		})
+	}
+	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
+		a := s.ask(t, memory.RecallRequest{Format: format})
+		if len(a.Items) != 5 || a.Tokens >= 500 || tokens(a.Text) >= 500 {
+			t.Errorf("%s: %d lessons in %d tokens, want five in less than 500:\n%s", format, len(a.Items), a.Tokens, a.Text)
+		}
+		for _, item := range a.Items {
+			word := strings.Repeat(string(rune('a'+item.ID[2]-'0')), 5)
+			if !strings.Contains(item.Text, ": "+word+" ") || !strings.HasSuffix(item.Text, ellipsis) {
+				t.Errorf("%s: %s is cut to %q, want some of its context and more of the lesson", format, item.ID, item.Text)
+			}
+			if len(item.Lesson) < 3000 || len(item.Context) < 1000 || item.Timestamp.IsZero() || !item.Timestamp.Equal(item.CreatedAt) {
+				t.Errorf("%s: %s has a lesson of %d bytes, a context of %d and the time %v; want the whole of them", format, item.ID, len(item.Lesson), len(item.Context), item.Timestamp)
+			}
+		}
+	}
+	one := s.ask(t, memory.RecallRequest{Limit: 1})
+	five := s.ask(t, memory.RecallRequest{Limit: 5})
+	if one.Tokens >= 500 || len(one.Items[0].Text) < 3*len(five.Items[0].Text) {
+		t.Errorf("one lesson alone takes %d bytes in %d tokens, of five the first takes %d; want it to have their room", len(one.Items[0].Text), one.Tokens, len(five.Items[0].Text))
+	}
+	whole := s.ask(t, memory.RecallRequest{Format: memory.FormatJSON, Limit: 1, MaxTokens: memory.MaxTokens})
+	if len(whole.Items) != 1 || strings.Contains(whole.Items[0].Text, ellipsis) {
+		t.Errorf("in JSON the lesson is cut: %+v", whole.Items)
+	}
+}
+
+// TestLessonLine: a context may take a third of the room, the lesson has the rest
+// and what the context leaves.
+func TestLessonLine(t *testing.T) {
+	long, short := strings.Repeat("word ", 100), "short one"
+	for _, test := range []struct {
+		name, context, lesson string
+		n                     int
+		wantContext           int // at least and at most, in bytes
+		most                  int
+	}{
+		{"no bound", long, long, 0, 499, 499},
+		{"both fit", short, short, 30, 9, 9},
+		{"long context", long, short, 100, 60, 90},
+		{"long lesson", short, long, 100, 9, 9},
+		{"both long", long, long, 99, 25, 33},
+		{"no context", "", long, 100, 0, 0},
+	} {
+		line := lessonLine(memory.Item{Context: test.context, Lesson: test.lesson}, test.n)
+		context, lesson, found := strings.Cut(line, ": ")
+		if !found {
+			context, lesson = "", line
+		}
+		if test.n > 0 && len(line) > test.n {
+			t.Errorf("%s: %d bytes, want at most %d: %q", test.name, len(line), test.n, line)
+		}
+		if len(context) < test.wantContext || len(context) > test.most {
+			t.Errorf("%s: the context takes %d bytes, want %d–%d: %q", test.name, len(context), test.wantContext, test.most, line)
+		}
+		if test.lesson == short && lesson != short {
+			t.Errorf("%s: the lesson is cut: %q", test.name, line)
+		}
+	}
+}
+
 // TestCodeAsContract4ShowsIt holds the markdown block against the contract.
 func TestCodeAsContract4ShowsIt(t *testing.T) {
 	code := func(path, text string, relevance float64) memory.Item {
