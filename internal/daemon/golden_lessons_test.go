@@ -138,19 +138,7 @@ func setLines(t *testing.T, path string) func(yield func(setLine) bool) {
 // the folder about, and returns their names in the set by id.
 func rememberSet(t *testing.T, dir, about string) (core *Core, names map[string]string) {
 	t.Helper()
-	var err error
-	core, err = OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
-	if err != nil {
-		t.Fatalf("open core: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := core.Close(); err != nil {
-			t.Errorf("close core: %v", err)
-		}
-	})
-	if err := core.Load(t.Context()); err != nil {
-		t.Fatalf("load: %v", err)
-	}
+	core = openQuiet(t)
 	names = map[string]string{}
 	for l := range setLines(t, filepath.Join(dir, "corpus.jsonl")) {
 		lesson, command, _ := strings.Cut(l.Text, "\n")
@@ -164,4 +152,22 @@ func rememberSet(t *testing.T, dir, about string) (core *Core, names map[string]
 		names[r.ID] = l.ID
 	}
 	return core, names
+}
+
+// openQuiet opens both paths over an empty store that may be lost.
+func openQuiet(t *testing.T) *Core {
+	t.Helper()
+	core, err := OpenCore(t.Context(), CoreOptions{Dir: t.TempDir(), NoSync: true, Config: config.Default()})
+	if err != nil {
+		t.Fatalf("open core: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := core.Close(); err != nil {
+			t.Errorf("close core: %v", err)
+		}
+	})
+	if err := core.Load(t.Context()); err != nil {
+		t.Fatalf("load: %v", err)
+	}
+	return core
 }
