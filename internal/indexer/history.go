@@ -21,8 +21,12 @@ func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Sess
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var out []memory.Session
-	x.shelf.chosen(project, &f, func(s *shelved) { out = append(out, s.session) })
+	var found []*shelved
+	x.shelf.chosen(project, &f, func(s *shelved) { found = append(found, s) })
+	out := make([]memory.Session, len(found)) // they are large: copied once
+	for i, s := range found {
+		out[i] = s.session
+	}
 	return out
 }
 
