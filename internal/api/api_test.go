@@ -79,6 +79,33 @@ func TestStrictDecoding(t *testing.T) {
 		"empty filter":          {wire.Recall, `{"query":"q","filters":{"tag":""}}`, 400, "filters.tag", "is empty"},
 		"empty scope":           {wire.Recall, `{"query":"q","scope":""}`, 400, "scope", "is empty"},
 		"zero steps":            {wire.Last, `{"limit":0}`, 400, "limit", "out of range"},
+		"session field":         {wire.Start, `{"goal":"g","flowTag":"send"}`, 400, "flowTag", "unknown"},
+		"session of a list":     {wire.Start, `{"flowTags":"send"}`, 400, "flowTags", "an array, is a string"},
+		"session screenshots":   {wire.Start, `{"screenshots":"yes"}`, 400, "screenshots", "a boolean"},
+		"step field":            {wire.Step, `{"tool":{"name":"x"},"outcome":{"ok":true},"labels":[]}`, 400, "labels", "unknown"},
+		"step's tool field":     {wire.Step, `{"tool":{"name":"x","args":1}}`, 400, "tool.args", "unknown"},
+		"step's error field":    {wire.Step, `{"outcome":{"error":{"text":"x"}}}`, 400, "outcome.error.text", "unknown"},
+		"step's outcome":        {wire.Step, `{"outcome":{"ok":1}}`, 400, "outcome.ok", "a boolean"},
+		"step's time":           {wire.Step, `{"timestamp":"noon"}`, 400, "timestamp", "noon"},
+		"step's duration":       {wire.Step, `{"durationMs":1.5}`, 400, "durationMs", "an integer"},
+		"end field":             {wire.End, `{"id":"abcd"}`, 400, "id", "unknown"},
+		"search filter":         {wire.Search, `{"query":"q","filters":{"branch":"x"}}`, 400, "filters.branch", "unknown"},
+		"search filter's since": {wire.Search, `{"query":"q","filters":{"since":"x"}}`, 400, "filters.since", "unknown"},
+		"search filter's type":  {wire.Search, `{"query":"q","filters":{"tag":["x"]}}`, 400, "filters.tag", "a string, is an array"},
+		"search hours":          {wire.Search, `{"query":"q","filters":{"sinceHours":2.5}}`, 400, "filters.sinceHours", "an integer"},
+		"search scope field":    {wire.Search, `{"query":"q","scope":{"session":"abcd"}}`, 400, "scope.session", "unknown"},
+		"search empty scope":    {wire.Search, `{"query":"q","scope":{"sessionId":""}}`, 400, "scope.sessionId", "is empty"},
+		"search scope no name":  {wire.Search, `{"query":"q","scope":{}}`, 400, "scope.sessionId", "must be a string"},
+		"search limit":          {wire.Search, `{"query":"q","limit":0}`, 400, "limit", "0 is out of range"},
+		"search n":              {wire.Search, `{"query":"q","n":1}`, 400, "n", "unknown"},
+		"last n":                {wire.Last, `{"n":0}`, 400, "n", "0 is out of range"},
+		"last of a wrong type":  {wire.Last, `{"n":"5"}`, 400, "n", "an integer"},
+		"last with both names":  {wire.Last, `{"n":5,"limit":6}`, 400, "n", "differs"},
+		"sessions limit":        {wire.Sessions, `{"limit":0}`, 400, "limit", "0 is out of range"},
+		"summary field":         {wire.Summary, `{"session":"abcd"}`, 400, "session", "unknown"},
+		"summary id":            {wire.Summary, `{"sessionId":""}`, 400, "sessionId", "is empty"},
+		"import field":          {wire.Import, `{"file":"/x"}`, 400, "file", "unknown"},
+		"export field":          {wire.Export, `{"dir":"/x"}`, 400, "dir", "unknown"},
 		"old and new name":      {wire.Recall, `{"query":"a","text":"b"}`, 400, "text", "differs"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +130,39 @@ func TestTextIsTheOlderNameOfQuery(t *testing.T) {
 		t.Fatal(e)
 	}
 	want := []memorytest.Call{{Method: "Recall", Request: memory.RecallRequest{Query: "why", Limit: 2}}}
+	if diff := cmp.Diff(want, fake.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// TestHistoryRequests: a question reaches the service with what was left out
+// left out, under the names of contract 1 too.
+func TestHistoryRequests(t *testing.T) {
+	fake := &memorytest.Service{Answers: map[string]any{
+		"SearchSteps": &memory.StepMatches{}, "LastSteps": &memory.StepList{}, "SummarizeSession": &memory.Summary{}, "Sessions": &memory.SessionList{},
+	}}
+	h := api.NewHandler(fake, api.Options{})
+	var want []memorytest.Call
+	for _, tc := range []struct {
+		path, body, method string
+		request            memory.HistoryRequest
+	}{
+		{wire.Search, `{"query":"q"}`, "SearchSteps", memory.HistoryRequest{Query: "q"}},
+		{wire.Search, `{"query":"q","limit":101,"scope":"mine","filters":{"tag":""}}`, "SearchSteps", memory.HistoryRequest{Query: "q", Limit: 101,
+			Scope: &memory.Scope{Name: "mine"}, Filters: &memory.StepFilters{Tag: new("")}}}, // refused by the service
+		{wire.Last, `{}`, "LastSteps", memory.HistoryRequest{}},
+		{wire.Last, `{"n":5,"filters":{"sinceHours":0}}`, "LastSteps", memory.HistoryRequest{Limit: 5, Filters: &memory.StepFilters{SinceHours: new(0)}}},
+		{wire.Last, `{"limit":6,"n":6}`, "LastSteps", memory.HistoryRequest{Limit: 6}},
+		{wire.Summary, `{"scope":"current","project":"p"}`, "SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Project: "p"}},
+		{wire.Summary, `{"scope":"all","sessionId":"abcd"}`, "SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}}},
+		{wire.Sessions, `{"limit":50,"filters":{"gitBranch":"main"},"caller":{"session":"s"}}`, "Sessions", memory.HistoryRequest{Limit: 50,
+			Filters: &memory.StepFilters{GitBranch: new("main")}, Caller: memory.Caller{Session: "s"}}},
+	} {
+		if _, e := do(t, h, request("POST", tc.path, tc.body)); e != nil {
+			t.Errorf("%s %s: %v", tc.path, tc.body, e)
+		}
+		want = append(want, memorytest.Call{Method: tc.method, Request: tc.request})
+	}
 	if diff := cmp.Diff(want, fake.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -225,6 +285,21 @@ func TestCauseIsNeverSent(t *testing.T) {
 	if w, _ := do(t, h, request("GET", wire.Status, "")); strings.Contains(w.Body.String(), "inner") {
 		t.Errorf("body %q holds the cause", w.Body)
 	}
+}
+
+// FuzzHistoryBody: whatever the body, it is taken or refused with the field.
+func FuzzHistoryBody(f *testing.F) {
+	for _, seed := range []string{`{"n":1}`, `{"n":1,"limit":2}`, `{"scope":{"sessionId":"abcd"},"filters":{"sinceHours":3}}`, `{"filters":{"tag":null}}`,
+		`{"filters":[]}`, `{"scope":7}`, "\xff", `{"n":1e400}`} {
+		f.Add(seed)
+	}
+	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"LastSteps": &memory.StepList{}}}, api.Options{MaxBody: 1 << 16})
+	f.Fuzz(func(t *testing.T, body string) {
+		w, e := do(t, h, request("POST", wire.Last, body))
+		if w.Code != 200 && (e.Code != memory.CodeInvalidInput || e.Message == "" || e.Field == "") {
+			t.Errorf("body %q: status %d, %+v, want success or an invalid input that names its field", body, w.Code, e)
+		}
+	})
 }
 
 func FuzzRecallBody(f *testing.F) {

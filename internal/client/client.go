@@ -110,8 +110,12 @@ func (c *Client) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 	return post[memory.StepRecorded](ctx, c, wire.Step, req, repeatable)
 }
 
-// EndSession implements memory.Journal.
+// EndSession implements memory.Journal. A request without an id is given one:
+// when it names no session, the second time would mean another.
 func (c *Client) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
+	if req.RequestID == "" {
+		req.RequestID = rand.Text()
+	}
 	return post[memory.SessionState](ctx, c, wire.End, req, repeatable)
 }
 
@@ -282,11 +286,13 @@ func (c *Client) try(ctx context.Context, method, path string, req, answer any) 
 func (c *Client) send(ctx context.Context, method, path string, req any) (*http.Response, error) {
 	var body io.Reader
 	if req != nil {
-		text, err := json.Marshal(req)
-		if err != nil {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false) // raw JSON inside arrives as it came
+		if err := encoder.Encode(req); err != nil {
 			return nil, memory.Errorf(memory.CodeInvalidInput, "encode request: %w", err)
 		}
-		body = bytes.NewReader(text)
+		body = &text
 	}
 	r, err := http.NewRequestWithContext(ctx, method, "http://recalld"+path, body)
 	if err != nil {

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -61,6 +62,20 @@ type method struct {
 
 var half = 0.5
 
+// raw is JSON that must arrive as it was sent, key order and number formats
+// included.
+func raw(text string) json.RawMessage { return json.RawMessage(text) }
+
+// What several methods carry, with every field set.
+var (
+	session = memory.Session{ID: "abcd", Project: "p", Client: "c", CreatedAt: at, EndedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{"a"},
+		Git: &memory.Git{Branch: "main", Commit: "abc123", Dirty: true}, Build: raw(`{"n":1.50}`), Launch: raw(`{}`), Screenshots: true,
+		Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
+	allFilters = &memory.StepFilters{FlowTag: new("send"), Tag: new("a"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}
+	view       = memory.StepView{ID: "s-1", Timestamp: at, Tool: "bash", Screen: "home", Snippet: "a <b>", Labels: []string{"execution"}, SessionID: "abcd",
+		SessionGoal: "g", MatchedFields: []string{"tool"}}
+)
+
 // methods holds every method of memory.Service, with all that its types can say.
 var methods = map[string]method{
 	"Recall": {
@@ -74,10 +89,38 @@ var methods = map[string]method{
 			Degraded: []memory.Degraded{{Part: "index", Reason: "loading"}}, Tokens: 9, Receipt: "rc", Text: "x"},
 	},
 	"Receipt": {request: "id/with %2F slash", answer: &memory.Receipt{ID: "rc", At: at, Request: memory.RecallRequest{Query: "q"},
-		Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Chunk}}, Withheld: []memory.Withheld{}, Took: time.Second, Seq: 1 << 60}},
-	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError},
-		answer: &memory.Remembered{ID: "1", Project: "p", Repo: "r", Merged: true, Redacted: true, Seq: 7}},
-	"Forget":     {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
+		Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Chunk}}, Withheld: []memory.Withheld{}, Took: memory.Millis(time.Second), Seq: 1 << 60}},
+	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError,
+		Supersedes: []string{"l-1"}, Retracts: []string{"l-2"}},
+		answer: &memory.Remembered{ID: "1", Project: "p", Repo: "r", Merged: true, Redacted: true, Log: "/r/a.jsonl", Warning: "full", Seq: 7}},
+	"Forget": {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
+	"StartSession": {request: memory.StartSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Goal: "größe <b>", FlowTags: []string{"send"},
+		Tags: []string{"a"}, Build: raw(`{"n":1.50,"z":"<b>","a":[null]}`), Launch: raw(`{}`), Screenshots: true, Project: "p", Caller: memory.Caller{Session: "old1"}},
+		answer: &memory.SessionState{Session: session, ProjectName: "demo", Steps: 3, Dir: "/d", Redacted: true, Warning: "w", Seq: 8}},
+	"RecordStep": {request: memory.RecordStepRequest{RequestID: "made by the caller", SessionID: "abcd", Open: true, Timestamp: at,
+		Tool:    memory.StepTool{Name: "bash", Input: raw(`{"command":"a && b"}`), Target: raw(`"web"`)},
+		Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`[1]`)}}, Observation: raw(`"red"`),
+		Environment: raw(`{"os":"linux"}`), DurationMs: 5, Screenshot: "a.png", Advise: true, Project: "p"},
+		answer: &memory.StepRecorded{ID: "s-1", SessionID: "abcd", Project: "p", Timestamp: at, Labels: []string{"execution"}, Redacted: true, File: "/f", Warning: "w",
+			Advice: &memory.Answer{Project: "p", Items: []memory.Item{{ID: "1", Kind: memory.Lesson, Timestamp: at, RankFactors: &memory.RankFactors{Error: true}}},
+				Withheld: []memory.Withheld{}, Receipt: "rc"}, Seq: 9}},
+	"EndSession": {request: memory.EndSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Project: "p"},
+		answer: &memory.SessionState{Session: session, Seq: 10}},
+	"SearchSteps": {request: memory.HistoryRequest{Query: "größe <b>", Scope: &memory.Scope{Session: "abcd"}, Filters: allFilters, Limit: 100, Project: "p", Caller: memory.Caller{Session: "old1"}},
+		answer: &memory.StepMatches{Query: "größe <b>", Matches: []memory.StepView{view}}},
+	"LastSteps": {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Filters: &memory.StepFilters{}, Limit: 200},
+		answer: &memory.StepList{Steps: []memory.StepView{view}}},
+	"SummarizeSession": {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}},
+		answer: &memory.Summary{SessionID: "abcd", StepCount: 2, Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "n"}}, Goal: "g", CreatedAt: at, EndedAt: at,
+			Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
+			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "e", RecoveredBy: 2, Recovery: "r"}}}},
+	"Sessions": {request: memory.HistoryRequest{Filters: allFilters, Limit: 50},
+		answer: &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "abcd", CreatedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{}, Git: *session.Git}}}},
+	"Import": {request: memory.ImportRequest{Path: "/p", Project: "p"},
+		answer: &memory.Imported{Project: "p", ProjectName: "demo", Lessons: 1, Sessions: 2, Steps: 3, Known: 4, Skipped: 5,
+			Problems: []memory.ImportProblem{{File: "/p/a.jsonl", Line: 6, Message: "not JSON"}}}},
+	"Export": {request: memory.ExportRequest{Path: "/p", Project: "p"},
+		answer: &memory.Exported{Project: "p", ProjectName: "demo", Path: "/p", Lessons: 1, Sessions: 2, Steps: 3, Files: 4}},
 	"IndexRepo":  {request: memory.IndexRequest{Path: "/p", ChangedFiles: []string{"a"}, RequestedAt: at}, answer: &memory.IndexQueued{Job: "j", Position: 3, Root: "/p"}},
 	"Repos":      {answer: []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/p", IndexedAt: at, Skipped: map[string]int{"big": 1}}, ProjectName: "p", Progress: &memory.Progress{Phase: "walking"}, Stale: true}}},
 	"Status":     {answer: &memory.Status{Version: "v", Protocol: 1, PID: 5, State: "ready", StartedAt: at, Records: map[memory.Kind]int{memory.Lesson: 2}, Projects: []memory.SandboxState{}, Spaces: []memory.SpaceState{{Name: "builtin"}}, Queue: memory.QueueState{ByKind: map[string]int{"x": 1}}}},
@@ -185,7 +228,11 @@ func TestPullReportsProgressInOrder(t *testing.T) {
 func breakFirst(method string, n int) *memorytest.Service {
 	var calls atomic.Int64
 	return &memorytest.Service{
-		Answers: map[string]any{"Remember": &memory.Remembered{ID: "1"}, "Recall": &memory.Answer{}, "Forget": &memory.Forgotten{}},
+		Answers: map[string]any{
+			"Remember": &memory.Remembered{ID: "1"}, "Recall": &memory.Answer{}, "Forget": &memory.Forgotten{},
+			"StartSession": &memory.SessionState{}, "RecordStep": &memory.StepRecorded{}, "EndSession": &memory.SessionState{},
+			"LastSteps": &memory.StepList{}, "Import": &memory.Imported{}, "Export": &memory.Exported{},
+		},
 		Before: func(_ context.Context, m string) {
 			if m == method {
 				if calls.Add(1) <= int64(n) {
@@ -204,6 +251,12 @@ func TestBrokenConnections(t *testing.T) {
 		fails  bool
 	}{
 		"a write is repeated once":         {"Remember", 1, 2, false},
+		"a start is repeated":              {"StartSession", 1, 2, false},
+		"a step is repeated":               {"RecordStep", 1, 2, false},
+		"an end is repeated":               {"EndSession", 1, 2, false},
+		"an import is repeated":            {"Import", 1, 2, false},
+		"an export is not":                 {"Export", 1, 1, true},
+		"a list is asked for again":        {"LastSteps", 1, 2, false},
 		"not twice":                        {"Remember", 2, 2, true},
 		"a question is repeated":           {"Recall", 1, 2, false},
 		"what is not safe is not":          {"Forget", 1, 1, true},
@@ -213,10 +266,7 @@ func TestBrokenConnections(t *testing.T) {
 			fake := breakFirst(tc.method, tc.breaks)
 			c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
 			m := methods[tc.method]
-			if r, ok := m.request.(memory.RememberRequest); ok {
-				r.RequestID = "" // the client makes one
-				m.request = r
-			}
+			m.request = withoutID(m.request) // the client makes one
 			_, err := m.invoke(t.Context(), c, tc.method)
 			if (err != nil) != tc.fails {
 				t.Errorf("error %v, want one: %v", err, tc.fails)
@@ -229,13 +279,34 @@ func TestBrokenConnections(t *testing.T) {
 				t.Fatalf("the daemon got %d calls, want %d", len(calls), tc.calls)
 			}
 			for _, call := range calls {
-				r, ok := call.Request.(memory.RememberRequest)
-				if first, _ := calls[0].Request.(memory.RememberRequest); ok && (r.RequestID == "" || r.RequestID != first.RequestID) {
-					t.Errorf("request ids %q and %q, want one and the same", first.RequestID, r.RequestID)
+				id, has := requestID(call.Request)
+				if first, _ := requestID(calls[0].Request); has && (id == "" || id != first) {
+					t.Errorf("request ids %q and %q, want one and the same", first, id)
 				}
 			}
 		})
 	}
+}
+
+// requestID returns the id of a write; has is false for other requests.
+func requestID(request any) (id string, has bool) {
+	if v := reflect.ValueOf(request); v.Kind() == reflect.Struct {
+		if field := v.FieldByName("RequestID"); field.IsValid() {
+			return field.String(), true
+		}
+	}
+	return "", false
+}
+
+// withoutID is a copy of a request without its id.
+func withoutID(request any) any {
+	if _, has := requestID(request); !has {
+		return request
+	}
+	v := reflect.New(reflect.TypeOf(request)).Elem()
+	v.Set(reflect.ValueOf(request))
+	v.FieldByName("RequestID").SetString("")
+	return v.Interface()
 }
 
 func TestNoDaemon(t *testing.T) {

@@ -1,0 +1,18 @@
+package client
+
+import (
+	"context"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// Skipped implements memory.Repositories.
+func (c *Client) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
+	return post[memory.SkippedList](ctx, c, wire.Skipped, req, repeatable)
+}
+
+// Check implements memory.Doctor.
+func (c *Client) Check(ctx context.Context) (*memory.CheckReport, error) {
+	return post[memory.CheckReport](ctx, c, wire.Check, struct{}{}, repeatable)
+}
