@@ -123,3 +123,29 @@ func (r *rig) contents() contents {
 	}
 	return c
 }
+
+// start opens a session that must be accepted.
+func (r *rig) start(req memory.StartSessionRequest) *memory.SessionState {
+	r.t.Helper()
+	if req.Caller == (memory.Caller{}) {
+		req.Caller = r.caller
+	}
+	out, err := r.ingest.StartSession(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("start %+v: %v", req, err)
+	}
+	return out
+}
+
+// step records a step that must be accepted.
+func (r *rig) step(req memory.RecordStepRequest) *memory.StepRecorded {
+	r.t.Helper()
+	if req.Caller == (memory.Caller{}) {
+		req.Caller = r.caller
+	}
+	out, err := r.ingest.RecordStep(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("record %+v: %v", req, err)
+	}
+	return out
+}

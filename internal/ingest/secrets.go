@@ -64,17 +64,31 @@ func (c *cleaner) extra(fields map[string]json.RawMessage) map[string]json.RawMe
 // it is a secret where it does not look like one: {"password": "…"}.
 func (c *cleaner) value(key, text string) string {
 	clean, n := c.redact(text)
-	if n == 0 && key != "" && text != "" && !strings.ContainsAny(text, "\"\\\n") {
-		front := `"` + key + `": "`
-		assigned, found := c.redact(front + text + `"`)
-		if found > 0 {
-			n = found
-			// The mark stands where the value stood, unless a rule took more.
-			clean = strings.TrimSuffix(strings.TrimPrefix(assigned, front), `"`)
-		}
+	if n == 0 && text != "" {
+		clean, n = c.assigned(key, text)
 	}
 	c.n += n
 	return clean
+}
+
+// assigned cleans a text as what stands behind a key.
+func (c *cleaner) assigned(key, text string) (string, int) {
+	if key == "" || strings.ContainsAny(text, "\"\\\n") {
+		return text, 0
+	}
+	if _, n := c.redact(key); n > 0 { // it is the key that would be found
+		return text, 0
+	}
+	front := `"` + key + `": "`
+	both, n := c.redact(front + text + `"`)
+	if n == 0 {
+		return text, 0
+	}
+	clean, ok := strings.CutPrefix(both, front)
+	if !ok { // a rule took the key with it
+		return "[redacted]", n
+	}
+	return strings.TrimSuffix(clean, `"`), n
 }
 
 // rewriteStrings returns a JSON value with its strings, the keys of objects among

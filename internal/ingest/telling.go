@@ -29,10 +29,9 @@ func tell(one memory.Record, live bool) edit {
 			return old, false
 		}
 		merged, event := old, *old.Event
-		latest := !t.At.Before(tellings[len(tellings)-1].At)
 		event.Seen++
 		event.Tellings = addTelling(tellings, t)
-		if latest {
+		if !t.At.Before(tellings[len(tellings)-1].At) {
 			event.Type = one.Event.Type
 		}
 		if t.Rate != nil && (event.Rate == nil || !t.At.Before(event.RateAt)) {
@@ -52,8 +51,8 @@ func tell(one memory.Record, live bool) edit {
 		if t.At.Before(merged.Created) {
 			merged.Created = t.At
 		}
-		if latest {
-			merged.Updated = t.At
+		if last := event.Tellings[len(event.Tellings)-1].At; last.After(merged.Created) && last.After(merged.Updated) {
+			merged.Updated = last
 		}
 		return merged, true
 	}
