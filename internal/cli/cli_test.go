@@ -177,7 +177,7 @@ func TestEveryCommand(t *testing.T) {
 // sample answers for every method, full enough to show every column.
 func sample() map[string]any {
 	repos := []memory.SandboxState{
-		{ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/demo", IndexedAt: noon, Files: 12, Chunks: 345, Bytes: 67890, LastRun: 1500 * time.Millisecond, Skipped: map[string]int{"too large": 2, "binary": 1}}},
+		{ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/demo", IndexedAt: noon, Files: 12, Chunks: 345, Bytes: 67890, LastRun: memory.Millis(1500 * time.Millisecond), Skipped: map[string]int{"too large": 2, "binary": 1}}},
 		{ProjectName: "new", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/src/new"}, Progress: &memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}},
 		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon}, Stale: true},
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,14 +121,28 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 func writeIndexed(w io.Writer, r *memory.SandboxState) {
 	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, memory.ProjectLabel(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
 	if r.LastRun > 0 {
-		fmt.Fprintf(w, " in %s", r.LastRun.Round(time.Millisecond))
+		fmt.Fprintf(w, " in %s", r.LastRun.Duration().Round(time.Millisecond))
 	}
 	fmt.Fprintln(w)
-	skipped := 0
-	for _, n := range r.Skipped {
-		skipped += n
+	if text := skippedText(r.Skipped); text != "" {
+		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, r.Root)
 	}
-	if skipped > 0 {
-		fmt.Fprintf(w, "Left out %d files by the rules of the settings.\n", skipped)
+}
+
+// skippedText says how many files were left out and why, the most frequent
+// reason first; empty when none was.
+func skippedText(reasons map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+		return cmp.Or(reasons[b]-reasons[a], strings.Compare(a, b))
+	})
+	total := 0
+	parts := make([]string, len(names))
+	for i, name := range names {
+		total += reasons[name]
+		parts[i] = fmt.Sprintf("%d %s", reasons[name], strings.ReplaceAll(name, "_", " "))
 	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Left out %s: %s.", memory.Count(total, "file"), strings.Join(parts, ", "))
 }

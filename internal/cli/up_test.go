@@ -29,7 +29,7 @@ func (s *indexing) Repos(context.Context) ([]memory.SandboxState, error) {
 
 func stateOf(p memory.Progress, indexed, failed time.Time) memory.SandboxState {
 	s := memory.SandboxState{ProjectName: "demo", Progress: &p, Sandbox: memory.Sandbox{
-		ID: "s1", Project: "p1", Root: "/src/demo", Files: 9, Chunks: 90, Bytes: 900, IndexedAt: indexed, LastErrorAt: failed, LastRun: time.Second}}
+		ID: "s1", Project: "p1", Root: "/src/demo", Files: 9, Chunks: 90, Bytes: 900, IndexedAt: indexed, LastErrorAt: failed, LastRun: memory.Millis(time.Second)}}
 	if !failed.IsZero() {
 		s.LastError = "disk full"
 	}

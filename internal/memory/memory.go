@@ -183,7 +183,7 @@ type Sandbox struct {
 	LastError   string         `json:"last_error,omitempty"`
 	LastErrorAt time.Time      `json:"last_error_at,omitzero"`
 	// LastRun is how long the last run took.
-	LastRun time.Duration `json:"last_run,omitempty"`
+	LastRun Millis `json:"last_run_ms,omitempty"`
 }
 
 // File is one indexed file of a sandbox with its chunks. It is stored as one

@@ -184,7 +184,7 @@ type Receipt struct {
 	Tokens      int           `json:"tokens"`
 	Spaces      []string      `json:"spaces,omitempty"`
 	Calibration string        `json:"calibration"`
-	Took        time.Duration `json:"took"`
+	Took        Millis        `json:"took_ms"`
 	// Seq is the last committed batch that the answer could see.
 	Seq uint64 `json:"seq"`
 }

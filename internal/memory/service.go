@@ -118,6 +118,32 @@ type SandboxState struct {
 	Stale       bool      `json:"stale"`
 }
 
+// SkippedRequest asks what of a folder's repository is not indexed.
+type SkippedRequest struct {
+	Path   string `json:"path"`
+	Caller Caller `json:"caller,omitzero"`
+}
+
+// MaxSkipped is how many skipped files are listed at most.
+const MaxSkipped = 10_000
+
+// SkippedFile is a file that is not indexed, or a folder with all that is in it.
+type SkippedFile struct {
+	// Path is relative to the root, with slashes.
+	Path string `json:"path"`
+	// Reason is a word of the code source: "ignored", "binary", "too_large".
+	Reason string `json:"reason"`
+}
+
+// SkippedList is what a walk over a repository left out just now.
+type SkippedList struct {
+	Root  string        `json:"root"`
+	Files []SkippedFile `json:"files"` // by path
+	// Total counts all of them, listed or not; Reasons by reason.
+	Total   int            `json:"total"`
+	Reasons map[string]int `json:"reasons"`
+}
+
 // Repositories indexes folders.
 type Repositories interface {
 	// IndexRepo queues a folder and answers at once. CodeNotFound when there
@@ -125,6 +151,10 @@ type Repositories interface {
 	IndexRepo(ctx context.Context, req IndexRequest) (*IndexQueued, error)
 	// Repos lists the sandboxes known, by project name and root.
 	Repos(ctx context.Context) ([]SandboxState, error)
+	// Skipped walks over the repository that a folder lies in, without indexing
+	// anything, and lists what the rules leave out. CodeNotFound, CodeConflict
+	// as IndexRepo.
+	Skipped(ctx context.Context, req SkippedRequest) (*SkippedList, error)
 }
 
 // SpaceState is how far the vectors of one model are.
@@ -204,6 +234,28 @@ type Operator interface {
 	Stop(ctx context.Context) error
 }
 
+// CheckReport is what reading the whole store came to.
+type CheckReport struct {
+	// Problems are what is wrong, the first MaxProblems of Total; none when the
+	// store is sound.
+	Problems []string `json:"problems"`
+	Total    int      `json:"total"`
+	// Busy says that what was found may come of writes that went on meanwhile:
+	// nothing can be said.
+	Busy bool   `json:"busy,omitempty"`
+	Took Millis `json:"took_ms"`
+}
+
+// MaxProblems is how many problems a report lists at most.
+const MaxProblems = 100
+
+// Doctor looks for damage.
+type Doctor interface {
+	// Check reads every value of the store while it is in use, and compares
+	// them with one another and with what is counted.
+	Check(ctx context.Context) (*CheckReport, error)
+}
+
 // ModelState is a model that can embed, or could.
 type ModelState struct {
 	Name string `json:"name"`
@@ -238,6 +290,7 @@ type Service interface {
 	Archive
 	Repositories
 	Operator
+	Doctor
 	Models
 }
 

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func (e *AboveError) Unwrap() error {
 // Below returns the roots of the repositories that lie below a folder, at most
 // as many as asked for, and the folder itself if it is one.
 func Below(dir string, most int) []string {
-	if gitDir, err := gitDirOf(dir); err != nil || gitDir != "" {
+	if isRepository(dir) {
 		return []string{dir}
 	}
 	return repositoriesBelow(dir, most)
@@ -69,8 +70,7 @@ func repositoriesBelow(dir string, most int) []string {
 					return sorted(repos)
 				}
 				child := filepath.Join(d, e.Name())
-				// A worktree whose repository is missing is one all the same.
-				if gitDir, err := gitDirOf(child); err == nil && gitDir == "" {
+				if !isRepository(child) {
 					next = append(next, child)
 					continue
 				}
@@ -82,6 +82,14 @@ func repositoriesBelow(dir string, most int) []string {
 		level = next
 	}
 	return sorted(repos)
+}
+
+// isRepository says that a folder is the top of a repository. A worktree whose
+// repository is missing is one all the same; a folder that cannot be looked
+// into is not.
+func isRepository(dir string) bool {
+	gitDir, err := gitDirOf(dir)
+	return gitDir != "" || errors.Is(err, errNoRepository)
 }
 
 func sorted(paths []string) []string {

@@ -15,6 +15,10 @@ import (
 // maxGitFile bounds the small files that git keeps a path in.
 const maxGitFile = 64 << 10
 
+// errNoRepository is the cause of the error for a worktree whose repository is
+// missing.
+var errNoRepository = errors.New("project: the repository of the worktree is missing")
+
 // findGit climbs from a folder to the first one that holds a repository. The
 // home folder and the file system's root never count, so that dotfiles kept in
 // git do not swallow every folder below. It returns empty strings when there
@@ -62,7 +66,8 @@ func gitDirOf(dir string) (string, error) {
 	if !isGitDir(target) {
 		return "", &memory.Error{Code: memory.CodeConflict, Field: "path",
 			Message: fmt.Sprintf("%s names %s, where no git folder is", path, target),
-			Hint:    "git worktree repair mends the links of a worktree whose repository was moved"}
+			Hint:    "git worktree repair mends the links of a worktree whose repository was moved",
+			Cause:   errNoRepository}
 	}
 	return realPath(target)
 }

@@ -135,6 +135,16 @@ func (s *Service) Repos(ctx context.Context) ([]memory.SandboxState, error) {
 	return answer[[]memory.SandboxState](ctx, s, "Repos", nil)
 }
 
+// Skipped implements memory.Repositories.
+func (s *Service) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
+	return answer[*memory.SkippedList](ctx, s, "Skipped", req)
+}
+
+// Check implements memory.Doctor.
+func (s *Service) Check(ctx context.Context) (*memory.CheckReport, error) {
+	return answer[*memory.CheckReport](ctx, s, "Check", nil)
+}
+
 // Status implements memory.Operator.
 func (s *Service) Status(ctx context.Context) (*memory.Status, error) {
 	return answer[*memory.Status](ctx, s, "Status", nil)

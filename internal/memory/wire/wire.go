@@ -29,6 +29,7 @@ const (
 	Forget   = "/v1/forget"           // POST memory.ForgetRequest → memory.Forgotten
 	Index    = "/v1/index"            // POST memory.IndexRequest → memory.IndexQueued
 	Repos    = "/v1/repos"            // GET → RepoList
+	Skipped  = "/v1/repos/skipped"    // POST memory.SkippedRequest → memory.SkippedList
 	Start    = "/v1/sessions/start"   // POST memory.StartSessionRequest → memory.SessionState
 	Step     = "/v1/sessions/step"    // POST memory.RecordStepRequest → memory.StepRecorded
 	End      = "/v1/sessions/end"     // POST memory.EndSessionRequest → memory.SessionState
@@ -39,6 +40,7 @@ const (
 	Import   = "/v1/import"           // POST memory.ImportRequest → memory.Imported
 	Export   = "/v1/export"           // POST memory.ExportRequest → memory.Exported
 	Status   = "/v1/status"           // GET → memory.Status
+	Check    = "/v1/check"            // POST → memory.CheckReport
 	DeadJobs = "/v1/jobs/dead"        // GET → DeadJobList
 	Requeue  = "/v1/jobs/requeue/"    // POST {id}
 	Models   = "/v1/models"           // GET → ModelList

@@ -207,7 +207,7 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 			b.LastError, b.LastErrorAt = failed.Error(), now
 			return p
 		}
-		b.LastError, b.IndexedAt, b.LastRun = "", began, now.Sub(began)
+		b.LastError, b.IndexedAt, b.LastRun = "", began, memory.Millis(now.Sub(began))
 		b.Files, b.Chunks, b.Bytes = report.Files, report.Chunks, report.Bytes
 		if !report.Partial {
 			b.Skipped = make(map[string]int, len(report.Skipped))

@@ -115,7 +115,7 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 		}
 		s.mu.Lock()
 		_, busy := s.progress[b.ID]
-		busy = busy || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun)
+		busy = busy || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration())
 		if !busy {
 			s.refreshed[b.ID] = now
 		}

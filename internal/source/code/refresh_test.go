@@ -37,8 +37,8 @@ func TestRun(t *testing.T) {
 	if s.Files != 2 || s.Chunks != 2 || s.Bytes == 0 || s.Skipped["binary"] != 1 || s.LastError != "" || s.Progress != nil || s.Stale {
 		t.Errorf("after the run: %+v", s)
 	}
-	if !s.IndexedAt.Equal(began) || s.LastRun != 7*time.Second {
-		t.Errorf("indexed at %s in %s, want the start of the run, %s, and 7s", s.IndexedAt, s.LastRun, began)
+	if !s.IndexedAt.Equal(began) || s.LastRun.Duration() != 7*time.Second {
+		t.Errorf("indexed at %s in %s, want the start of the run, %s, and 7s", s.IndexedAt, s.LastRun.Duration(), began)
 	}
 	if run := string(mustPayload(t, "s-unknown", q.Project)); r.boxes.Run(t.Context(), []byte(run)) != nil {
 		t.Error("a run of a sandbox that was forgotten is an error, though there is nothing to do")

@@ -138,13 +138,9 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	dir := req.Path
-	if !filepath.IsAbs(dir) {
-		if req.Caller.Dir == "" {
-			return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "an absolute path",
-				Message: "the path is relative and the caller's folder is not known", Hint: "name the whole path"}
-		}
-		dir = filepath.Join(req.Caller.Dir, dir)
+	dir, err := folderOf(req.Path, req.Caller)
+	if err != nil {
+		return nil, err
 	}
 	id, err := project.Identify(dir)
 	if err != nil {
@@ -156,7 +152,8 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	}
 	box := memory.Sandbox{ID: project.SandboxID(id.Root), Project: p.ID, Root: id.Root}
 	err = s.record(ctx, p.ID, box.ID, func(known memory.Project, b *memory.Sandbox) memory.Project {
-		b.ID, b.Project, b.Root, b.RequestedAt = box.ID, box.Project, box.Root, s.opts.Clock().UTC()
+		b.ID, b.Project, b.Root = box.ID, box.Project, box.Root
+		b.RequestedAt = latest(b.RequestedAt, askedAt(req.RequestedAt, s.opts.Clock()))
 		// A host may have a name of its own for the project; it is known by that too.
 		return named(known, p, req.ProjectID)
 	})
@@ -177,6 +174,22 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		Job: at.Job, Position: at.Position, Coalesced: at.Coalesced,
 		Project: p.ID, ProjectName: p.Name, Sandbox: box.ID, Root: box.Root,
 	}, nil
+}
+
+// askedAt is when a run was asked for: what the caller says, who may have waited
+// for a connection, but not a time to come.
+func askedAt(told, now time.Time) time.Time {
+	if told.IsZero() || told.After(now) {
+		told = now
+	}
+	return told.UTC()
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // named joins what is stored of a project, nothing if it is new, with what was

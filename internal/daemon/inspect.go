@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// checkTries is how often the store is read when writes make what was found
+// uncertain.
+const checkTries = 3
+
+// Skipped implements memory.Repositories.
+func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
+	return d.sandboxes.Skipped(ctx, req)
+}
+
+// Check implements memory.Doctor. What a check finds beside writes may come of
+// them: it counts only if none was committed meanwhile.
+func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
+	began := time.Now()
+	report := &memory.CheckReport{Problems: []string{}}
+	for range checkTries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		seq := d.core.Store.Seq()
+		found := problems(d.core.Store.Check())
+		if report.Busy = len(found) > 0 && d.core.Store.Seq() != seq; report.Busy {
+			continue
+		}
+		report.Total = len(found)
+		report.Problems = append(report.Problems, found[:min(len(found), memory.MaxProblems)]...)
+		break
+	}
+	report.Took = memory.Millis(time.Since(began))
+	return report, nil
+}
+
+// problems takes joined errors apart.
+func problems(err error) []string {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, e := range joined.Unwrap() {
+		out = append(out, problems(e)...)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package code
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+)
+
+// Skipped lists what a run would leave out of the repository that a folder lies
+// in, and why. It is a run that keeps nothing: files that are indexed as they
+// are on disk are not read again.
+func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
+	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
+		return nil, err
+	}
+	dir, err := folderOf(req.Path, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	id, err := project.Identify(dir)
+	if err != nil {
+		return nil, err
+	}
+	box := memory.Sandbox{ID: project.SandboxID(id.Root), Root: id.Root}
+	known, err := s.opts.Shelf.Files(box.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list known files: %w", err)
+	}
+	list := &memory.SkippedList{Root: id.Root, Files: []memory.SkippedFile{}, Reasons: map[string]int{}}
+	opts := s.opts.Run
+	opts.Progress = nil
+	opts.Skipped = func(skip Skip) {
+		list.Total++
+		list.Reasons[string(skip.Reason)]++
+		if len(list.Files) < memory.MaxSkipped {
+			list.Files = append(list.Files, memory.SkippedFile{Path: skip.Path, Reason: string(skip.Reason)})
+		}
+	}
+	if _, err := Index(ctx, box, KnownFiles(known), nil, nowhere{}, opts); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list.Files, func(a, b memory.SkippedFile) int { return cmp.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+// nowhere is a Sink that keeps nothing.
+type nowhere struct{}
+
+var _ Sink = nowhere{}
+
+// PutFile implements Sink.
+func (nowhere) PutFile(context.Context, memory.File, []memory.Document) error { return nil }
+
+// DropFile implements Sink.
+func (nowhere) DropFile(context.Context, string, string) error { return nil }
+
+// folderOf is the folder that a request names, as seen by its caller.
+func folderOf(path string, caller memory.Caller) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	if caller.Dir == "" {
+		return "", &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "an absolute path",
+			Message: "the path is relative and the caller's folder is not known", Hint: "name the whole path"}
+	}
+	return filepath.Join(caller.Dir, path), nil
+}
