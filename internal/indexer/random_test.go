@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,9 +13,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// TestRandomOperations writes, merges, replaces, renames and forgets at random,
-// in two projects and three sandboxes that share their texts, while a background
-// model that fails now and then is filled. Every now and then the indexes are
+// TestRandomOperations writes, merges, replaces, renames, puts aside and forgets at
+// random, in two projects with sessions and three sandboxes that share their texts,
+// while a background model that fails now and then is filled. Every now and then the indexes are
 // compared with a model in memory and with the store, also after reopening.
 func TestRandomOperations(t *testing.T) {
 	steps := 600
@@ -35,7 +36,9 @@ func TestRandomOperations(t *testing.T) {
 		r.commit(memory.Batch{Sandboxes: []memory.Sandbox{{ID: box, Project: projectOf(box), Root: "/" + box}}})
 	}
 	r.attach()
-	m := world{records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{}}
+	m := world{
+		records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{}, sessions: map[memory.SessionKey]memory.Session{},
+	}
 	for step := range steps {
 		m.step(rng, r)
 		switch rng.IntN(60) {
@@ -61,8 +64,9 @@ func TestRandomOperations(t *testing.T) {
 
 // world is what should be indexed.
 type world struct {
-	records map[string]memory.Record
-	files   map[memory.FileKey]memory.File
+	records  map[string]memory.Record
+	files    map[memory.FileKey]memory.File
+	sessions map[memory.SessionKey]memory.Session
 }
 
 // textOf is one of few texts, so that they are shared, dropped and stored again.
@@ -85,7 +89,7 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 	text := textOf(rng.IntN(textCount))
 	id := fmt.Sprintf("l-%d", rng.IntN(30))
 	key := memory.FileKey{Sandbox: fmt.Sprintf("s-%d", rng.IntN(3)), Path: fmt.Sprintf("dir/file%d.go", rng.IntN(8))}
-	switch rng.IntN(9) {
+	switch rng.IntN(13) {
 	case 0, 1: // remember, in place of what has the id
 		rec := lesson(id, fmt.Sprintf("p-%d", 1+rng.IntN(2)), text)
 		rec.Tags = []string{fmt.Sprintf("tag%d", rng.IntN(3))}
@@ -133,7 +137,125 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 		m.files[to] = f
 	case 8: // the disk is ahead of the index
 		r.disk.set(key, "something else")
+	case 9: // put a lesson aside, or remember it as before
+		rec, ok := m.records[id]
+		if !ok {
+			return
+		}
+		event := *rec.Event
+		if event.Aside = nil; rng.IntN(3) > 0 {
+			event.Aside = &memory.Aside{Reason: "retracted"}
+		}
+		rec.Event = &event
+		r.remember(rec)
+		m.records[id] = rec
+	default:
+		m.stepSession(rng, r, text)
 	}
+}
+
+// stepSession does one random thing to a session.
+func (m *world) stepSession(rng *rand.Rand, r *rig, text string) {
+	key := memory.SessionKey{Project: fmt.Sprintf("p-%d", 1+rng.IntN(2)), ID: fmt.Sprintf("x-%d", rng.IntN(4))}
+	id := fmt.Sprintf("t-%d", rng.IntN(40))
+	switch _, known := m.sessions[key]; {
+	case !known || rng.IntN(4) == 0: // start, change or end it
+		x := session(key.ID, rng.IntN(5), func(x *memory.Session) {
+			x.Project, x.Bare, x.FlowTags = key.Project, rng.IntN(4) == 0, []string{[]string{"send", "swap"}[rng.IntN(2)]}
+		})
+		r.commit(memory.Batch{Sessions: []memory.Session{x}})
+		m.sessions[key] = x
+	case rng.IntN(10) == 0: // drop it with its steps
+		var ids []string
+		for _, rec := range m.steps(key) {
+			ids = append(ids, rec.ID)
+			delete(m.records, rec.ID)
+		}
+		r.commit(memory.Batch{DropSessions: []memory.SessionKey{key}, DropRecords: ids})
+		delete(m.sessions, key)
+	case rng.IntN(5) == 0: // forget a step
+		r.commit(memory.Batch{DropRecords: []string{id}})
+		delete(m.records, id)
+	default: // a step in it, perhaps one that was another's
+		rec := stepAt(id, key.ID, rng.IntN(20), onScreen([]string{"", "home", "confirm"}[rng.IntN(3)]))
+		rec.Project, rec.Text, rec.Doc = key.Project, text, memory.DocumentID(text)
+		r.remember(rec)
+		m.records[id] = rec
+	}
+}
+
+// steps returns the steps of a session, oldest first.
+func (m *world) steps(of ...memory.SessionKey) []memory.Record {
+	var steps []memory.Record
+	for _, rec := range m.records {
+		if rec.Kind == memory.Step && slices.Contains(of, memory.SessionKey{Project: rec.Project, ID: rec.Session}) {
+			steps = append(steps, rec)
+		}
+	}
+	slices.SortFunc(steps, func(a, b memory.Record) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return steps
+}
+
+// of returns the sessions of a project, newest first.
+func (m *world) of(project string) []memory.SessionKey {
+	var keys []memory.SessionKey
+	for k := range m.sessions {
+		if k.Project == project {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b memory.SessionKey) int {
+		if c := m.sessions[b].CreatedAt.Compare(m.sessions[a].CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return keys
+}
+
+// compareSessions holds sessions and steps, their order and what a filter of
+// sessions finds, against the world.
+func (m *world) compareSessions(t *testing.T, r *rig, project string) {
+	t.Helper()
+	differs := func(what string, want, got []string) {
+		t.Helper()
+		if !slices.Equal(want, got) {
+			t.Errorf("%s of %s are %v, want %v", what, project, got, want)
+		}
+	}
+	ids := func(steps []memory.Record) []string {
+		var ids []string
+		for _, rec := range steps {
+			ids = append(ids, rec.ID)
+		}
+		return ids
+	}
+	send := memory.SessionFilter{FlowTag: "send"}
+	var all, sending []string
+	var sendKeys []memory.SessionKey
+	keys := m.of(project)
+	for _, k := range keys {
+		all = append(all, k.ID)
+		if x := m.sessions[k]; !x.Bare && slices.Contains(x.FlowTags, "send") {
+			sending, sendKeys = append(sending, k.ID), append(sendKeys, k)
+		}
+		differs("steps in "+k.ID, ids(m.steps(k)), r.index.SessionSteps(k.Project, k.ID))
+	}
+	differs("sessions", all, sessionIDs(r.index.Sessions(project, memory.SessionFilter{})))
+	differs("sessions that send", sending, sessionIDs(r.index.Sessions(project, send)))
+	last := m.steps(keys...)
+	slices.Reverse(last)
+	differs("last steps", ids(last[:min(len(last), 7)]), r.index.LastSteps(project, nil, "", 7))
+	last = slices.DeleteFunc(last, func(rec memory.Record) bool { return rec.Step.Screen != "home" })
+	differs("last steps at home", ids(last[:min(len(last), 7)]), r.index.LastSteps(project, nil, "home", 7))
+	found := ids(m.steps(sendKeys...))
+	slices.Sort(found)
+	differs("steps found in sessions that send", found, r.found("common", memory.Selection{Project: project, Kinds: []memory.Kind{memory.Step}, Steps: send}))
 }
 
 // compare holds every text's places, and what a search by its word finds,
@@ -141,16 +263,21 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 func (m *world) compare(t *testing.T, r *rig) {
 	t.Helper()
 	want := map[memory.DocID][]string{}
+	held := map[memory.DocID]bool{} // what is put aside is indexed and not found
 	for id, rec := range m.records {
-		want[rec.Doc] = append(want[rec.Doc], id)
+		held[rec.Doc] = true
+		if !isAside(rec) {
+			want[rec.Doc] = append(want[rec.Doc], id)
+		}
 	}
 	for _, f := range m.files {
 		for _, c := range f.Chunks {
+			held[c.Doc] = true
 			want[c.Doc] = append(want[c.Doc], f.Sandbox+"/"+f.Path)
 		}
 	}
-	if got := r.index.Documents(); got != len(want) {
-		t.Errorf("%d documents are indexed, want %d", got, len(want))
+	if got := r.index.Documents(); got != len(held) {
+		t.Errorf("%d documents are indexed, want %d", got, len(held))
 	}
 	for n := range textCount {
 		places := slices.Sorted(slices.Values(want[memory.DocumentID(textOf(n))]))
@@ -162,7 +289,7 @@ func (m *world) compare(t *testing.T, r *rig) {
 	for _, project := range []string{"p-1", "p-2"} {
 		var want []string
 		for id, rec := range m.records {
-			if rec.Project == project {
+			if rec.Project == project && rec.Kind == memory.Lesson && !isAside(rec) {
 				want = append(want, id)
 			}
 		}
@@ -170,5 +297,8 @@ func (m *world) compare(t *testing.T, r *rig) {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), got); diff != "" {
 			t.Errorf("lessons of %s (-want +got):\n%s", project, diff)
 		}
+		m.compareSessions(t, r, project)
 	}
 }
+
+func isAside(rec memory.Record) bool { return rec.Event != nil && rec.Event.Aside != nil }
