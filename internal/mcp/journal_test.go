@@ -21,6 +21,9 @@ type ledger struct {
 }
 
 func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
 	if _, err := l.Service.StartSession(ctx, req); err != nil {
 		return nil, err
 	}
@@ -32,6 +35,9 @@ func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionReques
 }
 
 func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
 	if _, err := l.Service.EndSession(ctx, req); err != nil {
 		return nil, err
 	}
@@ -44,6 +50,13 @@ func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 	}
 	state.EndedAt = noon.Add(time.Hour)
 	return state, nil
+}
+
+func (l *ledger) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	return l.Service.RecordStep(ctx, req)
 }
 
 func (l *ledger) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {

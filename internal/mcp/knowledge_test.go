@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -67,7 +69,7 @@ func TestKnowledgeEmpty(t *testing.T) {
 // refusal is MM_INVALID_INPUT, whatever the prefix, and names the field.
 func TestKnowledgeLimits(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, newLedger(), Options{KnowledgePrefix: new("")})))
-	schemas := outputSchemas(t, c)
+	schemas, inputs := outputSchemas(t, c), inputSchemas(t, c)
 	chars := func(n int) string { return strings.Repeat("ä", n) } // two bytes each
 	type try struct{ tool, inside, outside, field string }
 	tries := []try{
@@ -127,6 +129,12 @@ func TestKnowledgeLimits(t *testing.T) {
 		if r := callTool(t, c, name, tt.inside); r.IsError {
 			t.Errorf("%s %.80s is within the limits and was refused: %s", name, tt.inside, textOf(r))
 		}
+		wantSchema(t, inputs[name], tt.inside, true)
+		// What only looks blank, and what a summary's two scopes mean together,
+		// a schema cannot say.
+		if tt.outside != `{"query":" "}` && tt.outside != `{"scope":"all"}` {
+			wantSchema(t, inputs[name], tt.outside, false)
+		}
 		r := callTool(t, c, name, tt.outside)
 		content := checkStructured(t, schemas[name], r)
 		e, _ := content["error"].(map[string]any)
@@ -137,6 +145,22 @@ func TestKnowledgeLimits(t *testing.T) {
 		if want := `{"ok":false,"error":{"code":"MM_INVALID_INPUT","message":"` + tt.field; !strings.HasPrefix(textOf(r), want) {
 			t.Errorf("%s %.80s: text %q, want it to begin %q", name, tt.outside, textOf(r), want)
 		}
+	}
+}
+
+// wantSchema holds arguments against an input schema. A null stands for a field
+// that was left out, which schemas do not know.
+func wantSchema(t *testing.T, schema *jsonschema.Schema, arguments string, want bool) {
+	t.Helper()
+	if strings.Contains(arguments, ":null") {
+		return
+	}
+	var value any
+	if err := json.Unmarshal([]byte(arguments), &value); err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(value); (err == nil) != want {
+		t.Errorf("%.80s: the input schema says %v, want it valid: %v", arguments, err, want)
 	}
 }
 

@@ -2,18 +2,7 @@ package mcp
 
 import "github.com/recalld/recalld/internal/memory"
 
-// The schemas of session_start, record_step and session_end. The service checks
-// the same limits; here they tell a model what will be refused.
-
-// Limits of contract 1 that only the schemas state.
-const (
-	maxGoal       = 2000
-	maxFlowTags   = 20
-	maxStepError  = 8000
-	maxDurationMs = 7 * 24 * 3600 * 1000 // a week
-	// maxAside bounds the lessons that one lesson puts aside.
-	maxAside = 20
-)
+// The schemas of session_start, record_step and session_end.
 
 func startInputSchema(flowTags []string) schema {
 	flowTag := text("", 1, memory.MaxTagText)
@@ -21,10 +10,11 @@ func startInputSchema(flowTags []string) schema {
 		flowTag.with("enum", flowTags)
 	}
 	return object("", true, schema{
-		"goal":        text("What the session is for, in a sentence.", 0, maxGoal),
-		"flowTags":    list("The flows it is about, of the vocabulary in the settings.", flowTag, maxFlowTags),
-		"tags":        list("A few words of your own to group by.", text("", 1, memory.MaxTagText), memory.MaxTags),
-		"sessionId":   text("Letters, digits, . _ and -; made if left out.", memory.MinSessionID, memory.MaxNameText),
+		"goal":     text("What the session is for, in a sentence.", 0, memory.MaxGoalText),
+		"flowTags": list("The flows it is about, of the vocabulary in the settings.", flowTag, memory.MaxTags),
+		"tags":     list("A few words of your own to group by.", text("", 1, memory.MaxTagText), memory.MaxTags),
+		"sessionId": text("Letters, digits, . _ and -; made if left out.", memory.MinSessionID, memory.MaxNameText).
+			with("pattern", "^[A-Za-z0-9_-][A-Za-z0-9._-]*[A-Za-z0-9_-]$"),
 		"build":       typed("object", `Facts about the build, such as {"buildType": "build:test"}.`),
 		"launch":      typed("object", "How the program under test was started."),
 		"screenshots": typed("boolean", "Store the pictures that its steps name.").with("default", false),
@@ -68,7 +58,7 @@ func stepInputSchema() schema {
 			"ok": typed("boolean", ""),
 			"error": object("Only when it failed.", true, schema{
 				"code":    text("", 0, memory.MaxNameText),
-				"message": text("The message as it was shown.", 0, maxStepError),
+				"message": text("The message as it was shown.", 0, memory.MaxErrorText),
 				"details": anything("More of it."),
 			}),
 		}, "ok"),
@@ -77,8 +67,8 @@ func stepInputSchema() schema {
 			"anyOf":       []schema{typed("object", ""), typed("string", "")},
 		},
 		"environment": typed("object", "Facts about where it ran."),
-		"durationMs":  number("integer", "How long it took.", 0, maxDurationMs),
-		"screenshot":  text("Path of a picture.", 0, memory.MaxPathText),
+		"durationMs":  number("integer", "How long it took.", 0, memory.MaxStepDuration.Milliseconds()),
+		"screenshot":  text("Name or path of a picture.", 0, memory.MaxNameText),
 		"timestamp":   moment("Default: now."),
 		"advise":      typed("boolean", "Answer a step that failed with lessons about its error.").with("default", true),
 		"sessionId":   text("Default: the current session.", memory.MinSessionID, memory.MaxNameText),

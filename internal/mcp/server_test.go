@@ -183,6 +183,36 @@ func outputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Sch
 	return schemas
 }
 
+// inputSchemas compiles every tool's input schema.
+func inputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range list.Tools {
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts struct {
+			In any `json:"inputSchema"`
+		}
+		if err := json.Unmarshal(encoded, &parts); err != nil {
+			t.Fatal(err)
+		}
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("mem:///"+tool.Name, parts.In); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[tool.Name], err = compiler.Compile("mem:///" + tool.Name); err != nil {
+			t.Fatalf("input schema of %s: %v", tool.Name, err)
+		}
+	}
+	return schemas
+}
+
 func closeObjects(schema any) {
 	switch s := schema.(type) {
 	case map[string]any:
