@@ -1,5 +1,6 @@
-// Package configs embeds the settings file that documents every setting, and
-// the files that put recalld under a service manager or into an MCP client.
+// Package configs embeds the settings file that documents every setting, the
+// files that put recalld under a service manager or into an MCP client, and the
+// script that keeps lessons where no daemon runs.
 package configs
 
 import _ "embed"
@@ -38,3 +39,9 @@ var ClientTOML []byte
 //
 //go:embed clients/mcp-http.json
 var ClientHTTPJSON []byte
+
+// LogScript keeps a lesson from any shell; it goes to
+// agent-knowledge/scripts/log_memory.sh of a repository.
+//
+//go:embed scripts/log_memory.sh
+var LogScript []byte

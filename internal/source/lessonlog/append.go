@@ -1,0 +1,88 @@
+package lessonlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Append writes a line to the log of a repository in the folder dir of root,
+// both made if they are missing, and returns the log's path. The line is whole
+// in the log, or the error says that it is not; it is not synced to disk, for
+// the record behind it is. It waits for other writers until ctx ends, then the
+// error is CodeUnavailable. CodeInvalidInput names a field over its limit, or
+// the line when it is longer than MaxLine; CodeForbidden when the log is not a
+// plain file.
+func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
+	if err := memory.Text("repo", repo, 1, memory.MaxNameText); err != nil {
+		return "", err
+	}
+	if line, err = checked(line); err != nil {
+		return "", err
+	}
+	text := Encode(line)
+	if len(text) > MaxLine {
+		return "", tooLong(len(text))
+	}
+	folder, at, err := openFolder(root, dir, true)
+	if err != nil {
+		return "", err
+	}
+	defer folder.Close() // only its handle
+	name := FileName(repo)
+	release, err := takeLock(ctx, folder, name)
+	if err != nil {
+		return "", fmt.Errorf("lock log: %w", err)
+	}
+	err = appendText(folder, name, text)
+	if err := errors.Join(err, release()); err != nil {
+		return "", fmt.Errorf("append to log: %w", err)
+	}
+	return filepath.Join(at, name), nil
+}
+
+// appendText adds a line by one write. Behind a line that another writer left
+// torn it begins on a new one.
+func appendText(folder *os.Root, name string, text []byte) (err error) {
+	if err := isPlainFile(folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := folder.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if size := info.Size(); size > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			text = append([]byte{'\n'}, text...)
+		}
+	}
+	_, err = f.Write(text)
+	return err
+}
+
+// isPlainFile refuses what is no regular file: a link, which may lead to a file
+// that is no log, a folder, a pipe, which would make its reader wait.
+func isPlainFile(folder *os.Root, name string) error {
+	info, err := folder.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return memory.Errorf(memory.CodeForbidden, "%s is not a plain file", name)
+	}
+	return nil
+}

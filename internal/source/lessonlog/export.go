@@ -1,0 +1,212 @@
+package lessonlog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Written says what an export wrote.
+type Written struct {
+	Files   int
+	Lessons int
+	// LeftOut counts lessons that were put aside by one that is not among those
+	// exported: without it, importing them would bring them back.
+	LeftOut int
+}
+
+// Export writes lessons as new logs, one for every repository name, into a
+// folder that is empty or does not exist. The lines of a log are sorted by time,
+// then by the lesson's id, so that the same lessons always give the same bytes. A
+// lesson has a line for each telling that is known of it, the last one with its
+// present rate, outcomes counted; lessons that were put aside are named by a line
+// of the lesson that did it. So what is imported from an export recalls the same.
+// CodeConflict when the folder is not empty or is a file.
+func Export(dir string, lessons []memory.Record) (Written, error) {
+	if err := makeEmpty(dir); err != nil {
+		return Written{}, err
+	}
+	logs, w := linesByRepo(lessons)
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return Written{}, fmt.Errorf("open folder of export: %w", err)
+	}
+	defer folder.Close() // only its handle
+	names := newFileNames()
+	for _, repo := range slices.Sorted(maps.Keys(logs)) {
+		if err := replaceFile(folder, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
+			return Written{}, fmt.Errorf("write log: %w", err)
+		}
+		w.Files++
+	}
+	return w, nil
+}
+
+// makeEmpty makes sure that a folder exists and holds nothing.
+func makeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("create folder of export: %w", err)
+		}
+		return nil
+	case err == nil && len(entries) == 0:
+		return nil
+	}
+	if info, statErr := os.Stat(dir); err != nil && (statErr != nil || info.IsDir()) {
+		return fmt.Errorf("read folder of export: %w", err)
+	}
+	return &memory.Error{Code: memory.CodeConflict, Field: "path", Limit: "a folder that is empty or does not exist",
+		Message: dir + " is not an empty folder", Hint: "name a new folder: an export never overwrites"}
+}
+
+// exported is a line with what it is sorted by beside its time.
+type exported struct {
+	memory.LogLine
+	id string // of the lesson
+}
+
+// linesByRepo makes the lines of all lessons.
+func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
+	by := map[string]*memory.Record{} // by id
+	for i := range lessons {
+		if r := &lessons[i]; r.Event != nil {
+			by[r.ID] = r
+		}
+	}
+	var w Written
+	lines := map[string][]exported{} // by lesson
+	for id, r := range by {
+		if a := r.Event.Aside; a != nil && (by[a.By] == nil || a.By == id) {
+			w.LeftOut++
+			continue
+		}
+		lines[id] = tellings(r)
+		w.Lessons++
+	}
+	// In the order of ids, so that lists of several are stable.
+	for _, id := range slices.Sorted(maps.Keys(lines)) {
+		if a := by[id].Event.Aside; a != nil {
+			putAside(lines[a.By], id, a)
+		}
+	}
+	logs := map[string][]exported{}
+	for id, told := range lines {
+		repo := by[id].Repo
+		logs[repo] = append(logs[repo], told...)
+	}
+	for _, log := range logs {
+		slices.SortFunc(log, func(a, b exported) int {
+			return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id),
+				strings.Compare(string(Encode(a.LogLine)), string(Encode(b.LogLine))))
+		})
+	}
+	return logs, w
+}
+
+// tellings makes the lines of one lesson, oldest first.
+func tellings(r *memory.Record) []exported {
+	e := r.Event
+	told := e.Tellings
+	if len(told) == 0 {
+		told = []memory.Telling{{At: r.Created, AgentID: e.AgentID, Rate: e.Rate}}
+	}
+	var lines []exported
+	for _, t := range slices.SortedStableFunc(slices.Values(told), func(a, b memory.Telling) int { return a.At.Compare(b.At) }) {
+		l := memory.LogLine{
+			Timestamp: t.At, AgentID: t.AgentID, Repo: r.Repo, Type: e.Type, Context: e.Context, Command: e.Command,
+			Lesson: e.Lesson, Tags: r.Tags, Extra: r.Extra,
+		}
+		if t.Rate != nil {
+			l.SuccessRate = t.Rate.String()
+		}
+		lines = append(lines, exported{l, r.ID})
+	}
+	if e.Rate != nil && latestRate(lines) != e.Rate.String() {
+		lines[len(lines)-1].SuccessRate = e.Rate.String()
+	}
+	return lines
+}
+
+// latestRate is the rate that a reader of the lines ends up with.
+func latestRate(lines []exported) string {
+	for _, l := range slices.Backward(lines) {
+		if l.SuccessRate != "" {
+			return l.SuccessRate
+		}
+	}
+	return ""
+}
+
+// putAside names a lesson in the line that put it aside: the first that was told
+// no earlier than that, else the last.
+func putAside(lines []exported, id string, a *memory.Aside) {
+	at := len(lines) - 1
+	if i := slices.IndexFunc(lines, func(l exported) bool { return !l.Timestamp.Before(a.At) }); i >= 0 {
+		at = i
+	}
+	if a.Reason == "superseded" {
+		lines[at].Supersedes = append(lines[at].Supersedes, id)
+	} else {
+		lines[at].Retracts = append(lines[at].Retracts, id)
+	}
+}
+
+func encodeAll(lines []exported) []byte {
+	var text []byte
+	for _, l := range lines {
+		text = append(text, Encode(l.LogLine)...)
+	}
+	return text
+}
+
+// fileNames gives every repository a file of its own, where the system does not
+// tell case as well.
+type fileNames map[string]bool
+
+func newFileNames() fileNames { return fileNames{} }
+
+func (n fileNames) of(repo string) string {
+	name := FileName(repo)
+	for i := 2; n[strings.ToLower(name)]; i++ {
+		name = strings.TrimSuffix(FileName(repo), suffix) + "-" + strconv.Itoa(i) + suffix
+	}
+	n[strings.ToLower(name)] = true
+	return name
+}
+
+// replaceFile writes a file so that it is there whole or not at all.
+func replaceFile(folder *os.Root, name string, text []byte, mode fs.FileMode) (err error) {
+	dir, base := filepath.Split(name)
+	tmp := filepath.Join(dir, "."+base+".tmp")
+	f, err := folder.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = folder.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, folder.Remove(tmp))
+	}
+	// Windows cannot sync a folder, and needs not.
+	if d, err := folder.Open(filepath.Join(".", dir)); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	return nil
+}

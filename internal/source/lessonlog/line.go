@@ -1,0 +1,229 @@
+package lessonlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// wireLine is the part of a line that this version knows, in the order in which
+// it is written.
+type wireLine struct {
+	Timestamp   string           `json:"timestamp,omitempty"`
+	AgentID     string           `json:"agent_id,omitempty"`
+	Repo        string           `json:"repo,omitempty"`
+	Type        memory.EventType `json:"event_type"`
+	Context     string           `json:"context,omitempty"`
+	Command     string           `json:"command,omitempty"`
+	Lesson      string           `json:"lesson"`
+	SuccessRate string           `json:"success_rate,omitempty"`
+	Tags        []string         `json:"tags,omitempty"`
+	Supersedes  []string         `json:"supersedes,omitempty"`
+	Retracts    []string         `json:"retracts,omitempty"`
+}
+
+// knownFields are the names of wireLine's fields.
+var knownFields = []string{"timestamp", "agent_id", "repo", "event_type", "context", "command", "lesson",
+	"success_rate", "tags", "supersedes", "retracts"}
+
+// timeLayouts are the forms of a timestamp. A time without a zone is taken as
+// UTC: it is what many programs write.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly}
+
+// Parse reads one line, with or without its end, and sets its hash. Only the
+// lesson is required: a type that is missing is "pattern", a missing timestamp
+// the zero time. Fields that this version does not know are kept in Extra. Text
+// that is not UTF-8 is made so. The error is a *memory.Error that names the
+// field; the limits are those of memory.RememberRequest.
+func Parse(line []byte) (memory.LogLine, error) {
+	if len(line) > MaxLine {
+		return memory.LogLine{}, tooLong(len(line))
+	}
+	if !utf8.Valid(line) {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil || fields == nil {
+		return memory.LogLine{}, &memory.Error{Code: memory.CodeInvalidInput, Field: "line", Limit: "one JSON object",
+			Message: "is not a JSON object", Cause: err}
+	}
+	l, err := fromFields(fields)
+	if err != nil {
+		return memory.LogLine{}, err
+	}
+	if l, err = checked(l); err != nil {
+		return memory.LogLine{}, err
+	}
+	l.Hash = Hash(l)
+	return l, nil
+}
+
+func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error) {
+	var stamp, kind string
+	for _, f := range []struct {
+		name string
+		text *string
+	}{
+		{"timestamp", &stamp}, {"agent_id", &l.AgentID}, {"repo", &l.Repo}, {"event_type", &kind},
+		{"context", &l.Context}, {"command", &l.Command}, {"lesson", &l.Lesson}, {"success_rate", &l.SuccessRate},
+	} {
+		if err := json.Unmarshal(orNull(fields[f.name]), f.text); err != nil {
+			return l, memory.Invalid(f.name, "a text", "is not a text")
+		}
+	}
+	for _, f := range []struct {
+		name string
+		list *[]string
+	}{
+		{"tags", &l.Tags}, {"supersedes", &l.Supersedes}, {"retracts", &l.Retracts},
+	} {
+		if err := json.Unmarshal(orNull(fields[f.name]), f.list); err != nil {
+			return l, memory.Invalid(f.name, "a list of texts", "is not a list of texts")
+		}
+	}
+	l.Type = memory.EventType(kind)
+	if l.Timestamp, err = parseTime(stamp); err != nil {
+		return l, err
+	}
+	for _, name := range knownFields {
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		l.Extra = fields
+	}
+	return l, nil
+}
+
+// orNull makes a field that is missing the same as one that is null.
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+func parseTime(s string) (time.Time, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range timeLayouts {
+		// Moved to UTC, a year may leave what can be written.
+		if t, err := time.Parse(layout, s); err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, memory.Invalid("timestamp", "RFC 3339", "%q is not a time", shorten(s))
+}
+
+// shorten keeps what a message quotes short.
+func shorten(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// checked returns the normal form of a line that keeps the limits of a lesson
+// that is remembered.
+func checked(l memory.LogLine) (memory.LogLine, error) {
+	l = normal(l)
+	r := memory.RememberRequest{
+		Repo: l.Repo, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson,
+		SuccessRate: l.SuccessRate, Tags: l.Tags, AgentID: l.AgentID, Supersedes: l.Supersedes, Retracts: l.Retracts,
+	}
+	if err := r.Validate(); err != nil {
+		return memory.LogLine{}, err
+	}
+	return l, nil
+}
+
+// normal brings a line into the form in which it is written, so that a line and
+// what is read of it have the same hash. Doing it again changes nothing.
+func normal(l memory.LogLine) memory.LogLine {
+	for _, text := range []*string{&l.AgentID, &l.Repo, &l.Context, &l.Command, &l.Lesson, &l.SuccessRate} {
+		*text = clean(*text)
+	}
+	if l.Type = memory.EventType(clean(string(l.Type))); l.Type == "" {
+		l.Type = memory.EventPattern
+	}
+	l.Timestamp = l.Timestamp.UTC()
+	for _, list := range []*[]string{&l.Tags, &l.Supersedes, &l.Retracts} {
+		var kept []string
+		for _, s := range *list {
+			if s = clean(s); s != "" {
+				kept = append(kept, s)
+			}
+		}
+		*list = kept
+	}
+	return l
+}
+
+func clean(s string) string { return strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")) }
+
+// Hash names a line by its content: the document id of its encoding. It depends
+// neither on the order of the fields nor on their spacing.
+func Hash(l memory.LogLine) memory.DocID { return memory.DocumentID(string(Encode(l))) }
+
+// Encode writes a line in its normal form: the known fields in the order of the
+// contract, those of Extra by name, without blanks and without escapes that JSON
+// does not ask for, and a line end. Fields that are empty are left out, but for
+// the type and the lesson. It does not check limits.
+func Encode(l memory.LogLine) []byte {
+	l = normal(l)
+	w := wireLine{
+		AgentID: l.AgentID, Repo: l.Repo, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson,
+		SuccessRate: l.SuccessRate, Tags: l.Tags, Supersedes: l.Supersedes, Retracts: l.Retracts,
+	}
+	if !l.Timestamp.IsZero() {
+		w.Timestamp = l.Timestamp.Format(time.RFC3339Nano)
+	}
+	var b bytes.Buffer
+	writeJSON(&b, w)
+	b.Truncate(b.Len() - len("}"))
+	for _, name := range slices.Sorted(maps.Keys(l.Extra)) {
+		if slices.Contains(knownFields, name) {
+			continue // it would stand twice
+		}
+		b.WriteByte(',')
+		writeJSON(&b, strings.ToValidUTF8(name, "\uFFFD"))
+		b.WriteByte(':')
+		writeRaw(&b, l.Extra[name])
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+// writeJSON appends a value that cannot fail to be encoded.
+func writeJSON(b *bytes.Buffer, v any) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)       // texts and lists of texts
+	b.Truncate(b.Len() - 1) // the encoder's line end
+}
+
+// writeRaw appends a value as it came, but for blanks. What is no JSON, which
+// no line that was read can hold, becomes a text.
+func writeRaw(b *bytes.Buffer, raw json.RawMessage) {
+	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	if n := b.Len(); json.Compact(b, raw) != nil {
+		b.Truncate(n)
+		writeJSON(b, string(raw))
+	}
+}
+
+func tooLong(n int) *memory.Error {
+	return memory.Invalid("line", maxLineText, "%d bytes are too many", n)
+}
+
+// maxLineText is MaxLine in words.
+const maxLineText = "at most 65536 bytes"

@@ -1,0 +1,82 @@
+package lessonlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The lock of a log is a folder beside it, "<log>.lock": whoever makes it has
+// the lock, and removing it gives the lock back. It is the one protocol that Go
+// and a plain shell can follow alike on Linux, macOS and Windows: flock(1) is
+// missing on macOS and in Git's shell for Windows, and a lock that only some
+// writers take is none. It leaves no file behind in the repository. Its price is
+// that a writer which is killed in the instant it holds the lock leaves it
+// there, so a lock that does not change hands for staleAfter is taken away.
+// Even that cannot tear a line, for each is written by one append; the lock
+// keeps a writer from mending a line that another one is writing.
+const lockSuffix = ".lock"
+
+// staleAfter is how long a lock may stay the same while somebody waits for it.
+// It is held for less than a millisecond. The script has the same figure.
+const staleAfter = 10 * time.Second
+
+// Between two tries a waiting writer pauses, longer each time: as long as an
+// append takes at first, and never so long that a person would notice.
+const (
+	firstPause = time.Millisecond
+	lastPause  = 25 * time.Millisecond
+)
+
+// takeLock waits for the lock of a log. CodeUnavailable when ctx ends first.
+func takeLock(ctx context.Context, folder *os.Root, log string) (release func() error, err error) {
+	name := log + lockSuffix
+	var held fs.FileInfo // the lock that is waited for
+	var since time.Time  // when it was first seen
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := folder.Mkdir(name, 0o777)
+		if err == nil {
+			return func() error { return folder.Remove(name) }, nil
+		}
+		if !isTaken(err) {
+			return nil, fmt.Errorf("make lock: %w", err)
+		}
+		info, err := folder.Lstat(name)
+		switch now := time.Now(); {
+		case errors.Is(err, fs.ErrNotExist):
+			// Given back in between.
+		case since.IsZero() || err == nil && !sameLock(held, info):
+			held, since = info, now
+		case now.Sub(since) < staleAfter:
+		default:
+			if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("remove the lock of a writer that has ended: %w", err)
+			}
+			since = time.Time{}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "the log " + log + " is locked by another writer",
+				Hint: "try again; if no writer is left, remove the folder " + name, Cause: ctx.Err()}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isTaken says that a lock could not be made because it exists. Windows denies
+// access to a folder that is just being removed.
+func isTaken(err error) bool {
+	return errors.Is(err, fs.ErrExist) || runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
+}
+
+// sameLock says that a lock has not changed hands.
+func sameLock(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime())
+}

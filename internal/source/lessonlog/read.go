@@ -1,0 +1,191 @@
+package lessonlog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A part is bounded in both, so that a log of any size takes little memory.
+const (
+	partLines = 1000
+	partBytes = 1 << 20
+)
+
+// FileLines is a part of a log: lines that follow one another.
+type FileLines struct {
+	// File is the path of the log.
+	File string
+	// Lines are those that could be read. One without a repository has that of
+	// the log's name; one without a timestamp has the time at which the log was
+	// last changed, which its hash leaves out.
+	Lines []memory.LogLine
+	// Numbers are the numbers of Lines in the file. They count from 1.
+	Numbers []int
+	// Problems are those that could not be read. Line is 0 where the whole file,
+	// or folder, is meant.
+	Problems []memory.ImportProblem
+	// Restarted says that the log was found rewritten or cut, and is read again
+	// from its start: this is the first part of it.
+	Restarted bool
+}
+
+// ReadFile reads a log from start to end, in parts. A last line without its end
+// is read as well. The error, which ends it, is fs.ErrNotExist for a file that
+// is missing and CodeForbidden for one that is no plain file.
+func ReadFile(path string) iter.Seq2[FileLines, error] {
+	return func(yield func(FileLines, error) bool) {
+		folder, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			yield(FileLines{}, fmt.Errorf("open folder of log: %w", err))
+			return
+		}
+		defer folder.Close() // only read
+		f, info, err := openLog(folder, filepath.Base(path))
+		if err != nil {
+			yield(FileLines{}, fmt.Errorf("open log: %w", err))
+			return
+		}
+		defer f.Close() // only read
+		r := newReader(f, path, info, place{})
+		for more := true; more; {
+			var part FileLines
+			if part, more, err = r.part(true); err != nil {
+				yield(FileLines{}, fmt.Errorf("read log: %w", err))
+				return
+			}
+			if !part.isEmpty() && !yield(part, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 && !p.Restarted }
+
+// openLog opens a plain file for reading.
+func openLog(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	if err := isPlainFile(folder, name); err != nil {
+		return nil, nil, err
+	}
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// place is where reading goes on: at a byte, in a line. Skipping says that it
+// is within a line that is too long and was reported.
+type place struct {
+	offset   int64
+	line     int // lines before it
+	skipping bool
+}
+
+// reader reads the lines of one file.
+type reader struct {
+	place
+	in   *bufio.Reader
+	path string
+	info fs.FileInfo
+}
+
+func newReader(f io.ReaderAt, path string, info fs.FileInfo, from place) *reader {
+	in := bufio.NewReaderSize(io.NewSectionReader(f, from.offset, math.MaxInt64-from.offset), MaxLine)
+	return &reader{place: from, in: in, path: path, info: info}
+}
+
+// part reads on until the part is full or the file ends. Without its end the
+// last line is left for later, unless it is the last for good.
+func (r *reader) part(last bool) (p FileLines, more bool, err error) {
+	p.File = r.path
+	start := r.offset
+	for n := 0; n < partLines && r.offset-start < partBytes; n++ {
+		text, err := r.in.ReadSlice('\n')
+		switch {
+		case err == nil:
+			r.take(&p, text, true)
+		case errors.Is(err, bufio.ErrBufferFull):
+			r.tooLong(&p)
+			r.offset += int64(len(text))
+		case !errors.Is(err, io.EOF):
+			return p, false, err
+		default:
+			if r.skipping || len(text) > 0 && last {
+				r.take(&p, text, last)
+			}
+			return p, false, nil
+		}
+	}
+	return p, true, nil
+}
+
+// take reads one line, or the rest of one that is too long. Ended says that
+// nothing of the line is still to come.
+func (r *reader) take(p *FileLines, text []byte, ended bool) {
+	r.offset += int64(len(text))
+	if !ended {
+		return
+	}
+	r.line++
+	if r.skipping {
+		r.skipping = false
+		return
+	}
+	if r.line == 1 {
+		text = bytes.TrimPrefix(text, []byte("\uFEFF")) // as some editors put it
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return
+	}
+	l, err := Parse(text)
+	if err != nil {
+		r.problem(p, r.line, err.Error())
+		return
+	}
+	p.Lines = append(p.Lines, r.complete(l))
+	p.Numbers = append(p.Numbers, r.line)
+}
+
+// complete fills in what a line leaves to its file. The hash covers the
+// repository, which stays, and not the file's time, which does not.
+func (r *reader) complete(l memory.LogLine) memory.LogLine {
+	if l.Repo == "" {
+		l.Repo = strings.TrimSuffix(filepath.Base(r.path), suffix)
+		if memory.Text("repo", l.Repo, 1, memory.MaxNameText) != nil {
+			l.Repo = ""
+		}
+		l.Hash = Hash(l)
+	}
+	if l.Timestamp.IsZero() {
+		l.Timestamp = r.info.ModTime().UTC()
+	}
+	return l
+}
+
+// tooLong reports a line that is too long, once.
+func (r *reader) tooLong(p *FileLines) {
+	if !r.skipping {
+		r.skipping = true
+		r.problem(p, r.line+1, memory.Invalid("line", maxLineText, "is too long").Error())
+	}
+}
+
+func (r *reader) problem(p *FileLines, line int, message string) {
+	p.Problems = append(p.Problems, memory.ImportProblem{File: r.path, Line: line, Message: message})
+}

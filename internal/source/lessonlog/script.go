@@ -1,0 +1,67 @@
+package lessonlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+
+	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// ScriptPath is where the script lies in a repository, with slashes (contract 2).
+const ScriptPath = "agent-knowledge/scripts/log_memory.sh"
+
+// scriptMark stands in every version of the script.
+const scriptMark = "log_memory.sh: part of recalld"
+
+// InstallScript puts the script into a repository, in place of an older version
+// of it, and reports whether that changed anything. CodeConflict when another
+// file has its place, which is then left alone.
+func InstallScript(root string) (file string, changed bool, err error) {
+	file = filepath.Join(root, filepath.FromSlash(ScriptPath))
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return "", false, fmt.Errorf("open repository: %w", err)
+	}
+	defer folder.Close() // only its handle
+	switch old, err := folder.ReadFile(ScriptPath); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", false, fmt.Errorf("read script: %w", err)
+	case !bytes.Contains(old, []byte(scriptMark)):
+		return "", false, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: file + " is another program's",
+			Hint: "move it away and try again"}
+	case bytes.Equal(old, configs.LogScript):
+		changed, err := makeExecutable(folder)
+		if err != nil {
+			return "", false, fmt.Errorf("make script executable: %w", err)
+		}
+		return file, changed, nil
+	}
+	if err := folder.MkdirAll(path.Dir(ScriptPath), 0o777); err != nil {
+		return "", false, fmt.Errorf("create folder of script: %w", err)
+	}
+	if err := replaceFile(folder, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {
+		return "", false, fmt.Errorf("write script: %w", err)
+	}
+	return file, true, nil
+}
+
+// makeExecutable gives the script the mode that it lost, in an archive for
+// instance. Windows keeps no such mode.
+func makeExecutable(folder *os.Root) (changed bool, err error) {
+	if runtime.GOOS == "windows" {
+		return false, nil
+	}
+	info, err := folder.Stat(ScriptPath)
+	if err != nil || info.Mode()&0o100 != 0 {
+		return false, err
+	}
+	return true, folder.Chmod(ScriptPath, 0o755)
+}
