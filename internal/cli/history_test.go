@@ -96,6 +96,10 @@ func TestHistoryRequests(t *testing.T) {
 		{[]string{"step", "--tool", "bash"}, "RecordStep", func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
 		}},
+		{[]string{"step", "--tool", "bash", "--input", "42", "--target", "", "--observation", "{half"}, "RecordStep", func(b *bench) any {
+			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash", Input: json.RawMessage(`"42"`), Target: json.RawMessage(`""`)},
+				Observation: json.RawMessage(`"{half"`), Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
+		}},
 		{[]string{"step", "--tool", "bash", "--ok=false"}, "RecordStep", func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Caller: dir(b)}
 		}},

@@ -49,6 +49,9 @@ command line in the project.`,
 			if err := sessionFlag(c, "id", r.SessionID); err != nil {
 				return err
 			}
+			if err := r.Validate(); err != nil {
+				return err
+			}
 			r.Caller = a.caller()
 			service, err := a.service(c.Context())
 			if err != nil {
@@ -90,9 +93,12 @@ func sessionEndCommand(a *App) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				r.SessionID = args[0]
-				if err := memory.Text("sessionId", r.SessionID, memory.MinSessionID, memory.MaxNameText); err != nil {
+				if err := memory.ValidSessionID("sessionId", r.SessionID); err != nil {
 					return err
 				}
+			}
+			if err := r.Validate(); err != nil {
+				return err
 			}
 			r.Caller = a.caller()
 			service, err := a.service(c.Context())
@@ -116,12 +122,13 @@ func sessionEndCommand(a *App) *cobra.Command {
 	return c
 }
 
-// sessionFlag checks a session's id that was given with a flag.
+// sessionFlag checks a session's id that was given with a flag: an empty one
+// would mean that none was.
 func sessionFlag(c *cobra.Command, flag, id string) error {
 	if !c.Flags().Changed(flag) {
 		return nil
 	}
-	return memory.Text("sessionId", id, memory.MinSessionID, memory.MaxNameText)
+	return memory.ValidSessionID("sessionId", id)
 }
 
 // objectFlag reads a flag that holds a JSON object; nil if it was not given.

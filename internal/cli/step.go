@@ -31,8 +31,9 @@ func stepCommand(a *App) *cobra.Command {
 		Short: "Record a step of a session",
 		Long: `Record one step: the tool used, on what, and how it ended, for scripts. It goes
 into the current session of this command line unless --session names one. Input,
-target, observation and details are JSON, or else plain text. A step that failed
-is answered with lessons about its error if --advise is given.`,
+target, observation and details are a JSON object, list or string, or else plain
+text. A step that failed is answered with lessons about its error if --advise is
+given.`,
 		Example: `  recalld step --tool bash --input "npm test" --error "EACCES: permission denied" --advise
   recalld step --tool mm_click --target '{"testId": "confirm"}' --ok --duration 350ms
   recalld step --tool edit --target src/main.go --session nightly-42 --open`,
@@ -77,9 +78,6 @@ is answered with lessons about its error if --advise is given.`,
 
 // fill turns flags into a request.
 func (f *stepFlags) fill(c *cobra.Command, r *memory.RecordStepRequest) error {
-	if err := memory.Text("tool.name", r.Tool.Name, 1, memory.MaxNameText); err != nil {
-		return err
-	}
 	if err := sessionFlag(c, "session", r.SessionID); err != nil {
 		return err
 	}
@@ -115,18 +113,20 @@ func (f *stepFlags) fill(c *cobra.Command, r *memory.RecordStepRequest) error {
 			return memory.Invalid("timestamp", "2026-01-31T15:04:05Z", "%q is not a time", f.at)
 		}
 	}
-	return nil
+	// Before a daemon is started for a step that it would refuse.
+	return r.Validate()
 }
 
-// valueFlag reads a flag that holds JSON, or else plain text, which becomes a
-// JSON string. What was not given is left alone.
+// valueFlag reads a flag that holds a JSON object, list or string, or else plain
+// text, which becomes a JSON string: 42 and true are words to who types them.
+// What was not given is left alone.
 func valueFlag(c *cobra.Command, flag, text string, to *json.RawMessage) error {
 	switch {
 	case !c.Flags().Changed(flag):
 		return nil
 	case !utf8.ValidString(text): // encoding would put other characters in its place
 		return memory.Invalid(flag, "valid UTF-8", "is not valid UTF-8")
-	case json.Valid([]byte(text)):
+	case strings.ContainsAny(text[:min(1, len(text))], `{["`) && json.Valid([]byte(text)):
 		*to = json.RawMessage(text)
 		return nil
 	}
