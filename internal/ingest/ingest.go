@@ -73,6 +73,9 @@ type Options struct {
 	// Redact takes secrets out of a text and says how many. Nil keeps texts as
 	// they are.
 	Redact func(text string) (clean string, n int)
+	// Echo knows what recall has handed out, so that it is not kept as somebody's
+	// own. Nil knows nothing.
+	Echo *Echo
 	// Labels derives the labels of a step from its tool's name, its target and
 	// whether it failed; see NewLabels. Nil gives none.
 	Labels func(tool, target string, failed bool) []string

@@ -100,8 +100,28 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 		line.AgentID = req.Caller.Client
 	}
 	line, n, err := s.cleanLine(line, project)
+	if err == nil {
+		err = s.withoutEcho(&line)
+	}
 	line.Hash = s.opts.LineHash(line)
 	return line, n > 0, err
+}
+
+// withoutEcho takes out of a lesson what recall handed out.
+func (s *Service) withoutEcho(line *memory.LogLine) error {
+	strip := func(text string) string {
+		rest, n := s.opts.Echo.Strip(text)
+		if n == 0 {
+			return text
+		}
+		return strings.TrimSpace(rest)
+	}
+	line.Context = strip(line.Context)
+	if line.Lesson = strip(line.Lesson); line.Lesson == "" {
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "lesson",
+			Message: "nothing is left of it without what recall handed out", Hint: "recall handed this out; say what is new"}
+	}
+	return nil
 }
 
 // cleanLine takes the secrets out of a line and counts them. A line that says no

@@ -62,7 +62,9 @@ func (r *rig) sampleLines() []memory.LogLine {
 	for i := range 20 {
 		lines = append(lines, lineAt(i, "npm ci", fmt.Sprintf("%d/20", i)))
 	}
-	id := func(lesson string) string { return r.ingest.lessonRecord(memory.LogLine{Lesson: lesson}, r.project().ID).ID }
+	id := func(lesson string) string {
+		return r.ingest.lessonRecord(memory.LogLine{Lesson: lesson}, r.project().ID).ID
+	}
 	retract := lineAt(31, "no need to", "")
 	retract.Retracts, retract.Supersedes = []string{id("chmod 777"), "l-unknown"}, []string{id("sudo it")}
 	return append(lines, lineAt(30, "chmod 777", "1/9"), lineAt(29, "sudo it", ""), retract, lineAt(32, "sudo it", ""))

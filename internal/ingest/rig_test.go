@@ -18,7 +18,7 @@ var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // rig is the write path over a real store, real indexes and a real folder.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	ingest *Service
 	store  *store.Store
 	index  *indexer.Indexer
@@ -29,7 +29,7 @@ type rig struct {
 
 // newRig opens a rig that is checked and closed at the end of the test. change
 // may replace what the write path is made of.
-func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
+func newRig(t testing.TB, change ...func(*rig, *Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, repo: filepath.Join(t.TempDir(), "demo"), now: testTime}
 	if err := os.MkdirAll(filepath.Join(r.repo, ".git"), 0o755); err != nil {

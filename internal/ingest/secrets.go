@@ -13,7 +13,9 @@ import (
 // cleaner takes secrets out of everything of one write and counts them.
 type cleaner struct {
 	redact func(text string) (clean string, n int)
-	n      int
+	// echo marks in the strings of JSON values what recall handed out; nil does not.
+	echo *Echo
+	n    int
 }
 
 func (s *Service) newCleaner() *cleaner { return &cleaner{redact: s.opts.Redact} }
@@ -68,6 +70,7 @@ func (c *cleaner) value(key, text string) string {
 		clean, n = c.assigned(key, text)
 	}
 	c.n += n
+	clean, _ = c.echo.Mark(clean)
 	return clean
 }
 

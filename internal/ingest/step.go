@@ -36,6 +36,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	c := s.newCleaner()
+	c.echo = s.opts.Echo
 	content := memory.StepContent{
 		Tool: req.Tool, Outcome: req.Outcome, Observation: req.Observation, Environment: req.Environment,
 		DurationMs: req.DurationMs, Screenshot: req.Screenshot,
@@ -150,6 +151,7 @@ func (s *Service) complete(content *memory.StepContent, c *cleaner) {
 		clean := *e
 		c.text(&clean.Code, memory.MaxNameText)
 		c.text(&clean.Message, memory.MaxErrorText)
+		clean.Message, _ = c.echo.Mark(clean.Message)
 		clean.Details = c.json(clean.Details)
 		content.Outcome.Error = &clean
 	}

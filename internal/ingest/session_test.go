@@ -1,0 +1,197 @@
+package ingest
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// vocabulary is a rig's flow tags, labels and git.
+func vocabulary(r *rig, o *Options) {
+	o.FlowTags = []string{"send", "swap"}
+	o.Labels = func(tool, target string, failed bool) []string {
+		if failed {
+			return []string{tool, "on " + target, "failed"}
+		}
+		return []string{tool}
+	}
+	o.Git = func(dir string) *memory.Git {
+		if dir != r.repo {
+			return nil
+		}
+		return &memory.Git{Branch: "main", Commit: "c0ffee"}
+	}
+}
+
+func TestSessionIsStarted(t *testing.T) {
+	r := newRig(t, vocabulary)
+	r.caller.Client = "agent"
+	out := r.start(memory.StartSessionRequest{
+		SessionID: "mm-20260115-abc", Goal: " try hunter2 ", FlowTags: []string{"send", "send"}, Tags: []string{"smoke", "hunter2", "smoke"},
+		Build: json.RawMessage(`{"buildType":"test","key":"hunter2"}`), Launch: json.RawMessage(`null`), Screenshots: true,
+	})
+	want := memory.Session{
+		ID: "mm-20260115-abc", Project: out.Project, Client: "agent", CreatedAt: testTime, Goal: "try [redacted]", FlowTags: []string{"send"},
+		Tags: []string{"smoke", "[redacted]"}, Git: &memory.Git{Branch: "main", Commit: "c0ffee"},
+		Build: json.RawMessage(`{"buildType":"test","key":"[redacted]"}`), Screenshots: true,
+	}
+	if diff := cmp.Diff(want, out.Session); diff != "" || !out.Redacted || out.ProjectName != "demo" || out.Seq != r.store.Seq() {
+		t.Errorf("started = %+v (-want +got):\n%s", out, diff)
+	}
+	stored, err := r.store.Session(out.Project, out.ID)
+	if diff := cmp.Diff(want, stored); diff != "" || err != nil {
+		t.Errorf("stored, %v (-want +got):\n%s", err, diff)
+	}
+	named := r.start(memory.StartSessionRequest{})
+	if !regexp.MustCompile(`^mm-20260102-[a-z0-9]{6}$`).MatchString(named.ID) || named.Redacted {
+		t.Errorf("a session without an id is %+v, want one named by its day", named)
+	}
+	if current, ok, err := r.store.CurrentSession(out.Project, "agent"); err != nil || !ok || current.Project != out.Project {
+		t.Errorf("the current session is %+v, %v, %v", current, ok, err)
+	}
+}
+
+func TestSessionsThatAreRefused(t *testing.T) {
+	r := newRig(t, vocabulary)
+	r.start(memory.StartSessionRequest{SessionID: "taken"})
+	before := r.store.Seq()
+	for name, tc := range map[string]struct {
+		req   memory.StartSessionRequest
+		code  memory.Code
+		field string
+	}{
+		"an id that is taken": {memory.StartSessionRequest{SessionID: "taken"}, memory.CodeConflict, "sessionId"},
+		"a folder":            {memory.StartSessionRequest{SessionID: "../etc"}, memory.CodeInvalidInput, "sessionId"},
+		"another flow tag":    {memory.StartSessionRequest{FlowTags: []string{"send", "buy"}}, memory.CodeInvalidInput, "flowTags[1]"},
+		"a long goal":         {memory.StartSessionRequest{Goal: strings.Repeat("x", 2001)}, memory.CodeInvalidInput, "goal"},
+		"unknown project":     {memory.StartSessionRequest{Project: "nowhere"}, memory.CodeNotFound, "project"},
+	} {
+		tc.req.Caller = r.caller
+		_, err := r.ingest.StartSession(t.Context(), tc.req)
+		refused(t, name, err, tc.code, tc.field)
+	}
+	_, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{FlowTags: []string{"buy"}, Caller: r.caller})
+	if e := memory.AsError(err); e.Limit != "send, swap" {
+		t.Errorf("the error is %+v, want it to list the vocabulary", e)
+	}
+	if r.store.Seq() != before {
+		t.Error("a refused session was written")
+	}
+}
+
+func TestSessionIsStartedOnce(t *testing.T) {
+	r := newRig(t, vocabulary)
+	for _, id := range []string{"", "mm-own"} {
+		req := memory.StartSessionRequest{RequestID: "start " + id, SessionID: id, Goal: "once"}
+		first := r.start(req)
+		r.after(1)
+		if again := r.start(req); again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.Seq != first.Seq {
+			t.Errorf("the request repeated = %+v, want %+v", again, first)
+		}
+	}
+	// Of many that want one id, one gets it.
+	var mu sync.Mutex
+	won := 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "wanted", Caller: r.caller})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won++
+			} else if memory.CodeOf(err) != memory.CodeConflict {
+				t.Errorf("start: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if won != 1 {
+		t.Errorf("%d sessions were started under one id", won)
+	}
+}
+
+func TestSessionIsEnded(t *testing.T) {
+	r := newRig(t)
+	first := r.start(memory.StartSessionRequest{Goal: "first"})
+	r.after(1)
+	second := r.start(memory.StartSessionRequest{})
+	end := func(req memory.EndSessionRequest) *memory.SessionState {
+		t.Helper()
+		req.Caller.Dir = r.repo
+		out, err := r.ingest.EndSession(t.Context(), req)
+		if err != nil {
+			t.Fatalf("end %+v: %v", req, err)
+		}
+		return out
+	}
+	ended := r.after(2)
+	req := memory.EndSessionRequest{RequestID: "end"}
+	if out := end(req); out.ID != second.ID || !out.EndedAt.Equal(ended) {
+		t.Errorf("ended = %+v, want the newest session at %s", out, ended)
+	}
+	r.after(3)
+	if out := end(req); out.ID != second.ID || !out.EndedAt.Equal(ended) {
+		t.Errorf("the request repeated = %+v, want the same", out)
+	}
+	if out := end(memory.EndSessionRequest{SessionID: second.ID}); !out.EndedAt.Equal(ended) {
+		t.Errorf("ended again = %+v, want nothing changed", out)
+	}
+	last := memory.EndSessionRequest{RequestID: "end the last", Caller: memory.Caller{Session: first.ID}}
+	if out := end(last); out.ID != first.ID || out.Goal != "first" {
+		t.Errorf("ended by the caller's session = %+v, want %s whole", out, first.ID)
+	}
+	last.Caller.Session = ""
+	if out := end(last); out.ID != first.ID { // none is open, and still it was answered before
+		t.Errorf("the last request repeated = %+v, want %s", out, first.ID)
+	}
+	for name, tc := range map[string]struct {
+		req  memory.EndSessionRequest
+		code memory.Code
+	}{
+		"none is open":   {memory.EndSessionRequest{RequestID: "late"}, memory.CodeInvalidInput},
+		"again":          {memory.EndSessionRequest{RequestID: "late"}, memory.CodeInvalidInput},
+		"an unknown one": {memory.EndSessionRequest{SessionID: "unknown"}, memory.CodeNotFound},
+	} {
+		tc.req.Caller.Dir = r.repo
+		_, err := r.ingest.EndSession(t.Context(), tc.req)
+		refused(t, name, err, tc.code, "sessionId")
+		if memory.AsError(err).Hint == "" {
+			t.Errorf("%s: the error has no hint", name)
+		}
+	}
+}
+
+func TestForgottenProjectTakesItsSessions(t *testing.T) {
+	r := newRig(t, vocabulary)
+	session := r.start(memory.StartSessionRequest{SessionID: "mm-1", Goal: "a secret plan"})
+	step := r.step(memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}})
+	rec := r.record(step.ID)
+	project := r.project()
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: project.ID}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Session(session.Project, session.ID); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("the session = %v, want it gone", err)
+	}
+	out, err := r.ingest.ImportSession(t.Context(), project, session.Session, []memory.Record{rec})
+	if err != nil || out.Left != 1 || out.Added != 0 || r.contents() != (contents{}) {
+		t.Errorf("import = %+v, %v with %+v stored; want what was forgotten left out", out, err, r.contents())
+	}
+	rec.Created = rec.Created.Add(1e9)
+	if out, err = r.ingest.ImportSession(t.Context(), project, session.Session, []memory.Record{rec}); err != nil || out.Added != 1 {
+		t.Fatalf("import of a new step = %+v, %v; want it added", out, err)
+	}
+	if got, err := r.store.Session(session.Project, session.ID); err != nil || !got.Bare || got.Goal != "" {
+		t.Errorf("its session is %+v, %v; want nothing of it but its name", got, err)
+	}
+	if again := r.start(memory.StartSessionRequest{SessionID: "mm-1", Goal: "another"}); again.Bare {
+		t.Errorf("started anew = %+v, want it whole", again)
+	}
+}
