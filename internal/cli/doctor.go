@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,9 +60,9 @@ func doctorCommand(a *App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong",
 		Long: `Look at the settings, the data folder and its permissions, who holds it, the daemon
-and its protocol, the vectors, the jobs that were given up, and Ollama. With
---requeue, jobs that were given up get another try. No daemon is started; without
-one the store itself is checked.`,
+and its protocol, the vectors, every value of the store, the jobs that were given
+up, and Ollama. With --requeue, jobs that were given up get another try. No daemon
+is started; without one the store is checked all the same.`,
 		Example: "  recalld doctor\n  recalld doctor --requeue all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -147,6 +149,9 @@ func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 		why, owner.PID, owner.Version, timeText(owner.Since, "?"))
 }
 
+// storeHint is what can be done about damage.
+const storeHint = "indexing again mends code; what else is damaged cannot be read"
+
 // checkStore looks for damage in a store that no daemon has open.
 func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	if _, err := os.Stat(cfg.Paths().Store); err != nil {
@@ -157,7 +162,7 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	case err != nil:
 		d.add("store", FindingFailed, memory.AsError(err).Hint, "%v", err)
 	case found != nil:
-		d.add("store", FindingFailed, "indexing again mends code; what else is damaged cannot be read", "%v", found)
+		d.add("store", FindingFailed, storeHint, "%v", found)
 	default:
 		d.add("store", FindingOK, "", "every value is sound")
 	}
@@ -183,10 +188,20 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		}
 		d.add("vectors "+space.Name, level, hint, "%s", detail)
 	}
-	for _, p := range status.Projects {
+	repos, err := running.Repos(ctx) // all of them, status has the first
+	if err != nil {
+		return err
+	}
+	for _, p := range repos {
 		if p.LastErrorAt.After(p.IndexedAt) {
 			d.add("index "+memory.ProjectLabel(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
 		}
+	}
+	for _, note := range status.Notes {
+		d.add("settings", FindingNote, "", "%s", note)
+	}
+	if err := checkRunningStore(ctx, d, running); err != nil {
+		return err
 	}
 	return a.checkQueue(ctx, d, running, requeue)
 }
@@ -194,32 +209,88 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 // checkQueue lists the jobs that were given up, after those named got another
 // try.
 func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requeue string) error {
-	dead, err := running.DeadJobs(ctx)
-	if err != nil {
-		return err
-	}
-	if requeue != "" && requeue != "all" {
+	switch requeue {
+	case "":
+	case "all":
+		if err := requeueAll(ctx, d, running); err != nil {
+			return err
+		}
+	default:
 		if err := running.RequeueJob(ctx, requeue); err != nil {
 			return err
 		}
 		d.Requeued = []string{requeue}
 	}
+	dead, err := running.DeadJobs(ctx)
+	if err != nil {
+		return err
+	}
 	for _, job := range dead {
-		switch {
-		case requeue == "all":
-			if err := running.RequeueJob(ctx, job.ID); err != nil {
-				return err
-			}
-			d.Requeued = append(d.Requeued, job.ID)
-		case job.ID != requeue:
+		if !slices.Contains(d.Requeued, job.ID) { // else it has died again
 			d.Dead = append(d.Dead, job)
 		}
 	}
 	if len(d.Dead) > 0 {
-		d.add("queue", FindingFailed, "recalld doctor --requeue all", "%d jobs were given up", len(d.Dead))
+		d.add("queue", FindingFailed, "recalld doctor --requeue all", "%s given up", wereCounted(len(d.Dead), "job"))
 		return nil
 	}
 	d.add("queue", FindingOK, "", "no job was given up")
+	return nil
+}
+
+// requeueAll gives every job that was given up another try. The daemon lists
+// only so many at once; one that dies again meanwhile is not tried for ever.
+func requeueAll(ctx context.Context, d *diagnosis, running Daemon) error {
+	tried := map[string]bool{}
+	for {
+		dead, err := running.DeadJobs(ctx)
+		if err != nil {
+			return err
+		}
+		before := len(tried)
+		for _, job := range dead {
+			if tried[job.ID] {
+				continue
+			}
+			tried[job.ID] = true
+			// Somebody else may have given it another try.
+			switch err := running.RequeueJob(ctx, job.ID); {
+			case err == nil:
+				d.Requeued = append(d.Requeued, job.ID)
+			case memory.CodeOf(err) != memory.CodeNotFound:
+				return err
+			}
+		}
+		if len(tried) == before {
+			return nil
+		}
+	}
+}
+
+// wereCounted writes "1 job was" or "3 jobs were".
+func wereCounted(n int, one string) string {
+	if n == 1 {
+		return memory.Count(n, one) + " was"
+	}
+	return memory.Count(n, one) + " were"
+}
+
+// checkRunningStore has the daemon read its store.
+func checkRunningStore(ctx context.Context, d *diagnosis, running Daemon) error {
+	report, err := running.Check(ctx)
+	switch {
+	case memory.CodeOf(err) == memory.CodeIncompatible || memory.CodeOf(err) == memory.CodeNotFound:
+		d.add("store", FindingNote, "restart the daemon: recalld stop", "the daemon is of a version that cannot check its store")
+	case err != nil:
+		return err
+	case report == nil:
+	case report.Busy:
+		d.add("store", FindingNote, "ask again when less is written", "too much is written for a check")
+	case report.Total > 0:
+		d.add("store", FindingFailed, storeHint, "%s; %s", memory.Count(report.Total, "problem"), strings.Join(report.Problems, "; "))
+	default:
+		d.add("store", FindingOK, "", "every value is sound")
+	}
 	return nil
 }
 

@@ -3,17 +3,20 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
 )
 
 // diagnose runs doctor and returns its findings by check.
@@ -60,6 +63,57 @@ func TestDoctorDeadJobs(t *testing.T) {
 		_, d, code := diagnose(t, b, "--requeue", which)
 		if code != ExitOK || len(d.Requeued) != 1 || len(d.Dead) != 0 || request[string](t, b, "RequeueJob") != "j9" {
 			t.Errorf("--requeue %s: exit %d, %+v", which, code, d)
+		}
+	}
+}
+
+// laidAside is a service that lists its dead jobs in pages, as the daemon does.
+type laidAside struct {
+	*memorytest.Service
+	dead []memory.DeadJob
+}
+
+func (s *laidAside) DeadJobs(context.Context) ([]memory.DeadJob, error) {
+	return s.dead[:min(len(s.dead), 3)], nil
+}
+
+func (s *laidAside) RequeueJob(_ context.Context, id string) error {
+	s.dead = slices.DeleteFunc(slices.Clone(s.dead), func(j memory.DeadJob) bool { return j.ID == id && id != "sick" })
+	return nil
+}
+
+// TestDoctorRequeuesAll: also those that the first answer does not list; one
+// that dies at once is not tried again and again.
+func TestDoctorRequeuesAll(t *testing.T) {
+	b := newBench(t, sample())
+	s := &laidAside{Service: b.fake, dead: []memory.DeadJob{{ID: "sick"}}}
+	for i := range 10 {
+		s.dead = append(s.dead, memory.DeadJob{ID: fmt.Sprint(i)})
+	}
+	b.service = s
+	_, d, code := diagnose(t, b, "--requeue", "all", "--set", "embedding.ollama.enabled=off")
+	if len(d.Requeued) != 11 || len(s.dead) != 1 || code != ExitOK {
+		t.Errorf("exit %d: %d jobs got another try, %d are left; want 11 and the one that dies at once", code, len(d.Requeued), len(s.dead))
+	}
+}
+
+// TestDoctorAsksTheDaemon: a store that is in use is checked by who uses it.
+func TestDoctorAsksTheDaemon(t *testing.T) {
+	for name, tc := range map[string]struct {
+		report memory.CheckReport
+		level  Level
+		detail string
+	}{
+		"sound":   {memory.CheckReport{}, FindingOK, "sound"},
+		"damaged": {memory.CheckReport{Problems: []string{"record x: gone"}, Total: 1}, FindingFailed, "1 problem; record x: gone"},
+		"busy":    {memory.CheckReport{Busy: true}, FindingNote, "too much is written"},
+	} {
+		answers := sample()
+		delete(answers, "DeadJobs")
+		answers["Check"] = &tc.report
+		found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
+		if f := found["store"]; f.Level != tc.level || !strings.Contains(f.Detail, tc.detail) || (code == ExitOK) != (tc.level != FindingFailed) {
+			t.Errorf("%s: exit %d, %+v; want %s with %q", name, code, f, tc.level, tc.detail)
 		}
 	}
 }
