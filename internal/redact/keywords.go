@@ -6,14 +6,14 @@ package redact
 type keywords struct {
 	class   [256]uint8 // byte to class; 0 is every byte that no keyword holds
 	classes int
-	next    []uint16 // state*classes + class to state, while it is built
+	next    []uint32 // state*classes + class to state, while it is built
 	found   [][]keyword
 	// steps is next as scan wants it: place and result are states already
 	// multiplied by classes, and the top bit says that a keyword ends there.
-	steps []uint16
+	steps []uint32
 }
 
-const ends = 1 << 15
+const ends = 1 << 31
 
 // keyword is one that ends in a state.
 type keyword struct {
@@ -49,7 +49,7 @@ func newKeywords(rules []*rule) *keywords {
 			for i := range len(word) {
 				step := state*k.classes + int(k.class[word[i]])
 				if k.next[step] == 0 {
-					k.next[step] = uint16(k.addState())
+					k.next[step] = uint32(k.addState())
 				}
 				state = int(k.next[step])
 			}
@@ -62,7 +62,7 @@ func newKeywords(rules []*rule) *keywords {
 }
 
 func (k *keywords) addState() int {
-	k.next = append(k.next, make([]uint16, k.classes)...)
+	k.next = append(k.next, make([]uint32, k.classes)...)
 	k.found = append(k.found, nil)
 	return len(k.found) - 1
 }
@@ -94,12 +94,12 @@ func (k *keywords) link() {
 	}
 }
 
-// pack makes steps of next. The keywords have some 250 states of 40 classes, so
-// that a place fits in 15 bits.
+// pack makes steps of next. A place fits in 31 bits by far: the keywords of all
+// rules have some 1,500 states of 40 classes.
 func (k *keywords) pack() {
-	k.steps = make([]uint16, len(k.next))
+	k.steps = make([]uint32, len(k.next))
 	for i, state := range k.next {
-		k.steps[i] = state * uint16(k.classes)
+		k.steps[i] = state * uint32(k.classes)
 		if len(k.found[state]) > 0 {
 			k.steps[i] |= ends
 		}
@@ -108,7 +108,7 @@ func (k *keywords) pack() {
 
 func (k *keywords) scan(text string) []hit {
 	var hits []hit
-	steps, at := k.steps, uint16(0)
+	steps, at := k.steps, uint32(0)
 	for i := range len(text) {
 		at = steps[int(at)+int(k.class[text[i]])]
 		if at < ends {

@@ -7,11 +7,8 @@ import (
 
 // TestKeywords holds the automaton against a plain search.
 func TestKeywords(t *testing.T) {
-	all := rules()
+	all := textRules()
 	k := newKeywords(all)
-	if len(k.next) >= ends {
-		t.Fatalf("%d steps do not fit in 15 bits", len(k.next))
-	}
 	texts := []string{"", "ghghp_", "xoxoxb-api-API_KEY", "secretokenpasswordpwd", "-----BEGIN-----begin", "apikeyapikey", "\xff\x00é://://"}
 	for _, r := range all {
 		texts = append(texts, r.keywords...)

@@ -6,6 +6,11 @@
 // without keywords costs little. What a rule finds is a span, and a span is
 // replaced by a mark, "[redacted:jwt]", that no rule takes for a secret.
 //
+// There are two sets of rules. That for code is ours: the common forms of
+// secrets, read at the speed of a disk, with no false alarm on ordinary source.
+// That for texts, for lessons, steps and answers, adds the rules of gitleaks and
+// what people paste: commands, headers, files of settings.
+//
 // This is a guard against accidents, not a proof: it knows the common forms of
 // secrets and leaves ordinary code alone.
 package redact
@@ -30,11 +35,18 @@ const maxPasses = 8
 const markStart = "[redacted:"
 
 // Redact returns the text with every secret replaced by "[redacted:WHAT]", and
-// how many there were. Redacting the result again changes nothing. Valid UTF-8
-// stays valid.
-func Redact(text string) (clean string, n int) {
+// how many there were: what people and tools wrote, read with all rules.
+// Redacting the result again changes nothing. Valid UTF-8 stays valid.
+func Redact(text string) (clean string, n int) { return redact(text, Find) }
+
+// Code is Redact for source code, with the rules that are sure enough for it and
+// fast enough for whole repositories.
+func Code(text string) (clean string, n int) { return redact(text, FindCode) }
+
+func redact(text string, find func(string) []Span) (string, int) {
+	n := 0
 	for range maxPasses {
-		spans := Find(text)
+		spans := find(text)
 		if len(spans) == 0 {
 			break
 		}
@@ -45,11 +57,58 @@ func Redact(text string) (clean string, n int) {
 }
 
 // Find returns the secrets of a text in their order. They do not overlap.
-func Find(text string) []Span {
-	var spans []Span
-	done := make(map[*rule]int) // where a rule's last match ended
-	for _, hit := range prefilter().scan(text) {
+func Find(text string) []Span { return all().find(text) }
+
+// FindCode is Find for source code; see Code.
+func FindCode(text string) []Span { return code().find(text) }
+
+// set is a number of rules behind one prefilter.
+type set struct {
+	words *keywords
+	leaks *leaks
+}
+
+// code and all are made when the first text comes.
+var (
+	code = sync.OnceValue(func() *set { return newSet(codeRules(), nil) })
+	all  = sync.OnceValue(func() *set {
+		l, err := loadLeaks(gitleaksTable)
+		if err != nil {
+			panic(err) // the table is part of the program, and tested
+		}
+		return newSet(textRules(), l)
+	})
+)
+
+func newSet(rules []*rule, l *leaks) *set {
+	if l != nil {
+		for _, r := range l.rules {
+			rules = append(rules, &rule{what: r.ID, keywords: r.Keywords, leak: r})
+		}
+	}
+	return &set{newKeywords(rules), l}
+}
+
+func (s *set) find(text string) []Span {
+	var spans, leaked []Span
+	done := make(map[*rule]int)       // where a rule's last match ended
+	windows := make(map[*rule][2]int) // what of a rule of gitleaks is to be looked at
+	look := func(r *rule, w [2]int) {
+		leaked = append(leaked, s.leaks.find(r.leak, text, w[0], w[1])...)
+	}
+	for _, hit := range s.words.scan(text) {
 		r := hit.rule
+		if r.leak != nil {
+			w := [2]int{breakBefore(text, hit.at-leakBefore), breakBehind(text, hit.at+leakBehind)}
+			// Windows that meet are looked at as one.
+			if last, ok := windows[r]; ok && w[0] <= last[1] {
+				w[0] = last[0]
+			} else if ok {
+				look(r, last)
+			}
+			windows[r] = w
+			continue
+		}
 		if hit.at < done[r] {
 			continue
 		}
@@ -60,8 +119,46 @@ func Find(text string) []Span {
 		spans = append(spans, Span{start, end, r.what})
 		done[r] = end
 	}
-	return settle(spans)
+	for r, w := range windows {
+		look(r, w)
+	}
+	// Windows come in no order; of two names for a secret the same one is to win
+	// every time.
+	slices.SortFunc(leaked, func(a, b Span) int { return cmp.Compare(a.What, b.What) })
+	return settle(append(spans, leaked...))
 }
+
+// breakBefore and breakBehind move the end of a window out to white space, or
+// to a rune's border where there is none near, so that no pattern takes it for
+// the end of a word.
+func breakBefore(text string, at int) int {
+	for near := max(0, at-maxWord); at > near; at-- {
+		if c := text[at-1]; c == ' ' || c == '\n' {
+			return at
+		}
+	}
+	at = max(0, at)
+	for at > 0 && text[at]&0xC0 == 0x80 {
+		at--
+	}
+	return at
+}
+
+func breakBehind(text string, at int) int {
+	for far := min(len(text), at+maxWord); at < far; at++ {
+		if c := text[at]; c == ' ' || c == '\n' {
+			return at
+		}
+	}
+	at = min(len(text), at)
+	for at < len(text) && text[at]&0xC0 == 0x80 {
+		at++
+	}
+	return at
+}
+
+// maxWord is how far white space is looked for, in bytes.
+const maxWord = 400
 
 // Apply replaces the spans of text by marks. Spans are relative to a larger
 // text, of which this one begins at offset: what lies outside is passed over,
@@ -88,13 +185,14 @@ func Apply(text string, offset int, spans []Span) string {
 }
 
 // settle orders the spans and drops those that overlap an earlier or, from the
-// same place on, a longer one.
+// same place on, a longer one. Of two names for one place, the more particular
+// one is kept.
 func settle(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans
 	}
 	slices.SortStableFunc(spans, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(vague(a.What), vague(b.What)))
 	})
 	kept := spans[:1]
 	for _, s := range spans[1:] {
@@ -105,8 +203,16 @@ func settle(spans []Span) []Span {
 	return kept
 }
 
+// vague ranks names: a provider's says more than that there is some secret.
+func vague(what string) int {
+	switch what {
+	case "generic-api-key":
+		return 2
+	case "secret":
+		return 1
+	}
+	return 0
+}
+
 // isMark says that a supposed secret is, or holds, what was put in place of one.
 func isMark(s string) bool { return strings.Contains(s, markStart) }
-
-// prefilter is made when the first text comes.
-var prefilter = sync.OnceValue(func() *keywords { return newKeywords(rules()) })

@@ -42,8 +42,11 @@ func TestRedact(t *testing.T) {
 		"url":                {"postgres://app:hunter2@db:5432/x", "postgres://app:[redacted:password]@db:5432/x"},
 		"url, @ inside":      {"amqp://u:p@ss@h/", "amqp://u:[redacted:password]@h/"},
 		"private":            {"a <private>call\nme</private> b", "a [redacted:private] b"},
-		"private, open":      {"a <private>call me\nb", "a [redacted:private]\nb"},
-		"env":                {"export DB_PASSWORD=correcthorse\n", "export DB_PASSWORD=[redacted:secret]\n"},
+		"private, open":      {"a <private>call me\nb", "a [redacted:private]"},
+		"private, nested":    {"a <Private>b<PRIVATE>c</private>d</private> e", "a [redacted:private] e"},
+		"private, empty":     {"a <private></private>b", "a [redacted:private]b"},
+		"private, reason":    {"a <private why=\"hr\">b</private> c", "a [redacted:private] c"},
+		"env":                {"export DB_PASSWORD=correcthorse\n", "export DB_PASSWORD=[redacted:password]\n"},
 		"env in yaml":        {"  - API_KEY=abcdefghij", "  - API_KEY=[redacted:secret]"},
 		"code":               {`password := "hunter2"`, `password := "[redacted:secret]"`},
 		"json":               {`{"api_key": "s3cr3t-v4lue!"}`, `{"api_key": "[redacted:secret]"}`},
@@ -82,8 +85,10 @@ func TestRedactLeavesCodeAlone(t *testing.T) {
 		"eyJ", "mov eax, AKIAX", "passwordFieldValidator2 = NewPasswordFieldValidator2(ctx)", "basic authenticationMiddleware",
 		`tokenURL = "/oauth2/token"`, `secretName: "tls-cert-v2"`, "Token int32 // the token",
 	} {
-		if got, n := Redact(text); got != text || n != 0 {
-			t.Errorf("Redact(%q) = %q, %d", text, got, n)
+		for name, f := range map[string]func(string) (string, int){"Redact": Redact, "Code": Code} {
+			if got, n := f(text); got != text || n != 0 {
+				t.Errorf("%s(%q) = %q, %d", name, text, got, n)
+			}
 		}
 	}
 }
@@ -105,9 +110,9 @@ func TestStandardLibrary(t *testing.T) {
 			}
 			files++
 			bytes += len(b)
-			clean, n := Redact(string(b))
+			clean, n := Code(string(b))
 			if n > 0 {
-				t.Logf("%s: %v", path, Find(string(b)))
+				t.Logf("%s: %v", path, FindCode(string(b)))
 			}
 			found += n
 			if _, err := parser.ParseFile(gotoken.NewFileSet(), path, clean, parser.SkipObjectResolution); err != nil {
@@ -169,22 +174,24 @@ func FuzzRedact(f *testing.F) {
 	f.Add("a://b:c@d <private>\xff</private> token: " + alnum36)
 	f.Add("https://[redacted:password]:x1!aaaaaaa@h secret='[redacted:a'")
 	f.Fuzz(func(t *testing.T, text string) {
-		clean, n := Redact(text)
-		if n == 0 && clean != text {
-			t.Fatalf("%q became %q without a count", text, clean)
-		}
-		if again, n := Redact(clean); again != clean || n != 0 {
-			t.Fatalf("%q became %q, then %q", text, clean, again)
-		}
-		if utf8.ValidString(text) && !utf8.ValidString(clean) {
-			t.Fatalf("%q became %q, which is not UTF-8", text, clean)
-		}
-		last := 0
-		for _, s := range Find(text) {
-			if s.Start < last || s.End <= s.Start || s.End > len(text) {
-				t.Fatalf("%q: span %+v after %d", text, s, last)
+		for _, set := range []*set{code(), all()} {
+			clean, n := redact(text, set.find)
+			if n == 0 && clean != text {
+				t.Fatalf("%q became %q without a count", text, clean)
 			}
-			last = s.End
+			if again, n := redact(clean, set.find); again != clean || n != 0 {
+				t.Fatalf("%q became %q, then %q", text, clean, again)
+			}
+			if utf8.ValidString(text) && !utf8.ValidString(clean) {
+				t.Fatalf("%q became %q, which is not UTF-8", text, clean)
+			}
+			last := 0
+			for _, s := range set.find(text) {
+				if s.Start < last || s.End <= s.Start || s.End > len(text) {
+					t.Fatalf("%q: span %+v after %d", text, s, last)
+				}
+				last = s.End
+			}
 		}
 		DropHighEntropy(text)
 	})
@@ -203,6 +210,6 @@ func BenchmarkRedactCode(b *testing.B) {
 	text := src.String()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Redact(text)
+		Code(text)
 	}
 }

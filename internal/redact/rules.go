@@ -15,37 +15,51 @@ type rule struct {
 	keywords []string
 	// find returns the secret that belongs to the keyword at text[at:].
 	find func(text string, at int) (start, end int, ok bool)
+	// leak is set instead of find for a rule of gitleaks.
+	leak *leak
 }
 
 // window is how much text behind a keyword a pattern is shown. No token is
 // longer; private keys and private text are found without patterns.
 const window = 4096
 
-// rules lists all rules. A kind of secret is added here.
-func rules() []*rule {
+// codeRules lists the rules for source code. A kind of secret that no rule of
+// gitleaks knows, or that stands in code, is added here.
+func codeRules() []*rule {
+	return append(formats(), &rule{what: "private", keywords: []string{"<private>"}, find: findPrivate})
+}
+
+// textRules lists our rules for what people and tools write, beside those of
+// gitleaks.
+func textRules() []*rule {
+	return append(formats(), pasted()...)
+}
+
+// formats are the rules that both sets have.
+func formats() []*rule {
 	return []*rule{
-		{"private-key", []string{"-----begin"}, findPrivateKey},
-		{"private", []string{"<private>"}, findPrivate},
+		{what: "private-key", keywords: []string{"-----begin"}, find: findPrivateKey},
 		// Formats as the providers document them, and as gitleaks knows them.
-		{"aws-key", []string{"akia", "asia", "abia", "acca"}, token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`)},
-		{"github-token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, token(`gh[pousr]_[A-Za-z0-9]{36,255}`)},
-		{"github-token", []string{"github_pat_"}, token(`github_pat_[A-Za-z0-9_]{36,255}`)},
-		{"gitlab-token", []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"}, token(`gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_\-]{20,300}`)},
-		{"slack-token", []string{"xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"}, token(`xox[abeoprs]-[A-Za-z0-9-]{10,250}`)},
-		{"slack-webhook", []string{"hooks.slack.com/"}, token(`hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,80}`)},
-		{"npm-token", []string{"npm_"}, token(`npm_[A-Za-z0-9]{36}`)},
-		{"pypi-token", []string{"pypi-ageichlwas5vcmc"}, token(`pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`)},
-		{"api-key", []string{"sk-"}, token(`sk-(?:[a-z0-9]{2,12}-){0,3}[A-Za-z0-9_-]{20,250}`, looksMade)},
-		{"stripe-key", []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"}, token(`(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}`)},
-		{"google-key", []string{"aiza"}, token(`AIza[A-Za-z0-9_-]{35}`)},
-		{"hugging-face-token", []string{"hf_"}, token(`hf_[A-Za-z]{34}`)},
-		{"sendgrid-key", []string{"sg."}, token(`SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}`)},
-		{"jwt", []string{"eyj"}, token(`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
-		{"authorization", []string{"bearer "}, after(`(?i)bearer +([A-Za-z0-9._~+/=-]{20,})`, looksMade)},
-		{"authorization", []string{"basic "}, after(`(?i)basic +([A-Za-z0-9+/]{16,}={0,2})`, looksMade)},
-		{"password", []string{"://"}, findURLPassword},
-		{"secret", []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "api-key",
-			"access_key", "access-key", "accesskey", "private_key", "auth_key", "account_key", "accountkey", "credential"}, findAssigned},
+		{what: "aws-key", keywords: []string{"akia", "asia", "abia", "acca"}, find: token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`)},
+		{what: "github-token", keywords: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, find: token(`gh[pousr]_[A-Za-z0-9]{36,255}`)},
+		{what: "github-token", keywords: []string{"github_pat_"}, find: token(`github_pat_[A-Za-z0-9_]{36,255}`)},
+		{what: "gitlab-token", keywords: []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"}, find: token(`gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_\-]{20,300}`)},
+		{what: "slack-token", keywords: []string{"xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"}, find: token(`xox[abeoprs]-[A-Za-z0-9-]{10,250}`)},
+		{what: "slack-webhook", keywords: []string{"hooks.slack.com/"}, find: token(`hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,80}`)},
+		{what: "npm-token", keywords: []string{"npm_"}, find: token(`npm_[A-Za-z0-9]{36}`)},
+		{what: "docker-token", keywords: []string{"dckr_pat_", "dckr_oat_"}, find: token(`dckr_[po]at_[A-Za-z0-9_-]{27,}`)},
+		{what: "pypi-token", keywords: []string{"pypi-ageichlwas5vcmc"}, find: token(`pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`)},
+		{what: "api-key", keywords: []string{"sk-"}, find: token(`sk-(?:[a-z0-9]{2,12}-){0,3}[A-Za-z0-9_-]{20,250}`, looksMade)},
+		{what: "stripe-key", keywords: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"}, find: token(`(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}`)},
+		{what: "google-key", keywords: []string{"aiza"}, find: token(`AIza[A-Za-z0-9_-]{35}`)},
+		{what: "hugging-face-token", keywords: []string{"hf_"}, find: token(`hf_[A-Za-z]{34}`)},
+		{what: "sendgrid-key", keywords: []string{"sg."}, find: token(`SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}`)},
+		{what: "jwt", keywords: []string{"eyj"}, find: token(`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
+		{what: "authorization", keywords: []string{"bearer "}, find: after(`(?i)bearer +([A-Za-z0-9._~+/=-]{20,})`, looksMade)},
+		{what: "authorization", keywords: []string{"basic "}, find: after(`(?i)basic +([A-Za-z0-9+/]{16,}={0,2})`, looksMade)},
+		{what: "password", keywords: []string{"://"}, find: findURLPassword},
+		{what: "secret", keywords: []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "api-key",
+			"access_key", "access-key", "accesskey", "private_key", "auth_key", "account_key", "accountkey", "credential"}, find: findAssigned},
 	}
 }
 
@@ -133,8 +147,8 @@ func trimEnd(text string, start, end int) int {
 	return start + len(strings.TrimRight(text[start:end], " \t\r\n"))
 }
 
-// findPrivate takes what a person marked as private. A mark that is not closed
-// hides one line.
+// findPrivate takes what a person marked as private in code, where a mark that is
+// not closed may as well be one that is only spoken of: it hides one line.
 func findPrivate(text string, at int) (int, int, bool) {
 	const closing = "</private>"
 	body := at + len("<private>")

@@ -82,7 +82,7 @@ func languageOf(path string, src []byte) string {
 // secret is cut in two, neither half can be told for what it is.
 func hiddenLines(t *text) []bool {
 	var hidden []bool
-	for _, s := range redact.Find(string(t.src)) {
+	for _, s := range redact.FindCode(string(t.src)) {
 		if bytes.IndexByte(t.src[s.Start:s.End], '\n') < 0 {
 			continue
 		}
@@ -113,13 +113,13 @@ func DocText(lang, symbol, raw string) string {
 	}
 	if symbol != "" {
 		// A heading can hold what a text can.
-		clean, _ := redact.Redact(symbol)
+		clean, _ := redact.Code(symbol)
 		writeWords(&b, clean)
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
-	clean, _ := redact.Redact(cutText(raw, maxDocument))
+	clean, _ := redact.Code(cutText(raw, maxDocument))
 	writeWords(&b, clean)
 	return b.String()
 }

@@ -49,9 +49,9 @@ func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verifie
 	v.StartLine = bytes.Count(src[:start], []byte("\n")) + 1
 	v.EndLine = v.StartLine + bytes.Count(src[start:end], []byte("\n"))
 	v.Moved = v.StartLine != c.StartLine
-	v.Text = redact.Apply(string(src[start:end]), start, redact.Find(string(src)))
+	v.Text = redact.Apply(string(src[start:end]), start, redact.FindCode(string(src)))
 	// What was taken out may have left something behind that reads as another.
-	v.Text, _ = redact.Redact(v.Text)
+	v.Text, _ = redact.Code(v.Text)
 	return v, nil
 }
 

@@ -1,0 +1,224 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// pasted are the rules for what people paste into lessons and tools print:
+// commands, headers, files of settings. In source code the same forms are
+// ordinary far too often.
+func pasted() []*rule {
+	return []*rule{
+		{what: "private", keywords: []string{"<private"}, find: findPrivateText},
+		{what: "password", keywords: []string{"password", "passwd", "passphrase", "pwd"}, find: findPassword},
+		{what: "password", keywords: []string{"machine "}, find: after(`(?i)machine\s+\S+\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)`, isReal)},
+		{what: "password", keywords: []string{"mysql", "mariadb"}, find: after(`(?i)(?:mysql|mariadb)[a-z-]*(?:[ \t][^\n]*?)?[ \t]-p([^\s'"-]\S{3,})`, isReal)},
+		{what: "password", keywords: []string{"sshpass ", "docker login", "podman login", "helm registry login"},
+			find: after(`(?i)(?:sshpass|(?:docker|podman|registry) login|helm registry login)(?:[ \t][^\n]*?)?[ \t](?:-p[ \t]?|--password[ =])['"]?([^\s'"-][^\s'"]{3,})`, isReal)},
+		{what: "password", keywords: []string{":5432:"}, find: after(`:5432:[^:\s]+:[^:\s]+:([^\s:]{4,})`, isReal)},
+		{what: "secret", keywords: []string{"--password", "--passwd", "--token", "--secret", "--api-key", "--apikey", "--access-token", "--auth-token"}, find: findFlag},
+		{what: "secret", keywords: []string{"_authtoken", "_auth", "_password"}, find: after(`(?i)_(?:authtoken|auth|password)[ \t]*=[ \t]*"?([^\s"]{6,})`, isReal)},
+		{what: "authorization", keywords: []string{"authorization"},
+			find: after(`(?i)authorization['"]?[ \t]*[:=][ \t]*['"]?(?:[a-z-]+[ \t]+)?([a-z0-9._~+/=:-]{8,})`, isMixed)},
+		{what: "api-key", keywords: []string{"x-api-key", "x-auth-token", "x-vault-token", "private-token", "x-access-token"},
+			find: after(`(?i)(?:x-api-key|x-auth-token|x-vault-token|private-token|x-access-token)['"]?[ \t]*[:=][ \t]*['"]?([^\s'"]{8,})`, isMixed)},
+		{what: "cookie", keywords: []string{"cookie:"}, find: after(`(?i)cookie:[ \t]*([\w.-]+=[^\n'"]{12,})`, hasCookie)},
+		{what: "registry-auth", keywords: []string{`"auth"`}, find: after(`(?i)"auth"\s*:\s*"([A-Za-z0-9+/]{8,}={0,2})"`, isUserAndPassword)},
+		{what: "private-key", keywords: []string{"client-key-data"}, find: after(`(?i)client-key-data['"]?:\s*['"]?([A-Za-z0-9+/]{40,}={0,2})`)},
+		{what: "azure-key", keywords: []string{"sharedaccesskey=", "sharedaccesssignature=", "accountkey="},
+			find: after(`(?i)(?:sharedaccesskey|sharedaccesssignature|accountkey)=([^\s;"']{16,})`, isReal)},
+		{what: "azure-signature", keywords: []string{"&sig=", "?sig="}, find: after(`(?i)[&?]sig=([a-z0-9%+/=_-]{30,})`)},
+		{what: "password-hash", keywords: []string{"$2a$", "$2b$", "$2y$"}, find: after(`(\$2[aby]\$\d\d\$[./A-Za-z0-9]{53})`)},
+		{what: "password-hash", keywords: []string{"$5$", "$6$", "$y$", "$argon2"}, find: after(`(\$(?:5|6|y|argon2[a-z]{1,2})\$[./A-Za-z0-9=,$+]{30,})`)},
+	}
+}
+
+// isReal says that a value is no placeholder.
+func isReal(s string) bool { return !isPlaceholder(s) }
+
+// isMixed says that a value is no placeholder and no word: it has a digit, and a
+// letter beside it.
+func isMixed(s string) bool {
+	k := kindsOf(s)
+	return !isPlaceholder(s) && k.digits > 0 && k.letters > 0
+}
+
+// hasCookie says that a cookie of a header is long enough to open a session.
+func hasCookie(header string) bool {
+	for pair := range strings.SplitSeq(header, ";") {
+		_, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if len(value) >= 12 && isMixed(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUserAndPassword says that a text is base64 of "user:password".
+func isUserAndPassword(s string) bool {
+	decoded, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		decoded, err = base64.RawStdEncoding.DecodeString(s)
+	}
+	return err == nil && strings.Contains(string(decoded), ":")
+}
+
+// findPrivateText takes what a person marked as private in a text that is to be
+// kept. Marks may be nested; one that is not closed hides all that follows, for
+// nobody can tell how far it was meant to reach.
+func findPrivateText(text string, at int) (int, int, bool) {
+	body := at + tagLen(text[at:], "<private")
+	if body == at || strings.TrimSpace(text[body:]) == "" {
+		return 0, 0, false
+	}
+	depth := 1
+	for i := body; i < len(text); i++ {
+		if text[i] != '<' {
+			continue
+		}
+		if n := tagLen(text[i:], "</private"); n > 0 {
+			if depth--; depth == 0 {
+				return at, i + n, true
+			}
+			i += n - 1
+		} else if n := tagLen(text[i:], "<private"); n > 0 {
+			depth++
+			i += n - 1
+		}
+	}
+	return at, len(text), true
+}
+
+// tagLen returns the length of the tag at the front of s: its name, in any case,
+// attributes, which may span 200 bytes, and ">".
+func tagLen(s, name string) int {
+	if len(s) <= len(name) || !strings.EqualFold(s[:len(name)], name) {
+		return 0
+	}
+	end := strings.IndexByte(s[:min(len(s), len(name)+200)], '>')
+	if end < 0 || end > len(name) && !strings.ContainsRune(" \t\r\n", rune(s[len(name)])) {
+		return 0
+	}
+	return end + 1
+}
+
+// findFlag takes the value of a flag such as --password: any behind "=", behind
+// a blank only one that is no word, for then it may be prose.
+func findFlag(text string, at int) (int, int, bool) {
+	line := text[at:min(len(text), at+window)]
+	i := 2
+	for i < len(line) && (isWordByte(line[i]) || line[i] == '-') {
+		i++
+	}
+	if i >= len(line) || line[i] != '=' && line[i] != ' ' {
+		return 0, 0, false
+	}
+	given := line[i] == '='
+	i++
+	start, end := valueAt(line, i)
+	value := line[start:end]
+	if len(value) < 4 || isPlaceholder(value) || strings.HasPrefix(value, "-") {
+		return 0, 0, false
+	}
+	if k := kindsOf(value); !given && k.digits+k.signs == 0 {
+		return 0, 0, false
+	}
+	return at + start, at + end, true
+}
+
+// findPassword takes what is given as a password where findAssigned is too
+// careful: in a connection string, in a line of settings, in a sentence.
+func findPassword(text string, at int) (int, int, bool) {
+	line := text[at:min(len(text), at+window)]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	i := 0
+	for i < len(line) && isWordByte(line[i]) {
+		i++
+	}
+	name := i
+	for _, verb := range [...]string{" is ", " was "} {
+		if rest, ok := strings.CutPrefix(line[name:], verb); ok {
+			word := strings.TrimLeft(rest, "\"'`")
+			start := len(line) - len(word)
+			word, _, _ = strings.Cut(word, " ")
+			return passwordIn(line, at, start, start+len(strings.TrimRight(word, "\"'`.,;:!?")), isTold)
+		}
+	}
+	i = skipSpace(line, i)
+	if i >= len(line) || line[i] != '=' && line[i] != ':' || strings.HasPrefix(line[i:], "==") || strings.HasPrefix(line[i:], "=>") ||
+		strings.HasPrefix(line[i:], ":=") || strings.HasPrefix(line[i:], "::") {
+		return 0, 0, false
+	}
+	tight := i == name && line[i] == '='
+	i = skipSpace(line, i+1)
+	tight = tight && i == name+1
+	start, end := valueAt(line, i)
+	if end < len(line) && (line[end] == '(' || line[end] == ')' || line[end] == ',' || line[end] == '[') {
+		return 0, 0, false // an expression
+	}
+	switch {
+	case tight && inConnection(text, at):
+		return passwordIn(line, at, start, end, func(s string) bool { return len(s) >= 3 })
+	case tight && isEnvName(text, at, at+name):
+		return passwordIn(line, at, start, end, func(s string) bool { return len(s) >= 4 && !strings.HasPrefix(s, "/") })
+	}
+	return passwordIn(line, at, start, end, isTold)
+}
+
+// passwordIn hands out line[start:end], which begins at text[at:], if it passes.
+func passwordIn(line string, at, start, end int, passes func(string) bool) (int, int, bool) {
+	value := line[start:end]
+	if isPlaceholder(value) || strings.ContainsAny(value, "(){}[]<>\\") || !passes(value) {
+		return 0, 0, false
+	}
+	return at + start, at + end, true
+}
+
+// isTold says that a value in a sentence or a list of settings is a password
+// rather than a word or a type: letters and digits, or signs among them.
+func isTold(s string) bool {
+	k := kindsOf(s)
+	return len(s) >= 6 && k.letters > 0 && k.digits > 0 && k.separators == 0 || len(s) >= 6 && k.letters > 0 && k.signs > 0 && k.digits > 0
+}
+
+// valueAt returns the place of the value at line[i:]: within its quotes, or up to
+// white space or a sign that ends one.
+func valueAt(line string, i int) (start, end int) {
+	if i < len(line) && strings.IndexByte("\"'`", line[i]) >= 0 {
+		value := quoted(line[i+1:], line[i])
+		return i + 1, i + 1 + len(value)
+	}
+	end = len(line)
+	if n := strings.IndexAny(line[i:], " \t\r\n\"'`,;&)<>("); n >= 0 {
+		end = i + n
+	}
+	return i, end
+}
+
+// connectionNames stand beside a password in a connection string.
+var connectionNames = [...]string{"server=", "host=", "data source=", "user id=", "uid=", "user=", "username=", "database=", "dbname=", "initial catalog="}
+
+// inConnection says that text[at:] follows another pair of a connection string
+// or of the query of an address: "Server=db;User Id=sa;Password=", "host=db
+// password=", "?user=a&password=".
+func inConnection(text string, at int) bool {
+	start := at
+	for start > 0 && at-start < 300 && text[start-1] != '\n' {
+		start--
+	}
+	before := strings.ToLower(text[start:at])
+	if strings.HasSuffix(before, ", ") {
+		return false // the arguments of a call
+	}
+	for _, name := range connectionNames {
+		if strings.Contains(before, name) {
+			return true
+		}
+	}
+	behind := strings.ToLower(text[at:min(len(text), at+200)])
+	behind, _, _ = strings.Cut(behind, "\n")
+	return strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&") || strings.Contains(behind, ";user id=") || strings.Contains(behind, ";uid=")
+}
