@@ -111,6 +111,9 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	if !sameAttrs(x, a, fresh, b) {
 		bad("document %s: its attributes differ", id)
 	}
+	if a.newest != b.newest {
+		bad("document %s: it is of %d ms, should be of %d", id, a.newest, b.newest)
+	}
 	if a.paths != b.paths || a.indexed != b.indexed {
 		bad("document %s: its paths are %q, should be %q", id, a.paths, b.paths)
 	}

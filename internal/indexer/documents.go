@@ -15,6 +15,9 @@ type document struct {
 	// paths are the places whose words the lexical index holds as the extra
 	// field, joined; it is analysed again only when they change.
 	paths string
+	// newest is the created of the newest entry that may be recalled: of a text in
+	// one place a filter by time need not look further.
+	newest int64
 	// indexed says that the lexical index holds the text.
 	indexed bool
 }
@@ -90,6 +93,7 @@ func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
 	num, _ := x.numbers.Number(id)
 	d, _ := x.docs.Get(num)
 	d.refs = append(d.refs, r)
+	d.newest = max(d.newest, x.recalledAt(r))
 	x.docs.Set(num, d)
 	return num
 }
@@ -101,7 +105,19 @@ func (x *Indexer) dereference(num, entry uint32) {
 		return
 	}
 	d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.entry == entry })
+	d.newest = 0
+	for _, r := range d.refs {
+		d.newest = max(d.newest, x.recalledAt(r))
+	}
 	x.docs.Set(num, d)
+}
+
+// recalledAt is when an entry was created, or 0 if it must not be recalled.
+func (x *Indexer) recalledAt(r ref) int64 {
+	if e := &x.entries.all[r.entry]; !e.aside {
+		return e.created
+	}
+	return 0
 }
 
 // drop forgets a document.

@@ -22,7 +22,7 @@ func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Sess
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var found []*shelved
-	x.shelf.chosen(project, &f, func(s *shelved) { found = append(found, s) })
+	x.shelf.chosen(project, filterOf(f), func(s *shelved) { found = append(found, s) })
 	out := make([]memory.Session, len(found)) // they are large: copied once
 	for i, s := range found {
 		out[i] = s.session
@@ -71,7 +71,7 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 	defer x.mu.RUnlock()
 	// A heap of the sessions by the newest step of each: what it costs grows
 	// with the sessions and with n, not with the steps.
-	latest := latest{shelf: &x.shelf, screen: screen}
+	latest := latest{shelf: &x.shelf, screen: nameOf(screen)}
 	if sessions == nil {
 		latest.cursors = make([]cursor, 0, len(x.shelf.listed[project]))
 		for _, s := range x.shelf.listed[project] {
@@ -88,8 +88,10 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 	var ids []string
 	for len(ids) < n && len(latest.cursors) > 0 {
 		c := &latest.cursors[0]
-		ids = append(ids, x.entries.all[c.step.entry].id)
-		if latest.back(c) {
+		if e := &x.entries.all[c.step.entry]; latest.screen == unnamed || latest.screen == e.screen {
+			ids = append(ids, e.id)
+		}
+		if c.back() {
 			heap.Fix(&latest, 0)
 		} else {
 			heap.Pop(&latest)
@@ -101,7 +103,7 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 // latest is a heap of sessions, that with the newest step at its top.
 type latest struct {
 	shelf   *shelf
-	screen  string // of the steps wanted; empty for any
+	screen  name // of the steps wanted; unnamed for any
 	cursors []cursor
 }
 
@@ -112,25 +114,23 @@ type cursor struct {
 }
 
 func (l *latest) add(s *shelved) {
-	if l.screen != "" && !s.hasScreen(l.screen) {
+	if l.screen != unnamed && !s.hasScreen(l.screen) {
 		return
 	}
-	if c := (cursor{steps: s.steps}); l.back(&c) {
+	if c := (cursor{steps: s.steps}); c.back() {
 		l.cursors = append(l.cursors, c)
 	}
 }
 
-// back moves a cursor to the newest step before it that is wanted, and says
-// whether there is one.
-func (l *latest) back(c *cursor) bool {
-	for len(c.steps) > 0 {
-		last := len(c.steps) - 1
-		c.step, c.steps = c.steps[last], c.steps[:last]
-		if l.screen == "" || l.shelf.entries.all[c.step.entry].screen.Value() == l.screen {
-			return true
-		}
+// back moves a cursor to the step before it, on whatever screen: what it is on is
+// looked at when the cursor comes to the top. It says whether there is one.
+func (c *cursor) back() bool {
+	if len(c.steps) == 0 {
+		return false
 	}
-	return false
+	last := len(c.steps) - 1
+	c.step, c.steps = c.steps[last], c.steps[:last]
+	return true
 }
 
 func (l *latest) Len() int           { return len(l.cursors) }

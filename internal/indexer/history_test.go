@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -313,6 +314,19 @@ func TestFingerprinted(t *testing.T) {
 	got := r.index.Fingerprinted(both, own)
 	if last := got[len(got)-1]; len(got) != 3+maxFingerprinted || got[3].ID != "again-104" || last.ID != "again-005" {
 		t.Errorf("%d candidates from %s to %s, want 3 lessons and the newest 100 steps", len(got), got[3].ID, last.ID)
+	}
+}
+
+// TestAsideIsEmbedded: a lesson that comes back has its vector already.
+func TestAsideIsEmbedded(t *testing.T) {
+	r := newRig(t, &embeddertest.Fake{})
+	r.attach()
+	aside := lesson("told", "p-1", "put aside at once")
+	aside.Event.Aside = &memory.Aside{Reason: "superseded", By: "other"}
+	r.remember(aside, lesson("other", "p-1", "another lesson"))
+	r.mustFill()
+	if s := r.space(); s.Embedded != 2 || s.State != "ready" {
+		t.Errorf("after filling: %+v, want both embedded", s)
 	}
 }
 

@@ -99,9 +99,19 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 		}
 		return in
 	}
+	var since int64
+	if !sel.Since.IsZero() {
+		since = sel.Since.UnixMilli()
+	}
 	for it := allow.Iterator(); it.HasNext(); {
 		num := it.Next()
-		if d, _ := x.docs.Get(num); !slices.ContainsFunc(d.refs, decide) {
+		d, _ := x.docs.Get(num)
+		keep := d.newest >= since
+		// Of a text in one place attributes told all but the path already.
+		if keep && (sel.Path != "" || len(d.refs) != 1) {
+			keep = slices.ContainsFunc(d.refs, decide)
+		}
+		if !keep {
 			out.Add(num)
 		}
 	}

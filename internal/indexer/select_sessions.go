@@ -71,7 +71,7 @@ func (x *Indexer) sessionDocs(kind memory.Kind, sel memory.Selection) *roaring.B
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.shelf.docsOf(kind, sel.Project, &sel.Steps)
+	return x.shelf.docsOf(kind, sel.Project, filterOf(sel.Steps))
 }
 
 // choosesLessons says that a filter of sessions narrows lessons to them as well.
@@ -103,7 +103,7 @@ func (x *Indexer) chosen(e *entry, sel *memory.Selection) bool {
 		return false
 	}
 	s := x.shelf.sessions[e.sessionKey()]
-	return s != nil && s.passes(&sel.Steps)
+	return s != nil && s.passes(filterOf(sel.Steps))
 }
 
 // tagged says whether an entry carries the tag asked for. A step that is asked

@@ -103,6 +103,26 @@ func TestSharedTextOfSteps(t *testing.T) {
 	}
 }
 
+// TestSharedTextOfLessons: with lessons of all projects asked for, a filter of
+// sessions still means the project's own.
+func TestSharedTextOfLessons(t *testing.T) {
+	r := history(t)
+	told := func(id, project string) memory.Record {
+		rec := lesson(id, project, "the same topic")
+		rec.Session = "send"
+		return rec
+	}
+	r.remember(told("own", "p-1"), told("theirs", "p-2"))
+	sel := memory.Selection{Project: "p-1", AllLessons: true}
+	if diff := cmp.Diff([]string{"own", "theirs"}, r.found("same", sel)); diff != "" {
+		t.Errorf("without a filter: found (-want +got):\n%s", diff)
+	}
+	sel.Steps.FlowTag = "send"
+	if diff := cmp.Diff([]string{"own"}, r.found("same", sel)); diff != "" {
+		t.Errorf("of sessions: found (-want +got):\n%s", diff)
+	}
+}
+
 func join(parts ...[]string) []string {
 	var all []string
 	for _, p := range parts {

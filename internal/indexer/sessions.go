@@ -188,13 +188,21 @@ func (x *shelved) countScreen(screen name, n int) {
 	}
 }
 
-func (x *shelved) hasScreen(screen string) bool {
-	return slices.ContainsFunc(x.screens, func(c screenSteps) bool { return c.screen.Value() == screen })
+func (x *shelved) hasScreen(screen name) bool {
+	return slices.ContainsFunc(x.screens, func(c screenSteps) bool { return c.screen == screen })
 }
+
+// filter is a filter of sessions with its screen as entries have it.
+type filter struct {
+	memory.SessionFilter
+	screen name
+}
+
+func filterOf(f memory.SessionFilter) *filter { return &filter{f, nameOf(f.Screen)} }
 
 // passes says whether a filter chooses the session. One of which only steps are
 // known is chosen by none but the zero filter.
-func (x *shelved) passes(f *memory.SessionFilter) bool {
+func (x *shelved) passes(f *filter) bool {
 	if f.IsZero() {
 		return true
 	}
@@ -204,12 +212,12 @@ func (x *shelved) passes(f *memory.SessionFilter) bool {
 		(f.Tag == "" || slices.Contains(m.Tags, f.Tag)) &&
 		(f.GitBranch == "" || m.Git != nil && m.Git.Branch == f.GitBranch) &&
 		(f.Since.IsZero() || !m.CreatedAt.Before(f.Since)) &&
-		(f.Screen == "" || x.hasScreen(f.Screen))
+		(f.Screen == "" || x.hasScreen(f.screen))
 }
 
 // chosen calls fn with the sessions of a project that a filter chooses, newest
 // first; without a project, with those of all.
-func (s *shelf) chosen(project string, f *memory.SessionFilter, fn func(*shelved)) {
+func (s *shelf) chosen(project string, f *filter, fn func(*shelved)) {
 	if project == "" {
 		for project := range s.listed {
 			if project != "" {
@@ -230,7 +238,7 @@ func (s *shelf) chosen(project string, f *memory.SessionFilter, fn func(*shelved
 
 // docsOf returns the documents of the steps, or of the lessons, of the sessions
 // that a filter chooses.
-func (s *shelf) docsOf(kind memory.Kind, project string, f *memory.SessionFilter) *roaring.Bitmap {
+func (s *shelf) docsOf(kind memory.Kind, project string, f *filter) *roaring.Bitmap {
 	// As words, not one by one: a filter may choose 100,000 steps.
 	set := make([]uint64, (s.docs+63)/64)
 	s.chosen(project, f, func(x *shelved) {

@@ -166,6 +166,7 @@ func BenchmarkSessions(b *testing.B) {
 		"since, all":       {Kinds: kinds, Steps: memory.SessionFilter{Since: testTime}},
 		"tag, all kinds":   {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Tag: "tag3"}, AllLessons: true},
 		"flow, all kinds":  {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{FlowTag: "send"}, AllLessons: true},
+		"since, all kinds": {Kinds: memory.DefaultKinds, Since: newest.Add(-24 * time.Hour), Steps: memory.SessionFilter{Since: newest.Add(-24 * time.Hour)}, AllLessons: true},
 		"screen, all kind": {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Screen: "screen-7"}, AllLessons: true},
 	} {
 		sel.Project = "p-1"
