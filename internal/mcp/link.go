@@ -36,6 +36,7 @@ type outgoing struct {
 	env       envelope
 	text      []byte
 	requestID string
+	agent     string       // HeaderAgent, of a replayed initialize
 	reply     func([]byte) // takes the answer
 }
 
@@ -48,6 +49,9 @@ type link struct {
 	dir     string
 	push    func([]byte) // takes what the server sends by itself
 	streams sync.WaitGroup
+	// agent is the HeaderAgent of the last answer, to be handed back when the
+	// session is lost.
+	agent atomic.Pointer[string]
 
 	// turn is a lock that a context can give up waiting for. It guards the
 	// fields below, and is held while a session is made: everybody else waits
@@ -107,6 +111,9 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 		l.lose(s)
 		return err
 	}
+	if response.StatusCode == http.StatusOK && out.env.kind() == kindRequest {
+		l.agent.Store(new(response.Header.Get(HeaderAgent)))
+	}
 	l.listen(s)
 	return err
 }
@@ -118,6 +125,7 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 	}
 	defer l.unlock()
 	l.drop()
+	l.agent.Store(nil) // the client begins anew
 	s, answer, err := l.handshake(ctx, out)
 	if err != nil {
 		return err
@@ -152,6 +160,9 @@ func (l *link) session(ctx context.Context) (*session, error) {
 		return l.current, nil
 	}
 	replay := outgoing{env: envelope{ID: json.RawMessage("0"), Method: "initialize"}, text: l.initialize}
+	if agent := l.agent.Load(); agent != nil {
+		replay.agent = *agent
+	}
 	s, answer, err := l.handshake(ctx, replay)
 	if err != nil {
 		return nil, err
@@ -226,6 +237,9 @@ func (l *link) post(ctx context.Context, s *session, out outgoing) (*http.Respon
 	request.Header.Set(HeaderDir, l.dir)
 	if out.requestID != "" {
 		request.Header.Set(HeaderRequestID, out.requestID)
+	}
+	if out.agent != "" {
+		request.Header.Set(HeaderAgent, out.agent)
 	}
 	l.identify(request, s, out.env)
 	return l.do(ctx, s, request)

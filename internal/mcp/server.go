@@ -37,6 +37,9 @@ const (
 	// HeaderRequestID names one request; it stays the same when the bridge
 	// sends the request again, and a write is then made once.
 	HeaderRequestID = "Recalld-Request-Id"
+	// HeaderAgent names the agent's session of a connection. The server sends it
+	// with every answer; the bridge hands it back when it replays initialize.
+	HeaderAgent = "Recalld-Agent-Session"
 )
 
 // MaxMessage is the longest message in bytes that is read. The longest
@@ -157,8 +160,11 @@ func NewServer(svc memory.Service, opts Options) (*Server, error) {
 // ServeHTTP answers one HTTP request. What is not a message of valid JSON in
 // valid UTF-8 within MaxMessage is refused before it is taken apart.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost && !admit(w, r) {
-		return
+	if r.Method == http.MethodPost {
+		if !admit(w, r) {
+			return
+		}
+		w = &agentWriter{ResponseWriter: w, server: s, request: r}
 	}
 	s.http.ServeHTTP(w, r)
 }

@@ -225,19 +225,52 @@ func TestCallersSessionIsForgotten(t *testing.T) {
 	}
 }
 
-// TestBridgeRestartLeavesTheSession: after a restart the daemon is not told
-// which session the bridge's client had, and finds its newest open one.
-func TestBridgeRestartLeavesTheSession(t *testing.T) {
+// TestBridgeKeepsTheSession: the bridge hands the agent's session to a daemon
+// that has been started anew, or has forgotten the connection; an ended one is
+// not handed over.
+func TestBridgeKeepsTheSession(t *testing.T) {
 	l := newLedger()
 	d := newDaemon(t, l)
 	c := stdioClient(t, d, "/src")
-	callTool(t, c, "session_start", `{"sessionId":"session-a"}`)
-	d.stop()
-	callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":true}}`)
-	got := lastRequest[memory.RecordStepRequest](t, l, "RecordStep")
-	want := memory.Caller{Dir: "/src", Client: "test-agent"}
-	wantEqual(t, "caller after the replay", want, got.Caller)
-	if len(got.RequestID) != 36 {
-		t.Errorf("request id of a step = %q, want one made by the bridge", got.RequestID)
+	forgotten := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.server.http.CloseSessions(t.Context())
+	}
+	for _, tt := range []struct {
+		what            string
+		tool, arguments string
+		lose            func()
+		want            string
+	}{
+		{"before any", "recall", `{"query":"q"}`, d.stop, ""},
+		{"started, then a restart", "session_start", `{"sessionId":"session-ä"}`, d.stop, ""},
+		{"started, then a restart", "session_start", `{"sessionId":"session-a"}`, d.stop, "session-a"},
+		{"another restart", "recall", `{"query":"q"}`, d.stop, "session-a"},
+		{"a connection that is forgotten", "recall", `{"query":"q"}`, forgotten, "session-a"},
+		{"two restarts without a call", "status", `{}`, func() { d.stop(); d.stop() }, "session-a"},
+		{"ended, then a restart", "session_end", `{}`, d.stop, ""},
+	} {
+		callTool(t, c, tt.tool, tt.arguments)
+		tt.lose()
+		callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":true}}`)
+		got := lastRequest[memory.RecordStepRequest](t, l, "RecordStep")
+		wantEqual(t, "caller after: "+tt.what, memory.Caller{Dir: "/src", Client: "test-agent", Session: tt.want}, got.Caller)
+		if len(got.RequestID) != 36 {
+			t.Errorf("request id of a step = %q, want one made by the bridge", got.RequestID)
+		}
+	}
+}
+
+func TestParseAgent(t *testing.T) {
+	for _, key := range []memory.SessionKey{{Project: "p1", ID: "abcd"}, {Project: "a/b %ä", ID: "mm-20260115-abc"}, {ID: "abcd"}} {
+		if got, ok := parseAgent(formatAgent(key)); !ok || got != key {
+			t.Errorf("%+v comes back as %+v, %v", key, got, ok)
+		}
+	}
+	for _, text := range []string{"", "abcd", "p/", "p/abc", "p/a%2Fbcd", "p/%zzabcd", "%zz/abcd"} {
+		if got, ok := parseAgent(text); ok {
+			t.Errorf("%q is taken for %+v", text, got)
+		}
 	}
 }
