@@ -154,6 +154,8 @@ var homes = []home{
 		"the bridge names requests; all other ids are made of what they name"},
 	{"github.com/spf13/cobra", []string{"internal/cli"},
 		"the command line stays in its package"},
+	{"github.com/spf13/pflag", []string{"internal/cli"},
+		"cobra's flags are of its types"},
 	{"github.com/schollz/progressbar/v3", []string{"internal/cli"},
 		"only a terminal has progress bars"},
 	{"github.com/mattn/go-isatty", []string{"internal/cli"},

@@ -95,7 +95,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 		return ExitInterrupted
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") { // cobra's own error has no type
-		err = usageError(err)
+		err = usageError(nil, err)
 	}
 	// What is wrong with the usage may stand before a --json that is then not read.
 	app.json = app.json || ExitCode(err) == ExitUsage && asksJSON(args)
@@ -168,7 +168,8 @@ Begin with: recalld up .`,
 	root.SetIn(a.opts.In)
 	root.SetOut(a.opts.Out)
 	root.SetErr(a.opts.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.SetFlagErrorFunc(usageError)
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return refuseEmpty(c) }
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")
 	flags.StringVar(&a.source.Data, "data", "", "data folder (default $RECALLD_DATA, else the platform's)")
@@ -185,18 +186,9 @@ Begin with: recalld up .`,
 		root.AddCommand(command(a))
 	}
 	root.AddCommand(exitCodesTopic())
+	root.SetHelpCommand(helpCommand())
 	wrapArgErrors(root)
 	return root
-}
-
-// wrapArgErrors has wrong positional arguments count as wrong usage.
-func wrapArgErrors(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(c *cobra.Command, args []string) error { return usageError(check(c, args)) }
-	}
-	for _, sub := range c.Commands() {
-		wrapArgErrors(sub)
-	}
 }
 
 // Config returns the settings, which are loaded at the first call.

@@ -508,6 +508,45 @@ func TestNoWorkingFolder(t *testing.T) {
 	}
 }
 
+// TestUsage: what was typed wrong is said in plain words, with where to look.
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct {
+		args      []string
+		say, hint string
+	}{
+		{[]string{"recall", "--limit", "abc", "q"}, `"abc" for "--limit" flag: it must be a whole number`, "recalld recall --help"},
+		{[]string{"recall", "--limit", "99999999999999999999", "q"}, "a number of that size", "recalld recall --help"},
+		{[]string{"recall", "--min-relevance", "x", "q"}, "it must be a number", "recalld recall --help"},
+		{[]string{"index", "--wait=perhaps"}, "true or false", "recalld index --help"},
+		{[]string{"recall"}, "requires at least 1 arg", "recalld recall --help"},
+		{[]string{"model", "pull"}, "accepts 1 arg", "recalld model pull --help"},
+		{[]string{"completion", "tcsh"}, "bash, fish, powershell, zsh", "recalld completion --help"},
+		{[]string{"nosuch"}, "nosuch", "recalld --help"},
+		{[]string{"help", "nosuch"}, "nosuch", "recalld --help"},
+		{[]string{"help", "model", "nosuch"}, "model nosuch", "recalld --help"},
+		{[]string{"recall", "--repo", "", "q"}, "--repo: is given and is empty", ""},
+		{[]string{"recall", "--kinds", "", "q"}, "--kinds: is given and is empty", ""},
+		{[]string{"status", "--data", ""}, "--data: is given and is empty", ""},
+	} {
+		_, errs, code := newBench(t, sample()).run(tc.args...)
+		if code != ExitUsage || !strings.Contains(errs, tc.say) || !strings.Contains(errs, tc.hint) || strings.Contains(errs, "strconv") {
+			t.Errorf("recalld %q: exit %d, %q; want exit %d, %q and the hint %q", tc.args, code, errs, ExitUsage, tc.say, tc.hint)
+		}
+	}
+	b := newBench(t, sample())
+	b.ok("remember", "--command", "", "--success-rate", "", "--lesson", "l") // as scripts do
+	if out := b.ok("help", "recall"); !strings.Contains(out, "--min-relevance") {
+		t.Errorf("help recall says %q", out)
+	}
+	b.fake.Answers["Recall"] = &memory.Answer{Text: "1. a lesson", Items: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "a lesson"}}}
+	if out := b.ok("recall", "--ids", "q"); !strings.Contains(out, "l-4f2a9c  lesson") {
+		t.Errorf("recall --ids prints no ids: %q", out)
+	}
+	if bare, list := b.ok("model"), b.ok("model", "list"); bare != list {
+		t.Errorf("model says %q, model list %q", bare, list)
+	}
+}
+
 // TestWaitEnds: a run that will never be over is not waited for.
 func TestWaitEnds(t *testing.T) {
 	queued := &memory.IndexQueued{Sandbox: "s", Root: "/src"}

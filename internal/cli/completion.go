@@ -29,7 +29,12 @@ func completionCommand(a *App) *cobra.Command {
 		Long:  "Print the script by which bash, fish, powershell or zsh complete commands, flags, projects and models.",
 		Example: `  source <(recalld completion bash)
   recalld completion zsh > "${fpath[1]}/_recalld"`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && slices.Contains(shells, args[0]) {
+				return nil
+			}
+			return fmt.Errorf("%q is not one of the shells %s", strings.Join(args, " "), strings.Join(shells, ", "))
+		},
 		ValidArgs: shells,
 		RunE: func(c *cobra.Command, args []string) error {
 			var script bytes.Buffer

@@ -63,14 +63,6 @@ func ExitCode(err error) int {
 	return ExitFailure
 }
 
-// usageError marks an error as wrong usage.
-func usageError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &memory.Error{Code: memory.CodeInvalidInput, Message: err.Error(), Hint: "see recalld --help", Cause: err}
-}
-
 // asksJSON says whether --json stands anywhere among the flags of a command line.
 func asksJSON(args []string) bool {
 	for _, arg := range args {

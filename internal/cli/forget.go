@@ -18,7 +18,8 @@ func forgetCommand(a *App) *cobra.Command {
 		Use:   "forget [ID...]",
 		Short: "Remove memories for good",
 		Long: `Remove records by id, or a project with all it holds, for good: records, terms,
-vectors and the text of receipts. It says what may still hold the text.`,
+vectors and the text of receipts. It says what may still hold the text. Ids are
+printed by remember and by recall --ids, and are in every answer with --json.`,
 		Example: `  recalld forget l-4f2a9c
   recalld forget --project old-service --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -40,7 +41,7 @@ vectors and the text of receipts. It says what may still hold the text.`,
 				return err
 			}
 			return a.answer(gone, func(w io.Writer) {
-				fmt.Fprintf(w, "Forgotten: %d records, %d files, %d texts\n", gone.Records, gone.Files, gone.Documents)
+				fmt.Fprintf(w, "Forgotten: %s, %s, %s\n", memory.Count(gone.Records, "record"), memory.Count(gone.Files, "file"), memory.Count(gone.Documents, "text"))
 				if gone.Note != "" {
 					fmt.Fprintln(w, gone.Note)
 				}

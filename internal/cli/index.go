@@ -45,8 +45,8 @@ place in the queue. With --wait, show progress until it is done.`,
 			}
 			if !wait {
 				return a.answer(queued, func(w io.Writer) {
-					fmt.Fprintf(w, "Queued %s (project %s) at position %d. Watch it with: recalld status\n",
-						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Position)
+					fmt.Fprintf(w, "Queued %s (project %s)%s. Watch it with: recalld status\n",
+						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), aheadText(queued.Position))
 				})
 			}
 			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
@@ -117,9 +117,18 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 	}
 }
 
+// aheadText says when a run's turn is, by the number of jobs ahead of it.
+func aheadText(ahead int) string {
+	if ahead == 0 {
+		return ", next"
+	}
+	return fmt.Sprintf(", %s ahead of it", memory.Count(ahead, "job"))
+}
+
 // writeIndexed says what an indexing run came to.
 func writeIndexed(w io.Writer, r *memory.SandboxState) {
-	fmt.Fprintf(w, "Indexed %s (project %s): %d files, %d chunks, %s", r.Root, memory.ProjectLabel(r.ProjectName, r.Project), r.Files, r.Chunks, bytesText(r.Bytes))
+	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s", r.Root, memory.ProjectLabel(r.ProjectName, r.Project),
+		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), bytesText(r.Bytes))
 	if r.LastRun > 0 {
 		fmt.Fprintf(w, " in %s", r.LastRun.Duration().Round(time.Millisecond))
 	}

@@ -15,12 +15,13 @@ func modelCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "model",
 		Short:   "List and fetch embedding models",
-		Long:    "List the models that embed, or could, and have the Ollama server fetch one.",
+		Long:    "List the models that embed, or could, and have the Ollama server fetch one. Without\na word more, list them.",
 		Example: "  recalld model list\n  recalld model pull nomic-embed-text",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(modelListCommand(a), modelPullCommand(a))
+	list := modelListCommand(a)
+	c.RunE = list.RunE
+	c.AddCommand(list, modelPullCommand(a))
 	return c
 }
 

@@ -24,6 +24,7 @@ func (a *App) scopeFlags(c *cobra.Command, n *narrowFlags, usual string) {
 	flags.StringVar(&n.session, "session", "", "only this session, by its id")
 	completeWords(c, "scope", memory.ScopeAll, memory.ScopeCurrent)
 	a.completeSessions(c, "session")
+	allowEmpty(c, "scope", "session") // refused by their fields' names
 	n.changed = flags.Changed
 }
 
@@ -36,6 +37,7 @@ func (a *App) filterFlags(c *cobra.Command, n *narrowFlags) {
 	flags.StringVar(&n.branch, "branch", "", "only sessions on this branch")
 	flags.IntVar(&n.sinceHours, "since-hours", 0, fmt.Sprintf("only sessions of the last hours, 1–%d", memory.MaxSinceHours))
 	a.completeFlowTags(c, "flow-tag")
+	allowEmpty(c, "flow-tag", "tag", "screen", "branch") // refused by their fields' names
 	n.changed = flags.Changed
 }
 

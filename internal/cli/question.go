@@ -217,5 +217,5 @@ func endsInS(word string) bool {
 func (d declaration) ask() string {
 	sentence := strings.TrimSuffix(d.sentence, ".")
 	first, size := utf8.DecodeRuneInString(sentence)
-	return "what " + string(unicode.ToLower(first)) + sentence[size:] + "?"
+	return "What " + string(unicode.ToLower(first)) + sentence[size:] + "?"
 }

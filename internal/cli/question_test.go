@@ -16,19 +16,19 @@ func TestFindQuestion(t *testing.T) {
 		ok    bool
 	}{
 		{"go function", map[string]string{"a/b.go": "package b\n\n// ReadAll " + good + " More.\nfunc ReadAll() {}\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "a/b.go", "ReadAll"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "a/b.go", "ReadAll"}, true},
 		{"go method", map[string]string{"b.go": "package b\n\ntype T int\n\n// Read " + good + "\nfunc (T) Read() {}\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "b.go", "Read"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "b.go", "Read"}, true},
 		{"python", map[string]string{"b.py": "def read_all(x):\n    \"\"\"Decodes length-prefixed frames until either side closes the connection cleanly.\"\"\"\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "b.py", "read_all"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "b.py", "read_all"}, true},
 		{"typescript", map[string]string{"b.ts": "/**\n * Decodes length-prefixed frames until either\n * side closes the connection cleanly.\n */\nexport async function readAll(x: number) {}\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "b.ts", "readAll"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "b.ts", "readAll"}, true},
 		{"rust", map[string]string{"b.rs": "/// Decodes length-prefixed frames until either side closes the connection cleanly.\n#[inline]\npub fn read_all(x: u8) {}\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "b.rs", "read_all"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "b.rs", "read_all"}, true},
 		{"the better of two", map[string]string{
 			"a.go": "package b\n\n// Sort sorts the given items by their size in place.\nfunc Sort() {}\n",
 			"z.go": "package b\n\n// Read " + good + "\nfunc Read() {}\n"},
-			question{"what decodes length-prefixed frames until either side closes the connection cleanly?", "z.go", "Read"}, true},
+			question{"What decodes length-prefixed frames until either side closes the connection cleanly?", "z.go", "Read"}, true},
 		{"nothing usable", map[string]string{
 			"a.go":             "package b\n\n// short.\nfunc Short() {}\n\n// unexported " + good + "\nfunc unexported() {}\n",
 			"b.go":             "package b\n\nfunc broken( {",

@@ -20,7 +20,7 @@ type recallFlags struct {
 	lang, path, since                  string
 	limit, maxTokens                   int
 	minRelevance                       float64
-	explain                            bool
+	explain, ids                       bool
 	limitSet, maxTokensSet, minimumSet bool
 }
 
@@ -54,7 +54,13 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 			if err != nil {
 				return err
 			}
-			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, strings.TrimRight(answer.Text, "\n")) })
+			return a.answer(answer, func(w io.Writer) {
+				fmt.Fprintln(w, strings.TrimRight(answer.Text, "\n"))
+				if f.ids && len(answer.Items) > 0 {
+					fmt.Fprintln(w)
+					table(w, idRows(answer.Items))
+				}
+			})
 		},
 	}
 	flags := c.Flags()
@@ -65,6 +71,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.IntVar(&f.maxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.DefaultTokens))
 	flags.Float64Var(&f.minRelevance, "min-relevance", 0, "floor of relevance, 0–1 (default 0.75 for code, 0.5 for lessons and steps)")
 	flags.StringVar(&f.format, "format", string(memory.FormatText), "text, json or markdown")
+	flags.BoolVar(&f.ids, "ids", false, "print the ids below the answer, for forget")
 	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
 	flags.StringVar(&f.lang, "lang", "", "only code in this language")
 	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
@@ -75,6 +82,19 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	completeWords(c, "kinds", "lesson", "step", "chunk", "task", "reference", "rule", "tool")
 	completeWords(c, "format", "text", "json", "markdown")
 	return c
+}
+
+// idRows are the lines of the table of ids.
+func idRows(items []memory.Item) [][]string {
+	rows := [][]string{{"ID", "KIND", "TEXT"}}
+	for _, i := range items {
+		text := i.Text
+		if i.Source.Path != "" {
+			text = i.Source.Path
+		}
+		rows = append(rows, []string{i.ID, string(i.Kind), shortText(text, 60)})
+	}
+	return rows
 }
 
 // request turns flags into a question. A zero that was spelled out is refused

@@ -68,6 +68,7 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 	flags.StringSliceVar(&r.Retracts, "retracts", nil, "ids of lessons that were found wrong; this one says why")
 	flags.StringVar(&r.AgentID, "agent-id", "", "who writes it")
 	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
 	a.completeProjects(c, "project")
 	completeWords(c, "type", "error", "success", "pattern")
 	return c

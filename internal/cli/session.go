@@ -76,6 +76,7 @@ command line in the project.`,
 	flags.StringVar(&launch, "launch", "", "how the program under test was started, a JSON object")
 	flags.BoolVar(&r.Screenshots, "screenshots", false, "store the pictures that its steps name")
 	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	allowEmpty(c, "id") // refused by its field's name
 	a.completeFlowTags(c, "flow-tags")
 	a.completeProjects(c, "project")
 	return c

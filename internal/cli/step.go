@@ -71,6 +71,8 @@ given.`,
 	flags.BoolVar(&r.Open, "open", false, "open the session named if it is not known")
 	flags.BoolVar(&r.Advise, "advise", false, "answer a step that failed with lessons about its error")
 	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	// An empty text is something that was seen; --session is refused by its field's name.
+	allowEmpty(c, "input", "target", "error", "code", "details", "observation", "environment", "session")
 	a.completeSessions(c, "session")
 	a.completeProjects(c, "project")
 	return c

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -96,7 +98,7 @@ func writeUp(w io.Writer, r *upResult) {
 	writeIndexed(w, r.Index)
 	fmt.Fprintln(w)
 	if r.Question == nil {
-		fmt.Fprintln(w, "No documented function to ask about was found. Ask something yourself: recalld recall QUESTION")
+		fmt.Fprintln(w, "No documented function to ask about was found.")
 	} else {
 		fmt.Fprintf(w, "Question: %s\n", r.Question.Text)
 		fmt.Fprintf(w, "Expected: %s in %s\n\n", r.Question.Name, r.Question.Path)
@@ -105,6 +107,8 @@ func writeUp(w io.Writer, r *upResult) {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}
 	}
+	fmt.Fprintln(w, "\nThe daemon stays and keeps the index up to date; stop it with: recalld stop")
+	fmt.Fprintln(w, "Next, ask something of your own: recalld recall QUESTION")
 	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", r.Client.json())
 	if r.Client.Hint != "" {
 		fmt.Fprintf(w, "\n%s\n", r.Client.Hint)
@@ -129,10 +133,7 @@ func (s clientSetup) json() string {
 // finds it, else by path, but never by the path of a program that `go run`
 // built and takes away again.
 func (a *App) clientSetup() clientSetup {
-	setup := clientSetup{Command: "recalld", Args: []string{"mcp"}}
-	if data := a.source.Data; data != "" {
-		setup.Args = append(setup.Args, "--data", a.absolute(data))
-	}
+	setup := clientSetup{Command: "recalld", Args: append([]string{"mcp"}, a.dataArguments()...)}
 	onPath, err := exec.LookPath("recalld")
 	switch {
 	case isTemporary(a.opts.Executable, os.TempDir()):
@@ -143,6 +144,32 @@ func (a *App) clientSetup() clientSetup {
 		setup.Command = a.opts.Executable
 	}
 	return setup
+}
+
+// dataArguments lead a client to the daemon of this command line. A client is
+// started by a desktop or an editor: it has the platform's settings file, but
+// neither the flags nor the variables of this shell.
+func (a *App) dataArguments() []string {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil // said by whoever needs them
+	}
+	var args []string
+	file := cmp.Or(a.source.File, a.opts.Getenv("RECALLD_CONFIG"))
+	if file != "" {
+		file = a.absolute(file)
+		args = append(args, "--config", file)
+	}
+	bare, err := config.Load(config.Sources{File: file, Getenv: func(name string) string {
+		if strings.HasPrefix(name, "RECALLD_") {
+			return ""
+		}
+		return a.opts.Getenv(name)
+	}})
+	if err != nil || bare.Data != cfg.Data {
+		args = append(args, "--data", cfg.Data)
+	}
+	return args
 }
 
 // isTemporary says whether a program will be gone soon: it lies in a folder

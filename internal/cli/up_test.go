@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -82,7 +83,7 @@ func TestUp(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Indexed /src/demo (project demo): 9 files, 90 chunks, 900 B in 1s",
-		"Question: what puts failed deliveries back with exponentially growing jittered pauses between attempts?",
+		"Question: What puts failed deliveries back with exponentially growing jittered pauses between attempts?",
 		"Expected: Reschedule in queue/retry.go",
 		"1. queue/retry.go (Relevance: 0.93)",
 		`"command": "/opt/bin/recalld"`,
@@ -112,7 +113,7 @@ func TestUp(t *testing.T) {
 
 func TestUpWithoutQuestion(t *testing.T) {
 	b, _ := upBench(t, t.TempDir(), stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
-	if out := b.ok("up"); !strings.Contains(out, "Ask something yourself") || !strings.Contains(out, "mcpServers") {
+	if out := b.ok("up"); !strings.Contains(out, "ask something of your own") || !strings.Contains(out, "mcpServers") {
 		t.Errorf("up says:\n%s", out)
 	}
 }
@@ -158,19 +159,32 @@ func TestIsTemporary(t *testing.T) {
 
 func TestClientSetup(t *testing.T) {
 	bin := t.TempDir()
+	data, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(data, "mine.yaml")
+	if err := os.WriteFile(file, []byte("log: {level: warn}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	installed := filepath.Join(bin, "recalld")
 	if err := os.WriteFile(installed, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		name, path, executable, data string
-		want                         clientSetup
+		name, path, executable, data, config string
+		env                                  map[string]string
+		want                                 clientSetup
 	}{
-		{"go run", "", "/tmp/go-build1/exe/recalld", "", clientSetup{Command: "recalld", Args: []string{"mcp"}, Hint: "go install"}},
-		{"go run, installed as well", bin, "/tmp/go-build1/exe/recalld", "", clientSetup{Command: "recalld", Args: []string{"mcp"}}},
-		{"not on PATH", "", "/opt/recalld", "", clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
-		{"another one on PATH", bin, "/opt/recalld", "", clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
-		{"own data folder", "", "/opt/recalld", "/d", clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--data", "/d"}}},
+		{"go run", "", "/tmp/go-build1/exe/recalld", "", "", nil, clientSetup{Command: "recalld", Args: []string{"mcp"}, Hint: "go install"}},
+		{"go run, installed as well", bin, "/tmp/go-build1/exe/recalld", "", "", nil, clientSetup{Command: "recalld", Args: []string{"mcp"}}},
+		{"not on PATH", "", "/opt/recalld", "", "", nil, clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
+		{"another one on PATH", bin, "/opt/recalld", "", "", nil, clientSetup{Command: "/opt/recalld", Args: []string{"mcp"}}},
+		{"own data folder", "", "/opt/recalld", data, "", nil, clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--data", data}}},
+		{"data folder of the shell", "", "/opt/recalld", "", "", map[string]string{"RECALLD_DATA": data}, clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--data", data}}},
+		{"own settings", "", "/opt/recalld", "", file, nil, clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--config", file}}},
+		{"settings of the shell", "", "/opt/recalld", "", "", map[string]string{"RECALLD_CONFIG": file}, clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--config", file}}},
+		{"both", "", "/opt/recalld", data, file, nil, clientSetup{Command: "/opt/recalld", Args: []string{"mcp", "--config", file, "--data", data}}},
 	} {
 		t.Setenv("PATH", tt.path)
 		b := newBench(t, nil)
@@ -179,7 +193,9 @@ func TestClientSetup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		app.source.Data = tt.data
+		app.source.Data, app.source.File = tt.data, tt.config
+		home := b.opts.Getenv
+		app.opts.Getenv = func(name string) string { return cmp.Or(tt.env[name], home(name)) }
 		got := app.clientSetup()
 		if got.Command != tt.want.Command || strings.Join(got.Args, " ") != strings.Join(tt.want.Args, " ") || !strings.Contains(got.Hint, tt.want.Hint) || (tt.want.Hint == "") != (got.Hint == "") {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

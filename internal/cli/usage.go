@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// usageError marks an error as wrong usage of a command, nil for the program's.
+func usageError(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	help := "recalld --help"
+	if c != nil {
+		help = c.CommandPath() + " --help"
+	}
+	return &memory.Error{Code: memory.CodeInvalidInput, Message: usageText(err.Error()), Hint: "see " + help, Cause: err}
+}
+
+// usageText puts what the flag library says of a value into words of ours.
+func usageText(text string) string {
+	before, number, ok := strings.Cut(text, ": strconv.")
+	if !ok {
+		return text
+	}
+	want := "a whole number"
+	switch {
+	case strings.HasSuffix(number, "out of range"):
+		want = "a number of that size"
+	case strings.HasPrefix(number, "ParseFloat"):
+		want = "a number"
+	case strings.HasPrefix(number, "ParseBool"):
+		want = "true or false"
+	}
+	return fmt.Sprintf("%s: it must be %s", before, want)
+}
+
+// wrapArgErrors has wrong positional arguments count as wrong usage.
+func wrapArgErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return usageError(c, check(c, args)) }
+	}
+	for _, sub := range c.Commands() {
+		wrapArgErrors(sub)
+	}
+}
+
+// mayBeEmpty marks a flag that scripts give whether they have a value or not,
+// where an empty one asks for no less than none at all.
+const mayBeEmpty = "recalld_may_be_empty"
+
+// allowEmpty marks flags of a command as mayBeEmpty.
+func allowEmpty(c *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		must(c.Flags().SetAnnotation(name, mayBeEmpty, nil))
+	}
+}
+
+// refuseEmpty refuses a flag that was given and holds nothing: as a rule an
+// unset variable of a script, and to take it for no flag at all would ask
+// another question or work on other data.
+func refuseEmpty(c *cobra.Command) error {
+	var empty error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		_, allowed := f.Annotations[mayBeEmpty]
+		if allowed || empty != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
+			return
+		}
+		if text := f.Value.String(); text == "" || text == "[]" {
+			empty = memory.Invalid("--"+f.Name, "a value", "is given and is empty")
+		}
+	})
+	return empty
+}
+
+// helpCommand is cobra's, but that a command that is not known is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show how a command is used",
+		Long:    "Show how a command is used. Without one, list the commands.",
+		Example: "  recalld help recall",
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usageError(nil, fmt.Errorf("unknown command %q", strings.Join(args, " ")))
+			}
+			about.InitDefaultHelpFlag() // shown among its flags
+			return about.Help()
+		},
+	}
+}
