@@ -82,7 +82,7 @@ check_rate() {
 
 # check_list NAME LIST MOST LONGEST: the limits of a list that commas separate.
 check_list() {
-	rest=$2 number=0
+	rest=$2, number=0 # a comma ends the last one too
 	while [ -n "$rest" ]; do
 		item=${rest%%,*}
 		rest=${rest#*,}
