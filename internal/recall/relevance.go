@@ -52,6 +52,10 @@ type Model struct {
 	// Best is the distribution of the highest cosine of a collection, as
 	// Evidence gives it.
 	Best Gumbel
+	// Doubt is how many times rarer among unrelated questions evidence of this
+	// model must be than evidence of words to be as relevant: what a weak model
+	// finds by chance it finds at the cost of answers. At least 1.
+	Doubt float64
 }
 
 // Calibration turns raw scores into relevance. Its parameters are versioned and
@@ -98,9 +102,19 @@ func (c Calibration) Evidence(part string, score float64, r index.Result) float6
 	return (score - mean) / math.Sqrt(variance)
 }
 
-// evenOdds is the share of unrelated questions that find, by one part, evidence
-// of relevance .5; a third of it finds .75.
-const evenOdds = 0.03
+// The curve of relevance. evenOdds is the share of unrelated questions that find,
+// by words, evidence of relevance .5, oddsForCode the share that find .75, the
+// floor of code: a lesson that is out of place costs a line, code that is costs
+// half of the answer.
+const (
+	evenOdds    = 0.08
+	oddsForCode = 0.015
+)
+
+// steepness has the curve pass through both.
+var steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
+
+func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 
 // What a document that holds all content of a question is worth at least; the
 // share leaves room for rounding.
@@ -111,20 +125,22 @@ const (
 )
 
 // Relevance returns how surely a hit has to do with the question, 0 to 1. With
-// p the probability that an unrelated question finds as strong evidence,
+// p the probability that an unrelated question finds as strong evidence, times
+// the doubt in the model,
 //
-//	relevance = evenOdds / (evenOdds + p)
+//	relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
 //
-// a logistic curve over ln p. docs/quality.md has the shares that were measured.
-// A document that holds every word of a question has to do with it however
-// common they are: those words are what was asked for.
+// a logistic curve over the log odds of p. docs/quality.md has the shares that
+// were measured. A document that holds every word of a question has to do with it
+// however common they are: those words are what was asked for.
 func (c Calibration) Relevance(part string, h index.Hit, r index.Result) float64 {
-	best := c.Lexical
+	best, doubt := c.Lexical, 1.0
 	if isVector(part) {
-		best = c.model(part).Best
+		m := c.model(part)
+		best, doubt = m.Best, max(m.Doubt, 1)
 	}
-	p := best.Tail(c.Evidence(part, float64(h.Score), r), r.Searched)
-	relevance := evenOdds / (evenOdds + p)
+	p := min(doubt*best.Tail(c.Evidence(part, float64(h.Score), r), r.Searched), 1)
+	relevance := 1 / (1 + math.Exp(steepness*(logit(p)-logit(evenOdds))))
 	switch {
 	case h.Held < allHeld:
 		return relevance
@@ -153,11 +169,11 @@ func (c Calibration) model(part string) Model {
 func ShippedCalibration() Calibration {
 	best := Gumbel{Place: 0.059, PlaceLog: 0.438, Scale: 0.487}
 	return Calibration{
-		Version: "priors-3",
+		Version: "priors-4",
 		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
 		Vectors: map[string]Model{
-			"":                {Best: best},
-			"builtin/hash-v1": {Mean: 0.007, Deviation: 0.0614, Best: best},
+			"":                {Best: best, Doubt: 2.5},
+			"builtin/hash-v1": {Mean: 0.007, Deviation: 0.0614, Best: best, Doubt: 10},
 		},
 	}
 }

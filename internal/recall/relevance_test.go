@@ -55,7 +55,7 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 		want      float64
 	}{
 		{"even odds", evenOdds, 0.5},
-		{"three to one", evenOdds / 3, 0.75},
+		{"three to one", oddsForCode, 0.75},
 	} {
 		const n, best = 1000, 64
 		x := c.Lexical.Quantile(1-test.unrelated, n)
@@ -64,7 +64,7 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
 		}
 		const mean, deviation = 0.5, 0.1
-		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
+		z := c.Vectors[""].Best.Quantile(1-test.unrelated/c.Vectors[""].Doubt, n)
 		got = c.Relevance("vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation})
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)

@@ -178,6 +178,8 @@ func (e *experiment) fit(without string) recall.Calibration {
 		}
 	}
 	m.Mean, m.Deviation = sum/n, math.Sqrt(squares/n)
+	// The doubt is chosen, not fitted: it trades the parts against each other.
+	m.Doubt = recall.ShippedCalibration().Vectors[builtin.Name].Doubt
 	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}}
 	lexical, vectors := map[int][]float64{}, map[int][]float64{}
 	for _, o := range e.unrelated {
