@@ -35,6 +35,14 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lin
 	var out Taken
 	var told []importedLine
 	for i, line := range lines {
+		read, err := s.isRead(line, project.ID)
+		if err != nil {
+			return out, fmt.Errorf("import lessons: %w", err)
+		}
+		if read {
+			out.Known++
+			continue
+		}
 		clean, err := s.importedLine(line, project)
 		if err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
@@ -56,6 +64,23 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lin
 type importedLine struct {
 	line memory.LogLine
 	one  memory.Record
+}
+
+// isRead says that a line was taken over before, without looking for secrets in
+// it: a log is read again from its start when it was rewritten, and most of it is
+// known. A line with secrets, or that puts others aside, takes the long way.
+func (s *Service) isRead(line memory.LogLine, project string) (bool, error) {
+	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
+		return false, nil
+	}
+	r, err := s.opts.Records.Record(lessonID(project, line.Context, line.Lesson, line.Command))
+	if err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			err = nil
+		}
+		return false, err
+	}
+	return r.Event != nil && slices.ContainsFunc(r.Event.Tellings, func(t memory.Telling) bool { return t.Line == line.Hash }), nil
 }
 
 // importedLine checks and cleans a line that was read from a file.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/redact"
 )
 
 // project is the rig's repository.
@@ -249,7 +250,25 @@ func TestLogLines(t *testing.T) {
 	if diff := cmp.Diff(lines, LogLines(got)); diff != "" {
 		t.Errorf("exported again (-first +second):\n%s", diff)
 	}
-	if out := r.importLines(lines...); out.Added > 1 { // the outcome is a rate that nobody told
-		t.Errorf("imported where it came from = %+v, want it known", out)
+	if out := r.importLines(lines...); out.Added != 0 || out.Known != len(lines) {
+		t.Errorf("imported where it came from = %+v, want all known", out)
 	}
+}
+
+// BenchmarkImportKnown reads a log again that has not changed.
+func BenchmarkImportKnown(b *testing.B) {
+	r := newRig(b, func(_ *rig, o *Options) { o.Redact = redact.Redact })
+	var lines []memory.LogLine
+	for i := range 1000 {
+		line := lineAt(i, fmt.Sprintf("lesson %d: run `npm ci` again when the lock file and package.json disagree", i), "9/10")
+		line.Context = "npm install fails with ERESOLVE in a workspace"
+		lines = append(lines, line)
+	}
+	r.importLines(lines...)
+	for b.Loop() {
+		if out := r.importLines(lines...); out.Known != len(lines) {
+			b.Fatalf("import = %+v, want all known", out)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(lines)), "µs/line")
 }

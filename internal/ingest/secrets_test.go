@@ -112,3 +112,18 @@ func FuzzRewriteStrings(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkSecretsInJSON cleans a page as large as a step may hold.
+func BenchmarkSecretsInJSON(b *testing.B) {
+	var page strings.Builder
+	page.WriteString(`{"a11y":{"nodes":[{"ref":"e0","role":"none","name":""}`)
+	for page.Len() < 250<<10 {
+		page.WriteString(`,{"ref":"e12","role":"button","name":"Confirm the transaction of 0.1 ETH"}`)
+	}
+	page.WriteString(`]}}`)
+	b.SetBytes(int64(page.Len()))
+	for b.Loop() {
+		c := &cleaner{redact: redact.Redact}
+		c.json(json.RawMessage(page.String()))
+	}
+}

@@ -68,12 +68,15 @@ func history(r memory.Record) []memory.Telling {
 }
 
 // isKnown says that a telling from a file is in the history: by its line, or, for
-// a line that was written out again, by when, by whom and with which rate it was
-// told. Of a history that has reached its bound, the middle is missing: what falls
+// a line that was written out again, by when and by whom it was told, with the
+// rate of then or of now (see LogLines). Of a history that has reached its bound, the middle is missing: what falls
 // into it was there, unless it says more of the rate than is known.
 func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool {
 	for _, x := range tellings {
-		if !t.Line.IsZero() && x.Line == t.Line || x.At.Equal(t.At) && x.AgentID == t.AgentID && sameRate(x.Rate, t.Rate) {
+		if !t.Line.IsZero() && x.Line == t.Line {
+			return true
+		}
+		if x.At.Equal(t.At) && x.AgentID == t.AgentID && (sameRate(x.Rate, t.Rate) || sameRate(e.Rate, t.Rate)) {
 			return true
 		}
 	}
