@@ -1,0 +1,141 @@
+package sessiondir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Export writes sessions with their steps into a folder that is empty or does
+// not exist, and returns how many files it wrote. The same sessions always give
+// the same bytes. Steps are in the order of time, tool and id where two would have
+// the same file name. Files are written but not synced to disk: an export that
+// was cut short is made anew. Pictures are not exported. CodeConflict when the
+// folder is not empty or is a file, CodeInvalidInput for an id that cannot name
+// a folder.
+func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (files int, err error) {
+	if err := makeEmpty(dir); err != nil {
+		return 0, err
+	}
+	at, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, fmt.Errorf("open folder of export: %w", err)
+	}
+	defer at.Close() // only its handle
+	taken := map[string]bool{}
+	for s, steps := range sessions {
+		n, err := exportSession(at, taken, s, steps)
+		files += n
+		if err != nil {
+			return files, fmt.Errorf("export session %s: %w", s.ID, err)
+		}
+	}
+	return files, nil
+}
+
+// makeEmpty makes sure that a folder exists and holds nothing.
+func makeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, newFolderMode); err != nil {
+			return fmt.Errorf("create folder of export: %w", err)
+		}
+		return nil
+	case err == nil && len(entries) == 0:
+		return nil
+	}
+	if info, statErr := os.Stat(dir); err != nil && (statErr != nil || info.IsDir()) {
+		return fmt.Errorf("read folder of export: %w", err)
+	}
+	return &memory.Error{Code: memory.CodeConflict, Field: "path", Limit: "a folder that is empty or does not exist",
+		Message: dir + " is not an empty folder", Hint: "name a new folder: an export never overwrites"}
+}
+
+// exportSession writes one session. Taken are the folders of those before, in
+// small letters, for systems that do not tell case.
+func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps []memory.Record) (files int, err error) {
+	if err := memory.ValidSessionID("sessionId", s.ID); err != nil {
+		return 0, err
+	}
+	names := folderNames(s.ID)
+	i := slices.IndexFunc(names, func(name string) bool { return !taken[strings.ToLower(name)] })
+	if i < 0 {
+		return 0, memory.Errorf(memory.CodeConflict, "the session was exported before")
+	}
+	name := names[i]
+	taken[strings.ToLower(name)] = true
+	if err := at.Mkdir(name, newFolderMode); err != nil {
+		return 0, err
+	}
+	if !s.Bare {
+		text, err := encodeSession(s)
+		if err != nil {
+			return 0, err
+		}
+		if err := createFile(at, filepath.Join(name, sessionFile), text); err != nil {
+			return 0, err
+		}
+		files++
+	}
+	if len(steps) == 0 {
+		return files, nil
+	}
+	folder := filepath.Join(name, stepsFolder)
+	if err := at.Mkdir(folder, newFolderMode); err != nil {
+		return files, err
+	}
+	n, err := exportSteps(at, folder, s, steps)
+	return files + n, err
+}
+
+func exportSteps(at *os.Root, folder string, s memory.Session, steps []memory.Record) (files int, err error) {
+	steps = slices.SortedFunc(slices.Values(steps), compareSteps)
+	taken := map[string]bool{}
+	for _, r := range steps {
+		text, err := stepText(s, r)
+		if err != nil {
+			return files, err
+		}
+		plain := stepName(r.Created, r.Step.Tool.Name)
+		name := numbered(plain, 1)
+		for i := 2; taken[strings.ToLower(name)]; i++ {
+			name = numbered(plain, i)
+		}
+		taken[strings.ToLower(name)] = true
+		if err := createFile(at, filepath.Join(folder, name), text); err != nil {
+			return files, err
+		}
+		files++
+	}
+	return files, nil
+}
+
+func compareSteps(a, b memory.Record) int {
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(toolOf(a), toolOf(b)), strings.Compare(a.ID, b.ID))
+}
+
+func toolOf(r memory.Record) string {
+	if r.Step == nil {
+		return ""
+	}
+	return r.Step.Tool.Name
+}
+
+// createFile writes a file that is not there yet.
+func createFile(at *os.Root, name string, text []byte) error {
+	f, err := at.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,175 @@
+package sessiondir
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The defaults of Options.
+const (
+	DefaultMaxSessions = 10_000
+	DefaultMaxSteps    = 100_000
+)
+
+// Options are the settings of a Follower.
+type Options struct {
+	// MaxSessions bounds the sessions of one tree, 1 or more. Those whose ids sort
+	// last are read: most ids begin with a date. Zero means DefaultMaxSessions.
+	MaxSessions int
+	// MaxSteps bounds the steps of one session, 1 or more. Zero means
+	// DefaultMaxSteps.
+	MaxSteps int
+	// Now tells whether a file was changed a moment ago. Nil means time.Now.
+	Now func() time.Time
+}
+
+func (o *Options) validate() error {
+	if o.MaxSessions == 0 {
+		o.MaxSessions = DefaultMaxSessions
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxSessions < 0 {
+		return memory.Invalid("MaxSessions", "1 or more", "%d is out of range", o.MaxSessions)
+	}
+	if o.MaxSteps < 0 {
+		return memory.Invalid("MaxSteps", "1 or more", "%d is out of range", o.MaxSteps)
+	}
+	return nil
+}
+
+// Follower hands out what is new in trees of sessions. What it knows of them,
+// about 8 bytes a file, is in memory only: a new one begins with all there is,
+// which changes nothing where it is known. It belongs to one goroutine.
+type Follower struct {
+	opts  Options
+	trees map[string]*tree // by path
+}
+
+// tree is what is known of one tree.
+type tree struct {
+	folders map[string]*folderState // by name
+	// seed is of the hashes by which files are known.
+	seed maphash.Seed
+	// newer says that files of a later version were reported, tooMany that the
+	// sessions beyond the limit were.
+	newer, tooMany bool
+}
+
+func newTree() *tree { return &tree{folders: map[string]*folderState{}, seed: maphash.MakeSeed()} }
+
+// New makes a Follower. CodeInvalidInput names an option.
+func New(opts Options) (*Follower, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Follower{opts: opts, trees: map[string]*tree{}}, nil
+}
+
+// Reset forgets a tree, so that the next poll reads all of it.
+func (f *Follower) Reset(root, dir string) {
+	if base, below, err := locate(root, dir); err == nil {
+		delete(f.trees, filepath.Join(base, below))
+	}
+}
+
+// Poll hands out what is new or changed in a tree since the last poll, session by
+// session and in parts. A part counts as taken when the loop goes on behind it:
+// one at which the loop ends comes again, so what could not be kept is not lost. A
+// half-written file waits for a later poll; a file that is written anew in place,
+// in a folder where nothing else has changed for some time, is not seen before
+// something has. What cannot be read is a problem of some part, told once. Only a
+// tree that cannot be read is an error; one that is not there holds nothing.
+func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		at, path, err := openTree(root, dir, false)
+		if errors.Is(err, fs.ErrNotExist) {
+			f.Reset(root, dir)
+			return
+		}
+		if err != nil {
+			yield(Part{}, err)
+			return
+		}
+		defer at.Close() // only read
+		names, err := listFolders(at)
+		if err != nil {
+			yield(Part{}, fmt.Errorf("list sessions: %w", err))
+			return
+		}
+		known := f.trees[path]
+		if known == nil {
+			known = newTree()
+			f.trees[path] = known
+		}
+		tooMany := len(names) > f.opts.MaxSessions
+		if tooMany {
+			names = names[len(names)-f.opts.MaxSessions:]
+		}
+		if tooMany && !known.tooMany {
+			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.opts.MaxSessions)
+			if !yield(problemPart(path, path, message), nil) {
+				return
+			}
+		}
+		known.tooMany = tooMany
+		known.keep(names)
+		how := reading{tree: known, now: f.opts.Now(), maxSteps: f.opts.MaxSteps}
+		for _, name := range names {
+			if !known.folders[name].read(at, name, filepath.Join(path, name), how, yield) {
+				return
+			}
+		}
+	}
+}
+
+// keep forgets the folders that are gone and makes a state for those that are
+// new.
+func (t *tree) keep(names []string) {
+	for name := range t.folders {
+		if _, ok := slices.BinarySearch(names, name); !ok {
+			delete(t.folders, name)
+		}
+	}
+	for _, name := range names {
+		if t.folders[name] == nil {
+			t.folders[name] = &folderState{}
+		}
+	}
+}
+
+// listFolders returns the names of what may be sessions' folders, sorted: folders,
+// and links, which are reported. Hidden ones are left alone.
+func listFolders(at *os.Root) ([]string, error) {
+	d, err := at.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() // only read
+	entries, err := d.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if (e.IsDir() || e.Type()&fs.ModeSymlink != 0) && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}

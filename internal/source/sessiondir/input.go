@@ -1,0 +1,221 @@
+package sessiondir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// errNotJSON is returned for a text that is no JSON object: it may be half-written.
+var errNotJSON = errors.New("is not a JSON object")
+
+// input is a JSON object that is being read. What is taken from it, in the form
+// in which it would be written, leaves it; what stays is its rest.
+type input struct {
+	fields map[string]json.RawMessage
+	path   string // of the object in the file, "" or "tool."
+	err    *error // the first, of the whole file
+}
+
+// readInput reads a file's text. Text that is not UTF-8 is made so.
+func readInput(text []byte) (*input, error) {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF")) // as some editors put it
+	in := &input{err: new(error)}
+	if err := json.Unmarshal(text, &in.fields); err != nil || in.fields == nil {
+		return nil, errNotJSON
+	}
+	return in, nil
+}
+
+// take reads a field; one that is missing or null is none.
+func (in *input) take(name string, into any, want string) bool {
+	raw, ok := in.fields[name]
+	if !ok || isNull(raw) || *in.err != nil {
+		return false
+	}
+	if json.Unmarshal(raw, into) != nil {
+		*in.err = memory.Invalid(in.path+name, want, "is not %s", want)
+		return false
+	}
+	return true
+}
+
+func (in *input) text(name string) string {
+	var s string
+	if in.take(name, &s, "a text") && s != "" {
+		delete(in.fields, name)
+	}
+	return s
+}
+
+func (in *input) list(name string) []string {
+	var list []string
+	if !in.take(name, &list, "a list of texts") || len(list) == 0 {
+		return nil
+	}
+	delete(in.fields, name)
+	return list
+}
+
+// flag reads a flag, known says that the field is there.
+func (in *input) flag(name string) (set, known bool) {
+	known = in.take(name, &set, "true or false")
+	if set {
+		delete(in.fields, name)
+	}
+	return set, known
+}
+
+// raw takes a value as it came.
+func (in *input) raw(name string) json.RawMessage {
+	raw, ok := in.fields[name]
+	if !ok || isNull(raw) {
+		return nil
+	}
+	delete(in.fields, name)
+	return raw
+}
+
+// time takes a time; in another form than it is written it stays as well.
+func (in *input) time(name string) time.Time {
+	var s string
+	if !in.take(name, &s, "a time") || s == "" {
+		return time.Time{}
+	}
+	t, s, ok := timeOf(in.fields[name])
+	if !ok {
+		*in.err = memory.Invalid(in.path+name, "RFC 3339", "%q is not a time", shorten(s))
+		return time.Time{}
+	}
+	if formatTime(t) == s {
+		delete(in.fields, name)
+	}
+	return t
+}
+
+// whole takes a number, rounded; in another form than it is written it stays as
+// well.
+func (in *input) whole(name string) int64 {
+	var f float64
+	if !in.take(name, &f, "a number") {
+		return 0
+	}
+	n, ok := wholeOf(f)
+	if !ok {
+		*in.err = memory.Invalid(in.path+name, "", "%v is out of range", f)
+	}
+	if raw := in.fields[name]; n != 0 && string(raw) == strconv.FormatInt(n, 10) {
+		delete(in.fields, name)
+	}
+	return n
+}
+
+// wholeOf rounds a number that an int64 can hold.
+func wholeOf(f float64) (int64, bool) {
+	if f = math.Round(f); math.Abs(f) >= 1<<63 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// object reads an object among the fields, an empty one where there is none.
+// give returns what is left of it.
+func (in *input) object(name string) *input {
+	child := &input{path: in.path + name + ".", err: in.err}
+	in.take(name, &child.fields, "an object")
+	return child
+}
+
+// give puts back what was not taken of an object among the fields.
+func (in *input) give(name string, child *input) {
+	switch old := in.fields[name]; {
+	case len(child.fields) > 0:
+		in.fields[name] = marshal(child.fields)
+	case len(old) > 0 && !isNull(old) && !isEmptyObject(old):
+		delete(in.fields, name)
+	}
+}
+
+// rest is what was not taken, nil for nothing.
+func (in *input) rest() map[string]json.RawMessage {
+	if len(in.fields) == 0 {
+		return nil
+	}
+	return in.fields
+}
+
+// version reads schemaVersion. One that is not ours stays.
+func (in *input) version() int {
+	var n float64
+	if json.Unmarshal(in.fields["schemaVersion"], &n) != nil {
+		return 0
+	}
+	if n == SchemaVersion {
+		delete(in.fields, "schemaVersion")
+	}
+	if n > SchemaVersion {
+		return int(min(math.Ceil(n), math.MaxInt32))
+	}
+	return SchemaVersion
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
+func isEmptyObject(raw json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(raw, &fields) == nil && len(fields) == 0
+}
+
+// readGit takes where a repository stood.
+func readGit(in *input) *memory.Git {
+	object := in.object("git")
+	g := memory.Git{Branch: object.text("branch"), Commit: object.text("commit")}
+	g.Dirty, _ = object.flag("dirty")
+	in.give("git", object)
+	if g == (memory.Git{}) {
+		return nil
+	}
+	return &g
+}
+
+// timeLayouts are the forms of a time that are read. A time without a zone is
+// taken as UTC: it is what many programs write.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
+
+// timeOf reads a JSON value as a time, and as the text that it is.
+func timeOf(raw json.RawMessage) (t time.Time, s string, ok bool) {
+	if json.Unmarshal(raw, &s) != nil {
+		return time.Time{}, "", false
+	}
+	for _, layout := range timeLayouts {
+		// Moved to UTC, a year may leave what can be written.
+		t, err := time.Parse(layout, s)
+		if t = t.UTC(); err == nil && t.Year() >= 0 && t.Year() <= 9999 {
+			return t, s, true
+		}
+	}
+	return time.Time{}, s, false
+}
+
+// formatTime writes a time as the contract shows it, in milliseconds.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// shorten keeps what a message quotes short.
+func shorten(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:most])) + "…"
+}

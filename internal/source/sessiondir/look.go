@@ -1,0 +1,283 @@
+package sessiondir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A part is bounded in both, so that a session of any size takes little memory.
+const (
+	partSteps = 256
+	partBytes = 4 << 20
+)
+
+// Part is something new of one session: the session itself, steps of it, or
+// both.
+type Part struct {
+	// Folder is the path of the session's folder, or of the tree for what
+	// concerns all of it.
+	Folder string
+	// Session is without project and client. Its id is empty where there are
+	// only problems. One whose file has no time was created at its first step, or
+	// when its file was last changed.
+	Session memory.Session
+	// Steps are without id, project and text.
+	Steps []memory.Record
+	// Problems are what was passed over.
+	Problems []memory.ImportProblem
+}
+
+// look is one reading of one folder.
+type look struct {
+	reading
+	state *folderState
+	path  string
+	at    *os.Root
+	steps *os.Root // nil where there is none
+	yield func(Part, error) bool
+
+	session memory.Session // as its file tells it, bare without
+	changed time.Time      // of its file
+	fresh   bool           // it has not been handed out
+	more    bool           // there are more steps than are read
+
+	part    Part
+	size    int      // bytes of its files
+	hashes  []uint64 // of its files
+	waiting map[string]string
+}
+
+// run hands out all parts but the last. It returns false when yield did.
+func (l *look) run() bool {
+	defer func() {
+		if l.steps != nil {
+			_ = l.steps.Close() // only read
+		}
+	}()
+	slices.Sort(l.state.known)
+	meta, ok := l.readSession()
+	if !ok {
+		return true
+	}
+	files, err := l.list()
+	if err != nil {
+		l.unreadable(l.path, err)
+		return true
+	}
+	known := l.state.known
+	for _, f := range files {
+		if _, ok := slices.BinarySearch(known, f.hash); ok {
+			continue
+		}
+		l.readStep(f)
+		if (len(l.part.Steps) >= partSteps || l.size >= partBytes) && !l.flush() {
+			return false
+		}
+	}
+	if l.more && !l.state.tooMany {
+		l.problem(l.path, fmt.Sprintf("has more than %d steps: the others are not read", l.maxSteps))
+	}
+	if !l.flush() {
+		return false
+	}
+	l.state.tooMany = l.more
+	// What is gone is forgotten.
+	l.state.known = l.state.known[:0]
+	if meta != 0 {
+		l.state.known = append(l.state.known, meta)
+	}
+	for _, f := range files {
+		if _, ok := l.waiting[f.path]; !ok {
+			l.state.known = append(l.state.known, f.hash)
+		}
+	}
+	return true
+}
+
+// readSession reads the session file and returns its hash, 0 without one. Without
+// a file that can be used the session is bare. It is not ok while that has to be
+// waited for.
+func (l *look) readSession() (hash uint64, ok bool) {
+	l.session = memory.Session{ID: l.state.id, Bare: true}
+	path := filepath.Join(l.path, sessionFile)
+	info, err := l.at.Lstat(sessionFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, true
+	}
+	if err != nil {
+		l.unreadable(path, err)
+		return 0, true
+	}
+	f := l.file(l.at, sessionFile, path, info)
+	_, told := slices.BinarySearch(l.state.known, f.hash)
+	text, _, err := readFile(l.at, sessionFile)
+	if err != nil && !isRefused(err) {
+		l.unreadable(path, err)
+		return 0, true
+	}
+	var s memory.Session
+	var version int
+	if err == nil {
+		s, version, err = decodeSession(text)
+	}
+	if errors.Is(err, errNotJSON) && l.isYoung(info) {
+		l.waiting[path] = ""
+		return 0, false
+	}
+	if err == nil {
+		s, err = l.checked(s)
+	}
+	if !told {
+		l.hashes = append(l.hashes, f.hash)
+	}
+	if err != nil {
+		if !told {
+			l.problem(path, err.Error())
+		}
+		if memory.ValidSessionID("sessionId", s.ID) == nil {
+			l.session.ID = s.ID
+		}
+	} else {
+		l.newer(path, version)
+		l.session, l.changed, l.fresh = s, info.ModTime().UTC(), !told
+	}
+	if id := l.state.id; id != "" && l.session.ID != id {
+		l.state.known = nil // the steps were handed out as those of another session
+		l.fresh = !l.session.Bare
+	}
+	return f.hash, true
+}
+
+// checked checks a session. One without an id has its folder's name.
+func (l *look) checked(s memory.Session) (memory.Session, error) {
+	if s.ID == "" {
+		s.ID = filepath.Base(l.path)
+	}
+	timed := s
+	if timed.CreatedAt.IsZero() {
+		timed.CreatedAt = time.Unix(0, 0) // it is filled in later
+	}
+	return s, timed.Validate()
+}
+
+// readStep reads one file into the part.
+func (l *look) readStep(f file) {
+	text, _, err := readFile(f.in, f.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.waiting[f.path] = "" // removed since it was listed, or about to be replaced
+		return
+	case err != nil && !isRefused(err):
+		l.unreadable(f.path, err)
+		return
+	}
+	var r memory.Record
+	var version int
+	if err == nil {
+		r, version, err = decodeStep(text, f.name)
+	}
+	if errors.Is(err, errNotJSON) && l.isYoung(f.info) {
+		l.waiting[f.path] = ""
+		return
+	}
+	if err == nil {
+		err = r.ValidateStep()
+	}
+	l.hashes = append(l.hashes, f.hash)
+	l.size += len(text)
+	if err != nil {
+		l.problem(f.path, err.Error())
+		return
+	}
+	l.newer(f.path, version)
+	if first := &l.state.first; first.IsZero() || r.Created.Before(*first) {
+		*first = r.Created
+	}
+	l.part.Steps = append(l.part.Steps, r)
+}
+
+// flush hands out the part, unless there is nothing in it. What it told of is
+// known from then on.
+func (l *look) flush() bool {
+	l.part.Folder = l.path
+	if l.fresh || len(l.part.Steps) > 0 {
+		if err := l.settleSession(); err != nil {
+			if !l.state.nameless {
+				l.problem(l.path, err.Error())
+			}
+			l.state.nameless = true
+			l.part.Steps = nil
+		}
+	}
+	if (l.part.Session.ID != "" || len(l.part.Problems) > 0) && !l.yield(l.part, nil) {
+		return false
+	}
+	if id := l.part.Session.ID; id != "" {
+		l.state.id, l.fresh = id, false
+	}
+	l.state.known = append(l.state.known, l.hashes...)
+	l.part, l.size, l.hashes = Part{}, 0, nil
+	return true
+}
+
+// settleSession puts the session into the part, with what its file left out, and
+// gives its id to the steps. One folder is one session, whatever its steps say.
+func (l *look) settleSession() error {
+	s := l.session
+	if s.ID == "" {
+		s.ID = filepath.Base(l.path)
+		for _, r := range l.part.Steps {
+			if memory.ValidSessionID("sessionId", r.Session) == nil {
+				s.ID = r.Session
+				break
+			}
+		}
+	}
+	if err := memory.ValidSessionID("sessionId", s.ID); err != nil {
+		return err
+	}
+	if s.CreatedAt.IsZero() {
+		s.CreatedAt = l.state.first
+	}
+	if s.CreatedAt.IsZero() {
+		s.CreatedAt = l.changed
+	}
+	l.session.ID, l.part.Session = s.ID, s
+	for i := range l.part.Steps {
+		l.part.Steps[i].Session = s.ID
+	}
+	return nil
+}
+
+func (l *look) problem(path, message string) {
+	l.part.Problems = append(l.part.Problems, memory.ImportProblem{File: path, Message: message})
+}
+
+// newer reports the first file of a later version.
+func (l *look) newer(path string, version int) {
+	if version > SchemaVersion && !l.tree.newer {
+		l.tree.newer = true
+		l.problem(path, fmt.Sprintf("has schemaVersion %d: fields that came after version %d are kept, not understood", version, SchemaVersion))
+	}
+}
+
+// unreadable reports what could not be read and will be tried again, once.
+func (l *look) unreadable(path string, err error) {
+	if l.state.waiting[path] != err.Error() {
+		l.problem(path, err.Error())
+	}
+	l.waiting[path] = err.Error()
+}
+
+// isRefused says that trying again will not help before the file has changed.
+func isRefused(err error) bool {
+	code := memory.CodeOf(err)
+	return code == memory.CodeForbidden || code == memory.CodeInvalidInput
+}

@@ -1,0 +1,198 @@
+package sessiondir
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// output is a JSON object that is being written: its fields in the order in
+// which they are put, then those of its rest. A field that is empty is left to
+// the rest, in its place.
+type output struct {
+	rest   map[string]json.RawMessage
+	names  []string
+	values map[string]json.RawMessage
+}
+
+func newOutput(rest map[string]json.RawMessage) *output {
+	return &output{rest: rest, values: map[string]json.RawMessage{}}
+}
+
+// put writes a value; nil is empty.
+func (out *output) put(name string, value json.RawMessage) {
+	if value == nil {
+		value = out.rest[name]
+	}
+	if value != nil {
+		out.names = append(out.names, name)
+		out.values[name] = value
+	}
+}
+
+func (out *output) text(name, s string) {
+	if s == "" {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, marshal(s))
+}
+
+func (out *output) list(name string, list []string) {
+	if len(list) == 0 {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, marshal(list))
+}
+
+func (out *output) flag(name string, set bool) {
+	if !set {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, json.RawMessage("true"))
+}
+
+// raw writes a value as it came. One that is null says nothing.
+func (out *output) raw(name string, value json.RawMessage) {
+	if len(value) == 0 || isNull(value) {
+		value = nil
+	}
+	out.put(name, value)
+}
+
+// time writes a time. The rest may hold another form of it, which was read.
+func (out *output) time(name string, t time.Time) {
+	if t.IsZero() {
+		out.put(name, nil)
+		return
+	}
+	if old, _, ok := timeOf(out.rest[name]); ok && formatTime(old) == formatTime(t) {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, marshal(formatTime(t)))
+}
+
+// whole writes a number. The rest may hold another form of it, which was read.
+func (out *output) whole(name string, n int64) {
+	var f float64
+	if json.Unmarshal(out.rest[name], &f) == nil {
+		if old, ok := wholeOf(f); ok && old == n {
+			out.put(name, nil)
+			return
+		}
+	}
+	if n == 0 {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, marshal(n))
+}
+
+// version writes schemaVersion, that of the file that was read if it has one.
+func (out *output) version() {
+	if _, ok := out.rest["schemaVersion"]; ok {
+		out.put("schemaVersion", nil)
+		return
+	}
+	out.put("schemaVersion", marshal(SchemaVersion))
+}
+
+// object begins an object among the fields; add puts it.
+func (out *output) object(name string) *output {
+	var rest map[string]json.RawMessage
+	if json.Unmarshal(out.rest[name], &rest) != nil {
+		rest = nil // what is known is an object, so it wins
+	}
+	return newOutput(rest)
+}
+
+// add puts an object unless it is empty.
+func (out *output) add(name string, child *output) {
+	if len(child.names) == 0 && len(child.rest) == 0 {
+		out.put(name, nil)
+		return
+	}
+	out.put(name, child.compact())
+}
+
+// all are the names of all fields, in order.
+func (out *output) all() []string {
+	names := slices.Clone(out.names)
+	for _, name := range slices.Sorted(maps.Keys(out.rest)) {
+		if _, ok := out.values[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (out *output) value(name string) json.RawMessage {
+	if value, ok := out.values[name]; ok {
+		return value
+	}
+	return out.rest[name]
+}
+
+// compact returns the object on one line. What is no JSON shows in file.
+func (out *output) compact() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range out.all() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(marshal(name))
+		b.WriteByte(':')
+		b.Write(out.value(name))
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// file returns the text of a file, a line for each field. Values are not laid
+// out any deeper: one that is nested deeply would grow with the square of it.
+func (out *output) file() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range out.all() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n  ")
+		b.Write(marshal(name))
+		b.WriteString(": ")
+		if err := json.Compact(&b, bytes.ToValidUTF8(out.value(name), []byte("\uFFFD"))); err != nil {
+			return nil, memory.Invalid(name, "valid JSON", "is not valid JSON")
+		}
+	}
+	b.WriteString("\n}\n")
+	return b.Bytes(), nil
+}
+
+// writeGit writes where a repository stood.
+func writeGit(out *output, g *memory.Git) {
+	object := out.object("git")
+	if g != nil {
+		object.text("branch", g.Branch)
+		object.text("commit", g.Commit)
+		object.flag("dirty", g.Dirty)
+	}
+	out.add("git", object)
+}
+
+// marshal encodes a value that cannot fail to be: texts, numbers, and objects
+// that were read.
+func marshal(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

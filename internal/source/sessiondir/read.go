@@ -1,0 +1,88 @@
+package sessiondir
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// IsSession says that a folder is a session's: it has a session file, or steps.
+func IsSession(folder string) bool {
+	if info, err := os.Lstat(filepath.Join(folder, sessionFile)); err == nil && info.Mode().IsRegular() {
+		return true
+	}
+	entries, _ := os.ReadDir(filepath.Join(folder, stepsFolder)) // none if it cannot be read
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), fileSuffix) && e.Type().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// IsTree says that a folder holds at least one session's folder.
+func IsTree(dir string) bool {
+	entries, _ := os.ReadDir(dir) // none if it cannot be read
+	for _, e := range entries {
+		if e.IsDir() && IsSession(filepath.Join(dir, e.Name())) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadSession reads one session's folder from start to end, in parts. The error,
+// which ends it, is fs.ErrNotExist for a folder that is missing.
+func ReadSession(folder string) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		path, err := filepath.Abs(folder)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path) // whoever names a folder may name a link
+		}
+		if err != nil {
+			yield(Part{}, fmt.Errorf("find session folder: %w", err))
+			return
+		}
+		at, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			yield(Part{}, fmt.Errorf("open session folder: %w", err))
+			return
+		}
+		defer at.Close() // only read
+		(&folderState{}).read(at, filepath.Base(path), path, readAll(newTree()), yield)
+	}
+}
+
+// ReadTree reads all sessions of a tree, one after the other and in parts. The
+// error, which ends it, is fs.ErrNotExist for a tree that is missing.
+func ReadTree(dir string) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			yield(Part{}, fmt.Errorf("find folder of sessions: %w", err))
+			return
+		}
+		at, err := os.OpenRoot(path)
+		if err != nil {
+			yield(Part{}, fmt.Errorf("open folder of sessions: %w", err))
+			return
+		}
+		defer at.Close() // only read
+		names, err := listFolders(at)
+		if err != nil {
+			yield(Part{}, fmt.Errorf("list sessions: %w", err))
+			return
+		}
+		how := readAll(newTree())
+		for _, name := range names {
+			if !(&folderState{}).read(at, name, filepath.Join(path, name), how, yield) {
+				return
+			}
+		}
+	}
+}
+
+// readAll reads what is there now: there is no later poll to wait for.
+func readAll(t *tree) reading { return reading{tree: t, maxSteps: DefaultMaxSteps, final: true} }

@@ -1,0 +1,138 @@
+package sessiondir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// MaxPicture is the largest picture that is stored, in bytes.
+const MaxPicture = 10 << 20
+
+const maxPictureText = "at most 10485760 bytes"
+
+// StoreScreenshot copies the picture that a step names into the folder of its
+// session and returns what artifacts.screenshot is to say: the picture's path in
+// that folder, with slashes. When the session did not ask for pictures, or the
+// step names none, nothing is stored and name is returned as it is. The picture
+// lies in root, the sandbox: name is relative to it, or absolute and inside. The
+// same picture stored again gives the same path. CodeForbidden for a name that
+// leads out of root or to no plain file, CodeNotFound, CodeInvalidInput for what is
+// no PNG, JPEG or WebP, by its content, or is larger than MaxPicture; and the
+// errors of WriteSession.
+func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact string, err error) {
+	if !s.Screenshots || name == "" {
+		return name, nil
+	}
+	picture, err := readPicture(root, name)
+	if err != nil {
+		return "", fmt.Errorf("read screenshot: %w", err)
+	}
+	kind := pictureKind(picture)
+	if kind == "" {
+		return "", memory.Invalid("artifacts.screenshot", "PNG, JPEG or WebP", "%q is no picture of a kind that is stored", shorten(name))
+	}
+	at, _, err := sessionFolder(root, dir, s.ID)
+	if err != nil {
+		return "", fmt.Errorf("open session folder: %w", err)
+	}
+	defer at.Close() // only its handle
+	pictures, err := openFolder(at, picturesFolder, true)
+	if err != nil {
+		return "", fmt.Errorf("open screenshots folder: %w", err)
+	}
+	defer pictures.Close() // only its handle
+	base := filepath.Base(filepath.FromSlash(name))
+	stored := safeName(strings.TrimSuffix(base, filepath.Ext(base)), maxToolName) + "-" + shortHash(picture) + kind
+	artifact = path.Join(picturesFolder, stored)
+	if info, err := pictures.Lstat(stored); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(picture)) {
+		return artifact, nil
+	}
+	if err := replaceFile(pictures, stored, picture); err != nil {
+		return "", fmt.Errorf("write screenshot: %w", err)
+	}
+	return artifact, nil
+}
+
+// readPicture reads a file of the sandbox.
+func readPicture(root, name string) ([]byte, error) {
+	outside := &memory.Error{Code: memory.CodeForbidden, Field: "artifacts.screenshot", Limit: "a file of the sandbox",
+		Message: fmt.Sprintf("%q does not lie in the sandbox", shorten(name))}
+	if !filepath.IsAbs(root) {
+		return nil, outside
+	}
+	local, ok := below(root, name)
+	if !ok {
+		return nil, outside
+	}
+	sandbox, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer sandbox.Close() // only its handle
+	info, err := sandbox.Stat(local)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "artifacts.screenshot", Message: fmt.Sprintf("there is no %q", shorten(name))}
+	case err != nil: // a link that leaves the sandbox, above all
+		outside.Cause = err
+		return nil, outside
+	case !info.Mode().IsRegular():
+		outside.Message = fmt.Sprintf("%q is no plain file", shorten(name))
+		return nil, outside
+	}
+	f, err := sandbox.Open(local)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	picture, err := io.ReadAll(io.LimitReader(f, MaxPicture+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(picture) > MaxPicture {
+		return nil, memory.Invalid("artifacts.screenshot", maxPictureText, "%q is too large", shorten(name))
+	}
+	return picture, nil
+}
+
+// below returns the path of a file in root. An absolute one may have been
+// written through a link that leads to root, as /tmp is on some systems.
+func below(root, name string) (local string, ok bool) {
+	name = filepath.FromSlash(name)
+	if !filepath.IsAbs(name) {
+		return name, filepath.IsLocal(name)
+	}
+	if local, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(local) {
+		return local, true
+	}
+	realRoot, errRoot := filepath.EvalSymlinks(root)
+	realName, errName := filepath.EvalSymlinks(name)
+	if errRoot != nil || errName != nil {
+		return "", false
+	}
+	local, err := filepath.Rel(realRoot, realName)
+	return local, err == nil && filepath.IsLocal(local)
+}
+
+// pictureKind tells a picture by how it begins and returns the end of its name,
+// "" for none.
+func pictureKind(picture []byte) string {
+	switch {
+	case bytes.HasPrefix(picture, []byte("\x89PNG\r\n\x1a\n")):
+		return ".png"
+	case bytes.HasPrefix(picture, []byte("\xFF\xD8\xFF")):
+		return ".jpg"
+	case len(picture) >= 12 && string(picture[:4]) == "RIFF" && string(picture[8:12]) == "WEBP":
+		return ".webp"
+	}
+	return ""
+}

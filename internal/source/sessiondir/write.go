@@ -1,0 +1,174 @@
+package sessiondir
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxSameName is how many steps of one moment and tool get files of their own.
+const maxSameName = 100
+
+// WriteSession writes the file of a session into its folder, both made if they
+// are missing, and returns the folder's path. Written again, when the session
+// has ended for instance, the file is replaced as one. A bare session has no file,
+// only the folder. CodeInvalidInput for an id that cannot name a folder,
+// CodeForbidden where a link stands in the way, CodeConflict when other sessions
+// have all names that the folder may have.
+func WriteSession(root, dir string, s memory.Session) (folder string, err error) {
+	at, path, err := sessionFolder(root, dir, s.ID)
+	if err != nil {
+		return "", fmt.Errorf("open session folder: %w", err)
+	}
+	defer at.Close() // only its handle
+	if s.Bare {
+		return path, nil
+	}
+	text, err := encodeSession(s)
+	if err != nil {
+		return "", fmt.Errorf("encode session: %w", err)
+	}
+	if err := replaceFile(at, sessionFile, text); err != nil {
+		return "", fmt.Errorf("write session file: %w", err)
+	}
+	return path, nil
+}
+
+// WriteStep writes a step of a session into a file of its own and returns its
+// path. A step of the same time, in milliseconds, and tool is the same step, and
+// is replaced. The errors are those of WriteSession, and CodeInvalidInput for a
+// record that is no step or has no time.
+func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string, err error) {
+	text, err := stepText(s, r)
+	if err != nil {
+		return "", err
+	}
+	at, folder, err := sessionFolder(root, dir, s.ID)
+	if err != nil {
+		return "", fmt.Errorf("open session folder: %w", err)
+	}
+	defer at.Close() // only its handle
+	steps, err := openFolder(at, stepsFolder, true)
+	if err != nil {
+		return "", fmt.Errorf("open steps folder: %w", err)
+	}
+	defer steps.Close() // only its handle
+	name, err := freeStepName(steps, r)
+	if err != nil {
+		return "", fmt.Errorf("name step file: %w", err)
+	}
+	if err := replaceFile(steps, name, text); err != nil {
+		return "", fmt.Errorf("write step file: %w", err)
+	}
+	return filepath.Join(folder, stepsFolder, name), nil
+}
+
+// stepText encodes a step, unless it is none.
+func stepText(s memory.Session, r memory.Record) ([]byte, error) {
+	switch {
+	case r.Kind != memory.Step || r.Step == nil:
+		return nil, memory.Invalid("kind", "a step", "%q is no step", r.Kind)
+	case r.Created.IsZero():
+		return nil, memory.Invalid("timestamp", "", "is missing")
+	}
+	text, err := encodeStep(r, s.ID)
+	if err != nil {
+		return nil, fmt.Errorf("encode step: %w", err)
+	}
+	return text, nil
+}
+
+// sessionFolder opens the folder of a session, made if it is missing.
+func sessionFolder(root, dir, id string) (folder *os.Root, path string, err error) {
+	if err := memory.ValidSessionID("sessionId", id); err != nil {
+		return nil, "", err
+	}
+	tree, path, err := openTree(root, dir, true)
+	if err != nil {
+		return nil, "", err
+	}
+	defer tree.Close() // only its handle
+	for _, name := range folderNames(id) {
+		folder, err := openFolder(tree, name, true)
+		if err != nil {
+			return nil, "", err
+		}
+		if ownedBy(folder, id) {
+			return folder, filepath.Join(path, name), nil
+		}
+		_ = folder.Close() // only looked at
+	}
+	return nil, "", memory.Errorf(memory.CodeConflict, "other sessions have the folders that %s may have", id)
+}
+
+// ownedBy says that a folder is not another session's, as its file tells.
+func ownedBy(folder *os.Root, id string) bool {
+	text, _, err := readFile(folder, sessionFile)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	s, _, err := decodeSession(text)
+	return err != nil || s.ID == "" || s.ID == id // a damaged one is written anew
+}
+
+// freeStepName returns the name for a step's file: one that is not there, or is
+// of the same step.
+func freeStepName(steps *os.Root, r memory.Record) (string, error) {
+	plain := stepName(r.Created, r.Step.Tool.Name)
+	for i := 1; i <= maxSameName; i++ {
+		name := numbered(plain, i)
+		text, _, err := readFile(steps, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+		if err != nil {
+			continue
+		}
+		old, _, err := decodeStep(text, name)
+		if err == nil && old.Step.Tool.Name == r.Step.Tool.Name && formatTime(old.Created) == formatTime(r.Created) {
+			return name, nil
+		}
+	}
+	return "", memory.Errorf(memory.CodeConflict, "%d files begin with %s", maxSameName, plain)
+}
+
+// numbered tells files of the same plain name apart.
+func numbered(plain string, i int) string {
+	if i > 1 {
+		plain += "-" + strconv.Itoa(i)
+	}
+	return plain + fileSuffix
+}
+
+// replaceFile writes a file so that it is there whole or not at all.
+func replaceFile(folder *os.Root, name string, text []byte) (err error) {
+	// Its name is hidden, so that nobody takes it for a step, and its own: two
+	// writers of one file do not mix.
+	tmp := "." + name + "." + rand.Text()[:8]
+	f, err := folder.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = folder.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, folder.Remove(tmp))
+	}
+	// Windows cannot sync a folder, and needs not.
+	if d, err := folder.Open("."); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	return nil
+}
