@@ -133,6 +133,7 @@ func TestHistoryEmpty(t *testing.T) {
 		want string
 	}{
 		{[]string{"sessions"}, "No session. Agents open them, and so does: recalld session start\n"},
+		{[]string{"sessions", "--tag", "x"}, "No session passes the filters.\n"},
 		{[]string{"steps", "q"}, "No step matches.\n"},
 		{[]string{"last"}, "No step passes the filters.\n"},
 	} {
@@ -142,6 +143,23 @@ func TestHistoryEmpty(t *testing.T) {
 		}
 		if out := b.ok(append(tt.args, "--json")...); strings.Contains(out, "null") || !strings.Contains(out, "[]") {
 			t.Errorf("recalld %q --json says %s, want an empty list", tt.args, out)
+		}
+	}
+}
+
+// TestNoSessionOpen: the hint says how to name a session on the command line.
+func TestNoSessionOpen(t *testing.T) {
+	for _, tt := range []struct{ command, hint string }{
+		{"last", "hint: look everywhere with --scope all"}, {"summarize", "hint: name a session: recalld sessions lists them"},
+	} {
+		b := newBench(t, nil)
+		b.fake.Err = &memory.Error{Code: memory.CodeInvalidInput, Field: "scope", Message: "no session is open", Hint: `{"sessionId": "…"}`}
+		if _, errs, code := b.run(tt.command); code != ExitUsage || !strings.Contains(errs, "scope: no session is open") || !strings.Contains(errs, tt.hint) {
+			t.Errorf("recalld %s: exit %d, %q, want exit %d and %q", tt.command, code, errs, ExitUsage, tt.hint)
+		}
+		b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project", Hint: "its own"}
+		if _, errs, code := b.run(tt.command); code != ExitNotFound || !strings.Contains(errs, "hint: its own") {
+			t.Errorf("recalld %s: exit %d, %q, want exit %d and the error's own hint", tt.command, code, errs, ExitNotFound)
 		}
 	}
 }

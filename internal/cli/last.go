@@ -40,7 +40,7 @@ says otherwise.`,
 			}
 			last, err := service.LastSteps(c.Context(), r)
 			if err != nil {
-				return err
+				return orNamed(err, "look everywhere with --scope all, or name one with --session; recalld sessions lists them")
 			}
 			last.Steps = orEmpty(last.Steps)
 			return a.answer(last, func(w io.Writer) {

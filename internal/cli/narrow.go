@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -86,6 +87,18 @@ func (n *narrowFlags) filters() (*memory.StepFilters, error) {
 		return nil, nil
 	}
 	return &f, nil
+}
+
+// orNamed puts the hint of a question about the current session, where none is
+// open, into the words of the command line.
+func orNamed(err error, hint string) error {
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Code != memory.CodeInvalidInput || e.Field != "scope" {
+		return err
+	}
+	named := *e
+	named.Hint = hint
+	return &named
 }
 
 // counted refuses a zero that was spelled out: the service takes it for the

@@ -48,11 +48,14 @@ have a step there. Look into one with: recalld summarize SESSION`,
 			}
 			list.Sessions = orEmpty(list.Sessions)
 			return a.answer(list, func(w io.Writer) {
-				if len(list.Sessions) == 0 {
+				switch {
+				case len(list.Sessions) > 0:
+					table(w, sessionRows(list.Sessions, a.opts.Now()))
+				case r.Filters != nil:
+					fmt.Fprintln(w, "No session passes the filters.")
+				default:
 					fmt.Fprintln(w, "No session. Agents open them, and so does: recalld session start")
-					return
 				}
-				table(w, sessionRows(list.Sessions, a.opts.Now()))
 			})
 		},
 	}

@@ -40,7 +40,7 @@ session always gives the same summary; no model is asked.`,
 			}
 			summary, err := service.SummarizeSession(c.Context(), r)
 			if err != nil {
-				return err
+				return orNamed(err, "name a session: recalld sessions lists them")
 			}
 			return a.answer(summary, func(w io.Writer) { writeSummary(w, summary) })
 		},

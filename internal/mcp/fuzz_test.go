@@ -36,6 +36,45 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
+// FuzzStepArguments: whatever the arguments of the tools with the deepest inputs,
+// they become a request or are refused with an error that names a field, and
+// values of the host's stay JSON.
+func FuzzStepArguments(f *testing.F) {
+	for _, seed := range []string{
+		`{"tool":{"name":"x","input":{"a":[1.50]},"target":null},"outcome":{"ok":false,"error":{"message":"m","details":"\ud800"}}}`,
+		`{"outcome":{"ok":true,"error":{}},"tool":{}}`, `{"tool":null,"outcome":{"ok":null}}`, `{"timestamp":"x","tool":{},"outcome":{"ok":true}}`,
+		`{"query":"q","scope":{"sessionId":"abcd"},"filters":{"sinceHours":7}}`, `{"scope":[],"filters":null}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if !json.Valid([]byte(raw)) || strings.ToValidUTF8(raw, "") != raw {
+			return // refused before it gets here
+		}
+		refused := func(err error) bool {
+			if e, ok := errors.AsType[*memory.Error](err); err != nil && (!ok || e.Code != memory.CodeInvalidInput || e.Field == "") {
+				t.Errorf("error %#v is no refusal that names a field", err)
+			}
+			return err != nil
+		}
+		var search searchInput
+		refused(decodeArguments(json.RawMessage(raw), &search))
+		var in stepInput
+		if refused(decodeArguments(json.RawMessage(raw), &in)) {
+			return
+		}
+		request, err := in.request()
+		if refused(err) {
+			return
+		}
+		for _, value := range []json.RawMessage{request.Tool.Input, request.Tool.Target, request.Observation, request.Environment} {
+			if value != nil && (!json.Valid(value) || string(value) == "null") {
+				t.Errorf("%s leads to the value %q", raw, value)
+			}
+		}
+	})
+}
+
 // FuzzEnvelope: a message is taken or refused; what comes out is one line.
 func FuzzEnvelope(f *testing.F) {
 	for _, seed := range []string{initializeLine, `{"id":1}`, "{\"id\":\n1}", `[]`, "\xff", `{"id":{},"method":"x"}`} {
