@@ -106,7 +106,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 		cfg.Model = strings.TrimPrefix(opts.Embedder, "ollama/")
 		m, err := newOllamaModel(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
-			return fmt.Errorf("open model %s: %w", opts.Embedder, unavailable(err))
+			return fmt.Errorf("open model %s: %w", opts.Embedder, unavailable(err, opts.Config.Embedding.Ollama.URL))
 		}
 		model, _ := m.current()
 		e.model, e.background = m.embed, m.name()
@@ -125,7 +125,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	}
 	if e.background != "" {
 		if _, err := e.core.Indexer.Attach(ctx, e.background); err != nil {
-			return fmt.Errorf("reach model %s: %w", opts.Embedder, unavailable(err))
+			return fmt.Errorf("reach model %s: %w", opts.Embedder, unavailable(err, opts.Config.Embedding.Ollama.URL))
 		}
 	}
 	settings := recallSettings(opts.Config.Recall)

@@ -3,10 +3,13 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
@@ -235,4 +238,30 @@ func prefixes(table map[string]config.Prefix) ollama.Prefixes {
 		out[family] = ollama.Prefix{Query: p.Query, Document: p.Document}
 	}
 	return out
+}
+
+// serverTrouble says in a person's words why a server, or its model, cannot be
+// used; the chain of causes is for the log.
+func serverTrouble(err error, url string) string {
+	timeout, _ := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, embedder.ErrModelNotFound):
+		return "the Ollama server does not have the model"
+	case errors.Is(err, ollama.ErrRemote):
+		return fmt.Sprintf("the Ollama server %s is not on this machine", url)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("no Ollama server answers at %s", url)
+	case errors.Is(err, context.DeadlineExceeded), timeout != nil && timeout.Timeout():
+		return fmt.Sprintf("the Ollama server at %s does not answer in time", url)
+	}
+	return plainCause(err.Error())
+}
+
+// plainCause leaves out what says no more than that there is an error.
+func plainCause(text string) string {
+	short := strings.ReplaceAll(text, embedder.ErrUnavailable.Error()+": ", "")
+	if short == embedder.ErrUnavailable.Error() {
+		return "not reached yet"
+	}
+	return short
 }

@@ -35,7 +35,12 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 // Recall implements memory.Recaller.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
 	d.awaitLoad(ctx)
-	return d.core.Recall.Recall(ctx, req)
+	a, err := d.core.Recall.Recall(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.handedOut(req, a)
+	return a, nil
 }
 
 // Receipt implements memory.Recaller.
@@ -45,7 +50,14 @@ func (d *Daemon) Receipt(ctx context.Context, id string) (*memory.Receipt, error
 
 // Remember implements memory.Rememberer.
 func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
-	return d.core.Ingest.Remember(ctx, req)
+	kept, line, err := d.core.Ingest.RememberLine(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if line != nil {
+		d.files.appendLesson(ctx, req.Caller, kept, *line)
+	}
+	return kept, nil
 }
 
 // Forget implements memory.Rememberer. While a project is being removed nothing
@@ -125,7 +137,7 @@ func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	}
 	own := memory.ModelState{Name: d.model.name(), State: "active"}
 	if _, err := d.model.current(); err != nil {
-		own.State, own.Note = "missing", err.Error()
+		own.State, own.Note = "missing", serverTrouble(err, d.model.cfg.URL)
 		if errors.Is(err, embedder.ErrModelNotFound) {
 			own.Note = "fetch it with `recalld model pull " + d.model.cfg.Model + "`"
 		}
@@ -133,7 +145,7 @@ func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	installed, err := d.installed(ctx)
 	if err != nil {
 		if own.State == "active" { // nobody has looked since the server went
-			own.State, own.Note = "missing", err.Error()
+			own.State, own.Note = "missing", serverTrouble(err, d.model.cfg.URL)
 		}
 		return append(out, own), nil
 	}
@@ -174,22 +186,22 @@ func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memor
 	}
 	s, err := ollama.NewServer(d.model.server())
 	if err != nil {
-		return unavailable(err)
+		return unavailable(err, d.model.cfg.URL)
 	}
 	defer s.Close()
 	err = s.Pull(ctx, name, func(status string, completed, total int64) {
 		progress(memory.PullProgress{Status: status, Completed: completed, Total: total})
 	})
 	if err != nil {
-		return unavailable(err)
+		return unavailable(err, d.model.cfg.URL)
 	}
 	d.model.look()
 	return nil
 }
 
-// unavailable gives an error of the Ollama server its code.
-func unavailable(err error) error {
-	e := &memory.Error{Code: memory.CodeUnavailable, Message: err.Error(), Cause: err}
+// unavailable gives an error of the Ollama server at url its code.
+func unavailable(err error, url string) error {
+	e := &memory.Error{Code: memory.CodeUnavailable, Message: serverTrouble(err, url), Cause: err}
 	switch {
 	case errors.Is(err, embedder.ErrModelNotFound):
 		e.Code, e.Field = memory.CodeNotFound, "name"

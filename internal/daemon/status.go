@@ -35,6 +35,9 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
 		Notes: d.notes, Errors: d.faults.latest(),
 	}
+	for i := range s.Spaces {
+		s.Spaces[i].Error = plainCause(s.Spaces[i].Error)
+	}
 	q := d.core.Store.Queue().Stats()
 	s.Queue = memory.QueueState{Waiting: q.Waiting, Running: q.Running, Dead: q.Dead, Dropped: q.Dropped, ByKind: map[string]int{}}
 	for kind, n := range q.ByKind {
