@@ -158,6 +158,9 @@ func (s *Service) findSession(project, id string, caller memory.Caller) (memory.
 
 // answered is the answer to a request that was done before.
 func (s *Service) answered(project memory.Project, done memory.Committed) (*memory.SessionState, error) {
+	if len(done.Put) == 0 {
+		return nil, errOtherRequest()
+	}
 	session, err := s.opts.Sessions.Session(project.ID, done.Put[0])
 	if err != nil {
 		return nil, err
@@ -182,4 +185,10 @@ func (s *Service) repeated(ctx context.Context, requestID string) (memory.Commit
 	}
 	done, err := s.opts.Committer.Commit(ctx, memory.Batch{RequestID: requestID})
 	return done, err == nil && done.Repeated && len(done.Put) > 0
+}
+
+// errOtherRequest is the error for a request's id under which something else was
+// done.
+func errOtherRequest() error {
+	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "it is the id of another request"}
 }

@@ -33,8 +33,6 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err != nil {
 		return nil, err
 	}
-	s.forgetting.RLock()
-	defer s.forgetting.RUnlock()
 	c := s.newCleaner()
 	c.echo = s.opts.Echo
 	content := memory.StepContent{
@@ -42,12 +40,33 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		DurationMs: req.DurationMs, Screenshot: req.Screenshot,
 	}
 	s.complete(&content, c)
+	r, done, err := s.writeStep(ctx, req, project, known, content)
+	if err != nil {
+		return nil, err
+	}
+	if !done.Repeated && !content.Outcome.OK {
+		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, r.Created, content.Fingerprints)
+	}
+	labels := r.Step.Labels
+	if labels == nil {
+		labels = []string{}
+	}
+	return &memory.StepRecorded{
+		ID: r.ID, SessionID: r.Session, Project: r.Project, Timestamp: r.Created, Labels: labels, Redacted: c.n > 0, Seq: done.Seq,
+	}, nil
+}
+
+// writeStep finds the step's session, or opens it, and writes the step. For a
+// request that was done before it returns the step that was written then.
+func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, project memory.Project, known bool, content memory.StepContent) (memory.Record, memory.Committed, error) {
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
 	session, opened, err := s.stepSession(project.ID, req)
 	if err != nil {
 		if done, ok := s.repeated(ctx, req.RequestID); ok {
-			return s.stepAnswered(project, done, c)
+			return s.stepWritten(project, done)
 		}
-		return nil, err
+		return memory.Record{}, memory.Committed{}, err
 	}
 	at := req.Timestamp
 	if at.IsZero() {
@@ -55,7 +74,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	}
 	id, at, err := s.place(session.Key(), content.Tool.Name, at)
 	if err != nil {
-		return nil, fmt.Errorf("name step: %w", err)
+		return memory.Record{}, memory.Committed{}, fmt.Errorf("name step: %w", err)
 	}
 	defer s.places.free(id)
 	r := stepRecord(id, project, session, at, content)
@@ -74,38 +93,22 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		b.Projects = []memory.Project{project}
 	}
 	done, err := s.commit(ctx, b, []memory.Document{{ID: r.Doc, Text: r.Text}})
-	if err != nil {
-		return nil, err
+	if err == nil && done.Repeated {
+		return s.stepWritten(project, done)
 	}
-	if done.Repeated {
-		return s.stepAnswered(project, done, c)
-	}
-	if !content.Outcome.OK {
-		s.failures.put(session.Key(), at, content.Fingerprints)
-	}
-	return recorded(r, c, done), nil
+	return r, done, err
 }
 
-func recorded(r memory.Record, c *cleaner, done memory.Committed) *memory.StepRecorded {
-	labels := r.Step.Labels
-	if labels == nil {
-		labels = []string{}
+// stepWritten returns the step that a request wrote before.
+func (s *Service) stepWritten(project memory.Project, done memory.Committed) (memory.Record, memory.Committed, error) {
+	if len(done.Put) == 0 {
+		return memory.Record{}, done, errOtherRequest()
 	}
-	return &memory.StepRecorded{
-		ID: r.ID, SessionID: r.Session, Project: r.Project, Timestamp: r.Created, Labels: labels, Redacted: c.n > 0, Seq: done.Seq,
-	}
-}
-
-// stepAnswered is the answer to a request that was done before.
-func (s *Service) stepAnswered(project memory.Project, done memory.Committed, c *cleaner) (*memory.StepRecorded, error) {
 	r, err := s.opts.Records.Record(done.Put[len(done.Put)-1])
-	if err != nil {
-		return nil, err
+	if err == nil && (r.Project != project.ID || r.Step == nil) {
+		err = errOtherRequest()
 	}
-	if r.Project != project.ID || r.Step == nil {
-		return nil, memory.Errorf(memory.CodeConflict, "the request's id is that of another request")
-	}
-	return recorded(r, c, done), nil
+	return r, done, err
 }
 
 // stepSession finds the session that a step is of, or the one that it opens.

@@ -207,3 +207,20 @@ func BenchmarkRecordStep(b *testing.B) {
 		})
 	}
 }
+
+// TestRequestOfAnotherKind: an id under which something else was done is no
+// answer.
+func TestRequestOfAnotherKind(t *testing.T) {
+	r := newRig(t)
+	r.start(memory.StartSessionRequest{RequestID: "start"})
+	lesson := r.remember(memory.RememberRequest{RequestID: "lesson", Lesson: "x"})
+	for _, id := range []string{"start", "lesson"} {
+		_, err := r.ingest.RecordStep(t.Context(), memory.RecordStepRequest{RequestID: id, Tool: memory.StepTool{Name: "t"}, Caller: r.caller})
+		if code := memory.CodeOf(err); err == nil || code != memory.CodeConflict && code != memory.CodeNotFound {
+			t.Errorf("a step under the id of %q = %v, want it refused", id, err)
+		}
+	}
+	if _, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{RequestID: "lesson", Caller: r.caller}); err == nil {
+		t.Errorf("a session under the id of lesson %s was answered", lesson.ID)
+	}
+}
