@@ -36,6 +36,9 @@ type leak struct {
 	Keywords []string    `json:"keywords"`
 	Allow    []allowlist `json:"allow"`
 
+	// likely says cheaply whether the pattern can match with its keyword at
+	// text[at:]; nil for those whose keywords are rare enough.
+	likely func(text string, at int) bool
 	// The pattern is compiled when a keyword of it is found first: all of them
 	// would take a tenth of a second.
 	compiled func() *regexp.Regexp
@@ -69,6 +72,12 @@ func loadLeaks(table []byte) (*leaks, error) {
 		r := new(leak)
 		if err := dec.Decode(r); err != nil {
 			return nil, fmt.Errorf("read rule: %w", err)
+		}
+		switch r.ID {
+		case genericKey:
+			r.likely = isAssigned
+		case vaultToken, "jwt":
+			r.likely = isLongWord
 		}
 		r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
 		for i := range r.Allow {
@@ -106,6 +115,10 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 		if r.Entropy > 0 && runeEntropy(secret) <= r.Entropy {
 			continue
 		}
+		// The rule for keys of no provider takes identifiers that end in a number.
+		if r.ID == genericKey && !looksMade(secret) && digitRuns(secret) < 2 {
+			continue
+		}
 		match := part[m[0]:m[1]]
 		line := lineAround(text, from+m[0], from+m[1])
 		if l.allow.allows(secret, match, line) {
@@ -121,6 +134,62 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 	}
 	return spans
 }
+
+// The rules of gitleaks that are singled out: that for keys which no other rule
+// knows, and one whose keyword, "s.", ends many a sentence.
+const (
+	genericKey = "generic-api-key"
+	vaultToken = "vault-service-token"
+)
+
+// isAssigned says that a value of six signs or more is given to the name that
+// begins at text[at:], as the generic rule asks for it: the rest of the name and
+// some white space, a quote or two, a sign that assigns, more of those.
+func isAssigned(text string, at int) bool {
+	const longest = 60 // of what stands between keyword and value
+	rest := text[at:min(len(text), at+longest+6)]
+	i := 0
+	for i < len(rest) && (isWordByte(rest[i]) || rest[i] == '.' || rest[i] == '-' || rest[i] == ' ' || rest[i] == '\t') {
+		i++
+	}
+	for i < len(rest) && strings.IndexByte(" \t\r\n\v\f'\"", rest[i]) >= 0 {
+		i++
+	}
+	if i == len(rest) || strings.IndexByte("=>:|?,", rest[i]) < 0 {
+		return false
+	}
+	for i < len(rest) && strings.IndexByte("=>:|?,` \t\r\n\v\f'\"", rest[i]) >= 0 {
+		i++
+	}
+	return wordRun(rest[i:]) >= 6
+}
+
+// isLongWord says that a word as long as a token begins at text[at:].
+func isLongWord(text string, at int) bool {
+	return wordRun(text[at:min(len(text), at+20)]) == 20
+}
+
+// wordRun counts the signs of a token at the front of s.
+func wordRun(s string) int {
+	n := 0
+	for n < len(s) && (isWordByte(s[n]) || strings.IndexByte(".-/+=", s[n]) >= 0) {
+		n++
+	}
+	return n
+}
+
+// digitRuns counts the groups of digits in a word.
+func digitRuns(s string) int {
+	runs := 0
+	for i := range len(s) {
+		if isDigit(s[i]) && (i == 0 || !isDigit(s[i-1])) {
+			runs++
+		}
+	}
+	return runs
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // secretOf picks the secret's group of a match: the one named, or the first that
 // is not empty, or all of the match.

@@ -114,6 +114,11 @@ func findFlag(text string, at int) (int, int, bool) {
 	if i >= len(line) || line[i] != '=' && line[i] != ' ' {
 		return 0, 0, false
 	}
+	switch line[2:i] {
+	case "password", "passwd", "token", "secret", "api-key", "apikey", "access-token", "auth-token":
+	default: // --password-stdin, --token-file
+		return 0, 0, false
+	}
 	given := line[i] == '='
 	i++
 	start, end := valueAt(line, i)
@@ -171,7 +176,7 @@ func findPassword(text string, at int) (int, int, bool) {
 // passwordIn hands out line[start:end], which begins at text[at:], if it passes.
 func passwordIn(line string, at, start, end int, passes func(string) bool) (int, int, bool) {
 	value := line[start:end]
-	if isPlaceholder(value) || strings.ContainsAny(value, "(){}[]<>\\") || !passes(value) {
+	if isPlaceholder(value) || strings.ContainsAny(value, " (){}[]<>\\") || !passes(value) {
 		return 0, 0, false
 	}
 	return at + start, at + end, true

@@ -32,9 +32,10 @@ func (m maker) of(alphabet string, n int) string {
 	return string(b)
 }
 
-func (m maker) hex(n int) string   { return m.of(lowerHex, n) }
-func (m maker) lower(n int) string { return m.of(lower36, n) }
-func (m maker) alnum(n int) string { return m.of(base62, n) }
+func (m maker) pick(list ...string) string { return list[m.rng.IntN(len(list))] }
+func (m maker) hex(n int) string           { return m.of(lowerHex, n) }
+func (m maker) lower(n int) string         { return m.of(lower36, n) }
+func (m maker) alnum(n int) string         { return m.of(base62, n) }
 
 // TestProviders holds that secrets of many providers are found, whole, in a
 // sentence, a line of settings and a string of JSON.

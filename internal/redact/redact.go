@@ -99,6 +99,9 @@ func (s *set) find(text string) []Span {
 	for _, hit := range s.words.scan(text) {
 		r := hit.rule
 		if r.leak != nil {
+			if r.leak.likely != nil && !r.leak.likely(text, hit.at) {
+				continue
+			}
 			w := [2]int{breakBefore(text, hit.at-leakBefore), breakBehind(text, hit.at+leakBehind)}
 			// Windows that meet are looked at as one.
 			if last, ok := windows[r]; ok && w[0] <= last[1] {
@@ -206,7 +209,7 @@ func settle(spans []Span) []Span {
 // vague ranks names: a provider's says more than that there is some secret.
 func vague(what string) int {
 	switch what {
-	case "generic-api-key":
+	case genericKey:
 		return 2
 	case "secret":
 		return 1

@@ -4,6 +4,7 @@ import (
 	"go/build"
 	"go/parser"
 	gotoken "go/token"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,9 @@ func TestRedactLeavesCodeAlone(t *testing.T) {
 		"-----BEGIN CERTIFICATE-----\nMIIEowIBAAKCAQEA\n-----END CERTIFICATE-----", "-----BEGIN", "<private>", "<private>\n",
 		"npm_config_registry_and_a_long_name_follows", "akia", "bearer of bad news and a longtailed_identifierWithCase",
 		"eyJ", "mov eax, AKIAX", "passwordFieldValidator2 = NewPasswordFieldValidator2(ctx)", "basic authenticationMiddleware",
+		"docker login --username AWS --password-stdin 123456789012.dkr.ecr.eu-west-1.amazonaws.com", "key: NewEncapsulationKey1024",
+		"PASSWORD=` + secret + `", "the password is wrong", "password: required", "pass --token twice", "Password=Password;Server=db", "mysql -p",
+		"Cookie: theme=dark", "Authorization: Bearer $TOKEN", "connect(host=h, user=u, password=pw)", "_auth=${NPM_AUTH}", `"auth": "required"`,
 		`tokenURL = "/oauth2/token"`, `secretName: "tls-cert-v2"`, "Token int32 // the token",
 	} {
 		for name, f := range map[string]func(string) (string, int){"Redact": Redact, "Code": Code} {
@@ -90,6 +94,38 @@ func TestRedactLeavesCodeAlone(t *testing.T) {
 				t.Errorf("%s(%q) = %q, %d", name, text, got, n)
 			}
 		}
+	}
+}
+
+// TestOwnSources counts what the rules for texts take out of this repository's
+// own documents and sources, tests with their made-up secrets left out.
+func TestOwnSources(t *testing.T) {
+	bytes := 0
+	for _, dir := range []string{"memory", "ingest", "recall", "indexer", "store", "mcp", "api", "config", "eval/testdata/lessons", "eval/testdata/parcels", "../docs", ".."} {
+		paths, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.IsDir() {
+				continue
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes += len(b)
+			for _, s := range Find(string(b)) {
+				t.Errorf("%s: %s is found in %q", path, s.What, b[max(0, s.Start-40):s.End])
+			}
+		}
+	}
+	if bytes < 100_000 {
+		t.Errorf("only %d bytes were read", bytes)
 	}
 }
 
@@ -126,6 +162,36 @@ func TestStandardLibrary(t *testing.T) {
 	// An Authorization header and a password in the comments of request.go and url.go.
 	if found > 2 {
 		t.Errorf("%d secrets found in %d files, %d bytes", found, files, bytes)
+	}
+}
+
+// TestLikelyIsSure holds that what is skipped before a pattern of gitleaks is
+// tried could not have matched.
+func TestLikelyIsSure(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(5, 6))}
+	for _, r := range all().leaks.rules {
+		if r.likely == nil {
+			continue
+		}
+		for i := range 20_000 {
+			var text string
+			if r.ID == genericKey {
+				text = m.pick(r.Keywords...) + m.pick("", "_id", " of x", ".a-b", "  ") + m.pick("", " ", "'", "\" ", "\n") + m.pick("=", ":", ":=", "=>", " || ", ",", "?=", "-") +
+					m.pick("", " ", "'", "=\"", " = ") + m.alnum(6+m.rng.IntN(20)) + m.pick("", "'", "\n", ";")
+			} else {
+				text = m.pick("s.", "hvs.", "eyJ") + m.alnum(10+m.rng.IntN(100)) + m.pick("", " ", ".eyJ"+m.alnum(30)+"."+m.alnum(20))
+			}
+			if !r.compiled().MatchString(text) {
+				continue
+			}
+			likely := false
+			for _, h := range all().words.scan(text) {
+				likely = likely || h.rule.leak == r && r.likely(text, h.at)
+			}
+			if !likely {
+				t.Fatalf("%s, %d: %q is skipped and matches", r.ID, i, text)
+			}
+		}
 	}
 }
 
@@ -195,6 +261,18 @@ func FuzzRedact(f *testing.F) {
 		}
 		DropHighEntropy(text)
 	})
+}
+
+// BenchmarkRedactText reads what a step may hold: the output of a build, with a
+// line of code here and there.
+func BenchmarkRedactText(b *testing.B) {
+	text := strings.Repeat("compiling internal/redact/rules.go with key files and the api of auth\n"+
+		"\tif err := s.opts.Projects.Resolve(ctx, token); err != nil { // access to the session\n"+
+		"2026-01-15T12:00:00Z info request served path=/v1/items status=200 took=3.4ms\n", 300)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Redact(text)
+	}
 }
 
 func BenchmarkRedactCode(b *testing.B) {
