@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TestExitCodes: every refusal ends with the code of the table and a message
+// that names the field and its limit; nothing wrong reaches the daemon.
+func TestExitCodes(t *testing.T) {
+	long := strings.Repeat("ä", 8001)
+	for _, tt := range []struct {
+		args []string
+		err  error
+		code int
+		want string
+	}{
+		{[]string{"nosuch"}, nil, ExitUsage, `unknown command "nosuch"`},
+		{[]string{"recall"}, nil, ExitUsage, "requires at least 1 arg"},
+		{[]string{"recall", "q", "--colour"}, nil, ExitUsage, "unknown flag: --colour"},
+		{[]string{"recall", "q", "--limit", "many"}, nil, ExitUsage, "--limit"},
+		{[]string{"recall", long}, nil, ExitUsage, "query: 8001 characters are too many (limit: 1–8000 characters)"},
+		{[]string{"recall", "q", "--limit", "0"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"recall", "q", "--limit", "51"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"recall", "q", "--max-tokens", "49"}, nil, ExitUsage, "limit: 50–8000"},
+		{[]string{"recall", "q", "--min-relevance", "1.1"}, nil, ExitUsage, "limit: 0–1"},
+		{[]string{"recall", "q", "--since", "monday"}, nil, ExitUsage, "filters.since"},
+		{[]string{"recall", "q", "--kinds", "blocker"}, nil, ExitUsage, `unknown kind "blocker"`},
+		{[]string{"recall", "q", "--scope", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--scope", ""}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--session", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"recall", "q", "--session", "abcd", "--scope", "all"}, nil, ExitUsage, "one of --scope and --session"},
+		{[]string{"recall", "q", "--tag", ""}, nil, ExitUsage, "filters.tag"},
+		{[]string{"recall", "q", "--since-hours", "0"}, nil, ExitUsage, "filters.sinceHours"},
+		{[]string{"remember"}, nil, ExitUsage, "lesson: is empty"},
+		{[]string{"remember", "--lesson", "a", "b"}, nil, ExitUsage, "given twice"},
+		{[]string{"remember", "l", "--success-rate", "3/2"}, nil, ExitUsage, "success_rate"},
+		{[]string{"remember", "l", "--type", "idea"}, nil, ExitUsage, "error, success, pattern"},
+		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
+		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
+		{[]string{"model", "nosuch"}, nil, ExitUsage, "unknown command"},
+		{[]string{"session", "nosuch"}, nil, ExitUsage, "unknown command"},
+		{[]string{"sessions", "x"}, nil, ExitUsage, "unknown command"},
+		{[]string{"sessions", "--limit", "0"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"sessions", "--limit", "51"}, nil, ExitUsage, "limit: 1–50"},
+		{[]string{"sessions", "--since-hours", "721"}, nil, ExitUsage, "limit: 1–720"},
+		{[]string{"sessions", "--branch", ""}, nil, ExitUsage, "filters.gitBranch"},
+		{[]string{"steps"}, nil, ExitUsage, "requires at least 1 arg"},
+		{[]string{"steps", strings.Repeat("ä", 201)}, nil, ExitUsage, "limit: 1–200 characters"},
+		{[]string{"steps", "q", "--limit", "0"}, nil, ExitUsage, "limit: 1–100"},
+		{[]string{"steps", "q", "--limit", "101"}, nil, ExitUsage, "limit: 1–100"},
+		{[]string{"last", "-n", "0"}, nil, ExitUsage, "n: 0 is out of range (limit: 1–200)"},
+		{[]string{"last", "-n", "201"}, nil, ExitUsage, "n: 201 is out of range (limit: 1–200)"},
+		{[]string{"last", "--flow-tag", ""}, nil, ExitUsage, "filters.flowTag"},
+		{[]string{"summarize", "abc"}, nil, ExitUsage, "scope.sessionId"},
+		{[]string{"session", "start", "--id", ""}, nil, ExitUsage, "sessionId"},
+		{[]string{"session", "start", "--build", "[1]"}, nil, ExitUsage, "a JSON object"},
+		{[]string{"session", "start", "--launch", "null"}, nil, ExitUsage, "a JSON object"},
+		{[]string{"session", "start", "--goal", strings.Repeat("ä", 2001)}, nil, ExitUsage, "goal: 2001 characters are too many"},
+		{[]string{"session", "start", "--id", "a/bcd"}, nil, ExitUsage, "sessionId"},
+		{[]string{"session", "end", "abc"}, nil, ExitUsage, "sessionId"},
+		{[]string{"step"}, nil, ExitUsage, "tool.name: is empty"},
+		{[]string{"step", "--tool", "x", "--ok", "--error", "e"}, nil, ExitUsage, "is given beside --ok"},
+		{[]string{"step", "--tool", "x", "--open"}, nil, ExitUsage, "only with --session"},
+		{[]string{"step", "--tool", "x", "--session", "abc"}, nil, ExitUsage, "sessionId: 3 characters (limit: 4–200"},
+		{[]string{"step", "--tool", "x", "--input", "a\xffb"}, nil, ExitUsage, "input: is not valid UTF-8"},
+		{[]string{"step", "--tool", "x", "--observation", "[7]"}, nil, ExitUsage, "observation: is neither an object nor a text"},
+		{[]string{"step", "--tool", "x", "--duration", "169h"}, nil, ExitUsage, "durationMs"},
+		{[]string{"step", "--tool", "x", "--at", "noon"}, nil, ExitUsage, "timestamp"},
+		{[]string{"step", "--tool", "x", "--environment", "linux"}, nil, ExitUsage, "environment"},
+		{[]string{"import"}, nil, ExitUsage, "accepts 1 arg"},
+		{[]string{"import", ""}, nil, ExitUsage, "path: is empty"},
+		{[]string{"export", "a", "b"}, nil, ExitUsage, "accepts 1 arg"},
+		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
+		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},
+		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},
+		{[]string{"status", "--config", "/no/such/file"}, nil, ExitUsage, "no such file"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project"}, ExitNotFound, "project: no such project"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeConflict, Message: "several repositories", Hint: "name one"}, ExitConflict, "hint: name one"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeForbidden, Message: "no"}, ExitForbidden, "no"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeIncompatible, Message: "newer"}, ExitIncompatible, "newer"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeUnavailable, Message: "gone"}, ExitUnavailable, "gone"},
+		{[]string{"recall", "q"}, &memory.Error{Code: memory.CodeCorrupt, Message: "bad block"}, ExitFailure, "bad block"},
+		{[]string{"status"}, errors.New("odd"), ExitFailure, "odd"},
+	} {
+		b := newBench(t, sample())
+		b.fake.Err = tt.err
+		out, errs, code := b.run(tt.args...)
+		if code != tt.code || !strings.Contains(errs, tt.want) || out != "" {
+			t.Errorf("recalld %.60v: exit %d, stdout %q, stderr %q; want exit %d and %q", tt.args, code, out, errs, tt.code, tt.want)
+		}
+		if tt.err == nil && len(b.fake.Calls()) > 0 {
+			t.Errorf("recalld %.60v reached the daemon", tt.args)
+		}
+	}
+}
+
+func TestErrorAsJSON(t *testing.T) {
+	b := newBench(t, sample())
+	_, errs, code := b.run("recall", "q", "--limit", "51", "--json")
+	var body struct{ Error memory.Error }
+	if err := json.Unmarshal([]byte(errs), &body); err != nil {
+		t.Fatalf("stderr is no JSON: %v: %s", err, errs)
+	}
+	if code != ExitUsage || body.Error.Code != memory.CodeInvalidInput || body.Error.Field != "limit" || body.Error.Limit != "1–50" {
+		t.Errorf("exit %d, error %+v", code, body.Error)
+	}
+}
+
+// TestUsageErrorAsJSON: --json is respected wherever it stands, even behind what
+// is wrong, which is then never read as a flag.
+func TestUsageErrorAsJSON(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"recall", "q", "--colour", "--json"}, true},
+		{[]string{"--json", "nosuch"}, true},
+		{[]string{"nosuch", "--json=true"}, true},
+		{[]string{"model", "nosuch", "--json"}, true},
+		{[]string{"recall", "--limit", "many", "q", "--json=1"}, true},
+		{[]string{"recall", "--json"}, true},
+		{[]string{"nosuch", "--json=false"}, false},
+		{[]string{"nosuch", "--jsonl"}, false},
+		{[]string{"recall", "--colour", "--", "--json"}, false},
+		{[]string{"nosuch"}, false},
+	} {
+		_, errs, code := newBench(t, nil).run(tt.args...)
+		var body struct{ Error memory.Error }
+		got := json.Unmarshal([]byte(errs), &body) == nil && body.Error.Code == memory.CodeInvalidInput
+		if got != tt.want || code != ExitUsage {
+			t.Errorf("recalld %q: exit %d, JSON %v, want exit %d, JSON %v: %s", tt.args, code, got, ExitUsage, tt.want, errs)
+		}
+	}
+}

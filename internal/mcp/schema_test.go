@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// TestToolSchemas holds what a client is told about each tool against a golden
+// file: descriptions, schemas and annotations are an interface.
+func TestToolSchemas(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sorted any // objects decode into maps, which encode sorted
+		if err := json.Unmarshal(encoded, &sorted); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.MarshalIndent(sorted, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", "tools", tool.Name+".json"), string(got)+"\n")
+		for name, hint := range map[string]*bool{
+			"readOnly": tool.Annotations.ReadOnlyHint, "destructive": tool.Annotations.DestructiveHint,
+			"idempotent": tool.Annotations.IdempotentHint, "openWorld": tool.Annotations.OpenWorldHint,
+		} {
+			if hint == nil {
+				t.Errorf("tool %s: the %s hint is not set, and its default may be wrong", tool.Name, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"index_repo", "mm_knowledge_last", "mm_knowledge_search", "mm_knowledge_sessions", "mm_knowledge_summarize",
+		"recall", "record_step", "remember", "session_end", "session_start", "status"}; !slices.Equal(names, want) {
+		t.Errorf("tools = %v, want %v", names, want)
+	}
+}
+
+// outputSchemas compiles every tool's output schema. Their objects are closed
+// first, so that a field of an answer that the schema lacks is found.
+func outputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range list.Tools {
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts struct {
+			Out any `json:"outputSchema"`
+		}
+		if err := json.Unmarshal(encoded, &parts); err != nil {
+			t.Fatal(err)
+		}
+		closeObjects(parts.Out)
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("mem:///"+tool.Name, parts.Out); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[tool.Name], err = compiler.Compile("mem:///" + tool.Name); err != nil {
+			t.Fatalf("output schema of %s: %v", tool.Name, err)
+		}
+	}
+	return schemas
+}
+
+// inputSchemas compiles every tool's input schema.
+func inputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range list.Tools {
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts struct {
+			In any `json:"inputSchema"`
+		}
+		if err := json.Unmarshal(encoded, &parts); err != nil {
+			t.Fatal(err)
+		}
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("mem:///"+tool.Name, parts.In); err != nil {
+			t.Fatal(err)
+		}
+		if schemas[tool.Name], err = compiler.Compile("mem:///" + tool.Name); err != nil {
+			t.Fatalf("input schema of %s: %v", tool.Name, err)
+		}
+	}
+	return schemas
+}
+
+func closeObjects(schema any) {
+	switch s := schema.(type) {
+	case map[string]any:
+		if _, ok := s["properties"]; ok && s["type"] == "object" {
+			s["additionalProperties"] = false
+		}
+		for _, part := range s {
+			closeObjects(part)
+		}
+	case []any:
+		for _, part := range s {
+			closeObjects(part)
+		}
+	}
+}
+
+func checkStructured(t *testing.T, schema *jsonschema.Schema, r *mcpgo.CallToolResult) map[string]any {
+	t.Helper()
+	encoded, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content map[string]any
+	if err := json.Unmarshal(encoded, &content); err != nil {
+		t.Fatalf("structured content is no object: %v", err)
+	}
+	if err := schema.Validate(content); err != nil {
+		t.Errorf("structured content does not keep to the output schema: %v", err)
+	}
+	return content
+}
