@@ -15,33 +15,33 @@
 package code
 
 import (
-	"fmt"
 	"path"
-	"runtime"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Options are the settings of walks and runs. The zero value of a field means
-// its default.
+// Options are the settings of walks and runs. The first ones, down to Workers,
+// are the section index of the settings, which has their defaults; those behind
+// are optional.
 type Options struct {
-	// MaxFileSize is the largest file indexed, in bytes: 500,000.
+	// MaxFileSize is the largest file indexed, in bytes.
 	MaxFileSize int64
-	// MaxFiles is how many files of a sandbox are indexed at most: 50,000.
+	// MaxFiles is how many files of a sandbox are indexed at most.
 	MaxFiles int
-	// TimeLimit is how long a run may take: 10 minutes.
+	// TimeLimit is how long a run may take.
 	TimeLimit time.Duration
 	// SkipDirs are names of folders that are not entered, even if what they
-	// hold is committed: DefaultSkipDirs.
+	// hold is committed.
 	SkipDirs []string
 	// SkipFiles are patterns, of path.Match, for names of files that are
-	// skipped: DefaultSkipFiles.
+	// skipped.
 	SkipFiles []string
 	// KeepGenerated indexes generated and minified files as well.
 	KeepGenerated bool
-	// Workers is how many files are read and cut at once: 2.
+	// Workers is how many files are read and cut at once.
 	Workers int
+
 	// Git is the git program; "git" is looked for in PATH, "none" is not to run
 	// any and to read ignore files instead.
 	Git string
@@ -57,44 +57,27 @@ type Options struct {
 	Now func() time.Time
 }
 
-// DefaultSkipDirs and DefaultSkipFiles are the guards of names.
-var (
-	DefaultSkipDirs = []string{
-		".git", ".hg", ".svn", ".idea", ".vscode", ".cache", ".gradle", ".mypy_cache", ".next", ".nuxt", ".pytest_cache",
-		".terraform", ".tox", ".venv", "__pycache__", "bower_components", "build", "coverage", "dist", "node_modules",
-		"out", "target", "vendor", "venv",
-	}
-	DefaultSkipFiles = []string{
-		"*.min.js", "*.min.css", "*.map", "*.pb.go", "*_pb2.py", "*.generated.*", "*.snap", "*.lock", "go.sum",
-		"go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json",
-		".terraform.lock.hcl", "Package.resolved", "gradle.lockfile",
-	}
-)
-
-// validate fills in the defaults and checks the rest.
+// validate fills in the defaults of what is optional and checks the rest.
 func (o *Options) validate() error {
-	setDefault(&o.MaxFileSize, 500_000)
-	setDefault(&o.MaxFiles, 50_000)
-	setDefault(&o.TimeLimit, 10*time.Minute)
-	setDefault(&o.Workers, min(2, runtime.GOMAXPROCS(0)))
-	setDefault(&o.ProgressEvery, 100*time.Millisecond)
-	setDefault(&o.Git, "git")
-	if o.SkipDirs == nil {
-		o.SkipDirs = DefaultSkipDirs
-	}
-	if o.SkipFiles == nil {
-		o.SkipFiles = DefaultSkipFiles
-	}
-	if o.Now == nil {
-		o.Now = time.Now
+	for field, missing := range map[string]bool{
+		"index.max_file_size": o.MaxFileSize < 1, "index.max_files": o.MaxFiles < 1, "index.time_limit": o.TimeLimit < 1, "index.workers": o.Workers < 1,
+	} {
+		if missing {
+			return memory.Invalid(field, "more than 0", "is missing")
+		}
 	}
 	for _, p := range o.SkipFiles {
 		if _, err := path.Match(p, ""); err != nil {
 			return memory.Invalid("index.skip_files", "patterns of path.Match", "%q is not a pattern", p)
 		}
 	}
-	if o.MaxFileSize < 0 || o.MaxFiles < 0 || o.TimeLimit < 0 || o.Workers < 0 || o.ProgressEvery < 0 {
-		return fmt.Errorf("options of the code source: a limit is negative: %+v", *o)
+	if o.ProgressEvery < 0 {
+		return memory.Invalid("ProgressEvery", "0 or more", "%v is negative", o.ProgressEvery)
+	}
+	setDefault(&o.ProgressEvery, 100*time.Millisecond)
+	setDefault(&o.Git, "git")
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return nil
 }

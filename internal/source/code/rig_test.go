@@ -1,6 +1,7 @@
 package code_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
@@ -65,7 +67,7 @@ func newRig(t *testing.T, opts rigOptions) *rig {
 	r.queue = &queue{queue: r.store.Queue(), asked: make(chan code.RunRequest, 1000)}
 	r.boxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: r.store, Writer: r.disk, Queue: r.queue, Projects: projects,
-		Run: code.Options{Git: "none", Workers: 1}, StaleAfter: opts.staleAfter, Clock: r.clock.Now,
+		Run: runOptions(), StaleAfter: cmp.Or(opts.staleAfter, config.Default().Index.StaleAfter), Clock: r.clock.Now,
 	})
 	must(t, err)
 	t.Cleanup(func() {
@@ -294,5 +296,15 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// runOptions are the settings' defaults, for one file after the other and
+// without git.
+func runOptions() code.Options {
+	x := config.Default().Index
+	return code.Options{
+		MaxFileSize: int64(x.MaxFileSize), MaxFiles: x.MaxFiles, TimeLimit: x.TimeLimit,
+		SkipDirs: x.SkipDirs, SkipFiles: x.SkipFiles, Workers: 1, Git: "none",
 	}
 }

@@ -151,13 +151,13 @@ func TestIndex(t *testing.T) {
 	s := newShelf()
 	var phases []string
 	skipped := map[string]SkipReason{}
-	report := index(t, root, s, nil, Options{
+	report := index(t, root, s, nil, settings(Options{
 		Progress: func(p memory.Progress) {
 			phases = append(phases, fmt.Sprintf("%s %d/%d", p.Phase, p.FilesDone, p.FilesTotal))
 		},
 		ProgressEvery: time.Nanosecond, Workers: 1,
 		Skipped: func(k Skip) { skipped[k.Path] = k.Reason },
-	})
+	}))
 	if want := []string{"README.md", "a.go", "b/c.py", "run"}; !slices.Equal(s.paths(), want) {
 		t.Errorf("indexed %q, want %q", s.paths(), want)
 	}
@@ -175,7 +175,7 @@ func TestIndex(t *testing.T) {
 	}
 
 	// Nothing changed: nothing is read but what its text keeps out.
-	report = index(t, root, s, nil, Options{})
+	report = index(t, root, s, nil, settings(Options{}))
 	if report.Read != 2 || s.puts != 0 || s.touches != 0 || report.Files != 4 || report.Chunks == 0 {
 		t.Errorf("the second run: %+v, %d puts, %d touches", report, s.puts, s.touches)
 	}
@@ -185,11 +185,11 @@ func TestIndex(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, "a.go"), when, when); err != nil {
 		t.Fatal(err)
 	}
-	report = index(t, root, s, nil, Options{})
+	report = index(t, root, s, nil, settings(Options{}))
 	if report.Touched != 1 || report.Changed != 0 || s.touches != 1 || s.puts != 0 {
 		t.Errorf("touched: %+v, %d puts", report, s.puts)
 	}
-	if report = index(t, root, s, nil, Options{}); report.Read != 2 {
+	if report = index(t, root, s, nil, settings(Options{})); report.Read != 2 {
 		t.Errorf("after it was touched: %+v", report)
 	}
 
@@ -204,7 +204,7 @@ func TestIndex(t *testing.T) {
 	}
 	put(t, root, recalldIgnore, "run\n")
 	docs := len(s.docs)
-	report = index(t, root, s, nil, Options{})
+	report = index(t, root, s, nil, settings(Options{}))
 	if want := []string{recalldIgnore, "a.go", "d/c.py", "new/n.md"}; !slices.Equal(s.paths(), want) {
 		t.Errorf("indexed %q, want %q", s.paths(), want)
 	}
@@ -219,7 +219,7 @@ func TestIndex(t *testing.T) {
 	f := s.files["a.go"]
 	f.Chunker = ChunkerVersion - 1
 	s.files["a.go"] = f
-	if report = index(t, root, s, nil, Options{}); report.Changed != 1 || s.puts != 1 {
+	if report = index(t, root, s, nil, settings(Options{})); report.Changed != 1 || s.puts != 1 {
 		t.Errorf("cut by other rules: %+v", report)
 	}
 }
@@ -243,7 +243,7 @@ func TestIndexHints(t *testing.T) {
 		s.mu.Lock()
 		before := s.files["a.go"]
 		s.mu.Unlock()
-		report, err := Index(t.Context(), sandboxOf(root), s, []string{"b", filepath.Join(root, "new.go"), "x.tmp", "d.go", "../outside.go", "gone.go"}, s, Options{Now: later, Git: opts.Git})
+		report, err := Index(t.Context(), sandboxOf(root), s, []string{"b", filepath.Join(root, "new.go"), "x.tmp", "d.go", "../outside.go", "gone.go"}, s, settings(Options{Now: later, Git: opts.Git}))
 		if err != nil || !report.Partial || report.Changed != 3 || report.Dropped != 2 {
 			t.Errorf("%+v, %v", report, err)
 		}
@@ -268,7 +268,7 @@ func TestIndexHints(t *testing.T) {
 func TestIndexRacy(t *testing.T) {
 	root := tree(t, map[string]string{"a.go": "package a1\n"})
 	s := newShelf()
-	index(t, root, s, nil, Options{Now: time.Now})
+	index(t, root, s, nil, settings(Options{Now: time.Now}))
 	info, err := os.Stat(filepath.Join(root, "a.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestIndexRacy(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, "a.go"), info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if report := index(t, root, s, nil, Options{}); report.Changed != 1 {
+	if report := index(t, root, s, nil, settings(Options{})); report.Changed != 1 {
 		t.Errorf("the second write was overlooked: %+v", report)
 	}
 }
@@ -289,7 +289,7 @@ func TestIndexFailures(t *testing.T) {
 	}
 	root := tree(t, files)
 	s := newShelf()
-	index(t, root, s, nil, Options{})
+	index(t, root, s, nil, settings(Options{}))
 	all := s.paths()
 
 	// A sink that fails ends the run with its error; nothing is dropped.
@@ -307,7 +307,7 @@ func TestIndexFailures(t *testing.T) {
 		return nil
 	}
 	var last memory.Progress
-	report, err := Index(t.Context(), sandboxOf(root), s, nil, s, Options{Now: later, Progress: func(p memory.Progress) { last = p }})
+	report, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, Progress: func(p memory.Progress) { last = p }}))
 	if !errors.Is(err, full) || report.Dropped != 0 || !slices.Equal(s.paths(), all) {
 		t.Errorf("a sink that fails: %v, %+v, %d files", err, report, len(s.files))
 	}
@@ -319,18 +319,18 @@ func TestIndexFailures(t *testing.T) {
 	// A cancelled run and one over its time limit drop nothing either.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Index(ctx, sandboxOf(root), s, nil, s, Options{Now: later}); !errors.Is(err, context.Canceled) || !slices.Equal(s.paths(), all) {
+	if _, err := Index(ctx, sandboxOf(root), s, nil, s, settings(Options{Now: later})); !errors.Is(err, context.Canceled) || !slices.Equal(s.paths(), all) {
 		t.Errorf("a cancelled run: %v, %d files", err, len(s.files))
 	}
-	if _, err := Index(t.Context(), sandboxOf(root), s, nil, s, Options{Now: later, TimeLimit: time.Nanosecond}); !errors.Is(err, errTimeLimit) || !slices.Equal(s.paths(), all) {
+	if _, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, TimeLimit: time.Nanosecond})); !errors.Is(err, errTimeLimit) || !slices.Equal(s.paths(), all) {
 		t.Errorf("a run over its time limit: %v, %d files", err, len(s.files))
 	}
-	if _, err := Index(t.Context(), sandboxOf(filepath.Join(root, "missing")), s, nil, s, Options{}); !errors.Is(err, fs.ErrNotExist) || !slices.Equal(s.paths(), all) {
+	if _, err := Index(t.Context(), sandboxOf(filepath.Join(root, "missing")), s, nil, s, settings(Options{})); !errors.Is(err, fs.ErrNotExist) || !slices.Equal(s.paths(), all) {
 		t.Errorf("a missing sandbox: %v, %d files", err, len(s.files))
 	}
 
 	// The next run goes on from there.
-	report = index(t, root, s, nil, Options{})
+	report = index(t, root, s, nil, settings(Options{}))
 	if report.Dropped != 10 || len(s.files) != 30 {
 		t.Errorf("the next run: %+v, %d files", report, len(s.files))
 	}
@@ -344,7 +344,7 @@ func TestIndexUnreadableFolder(t *testing.T) {
 	}
 	root := tree(t, map[string]string{"a.go": "package a\n", "closed/b.go": "package b\n", "c.go": "package c\n"})
 	s := newShelf()
-	index(t, root, s, nil, Options{Git: "none"})
+	index(t, root, s, nil, settings(Options{Git: "none"}))
 	closed := filepath.Join(root, "closed")
 	if err := os.Chmod(closed, 0); err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestIndexUnreadableFolder(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "c.go")); err != nil {
 		t.Fatal(err)
 	}
-	report, err := Index(t.Context(), sandboxOf(root), s, nil, s, Options{Now: later, Git: "none"})
+	report, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, Git: "none"}))
 	if err != nil || !report.Incomplete || !slices.Equal(s.paths(), []string{"a.go", "closed/b.go"}) {
 		t.Errorf("%+v, %v, %q", report, err, s.paths())
 	}
@@ -409,9 +409,9 @@ func TestIndexRandom(t *testing.T) {
 		if pick(2) == 0 {
 			changed = nil
 		}
-		index(t, root, s, changed, Options{Workers: 1 + pick(3)})
+		index(t, root, s, changed, settings(Options{Workers: 1 + pick(3)}))
 		clean := newShelf()
-		index(t, root, clean, nil, Options{})
+		index(t, root, clean, nil, settings(Options{}))
 		if !slices.Equal(s.paths(), clean.paths()) {
 			t.Fatalf("round %d: indexed %q, want %q", round, s.paths(), clean.paths())
 		}

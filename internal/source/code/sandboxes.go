@@ -55,8 +55,7 @@ type Resolver interface {
 	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
 }
 
-// SandboxesOptions configure Sandboxes. Shelf, Writer, Queue and Projects are
-// required.
+// SandboxesOptions configure Sandboxes. All but Clock and Logger are required.
 type SandboxesOptions struct {
 	Shelf    Shelf
 	Writer   Writer
@@ -64,7 +63,8 @@ type SandboxesOptions struct {
 	Projects Resolver
 	// Run are the settings of the runs; its Progress is not used.
 	Run Options
-	// StaleAfter is the age from which an index counts as stale; 5 minutes.
+	// StaleAfter is the age from which an index counts as stale; the setting
+	// index.stale_after has its default.
 	StaleAfter time.Duration
 	// Clock is time.Now if nil. Logger discards if nil.
 	Clock  func() time.Time
@@ -79,7 +79,9 @@ func (o *SandboxesOptions) validate() error {
 			return memory.Invalid(field, "", "sandboxes need it")
 		}
 	}
-	setDefault(&o.StaleAfter, 5*time.Minute)
+	if o.StaleAfter <= 0 {
+		return memory.Invalid("index.stale_after", "more than 0", "is missing")
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}

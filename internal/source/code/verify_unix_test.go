@@ -29,7 +29,7 @@ func TestVerifyIrregular(t *testing.T) {
 		v, err = NewVerifier().Verify(t.Context(), locate(root, "s.go", verified, 8, 11))
 		refused(t, "a socket", v, err, memory.Unreadable)
 	}
-	paths, skipped, _ := walkAll(t, root, Options{Git: "none"})
+	paths, skipped, _ := walkAll(t, root, settings(Options{Git: "none"}))
 	if len(paths) != 1 || skipped["pipe.go"] != SkipIrregular {
 		t.Errorf("walked %q, skipped %v", paths, skipped)
 	}

@@ -137,7 +137,7 @@ func TestWalk(t *testing.T) {
 		}
 	}
 	t.Run("ignore files", func(t *testing.T) {
-		check(t, guardedTree(t), Options{Git: "none"}, "ignore files")
+		check(t, guardedTree(t), settings(Options{Git: "none"}), "ignore files")
 	})
 	t.Run("git", func(t *testing.T) {
 		root := guardedTree(t)
@@ -149,7 +149,7 @@ func TestWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 		gitInitNested(t, filepath.Join(root, "nested"))
-		check(t, root, Options{}, "git")
+		check(t, root, settings(Options{}), "git")
 	})
 }
 
@@ -212,7 +212,7 @@ func TestIgnoreRulesLikeGit(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		got, _, _ := walkAll(t, root, Options{Git: "none"})
+		got, _, _ := walkAll(t, root, settings(Options{Git: "none"}))
 		// .o files are binaries by name for us.
 		want = slices.DeleteFunc(want, func(n string) bool { return strings.HasSuffix(n, ".o") })
 		if !slices.Equal(got, want) {
@@ -237,17 +237,17 @@ func TestWalkLimits(t *testing.T) {
 		files[fmt.Sprintf("d%d/f%02d.txt", i%3, i)] = "x\n"
 	}
 	root := tree(t, files)
-	paths, _, walked := walkAll(t, root, Options{MaxFiles: 7})
+	paths, _, walked := walkAll(t, root, settings(Options{MaxFiles: 7}))
 	if len(paths) != 7 || walked.Skipped[SkipMany] != 13 {
 		t.Errorf("%d files walked, %v skipped", len(paths), walked.Skipped)
 	}
-	again, _, _ := walkAll(t, root, Options{MaxFiles: 7})
+	again, _, _ := walkAll(t, root, settings(Options{MaxFiles: 7}))
 	if !slices.Equal(paths, again) {
 		t.Errorf("first %q, then %q", paths, again)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, err := Walk(ctx, root, Options{}, func(Entry) error {
+	_, err := Walk(ctx, root, settings(Options{}), func(Entry) error {
 		if n++; n == 3 {
 			cancel()
 		}
@@ -257,13 +257,13 @@ func TestWalkLimits(t *testing.T) {
 		t.Errorf("a cancelled walk went on to file %d: %v", n, err)
 	}
 	stop := errors.New("stop")
-	if _, err := Walk(t.Context(), root, Options{}, func(Entry) error { return stop }); !errors.Is(err, stop) {
+	if _, err := Walk(t.Context(), root, settings(Options{}), func(Entry) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("visit's error became %v", err)
 	}
-	if _, err := Walk(t.Context(), root, Options{SkipFiles: []string{"["}}, nil); err == nil {
+	if _, err := Walk(t.Context(), root, settings(Options{SkipFiles: []string{"["}}), nil); err == nil {
 		t.Error("a bad pattern is accepted")
 	}
-	if _, err := Walk(t.Context(), filepath.Join(root, "missing"), Options{}, nil); err == nil {
+	if _, err := Walk(t.Context(), filepath.Join(root, "missing"), settings(Options{}), nil); err == nil {
 		t.Error("a missing folder is walked")
 	}
 }
@@ -272,7 +272,7 @@ func TestWalkGitRefusing(t *testing.T) {
 	root := tree(t, map[string]string{"a.go": "package a\n"})
 	gitInit(t, root)
 	put(t, root, ".git/config", "[core]\n\trepositoryformatversion = 99\n")
-	paths, _, walked := walkAll(t, root, Options{})
+	paths, _, walked := walkAll(t, root, settings(Options{}))
 	if !slices.Equal(paths, []string{"a.go"}) || walked.View != "ignore files" || !strings.Contains(walked.Note, "99") {
 		t.Errorf("walked %q, %+v", paths, walked)
 	}
@@ -297,7 +297,7 @@ func TestLanguage(t *testing.T) {
 }
 
 func TestSkipText(t *testing.T) {
-	opts := Options{}
+	opts := settings(Options{})
 	for name, test := range map[string]struct {
 		text string
 		want SkipReason
