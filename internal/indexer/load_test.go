@@ -93,7 +93,7 @@ func TestConcurrentUse(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(w), 0))
 		writing.Go(func() {
 			for range writes {
-				switch rng.IntN(4) {
+				switch rng.IntN(6) {
 				case 0:
 					r.putFile("p-1", "s-1", fmt.Sprintf("f%d.go", rng.IntN(6)), textOf(rng.IntN(textCount)), textOf(rng.IntN(textCount)))
 				case 1:
@@ -102,6 +102,12 @@ func TestConcurrentUse(t *testing.T) {
 					if err := r.fill(); err != nil {
 						t.Errorf("fill: %v", err)
 					}
+				case 3: // one writer's steps are its own: no other moves or ends them
+					id := fmt.Sprintf("x-%d", w)
+					r.commit(memory.Batch{Sessions: []memory.Session{session(id, rng.IntN(9))}})
+					r.remember(stepAt(fmt.Sprintf("t-%d-%d", w, rng.IntN(20)), id, rng.IntN(99), onScreen("home")))
+				case 4:
+					r.commit(memory.Batch{DropRecords: []string{fmt.Sprintf("t-%d-%d", w, rng.IntN(20))}})
 				default:
 					r.remember(lesson(fmt.Sprintf("l-%d", rng.IntN(20)), "p-1", textOf(rng.IntN(textCount))))
 				}
@@ -128,6 +134,17 @@ func TestConcurrentUse(t *testing.T) {
 							}
 						}
 					}
+				}
+				home := memory.SessionFilter{Screen: "home"}
+				for _, s := range r.index.Sessions("p-1", home) {
+					r.index.Session("p-1", s.ID)
+					r.index.SessionSteps("p-1", s.ID)
+				}
+				r.index.LastSteps("p-1", nil, "home", 5)
+				r.index.Fingerprinted([]string{"e-1"}, memory.Selection{Project: "p-1", Steps: home})
+				allow, _ := r.index.Select(memory.Selection{Project: "p-1", Steps: home, Since: testTime})
+				for it := allow.Iterator(); it.HasNext(); {
+					r.index.Candidates(it.Next(), memory.Selection{Steps: home})
 				}
 				r.index.Spaces()
 				r.index.State()

@@ -38,9 +38,13 @@ func (s *Store) readOpen() (openSessions, error) {
 	return read(s, func(v View) (openSessions, error) {
 		open := openSessions{}
 		for x, err := range v.Sessions("") {
-			if !s.damaged(err) {
-				open.put(x)
+			if !s.damaged(err) && x.Open() {
+				of := owner{x.Project, x.Client}
+				open[of] = append(open[of], &x)
 			}
+		}
+		for _, list := range open {
+			slices.SortFunc(list, olderSession)
 		}
 		return open, nil
 	})
@@ -59,51 +63,59 @@ func (s *Store) settleSessions(changes []memory.Change) {
 		}
 		for _, x := range c.Sessions {
 			if x.Old != nil {
-				s.current.drop(*x.Old)
+				s.current.drop(x.Old)
 			}
 			if x.New != nil {
-				s.current.put(*x.New)
+				s.current.put(x.New)
 			}
 		}
 	}
 }
 
-// openSessions are the sessions that have not ended by their owners, the newest
-// of each first. Its owner locks.
-type openSessions map[owner][]memory.Session
+// openSessions are the sessions that have not ended by their owners, oldest
+// first: the newest, which come and go, are at the end. Its owner locks.
+type openSessions map[owner][]*memory.Session
 
 // owner is whose current session is asked for.
 type owner struct{ project, client string }
 
-// put takes a session in, in place of one of the same id, if it is open.
-func (o openSessions) put(x memory.Session) {
-	o.drop(x)
+// put takes a session in if it is open.
+func (o openSessions) put(x *memory.Session) {
 	if !x.Open() {
 		return
 	}
 	of := owner{x.Project, x.Client}
-	at, _ := slices.BinarySearchFunc(o[of], x, newerSession)
+	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
+	if found { // read after the commit that is being settled
+		o[of][at] = x
+		return
+	}
 	o[of] = slices.Insert(o[of], at, x)
 }
 
-func (o openSessions) drop(x memory.Session) {
+// drop takes out a session as it was put in.
+func (o openSessions) drop(x *memory.Session) {
 	of := owner{x.Project, x.Client}
-	left := slices.DeleteFunc(o[of], func(y memory.Session) bool { return y.ID == x.ID })
-	if o[of] = left; len(left) == 0 {
+	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
+	if !found {
+		return
+	}
+	if o[of] = slices.Delete(o[of], at, at+1); len(o[of]) == 0 {
 		delete(o, of)
 	}
 }
 
 func (o openSessions) newest(of owner) (memory.Session, bool) {
-	if list := o[of]; len(list) > 0 {
-		return list[0], true
+	list := o[of]
+	if len(list) == 0 {
+		return memory.Session{}, false
 	}
-	return memory.Session{}, false
+	return *list[len(list)-1], true
 }
 
-// newerSession orders the newest first.
-func newerSession(a, b memory.Session) int {
-	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+// olderSession puts, of two as old, the first by id last.
+func olderSession(a, b *memory.Session) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
 // checkCurrent compares the open sessions that are kept with those stored.
