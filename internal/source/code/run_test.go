@@ -225,7 +225,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestIndexHints(t *testing.T) {
-	for _, opts := range []Options{{Git: "none"}, {}} {
+	for _, opts := range []Options{settings(Options{Git: "none"}), settings(Options{})} {
 		root := tree(t, map[string]string{"a.go": "package a\n", "b/b.go": "package b\n", "b/c/c.go": "package c\n", "d.go": "package d\n", ".gitignore": "*.tmp\n"})
 		if opts.Git == "" {
 			gitInit(t, root)
