@@ -99,14 +99,14 @@ func (e *Echo) replace(text, with string) (string, int) {
 	var b strings.Builder
 	n, from := 0, 0
 	for i := 0; i < len(pieces); i++ {
-		if pieces[i].verdict != echoed {
+		if pieces[i].origin != echoed {
 			continue
 		}
 		// A run ends with its last known piece: short lines between, brackets and
 		// fences, go with it.
 		last := i
-		for j := i; j < len(pieces) && pieces[j].verdict != foreign; j++ {
-			if pieces[j].verdict == echoed || pieces[j].verdict == shortEchoed {
+		for j := i; j < len(pieces) && pieces[j].origin != foreign; j++ {
+			if pieces[j].origin == echoed || pieces[j].origin == shortEchoed {
 				last = j
 				n++
 			}
@@ -126,16 +126,17 @@ func (e *Echo) replace(text, with string) (string, int) {
 // piece is a line of a text, or of a string within it.
 type piece struct {
 	start, end int // bytes, without what separates pieces
-	verdict    verdict
+	origin     origin
 }
 
-type verdict int
+// origin says whose words a piece is.
+type origin int
 
 const (
-	foreign     verdict = iota // somebody's own
-	short                      // too short to tell
-	shortEchoed                // as short, and handed out: what stands before it tells
-	echoed                     // handed out by recall
+	foreign     origin = iota // somebody's own
+	short                     // too short to tell
+	shortEchoed               // as short, and handed out: what stands before it tells
+	echoed                    // handed out by recall
 )
 
 // judge cuts a text into pieces and tells which were handed out.
@@ -148,12 +149,12 @@ func (e *Echo) judge(text string) []piece {
 			end = start + i
 		}
 		line := text[start:end]
-		if v := e.verdict(line, &below); v != foreign || !strings.ContainsAny(line, `"\`) {
+		if v := e.originOf(line, &below); v != foreign || !strings.ContainsAny(line, `"\`) {
 			pieces = append(pieces, piece{start, end, v})
 		} else {
 			for _, p := range stringPieces(line) {
 				if p.start <= p.end {
-					p.verdict = e.verdict(unescape(line[p.start:p.end]), &below)
+					p.origin = e.originOf(unescape(line[p.start:p.end]), &below)
 				}
 				p.start, p.end = p.start+start, p.end+start
 				pieces = append(pieces, p)
@@ -164,9 +165,9 @@ func (e *Echo) judge(text string) []piece {
 	return pieces
 }
 
-// verdict judges one line; below says whether it stands in a block of ours, and
+// originOf judges one line; below says whether it stands in a block of ours, and
 // is kept up to date.
-func (e *Echo) verdict(line string, below *bool) verdict {
+func (e *Echo) originOf(line string, below *bool) origin {
 	plain := cutNumber(strings.Trim(line, " \t\r>\"'"))
 	switch {
 	case isHeading(plain):

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 const echoAnswer = "**Relevant Memories (3):**\n\n" +
@@ -138,6 +140,24 @@ func TestEchoConcurrently(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestLessonToldAgain: a lesson without a context is handed out as it was told,
+// and telling it again is an outcome, not an echo.
+func TestLessonToldAgain(t *testing.T) {
+	echo := NewEcho()
+	r := newRig(t, func(_ *rig, o *Options) { o.Echo = echo })
+	req := memory.RememberRequest{Lesson: "Own the folder first, then run the installer again", SuccessRate: "9/10", Caller: r.caller}
+	first := r.remember(req)
+	echo.Add(r.record(first.ID).Text)
+	req.SuccessRate = "10/11"
+	again, err := r.ingest.Remember(t.Context(), req)
+	if err != nil || again.ID != first.ID || !again.Merged {
+		t.Fatalf("telling it again gives %+v, %v, want it merged", again, err)
+	}
+	if rate := r.record(first.ID).Event.Rate; rate.Attempts < 11 {
+		t.Errorf("the rate is %v after the second telling", rate)
+	}
 }
 
 func FuzzEcho(f *testing.F) {

@@ -101,23 +101,29 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 	}
 	line, n, err := s.cleanLine(line, project)
 	if err == nil {
-		err = s.withoutEcho(&line)
+		err = s.withoutEcho(&line, project.ID)
 	}
 	line.Hash = s.opts.LineHash(line)
 	return line, n > 0, err
 }
 
-// withoutEcho takes out of a lesson what recall handed out.
-func (s *Service) withoutEcho(line *memory.LogLine) error {
-	strip := func(text string) string {
-		rest, n := s.opts.Echo.Strip(text)
-		if n == 0 {
-			return text
-		}
-		return strings.TrimSpace(rest)
+// withoutEcho takes out of a lesson what recall handed out. A lesson that is
+// known stays whole: it was told again, with another outcome perhaps.
+func (s *Service) withoutEcho(line *memory.LogLine, project string) error {
+	context, inContext := s.opts.Echo.Strip(line.Context)
+	lesson, inLesson := s.opts.Echo.Strip(line.Lesson)
+	if inContext+inLesson == 0 {
+		return nil
 	}
-	line.Context = strip(line.Context)
-	if line.Lesson = strip(line.Lesson); line.Lesson == "" {
+	_, err := s.opts.Records.Record(s.lessonRecord(*line, project).ID)
+	if err == nil {
+		return nil
+	}
+	if memory.CodeOf(err) != memory.CodeNotFound {
+		return fmt.Errorf("find lesson: %w", err)
+	}
+	line.Context, line.Lesson = strings.TrimSpace(context), strings.TrimSpace(lesson)
+	if line.Lesson == "" {
 		return &memory.Error{Code: memory.CodeInvalidInput, Field: "lesson",
 			Message: "nothing is left of it without what recall handed out", Hint: "recall handed this out; say what is new"}
 	}
