@@ -289,6 +289,51 @@ func TestScriptStaysInItsRepository(t *testing.T) {
 	}
 }
 
+// impatient is a repository whose script waits for a lock for 0.2 seconds, and
+// for one that changes hands once.
+func impatient(t *testing.T) repository {
+	t.Helper()
+	r := newRepository(t)
+	path := filepath.Join(r.root, filepath.FromSlash(ScriptPath))
+	text := mustRead(t, path)
+	for was, is := range map[string]string{fmt.Sprintf("lock_stale=%d ", staleAfter/(100*time.Millisecond)): "lock_stale=2 ", "lock_rounds=6 ": "lock_rounds=1 "} {
+		changed := strings.Replace(text, was, is, 1)
+		if changed == text {
+			t.Fatalf("the script lacks %q, the figure of this package", was)
+		}
+		text = changed
+	}
+	mustWrite(t, path, text)
+	return r
+}
+
+func TestScriptTakesTheLockOfAWriterThatWasKilled(t *testing.T) {
+	for name, shell := range shells(t) {
+		r := impatient(t)
+		lock := filepath.Join(r.logs(), "my-app.jsonl.lock")
+		mustWrite(t, filepath.Join(r.logs(), "my-app.jsonl"), "")
+		mustMkdir(t, lock)
+		if got := r.mustRun(t, shell, "--lesson", "x"); got.code != 0 {
+			t.Errorf("%s: a lock of before ends with %d: %s", name, got.code, got.errors)
+		}
+		if lines := r.lines(t, "my-app.jsonl"); len(lines) != 1 {
+			t.Errorf("%s: the log has %d lines", name, len(lines))
+		}
+		// One that is newer than the wait belongs to a writer that is at work.
+		mustMkdir(t, lock)
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(lock, later, later); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.mustRun(t, shell, "--lesson", "y"); got.code != 1 || !strings.Contains(got.errors, "is locked") {
+			t.Errorf("%s: a lock that changes hands ends with %d: %s", name, got.code, got.errors)
+		}
+		if entries, _ := os.ReadDir(r.logs()); len(entries) != 2 {
+			t.Errorf("%s: beside the log and the lock there is something left: %v", name, entries)
+		}
+	}
+}
+
 // The script asks recalld first, and writes itself where that cannot.
 func TestScriptThroughRecalld(t *testing.T) {
 	for name, shell := range shells(t) {
