@@ -136,7 +136,7 @@ func excerpt(line string, limit int, query index.Terms, analyze func(string) ind
 }
 
 // stepText is a step as recall shows it, after its date.
-func stepText(st *memory.StepContent) string { return st.Tool.Name + " " + outline(st) }
+func stepText(st *memory.StepContent) string { return oneLine(st.Tool.Name) + " " + outline(st) }
 
 // outline says in a line what a step was done to and how it ended.
 func outline(st *memory.StepContent) string {
