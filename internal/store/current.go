@@ -27,24 +27,27 @@ func (s *Store) CurrentSession(project, client string) (memory.Session, bool, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessionsAt == at { // else they may have changed since they were read
-		s.current = all
-	}
+	s.keepOpen(all, at)
 	x, ok := all.newest(of)
 	return x, ok, nil
+}
+
+// keepOpen keeps open sessions that were read when sessionsAt was at, unless
+// some have changed since. It is called with mu held.
+func (s *Store) keepOpen(all openSessions, at uint64) {
+	all.sort()
+	if s.sessionsAt == at {
+		s.current = all
+	}
 }
 
 func (s *Store) readOpen() (openSessions, error) {
 	return read(s, func(v View) (openSessions, error) {
 		open := openSessions{}
 		for x, err := range v.Sessions("") {
-			if !s.damaged(err) && x.Open() {
-				of := owner{x.Project, x.Client}
-				open[of] = append(open[of], &x)
+			if !s.damaged(err) {
+				open.add(&x)
 			}
-		}
-		for _, list := range open {
-			slices.SortFunc(list, olderSession)
 		}
 		return open, nil
 	})
@@ -79,7 +82,21 @@ type openSessions map[owner][]*memory.Session
 // owner is whose current session is asked for.
 type owner struct{ project, client string }
 
-// put takes a session in if it is open.
+// add takes a session in if it is open; sort puts all that were added in order.
+func (o openSessions) add(x *memory.Session) {
+	if x.Open() {
+		of := owner{x.Project, x.Client}
+		o[of] = append(o[of], x)
+	}
+}
+
+func (o openSessions) sort() {
+	for _, list := range o {
+		slices.SortFunc(list, olderSession)
+	}
+}
+
+// put takes a session in, in its place, if it is open.
 func (o openSessions) put(x *memory.Session) {
 	if !x.Open() {
 		return

@@ -17,14 +17,14 @@ import (
 // changes with a higher one come to Options.Apply, perhaps while Load runs.
 // Values that fail their checksum are logged and passed over.
 func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
-	var seq uint64
+	var seq, sessionsAt uint64
 	var txn *badger.Txn
 	// In the committer, so that no commit falls between state and counts.
 	_, err := s.Update(ctx, func(*Tx) error {
 		txn = s.db.NewTransaction(false)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		seq = s.seq
+		seq, sessionsAt = s.seq, s.sessionsAt
 		clear(s.refs)
 		clear(s.counts)
 		return nil
@@ -35,10 +35,12 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	defer txn.Discard()
 	v := View{txn}
 
+	open := openSessions{}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
 		}
+		open.add(&x)
 		if err := l.Session(x); err != nil {
 			return 0, err
 		}
@@ -88,6 +90,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	}
 	s.count(counts)
 	s.counts[memory.Chunk] += chunks
+	s.keepOpen(open, sessionsAt)
 	s.loaded = true
 	s.mu.Unlock()
 	return seq, s.sweep(ctx, orphans.all())

@@ -150,9 +150,16 @@ func TestCurrentSession(t *testing.T) {
 		if _, err := s.Commit(t.Context(), test.batch); err != nil {
 			t.Fatalf("%s: %v", test.what, err)
 		}
-		x, ok, err := s.CurrentSession("p-1", "agent")
-		if err != nil || ok != (test.want != "") || x.ID != test.want {
-			t.Errorf("%s: the current session is %q, %v, %v; want %q", test.what, x.ID, ok, err, test.want)
+		for _, from := range []string{"memory", "the database", "memory again"} {
+			if from == "the database" {
+				s.mu.Lock()
+				s.current = nil
+				s.mu.Unlock()
+			}
+			x, ok, err := s.CurrentSession("p-1", "agent")
+			if err != nil || ok != (test.want != "") || x.ID != test.want {
+				t.Errorf("%s: the current session from %s is %q, %v, %v; want %q", test.what, from, x.ID, ok, err, test.want)
+			}
 		}
 	}
 }
