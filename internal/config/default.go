@@ -25,7 +25,7 @@ func Default() Config {
 				".git", ".hg", ".svn", ".idea", ".vscode", ".cache", ".gradle", ".mypy_cache",
 				".next", ".nuxt", ".pytest_cache", ".terraform", ".tox", ".venv", "__pycache__",
 				"bower_components", "build", "coverage", "dist", "node_modules", "out", "target",
-				"vendor", "venv",
+				"vendor", "venv", "agent-knowledge", "llm-knowledge",
 			},
 			SkipFiles: []string{
 				"*.min.js", "*.min.css", "*.map", "*.pb.go", "*_pb2.py", "*.generated.*", "*.snap",

@@ -19,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker"
 )
@@ -50,6 +51,8 @@ type Core struct {
 	Recall   *recall.Service
 	Projects *project.Resolver
 	Verifier *code.Verifier
+	// Echo knows what was handed out; see Daemon.Recall.
+	Echo *ingest.Echo
 }
 
 // OpenCore opens the store and puts both paths over it. Writes work at once;
@@ -60,7 +63,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	model := builtin.New()
-	c := &Core{Verifier: code.NewVerifier()}
+	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{Builtin: model, ChunkText: c.Verifier.Document, Logger: opts.Logger})
 	if err != nil {
@@ -109,6 +112,7 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
 		Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
+		LineHash: lessonlog.Hash, Echo: c.Echo,
 	})
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)

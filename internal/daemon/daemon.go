@@ -100,6 +100,8 @@ type Daemon struct {
 
 	core      *Core
 	sandboxes *code.Sandboxes
+	files     *files
+	follower  *follower
 	model     *ollamaModel // nil if Ollama is not used
 	pool      *worker.Pool
 	mcp       *mcp.Server
@@ -278,6 +280,10 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
+	d.files = newFiles(cfg, d.log)
+	if d.follower, err = newFollower(d.core, d.files, d.log); err != nil {
+		return err
+	}
 	queue := d.core.Store.Queue()
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
@@ -294,7 +300,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	d.mcp, err = mcp.NewServer(d, mcp.Options{Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp")})
+	d.mcp, err = mcp.NewServer(d, mcp.Options{
+		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
+	})
 	if err != nil {
 		return err
 	}
@@ -385,6 +393,9 @@ func (d *Daemon) work(ctx context.Context) error {
 		parts.Go(func() { d.model.keep(ctx, d.core.Indexer, d.core.Store.Queue(), d.pool, d.opts.pauses) })
 	}
 	d.pool.Start()
+	if every := d.opts.Config.FollowEvery; every > 0 {
+		parts.Go(func() { d.follower.run(ctx, every) })
+	}
 	if err := d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("look at sandboxes: %w", err)
 	}

@@ -3,22 +3,123 @@ package daemon
 import (
 	"context"
 
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // StartSession implements memory.Journal.
 func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	return d.core.Ingest.StartSession(ctx, req)
-}
-
-// RecordStep implements memory.Journal.
-func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	return d.core.Ingest.RecordStep(ctx, req)
+	s, err := d.core.Ingest.StartSession(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.files.putSession(req.Caller, s)
+	return s, nil
 }
 
 // EndSession implements memory.Journal.
 func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	return d.core.Ingest.EndSession(ctx, req)
+	s, err := d.core.Ingest.EndSession(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	_, s.Steps, _ = d.core.Indexer.Session(s.Project, s.ID)
+	d.files.putSession(req.Caller, s)
+	return s, nil
+}
+
+// RecordStep implements memory.Journal.
+func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	out, err := d.core.Ingest.RecordStep(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	session, err := d.core.Store.Session(out.Project, out.SessionID)
+	if err != nil { // forgotten meanwhile
+		return out, nil
+	}
+	step, err := d.core.Store.Record(out.ID)
+	if err != nil {
+		return out, nil
+	}
+	if err := d.core.Ingest.Settle(ctx, step); err != nil {
+		d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
+	}
+	d.files.putStep(req.Caller, session, step, out)
+	if req.Advise && !step.Step.Outcome.OK {
+		out.Advice = d.advise(ctx, req, step)
+	}
+	return out, nil
+}
+
+// What an agent that has failed is told at most: it did not ask.
+const (
+	adviceLessons = 3
+	adviceTokens  = 400
+	// adviceQuery is how much of an error is asked about, in characters: its end,
+	// where programs put what matters.
+	adviceQuery = 2000
+)
+
+// advise recalls lessons about the error of a step that failed. Without any it
+// is nil, and so is a failure to recall: the step is what was asked for.
+func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step memory.Record) *memory.Answer {
+	failed := step.Step.Outcome.Error
+	if failed == nil || failed.Message == "" {
+		return nil
+	}
+	message := []rune(failed.Message)
+	caller := req.Caller
+	caller.Session = step.Session
+	answer, err := d.Recall(ctx, memory.RecallRequest{
+		Query: string(message[max(0, len(message)-adviceQuery):]), Kinds: []memory.Kind{memory.Lesson},
+		Limit: adviceLessons, MaxTokens: adviceTokens, Project: req.Project, Caller: caller,
+	})
+	if err != nil || len(answer.Items) == 0 {
+		return nil
+	}
+	return answer
+}
+
+// handedOut keeps in mind what an answer told: its text, so that it is not stored
+// again as somebody's own, and the lessons about an error, whose outcome the next
+// steps of the session tell. Those are the ones that tell of that very error, or
+// else the best one.
+func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.Answer) {
+	d.core.Echo.Add(a.Text)
+	for _, item := range a.Items {
+		d.core.Echo.Add(item.Text)
+	}
+	errors := fingerprint.Of(req.Query)
+	if len(errors) == 0 {
+		return
+	}
+	session := memory.SessionKey{Project: a.Project, ID: req.Caller.Session}
+	if session.ID == "" {
+		current, ok, err := d.core.Store.CurrentSession(a.Project, req.Caller.Client)
+		if err != nil || !ok {
+			return
+		}
+		session = current.Key()
+	}
+	receipt, err := d.core.Store.Receipt(a.Receipt)
+	if err != nil {
+		return
+	}
+	var same, lessons []string
+	for _, item := range receipt.Items {
+		if item.Kind != memory.Lesson {
+			continue
+		}
+		lessons = append(lessons, item.ID)
+		if item.RankFactors != nil && item.RankFactors.Error {
+			same = append(same, item.ID)
+		}
+	}
+	if len(same) == 0 {
+		same = lessons[:min(1, len(lessons))]
+	}
+	d.core.Ingest.HandedOut(session, errors, same)
 }
 
 // SearchSteps implements memory.History.
@@ -43,14 +144,4 @@ func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest
 func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
 	return d.core.Recall.Sessions(ctx, req)
-}
-
-// Import implements memory.Archive.
-func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
-}
-
-// Export implements memory.Archive.
-func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not built yet")
 }

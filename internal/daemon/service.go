@@ -35,7 +35,12 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 // Recall implements memory.Recaller.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
 	d.awaitLoad(ctx)
-	return d.core.Recall.Recall(ctx, req)
+	a, err := d.core.Recall.Recall(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.handedOut(req, a)
+	return a, nil
 }
 
 // Receipt implements memory.Recaller.
@@ -45,7 +50,14 @@ func (d *Daemon) Receipt(ctx context.Context, id string) (*memory.Receipt, error
 
 // Remember implements memory.Rememberer.
 func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
-	return d.core.Ingest.Remember(ctx, req)
+	kept, line, err := d.core.Ingest.RememberLine(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if line != nil {
+		d.files.appendLesson(ctx, req.Caller, kept, *line)
+	}
+	return kept, nil
 }
 
 // Forget implements memory.Rememberer. While a project is being removed nothing

@@ -125,6 +125,7 @@ type Service struct {
 	dim   int    // of its vectors
 
 	failures failures
+	attempts attempts
 	places   places
 
 	// forgetting is held while things are forgotten, and shared by those who write

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"time"
 )
 
@@ -87,4 +88,20 @@ type Archive interface {
 	// Export writes new files, sorted and stable. CodeConflict when the folder
 	// is not empty.
 	Export(ctx context.Context, req ExportRequest) (*Exported, error)
+}
+
+// Validate checks the limits.
+func (r *ImportRequest) Validate() error { return archivePath(r.Path, r.Project) }
+
+// Validate checks the limits.
+func (r *ExportRequest) Validate() error { return archivePath(r.Path, r.Project) }
+
+func archivePath(path, project string) error {
+	if err := Text("path", path, 1, MaxPathText); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(path) { // the daemon's own folder is nobody's business
+		return Invalid("path", "an absolute path", "%q is relative", path)
+	}
+	return Text("project", project, 0, MaxPathText)
 }

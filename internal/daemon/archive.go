@@ -1,0 +1,257 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+	"github.com/recalld/recalld/internal/source/sessiondir"
+)
+
+// The folders of an export.
+const (
+	exportedLogs     = "logs"
+	exportedSessions = "sessions"
+)
+
+// maxProblems bounds what an import tells of what it passed over.
+const maxProblems = 100
+
+// Import implements memory.Archive.
+func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	i := &importer{core: d.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
+	found, err := i.path(ctx, req.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("there is no %s", req.Path), Cause: err}
+	case err != nil:
+		return nil, fmt.Errorf("import %s: %w", req.Path, err)
+	case !found:
+		return nil, memory.Invalid("path", "a .jsonl log, a folder of logs, a session's folder or a tree of them",
+			"%s holds neither lessons nor sessions", req.Path)
+	}
+	return &i.out, nil
+}
+
+// importer takes over what files hold into one project.
+type importer struct {
+	core    *Core
+	project memory.Project
+	out     memory.Imported
+}
+
+// path imports a file or folder and reports whether it is one of those that can
+// be. An export is a folder of both.
+func (i *importer) path(ctx context.Context, path string) (found bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case !info.IsDir():
+		if !strings.EqualFold(filepath.Ext(path), ".jsonl") {
+			return false, nil
+		}
+		return true, i.log(ctx, path)
+	case sessiondir.IsSession(path):
+		return true, i.sessions(ctx, sessiondir.ReadSession(path))
+	case sessiondir.IsTree(path):
+		return true, i.sessions(ctx, sessiondir.ReadTree(path))
+	}
+	logs, err := filepath.Glob(filepath.Join(escapeGlob(path), "*.jsonl"))
+	if err != nil {
+		return false, err
+	}
+	for _, file := range logs {
+		if err := i.log(ctx, file); err != nil {
+			return true, err
+		}
+	}
+	found = len(logs) > 0
+	for _, below := range []string{exportedLogs, exportedSessions} {
+		below = filepath.Join(path, below)
+		if info, err := os.Stat(below); err != nil || !info.IsDir() {
+			continue
+		}
+		more, err := i.path(ctx, below)
+		if found = found || more; err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// escapeGlob has a folder's name mean itself.
+func escapeGlob(path string) string {
+	if filepath.Separator == '\\' { // Windows knows no escapes, and no * in names
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func (i *importer) log(ctx context.Context, file string) error {
+	for part, err := range lessonlog.ReadFile(file) {
+		if err != nil {
+			return err
+		}
+		i.problems(part.Problems)
+		taken, err := i.core.Ingest.ImportLessons(ctx, i.project, part.Lines)
+		if err != nil {
+			return err
+		}
+		i.out.Lessons += taken.Added
+		i.taken(taken, func(p ingest.Problem) memory.ImportProblem {
+			return memory.ImportProblem{File: part.File, Line: part.Numbers[p.Index], Message: p.Err.Error()}
+		})
+	}
+	return nil
+}
+
+func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Part, error]) error {
+	last := ""
+	for part, err := range parts {
+		if err != nil {
+			return err
+		}
+		i.problems(part.Problems)
+		if part.Session.ID == "" {
+			continue
+		}
+		taken, err := i.core.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
+		if err != nil && memory.CodeOf(err) == memory.CodeInvalidInput {
+			i.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if part.Session.ID != last { // a large one comes in parts
+			i.out.Sessions++
+			last = part.Session.ID
+		}
+		i.out.Steps += taken.Added
+		i.taken(taken, func(p ingest.Problem) memory.ImportProblem {
+			return memory.ImportProblem{File: part.Folder, Message: "a step: " + p.Err.Error()}
+		})
+	}
+	return nil
+}
+
+func (i *importer) taken(t ingest.Taken, problem func(ingest.Problem) memory.ImportProblem) {
+	i.out.Known += t.Known + t.Left
+	for _, p := range t.Problems {
+		i.problems([]memory.ImportProblem{problem(p)})
+	}
+}
+
+func (i *importer) problems(list []memory.ImportProblem) {
+	i.out.Skipped += len(list)
+	room := maxProblems - len(i.out.Problems)
+	i.out.Problems = append(i.out.Problems, list[:min(room, len(list))]...)
+}
+
+// Export implements memory.Archive.
+func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, known, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, memory.Errorf(memory.CodeNotFound, "nothing is remembered of project %s", project.Name)
+	}
+	if err := emptyFolder(req.Path); err != nil {
+		return nil, err
+	}
+	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}
+	var lessons []memory.Record
+	for r, err := range d.core.Store.ProjectRecords(project.ID, memory.Lesson) {
+		if err != nil {
+			return nil, fmt.Errorf("read lessons: %w", err)
+		}
+		lessons = append(lessons, r)
+	}
+	if len(lessons) > 0 {
+		written, err := lessonlog.Export(filepath.Join(req.Path, exportedLogs), lessons)
+		if err != nil {
+			return nil, err
+		}
+		out.Lessons, out.Files = written.Lessons, written.Files
+	}
+	sessions, err := d.core.Store.ProjectSessions(project.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	if len(sessions) > 0 {
+		e := sessionReader{core: d.core, ctx: ctx, sessions: sessions}
+		files, err := sessiondir.Export(filepath.Join(req.Path, exportedSessions), e.all)
+		if err := errors.Join(err, e.err); err != nil {
+			return nil, err
+		}
+		out.Sessions, out.Steps = len(sessions), e.steps
+		out.Files += files
+	}
+	return out, nil
+}
+
+// sessionReader reads sessions with their steps, one at a time.
+type sessionReader struct {
+	core     *Core
+	ctx      context.Context
+	sessions []memory.Session
+	steps    int
+	err      error
+}
+
+func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
+	for _, s := range r.sessions {
+		var steps []memory.Record
+		for _, id := range r.core.Indexer.SessionSteps(s.Project, s.ID) {
+			step, err := r.core.Store.Record(id)
+			if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+				continue // forgotten meanwhile
+			}
+			if r.err = errors.Join(err, r.ctx.Err()); r.err != nil {
+				return
+			}
+			steps = append(steps, step)
+		}
+		r.steps += len(steps)
+		if !yield(s, steps) {
+			return
+		}
+	}
+}
+
+// emptyFolder makes sure that a folder is empty or not there, before any of an
+// export is written.
+func emptyFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Message: err.Error(), Cause: err}
+	case len(entries) > 0:
+		return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: path + " is not empty",
+			Hint: "name a new folder: an export never changes files"}
+	}
+	return nil
+}

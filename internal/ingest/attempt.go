@@ -1,0 +1,146 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Bounds of what is kept of a session's open attempts.
+const (
+	// attemptAge is how long after a failure a success of the same step still
+	// speaks for the lessons that were read in between.
+	attemptAge       = 30 * time.Minute
+	maxOpenAttempts  = 8   // of one session
+	maxTriedSessions = 256 // sessions with open attempts
+)
+
+// attempt is a step that failed and has not been seen to succeed since.
+type attempt struct {
+	// what tells the step from others: the tool and what it was used on.
+	what   string
+	errors []string // fingerprints
+	at     time.Time
+	// lessons about its error were handed out since it failed.
+	lessons []string
+}
+
+// attempts are the open attempts of the sessions that are at work. They are in
+// memory only: a restart forgets outcomes that were still to come, and nothing
+// else.
+type attempts struct {
+	mu sync.Mutex
+	// open is guarded by mu; a session's attempts are in order of time.
+	open map[memory.SessionKey][]attempt
+}
+
+// finding is what a step says of lessons that were used.
+type finding struct {
+	lessons []string
+	ok      bool
+}
+
+// step takes note of a step and returns what it says of the lessons that were
+// handed out before it: the same step succeeds after it failed, or fails once
+// more with the same error.
+func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	open := slices.DeleteFunc(a.open[session], func(x attempt) bool { return at.Sub(x.at) > attemptAge })
+	what := stepKey(c)
+	var said finding
+	i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what })
+	switch {
+	case i >= 0 && c.Outcome.OK:
+		said = finding{open[i].lessons, true}
+		open = slices.Delete(open, i, i+1)
+	case i >= 0 && shares(open[i].errors, c.Fingerprints):
+		said = finding{open[i].lessons, false}
+		open[i].at, open[i].lessons = at, nil
+	case i >= 0: // another error: what was read may have helped with the first
+		open[i] = attempt{what: what, errors: c.Fingerprints, at: at}
+	case !c.Outcome.OK:
+		open = append(open, attempt{what: what, errors: c.Fingerprints, at: at})
+		open = open[max(0, len(open)-maxOpenAttempts):]
+	}
+	a.put(session, open)
+	return said
+}
+
+// put keeps a session's open attempts, and forgets those of the session that has
+// been quiet longest when there are too many. It is called with mu held.
+func (a *attempts) put(session memory.SessionKey, open []attempt) {
+	if len(open) == 0 {
+		delete(a.open, session)
+		return
+	}
+	if a.open == nil {
+		a.open = map[memory.SessionKey][]attempt{}
+	}
+	a.open[session] = open
+	if len(a.open) <= maxTriedSessions {
+		return
+	}
+	oldest, when := session, time.Time{}
+	for key, list := range a.open {
+		if last := list[len(list)-1].at; when.IsZero() || last.Before(when) {
+			oldest, when = key, last
+		}
+	}
+	delete(a.open, oldest)
+}
+
+// handOut notes lessons that tell of some errors as handed out to a session.
+func (a *attempts) handOut(session memory.SessionKey, errors, lessons []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, x := range a.open[session] {
+		if shares(x.errors, errors) {
+			a.open[session][i].lessons = union(x.lessons, lessons, memory.MaxLimit)
+		}
+	}
+}
+
+// HandedOut tells the write path which lessons an answer gave to a session for
+// errors with these fingerprints. What the session does next counts for or
+// against them.
+func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string) {
+	s.attempts.handOut(session, errors, lessons)
+}
+
+// Settle counts what a step that was recorded says of the lessons that were used
+// before it; see HandedOut.
+func (s *Service) Settle(ctx context.Context, step memory.Record) error {
+	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, step.Created, step.Step)
+	if len(said.lessons) == 0 {
+		return nil
+	}
+	return s.Outcome(ctx, said.lessons, said.ok)
+}
+
+// stepKey names what a step did: its tool with its target, or, for want of one,
+// with the program that a command runs and what for, or with the file. Two runs
+// of "npm install" are the same, whatever flags they were given.
+func stepKey(c *memory.StepContent) string {
+	on := memory.TargetText(c.Tool.Target)
+	if on == "" {
+		var input struct {
+			Command  string `json:"command"`
+			FilePath string `json:"file_path"`
+			Path     string `json:"path"`
+		}
+		_ = json.Unmarshal(c.Tool.Input, &input) // of another shape: the tool alone
+		words := strings.Fields(input.Command)
+		on = strings.Join(words[:min(2, len(words))], " ") + input.FilePath + input.Path
+	}
+	return c.Tool.Name + "\x00" + on
+}
+
+func shares(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+}
