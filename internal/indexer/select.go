@@ -56,7 +56,7 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	}
 	allow := x.attrs.Match(append(slices.Clone(clauses), own(sel))...)
 	if wantsAllLessons(sel) {
-		allow.Or(x.attrs.Match(append(slices.Clone(clauses), lessons)...))
+		allow.Or(x.attrs.Match(append(slices.Clone(clauses), allLessons)...))
 	}
 	return allow
 }
@@ -68,12 +68,12 @@ func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
 	}
 	universe := x.attrs.Match(own(sel))
 	if wantsAllLessons(sel) {
-		universe.Or(x.attrs.Match(lessons))
+		universe.Or(x.attrs.Match(allLessons))
 	}
 	return universe
 }
 
-var lessons = index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
+var allLessons = index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
 
 func own(sel memory.Selection) index.Clause {
 	return index.Clause{Key: attrProject, Values: []string{sel.Project}}

@@ -159,15 +159,15 @@ func BenchmarkSessions(b *testing.B) {
 	kinds := []memory.Kind{memory.Step}
 	reference := perOp(func() { x.Select(memory.Selection{Project: "p-1", Kinds: kinds}) })
 	for name, sel := range map[string]memory.Selection{
-		"none":             {Kinds: kinds},
-		"flow":             {Kinds: kinds, Steps: memory.SessionFilter{FlowTag: "send"}},
-		"flow and screen":  {Kinds: kinds, Steps: memory.SessionFilter{FlowTag: "send", Screen: "screen-7"}},
-		"branch":           {Kinds: kinds, Steps: memory.SessionFilter{GitBranch: "feature/7"}},
-		"since, all":       {Kinds: kinds, Steps: memory.SessionFilter{Since: testTime}},
-		"tag, all kinds":   {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Tag: "tag3"}, AllLessons: true},
-		"flow, all kinds":  {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{FlowTag: "send"}, AllLessons: true},
-		"since, all kinds": {Kinds: memory.DefaultKinds, Since: newest.Add(-24 * time.Hour), Steps: memory.SessionFilter{Since: newest.Add(-24 * time.Hour)}, AllLessons: true},
-		"screen, all kind": {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Screen: "screen-7"}, AllLessons: true},
+		"none":              {Kinds: kinds},
+		"flow":              {Kinds: kinds, Steps: memory.SessionFilter{FlowTag: "send"}},
+		"flow and screen":   {Kinds: kinds, Steps: memory.SessionFilter{FlowTag: "send", Screen: "screen-7"}},
+		"branch":            {Kinds: kinds, Steps: memory.SessionFilter{GitBranch: "feature/7"}},
+		"since, all":        {Kinds: kinds, Steps: memory.SessionFilter{Since: testTime}},
+		"tag, all kinds":    {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Tag: "tag3"}, AllLessons: true},
+		"flow, all kinds":   {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{FlowTag: "send"}, AllLessons: true},
+		"since, all kinds":  {Kinds: memory.DefaultKinds, Since: newest.Add(-24 * time.Hour), Steps: memory.SessionFilter{Since: newest.Add(-24 * time.Hour)}, AllLessons: true},
+		"screen, all kinds": {Kinds: memory.DefaultKinds, Steps: memory.SessionFilter{Screen: "screen-7"}, AllLessons: true},
 	} {
 		sel.Project = "p-1"
 		b.Run("select/"+name, func(b *testing.B) {
