@@ -58,7 +58,7 @@ func (s *Service) ImportSession(ctx context.Context, project memory.Project, ses
 func (s *Service) cleanSession(x memory.Session) memory.Session {
 	c := s.newCleaner()
 	c.text(&x.Goal, memory.MaxGoalText)
-	x.FlowTags, x.Tags = union(nil, x.FlowTags, memory.MaxTags), c.list(x.Tags)
+	x.FlowTags, x.Tags = c.list(x.FlowTags), c.list(x.Tags)
 	x.Build, x.Launch, x.Extra = c.json(x.Build), c.json(x.Launch), c.extra(x.Extra)
 	x.CreatedAt, x.EndedAt = x.CreatedAt.UTC(), x.EndedAt.UTC()
 	return x

@@ -142,7 +142,9 @@ func (s *Service) stepSession(project string, req memory.RecordStepRequest) (ses
 // complete takes the secrets out of a step and derives what it does not say:
 // labels, where it has none, its screen and its errors.
 func (s *Service) complete(content *memory.StepContent, c *cleaner) {
-	c.text(&content.Tool.Name, memory.MaxNameText)
+	if c.text(&content.Tool.Name, memory.MaxNameText); content.Tool.Name == "" {
+		content.Tool.Name = "[redacted]" // a step is named by it
+	}
 	c.text(&content.Screenshot, memory.MaxNameText)
 	for _, raw := range []*json.RawMessage{
 		&content.Tool.Input, &content.Tool.Target, &content.Observation, &content.Environment, &content.Build,

@@ -153,6 +153,9 @@ func (r *RememberRequest) Validate() error {
 			return err
 		}
 	}
+	if err := r.Caller.validate(); err != nil {
+		return err
+	}
 	if err := validTags("tags", r.Tags); err != nil {
 		return err
 	}

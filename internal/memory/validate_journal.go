@@ -34,6 +34,9 @@ func (r *StartSessionRequest) Validate() error {
 	); err != nil {
 		return err
 	}
+	if err := r.Caller.validate(); err != nil {
+		return err
+	}
 	if r.SessionID != "" {
 		if err := ValidSessionID("sessionId", r.SessionID); err != nil {
 			return err
@@ -59,6 +62,9 @@ func (r *EndSessionRequest) Validate() error {
 	); err != nil {
 		return err
 	}
+	if err := r.Caller.validate(); err != nil {
+		return err
+	}
 	if r.SessionID != "" {
 		return ValidSessionID("sessionId", r.SessionID)
 	}
@@ -71,6 +77,9 @@ func (r *RecordStepRequest) Validate() error {
 		bounded{"request_id", &r.RequestID, 0, MaxNameText},
 		bounded{"project", &r.Project, 0, MaxPathText},
 	); err != nil {
+		return err
+	}
+	if err := r.Caller.validate(); err != nil {
 		return err
 	}
 	if r.SessionID != "" {
@@ -97,7 +106,49 @@ func (s *Session) Validate() error {
 	if !validTime(s.CreatedAt) && !s.Bare {
 		return Invalid("createdAt", timeLimit, "is missing or out of range")
 	}
+	if !s.EndedAt.IsZero() && !validTime(s.EndedAt) {
+		return Invalid("endedAt", timeLimit, "is out of range")
+	}
+	if err := s.Git.validate(); err != nil {
+		return err
+	}
+	if n := extraSize(s.Extra); n > MaxSessionJSON {
+		return Invalid("sessionId", fmt.Sprintf("at most %d bytes of other fields", MaxSessionJSON), "the session has %d bytes of other fields", n)
+	}
 	return r.Validate()
+}
+
+// validate checks the limits of what a caller says of itself.
+func (c *Caller) validate() error {
+	for _, t := range []struct {
+		field, text string
+		most        int
+	}{{"caller.dir", c.Dir, MaxPathText}, {"caller.client", c.Client, MaxNameText}, {"caller.session", c.Session, MaxNameText}} {
+		if err := Text(t.field, t.text, 0, t.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validate checks what a file says of git; nil says nothing. A branch is a path.
+func (g *Git) validate() error {
+	if g == nil {
+		return nil
+	}
+	if err := Text("git.branch", g.Branch, 0, MaxPathText); err != nil {
+		return err
+	}
+	return Text("git.commit", g.Commit, 0, MaxNameText)
+}
+
+// extraSize is what fields that this version does not know take, in bytes.
+func extraSize(fields map[string]json.RawMessage) int {
+	n := 0
+	for name, value := range fields {
+		n += len(name) + len(value)
+	}
+	return n
 }
 
 // ValidateStep checks the limits of a step that was read from a file.
@@ -110,6 +161,12 @@ func (r *Record) ValidateStep() error {
 	}
 	if err := validTags("labels", r.Step.Labels); err != nil {
 		return err
+	}
+	if err := r.Step.Git.validate(); err != nil {
+		return err
+	}
+	if n := extraSize(r.Step.Extra); n > MaxStepJSON {
+		return Invalid("tool", fmt.Sprintf("at most %d bytes of other fields", MaxStepJSON), "the step has %d bytes of other fields", n)
 	}
 	return validStep(r.Created, *r.Step)
 }
