@@ -52,6 +52,12 @@ func Of(text string) []string {
 		if readsAsCode(line) {
 			continue
 		}
+		// A person who tells of an error quotes it, in the middle of a sentence.
+		for part := range quotations(line) {
+			if f, ok := judge(Normalise(part)); ok {
+				add(f)
+			}
+		}
 		normal := Normalise(line)
 		if f, ok := judge(normal); ok {
 			add(f)
@@ -95,6 +101,42 @@ func lines(text string) func(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// quotations yields what stands in double quotes or backticks, of two words or
+// more. Single quotes are left out: messages use them within themselves.
+func quotations(line string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			start := strings.IndexAny(line, "\"`“")
+			if start < 0 {
+				return
+			}
+			r, size := utf8.DecodeRuneInString(line[start:])
+			if r == '“' {
+				r = '”'
+			}
+			rest := line[start+size:]
+			end := closing(rest, r)
+			if end < 0 {
+				return
+			}
+			if strings.Contains(strings.TrimSpace(rest[:end]), " ") && !yield(rest[:end]) {
+				return
+			}
+			line = rest[end+utf8.RuneLen(r):]
+		}
+	}
+}
+
+// closing finds the quote that is not behind a backslash.
+func closing(s string, quote rune) int {
+	for i, r := range s {
+		if r == quote && (i == 0 || s[i-1] != '\\') {
+			return i
+		}
+	}
+	return -1
 }
 
 // cut returns the first limit bytes of s, fewer where they end within a rune.

@@ -173,6 +173,10 @@ func TestShort(t *testing.T) {
 		{"passing a string where TS2345 is raised", "a.ts(1,2): error TS2345: Argument of type 'string' is not assignable to parameter of type 'Id'."},
 		{"login failed with ORA-01017", "ERROR:\nORA-01017: invalid username/password; logon denied"},
 		{"importing failed: ModuleNotFoundError: No module named 'yaml'", "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\nModuleNotFoundError: No module named 'yaml'"},
+		{"npm install -g stops with \"EACCES: permission denied, mkdir '/usr/local/lib/node_modules'\" because the prefix belongs to root.",
+			"npm error Error: EACCES: permission denied, mkdir '/opt/node/lib/node_modules'"},
+		{"kubectl answers `error: You must be logged in to the server (Unauthorized)` once the token is old", "error: You must be logged in to the server (Unauthorized)"},
+		{"Go says “import cycle not allowed in test” for that", "package a\n\timports b: import cycle not allowed in test"},
 		{"git push said: error: failed to push some refs to 'origin'", "To x\nerror: failed to push some refs to 'origin'"},
 	} {
 		note, output := Of(test.note), Of(test.output)
