@@ -248,3 +248,13 @@ func TestAppendByMany(t *testing.T) {
 		t.Errorf("%d lines are there, %d were written", len(seen), writers*each)
 	}
 }
+
+// BenchmarkAppend is the price of a line for a writer that is alone.
+func BenchmarkAppend(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		if _, err := Append(b.Context(), "", dir, "r", lesson("a lesson")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

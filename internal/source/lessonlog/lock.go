@@ -24,7 +24,7 @@ import (
 const lockSuffix = ".lock"
 
 // staleAfter is how long a lock may stay the same while somebody waits for it.
-// It is held for less than a millisecond. The script has the same figure.
+// It is held for the few system calls of an append. The script has the same figure.
 const staleAfter = 10 * time.Second
 
 // Between two tries a waiting writer pauses, longer each time: as long as an
@@ -42,7 +42,7 @@ func takeLock(ctx context.Context, folder *os.Root, log string) (release func() 
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := folder.Mkdir(name, 0o777)
 		if err == nil {
-			return func() error { return folder.Remove(name) }, nil
+			return func() error { return removeLock(folder, name) }, nil
 		}
 		if !isTaken(err) {
 			return nil, fmt.Errorf("make lock: %w", err)
@@ -55,7 +55,7 @@ func takeLock(ctx context.Context, folder *os.Root, log string) (release func() 
 			held, since = info, now
 		case now.Sub(since) < staleAfter:
 		default:
-			if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := removeLock(folder, name); err != nil {
 				return nil, fmt.Errorf("remove the lock of a writer that has ended: %w", err)
 			}
 			since = time.Time{}
@@ -68,6 +68,15 @@ func takeLock(ctx context.Context, folder *os.Root, log string) (release func() 
 		case <-time.After(pause):
 		}
 	}
+}
+
+// removeLock gives a lock back, which another writer may have done: ours, if we
+// were stopped for so long that it was taken away.
+func removeLock(folder *os.Root, name string) error {
+	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // isTaken says that a lock could not be made because it exists. Windows denies
