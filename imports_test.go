@@ -107,8 +107,8 @@ var layers = []layer{
 		"every hook and bridge starts it, so it stays as light as the wire"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},
-	{"internal/cli", []string{"internal/atomicfile", "internal/memory", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon"},
-		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval for its command"},
+	{"internal/cli", []string{"configs", "internal/atomicfile", "internal/memory", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon"},
+		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval for its command, configs for what up prints"},
 	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},
 		"it is the composition root, which alone knows all implementations"},
 }

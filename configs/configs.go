@@ -1,6 +1,10 @@
 // Package configs embeds the settings file that documents every setting, the
-// files that put recalld under a service manager or into an MCP client, and the
-// script that keeps lessons where no daemon runs.
+// entry that puts recalld into an MCP client, and the script that keeps lessons
+// where no daemon runs. Beside them lie files for people to copy: units for
+// service managers (systemd: ~/.config/systemd/user/recalld.service; launchd:
+// ~/Library/LaunchAgents/com.github.recalld.plist, with @RECALLD@ replaced by the
+// absolute path of the binary), and the entry of clients whose settings are TOML
+// or that speak HTTP, with @TOKEN@ in the place of the token.
 package configs
 
 import _ "embed"
@@ -11,34 +15,11 @@ import _ "embed"
 //go:embed recalld.yaml
 var YAML []byte
 
-// SystemdUnit is a user unit for systemd; it goes to
-// ~/.config/systemd/user/recalld.service.
-//
-//go:embed systemd/recalld.service
-var SystemdUnit []byte
-
-// LaunchdAgent is an agent for launchd; it goes to
-// ~/Library/LaunchAgents/com.github.recalld.plist with @RECALLD@ replaced by
-// the absolute path of the binary.
-//
-//go:embed launchd/com.github.recalld.plist
-var LaunchdAgent []byte
-
-// ClientJSON is the entry that most MCP clients take in their JSON settings.
+// ClientJSON is the entry that most MCP clients take in their JSON settings; up
+// prints it, with the command and arguments that fit the machine.
 //
 //go:embed clients/mcp.json
 var ClientJSON []byte
-
-// ClientTOML is the same entry for clients whose settings are TOML.
-//
-//go:embed clients/mcp.toml
-var ClientTOML []byte
-
-// ClientHTTPJSON is the entry of a client that speaks streamable HTTP over
-// loopback TCP, with @TOKEN@ in the place of the token.
-//
-//go:embed clients/mcp-http.json
-var ClientHTTPJSON []byte
 
 // LogScript keeps a lesson from any shell; it goes to
 // agent-knowledge/scripts/log_memory.sh of a repository.

@@ -6,15 +6,27 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/configs"
 )
 
+// read reads a file of this folder.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // What is pasted or installed must be read by the program that it is for.
 func TestFilesAreWellFormed(t *testing.T) {
-	for name, text := range map[string][]byte{"mcp.json": configs.ClientJSON, "mcp-http.json": configs.ClientHTTPJSON} {
+	for name, text := range map[string][]byte{"mcp.json": configs.ClientJSON, "mcp-http.json": read(t, "clients/mcp-http.json")} {
 		var entry struct {
 			Servers map[string]map[string]any `json:"mcpServers"`
 		}
@@ -24,7 +36,8 @@ func TestFilesAreWellFormed(t *testing.T) {
 			t.Errorf("%s has no server recalld", name)
 		}
 	}
-	dec := xml.NewDecoder(bytes.NewReader(configs.LaunchdAgent))
+	agent := read(t, "launchd/com.github.recalld.plist")
+	dec := xml.NewDecoder(bytes.NewReader(agent))
 	for {
 		if _, err := dec.Token(); errors.Is(err, io.EOF) {
 			break
@@ -33,12 +46,12 @@ func TestFilesAreWellFormed(t *testing.T) {
 		}
 	}
 	for _, part := range []string{"@RECALLD@", "<string>serve</string>"} {
-		if !bytes.Contains(configs.LaunchdAgent, []byte(part)) {
+		if !bytes.Contains(agent, []byte(part)) {
 			t.Errorf("launchd agent lacks %s", part)
 		}
 	}
 	section := ""
-	for line := range strings.Lines(string(configs.SystemdUnit)) {
+	for line := range strings.Lines(string(read(t, "systemd/recalld.service"))) {
 		switch line = strings.TrimSpace(line); {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]"):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -51,7 +52,11 @@ lines for an MCP client.`,
 			if err != nil {
 				return err
 			}
-			return a.answer(result, func(w io.Writer) { writeUp(w, result) })
+			entry, err := result.Client.json()
+			if err != nil {
+				return err
+			}
+			return a.answer(result, func(w io.Writer) { writeUp(w, result, entry) })
 		},
 	}
 }
@@ -93,8 +98,8 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 }
 
 // writeUp shows the question with what it expects, so that everybody can judge
-// the answer, also when it is wrong.
-func writeUp(w io.Writer, r *upResult) {
+// the answer, also when it is wrong; entry is for an MCP client's settings.
+func writeUp(w io.Writer, r *upResult, entry string) {
 	writeIndexed(w, r.Index)
 	fmt.Fprintln(w)
 	if r.Question == nil {
@@ -109,24 +114,25 @@ func writeUp(w io.Writer, r *upResult) {
 	}
 	fmt.Fprintln(w, "\nThe daemon stays and keeps the index up to date; stop it with: recalld stop")
 	fmt.Fprintln(w, "Next, ask something of your own: recalld recall QUESTION")
-	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", r.Client.json())
+	fmt.Fprintf(w, "\nFor an MCP client:\n\n%s\n", entry)
 	if r.Client.Hint != "" {
 		fmt.Fprintf(w, "\n%s\n", r.Client.Hint)
 	}
 }
 
 // json is the entry as most clients take it.
-func (s clientSetup) json() string {
-	type server struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
+func (s clientSetup) json() (string, error) {
+	var entry struct {
+		Servers map[string]clientSetup `json:"mcpServers"`
 	}
-	entry := map[string]map[string]server{"mcpServers": {"recalld": {s.Command, s.Args}}}
+	if err := json.Unmarshal(configs.ClientJSON, &entry); err != nil {
+		return "", fmt.Errorf("read client entry: %w", err)
+	}
+	for name := range entry.Servers {
+		entry.Servers[name] = clientSetup{Command: s.Command, Args: s.Args}
+	}
 	encoded, err := json.MarshalIndent(entry, "", "  ")
-	if err != nil {
-		return err.Error()
-	}
-	return string(encoded)
+	return string(encoded), err
 }
 
 // clientSetup says how a client starts this program: by name where the name

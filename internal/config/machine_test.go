@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 )
 
@@ -104,13 +102,17 @@ func TestRelativePaths(t *testing.T) {
 func TestServiceManagersWaitLongEnough(t *testing.T) {
 	least := config.Default().Daemon.StopTimeout()
 	for name, tc := range map[string]struct {
-		text    []byte
+		file    string
 		pattern string
 	}{
-		"systemd": {configs.SystemdUnit, `TimeoutStopSec=(\d+)s`},
-		"launchd": {configs.LaunchdAgent, `<key>ExitTimeOut</key>\s*<integer>(\d+)</integer>`},
+		"systemd": {"systemd/recalld.service", `TimeoutStopSec=(\d+)s`},
+		"launchd": {"launchd/com.github.recalld.plist", `<key>ExitTimeOut</key>\s*<integer>(\d+)</integer>`},
 	} {
-		m := regexp.MustCompile(tc.pattern).FindSubmatch(bytes.TrimSpace(tc.text))
+		text, err := os.ReadFile(filepath.Join("..", "..", "configs", filepath.FromSlash(tc.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(tc.pattern).FindSubmatch(text)
 		if m == nil {
 			t.Errorf("%s: no time-out", name)
 			continue
