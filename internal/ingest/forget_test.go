@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -103,5 +104,41 @@ func TestForgottenTextOfTwoRecordsStays(t *testing.T) {
 	}
 	if !r.index.Held(r.record(b.ID).Doc) {
 		t.Error("the text went with the first of its records")
+	}
+}
+
+// TestForgetWhileOthersWrite: no step is left without its session, which the
+// store's check at the end would find, and no lesson comes back by an outcome.
+func TestForgetWhileOthersWrite(t *testing.T) {
+	r := newRig(t)
+	lesson := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: lesson.Project}, r.store); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for range 25 {
+				_, err := r.ingest.RecordStep(context.Background(), memory.RecordStepRequest{
+					SessionID: fmt.Sprint("hook-", i%2), Open: true, Tool: memory.StepTool{Name: "bash"}, Caller: r.caller,
+				})
+				if err == nil {
+					err = r.ingest.Outcome(context.Background(), []string{lesson.ID}, true)
+				}
+				if err != nil {
+					t.Errorf("write: %v", err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		_, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: lesson.Project}, r.store)
+		if err != nil && memory.CodeOf(err) != memory.CodeNotFound { // nothing of it is there at the moment
+			t.Errorf("forget: %v", err)
+		}
+	}
+	wg.Wait()
+	if _, err := r.store.Record(lesson.ID); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("the forgotten lesson = %v, want it gone", err)
 	}
 }
