@@ -12,10 +12,10 @@ func pasted() []*rule {
 	return []*rule{
 		{what: "private", keywords: []string{"<private"}, find: findPrivateText},
 		{what: "password", keywords: []string{"password", "passwd", "passphrase", "pwd"}, find: findPassword},
-		{what: "password", keywords: []string{"machine "}, find: after(`(?i)machine\s+\S+\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)`, isReal)},
-		{what: "password", keywords: []string{"mysql", "mariadb"}, find: after(`(?i)(?:mysql|mariadb)[a-z-]*(?:[ \t][^\n]*?)?[ \t]-p([^\s'"-]\S{3,})`, isReal)},
+		{what: "password", keywords: []string{"machine "}, find: within(command, `(?i)machine\s+\S+\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)`, isReal)},
+		{what: "password", keywords: []string{"mysql", "mariadb"}, find: within(command, `(?i)(?:mysql|mariadb)[a-z-]*(?:[ \t][^\n]*?)?[ \t]-p([^\s'"-]\S{3,})`, isReal)},
 		{what: "password", keywords: []string{"sshpass ", "docker login", "podman login", "helm registry login"},
-			find: after(`(?i)(?:sshpass|(?:docker|podman|registry) login|helm registry login)(?:[ \t][^\n]*?)?[ \t](?:-p[ \t]?|--password[ =])['"]?([^\s'"-][^\s'"]{3,})`, isReal)},
+			find: within(command, `(?i)(?:sshpass|(?:docker|podman|registry) login|helm registry login)(?:[ \t][^\n]*?)?[ \t](?:-p[ \t]?|--password[ =])['"]?([^\s'"-][^\s'"]{3,})`, isReal)},
 		{what: "password", keywords: []string{":5432:"}, find: after(`:5432:[^:\s]+:[^:\s]+:([^\s:]{4,})`, isReal)},
 		{what: "secret", keywords: []string{"--password", "--passwd", "--token", "--secret", "--api-key", "--apikey", "--access-token", "--auth-token"}, find: findFlag},
 		{what: "secret", keywords: []string{"_authtoken", "_auth", "_password"}, find: after(`(?i)_(?:authtoken|auth|password)[ \t]*=[ \t]*"?([^\s"]{6,})`, isReal)},
@@ -33,6 +33,10 @@ func pasted() []*rule {
 		{what: "password-hash", keywords: []string{"$5$", "$6$", "$y$", "$argon2"}, find: after(`(\$(?:5|6|y|argon2[a-z]{1,2})\$[./A-Za-z0-9=,$+]{30,})`)},
 	}
 }
+
+// command is how much of a command, or an entry of a netrc file, is read in
+// search of its password, in bytes.
+const command = 300
 
 // isReal says that a value is no placeholder.
 func isReal(s string) bool { return !isPlaceholder(s) }

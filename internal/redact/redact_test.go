@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -190,6 +191,33 @@ func TestLikelyIsSure(t *testing.T) {
 			}
 			if !likely {
 				t.Fatalf("%s, %d: %q is skipped and matches", r.ID, i, text)
+			}
+		}
+	}
+}
+
+// TestTakesLinearTime gives every rule its keyword over and over again, on one
+// line: twice the text must not take much more than twice the time.
+func TestTakesLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time")
+	}
+	measure := func(text string) time.Duration {
+		start := time.Now()
+		Redact(text)
+		return time.Since(start)
+	}
+	rules := textRules()
+	for _, r := range all().leaks.rules {
+		rules = append(rules, &rule{what: r.ID, keywords: r.Keywords})
+	}
+	for _, r := range rules {
+		for _, sign := range []string{" ", "="} {
+			text := strings.Repeat(r.keywords[0]+sign, 4<<10/(len(r.keywords[0])+len(sign)))
+			if took := measure(text); took > 150*time.Millisecond {
+				if double := measure(text + text); double > 3*took {
+					t.Errorf("%s: %d bytes of %q take %v, twice as many %v", r.what, len(text), r.keywords[0]+sign, took, double)
+				}
 			}
 		}
 	}

@@ -82,9 +82,15 @@ func token(pattern string, checks ...func(string) bool) func(string, int) (int, 
 // after makes a find whose pattern begins at the keyword and whose first group
 // is the secret. The pattern is compiled when it is needed first.
 func after(pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
+	return within(window, pattern, checks...)
+}
+
+// within is after for patterns that skip what stands between keyword and secret,
+// and would read all of a long line for each keyword: they are shown n bytes.
+func within(n int, pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A` + pattern) })
 	return func(text string, at int) (int, int, bool) {
-		m := compiled().FindStringSubmatchIndex(text[at:min(len(text), at+window)])
+		m := compiled().FindStringSubmatchIndex(text[at:min(len(text), at+n)])
 		if m == nil {
 			return 0, 0, false
 		}
