@@ -21,6 +21,11 @@ const (
 	// halfWritten is how long after its last change a file that is no JSON may
 	// still be on its way.
 	halfWritten = 10 * time.Second
+	// Asking a system when thousands of folders were last changed is what a poll
+	// costs. Most sessions are over, so those without a change for dormantAge are
+	// asked about every dormantPolls polls only.
+	dormantAge   = time.Hour
+	dormantPolls = 8
 )
 
 // folderState is what is known of one session's folder.
@@ -29,6 +34,8 @@ type folderState struct {
 	// can have changed since without a new stamp.
 	stamp   stamp
 	settled bool
+	// turn says at which of dormantPolls polls it is looked at when it is dormant.
+	turn int
 	// id is of the session as it was handed out.
 	id string
 	// known are hashes of the files that were handed out or reported.
@@ -81,15 +88,18 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 		return true
 	}
 	l := &look{state: s, reading: how, path: path, yield: yield, waiting: map[string]string{}}
-	at, err := openFolder(tree, name, false)
+	info, err := tree.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return true // removed since the tree was listed
-	case err != nil:
-		l.unreadable(path, err)
+	case err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
+		// A file beside the sessions' folders is none of ours.
 	default:
-		defer at.Close() // only read
-		l.at = at
+		if l.at, err = openFolder(tree, name, false); err != nil {
+			l.unreadable(path, err)
+			break
+		}
+		defer l.at.Close() // only read
 		if !l.run() {
 			return false
 		}
@@ -100,6 +110,11 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	s.stamp, s.waiting = now, l.waiting
 	s.settled = how.now.Sub(now.newest()) >= grain && len(l.waiting) == 0
 	return true
+}
+
+// isDormant says that nothing has changed in a folder for long.
+func (s *folderState) isDormant(now time.Time) bool {
+	return s.settled && now.Sub(s.stamp.newest()) > dormantAge
 }
 
 // file is one file of a session's folder.

@@ -63,6 +63,8 @@ type Follower struct {
 // tree is what is known of one tree.
 type tree struct {
 	folders map[string]*folderState // by name
+	// polls and made count, so that dormant folders take turns.
+	polls, made int
 	// seed is of the hashes by which files are known.
 	seed maphash.Seed
 	// newer says that files of a later version were reported, tooMany that the
@@ -90,7 +92,8 @@ func (f *Follower) Reset(root, dir string) {
 // Poll hands out what is new or changed in a tree since the last poll, session by
 // session and in parts. A part counts as taken when the loop goes on behind it:
 // one at which the loop ends comes again, so what could not be kept is not lost. A
-// half-written file waits for a later poll; a file that is written anew in place,
+// session in which nothing has changed for an hour is looked at every eighth poll.
+// A half-written file waits for a later poll; a file that is written anew in place,
 // in a folder where nothing else has changed for some time, is not seen before
 // something has. What cannot be read is a problem of some part, told once. Only a
 // tree that cannot be read is an error; one that is not there holds nothing.
@@ -128,9 +131,14 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 		}
 		known.tooMany = tooMany
 		known.keep(names)
+		known.polls++
 		how := reading{tree: known, now: f.opts.Now(), maxSteps: f.opts.MaxSteps}
 		for _, name := range names {
-			if !known.folders[name].read(at, name, filepath.Join(path, name), how, yield) {
+			folder := known.folders[name]
+			if folder.isDormant(how.now) && known.polls%dormantPolls != folder.turn {
+				continue
+			}
+			if !folder.read(at, name, filepath.Join(path, name), how, yield) {
 				return
 			}
 		}
@@ -147,29 +155,26 @@ func (t *tree) keep(names []string) {
 	}
 	for _, name := range names {
 		if t.folders[name] == nil {
-			t.folders[name] = &folderState{}
+			t.folders[name] = &folderState{turn: t.made % dormantPolls}
+			t.made++
 		}
 	}
 }
 
-// listFolders returns the names of what may be sessions' folders, sorted: folders,
-// and links, which are reported. Hidden ones are left alone.
+// listFolders returns the names of what may be sessions' folders, sorted. Hidden
+// ones are left alone. What kind of file they are is not asked for here, for it
+// takes longer than the list.
 func listFolders(at *os.Root) ([]string, error) {
 	d, err := at.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close() // only read
-	entries, err := d.ReadDir(-1)
+	names, err := d.Readdirnames(-1)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, e := range entries {
-		if (e.IsDir() || e.Type()&fs.ModeSymlink != 0) && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") })
 	slices.Sort(names)
 	return names, nil
 }
