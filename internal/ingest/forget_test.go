@@ -107,10 +107,29 @@ func TestForgottenTextOfTwoRecordsStays(t *testing.T) {
 	}
 }
 
+// guarded checks that whatever concerns lessons, steps and sessions is committed
+// with the lock of forgetting held.
+type guarded struct {
+	Committer
+	check func(b memory.Batch)
+}
+
+func (g guarded) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
+	g.check(b)
+	return g.Committer.Commit(ctx, b)
+}
+
 // TestForgetWhileOthersWrite: no step is left without its session, which the
 // store's check at the end would find, and no lesson comes back by an outcome.
 func TestForgetWhileOthersWrite(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(r *rig, o *Options) {
+		o.Committer = guarded{r.store, func(b memory.Batch) {
+			if r.ingest.forgetting.TryLock() {
+				r.ingest.forgetting.Unlock()
+				t.Errorf("%+v is committed while things may be forgotten", b)
+			}
+		}}
+	})
 	lesson := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: lesson.Project}, r.store); err != nil {
 		t.Fatal(err)
