@@ -45,8 +45,8 @@ place in the queue. With --wait, show progress until it is done.`,
 			}
 			if !wait {
 				return a.answer(queued, func(w io.Writer) {
-					fmt.Fprintf(w, "Queued %s (project %s)%s. Watch it with: recalld status\n",
-						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), aheadText(queued.Position))
+					fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
+						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Turn())
 				})
 			}
 			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
@@ -115,14 +115,6 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// aheadText says when a run's turn is, by the number of jobs ahead of it.
-func aheadText(ahead int) string {
-	if ahead == 0 {
-		return ", next"
-	}
-	return fmt.Sprintf(", %s ahead of it", memory.Count(ahead, "job"))
 }
 
 // writeIndexed says what an indexing run came to.

@@ -38,8 +38,8 @@ func (s *Server) indexRepo(ctx context.Context, c call, in indexInput) (string, 
 	if err != nil {
 		return "", nil, err
 	}
-	text := fmt.Sprintf("Queued %s (project %s) at position %d; the status tool shows its progress.",
-		queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Position)
+	text := fmt.Sprintf("Queued %s (project %s), %s; the status tool shows its progress.",
+		queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Turn())
 	return text, queued, nil
 }
 

@@ -123,7 +123,7 @@ func TestTools(t *testing.T) {
 		{"recall", `{"query":"q","scope":"current","filters":{"tag":"a","since":"2026-01-31T15:04:05Z"}}`, "run npm ci"},
 		{"recall", `{"query":"q","scope":{"sessionId":"abcd"}}`, "run npm ci"},
 		{"recall", `{"query":"a pair: \ud83d\ude00, an escaped \\ud800"}`, "run npm ci"},
-		{"index_repo", fmt.Sprintf(`{"path":%q}`, dir), "Queued " + dir + " (project demo) at position 1"},
+		{"index_repo", fmt.Sprintf(`{"path":%q}`, dir), "Queued " + dir + " (project demo), 1 job ahead of it"},
 		{"status", `{}`, "recalld 1.2.3 is ready: 3 lessons"},
 		{"status", `null`, "and 10 more"},
 	} {

@@ -89,7 +89,8 @@ type IndexRequest struct {
 
 // IndexQueued is answered at once.
 type IndexQueued struct {
-	Job         string `json:"job"`
+	Job string `json:"job"`
+	// Position is the number of jobs ahead of it.
 	Position    int    `json:"position"`
 	Coalesced   bool   `json:"coalesced,omitempty"`
 	Project     string `json:"project"`

@@ -37,3 +37,11 @@ func Count(n int, one string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }
+
+// Turn says when a queued run's turn is: "next", or how many jobs are ahead.
+func (q IndexQueued) Turn() string {
+	if q.Position == 0 {
+		return "next"
+	}
+	return Count(q.Position, "job") + " ahead of it"
+}
