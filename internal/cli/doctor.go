@@ -197,7 +197,14 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 			d.add("index "+memory.ProjectLabel(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
 		}
 	}
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
 	for _, note := range status.Notes {
+		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {
+			continue // said below, of this command's own environment
+		}
 		d.add("settings", FindingNote, "", "%s", note)
 	}
 	if err := checkRunningStore(ctx, d, running); err != nil {

@@ -197,3 +197,38 @@ func TestDoctorOllama(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorNotes: what the daemon has left aside is said, once.
+func TestDoctorNotes(t *testing.T) {
+	answers := sample()
+	delete(answers, "DeadJobs")
+	status := *answers["Status"].(*memory.Status)
+	answers["Status"] = &status
+	b := newBench(t, answers)
+	home := b.opts.Getenv
+	b.opts.Getenv = func(name string) string {
+		if name == "OLLAMA_HOST" {
+			return "gpu.example.com"
+		}
+		return home(name)
+	}
+	app, err := newApp(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := app.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status.Notes = []string{"Ollama is not used: " + cfg.Embedding.Ollama.Unused, "something else"}
+	found, d, _ := diagnose(t, b)
+	said := 0
+	for _, f := range d.Findings {
+		if strings.Contains(f.Detail, "gpu.example.com") {
+			said++
+		}
+	}
+	if said != 1 || found["ollama"].Level != FindingNote || found["settings"].Detail != "something else" {
+		t.Errorf("the other machine is named %d times: %+v", said, d.Findings)
+	}
+}
