@@ -329,10 +329,11 @@ func TestPollBesideAWriter(t *testing.T) {
 	f := newFollower(t, sessiondir.Options{})
 	f.now = time.Now()
 	s := testSession("run-0001")
+	const steps = 12
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		for i := 0; i < 50 && err == nil; i++ {
+		for i := 0; i < steps && err == nil; i++ {
 			if _, err = sessiondir.WriteSession("", f.dir, s); err == nil {
 				_, err = sessiondir.WriteStep("", f.dir, s, testStep(fmt.Sprint("tool", i), now.Add(time.Duration(i)*time.Second)))
 			}
@@ -361,7 +362,7 @@ func TestPollBesideAWriter(t *testing.T) {
 		}
 	}
 	poll()
-	for i := range 50 {
+	for i := range steps {
 		if n := seen[fmt.Sprint("tool", i)]; n != 1 {
 			t.Errorf("tool%d came %d times", i, n)
 		}
