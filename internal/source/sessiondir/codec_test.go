@@ -94,6 +94,29 @@ func TestStepFileHasTheFieldsOfTheContractInOrder(t *testing.T) {
 	}
 }
 
+// TestTheRestKeepsItsPlace writes a file again of which some fields are empty.
+func TestTheRestKeepsItsPlace(t *testing.T) {
+	const text = `{
+  "schemaVersion": 2,
+  "sessionId": "mm-1",
+  "createdAt": "2026-01-15T12:00:00Z",
+  "goal": "",
+  "tags": [],
+  "build": null,
+  "git": {"branch":"main","dirty":false},
+  "launch": {},
+  "added": 1
+}
+`
+	s, _, err := decodeSession([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := encodeSession(s); err != nil || string(got) != text {
+		t.Errorf("written again it is, %v:\n%s\nwas\n%s", err, got, text)
+	}
+}
+
 func TestDecodeStep(t *testing.T) {
 	const named = "2026-01-15T12-00-05.250Z-x.json"
 	for _, test := range []struct {

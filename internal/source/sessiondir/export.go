@@ -97,6 +97,8 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	return files + n, err
 }
 
+// exportSteps writes the steps of one session. Their order decides which of two
+// with the same name gets a number, so it is always the same.
 func exportSteps(at *os.Root, folder string, s memory.Session, steps []memory.Record) (files int, err error) {
 	steps = slices.SortedFunc(slices.Values(steps), compareSteps)
 	taken := map[string]bool{}

@@ -65,8 +65,8 @@ func TestPollHandsOutWhatIsNew(t *testing.T) {
 	f := newFollower(t, sessiondir.Options{})
 	f.expect("an empty tree", "run-0001", 0)
 	write(t, f.dir, "run-0001/session.json", `{"sessionId":"run-0001","goal":"first"}`, time.Minute)
-	if got := f.expect("a session without steps", "run-0001", 0); len(got.sessions) != 1 || got.sessions[0].Goal != "first" {
-		t.Errorf("the session was told as %+v", got.sessions)
+	if got := f.expect("a session without steps", "run-0001", 0); got.parts != 1 || len(got.sessions) != 1 || got.sessions[0].Goal != "first" {
+		t.Errorf("the session was told in %d parts as %+v", got.parts, got.sessions)
 	}
 	if got := f.poll(); got.parts != 0 {
 		t.Errorf("unchanged, it was told again in %d parts", got.parts)
@@ -87,9 +87,11 @@ func TestPollHandsOutWhatIsNew(t *testing.T) {
 	if err := os.Remove(filepath.Join(f.dir, "run-0001", "steps", "1.json")); err != nil {
 		t.Fatal(err)
 	}
-	f.expect("one removed", "run-0001", 0)
-	f.step("run-0001", "1.json", "read", 10*time.Second)
-	f.expect("and written again", "run-0001", 0, "read")
+	setTime(t, filepath.Join(f.dir, "run-0001", "steps"), 15*time.Second)
+	f.expect("one removed, seen", "run-0001", 0)
+	f.step("run-0001", "1.json", "read", 50*time.Second) // just as it was
+	setTime(t, filepath.Join(f.dir, "run-0001", "steps"), 10*time.Second)
+	f.expect("and put back", "run-0001", 0, "read")
 	f.Reset("", f.dir)
 	f.expect("after a reset", "run-0001", 0, "read", "write", "test")
 	if err := os.RemoveAll(f.dir); err != nil {

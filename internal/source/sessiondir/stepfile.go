@@ -51,6 +51,8 @@ func readTiming(in *input) int64 {
 	return ms
 }
 
+// readOutcome takes the outcome. What it leaves out is filled in, for only one that
+// says so has failed.
 func readOutcome(in *input) memory.Outcome {
 	object := in.object("outcome")
 	failure, failed := object.fields["error"]
@@ -121,6 +123,7 @@ func encodeStep(r memory.Record, session string) ([]byte, error) {
 	}
 	out.add("outcome", outcome)
 
+	// Readers of the contract look for a state in it without asking.
 	observation := c.Observation
 	if _, ok := out.rest["observation"]; len(observation) == 0 && !ok {
 		observation = json.RawMessage("{}")
