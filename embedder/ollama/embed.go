@@ -33,8 +33,8 @@ type item struct {
 }
 
 // Embed implements embedder.Embedder. Besides the errors named there it returns
-// ErrModelChanged, ErrRemote and ErrClosed. Vectors of texts that were done
-// before the whole call failed are lost.
+// ErrModelChanged, ErrRemote and ErrClosed. What was done before the server went
+// away is kept: the other texts fail, each with embedder.ErrUnavailable.
 func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, ctx.Err()
@@ -51,7 +51,9 @@ func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []
 	failed := map[int]error{}
 	items := e.items(known.model, purpose, texts, failed)
 	if err := e.all(ctx, purpose, items); err != nil {
-		return nil, ended(ctx, err)
+		if ctx.Err() != nil || !errors.Is(err, embedder.ErrUnavailable) || !fail(items, err) {
+			return nil, ended(ctx, err)
+		}
 	}
 	vectors, err := assemble(len(texts), items, failed, known.model.Dim)
 	if err != nil {
@@ -249,6 +251,20 @@ func combine(items []*item) ([]float32, error) {
 		vectors[i], weights[i] = it.vector, it.weight
 	}
 	return mean(vectors, weights)
+}
+
+// fail gives the items that are not done an error, and reports whether some are
+// done.
+func fail(items []*item, err error) bool {
+	done := false
+	for _, it := range items {
+		if it.vector != nil {
+			done = true
+		} else if it.err == nil {
+			it.err = err
+		}
+	}
+	return done
 }
 
 // assemble puts the vectors of the windows of each text together, and the
