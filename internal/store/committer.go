@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,18 +11,29 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// update is one call of Update on its way through the committer.
+// update is one call of Update on its way through the committer. What became of
+// it is told once, in done or, where there is one, to then.
 type update struct {
 	fn   func(*Tx) error
 	seq  uint64
 	err  error
 	done chan struct{}
+	then func(error)
+}
+
+func (u *update) end(err error) {
+	u.err = err
+	if u.then != nil {
+		u.then(err)
+		return
+	}
+	close(u.done)
 }
 
 // group is what the updates of one transaction have in common.
 type group struct {
-	txn  *badger.Txn
-	size int64
+	txn    *badger.Txn
+	extent extent
 	// ran are the updates whose writes are in txn, in order.
 	ran      []*update
 	changes  []memory.Change
@@ -30,15 +42,14 @@ type group struct {
 	projects bool // some were written or removed
 	planned  bool // the queue's schedule is locked until the outcome is certain
 	hooks    []func(committed bool)
+	// after is written once the group is committed, in transactions of its own.
+	after []write
 }
 
-// Limits of what is gathered into one commit: enough to spread one sync over
-// many writers, little enough that the first of them need not wait long.
-const (
-	maxGroup = 512
-	// flushAfter is how long a receipt may wait for a commit to ride on.
-	flushAfter = time.Second
-)
+// maxGroup is how many updates are gathered into one commit: enough to spread
+// one sync over many writers, little enough that the first of them need not wait
+// long.
+const maxGroup = 512
 
 // Update runs fn in the committer and returns when its writes are durable and
 // applied to the indexes. An error of fn is returned as it is and leaves the
@@ -66,27 +77,13 @@ func (s *Store) submit(u *update) error {
 	return nil
 }
 
-// Later keeps a receipt and writes it with the next commit, within a second at
-// the latest. A crash before that loses it.
-func (s *Store) Later(r memory.Receipt) {
-	s.mu.Lock()
-	first := len(s.pending) == 0
-	s.pending = append(s.pending, r)
-	s.mu.Unlock()
-	if first {
-		select {
-		case s.flush <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // committer runs until the intake is closed and everything accepted is
 // committed.
 func (s *Store) committer() {
 	defer close(s.done)
 	timer := time.NewTimer(flushAfter)
 	timer.Stop()
+	armed := false // the first receipt that waits sets the time, not the last
 	for {
 		select {
 		case u, open := <-s.updates:
@@ -94,11 +91,14 @@ func (s *Store) committer() {
 				s.commit(nil)
 				return
 			}
-			timer.Stop()
 			s.commit(s.gather(u))
 		case <-s.flush:
-			timer.Reset(flushAfter)
+			if !armed {
+				armed = true
+				timer.Reset(flushAfter)
+			}
 		case <-timer.C:
+			armed = false
 			s.commit(nil)
 		}
 	}
@@ -128,41 +128,13 @@ func (s *Store) commit(us []*update) {
 	for _, u := range us {
 		g = s.run(g, u)
 	}
-	s.end(g)
+	_ = s.end(g) // its updates were told
 }
 
 func (s *Store) begin() *group {
 	return &group{
 		txn: s.db.NewTransaction(true), refs: map[memory.DocID]int32{}, seq: s.Seq(),
 	}
-}
-
-// addPending writes the receipts that waited for a commit.
-func (s *Store) addPending(g *group) *group {
-	s.mu.Lock()
-	receipts := s.pending
-	s.mu.Unlock()
-	if len(receipts) == 0 {
-		return g
-	}
-	u := &update{done: make(chan struct{}), fn: func(tx *Tx) error {
-		for _, r := range receipts {
-			if err := tx.PutReceipt(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
-	g = s.run(g, u)
-	g.hooks = append(g.hooks, func(committed bool) {
-		if !committed {
-			s.opts.Logger.Error("receipts were not written", "part", "store", "receipts", len(receipts))
-		}
-		s.mu.Lock()
-		s.pending = s.pending[len(receipts):]
-		s.mu.Unlock()
-	})
-	return g
 }
 
 // run adds one update to the group and returns the group that the next one
@@ -173,41 +145,61 @@ func (s *Store) run(g *group, u *update) *group {
 	if err == nil && !tx.empty() {
 		err = tx.finish(g.seq+1, s.opts.Clock().UTC())
 	}
+	if err == nil {
+		err = errors.Join(writable(tx.docs), writable(tx.writes))
+	}
 	if err != nil {
-		u.err = err
-		close(u.done)
+		u.end(err)
 		return g
 	}
-	if limit := s.db.MaxBatchSize() * 9 / 10; g.size+tx.size > limit {
-		s.end(g)
-		g = s.begin()
-		if tx.size > limit {
-			// Documents first: until the rest is committed nothing refers to
-			// them, and what a crash leaves behind is swept at the next start.
-			if err := s.writeAhead(tx.docs, limit); err != nil {
-				u.err = fmt.Errorf("commit: %w", err)
-				close(u.done)
-				return g
-			}
-			tx.docs = nil
+	if len(g.ran) > 0 && !g.extent.plus(tx.extent).within(s.shared()) {
+		// What the update read was partly written by this group. It was numbered
+		// after it too: without the group the update must not be.
+		if err := s.end(g); err != nil {
+			u.end(err)
+			return s.begin()
 		}
+		g = s.begin()
+		tx.group = g
 	}
-	if err := s.queue.plan(g, tx); err != nil {
-		u.err = err
-		close(u.done)
+	if err := s.add(g, tx); err != nil {
+		// The transaction may hold half of the update: none of it counts, nor of
+		// those that share it. They do so only if all should have fitted.
+		u.end(err)
 		s.fail(g, err)
 		return s.begin()
 	}
-	for _, writes := range [][]write{tx.docs, tx.writes} {
-		if err := apply(g.txn, writes); err != nil {
-			// The transaction may hold half of the update: none of it counts.
-			u.err = err
-			close(u.done)
-			s.fail(g, err)
-			return s.begin()
-		}
+	g.note(u, tx)
+	if len(g.after) == 0 {
+		return g
 	}
-	g.size += tx.size
+	_ = s.end(g) // nobody may put again what is still to be removed
+	return s.begin()
+}
+
+// add writes an update into the group's transaction. What does not fit there
+// goes into others, in an order that a crash may end anywhere: new documents
+// before, since until the rest is committed nothing refers to them, and swept
+// ones after, when nothing refers to them any more. Load sweeps what is left.
+func (s *Store) add(g *group, tx *Tx) error {
+	s.queue.plan(g, tx)
+	if tx.extent.within(s.whole()) {
+		return apply(g.txn, tx.docs, tx.writes, tx.swept)
+	}
+	// Before anything is written ahead, it is certain that the rest fits.
+	if err := apply(g.txn, tx.writes); err != nil {
+		return err
+	}
+	if err := s.inPortions(tx.docs); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	g.after = tx.swept
+	return nil
+}
+
+// note takes an update into the group whose transaction holds its writes.
+func (g *group) note(u *update, tx *Tx) {
+	g.extent = g.extent.plus(tx.extent)
 	if !tx.empty() {
 		g.seq++
 		tx.change.Seq = g.seq
@@ -219,39 +211,28 @@ func (s *Store) run(g *group, u *update) *group {
 	g.projects = g.projects || tx.projects
 	u.seq = g.seq
 	g.ran = append(g.ran, u)
-	return g
 }
 
-// writeAhead commits writes in transactions of at most limit bytes.
-func (s *Store) writeAhead(writes []write, limit int64) error {
-	for len(writes) > 0 {
-		var size int64
-		n := 0
-		for n < len(writes) && (n == 0 || size+writes[n].size() <= limit) {
-			size += writes[n].size()
-			n++
-		}
-		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, writes[:n]) }); err != nil {
-			return err
-		}
-		writes = writes[n:]
-	}
-	return nil
-}
-
-// end commits the group, applies it to the indexes and acknowledges.
-func (s *Store) end(g *group) {
+// end commits the group, applies it to the indexes and acknowledges, in this
+// order: who is told that a write is durable finds it in the next question. An
+// error was told to the group's updates.
+func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
 		err := setUint(g.txn, keySeq, g.seq)
 		if err == nil {
 			err = g.txn.Commit()
 		}
 		if err != nil {
-			s.fail(g, fmt.Errorf("commit: %w", err))
-			return
+			err = fmt.Errorf("commit: %w", err)
+			s.fail(g, err)
+			return err
 		}
 	}
 	g.txn.Discard()
+	// From here on the group is durable and nothing may fail it.
+	if err := s.inPortions(g.after); err != nil {
+		s.opts.Logger.Error("swept documents are left until the next start", "part", "store", "error", err)
+	}
 	s.settle(g)
 	for _, hook := range g.hooks {
 		hook(true)
@@ -260,8 +241,9 @@ func (s *Store) end(g *group) {
 		s.opts.Apply(g.changes)
 	}
 	for _, u := range g.ran {
-		close(u.done)
+		u.end(nil)
 	}
+	return nil
 }
 
 // fail answers every update of a group that was not committed.
@@ -271,68 +253,8 @@ func (s *Store) fail(g *group, err error) {
 		hook(false)
 	}
 	for _, u := range g.ran {
-		u.err = err
-		close(u.done)
+		u.end(err)
 	}
-}
-
-// settle brings the counts up to date with a committed group.
-func (s *Store) settle(g *group) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seq = g.seq
-	for doc, n := range g.refs {
-		s.addRef(doc, n)
-	}
-	for _, c := range g.changes {
-		s.count(c)
-	}
-	if g.projects {
-		s.projects = nil
-		s.projectsAt++
-	}
-	s.settleSessions(g.changes)
-}
-
-// addRef is called with mu held. While loading a count may be negative for a
-// moment, when a reference was dropped before Load came across it, and one of
-// zero is kept: Load sweeps those at its end.
-func (s *Store) addRef(doc memory.DocID, n int32) {
-	if s.refs[doc] += n; s.refs[doc] == 0 && s.loaded {
-		delete(s.refs, doc)
-	}
-}
-
-// count is called with mu held.
-func (s *Store) count(c memory.Change) {
-	for _, r := range c.Records {
-		if r.Old != nil {
-			s.counts[r.Old.Kind]--
-		}
-		if r.New != nil {
-			s.counts[r.New.Kind]++
-		}
-	}
-	for _, f := range c.Files {
-		if f.Old != nil {
-			s.counts[memory.Chunk] -= len(f.Old.Chunks)
-		}
-		if f.New != nil {
-			s.counts[memory.Chunk] += len(f.New.Chunks)
-		}
-	}
-}
-
-func (s *Store) references(doc memory.DocID) int32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refs[doc]
-}
-
-func (s *Store) isLoaded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loaded
 }
 
 func (s *Store) newTx(g *group) *Tx {

@@ -54,14 +54,15 @@ func openQueue(s *Store) (*Queue, error) {
 }
 
 // plan changes the schedule as an update asks, adds the jobs that follow from
-// it, and puts what must be written into the update. The committer calls it.
-func (q *Queue) plan(g *group, tx *Tx) error {
+// it, and puts what must be written into the update. The committer calls it. It
+// cannot be taken back alone, so nothing in it refuses the update.
+func (q *Queue) plan(g *group, tx *Tx) {
 	var follow []worker.Job
-	if len(tx.change.Docs) > 0 {
+	if len(tx.change.Docs)+len(tx.change.Records)+len(tx.change.Files) > 0 {
 		follow = q.store.opts.Follow(tx.change)
 	}
 	if len(tx.jobs)+len(follow) == 0 {
-		return nil
+		return
 	}
 	if !g.planned {
 		g.planned = true
@@ -76,26 +77,29 @@ func (q *Queue) plan(g *group, tx *Tx) error {
 		// again when the queue has room.
 		_, err := q.schedule.Enqueue(q.store.opts.Clock(), job)
 		if err != nil && !errors.Is(err, worker.ErrQueueFull) {
-			return fmt.Errorf("enqueue %s: %w", job.Kind, err)
+			q.store.opts.Logger.Error("job was not enqueued", "part", "store", "kind", job.Kind, "error", err)
 		}
 	}
 	for _, c := range q.schedule.Pending() {
-		var err error
 		switch k := key(prefixJob, c.Job.ID); c.Op {
 		case worker.PutJob:
-			err = tx.putValue(k, c.Job)
+			q.put(tx, k, c.Job)
 		case worker.DeleteJob:
 			tx.del(k)
 		case worker.PutDead:
-			err = tx.putValue(key(prefixDead, c.Job.ID), c.Job)
+			q.put(tx, key(prefixDead, c.Job.ID), c.Job)
 		case worker.DeleteDead:
 			tx.del(key(prefixDead, c.Job.ID))
 		}
-		if err != nil {
-			return fmt.Errorf("write job: %w", err)
-		}
 	}
-	return nil
+}
+
+// put writes a job. One that cannot be encoded is in force until the process
+// ends.
+func (q *Queue) put(tx *Tx, key []byte, job worker.Job) {
+	if err := tx.putValue(key, job); err != nil {
+		q.store.opts.Logger.Error("job was not written", "part", "store", "job", job.ID, "error", err)
+	}
 }
 
 // settle ends what plan began.

@@ -158,6 +158,9 @@ func Open(opts Options) (*Store, error) {
 	return s, nil
 }
 
+// maxValue is the size of a value log file in bytes, and so of the largest value.
+const maxValue = 16 << 20
+
 // badgerOptions keep memory small and every value beside its key: values are
 // of some kilobytes, so a value log would only add files to collect.
 func badgerOptions(o Options) badger.Options {
@@ -171,7 +174,7 @@ func badgerOptions(o Options) badger.Options {
 		WithBlockCacheSize(8 << 20).
 		WithIndexCacheSize(16 << 20).
 		WithValueThreshold(min(1<<20, o.MemTableSize/8)).
-		WithValueLogFileSize(16 << 20).
+		WithValueLogFileSize(maxValue).
 		WithNumVersionsToKeep(1).
 		WithCompression(options.Snappy).
 		WithNumCompactors(2).

@@ -1,11 +1,8 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/worker"
@@ -26,9 +23,12 @@ type Tx struct {
 	View
 	s *Store
 
-	docs   []write // documents: written first when all does not fit one transaction
+	// When all does not fit one transaction, documents are written first and
+	// those that nothing references any more are removed last.
+	docs   []write
 	writes []write // the rest, which makes them visible
-	size   int64
+	swept  []write
+	extent extent // of all three
 
 	change memory.Change
 	refs   map[memory.DocID]int32 // what this update adds to the references
@@ -38,14 +38,6 @@ type Tx struct {
 	projects bool
 	jobs     []func(*worker.Schedule)
 }
-
-type write struct {
-	key, value []byte // a nil value deletes
-	ttl        time.Duration
-}
-
-// entryOverhead is what Badger counts for an entry beside key and value.
-const entryOverhead = 16
 
 func (tx *Tx) put(key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload)})
@@ -59,10 +51,8 @@ func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
 
 func (tx *Tx) add(list *[]write, w write) {
 	*list = append(*list, w)
-	tx.size += w.size()
+	tx.extent = tx.extent.plus(w.extent())
 }
-
-func (w write) size() int64 { return int64(len(w.key) + len(w.value) + entryOverhead) }
 
 func (tx *Tx) putValue(key []byte, v any) error {
 	b, err := encode(v)
@@ -285,9 +275,9 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 			continue
 		}
 		tx.change.Swept = append(tx.change.Swept, doc)
-		tx.del(keyTerms(doc))
+		tx.add(&tx.swept, write{key: keyTerms(doc)})
 		for _, space := range tx.s.spaces.all() {
-			tx.del(keyVector(space, doc))
+			tx.add(&tx.swept, write{key: keyVector(space, doc)})
 		}
 	}
 	return nil
@@ -298,26 +288,4 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 func (tx *Tx) Schedule(fn func(*worker.Schedule)) { tx.jobs = append(tx.jobs, fn) }
 
 // empty says that the update wrote nothing.
-func (tx *Tx) empty() bool { return len(tx.docs)+len(tx.writes)+len(tx.audit) == 0 }
-
-// apply hands the writes to a Badger transaction.
-func apply(txn *badger.Txn, writes []write) error {
-	for _, w := range writes {
-		var err error
-		switch {
-		case w.value == nil:
-			err = txn.Delete(w.key)
-		case w.ttl > 0:
-			err = txn.SetEntry(badger.NewEntry(w.key, w.value).WithTTL(w.ttl))
-		default:
-			err = txn.Set(w.key, w.value)
-		}
-		if errors.Is(err, badger.ErrTxnTooBig) {
-			return memory.Errorf(memory.CodeInvalidInput, "write of %d entries: %w", len(writes), err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (tx *Tx) empty() bool { return len(tx.docs)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }

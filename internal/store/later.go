@@ -1,0 +1,53 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// flushAfter is how long a receipt may wait for a commit to ride on.
+const flushAfter = time.Second
+
+// Later keeps a receipt and writes it with the next commit, within a second at
+// the latest. A crash before that loses it.
+func (s *Store) Later(r memory.Receipt) {
+	s.mu.Lock()
+	s.pending = append(s.pending, r)
+	s.mu.Unlock()
+	// Every receipt asks for a commit of its own accord: whether one that is
+	// under way still takes it along cannot be known here.
+	select {
+	case s.flush <- struct{}{}:
+	default:
+	}
+}
+
+// addPending writes the receipts that waited for a commit, each as an update of
+// its own: together they may not fit, and one that fails is no other's fault.
+func (s *Store) addPending(g *group) *group {
+	s.mu.Lock()
+	waiting := slices.Clone(s.pending)
+	s.mu.Unlock()
+	for _, r := range waiting {
+		g = s.run(g, &update{
+			fn:   func(tx *Tx) error { return tx.PutReceipt(r) },
+			then: func(err error) { s.written(r.ID, err) },
+		})
+	}
+	return g
+}
+
+// written takes a receipt off the list. One that could not be written is given up:
+// trying again would keep all that come after it waiting for ever.
+func (s *Store) written(id string, err error) {
+	if err != nil {
+		s.opts.Logger.Error("receipt was not written", "part", "store", "receipt", id, "error", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.pending, func(r memory.Receipt) bool { return r.ID == id }); i >= 0 {
+		s.pending = slices.Delete(s.pending, i, i+1)
+	}
+}
