@@ -24,7 +24,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 		fresh.Expect(model, e)
 	}
 	x.spaces.mu.RUnlock()
-	if err := fresh.Load(ctx, x.store); err != nil {
+	if err := fresh.load(ctx, x.store, x.store.Read); err != nil {
 		return err
 	}
 	var errs []error

@@ -24,7 +24,10 @@ import (
 
 // Store is what the indexer reads and writes.
 type Store interface {
+	// Load tells all that is stored and counts it for the store's own use; Read
+	// only tells it.
 	Load(ctx context.Context, l memory.Loader) (uint64, error)
+	Read(ctx context.Context, l memory.Loader) (uint64, error)
 	Record(id string) (memory.Record, error)
 	Located
 	Vectors

@@ -11,7 +11,9 @@ import (
 
 // Load fills the indexes from the store and returns when everything committed
 // until then can be found. What is committed meanwhile is applied at its end.
-func (x *Indexer) Load(ctx context.Context, store Store) error {
+func (x *Indexer) Load(ctx context.Context, store Store) error { return x.load(ctx, store, store.Load) }
+
+func (x *Indexer) load(ctx context.Context, store Store, read func(context.Context, memory.Loader) (uint64, error)) error {
 	start := time.Now()
 	x.loadMu.Lock()
 	if x.state != Empty {
@@ -25,7 +27,7 @@ func (x *Indexer) Load(ctx context.Context, store Store) error {
 		return fmt.Errorf("load indexes: %w", err)
 	}
 	line := x.startWordLine()
-	seq, err := store.Load(ctx, memory.Loader{
+	seq, err := read(ctx, memory.Loader{
 		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: line.add,
 		Space: x.spaces.wanted, Vector: x.loadVector,
 	})

@@ -2,15 +2,25 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recalld/recalld/internal/memory"
 )
+
+// contents is what Load learns of the store beside what it hands on.
+type contents struct {
+	open    openSessions
+	refs    map[memory.DocID]int32
+	counts  map[memory.Kind]int
+	orphans orphans
+}
 
 // Load reads one consistent state, counts the references to every document and
 // sweeps those that have none. It returns the sequence number of the state:
@@ -25,6 +35,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		seq, sessionsAt = s.seq, s.sessionsAt
+		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
 		clear(s.counts)
 		return nil
@@ -33,67 +44,86 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		return 0, err
 	}
 	defer txn.Discard()
-	v := View{txn}
-
-	open := openSessions{}
-	for x, err := range v.Sessions("") {
-		if s.damaged(err) {
-			continue
-		}
-		open.add(&x)
-		if err := l.Session(x); err != nil {
-			return 0, err
-		}
-	}
-	refs := map[memory.DocID]int32{}
-	counts := memory.Change{}
-	for r, err := range v.Records() {
-		if s.damaged(err) {
-			continue
-		}
-		refs[r.Doc]++
-		counts.Records = append(counts.Records, memory.RecordChange{New: &memory.Record{Kind: r.Kind}})
-		if err := l.Record(r); err != nil {
-			return 0, err
-		}
-	}
-	chunks := 0
-	for f, err := range v.Files("") {
-		if s.damaged(err) {
-			continue
-		}
-		chunks += len(f.Chunks)
-		for _, c := range f.Chunks {
-			refs[c.Doc]++
-		}
-		if err := l.File(f); err != nil {
-			return 0, err
-		}
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-	}
-
-	var orphans orphans
-	if err := s.loadDocs(ctx, v, l, refs, &orphans); err != nil {
+	c, err := s.walk(ctx, View{txn}, l)
+	if err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
-	for doc, n := range refs {
+	for doc, n := range c.refs {
 		s.refs[doc] += n
 	}
 	for doc, n := range s.refs {
 		if n == 0 { // its last reference went while Load ran
-			orphans.terms[doc] = struct{}{}
+			c.orphans.terms[doc] = struct{}{}
 			delete(s.refs, doc)
 		}
 	}
-	s.count(counts)
-	s.counts[memory.Chunk] += chunks
-	s.keepOpen(open, sessionsAt)
+	for kind, n := range c.counts {
+		s.counts[kind] += n
+	}
+	s.keepOpen(c.open, sessionsAt)
 	s.loaded = true
 	s.mu.Unlock()
-	return seq, s.sweep(ctx, orphans.all())
+	if err := s.sweep(ctx, c.orphans.all()); err != nil {
+		// They take room and nothing else; the next Load tries again.
+		s.opts.Logger.Error("unreferenced documents are left", "part", "store", "error", err)
+	}
+	return seq, ctx.Err()
+}
+
+// Read tells a loader the last committed state, as Load does, and returns its
+// sequence number. It counts and sweeps nothing, so it may run at any time.
+func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
+	return read(s, func(v View) (uint64, error) {
+		if _, err := s.walk(ctx, v, l); err != nil {
+			return 0, err
+		}
+		seq, err := getUint(v.txn, keySeq)
+		if errors.Is(err, badger.ErrKeyNotFound) { // nothing was committed yet
+			return 0, nil
+		}
+		return seq, err
+	})
+}
+
+// walk tells a loader all that a view holds.
+func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
+	c := &contents{open: openSessions{}, refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}}
+	for x, err := range v.Sessions("") {
+		if s.damaged(err) {
+			continue
+		}
+		c.open.add(&x)
+		if err := l.Session(x); err != nil {
+			return nil, err
+		}
+	}
+	for r, err := range v.Records() {
+		if s.damaged(err) {
+			continue
+		}
+		c.refs[r.Doc]++
+		c.counts[r.Kind]++
+		if err := l.Record(r); err != nil {
+			return nil, err
+		}
+	}
+	for f, err := range v.Files("") {
+		if s.damaged(err) {
+			continue
+		}
+		c.counts[memory.Chunk] += len(f.Chunks)
+		for _, chunk := range f.Chunks {
+			c.refs[chunk.Doc]++
+		}
+		if err := l.File(f); err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return c, s.loadDocs(ctx, v, l, c.refs, &c.orphans)
 }
 
 // orphans are documents without a reference, found by the loaders of terms and
@@ -177,24 +207,22 @@ func (s *Store) each(ctx context.Context, v View, prefix []byte, fn func(memory.
 	return nil
 }
 
+// sweepPortion is how many documents are swept in one commit.
+const sweepPortion = 1000
+
 // sweep removes documents that a crash left without a reference.
 func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
-	var ids []memory.DocID
-	for doc := range docs {
-		ids = append(ids, doc)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := s.Update(ctx, func(tx *Tx) error {
-		for _, doc := range ids {
-			tx.refs[doc] += 0 // touched: finish sweeps it when nothing refers to it
+	for part := range slices.Chunk(slices.Collect(docs), sweepPortion) {
+		_, err := s.Update(ctx, func(tx *Tx) error {
+			for _, doc := range part {
+				tx.refs[doc] += 0 // touched: finish sweeps it when nothing refers to it
+			}
+			tx.Audit("sweep", map[string]any{"documents": len(part)})
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("sweep documents: %w", err)
 		}
-		tx.Audit("sweep", map[string]any{"documents": len(ids)})
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("sweep documents: %w", err)
 	}
 	return nil
 }
