@@ -178,7 +178,7 @@ Begin with: recalld up .`,
 	for _, command := range []func(*App) *cobra.Command{
 		upCommand, recallCommand, rememberCommand, indexCommand, forgetCommand, reposCommand, statusCommand,
 		sessionsCommand, stepsCommand, lastCommand, summarizeCommand, sessionCommand, stepCommand, importCommand, exportCommand,
-		serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
+		connectCommand, hookCommand, serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
 	} {
 		root.AddCommand(command(a))
 	}

@@ -164,7 +164,7 @@ func TestEveryCommand(t *testing.T) {
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"completion", "doctor", "eval", "export", "forget", "import", "index", "last", "mcp", "model", "model list", "model pull",
+		"completion", "connect", "doctor", "eval", "export", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
 		"recall", "remember", "repos", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
 		"stop", "summarize", "up", "version",
 	}

@@ -1,0 +1,317 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// claudeCode is what Claude Code calls itself over MCP too, so that a session
+// that its hooks open is the current one for its MCP calls.
+const claudeCode = "claude-code"
+
+// ownTools are recalld's tools as Claude Code names them. What was asked of the
+// memory is no step to remember.
+const ownTools = "mcp__recalld__"
+
+// The bounds of what a step keeps of a tool's input and output. The daemon has
+// limits of its own, which refuse; these shorten.
+const (
+	maxInputText = 500 // characters of one string of an input
+	maxInput     = 32  // strings and other values of an input
+	maxDepth     = 4
+	outputLines  = 20
+	maxOutput    = 2000 // characters of an observation
+	// An error keeps its head, which names what failed, and its end, where
+	// programs put what matters.
+	errorHead = 1500
+	errorTail = 6000
+)
+
+// claudePayload is what Claude Code says, as in code.claude.com/docs, "Hooks
+// reference".
+type claudePayload struct {
+	SessionID string          `json:"session_id"`
+	Cwd       string          `json:"cwd"`
+	ToolName  string          `json:"tool_name"`
+	ToolInput json.RawMessage `json:"tool_input"`
+	// ToolResponse is of PostToolUse: of any form, by tool.
+	ToolResponse json.RawMessage `json:"tool_response"`
+	// Error and IsInterrupt are of PostToolUseFailure.
+	Error       string  `json:"error"`
+	IsInterrupt bool    `json:"is_interrupt"`
+	DurationMs  float64 `json:"duration_ms"`
+	Prompt      string  `json:"prompt"`
+}
+
+func parseClaude(event string, payload []byte, env Environment) (Request, error) {
+	if len(payload) > MaxPayload {
+		return Request{}, fmt.Errorf("the payload has over %d bytes", MaxPayload)
+	}
+	var p claudePayload
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return Request{}, fmt.Errorf("read payload: %w", err)
+	}
+	if err := memory.ValidSessionID("session_id", p.SessionID); err != nil {
+		return Request{}, err
+	}
+	caller := memory.Caller{Dir: p.Cwd, Client: claudeCode, Session: p.SessionID}
+	if env.ProjectDir != "" {
+		caller.Dir = env.ProjectDir
+	}
+	if caller.Dir == "" {
+		return Request{}, errors.New("the payload has no cwd")
+	}
+	switch event {
+	case "SessionStart":
+		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
+	case "SessionEnd":
+		return Request{End: &memory.EndSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
+	case "PostToolUse", "PostToolUseFailure":
+		return p.step(event, caller)
+	case "UserPromptSubmit":
+		query := strings.TrimSpace(cut(p.Prompt, memory.MaxQuery))
+		if query == "" || strings.HasPrefix(query, "/") { // a command of the client's
+			return Request{}, ErrNothing
+		}
+		return Request{Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
+			Limit: promptLessons, MaxTokens: promptTokens, Caller: caller}}, nil
+	}
+	return Request{}, fmt.Errorf("event %q is not known", event)
+}
+
+// step is the step that a tool's use was.
+func (p claudePayload) step(event string, caller memory.Caller) (Request, error) {
+	switch {
+	case p.ToolName == "":
+		return Request{}, errors.New("the payload has no tool_name")
+	case strings.HasPrefix(p.ToolName, ownTools):
+		return Request{}, ErrNothing
+	}
+	r := memory.RecordStepRequest{
+		SessionID: p.SessionID, Open: true, Caller: caller,
+		Tool:        memory.StepTool{Name: cut(p.ToolName, memory.MaxNameText)},
+		Outcome:     p.outcome(event),
+		Observation: p.observation(),
+	}
+	r.Tool.Input, r.Tool.Target = shorten(p.ToolInput)
+	if p.DurationMs > 0 && p.DurationMs <= float64(memory.MaxStepDuration.Milliseconds()) {
+		r.DurationMs = int64(p.DurationMs)
+	}
+	// Whoever interrupted a tool knows why; no lesson will.
+	r.Advise = !r.Outcome.OK && r.Outcome.Error.Code != codeInterrupted
+	return Request{Step: &r}, nil
+}
+
+const codeInterrupted = "interrupted"
+
+// outcome tells how a tool ended. An event of its own says that it failed; some
+// tools say so in the response of one that did not.
+func (p claudePayload) outcome(event string) memory.Outcome {
+	if event == "PostToolUseFailure" {
+		failed := failure(p.Error)
+		if p.IsInterrupt {
+			failed.Code = codeInterrupted
+		}
+		return memory.Outcome{Error: failed}
+	}
+	var r struct {
+		IsError     bool   `json:"is_error"`
+		MCPError    bool   `json:"isError"`
+		Success     *bool  `json:"success"`
+		Interrupted bool   `json:"interrupted"`
+		ExitCode    int    `json:"exit_code"`
+		Error       string `json:"error"`
+		Stderr      string `json:"stderr"`
+	}
+	if json.Unmarshal(p.ToolResponse, &r) != nil { // a text, or a list: it went well
+		return memory.Outcome{OK: true}
+	}
+	switch {
+	case r.Interrupted:
+		return memory.Outcome{Error: &memory.StepError{Code: codeInterrupted}}
+	case r.IsError, r.MCPError, r.Success != nil && !*r.Success, r.ExitCode != 0:
+		failed := failure(firstText(r.Error, r.Stderr, contentText(p.ToolResponse)))
+		if r.ExitCode != 0 && failed.Code == "" {
+			failed.Code = fmt.Sprintf("exit %d", r.ExitCode)
+		}
+		return memory.Outcome{Error: failed}
+	}
+	return memory.Outcome{OK: true}
+}
+
+// failure takes an error apart: a command's begins with a line "Exit code 1".
+func failure(text string) *memory.StepError {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	e := &memory.StepError{}
+	first, rest, _ := strings.Cut(text, "\n")
+	if code, ok := strings.CutPrefix(first, "Exit code "); ok && len(code) < 12 {
+		e.Code, text = "exit "+strings.TrimSpace(code), strings.TrimSpace(rest)
+	}
+	runes := []rune(strings.ToValidUTF8(text, "\ufffd"))
+	if len(runes) > errorHead+errorTail {
+		text = string(runes[:errorHead]) + "\n…\n" + string(runes[len(runes)-errorTail:])
+	} else {
+		text = string(runes)
+	}
+	e.Message = text
+	return e
+}
+
+// contentText is the text of an MCP tool's response.
+func contentText(response json.RawMessage) string {
+	var r struct {
+		Content []struct{ Text string } `json:"content"`
+	}
+	if json.Unmarshal(response, &r) != nil {
+		return ""
+	}
+	var parts []string
+	for _, c := range r.Content {
+		parts = append(parts, c.Text)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if strings.TrimSpace(t) != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// observation is what of a response helps to find the step again: the last lines
+// of a command's output. What a file or a page held is not that.
+func (p claudePayload) observation() json.RawMessage {
+	if p.ToolName != "Bash" {
+		return nil
+	}
+	var r struct {
+		Stdout string `json:"stdout"`
+		Stderr string `json:"stderr"`
+	}
+	if json.Unmarshal(p.ToolResponse, &r) != nil {
+		return nil
+	}
+	output := strings.TrimSpace(strings.TrimSpace(r.Stdout) + "\n" + strings.TrimSpace(r.Stderr))
+	if output == "" {
+		return nil
+	}
+	lines := strings.Split(output, "\n")
+	tail := []rune(strings.Join(lines[max(0, len(lines)-outputLines):], "\n"))
+	return encode(map[string]string{"output": string(tail[max(0, len(tail)-maxOutput):])})
+}
+
+// targets are the inputs that say what a tool acted on; bulky those that hold the
+// text of files, which is in the files.
+var (
+	targets = []string{"file_path", "notebook_path", "path", "url"}
+	bulky   = []string{"content", "new_source", "old_string", "new_string", "edits"}
+)
+
+// shorten returns what a step keeps of a tool's input, and what it acted on.
+func shorten(input json.RawMessage) (kept, target json.RawMessage) {
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(input))
+	decoder.UseNumber()
+	if decoder.Decode(&fields) != nil {
+		return nil, nil
+	}
+	for _, key := range targets {
+		if text, ok := fields[key].(string); ok && text != "" {
+			target = encode(cut(text, memory.MaxPathText))
+			break
+		}
+	}
+	for _, key := range bulky {
+		delete(fields, key)
+	}
+	left := maxInput
+	value := shortValue(fields, 0, &left)
+	return encode(value), target
+}
+
+// shortValue cuts strings, and what is deep or much, out of a value.
+func shortValue(value any, depth int, left *int) any {
+	*left--
+	if *left < 0 || depth > maxDepth {
+		return "…"
+	}
+	switch v := value.(type) {
+	case string:
+		return cut(v, maxInputText)
+	case []any:
+		out := []any{}
+		for _, one := range v {
+			if *left <= 0 {
+				break
+			}
+			out = append(out, shortValue(one, depth+1, left))
+		}
+		return out
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys) // the same input gives the same step
+		out := map[string]any{}
+		for _, key := range keys {
+			if *left <= 0 {
+				break
+			}
+			out[cut(key, memory.MaxNameText)] = shortValue(v[key], depth+1, left)
+		}
+		return out
+	}
+	return value
+}
+
+// encode writes a value that was read from JSON, or made of strings.
+func encode(value any) json.RawMessage {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// cut shortens a text to so many characters, the last one an ellipsis.
+func cut(text string, most int) string {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// Advice is what an answer hands to the model: an answer to a failed step or to a
+// prompt, in the form in which the client takes context from a hook. It is nil
+// when the answer holds nothing.
+func Advice(event string, a *memory.Answer) ([]byte, error) {
+	if a == nil || len(a.Items) == 0 || strings.TrimSpace(a.Text) == "" {
+		return nil, nil
+	}
+	intro := "recalld, from earlier work in this project:\n\n"
+	if event != "UserPromptSubmit" {
+		intro = "recalld, from earlier work in this project, about this error:\n\n"
+	}
+	type specific struct {
+		Event   string `json:"hookEventName"`
+		Context string `json:"additionalContext"`
+	}
+	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {event, intro + strings.TrimSpace(a.Text)}})
+	if err != nil {
+		return nil, fmt.Errorf("encode advice: %w", err)
+	}
+	return append(out, '\n'), nil
+}
