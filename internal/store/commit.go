@@ -62,7 +62,7 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 	}
 	for _, r := range b.Records {
 		out.Put = append(out.Put, r.ID)
-		old, err := tx.recordOrNil(r.ID)
+		old, _, err := tx.recordThere(r.ID)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	if x.ID == "" || strings.ContainsRune(x.Project+x.ID, 0) {
 		return memory.Invalid("sessionId", "", "%q cannot name a session", x.ID)
 	}
-	old, err := tx.sessionOrNil(x.Key())
+	old, _, err := tx.sessionThere(x.Key())
 	if err != nil {
 		return err
 	}
@@ -72,24 +72,20 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 // DropSession removes a session, not its steps, and reports whether it was
 // there.
 func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
-	old, err := tx.sessionOrNil(k)
-	if err != nil || old == nil {
+	old, there, err := tx.sessionThere(k)
+	if err != nil || !there {
 		return false, err
 	}
 	tx.del(keySession(k))
-	tx.change.Sessions = append(tx.change.Sessions, memory.SessionChange{Old: old})
+	if old != nil {
+		tx.change.Sessions = append(tx.change.Sessions, memory.SessionChange{Old: old})
+	}
 	return true, nil
 }
 
-func (tx *Tx) sessionOrNil(k memory.SessionKey) (*memory.Session, error) {
+func (tx *Tx) sessionThere(k memory.SessionKey) (*memory.Session, bool, error) {
 	x, err := tx.Session(k)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &x, nil
+	return there(tx.s, x, err)
 }
 
 // Session returns a session, or CodeNotFound.

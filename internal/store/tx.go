@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -66,7 +67,7 @@ func (tx *Tx) putValue(key []byte, v any) error {
 // PutRecord writes a record. The document it names must be put in the same
 // update, or be referenced already.
 func (tx *Tx) PutRecord(r memory.Record) error {
-	old, err := tx.recordOrNil(r.ID)
+	old, _, err := tx.recordThere(r.ID)
 	if err != nil {
 		return err
 	}
@@ -87,32 +88,44 @@ func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 
 // DropRecord removes a record and reports whether it was there.
 func (tx *Tx) DropRecord(id string) (bool, error) {
-	old, err := tx.recordOrNil(id)
-	if err != nil || old == nil {
+	old, there, err := tx.recordThere(id)
+	if err != nil || !there {
 		return false, err
 	}
 	tx.del(key(prefixRecord, id))
-	tx.refs[old.Doc]--
-	tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old})
+	if old != nil {
+		tx.refs[old.Doc]--
+		tx.change.Records = append(tx.change.Records, memory.RecordChange{Old: old})
+	}
 	return true, nil
 }
 
-func (tx *Tx) recordOrNil(id string) (*memory.Record, error) {
+func (tx *Tx) recordThere(id string) (*memory.Record, bool, error) {
 	r, err := tx.Record(id)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		return nil, nil
+	return there(tx.s, r, err)
+}
+
+// there says whether a lookup found something to be replaced or dropped. A damaged
+// value is there and nil: nobody knows what it was, so it counts for nothing, as
+// Load has it, but it must not stay because of that.
+func there[T any](s *Store, found T, err error) (*T, bool, error) {
+	switch {
+	case err == nil:
+		return &found, true, nil
+	case memory.CodeOf(err) == memory.CodeNotFound:
+		return nil, false, nil
+	case memory.CodeOf(err) == memory.CodeCorrupt:
+		s.damaged(err)
+		return nil, true, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &r, nil
+	return nil, false, err
 }
 
 // PutFile writes a file and its chunks in place of what was there. The
 // documents of its chunks must be put in the same update, or be referenced
 // already. The generation is set here.
 func (tx *Tx) PutFile(f memory.File) error {
-	old, err := tx.fileOrNil(f.Sandbox, f.Path)
+	old, _, err := tx.fileThere(f.Sandbox, f.Path)
 	if err != nil {
 		return err
 	}
@@ -135,25 +148,21 @@ func (tx *Tx) PutFile(f memory.File) error {
 
 // DropFile removes a file with its chunks and reports whether it was there.
 func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
-	old, err := tx.fileOrNil(sandbox, path)
-	if err != nil || old == nil {
+	old, there, err := tx.fileThere(sandbox, path)
+	if err != nil || !there {
 		return false, err
 	}
 	tx.del(keyFile(sandbox, path))
-	tx.unrefFile(old)
-	tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old})
+	if old != nil {
+		tx.unrefFile(old)
+		tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old})
+	}
 	return true, nil
 }
 
-func (tx *Tx) fileOrNil(sandbox, path string) (*memory.File, error) {
+func (tx *Tx) fileThere(sandbox, path string) (*memory.File, bool, error) {
 	f, err := tx.File(sandbox, path)
-	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &f, nil
+	return there(tx.s, f, err)
 }
 
 func (tx *Tx) unrefFile(f *memory.File) {
@@ -162,10 +171,10 @@ func (tx *Tx) unrefFile(f *memory.File) {
 	}
 }
 
-// PutDoc writes a document unless it is held already. What it writes is swept
-// when no record or file references it at the end of the update.
+// PutDoc writes a document unless it is held already, undamaged. What it writes
+// is swept when no record or file references it at the end of the update.
 func (tx *Tx) PutDoc(d memory.Doc) error {
-	if tx.held(d.ID) || tx.refs[d.ID] > 0 {
+	if tx.refs[d.ID] > 0 || tx.held(d.ID) && tx.intact(d) {
 		return nil
 	}
 	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
@@ -180,6 +189,17 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	}
 	tx.change.Docs = append(tx.change.Docs, written)
 	return nil
+}
+
+// intact says that the terms and vectors of a document can be read back.
+func (tx *Tx) intact(d memory.Doc) bool {
+	keys := [][]byte{keyTerms(d.ID)}
+	for space := range d.Vectors {
+		keys = append(keys, keyVector(shortSpace(space), d.ID))
+	}
+	return !slices.ContainsFunc(keys, func(k []byte) bool {
+		return get(tx.txn, k, func([]byte) error { return nil }) != nil
+	})
 }
 
 // PutVector adds the vector of a document in a space, if the document is still
