@@ -36,6 +36,9 @@ func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.
 	}
 	i := &importer{core: d.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
 	found, err := i.path(ctx, req.Path)
+	if err == nil && len(i.asides) > 0 {
+		_, err = d.core.Ingest.ImportLessons(ctx, project, i.asides)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("there is no %s", req.Path), Cause: err}
@@ -53,7 +56,13 @@ type importer struct {
 	core    *Core
 	project memory.Project
 	out     memory.Imported
+	// asides are lines that put other lessons aside, perhaps such as a log tells
+	// that was not read yet.
+	asides []memory.LogLine
 }
+
+// putsAside says that a line is about other lessons as well.
+func putsAside(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
 
 // path imports a file or folder and reports whether it is one of those that can
 // be. An export is a folder of both.
@@ -115,6 +124,11 @@ func (i *importer) log(ctx context.Context, file string) error {
 			return err
 		}
 		i.out.Lessons += taken.Added
+		for _, line := range part.Lines {
+			if putsAside(line) {
+				i.asides = append(i.asides, line)
+			}
+		}
 		i.taken(taken, func(p ingest.Problem) memory.ImportProblem {
 			return memory.ImportProblem{File: part.File, Line: part.Numbers[p.Index], Message: p.Err.Error()}
 		})

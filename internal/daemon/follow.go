@@ -85,7 +85,7 @@ func (f *follower) look(ctx context.Context) {
 
 func (f *follower) report(err error) {
 	if err != nil {
-		f.log.Warn("what other programs wrote is not taken over", attrError, err)
+		f.log.Error("what other programs wrote is not taken over", attrError, err)
 	}
 }
 
@@ -114,6 +114,7 @@ func (f *follower) ofRepo(ctx context.Context, line memory.LogLine) (memory.Proj
 }
 
 func (f *follower) followLessons(ctx context.Context, root string, of owner) error {
+	var asides []ownedLines // of lessons that a later log may tell
 	for part, err := range f.lessons.Poll(root, f.files.lessons.Dir) {
 		if err != nil {
 			return err
@@ -127,6 +128,14 @@ func (f *follower) followLessons(ctx context.Context, root string, of owner) err
 			for _, p := range taken.Problems {
 				f.problems([]memory.ImportProblem{{File: part.File, Message: p.Err.Error()}})
 			}
+			if slices.ContainsFunc(lines.lines, putsAside) {
+				asides = append(asides, lines)
+			}
+		}
+	}
+	for _, again := range asides {
+		if _, err := f.core.Ingest.ImportLessons(ctx, again.project, again.lines); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -173,9 +182,15 @@ func (f *follower) problem(file string) func(error) {
 	return func(err error) { f.problems([]memory.ImportProblem{{File: file, Message: err.Error()}}) }
 }
 
+// problems are logged as errors, which status shows: nobody else tells whoever
+// wrote the file.
 func (f *follower) problems(list []memory.ImportProblem) {
 	for _, p := range list {
-		f.log.Warn("passed over", "file", p.File, "line", p.Line, attrError, p.Message)
+		where := p.File
+		if p.Line > 0 {
+			where = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		f.log.Error("passed over "+where, attrError, p.Message)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// StartSession implements memory.Journal.
+// StartSession implements memory.Journal. What has come in is written even if the
+// caller has gone: a hook does not wait for git.
 func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
+	ctx = context.WithoutCancel(ctx)
 	s, err := d.core.Ingest.StartSession(ctx, req)
 	if err != nil {
 		return nil, err
@@ -28,9 +30,10 @@ func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 	return s, nil
 }
 
-// RecordStep implements memory.Journal.
+// RecordStep implements memory.Journal. As with StartSession, the caller may have
+// gone.
 func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	out, err := d.core.Ingest.RecordStep(ctx, req)
+	out, err := d.core.Ingest.RecordStep(context.WithoutCancel(ctx), req)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 	if err != nil {
 		return out, nil
 	}
-	if err := d.core.Ingest.Settle(ctx, step); err != nil {
+	if err := d.core.Ingest.Settle(context.WithoutCancel(ctx), step); err != nil {
 		d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
 	}
 	d.files.putStep(req.Caller, session, step, out)

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -123,6 +122,8 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 				out.Known++
 			}
 		}
+	}
+	for _, x := range part { // when all are told: two may have the same time
 		if err := changeAside(w, x.one, x.line, false); err != nil {
 			return err
 		}
@@ -163,75 +164,4 @@ func (s *Service) addProject(ctx context.Context, b *memory.Batch, project memor
 		b.Projects = []memory.Project{project}
 	}
 	return nil
-}
-
-// LogLines writes lessons of one project as lines of logs, oldest first, the same
-// lessons always as the same lines. There is one for every telling that is kept.
-// The one that the rate goes back to says the rate as it is now, outcomes
-// included; those by which others were put aside say so. What is imported from
-// the lines is recalled as what was exported.
-func LogLines(lessons []memory.Record) []memory.LogLine {
-	asides := map[string][]memory.Record{} // by the lesson that put them aside
-	for _, r := range lessons {
-		if r.Event != nil && r.Event.Aside != nil {
-			asides[r.Event.Aside.By] = append(asides[r.Event.Aside.By], r)
-		}
-	}
-	type named struct {
-		memory.LogLine
-		id string
-	}
-	var lines []named
-	for _, r := range lessons {
-		if r.Event == nil {
-			continue
-		}
-		for _, line := range lessonLines(r, asides[r.ID]) {
-			lines = append(lines, named{line, r.ID})
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b named) int {
-		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id))
-	})
-	out := make([]memory.LogLine, len(lines))
-	for i, x := range lines {
-		out[i] = x.LogLine
-	}
-	return out
-}
-
-// lessonLines writes one lesson, which has put others aside, as lines.
-func lessonLines(r memory.Record, aside []memory.Record) []memory.LogLine {
-	tellings := history(r)
-	lines := make([]memory.LogLine, len(tellings))
-	rated := -1 // the telling that the rate goes back to
-	for i, t := range tellings {
-		lines[i] = memory.LogLine{
-			Timestamp: t.At, AgentID: t.AgentID, Repo: r.Repo, Type: r.Event.Type, Context: r.Event.Context,
-			Command: r.Event.Command, Lesson: r.Event.Lesson, Tags: r.Tags, Extra: r.Extra,
-		}
-		if t.Rate != nil {
-			lines[i].SuccessRate = t.Rate.String()
-			rated = i
-		}
-	}
-	if rated < 0 {
-		rated = len(lines) - 1
-	}
-	if r.Event.Rate != nil {
-		lines[rated].SuccessRate = r.Event.Rate.String()
-	}
-	for _, x := range aside {
-		// By the telling that did it, or the last, when that is no longer kept.
-		i := slices.IndexFunc(tellings, func(t memory.Telling) bool { return t.At.Equal(x.Event.Aside.At) })
-		if i < 0 {
-			i = len(lines) - 1
-		}
-		if x.Event.Aside.Reason == superseded {
-			lines[i].Supersedes = append(lines[i].Supersedes, x.ID)
-		} else {
-			lines[i].Retracts = append(lines[i].Retracts, x.ID)
-		}
-	}
-	return lines
 }

@@ -217,44 +217,6 @@ func TestImportPassesOverWhatIsNotValid(t *testing.T) {
 	}
 }
 
-// TestLogLines: what is exported and imported elsewhere is the same, and imported
-// where it came from it changes nothing.
-func TestLogLines(t *testing.T) {
-	r := newRig(t)
-	r.importLines(r.sampleLines()...)
-	r.after(60)
-	if err := r.ingest.Outcome(t.Context(), []string{r.ingest.lessonRecord(lineAt(0, "sudo it", ""), r.project().ID).ID}, true); err != nil {
-		t.Fatal(err)
-	}
-	lines := LogLines(r.lessons())
-	if len(lines) != 24 || !slices.IsSortedFunc(lines, func(a, b memory.LogLine) int { return a.Timestamp.Compare(b.Timestamp) }) {
-		t.Fatalf("%d lines, want 24 by time", len(lines))
-	}
-	elsewhere := newRig(t)
-	p := r.project() // its ids are those of the lines
-	if _, err := elsewhere.ingest.ImportLessons(t.Context(), p, lines); err != nil {
-		t.Fatal(err)
-	}
-	var got []memory.Record
-	for rec, err := range elsewhere.store.ProjectRecords(p.ID, memory.Lesson) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, rec)
-	}
-	ignore := []cmp.Option{cmpopts.IgnoreFields(memory.Record{}, "Updated"), cmpopts.IgnoreFields(memory.Event{}, "RateAt"),
-		cmpopts.IgnoreFields(memory.Telling{}, "Line", "Rate"), cmpopts.EquateEmpty()}
-	if diff := cmp.Diff(r.lessons(), got, ignore...); diff != "" {
-		t.Errorf("imported elsewhere (-exported +imported):\n%s", diff)
-	}
-	if diff := cmp.Diff(lines, LogLines(got)); diff != "" {
-		t.Errorf("exported again (-first +second):\n%s", diff)
-	}
-	if out := r.importLines(lines...); out.Added != 0 || out.Known != len(lines) {
-		t.Errorf("imported where it came from = %+v, want all known", out)
-	}
-}
-
 // BenchmarkImportKnown reads a log again that has not changed.
 func BenchmarkImportKnown(b *testing.B) {
 	r := newRig(b, func(_ *rig, o *Options) { o.Redact = redact.Redact })

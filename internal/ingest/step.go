@@ -68,11 +68,7 @@ func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, p
 		}
 		return memory.Record{}, memory.Committed{}, err
 	}
-	at := req.Timestamp
-	if at.IsZero() {
-		at = s.now()
-	}
-	id, at, err := s.place(session.Key(), content.Tool.Name, at)
+	id, at, err := s.place(session.Key(), content.Tool.Name, req.Timestamp)
 	if err != nil {
 		return memory.Record{}, memory.Committed{}, fmt.Errorf("name step: %w", err)
 	}
@@ -234,11 +230,31 @@ func setStepText(r *memory.Record, session memory.Session) {
 	r.Doc = memory.DocumentID(r.Text)
 }
 
-// places are the ids of steps that are being written.
+// places keep the steps of a session in the order in which they were recorded.
 type places struct {
 	mu sync.Mutex
-	// taken is guarded by mu.
+	// taken are the ids of steps that are being written, last the time of the
+	// newest step of a session that was given its time here. Both are guarded by mu.
 	taken []string
+	last  map[memory.SessionKey]time.Time
+}
+
+// maxPlaced bounds the sessions of which the newest step is kept in mind.
+const maxPlaced = 1000
+
+// now gives a step its time: later than that of every step of the session that was
+// given one before.
+func (p *places) now(session memory.SessionKey, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := p.last[session]; !now.After(last) {
+		now = last.Add(time.Millisecond)
+	}
+	if p.last == nil || len(p.last) >= maxPlaced {
+		p.last = map[memory.SessionKey]time.Time{} // it only matters for a millisecond
+	}
+	p.last[session] = now
+	return now
 }
 
 func (p *places) take(id string) bool {
@@ -257,10 +273,13 @@ func (p *places) free(id string) {
 	p.taken = slices.DeleteFunc(p.taken, func(x string) bool { return x == id })
 }
 
-// place finds the time of a step and the id that goes with it: a millisecond
-// later, as often as need be, when a step of the session and tool has that time
-// already. The id is taken until it is freed.
+// place finds the time of a step and the id that goes with it. Without a time it
+// is now. A step of the session and tool that has that time already moves it on by
+// a millisecond, as often as need be. The id is taken until it is freed.
 func (s *Service) place(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
+	if at.IsZero() {
+		at = s.places.now(session, s.now())
+	}
 	for at = at.UTC().Truncate(time.Millisecond); ; at = at.Add(time.Millisecond) {
 		id := stepID(session, at, tool)
 		if !s.places.take(id) {

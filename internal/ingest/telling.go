@@ -69,7 +69,7 @@ func history(r memory.Record) []memory.Telling {
 
 // isKnown says that a telling from a file is in the history: by its line, or, for
 // a line that was written out again, by when and by whom it was told, with the
-// rate of then or of now (see LogLines). Of a history that has reached its bound, the middle is missing: what falls
+// rate of then or of now. Of a history that has reached its bound, the middle is missing: what falls
 // into it was there, unless it says more of the rate than is known.
 func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool {
 	for _, x := range tellings {

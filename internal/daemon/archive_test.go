@@ -1,0 +1,207 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// recordWork fills a project with lessons, one of them retracted and one with an
+// outcome, and with a session of three steps. The folder has no git, so nothing of
+// it is written into files.
+func recordWork(t *testing.T, s *served, dir string) {
+	t.Helper()
+	ctx, caller := t.Context(), memory.Caller{Dir: dir, Client: "test"}
+	_, err := s.StartSession(ctx, memory.StartSessionRequest{
+		SessionID: "session-1", Goal: "Ship the mail", FlowTags: []string{"send"}, Tags: []string{"smoke"}, Caller: caller,
+		Build: json.RawMessage(`{"buildType":"test"}`),
+	})
+	must(t, err)
+	remember := func(r memory.RememberRequest) string {
+		r.Caller = caller
+		kept, err := s.Remember(ctx, r)
+		must(t, err)
+		return kept.ID
+	}
+	const failure = "npm ERR! code EACCES: permission denied, mkdir '/usr/lib/a'"
+	run := func(ok bool) {
+		r := memory.RecordStepRequest{
+			Tool:    memory.StepTool{Name: "Bash", Input: json.RawMessage(`{"command":"npm install"}`)},
+			Outcome: memory.Outcome{OK: ok}, Caller: caller,
+		}
+		if !ok {
+			r.Outcome.Error = &memory.StepError{Message: failure}
+		}
+		_, err := s.RecordStep(ctx, r)
+		must(t, err)
+	}
+	run(false)
+	remember(memory.RememberRequest{Type: memory.EventError, Context: "npm install", Lesson: "Use a prefix in the home folder", SuccessRate: "2/2"})
+	wrong := remember(memory.RememberRequest{Lesson: "Run it as root", Tags: []string{"npm"}})
+	remember(memory.RememberRequest{Lesson: "Root owns the cache afterwards: never run it so", Retracts: []string{wrong}})
+	// This hands out what is known of the error.
+	_, err = s.Recall(ctx, memory.RecallRequest{Query: failure, Kinds: []memory.Kind{memory.Lesson}, Caller: caller})
+	must(t, err)
+	run(true)
+	run(true)
+}
+
+// remembered is all that an export and an import have to keep.
+func remembered(t *testing.T, s *served, dir string) []any {
+	t.Helper()
+	ctx, caller := t.Context(), memory.Caller{Dir: dir, Client: "another"}
+	scope := &memory.Scope{Session: "session-1"}
+	sessions, err := s.Sessions(ctx, memory.HistoryRequest{Caller: caller})
+	must(t, err)
+	steps, err := s.LastSteps(ctx, memory.HistoryRequest{Scope: scope, Caller: caller})
+	must(t, err)
+	summary, err := s.SummarizeSession(ctx, memory.HistoryRequest{Scope: scope, Caller: caller})
+	must(t, err)
+	summary.EndedAt = time.Time{}
+	lessons := map[string]string{} // text → rate
+	for _, query := range []string{"npm install prefix", "run it as root", "cache"} {
+		for _, i := range s.ask(dir, query, memory.Lesson).Items {
+			lessons[i.Text] = i.SuccessRate
+		}
+	}
+	return []any{sessions, steps, summary, lessons}
+}
+
+// TestArchive: what is exported and imported into an empty memory is recalled as
+// before; importing it again, or where it came from, changes nothing.
+func TestArchive(t *testing.T) {
+	first, dir := serve(t, newConfig(t)), shop(t)
+	recordWork(t, first, dir)
+	want := remembered(t, first, dir)
+	if lessons := want[3].(map[string]string); lessons["npm install: Use a prefix in the home folder"] != "3/3" || len(lessons) != 2 {
+		t.Fatalf("before the export the lessons are %v, want two, one with rate 3/3", lessons)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	exported, err := first.Export(t.Context(), memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	if exported.Lessons != 3 || exported.Sessions != 1 || exported.Steps != 3 || exported.Files != 5 {
+		t.Errorf("exported %+v, want 3 lessons, 1 session, 3 steps in 5 files", exported)
+	}
+
+	second := serve(t, newConfig(t))
+	take := func(s *served) *memory.Imported {
+		t.Helper()
+		imported, err := s.Import(t.Context(), memory.ImportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
+		must(t, err)
+		return imported
+	}
+	if i := take(second); i.Lessons != 3 || i.Sessions != 1 || i.Steps != 3 || i.Skipped != 0 {
+		t.Errorf("imported %+v, want 3 lessons, 1 session and 3 steps, nothing skipped", i)
+	}
+	if diff := cmp.Diff(want, remembered(t, second, dir)); diff != "" {
+		t.Errorf("after export and import (-before +after):\n%s", diff)
+	}
+	for name, s := range map[string]*served{"again": second, "where it came from": first} {
+		before, err := s.Status(t.Context())
+		must(t, err)
+		if i := take(s); i.Lessons != 0 || i.Steps != 0 || i.Known != 6 {
+			t.Errorf("imported %s: %+v, want 6 known", name, i)
+		}
+		after, err := s.Status(t.Context())
+		must(t, err)
+		if diff := cmp.Diff(before.Records, after.Records); diff != "" {
+			t.Errorf("importing %s changes the records (-before +after):\n%s", name, diff)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	_, err = second.Export(t.Context(), memory.ExportRequest{Path: again, Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	if diff := cmp.Diff(tree(t, out), tree(t, again)); diff != "" {
+		t.Errorf("the second export differs (-first +second):\n%s", diff)
+	}
+}
+
+// tree is every file of a folder with its text.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path) // it lies below
+		files[filepath.ToSlash(rel)] = string(text)
+		return err
+	}))
+	return files
+}
+
+func TestArchiveRefusals(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	caller := memory.Caller{Dir: dir}
+	place(t, dir, "notes.txt", "no log")
+	for name, tc := range map[string]struct {
+		path string
+		code memory.Code
+	}{
+		"missing":            {filepath.Join(dir, "nothing"), memory.CodeNotFound},
+		"neither":            {dir, memory.CodeInvalidInput},
+		"a file of no kind":  {filepath.Join(dir, "notes.txt"), memory.CodeInvalidInput},
+		"no path":            {"", memory.CodeInvalidInput},
+		"a path of no place": {"logs", memory.CodeInvalidInput},
+	} {
+		_, err := s.Import(t.Context(), memory.ImportRequest{Path: tc.path, Caller: caller})
+		if memory.CodeOf(err) != tc.code {
+			t.Errorf("%s: import answers %v, want %s", name, err, tc.code)
+		}
+	}
+	s.keep(dir, "Keep the receipts")
+	_, err := s.Export(t.Context(), memory.ExportRequest{Path: dir, Caller: caller})
+	if memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("export into a folder that holds something answers %v, want %s", err, memory.CodeConflict)
+	}
+}
+
+// A line may put aside what another log tells, whichever is read first.
+func TestImportPutsAsideAcrossLogs(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	place(t, dir, "old/b.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"pattern","lesson":"Pin the base image"}`+"\n")
+	take := func(path string) {
+		t.Helper()
+		_, err := s.Import(t.Context(), memory.ImportRequest{Path: path, Caller: memory.Caller{Dir: dir}})
+		must(t, err)
+	}
+	take(filepath.Join(dir, "old"))
+	a := s.ask(dir, "pin base image", memory.Lesson)
+	if len(a.Items) != 1 {
+		t.Fatalf("recall answers %+v, want the lesson", a.Items)
+	}
+	place(t, dir, "old/a.jsonl", fmt.Sprintf(`{"timestamp":"2026-01-03T03:04:05Z","event_type":"pattern","lesson":"Build from scratch","retracts":[%q]}`+"\n", a.Items[0].ID))
+	second := serve(t, newConfig(t))
+	s = second
+	take(filepath.Join(dir, "old"))
+	if a := s.ask(dir, "pin base image", memory.Lesson); len(a.Items) != 0 {
+		t.Errorf("what a.jsonl retracts in b.jsonl is recalled: %+v", a.Items)
+	}
+}
+
+// A bad line is told with file and line, and the rest is taken over.
+func TestImportTellsOfBadLines(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	place(t, dir, "old/demo.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"pattern","lesson":"Pin the base image"}
+{"lesson":"torn
+{"timestamp":"2026-01-02T03:04:06Z","event_type":"pattern","lesson":"x","success_rate":"9 of 10"}
+{"timestamp":"2026-01-02T03:04:07Z","event_type":"pattern","lesson":"Cache the modules","extra":{"kept":1}}
+`)
+	i, err := s.Import(t.Context(), memory.ImportRequest{Path: filepath.Join(dir, "old"), Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	if i.Lessons != 2 || i.Skipped != 2 || len(i.Problems) != 2 || i.Problems[0].Line != 2 || i.Problems[1].Line != 3 {
+		t.Errorf("imported %+v, want two lessons and problems in lines 2 and 3", i)
+	}
+	if a := s.ask(dir, "pin base image", memory.Lesson); len(a.Items) != 1 || a.Items[0].Source.Repo != "demo" {
+		t.Errorf("recall answers %+v, want the lesson of demo", a.Items)
+	}
+}
