@@ -4,9 +4,9 @@
 // wrote is durable and is found by words and by meaning.
 //
 // Vocabulary. A record's text is what is searched: its fields, redacted and
-// joined. Two lessons are the same when their texts are, but for case and
-// white space; the second is merged into the first, and each time that one is
-// told is a telling of its history. A lesson's rate is a snapshot: what the
+// joined. Two lessons are the same when repository, context, lesson and command
+// are, but for case and white space; the second is merged into the first, and each
+// time that one is told is a telling of its history. A lesson's rate is a snapshot: what the
 // latest telling with a rate said, and the outcomes since. A lesson that was
 // superseded or retracted is aside: kept, and not recalled until it is told
 // again. A bare session is one of which only steps are known. What was forgotten

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -59,14 +60,11 @@ func ranksBefore(a, b *memory.RankFactors) bool {
 
 // write fills in the text of an answer and counts its tokens.
 func write(a *memory.Answer, req memory.RecallRequest) {
-	a.Tokens = 0
 	switch req.Format {
 	case memory.FormatMarkdown:
 		a.Text = markdown(a)
 	case memory.FormatJSON:
-		for _, i := range a.Items {
-			a.Tokens += i.Tokens
-		}
+		a.Text = asJSON(a, maxBytes(req.MaxTokens), req.Explain)
 	default:
 		var spare extra
 		a.Text = plain(a, &spare)
@@ -74,7 +72,56 @@ func write(a *memory.Answer, req memory.RecallRequest) {
 		spare.explain = req.Explain
 		a.Text = plain(a, &spare)
 	}
-	a.Tokens += tokens(a.Text)
+	a.Tokens = tokens(a.Text)
+}
+
+// asJSON is the answer as one line of JSON: its items, and then, as far as there is
+// room for it in most bytes, what the answer tells about itself.
+func asJSON(a *memory.Answer, most int, explain bool) string {
+	shown := struct {
+		Items           []memory.Item     `json:"items"`
+		NothingRelevant bool              `json:"nothing_relevant,omitempty"`
+		Stale           bool              `json:"stale,omitempty"`
+		Redacted        bool              `json:"redacted,omitempty"`
+		Degraded        []memory.Degraded `json:"degraded,omitempty"`
+		Project         string            `json:"project,omitempty"`
+		ProjectName     string            `json:"project_name,omitempty"`
+		Receipt         string            `json:"receipt,omitempty"`
+		Withheld        []memory.Withheld `json:"withheld,omitempty"`
+	}{Items: slices.Clone(a.Items), NothingRelevant: a.NothingRelevant}
+	for i := range shown.Items {
+		shown.Items[i].RankFactors = nil
+	}
+	text := compact(shown)
+	more := []func(){
+		func() { shown.Stale, shown.Redacted, shown.Degraded = a.Stale, a.Redacted, a.Degraded },
+		func() { shown.Project, shown.ProjectName, shown.Receipt = a.Project, a.ProjectName, a.Receipt },
+		func() { shown.Withheld = a.Withheld },
+	}
+	if explain {
+		more = append(more, func() { copy(shown.Items, a.Items) })
+	}
+	for _, add := range more {
+		add()
+		longer := compact(shown)
+		if len(longer) > most {
+			break
+		}
+		text = longer
+	}
+	return text
+}
+
+// compact writes a value of our own as JSON, without escapes that only a web page
+// needs.
+func compact(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // never: it has strings, flags and finite numbers only
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // extra is what an answer tells about itself as far as the budget has room for
