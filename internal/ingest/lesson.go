@@ -164,15 +164,16 @@ func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Recor
 	event.Tellings = []memory.Telling{t}
 	text := lessonText(event, line.Tags)
 	return memory.Record{
-		ID:   lessonID(project, line.Context, line.Lesson, line.Command),
+		ID:   lessonID(project, line),
 		Kind: memory.Lesson, Project: project, Repo: line.Repo, Tags: line.Tags,
 		Created: line.Timestamp, Doc: memory.DocumentID(text), Text: text, Event: event, Extra: line.Extra,
 	}
 }
 
-// lessonID names a lesson by what it says, so that the same one is merged.
-func lessonID(project, context, lesson, command string) string {
-	return identify("l", project, normalise(context), normalise(lesson), normalise(command))
+// lessonID names a lesson by what it says of which repository, so that the same one
+// is merged.
+func lessonID(project string, line memory.LogLine) string {
+	return identify("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))
 }
 
 // lessonText is what is searched of a lesson.

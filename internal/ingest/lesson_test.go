@@ -82,6 +82,17 @@ func TestSameLessonIsMerged(t *testing.T) {
 	}
 }
 
+// TestLessonsOfTwoRepositories are two, or the second would not be found by its own
+// repository's name.
+func TestLessonsOfTwoRepositories(t *testing.T) {
+	r := newRig(t)
+	one := r.remember(memory.RememberRequest{Repo: "alpha", Lesson: "Pin the base image"})
+	two := r.remember(memory.RememberRequest{Repo: "beta", Lesson: "pin the  base image"})
+	if two.Merged || one.ID == two.ID {
+		t.Errorf("remembered = %+v and %+v, want a lesson of each repository", one, two)
+	}
+}
+
 func TestMergeKeepsTagsWithinTheirLimit(t *testing.T) {
 	r := newRig(t)
 	var tags []string

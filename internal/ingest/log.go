@@ -72,7 +72,7 @@ func (s *Service) isRead(line memory.LogLine, project string) (bool, error) {
 	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
 		return false, nil
 	}
-	r, err := s.opts.Records.Record(lessonID(project, line.Context, line.Lesson, line.Command))
+	r, err := s.opts.Records.Record(lessonID(project, line))
 	if err != nil {
 		if memory.CodeOf(err) == memory.CodeNotFound {
 			err = nil

@@ -64,7 +64,7 @@ func (r *rig) sampleLines() []memory.LogLine {
 		lines = append(lines, lineAt(i, "npm ci", fmt.Sprintf("%d/20", i)))
 	}
 	id := func(lesson string) string {
-		return r.ingest.lessonRecord(memory.LogLine{Lesson: lesson}, r.project().ID).ID
+		return r.ingest.lessonRecord(lineAt(0, lesson, ""), r.project().ID).ID
 	}
 	retract := lineAt(31, "no need to", "")
 	retract.Retracts, retract.Supersedes = []string{id("chmod 777"), "l-unknown"}, []string{id("sudo it")}
@@ -178,7 +178,7 @@ func TestOwnLineIsKnown(t *testing.T) {
 		t.Errorf("the repeated request gives the line %+v, %v; want none", again, err)
 	}
 	older := lineAt(0, "x", "0/9")
-	older.Context, older.Command = line.Context, line.Command
+	older.Repo, older.Context, older.Command = line.Repo, line.Context, line.Command
 	if taken := r.importLines(*line, older); taken.Known != 1 || taken.Added != 1 {
 		t.Errorf("import = %+v, want our line known and the other new", taken)
 	}
