@@ -52,13 +52,14 @@ type Model struct {
 	Dim int
 	// ContextTokens is how many tokens of a text the model reads; 0 is no limit.
 	ContextTokens int
-	// Fingerprint is a hash of the vectors of Probes, rounded so that the same
-	// weights give the same value on every platform.
+	// Fingerprint is a hash of the vectors of Probes, see Fingerprint.
 	Fingerprint string
+	// Probes are the vectors of Probes, in their order; they must not be written to.
+	Probes [][]float32
 }
 
-// Space names the vectors of the model: name, width and fingerprint. Two
-// models with the same space may share vectors; no others may.
+// Space names the vectors of the model: name, width and fingerprint. Two models
+// with the same space may share vectors; others may only if SameModel says so.
 func (m Model) Space() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 
 // Reason says in a few words, for people and agents, why a model does not take

@@ -14,9 +14,10 @@ var Probes = []string{
 	"größere Änderung – 数据库连接失败",
 }
 
-// Fingerprint returns a short hash of the probes' vectors. Components are
-// rounded to two decimals and their signs kept only beyond .02, which absorbs
-// the rounding of other processors and not other weights.
+// Fingerprint returns a short hash of the probes' vectors, each component rounded
+// to a multiple of .04. Other weights have another one; so may the same weights on
+// another processor, since of thousands of components some lie at the edge of two
+// multiples. It names a new space, therefore, and SameModel knows one again.
 func Fingerprint(vectors [][]float32) string {
 	h := sha256.New()
 	for _, v := range vectors {
@@ -25,4 +26,33 @@ func Fingerprint(vectors [][]float32) string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:4])
+}
+
+// SameCosine is the least cosine of a probe's vectors at which a model counts as
+// the same. Other threads, batches and processors stay far above it, and so does
+// one byte a component, as vectors are stored; other weights, even of another
+// quantisation, do not matter until they fall below.
+const SameCosine = .99
+
+// SameModel says whether two lists of the probes' vectors come from the same
+// weights. Vectors need not be of unit length.
+func SameModel(a, b [][]float32) bool {
+	if len(a) == 0 || len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if len(a[i]) != len(b[i]) || !near(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func near(a, b []float32) bool {
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	return dot >= SameCosine*math.Sqrt(aa*bb) && aa > 0 && bb > 0
 }

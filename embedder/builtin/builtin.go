@@ -42,7 +42,7 @@ var model = sync.OnceValues(func() (embedder.Model, error) {
 	if err != nil {
 		return embedder.Model{}, err
 	}
-	return embedder.Model{Name: Name, Dim: Dim, Fingerprint: embedder.Fingerprint(vs)}, nil
+	return embedder.Model{Name: Name, Dim: Dim, Fingerprint: embedder.Fingerprint(vs), Probes: vs}, nil
 })
 
 // Model implements embedder.Embedder. It fails only if the program's own table

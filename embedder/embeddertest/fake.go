@@ -19,6 +19,8 @@ type Fake struct {
 	Name string
 	// Dim is the width; 64 when 0.
 	Dim int
+	// Drift is added to every component, as another processor's rounding is.
+	Drift float32
 	// Before, if set, runs at the start of each Model and Embed call (texts is
 	// nil for Model). An error is the call's error.
 	Before func(ctx context.Context, texts []string) error
@@ -46,7 +48,7 @@ func (f *Fake) Model(ctx context.Context) (embedder.Model, error) {
 	if name == "" {
 		name = "fake/words"
 	}
-	return embedder.Model{Name: name, Dim: f.dim(), Fingerprint: embedder.Fingerprint(probes)}, nil
+	return embedder.Model{Name: name, Dim: f.dim(), Fingerprint: embedder.Fingerprint(probes), Probes: probes}, nil
 }
 
 // Embed implements embedder.Embedder.
@@ -109,7 +111,7 @@ func (f *Fake) vector(text string) []float32 {
 	}
 	v := make([]float32, len(sums))
 	for i, s := range sums {
-		v[i] = float32(s / math.Sqrt(norm))
+		v[i] = float32(s/math.Sqrt(norm)) + f.Drift
 	}
 	return v
 }

@@ -10,15 +10,7 @@ import (
 )
 
 // identity is the model as it was first met.
-type identity struct {
-	model  embedder.Model
-	probes [][]float32
-}
-
-// sameModel is the least cosine of a probe's vectors at which the model counts
-// as unchanged. Other threads, batches and processors stay far above it; other
-// weights, even of another quantisation, do not matter until they fall below.
-const sameModel = 0.99
+type identity struct{ model embedder.Model }
 
 // signal is a flag that any goroutine may set and one takes.
 type signal struct{ b atomic.Bool }
@@ -74,8 +66,8 @@ func (known *identity) compare(now *identity) error {
 	if known.model.Dim != now.model.Dim {
 		return fmt.Errorf("%s had width %d and has %d: %w", known.model.Name, known.model.Dim, now.model.Dim, ErrModelChanged)
 	}
-	for i := range known.probes {
-		if c := dot(known.probes[i], now.probes[i]); c < sameModel {
+	for i := range known.model.Probes {
+		if c := dot(known.model.Probes[i], now.model.Probes[i]); c < embedder.SameCosine {
 			return fmt.Errorf("%s gives probe %d a vector of cosine %.3f with the former: %w", known.model.Name, i, c, ErrModelChanged)
 		}
 	}
@@ -113,8 +105,7 @@ func (e *Embedder) meet(ctx context.Context) (*identity, error) {
 	return &identity{
 		model: embedder.Model{
 			Name: "ollama/" + shortName(e.opts.Model), Dim: dim, ContextTokens: d.context,
-			Fingerprint: embedder.Fingerprint(vectors),
+			Fingerprint: embedder.Fingerprint(vectors), Probes: vectors,
 		},
-		probes: vectors,
 	}, nil
 }

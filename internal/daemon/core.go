@@ -86,7 +86,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	// Before the first write, which may come before Load has opened the spaces.
 	own, err := model.Model(ctx)
 	if err == nil {
-		err = c.Store.OpenSpace(ctx, own.Space())
+		err = c.Store.OpenSpace(ctx, own.Space(), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open built-in space: %w", err), c.Store.Close())

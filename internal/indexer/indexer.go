@@ -43,7 +43,9 @@ type Located interface {
 // Vectors are the stored spaces.
 type Vectors interface {
 	Spaces() []string
-	OpenSpace(ctx context.Context, name string) error
+	// Probes are the vectors by which a space's model is known again.
+	Probes(space string) [][]float32
+	OpenSpace(ctx context.Context, name string, probes [][]float32) error
 	DropSpace(ctx context.Context, name string) error
 	PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error)
 }
@@ -221,11 +223,18 @@ func (x *Indexer) apply(c memory.Change) {
 	x.seq = c.Seq
 }
 
-// Held says that a document is indexed, and thus stored.
+// Held says that a document is indexed, and thus stored. One whose terms are
+// damaged is not: it is to be analysed again.
 func (x *Indexer) Held(id memory.DocID) bool {
 	if !x.ready() {
 		return false
 	}
-	_, ok := x.numbers.Lookup(id)
-	return ok
+	num, ok := x.numbers.Lookup(id)
+	if !ok {
+		return false
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	d, _ := x.docs.Get(num)
+	return d.indexed
 }

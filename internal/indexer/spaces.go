@@ -65,10 +65,10 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 	x.spaces.models[model] = e
 }
 
-// Attach reaches for an expected model: it opens the model's space and drops
-// the space that other weights of the same name left behind. It returns the
-// name of the space, or the error of embedder.Embedder.Model. It waits for the
-// end of Load, which opens the spaces that have vectors from before.
+// Attach reaches for an expected model: it opens the model's space, or the one
+// that it filled before, and drops those that other weights of the same name left
+// behind. It returns the name of the space, or the error of embedder.Embedder.Model. It
+// waits for the end of Load, which opens the spaces that have vectors from before.
 func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	x.attachMu.Lock()
 	defer x.attachMu.Unlock()
@@ -90,7 +90,10 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 		}
 		return "", err
 	}
-	name := m.Space()
+	name := x.spaceOf(m)
+	if err := x.store.OpenSpace(ctx, name, m.Probes); err != nil {
+		return "", err
+	}
 	if s := x.spaces.find(name); s != nil {
 		s.tried(nil)
 	} else if err := x.open(ctx, name, e, true); err != nil {
@@ -105,6 +108,17 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// spaceOf returns the name of a model's space: of the one that the same weights
+// filled before, though the name that they would give it now may differ.
+func (x *Indexer) spaceOf(m embedder.Model) string {
+	for _, stored := range x.store.Spaces() {
+		if strings.HasPrefix(stored, m.Name+"@") && embedder.SameModel(x.store.Probes(stored), m.Probes) {
+			return stored
+		}
+	}
+	return m.Space()
 }
 
 // openSpaces opens the built-in space and those that expected models filled
@@ -140,7 +154,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	if err != nil {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
-	if err := x.store.OpenSpace(ctx, name); err != nil {
+	if err := x.store.OpenSpace(ctx, name, nil); err != nil {
 		return err
 	}
 	s := &space{name: name, vectors: vectors, embed: e, background: background, failed: roaring.New()}

@@ -46,6 +46,31 @@ func TestOtherWeightsReplaceTheSpace(t *testing.T) {
 	}
 }
 
+// TestTheSameWeightsKeepTheirSpace: what another processor rounds otherwise must
+// not cost the vectors of a whole store, though the model's name for them changes.
+func TestTheSameWeightsKeepTheirSpace(t *testing.T) {
+	fake := &embeddertest.Fake{}
+	r := newRig(t, fake)
+	old := r.attach()
+	rememberMany(r, 5)
+	r.mustFill()
+	fake.Drift = .004
+	m, err := fake.Model(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Space() == old {
+		t.Fatal("the model has the name of before: this tests nothing")
+	}
+	if got := r.attach(); got != old {
+		t.Errorf("attached to %s, want the space of before, %s", got, old)
+	}
+	r.reopen()
+	if got := r.attach(); got != old || r.space().Embedded != 5 {
+		t.Errorf("after reopening: attached to %s with %d vectors, want %s with 5", got, r.space().Embedded, old)
+	}
+}
+
 // TestUnreachableModelOfBefore: a model that has vectors from before takes part,
 // named as degraded, though it cannot be reached; one that was never there is
 // not missed.

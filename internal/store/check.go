@@ -60,14 +60,7 @@ func (s *Store) Check() error {
 				bad("document %s: it is referenced and has no terms", doc)
 			}
 		}
-		for _, name := range s.Spaces() {
-			prefix := prefixVectors(shortSpace(name))
-			for k := range v.keys(prefix) {
-				if doc := memory.DocID(k[len(prefix):]); !terms[doc] {
-					bad("document %s: it has a vector in %s and no terms", doc, name)
-				}
-			}
-		}
+		s.checkVectors(v, terms, bad)
 		return s.checkValues(v, bad)
 	})
 	if err != nil {
@@ -78,6 +71,28 @@ func (s *Store) Check() error {
 	}
 	s.checkCurrent(sessions, bad)
 	return errors.Join(errs...)
+}
+
+// checkVectors walks the vectors of all spaces, those that are not known included.
+func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(string, ...any)) {
+	names := map[spaceKey]string{}
+	for _, name := range s.Spaces() {
+		names[shortSpace(name)] = name
+	}
+	for k := range v.keys(prefixVector) {
+		at := len(prefixVector) + len(spaceKey{})
+		if len(k) != at+len(memory.DocID{}) {
+			bad("stored value %q: the key has the wrong length", k)
+			continue
+		}
+		name, known := names[spaceKey(k[len(prefixVector):at])]
+		doc := memory.DocID(k[at:])
+		if !known {
+			bad("document %s: it has a vector in a space that was dropped", doc)
+		} else if !terms[doc] {
+			bad("document %s: it has a vector in %s and no terms", doc, name)
+		}
+	}
 }
 
 // checkValues verifies the checksum of every value, whatever it holds.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -9,10 +10,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// spaces are the names of the vector spaces that hold, or may hold, vectors.
+// spaces are the vector spaces that hold, or may hold, vectors.
 type spaces struct {
-	mu    sync.RWMutex // guards names
+	mu    sync.RWMutex // guards what follows
 	names []string
+	// probes are the vectors by which the model of a space is known again.
+	probes map[string][][]float32
 }
 
 func (s *spaces) known(name string) bool {
@@ -39,14 +42,27 @@ func (s *Store) Spaces() []string {
 	return slices.Clone(s.spaces.names)
 }
 
-// OpenSpace makes a space known, so that vectors can be put into it.
-func (s *Store) OpenSpace(ctx context.Context, name string) error {
-	if s.spaces.known(name) {
+// Probes returns the vectors of the embedder's probe texts by which the model of a
+// space is known again; nil when none were stored.
+func (s *Store) Probes(name string) [][]float32 {
+	s.spaces.mu.RLock()
+	defer s.spaces.mu.RUnlock()
+	return s.spaces.probes[name]
+}
+
+// OpenSpace makes a space known, so that vectors can be put into it, and keeps
+// its probes, if it has none yet.
+func (s *Store) OpenSpace(ctx context.Context, name string, probes [][]float32) error {
+	if s.spaces.known(name) && (probes == nil || s.Probes(name) != nil) {
 		return nil
 	}
-	_, err := s.Update(ctx, func(tx *Tx) error {
+	value, err := encodeSpace(name, probes)
+	if err != nil {
+		return fmt.Errorf("open space %s: %w", name, err)
+	}
+	_, err = s.Update(ctx, func(tx *Tx) error {
 		short := shortSpace(name)
-		tx.put(key(prefixSpace, string(short[:])), []byte(name))
+		tx.put(key(prefixSpace, string(short[:])), value)
 		return nil
 	})
 	if err != nil {
@@ -54,29 +70,78 @@ func (s *Store) OpenSpace(ctx context.Context, name string) error {
 	}
 	s.spaces.mu.Lock()
 	defer s.spaces.mu.Unlock()
-	if !slices.Contains(s.spaces.names, name) {
-		s.spaces.names = append(s.spaces.names, name)
+	return s.spaces.add(value)
+}
+
+// encodeSpace gives a space's value: its name and, after a NUL, the codes of its
+// probes' vectors in CBOR, if there are any.
+func encodeSpace(name string, probes [][]float32) ([]byte, error) {
+	if probes == nil {
+		return []byte(name), nil
 	}
+	codes := make([][]byte, len(probes))
+	for i, v := range probes {
+		codes[i] = encodeVector(v)
+	}
+	b, err := encode(codes)
+	return append([]byte(name+"\x00"), b...), err
+}
+
+// add takes in a space by its value. It is called with mu held, but by Open.
+func (s *spaces) add(value []byte) error {
+	before, after, probed := bytes.Cut(value, []byte{0})
+	name := string(before)
+	if !slices.Contains(s.names, name) {
+		s.names = append(s.names, name)
+	}
+	if !probed {
+		return nil
+	}
+	codes, err := decode[[][]byte](after)
+	if err != nil {
+		return err
+	}
+	probes := make([][]float32, len(codes))
+	for i, c := range codes {
+		if probes[i], err = decodeVector(c); err != nil {
+			return err
+		}
+	}
+	if s.probes == nil {
+		s.probes = map[string][][]float32{}
+	}
+	s.probes[name] = probes
 	return nil
 }
 
-// DropSpace removes a space and its vectors.
+// DropSpace removes a space and its vectors. What a crash leaves of it is known
+// at the next start, and is removed when it is dropped again.
 func (s *Store) DropSpace(ctx context.Context, name string) error {
-	s.spaces.mu.Lock()
-	s.spaces.names = slices.DeleteFunc(s.spaces.names, func(n string) bool { return n == name })
-	s.spaces.mu.Unlock()
+	// In the committer, so that the updates that knew the space are committed
+	// before its vectors are listed.
+	_, err := s.Update(ctx, func(*Tx) error {
+		s.spaces.mu.Lock()
+		defer s.spaces.mu.Unlock()
+		s.spaces.names = slices.DeleteFunc(s.spaces.names, func(n string) bool { return n == name })
+		delete(s.spaces.probes, name)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop space %s: %w", name, err)
+	}
 	short := shortSpace(name)
 	var keys [][]byte
-	err := s.View(func(v View) error {
+	err = s.View(func(v View) error {
 		for k := range v.keys(prefixVectors(short)) {
 			keys = append(keys, k)
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("drop space %s: %w", name, err)
 	}
-	const portion = 5000 // keys a transaction, far below its limit
+	keys = append(keys, key(prefixSpace, string(short[:]))) // last: see above
+	const portion = 1000                                    // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {
 			for _, k := range part {
@@ -87,21 +152,19 @@ func (s *Store) DropSpace(ctx context.Context, name string) error {
 			return fmt.Errorf("drop space %s: %w", name, err)
 		}
 	}
-	_, err = s.Update(ctx, func(tx *Tx) error {
-		tx.del(key(prefixSpace, string(short[:])))
-		return nil
-	})
-	return err
+	return nil
 }
 
 func (s *Store) openSpaces() error {
 	return s.View(func(v View) error {
-		read := func(_, b []byte) (string, error) { return string(b), nil }
-		for name, err := range scan(v, prefixSpace, read) {
+		read := func(_, b []byte) ([]byte, error) { return slices.Clone(b), nil }
+		for value, err := range scan(v, prefixSpace, read) {
+			if err == nil {
+				err = s.spaces.add(value)
+			}
 			if err != nil {
 				return memory.Errorf(memory.CodeCorrupt, "read spaces: %w", err)
 			}
-			s.spaces.names = append(s.spaces.names, name)
 		}
 		return nil
 	})

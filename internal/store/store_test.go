@@ -42,7 +42,7 @@ func open(t *testing.T, opts Options) *Store {
 			t.Errorf("close store: %v", err)
 		}
 	})
-	if err := s.OpenSpace(t.Context(), testSpace); err != nil {
+	if err := s.OpenSpace(t.Context(), testSpace, nil); err != nil {
 		t.Fatal(err)
 	}
 	load(t, s)

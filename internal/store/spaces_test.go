@@ -1,0 +1,77 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestSpaceKeepsItsFirstProbes(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	const name = "m@3-1"
+	for _, probes := range [][][]float32{nil, {{1, 0, 0}, {0, 0, -1}}, {{0, 1, 0}}} {
+		if err := s.OpenSpace(t.Context(), name, probes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, when := range []string{"at once", "after reopening"} {
+		got := s.Probes(name)
+		if len(got) != 2 || got[0][0] != 1 || got[1][2] != -1 {
+			t.Errorf("%s the probes are %v, want those that were stored first", when, got)
+		}
+		if none := s.Probes(testSpace); none != nil {
+			t.Errorf("%s a space without probes has %v", when, none)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, Options{Dir: dir})
+	}
+}
+
+// TestDropSpaceTakesVectorsOfUpdatesUnderWay: a vector whose update was accepted
+// before the space was dropped goes with it. Check finds what would be left.
+func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
+	s := open(t, Options{})
+	const name = "late@4-1"
+	if err := s.OpenSpace(t.Context(), name, nil); err != nil {
+		t.Fatal(err)
+	}
+	var texts []memory.DocID
+	for i := range 3 {
+		r, d := lesson(fmt.Sprintf("l-%d", i), fmt.Sprintf("text %d", i))
+		put(t, s, r, d)
+		texts = append(texts, d.ID)
+	}
+	dropped := make(chan error, 1)
+	errs := together(t, s, func(tx *Tx) error {
+		_, err := tx.PutVector(name, texts[0], []float32{1, 0, 0, 0})
+		go func() { dropped <- s.DropSpace(t.Context(), name) }()
+		for s.spaces.known(name) && len(s.updates) == 0 { // until the drop has begun
+		}
+		return err
+	})
+	if errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.OpenSpace(t.Context(), name, nil); err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	l := readAll()
+	l.Vector = func(space string, _ memory.DocID, _ []float32) error {
+		held += btoi(space == name)
+		return nil
+	}
+	if _, err := s.Read(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if held > 0 {
+		t.Errorf("%d vectors of a dropped space are left", held)
+	}
+}
