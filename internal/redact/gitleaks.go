@@ -1,23 +1,16 @@
 package redact
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/zricethezav/gitleaks/v8/config"
 )
-
-//go:generate go run ./internal/genrules gitleaks.jsonl
-
-// gitleaksTable holds the rules of gitleaks (MIT, see gitleaks.LICENSE) in the
-// version that go.mod names: the global allowlist, then one rule a line.
-//
-//go:embed gitleaks.jsonl
-var gitleaksTable []byte
 
 // The part of a text that a rule of gitleaks is shown around its keyword, in
 // bytes: its patterns begin up to 50 signs before the keyword and end within
@@ -29,12 +22,12 @@ const (
 
 // leak is a rule of gitleaks.
 type leak struct {
-	ID       string      `json:"id"`
-	Regex    string      `json:"regex"`
-	Group    int         `json:"group"` // the secret; 0 is the first that is not empty
-	Entropy  float64     `json:"entropy"`
-	Keywords []string    `json:"keywords"`
-	Allow    []allowlist `json:"allow"`
+	ID       string      `toml:"id"`
+	Regex    string      `toml:"regex"`
+	Group    int         `toml:"secretGroup"` // 0 is the first that is not empty
+	Entropy  float64     `toml:"entropy"`
+	Keywords []string    `toml:"keywords"`
+	Allow    []allowlist `toml:"allowlists"`
 
 	// likely says cheaply whether the pattern can match with its keyword at
 	// text[at:]; nil for those whose keywords are rare enough.
@@ -46,9 +39,11 @@ type leak struct {
 
 // allowlist says what is no secret although a rule matches.
 type allowlist struct {
-	Target    string   `json:"target"` // secret (default), match or line
-	Regexes   []string `json:"regexes"`
-	Stopwords []string `json:"stopwords"`
+	Condition string   `toml:"condition"` // AND asks for all, paths too
+	Paths     []string `toml:"paths"`
+	Target    string   `toml:"regexTarget"` // secret (default), match or line
+	Regexes   []string `toml:"regexes"`
+	Stopwords []string `toml:"stopwords"`
 
 	compiled func() []*regexp.Regexp
 }
@@ -59,19 +54,30 @@ type leaks struct {
 	allow allowlist
 }
 
-// loadLeaks reads the table. It is part of the program, so that an error is one
-// of the build, which the tests find.
-func loadLeaks(table []byte) (*leaks, error) {
-	var l leaks
-	dec := json.NewDecoder(bytes.NewReader(table))
-	if err := dec.Decode(&l.allow); err != nil {
-		return nil, fmt.Errorf("read allowlist: %w", err)
+// withoutPath are rules that mean nothing, or too much, where a text has no path:
+// one looks at the path only, to the other any string behind the word password
+// would do outside of Terraform.
+var withoutPath = []string{"pkcs12-file", "hashicorp-tf-password"}
+
+// loadLeaks reads the rules that the library holds, in its own form: its loader
+// would compile all patterns at once. An error is one of the version in go.mod,
+// which the tests find.
+func loadLeaks() (*leaks, error) {
+	var all struct {
+		Allowlist allowlist
+		Rules     []*leak
 	}
-	l.allow.prepare()
-	for dec.More() {
-		r := new(leak)
-		if err := dec.Decode(r); err != nil {
-			return nil, fmt.Errorf("read rule: %w", err)
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &all); err != nil {
+		return nil, fmt.Errorf("read rules of gitleaks: %w", err)
+	}
+	all.Allowlist.prepare()
+	l := &leaks{allow: all.Allowlist}
+	for _, r := range all.Rules {
+		if slices.Contains(withoutPath, r.ID) {
+			continue
+		}
+		if r.Regex == "" || len(r.Keywords) == 0 {
+			return nil, fmt.Errorf("rule %s of gitleaks has no pattern or no keyword", r.ID)
 		}
 		switch r.ID {
 		case genericKey:
@@ -80,12 +86,18 @@ func loadLeaks(table []byte) (*leaks, error) {
 			r.likely = isLongWord
 		}
 		r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
+		r.Allow = slices.DeleteFunc(r.Allow, asksForPath)
 		for i := range r.Allow {
 			r.Allow[i].prepare()
 		}
 		l.rules = append(l.rules, r)
 	}
-	return &l, nil
+	return l, nil
+}
+
+// asksForPath says that an allowlist allows by the path, alone or as well.
+func asksForPath(a allowlist) bool {
+	return len(a.Regexes)+len(a.Stopwords) == 0 || a.Condition == "AND" && len(a.Paths) > 0
 }
 
 func (a *allowlist) prepare() {

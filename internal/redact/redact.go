@@ -72,9 +72,9 @@ type set struct {
 var (
 	code = sync.OnceValue(func() *set { return newSet(codeRules(), nil) })
 	all  = sync.OnceValue(func() *set {
-		l, err := loadLeaks(gitleaksTable)
+		l, err := loadLeaks()
 		if err != nil {
-			panic(err) // the table is part of the program, and tested
+			panic(err) // the rules are part of the program, and tested
 		}
 		return newSet(textRules(), l)
 	})
