@@ -263,10 +263,15 @@ func (c Client) Status(m Machine, o Options) ([]Status, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	withPrompts := o
+	withPrompts.Prompts = true
 	var all []Status
 	for _, p := range c.parts(m, o, true) {
 		s := Status{What: p.what, Path: p.path(), Scope: o.Scope}
 		s.State, s.Error = p.state()
+		if p.what == whatHooks && s.State == Differs { // with the hook for prompts, perhaps
+			s.State, s.Error = part{p.what, p.paths, c.hooks(withPrompts)}.state()
+		}
 		if s.State != NotConnected || p.what != whatInstructions {
 			all = append(all, s)
 		}

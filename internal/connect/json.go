@@ -351,7 +351,11 @@ func jsonRemove(text []byte, path []string) ([]byte, error) {
 		from--
 	}
 	if all[i].comma >= 0 {
-		return splice(text, from, all[i].comma+1, ""), nil
+		to = all[i].comma + 1
+		if i == 0 && from == all[i].start { // a list in one line, which begins with the next one
+			to += len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t"))
+		}
+		return splice(text, from, to, ""), nil
 	}
 	text = splice(text, from, to, "")
 	if i > 0 { // it was the last one: the comma before it has nothing to part

@@ -42,10 +42,9 @@ func (t tomlTable) Put(text []byte) ([]byte, error) {
 		newline = "\r\n"
 	}
 	var out []byte
-	head := slices.IndexFunc(statements, func(s statement) bool { return s.table && slices.Equal(s.path, []string{tomlServers, name}) })
 	switch {
-	case head >= 0:
-		out, err = t.change(text, statements[head:], newline)
+	case slices.ContainsFunc(statements, statement.isOurs):
+		out, err = t.change(text, newline)
 	case there:
 		return nil, errOtherForm
 	default:
@@ -104,36 +103,35 @@ func (t tomlTable) append(text []byte, newline string) ([]byte, error) {
 	return append(out, strings.Join(block, newline)...), nil
 }
 
-// change writes command and arguments anew in the table that statements begin
-// with.
-func (t tomlTable) change(text []byte, statements []statement, newline string) ([]byte, error) {
+// change writes command and arguments anew in the table that is there.
+func (t tomlTable) change(text []byte, newline string) ([]byte, error) {
 	lines, err := t.lines()
 	if err != nil {
 		return nil, err
 	}
-	// From the last to the first, so that the places before stay right.
-	for i := len(lines) - 1; i >= 0; i-- {
-		key, _, _ := strings.Cut(lines[i], " ")
-		at := statements[0]
-		replaced := false
-		for _, s := range statements[1:] {
+	for i, line := range lines {
+		statements, err := tomlStatements(text)
+		if err != nil {
+			return nil, err
+		}
+		table := slices.IndexFunc(statements, statement.isOurs)
+		key, _, _ := strings.Cut(line, " = ")
+		at := statements[table+i] // behind the one before
+		found := false
+		for _, s := range statements[table+1:] {
 			if s.table {
 				break
 			}
-			if slices.Equal(s.path, []string{tomlServers, name, key}) {
-				text, replaced = splice(text, s.start, s.end, lines[i]), true
+			if found = slices.Equal(s.path, []string{tomlServers, name, key}); found {
+				at = s
 				break
 			}
 		}
-		if !replaced {
-			text = splice(text, at.end, at.end, newline+lines[i])
+		if found {
+			text = splice(text, at.start, at.end, line)
+		} else {
+			text = splice(text, at.lineEnd, at.lineEnd, newline+line)
 		}
-		if statements, err = tomlStatements(text); err != nil {
-			return nil, err
-		}
-		statements = statements[slices.IndexFunc(statements, func(s statement) bool {
-			return s.table && slices.Equal(s.path, []string{tomlServers, name})
-		}):]
 	}
 	return text, nil
 }
@@ -159,7 +157,7 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 		for last+1 < len(statements) && !statements[last+1].table {
 			last++
 		}
-		text = cutLines(text, s.start, statements[last].end)
+		text = cutLines(text, lineStart(text, s.start), statements[last].lineEnd)
 		taken = true
 	}
 	if !taken {
@@ -171,7 +169,8 @@ func (t tomlTable) Take(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// cutLines takes whole lines out, and the empty line before them.
+// cutLines takes whole lines out, and the empty line before them, or behind them
+// where they begin the text.
 func cutLines(text []byte, from, to int) []byte {
 	if i := bytes.IndexByte(text[to:], '\n'); i >= 0 {
 		to += i + 1
@@ -183,6 +182,9 @@ func cutLines(text []byte, from, to int) []byte {
 			from -= len(blank) / 2
 			break
 		}
+	}
+	if from == 0 {
+		to += len(text[to:]) - len(bytes.TrimLeft(text[to:], "\r\n"))
 	}
 	return splice(text, from, to, "")
 }
@@ -214,63 +216,46 @@ func tomlError(err error) error {
 	return fmt.Errorf("it is not TOML: %w", err)
 }
 
-// statement is the header of a table or a key with its value. Path is the whole
-// one, from the root; the text from start to end has no comment behind it.
+// statement is the header of a table, or a key with its value. Path is the whole
+// one, from the root. The line may go on with a comment.
 type statement struct {
-	table      bool
-	path       []string
-	start, end int
+	table               bool
+	path                []string
+	start, end, lineEnd int
 }
 
-// tomlStatements lists the statements of a file that parses.
+// isOurs says that a statement is the header of recalld's table.
+func (s statement) isOurs() bool { return s.table && slices.Equal(s.path, []string{tomlServers, name}) }
+
+// tomlStatements lists the statements of a file.
 func tomlStatements(text []byte) ([]statement, error) {
 	var p unstable.Parser
-	p.KeepComments = true
 	p.Reset(text)
 	var all []statement
 	var table []string
 	for p.NextExpression() {
 		node := p.Expression()
-		if node.Kind == unstable.Comment {
-			continue
-		}
-		s := statement{start: -1, table: node.Kind == unstable.Table || node.Kind == unstable.ArrayTable}
 		var keys []string
+		var header unstable.Range // the last key, for which alone a header has a place
 		for key := node.Key(); key.Next(); {
-			if s.start < 0 {
-				s.start = lineStart(text, int(key.Node().Raw.Offset))
-			}
 			keys = append(keys, string(key.Node().Data))
+			header = key.Node().Raw
 		}
-		if s.path = slices.Concat(table, keys); s.table {
-			s.path, table = keys, keys
+		s := statement{path: slices.Concat(table, keys), start: int(node.Raw.Offset), end: int(node.Raw.Offset + node.Raw.Length)}
+		if node.Kind != unstable.KeyValue {
+			table = keys
+			s = statement{table: true, path: keys, start: lineStart(text, int(header.Offset)), end: int(header.Offset + header.Length)}
+		}
+		s.lineEnd = len(text)
+		if i := bytes.IndexByte(text[s.end:], '\n'); i >= 0 {
+			s.lineEnd = s.end + len(bytes.TrimSuffix(text[s.end:s.end+i], []byte("\r")))
 		}
 		all = append(all, s)
 	}
 	if err := p.Error(); err != nil {
 		return nil, tomlError(err)
 	}
-	for i := range all {
-		end := len(text)
-		if i+1 < len(all) {
-			end = all[i+1].start
-		}
-		all[i].end = trimTrivia(text, all[i].start, end)
-	}
 	return all, nil
 }
 
 func lineStart(text []byte, offset int) int { return bytes.LastIndexByte(text[:offset], '\n') + 1 }
-
-// trimTrivia moves an end back over empty lines and lines of comments.
-func trimTrivia(text []byte, start, end int) int {
-	for end > start {
-		from := max(start, bytes.LastIndexByte(bytes.TrimRight(text[:end], "\r\n"), '\n')+1)
-		line := bytes.TrimSpace(text[from:end])
-		if len(line) > 0 && line[0] != '#' || from == start {
-			break
-		}
-		end = from
-	}
-	return start + len(bytes.TrimRight(text[start:end], " \t\r\n"))
-}

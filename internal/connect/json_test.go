@@ -1,0 +1,177 @@
+package connect
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tailscale/hujson"
+)
+
+var entry = jsonEntry{path: []string{"mcpServers", "recalld"}, entry: stdio{Command: "recalld", Args: []string{"mcp"}}}
+
+// jsonFiles are files as people and programs write them. Taken out again, recalld
+// leaves exactly the text that was there, or else what left says.
+var jsonFiles = map[string]struct{ text, want, left string }{
+	"missing": {"", "{\n  \"mcpServers\": {\n    \"recalld\": {\n      \"command\": \"recalld\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n", ""},
+	"other servers": {"{\n    \"mcpServers\": {\n        \"git\": {\"command\": \"g\"}\n    },\n    \"theme\": \"x\"\n}\n",
+		"{\n    \"mcpServers\": {\n        \"git\": {\"command\": \"g\"},\n        \"recalld\": {\n            \"command\": \"recalld\",\n            \"args\": [\n                \"mcp\"\n            ]\n        }\n    },\n    \"theme\": \"x\"\n}\n", "same"},
+	"tabs, comments, commas at the end": {"// mine\n{\n\t\"a\": 1, // one\n\t/* servers */\n\t\"mcpServers\": {\n\t\t\"git\": {}, // git\n\t\t// the end\n\t},\n}\n",
+		"", "same"},
+	"comment behind the last":  {"{\n  \"a\": 1 // note\n}\n", "{\n  \"a\": 1, // note\n  \"mcpServers\": {\n    \"recalld\": {\n      \"command\": \"recalld\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n", "same"},
+	"comment over lines":       {"{\n  \"a\": 1 /* begins\n  ends */\n}\n", "", "same"},
+	"comment in an empty one":  {"{\n  \"mcpServers\": {\n    // none yet\n  }\n}\n", "", "same"},
+	"one line":                 {`{"a":1,"mcpServers":{"git":{"command":"g"}}}`, `{"a":1,"mcpServers":{"git":{"command":"g"}, "recalld": {"command":"recalld","args":["mcp"]}}}`, "same"},
+	"one line, comma":          {`{"a": 1,}`, `{"a": 1, "mcpServers": {"recalld":{"command":"recalld","args":["mcp"]}},}`, "same"},
+	"Windows":                  {"\ufeff{\r\n  \"a\": 1\r\n}\r\n", "\ufeff{\r\n  \"a\": 1,\r\n  \"mcpServers\": {\r\n    \"recalld\": {\r\n      \"command\": \"recalld\",\r\n      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n", "same"},
+	"empty object":             {"{}\n", "", ""},
+	"empty servers":            {"{\n  \"mcpServers\": {},\n  \"a\": 1\n}\n", "", "{\n  \"a\": 1\n}\n"},
+	"escaped names":            {`{"mcp\u0053ervers": {"g": 1}}`, "", "same"},
+	"only a comment outside":   {"// mine\n{}\n", "", "// mine\n{}\n"},
+	"numbers beyond a float64": {"{\n  \"n\": 12345678901234567890123,\n  \"x\": 1.10\n}", "", "same"},
+}
+
+func TestJSONEntry(t *testing.T) {
+	for name, test := range jsonFiles {
+		var text []byte
+		if test.text != "" {
+			text = []byte(test.text)
+		}
+		with, err := entry.Put(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if test.want != "" && string(with) != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, with, test.want)
+		}
+		checkEntry(t, name, text, with)
+		without, err := entry.Take(with)
+		if err != nil {
+			t.Errorf("%s: take: %v", name, err)
+			continue
+		}
+		want := test.left
+		if want == "same" {
+			want = test.text
+		}
+		if string(without) != want {
+			t.Errorf("%s: left is\n%q\nwant\n%q", name, without, want)
+		}
+		if want == "" && without != nil {
+			t.Errorf("%s: an empty file is left, want none", name)
+		}
+	}
+}
+
+// checkEntry: the entry is there, all else is, and putting it again does nothing.
+func checkEntry(t *testing.T, name string, text, with []byte) {
+	t.Helper()
+	got, there, err := jsonGet(with, entry.path)
+	if err != nil || !there {
+		t.Errorf("%s: the entry is not there (%v) in\n%s", name, err, with)
+		return
+	}
+	object, _ := got.(map[string]any)
+	if object["command"] != "recalld" || !reflect.DeepEqual(object["args"], []any{"mcp"}) {
+		t.Errorf("%s: the entry is %v", name, got)
+	}
+	if again, err := entry.Put(with); err != nil || !bytes.Equal(again, with) {
+		t.Errorf("%s: a second time it became (%v)\n%s", name, err, again)
+	}
+	old, _, err := jsonGet(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range old.(map[string]any) {
+		if now, _, err := jsonGet(with, []string{key}); err != nil || key != entry.path[0] && !reflect.DeepEqual(now, value) {
+			t.Errorf("%s: %s became %v (%v)", name, key, now, err)
+		}
+	}
+}
+
+func TestJSONEntryKeepsWhatTheUserAdded(t *testing.T) {
+	text := `{
+  "mcpServers": {
+    "recalld": {
+      "command": "/old/recalld", // moved
+      "args": ["mcp", "--data", "x"],
+      "env": {"A": "b"}
+    }
+  }
+}`
+	want := strings.NewReplacer(`"/old/recalld"`, `"recalld"`, `["mcp", "--data", "x"]`, `["mcp"]`).Replace(text)
+	got, err := entry.Put([]byte(text))
+	if err != nil || string(got) != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
+	}
+	got, err = entry.Put([]byte(`{"mcpServers": {"recalld": null}}`))
+	if err != nil || string(got) != `{"mcpServers": {"recalld": {"command":"recalld","args":["mcp"]}}}` {
+		t.Errorf("in the place of null: %v\n%s", err, got)
+	}
+}
+
+func TestOpenCodeForms(t *testing.T) {
+	edit := openCode().server(server)
+	for text, want := range map[string]string{
+		`{"mcp":{"servers":{}}}`: `{"mcp":{"servers":{"recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}}`,
+		`{"mcp":{"a":{}}}`:       `{"mcp":{"a":{}, "recalld": {"type":"local","command":["recalld","mcp"],"enabled":true}}}`,
+	} {
+		got, err := edit.Put([]byte(text))
+		if err != nil || string(got) != want {
+			t.Errorf("%s became %v\n%s\nwant\n%s", text, err, got, want)
+		}
+	}
+}
+
+func FuzzJSONEntry(f *testing.F) {
+	for _, test := range jsonFiles {
+		f.Add([]byte(test.text))
+	}
+	f.Add([]byte("{\"hooks\":{\"a\":[/**/{}]},\"mcpServers\":{\"recalld\":{},}}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		with, err := entry.Put(text)
+		if err != nil {
+			return
+		}
+		if !unique(text) { // of two names, one is whoever's reads it
+			return
+		}
+		checkEntry(t, "fuzz", text, with)
+		without, err := entry.Take(with)
+		if err != nil {
+			t.Fatalf("take out of %q: %v", with, err)
+		}
+		if _, there, err := jsonGet(without, entry.path); there || err != nil {
+			t.Errorf("%q still has it (%v): %q", text, err, without)
+		}
+	})
+}
+
+// unique says whether no object has one name twice.
+func unique(text []byte) bool {
+	v, err := hujson.Parse(bytes.TrimPrefix(text, byteOrderMark))
+	if err != nil {
+		return true
+	}
+	for at := range v.All() {
+		object, ok := at.Value.(*hujson.Object)
+		if !ok {
+			continue
+		}
+		names := map[string]bool{}
+		for _, m := range object.Members {
+			var name string
+			if json.Unmarshal(m.Name.Pack(), &name) != nil {
+				name = m.Name.Value.(hujson.Literal).String()
+			}
+			if names[name] {
+				return false
+			}
+			names[name] = true
+		}
+	}
+	return true
+}
