@@ -4,26 +4,51 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"sync"
+	"time"
 )
 
 // EmbedFunc turns a query into its vector. It returns ctx's error when that
 // ends first.
 type EmbedFunc func(ctx context.Context, text string) ([]float32, error)
 
+const (
+	// flightLimit is how long one embedding may take: a server that loads a model
+	// of some gigabytes from a slow disk answers within it.
+	flightLimit = 2 * time.Minute
+	// maxFlights is how many texts are embedded at once, while such a load keeps
+	// all of them waiting.
+	maxFlights = 64
+)
+
+var (
+	errClosed = errors.New("the space is closed")
+	errBusy   = fmt.Errorf("%d other queries are being embedded", maxFlights)
+)
+
 // queryCache remembers the vectors of the queries asked last, and embeds a query
 // once however many ask it at the same time. Agents ask in bursts: the same
 // words for lessons, steps and code, and again at the next turn.
+//
+// An embedding goes on when those who asked have given up: a model that must be
+// loaded first would otherwise be told to stop by every question, and never come.
 type queryCache struct {
 	embed EmbedFunc
 	dim   int
 	size  int
 
+	// ctx ends with close; flights are the goroutines that embed.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	flights sync.WaitGroup
+
 	mu sync.Mutex // guards all below
 	// recent holds *cached, the last used first.
 	recent *list.List
 	places map[queryKey]*list.Element
-	// running are the embeddings that somebody is waiting for.
+	// running are the embeddings that are under way.
 	running map[queryKey]*flight
 }
 
@@ -35,18 +60,15 @@ type cached struct {
 	vec []float32
 }
 
-// flight is one embedding under way. It is run by the first who asked.
+// flight is one embedding under way.
 type flight struct {
 	done chan struct{} // closed when the fields below are set
 	vec  []float32
 	err  error
-	// abandoned is set when the runner's own context ended, which says nothing
-	// to the others.
-	abandoned bool
 }
 
 func newQueryCache(embed EmbedFunc, dim, size int) *queryCache {
-	return &queryCache{
+	c := &queryCache{
 		embed:   embed,
 		dim:     dim,
 		size:    size,
@@ -54,62 +76,86 @@ func newQueryCache(embed EmbedFunc, dim, size int) *queryCache {
 		places:  make(map[queryKey]*list.Element),
 		running: make(map[queryKey]*flight),
 	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// close ends the embeddings that are under way and waits for them.
+func (c *queryCache) close() {
+	c.mu.Lock() // no flight begins after it
+	c.cancel()
+	c.mu.Unlock()
+	c.flights.Wait()
 }
 
 // vector returns the vector of text, which the caller must not write to.
 // Failures are not remembered.
 func (c *queryCache) vector(ctx context.Context, text string) ([]float32, error) {
-	key := sha256.Sum256([]byte(text))
-	for {
-		c.mu.Lock()
-		if place, ok := c.places[key]; ok {
-			c.recent.MoveToFront(place)
-			c.mu.Unlock()
-			return place.Value.(*cached).vec, nil
-		}
-		f, joined := c.running[key]
-		if !joined {
-			f = &flight{done: make(chan struct{})}
-			c.running[key] = f
-		}
-		c.mu.Unlock()
-
-		if !joined {
-			c.run(ctx, key, text, f)
-			return f.vec, f.err
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		if !f.abandoned {
-			return f.vec, f.err
-		}
-		// Whoever ran it gave up: ask again, running it ourselves if need be.
+	vec, f, err := c.flight(text)
+	if f == nil {
+		return vec, err
+	}
+	select {
+	case <-f.done:
+		return f.vec, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
+// flight returns the vector of text if it is remembered, else the embedding that
+// is under way or begins now.
+func (c *queryCache) flight(text string) ([]float32, *flight, error) {
+	key := sha256.Sum256([]byte(text))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place, ok := c.places[key]; ok {
+		c.recent.MoveToFront(place)
+		return place.Value.(*cached).vec, nil, nil
+	}
+	if f, ok := c.running[key]; ok {
+		return nil, f, nil
+	}
+	switch {
+	case c.ctx.Err() != nil:
+		return nil, nil, errClosed
+	case len(c.running) == maxFlights:
+		return nil, nil, errBusy
+	}
+	f := &flight{done: make(chan struct{})}
+	c.running[key] = f
+	c.flights.Go(func() { c.run(key, text, f) })
+	return nil, f, nil
+}
+
 // run embeds text and ends the flight, whatever happens to the embedder.
-func (c *queryCache) run(ctx context.Context, key queryKey, text string, f *flight) {
-	f.abandoned = true // unless we get as far as an answer
+func (c *queryCache) run(key queryKey, text string, f *flight) {
+	f.vec, f.err = c.embedOne(text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, key)
+	if f.err == nil {
+		c.remember(key, f.vec)
+	}
+	close(f.done)
+}
+
+func (c *queryCache) embedOne(text string) (vec []float32, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx, flightLimit)
+	defer cancel()
 	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.running, key)
-		if f.vec != nil {
-			c.remember(key, f.vec)
+		// Nobody above this goroutine could catch it for those who wait.
+		if broken := recover(); broken != nil {
+			vec, err = nil, fmt.Errorf("the embedder panicked: %v", broken)
 		}
-		close(f.done)
 	}()
-	vec, err := c.embed(ctx, text)
-	if err == nil {
-		err = Check(vec, c.dim)
+	if vec, err = c.embed(ctx, text); err != nil {
+		return nil, err
 	}
-	f.abandoned = err != nil && ctx.Err() != nil
-	if f.err = err; err == nil {
-		f.vec = vec
+	if err := Check(vec, c.dim); err != nil {
+		return nil, err
 	}
+	return vec, nil
 }
 
 // remember must be called with c.mu held.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -107,34 +108,91 @@ func TestQueryCacheEmbedsOnceForAll(t *testing.T) {
 	})
 }
 
-// The one who embeds gives up, those who wait for it do not: one of them takes
-// over. And one who only waits can give up alone.
-func TestQueryCacheSurvivesTheRunnersEnd(t *testing.T) {
+// A model that takes half a minute to load is asked with a quarter of a second of
+// patience: it comes all the same, for the first who asks after that.
+func TestQueryCacheOutlivesThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &counting{gate: make(chan struct{})}
+		c := newQueryCache(e.embed, toyDim, 2)
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+			if _, err := c.vector(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("while the model loads: got error %v, want %v", err, context.DeadlineExceeded)
+			}
+			cancel()
+		}
+		close(e.gate)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if vec, err := c.vector(ctx, "a"); err != nil || len(vec) != toyDim {
+			t.Errorf("once it is loaded: got %d numbers, error %v", len(vec), err)
+		}
+		if got := e.count("a"); got != 1 {
+			t.Errorf("the text was embedded %d times, want once", got)
+		}
+	})
+}
+
+func TestQueryCacheGivesUpAtLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &counting{gate: make(chan struct{})}
+		c := newQueryCache(e.embed, toyDim, 2)
+		began := time.Now()
+		if _, err := c.vector(t.Context(), "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got error %v, want %v", err, context.DeadlineExceeded)
+		}
+		if took := time.Since(began); took != flightLimit {
+			t.Errorf("it took %v, want %v", took, flightLimit)
+		}
+	})
+}
+
+func TestQueryCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &counting{gate: make(chan struct{})}
 		c := newQueryCache(e.embed, toyDim, 2)
 		var wg sync.WaitGroup
-		ask := func(limit time.Duration, want error) {
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
+		for i := range maxFlights {
 			wg.Go(func() {
-				defer cancel()
-				if _, err := c.vector(ctx, "a"); !errors.Is(err, want) {
-					t.Errorf("asking with a limit of %v: got error %v, want %v", limit, err, want)
+				if _, err := c.vector(t.Context(), fmt.Sprint(i)); err != nil {
+					t.Errorf("query %d: %v", i, err)
 				}
 			})
-			synctest.Wait()
 		}
-		ask(2*time.Second, context.DeadlineExceeded) // runs
-		ask(1*time.Second, context.DeadlineExceeded) // waits, gives up first
-		ask(time.Hour, nil)
-		ask(time.Hour, nil)
-		time.Sleep(3 * time.Second) // of the fake clock
 		synctest.Wait()
+		if _, err := c.vector(t.Context(), "one more"); !errors.Is(err, errBusy) {
+			t.Errorf("beyond the bound: got error %v, want %v", err, errBusy)
+		}
 		close(e.gate)
 		wg.Wait()
-		if got := e.count("a"); got != 2 {
-			t.Errorf("the text was embedded %d times, want 2: one that was given up and one", got)
+		if _, err := c.vector(t.Context(), "one more"); err != nil {
+			t.Errorf("afterwards: got error %v", err)
 		}
+	})
+}
+
+// Closing a space ends what its retrievers wait for; the bubble fails the test if
+// a goroutine is left.
+func TestSpaceCloseEndsEmbeddings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openSpace(t, Options{Name: "toy", Dim: toyDim})
+		e := &counting{gate: make(chan struct{})}
+		c := s.Retriever(e.embed).(*retriever).queries
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.vector(t.Context(), "a")
+			failed <- err
+		}()
+		synctest.Wait()
+		s.Close()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who waited: got error %v, want %v", err, context.Canceled)
+		}
+		if _, err := c.vector(t.Context(), "b"); !errors.Is(err, errClosed) {
+			t.Errorf("after Close: got error %v, want %v", err, errClosed)
+		}
+		s.Close()
 	})
 }
 
@@ -146,14 +204,9 @@ func TestQueryCacheSurvivesAPanic(t *testing.T) {
 		}
 		return toyEmbed(ctx, text)
 	}, toyDim, 2)
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
-		}()
-		c.vector(t.Context(), "a")
-	}()
+	if _, err := c.vector(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "broken embedder") {
+		t.Errorf("a panic of the embedder: got error %v, want one that tells of it", err)
+	}
 	broken = false
 	if _, err := c.vector(t.Context(), "a"); err != nil {
 		t.Errorf("after a panic: got error %v", err)

@@ -17,15 +17,30 @@ var _ index.Retriever = (*retriever)(nil)
 
 // Retriever returns a retriever over the space, named "vector/" and the model's
 // name. embed gives the vector of a query, from the model that the space holds
-// vectors of; it may be slow, since vectors of recent queries are remembered
-// and equal queries asked at the same time are embedded once. Vectors it
-// returns belong to the retriever.
+// vectors of; it may be slow, since vectors of recent queries are remembered,
+// equal queries asked at the same time are embedded once, and what a question did
+// not wait for is there for the next. Vectors it returns belong to the retriever.
 //
 // Retrieve returns index.ErrNotReady while the space is empty, the error of
 // embed, a *RefusedError for a vector that cannot be searched with, or ctx's.
 // Scores are cosines and Best is 1, the cosine of equal directions.
 func (s *Space) Retriever(embed EmbedFunc) index.Retriever {
-	return &retriever{s, newQueryCache(embed, s.options.Dim, s.options.QueryCache)}
+	queries := newQueryCache(embed, s.options.Dim, s.options.QueryCache)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.caches = append(s.caches, queries)
+	return &retriever{s, queries}
+}
+
+// Close ends the embeddings that retrievers of the space have under way and waits
+// for them. They answer queries that they remember from then on, and no others.
+func (s *Space) Close() {
+	s.mu.RLock()
+	caches := s.caches
+	s.mu.RUnlock()
+	for _, c := range caches {
+		c.close()
+	}
 }
 
 // Name implements index.Retriever.

@@ -22,6 +22,8 @@ type Space struct {
 	scratch sync.Pool // of *scratch
 
 	mu sync.RWMutex // guards all below
+	// caches are those of the retrievers.
+	caches []*queryCache
 	// collection holds a document for each slot, under its decimal number.
 	collection *chromem.Collection
 	held       *roaring.Bitmap

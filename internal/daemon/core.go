@@ -134,8 +134,12 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 // was stored.
 func (c *Core) Load(ctx context.Context) error { return c.Indexer.Load(ctx, c.Store) }
 
-// Close closes the store. Nothing may use the core any more.
-func (c *Core) Close() error { return c.Store.Close() }
+// Close ends what the indexes still ask of models and closes the store. Nothing
+// may use the core any more.
+func (c *Core) Close() error {
+	c.Indexer.Close()
+	return c.Store.Close()
+}
 
 // labelRules are the rules of the file as the write path takes them.
 func labelRules(rules []config.LabelRule) []ingest.LabelRule {

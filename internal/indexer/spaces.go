@@ -195,10 +195,24 @@ func (s *spaces) find(name string) *space {
 
 func (s *spaces) wanted(name string) bool { return s.find(name) != nil }
 
+// remove takes a space out and ends what it still asks of its model.
 func (s *spaces) remove(name string) {
+	gone := s.find(name)
+	if gone == nil {
+		return
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = slices.DeleteFunc(s.all, func(x *space) bool { return x.name == name })
+	s.all = slices.DeleteFunc(s.all, func(x *space) bool { return x == gone })
+	s.mu.Unlock()
+	gone.vectors.Close()
+}
+
+// Close ends the embeddings of queries that are under way and waits for them. It
+// comes after the last question.
+func (x *Indexer) Close() {
+	for _, s := range x.spaces.list() {
+		s.vectors.Close()
+	}
 }
 
 func (s *spaces) list() []*space {

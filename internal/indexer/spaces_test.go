@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/recalld/recalld/embedder"
@@ -68,6 +69,48 @@ func TestTheSameWeightsKeepTheirSpace(t *testing.T) {
 	r.reopen()
 	if got := r.attach(); got != old || r.space().Embedded != 5 {
 		t.Errorf("after reopening: attached to %s with %d vectors, want %s with 5", got, r.space().Embedded, old)
+	}
+}
+
+// TestModelThatLoadsSlowlyComesByBeingAsked: no question waits for it, and none
+// tells it to stop.
+func TestModelThatLoadsSlowlyComesByBeingAsked(t *testing.T) {
+	loaded := make(chan struct{})
+	asked := make(chan struct{}, 1)
+	var cold atomic.Bool
+	fake := &embeddertest.Fake{Before: func(ctx context.Context, texts []string) error {
+		if texts == nil || !cold.Load() {
+			return nil
+		}
+		asked <- struct{}{}
+		select {
+		case <-loaded:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	r := newRig(t, fake)
+	t.Cleanup(func() { r.index.Close() })
+	r.attach()
+	rememberMany(r, 3)
+	r.mustFill()
+	cold.Store(true)
+	vectors := r.index.Sources()[2].Retriever
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel() // the question's time is over
+	}()
+	if _, err := vectors.Retrieve(ctx, query("lesson")); !errors.Is(err, context.Canceled) {
+		t.Fatalf("while the model loads: %v, want %v", err, context.Canceled)
+	}
+	close(loaded)
+	if _, err := vectors.Retrieve(t.Context(), query("lesson")); err != nil {
+		t.Errorf("once it is loaded: %v", err)
+	}
+	if len(asked) > 0 {
+		t.Error("the model was asked again")
 	}
 }
 
