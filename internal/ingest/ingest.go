@@ -38,6 +38,8 @@ type Projects interface {
 	// Resolve returns the project of an id, a name or a folder, or of the
 	// caller's folder when none is named, and whether it is known already.
 	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+	// Stored says that there is nothing to be written of a project.
+	Stored(p memory.Project) (bool, error)
 }
 
 // Sessions finds sessions.

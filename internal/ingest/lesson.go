@@ -25,7 +25,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
 	}
-	project, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,8 +43,8 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		RequestID: req.RequestID, DropTombstones: []string{one.ID},
 		Action: "remember", Detail: map[string]string{"id": one.ID, "project": project.ID},
 	}
-	if !known {
-		batch.Projects = []memory.Project{project}
+	if err := s.addProject(&batch, project); err != nil {
+		return nil, nil, err
 	}
 	w := s.newRewrite()
 	if err := s.checkAside(w, one, line); err != nil {

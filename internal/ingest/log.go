@@ -129,7 +129,7 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 		}
 	}
 	b := memory.Batch{Import: true, Action: "import lessons", Detail: map[string]any{"project": project.ID, "lines": len(part)}}
-	if err := s.addProject(ctx, &b, project); err != nil {
+	if err := s.addProject(&b, project); err != nil {
 		return err
 	}
 	c, err := w.commit(ctx, s, b)
@@ -154,13 +154,13 @@ func (s *Service) isForgotten(w *rewrite, id string) (bool, error) {
 	return s.opts.Records.Tombstoned(id)
 }
 
-// addProject adds a project to a batch if it is not known yet.
-func (s *Service) addProject(ctx context.Context, b *memory.Batch, project memory.Project) error {
-	_, known, err := s.opts.Projects.Resolve(ctx, project.ID, memory.Caller{})
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+// addProject adds a project to a batch unless it is stored with all its names.
+func (s *Service) addProject(b *memory.Batch, project memory.Project) error {
+	stored, err := s.opts.Projects.Stored(project)
+	if err != nil {
 		return fmt.Errorf("find project: %w", err)
 	}
-	if !known {
+	if !stored {
 		b.Projects = []memory.Project{project}
 	}
 	return nil

@@ -20,7 +20,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	if err := s.checkFlowTags(req.FlowTags); err != nil {
 		return nil, err
 	}
-	project, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 		DropTombstones: []string{sessionTombstone(project.ID, session.ID)},
 		Action:         "start session", Detail: map[string]string{"session": session.ID, "project": project.ID},
 	}
-	if !known {
-		b.Projects = []memory.Project{project}
+	if err := s.addProject(&b, project); err != nil {
+		return nil, err
 	}
 	done, err := s.opts.Committer.Commit(ctx, b)
 	if err != nil {

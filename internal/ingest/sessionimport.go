@@ -153,7 +153,7 @@ func (in *sessionImport) write(ctx context.Context, records []memory.Record, out
 		if i == 0 && (in.changed || !in.stored) {
 			b.Sessions = []memory.Session{in.session}
 			b.MergeSession = func(old, new memory.Session) (memory.Session, error) { return mergeImported(old, new), nil }
-			if err := in.s.addProject(ctx, &b, in.project); err != nil {
+			if err := in.s.addProject(&b, in.project); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, known, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		DurationMs: req.DurationMs, Screenshot: req.Screenshot,
 	}
 	s.complete(&content, c)
-	r, done, err := s.writeStep(ctx, req, project, known, content)
+	r, done, err := s.writeStep(ctx, req, project, content)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 
 // writeStep finds the step's session, or opens it, and writes the step. For a
 // request that was done before it returns the step that was written then.
-func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, project memory.Project, known bool, content memory.StepContent) (memory.Record, memory.Committed, error) {
+func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, project memory.Project, content memory.StepContent) (memory.Record, memory.Committed, error) {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	session, opened, err := s.stepSession(project.ID, req)
@@ -85,8 +85,8 @@ func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, p
 		}
 		b.DropTombstones = []string{sessionTombstone(project.ID, session.ID)}
 	}
-	if !known {
-		b.Projects = []memory.Project{project}
+	if err := s.addProject(&b, project); err != nil {
+		return memory.Record{}, memory.Committed{}, err
 	}
 	done, err := s.commit(ctx, b, []memory.Document{{ID: r.Doc, Text: r.Text}})
 	if err == nil && done.Repeated {

@@ -23,7 +23,8 @@ func NewResolver(known Directory) *Resolver { return &Resolver{known} }
 
 // Resolve returns the project named by its id, by one of its names or by a
 // folder of it; without a name, that of the caller's folder. It also says
-// whether the project is known already. It returns CodeNotFound for a name that
+// whether the project is known already; a known one may have got a new name by it,
+// see Stored. It returns CodeNotFound for a name that
 // no known project has, CodeConflict for one that several have, CodeInvalidInput
 // when neither a project nor a folder is given, and the errors of Identify.
 func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
@@ -57,10 +58,20 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 	}
 	for _, k := range known {
 		if k.ID == p.ID {
-			return withNames(k, p.Names), !isNew(k, p), nil
+			return withNames(k, p.Names), true, nil
 		}
 	}
 	return p, false, nil
+}
+
+// Stored says whether a project is known by all its names, so that there is
+// nothing to be written of it.
+func (r *Resolver) Stored(p memory.Project) (bool, error) {
+	known, err := r.known.Projects()
+	if err != nil {
+		return false, fmt.Errorf("list projects: %w", err)
+	}
+	return slices.ContainsFunc(known, func(k memory.Project) bool { return k.ID == p.ID && !isNew(k, p) }), nil
 }
 
 // ofFolder is Identify, but that a home folder without repositories is a

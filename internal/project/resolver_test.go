@@ -58,7 +58,7 @@ func TestResolve(t *testing.T) {
 	}{
 		"caller's folder":           {caller: in("alpha"), want: alpha.ID, known: true},
 		"below it":                  {caller: in("alpha", "sub", "deep"), want: alpha.ID, known: true},
-		"a clone has another name":  {caller: in("clone-of-alpha"), want: alpha.ID, known: false},
+		"a clone has another name":  {caller: in("clone-of-alpha"), want: alpha.ID, known: true},
 		"not known yet":             {caller: in("beta"), want: beta.ID},
 		"without git":               {caller: in("plain"), want: id("plain").ID},
 		"by name":                   {project: "alpha", caller: in("beta"), want: alpha.ID, known: true},
@@ -102,9 +102,18 @@ func TestNamesAreCollected(t *testing.T) {
 	repo(t, filepath.Join(dir, "mine"), "https://git.example.org/org/lib.git")
 	stored := memory.Project{ID: hashed("p-", "git.example.org/org/lib"), Name: "lib", Names: []string{"lib", "before"}}
 	known := directory{projects: []memory.Project{stored}}
-	p, old, err := NewResolver(known).Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "mine")})
-	if err != nil || old {
-		t.Fatalf("Resolve = known %v, %v; want it to be written again with its new name", old, err)
+	r := NewResolver(known)
+	p, old, err := r.Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "mine")})
+	if err != nil || !old {
+		t.Fatalf("Resolve = known %v, %v; want it known", old, err)
+	}
+	for _, c := range []struct {
+		project memory.Project
+		want    bool
+	}{{p, false}, {stored, true}, {memory.Project{ID: "p-else", Names: []string{"lib"}}, false}} {
+		if got, err := r.Stored(c.project); err != nil || got != c.want {
+			t.Errorf("%s with the names %v: stored %v, %v; want %v", c.project.ID, c.project.Names, got, err, c.want)
+		}
 	}
 	if diff := cmp.Diff([]string{"lib", "before", "mine"}, p.Names); diff != "" || p.Name != "lib" {
 		t.Errorf("name %q, names (-want +got):\n%s", p.Name, diff)
