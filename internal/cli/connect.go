@@ -68,6 +68,9 @@ takes out what was put in.`,
   recalld connect codex --remove`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return a.connectNone(c, &f)
 			}
@@ -91,12 +94,24 @@ takes out what was put in.`,
 	flags.BoolVar(&f.prompts, "prompts", false, "add a hook that recalls lessons for every prompt")
 	flags.BoolVar(&f.instructions, "instructions", false, "tell the agent when to recall and remember, in its file of instructions")
 	flags.BoolVar(&f.script, "script", false, "install "+lessonlog.ScriptPath+" in the repository")
-	c.MarkFlagsMutuallyExclusive("user", "project")
-	c.MarkFlagsMutuallyExclusive("hooks", "no-hooks")
-	c.MarkFlagsMutuallyExclusive("print", "dry-run")
-	c.MarkFlagsMutuallyExclusive("print", "remove")
-	c.MarkFlagsMutuallyExclusive("script", "remove")
 	return c
+}
+
+// check refuses flags that contradict one another. The error of the library's own
+// check has no type.
+func (f *connectFlags) check(c *cobra.Command) error {
+	for _, pair := range []struct {
+		first, second string
+		both          bool
+	}{
+		{"user", "project", f.user && f.project}, {"hooks", "no-hooks", f.hooks && f.noHooks},
+		{"print", "dry-run", f.print && f.dryRun}, {"print", "remove", f.print && f.remove}, {"script", "remove", f.script && f.remove},
+	} {
+		if pair.both {
+			return usageError(c, fmt.Errorf("--%s and --%s exclude each other", pair.first, pair.second))
+		}
+	}
+	return nil
 }
 
 func completeClients(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/connect"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+)
+
+// connectBench is a command line in a repository of its own.
+func connectBench(t *testing.T) (b *bench, home, repo string) {
+	t.Helper()
+	b = newBench(t, nil)
+	home = b.opts.Getenv("HOME")
+	repo = b.opts.Dir
+	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": ""} {
+		if err := os.WriteFile(filepath.Join(repo, ".git", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b, home, repo
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func TestConnectClaudeCode(t *testing.T) {
+	b, home, repo := connectBench(t)
+	settings := filepath.Join(home, ".claude", "settings.json")
+	if out := b.ok("connect", "claude-code", "--dry-run"); !strings.Contains(out, "+++ "+settings) || exists(settings) {
+		t.Errorf("a dry run shows\n%s\nand has written: %t", out, exists(settings))
+	}
+	if out := b.ok("connect", "claude-code", "--print"); !strings.Contains(out, `"mcpServers"`) || exists(settings) {
+		t.Errorf("--print shows\n%s", out)
+	}
+	out := b.ok("connect", "claude-code", "--script", "--instructions")
+	text, err := os.ReadFile(settings)
+	if err != nil || !strings.Contains(string(text), "/opt/bin/recalld hook claude-code PostToolUse") {
+		t.Errorf("the hooks are %s (%v)", text, err)
+	}
+	script := filepath.Join(repo, filepath.FromSlash(lessonlog.ScriptPath))
+	for _, path := range []string{filepath.Join(home, ".claude.json"), filepath.Join(home, ".claude", "CLAUDE.md"), script} {
+		if !exists(path) {
+			t.Errorf("%s is not there after\n%s", path, out)
+		}
+	}
+	out = b.ok("connect", "claude-code", "--script", "--instructions")
+	if !strings.Contains(out, "already connected") || strings.Contains(out, "written") {
+		t.Errorf("a second run says\n%s", out)
+	}
+	var result connectResult
+	if err := json.Unmarshal([]byte(b.ok("connect", "claude-code", "--json")), &result); err != nil || len(result.Files) != 2 || result.Files[0].Result != "unchanged" {
+		t.Errorf("as JSON it is %+v (%v)", result, err)
+	}
+	if out := b.ok("connect"); !strings.Contains(out, "claude-code  user   hooks         connected") {
+		t.Errorf("the list is\n%s", out)
+	}
+	b.ok("connect", "claude-code", "--prompts")
+	var list struct{ Clients []clientState }
+	if err := json.Unmarshal([]byte(b.ok("connect", "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list.Clients[0].Parts {
+		if p.Scope == connect.User && p.State != connect.Connected {
+			t.Errorf("with the hook for prompts %s is %s", p.What, p.State)
+		}
+	}
+	if out := b.ok("connect", "claude-code", "--remove"); !strings.Contains(out, "no longer connected") || exists(settings) {
+		t.Errorf("removal says\n%s", out)
+	}
+	if out := b.ok("connect", "claude-code", "--remove"); !strings.Contains(out, "was not connected") {
+		t.Errorf("a second removal says\n%s", out)
+	}
+}
+
+func TestConnectProject(t *testing.T) {
+	b, home, repo := connectBench(t)
+	below := filepath.Join(repo, "cmd", "x")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.ok("connect", "cursor", "--project", "--dir", below, "--data", filepath.Join(home, "other data"))
+	text, err := os.ReadFile(filepath.Join(repo, ".cursor", "mcp.json"))
+	if err != nil || !strings.Contains(string(text), "--data") {
+		t.Errorf("the repository's file is %s (%v)", text, err)
+	}
+	if exists(filepath.Join(home, ".cursor")) {
+		t.Error("the user's files were touched")
+	}
+}
+
+func TestConnectRefuses(t *testing.T) {
+	b, home, _ := connectBench(t)
+	for _, args := range [][]string{
+		{"emacs"}, {"cursor", "codex"}, {"--remove"}, {"cursor", "--user", "--project"}, {"cursor", "--print", "--dry-run"},
+		{"cursor", "--instructions"}, {"claude-code", "--hooks", "--no-hooks"},
+	} {
+		if out, errs, code := b.run(append([]string{"connect"}, args...)...); code != ExitUsage || errs == "" {
+			t.Errorf("connect %q ends with %d: %s%s", args, code, out, errs)
+		}
+	}
+	// Nothing is written when one of a client's files cannot be.
+	settings := filepath.Join(home, ".claude", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("{\n  broken"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := b.run("connect", "claude-code")
+	if code != ExitConflict || !strings.Contains(errs, "line 2") || exists(filepath.Join(home, ".claude.json")) {
+		t.Errorf("beside a broken file it ends with %d, %q; written: %t", code, errs, exists(filepath.Join(home, ".claude.json")))
+	}
+	b.ok("connect", "claude-code", "--no-hooks")
+	if out := b.ok("connect"); !strings.Contains(out, "unreadable") {
+		t.Errorf("the list hides a broken file:\n%s", out)
+	}
+}
+
+func TestConnectTemporaryProgram(t *testing.T) {
+	b, home, _ := connectBench(t)
+	b.opts.Executable = filepath.Join(os.TempDir(), "go-build1", "recalld")
+	b.ok("connect", "codex")
+	text, err := os.ReadFile(filepath.Join(home, ".codex", "config.toml"))
+	if err != nil || !strings.Contains(string(text), `command = "recalld"`) {
+		t.Errorf("the path of a program that will be gone is in %s (%v)", text, err)
+	}
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/hook"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+const hookSession = "0f3a2c1e-1111-2222-3333-444455556666"
+
+func hookPayload(rest string) string {
+	return fmt.Sprintf(`{"session_id":%q,"cwd":"/src/shop"%s}`, hookSession, rest)
+}
+
+const failedTool = `,"tool_name":"Bash","tool_input":{"command":"npm i"},"error":"Exit code 1\nEACCES"`
+
+// hookRun runs a hook that must be silent on standard error and end with 0.
+func (b *bench) hookRun(event, payload string, flags ...string) string {
+	b.t.Helper()
+	b.opts.In = strings.NewReader(payload)
+	out, errs, code := b.run(append([]string{"hook", "claude-code", event}, flags...)...)
+	if code != ExitOK || errs != "" {
+		b.t.Errorf("hook %s ends with %d and says %q, want silence", event, code, errs)
+	}
+	return out
+}
+
+func TestHookRecords(t *testing.T) {
+	b := newBench(t, map[string]any{
+		"RecordStep": &memory.StepRecorded{Advice: &memory.Answer{Text: "1. use sudo", Items: []memory.Item{{}}}},
+		"Recall":     &memory.Answer{Text: "1. use npm ci", Items: []memory.Item{{}}},
+	})
+	if out := b.hookRun("SessionStart", hookPayload(`,"source":"startup"`)); out != "" {
+		t.Errorf("a start prints %q", out)
+	}
+	if r := request[memory.StartSessionRequest](t, b, "StartSession"); r.SessionID != hookSession || r.Caller.Client != "claude-code" || r.Caller.Dir != "/src/shop" {
+		t.Errorf("the session is started as %+v", r)
+	}
+	out := b.hookRun("PostToolUseFailure", hookPayload(failedTool))
+	if want := `"hookEventName":"PostToolUseFailure","additionalContext":"`; !strings.Contains(out, want) || !strings.Contains(out, "1. use sudo") {
+		t.Errorf("a failure is answered with %q", out)
+	}
+	if r := request[memory.RecordStepRequest](t, b, "RecordStep"); !r.Advise || !r.Open || r.SessionID != hookSession {
+		t.Errorf("the step is recorded as %+v", r)
+	}
+	if out := b.hookRun("UserPromptSubmit", hookPayload(`,"prompt":"npm?"`)); !strings.Contains(out, "1. use npm ci") {
+		t.Errorf("a prompt is answered with %q", out)
+	}
+	for i, want := range []bool{true, false, false} {
+		if b.connects[i] != want {
+			t.Errorf("hook %d: it may start a daemon: %t, want %t", i, b.connects[i], want)
+		}
+	}
+	b.opts.Getenv = func(name string) string {
+		return map[string]string{"HOME": t.TempDir(), "CLAUDE_PROJECT_DIR": "/src"}[name]
+	}
+	b.hookRun("SessionStart", hookPayload(""))
+	if r := request[memory.StartSessionRequest](t, b, "StartSession"); r.Caller.Dir != "/src" {
+		t.Errorf("a session of the client's folder is started in %q", r.Caller.Dir)
+	}
+}
+
+// journal knows which sessions are open, as the daemon does.
+type journal struct {
+	memory.Service
+	open  map[string]bool // false: ended
+	steps map[string]int
+}
+
+func over(id string) error {
+	return &memory.Error{Code: memory.CodeConflict, Field: "sessionId", Message: id + " is over"}
+}
+
+func (j *journal) StartSession(_ context.Context, r memory.StartSessionRequest) (*memory.SessionState, error) {
+	if _, known := j.open[r.SessionID]; known {
+		return nil, over(r.SessionID)
+	}
+	j.open[r.SessionID] = true
+	return &memory.SessionState{}, nil
+}
+
+func (j *journal) RecordStep(_ context.Context, r memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	if open, known := j.open[r.SessionID]; known && !open {
+		return nil, over(r.SessionID)
+	}
+	j.open[r.SessionID] = true
+	j.steps[r.SessionID]++
+	return &memory.StepRecorded{}, nil
+}
+
+func (j *journal) EndSession(_ context.Context, r memory.EndSessionRequest) (*memory.SessionState, error) {
+	if _, known := j.open[r.SessionID]; !known {
+		return nil, memory.Errorf(memory.CodeNotFound, "no session %s", r.SessionID)
+	}
+	j.open[r.SessionID] = false
+	return &memory.SessionState{}, nil
+}
+
+// TestHookResumes: a session that the client takes up again after it ended loses
+// no step.
+func TestHookResumes(t *testing.T) {
+	b := newBench(t, nil)
+	j := &journal{open: map[string]bool{}, steps: map[string]int{}}
+	b.service = j
+	tool := hookPayload(`,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"}`)
+	for range 3 {
+		b.hookRun("SessionStart", hookPayload(""))
+		b.hookRun("PostToolUse", tool)
+		b.hookRun("PostToolUse", tool)
+		b.hookRun("SessionEnd", hookPayload(`,"reason":"exit"`))
+	}
+	for n := 1; n <= 3; n++ {
+		id := hook.Run(hookSession, n)
+		if j.steps[id] != 2 || j.open[id] {
+			t.Errorf("run %s has %d steps and is open: %t; want 2 in one that ended", id, j.steps[id], j.open[id])
+		}
+	}
+}
+
+// TestHookFailsOpen: whatever goes wrong, the client sees nothing of it.
+func TestHookFailsOpen(t *testing.T) {
+	good := hookPayload(failedTool)
+	for name, test := range map[string]struct {
+		change         func(*bench)
+		event, payload string
+		flags          []string
+		logged         string
+	}{
+		"no daemon":          {func(b *bench) { b.absent = true }, "PostToolUse", good, nil, "no daemon is running"},
+		"no daemon, a start": {func(b *bench) { b.absent = true }, "SessionStart", hookPayload(""), nil, "no daemon is running"},
+		"a daemon's error":   {func(b *bench) { b.fake.Err = errors.New("disk full\nreally") }, "PostToolUseFailure", good, nil, "disk full really"},
+		"a panic":            {func(b *bench) { b.fake.Before = func(context.Context, string) { panic("bug") } }, "PostToolUse", good, nil, "panic: bug"},
+		"no payload":         {nil, "PostToolUse", "", nil, "read payload"},
+		"garbage":            {nil, "PostToolUse", "\x00\xff{]", nil, "read payload"},
+		"huge":               {nil, "PostToolUse", hookPayload(`,"x":"` + strings.Repeat("x", 3*hook.MaxPayload) + `"`), nil, "over"},
+		"an unknown event":   {nil, "PreCompact", good, nil, "PreCompact"},
+		"an unknown flag":    {nil, "PostToolUse", good, []string{"--colour"}, "--colour"},
+		"an empty flag":      {nil, "PostToolUse", good, []string{"--config", ""}, ""},
+		"a third word":       {nil, "PostToolUse", good, []string{"more"}, "a client and an event"},
+		"a wrong setting":    {nil, "PostToolUse", good, []string{"--set", "log.level=loud"}, "log.level"},
+		"no settings file":   {nil, "PostToolUse", good, []string{"--config", "/does/not/exist"}, "/does/not/exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.fake.Answers = map[string]any{"RecordStep": &memory.StepRecorded{}}
+			if test.change != nil {
+				test.change(b)
+			}
+			if out := b.hookRun(test.event, test.payload, test.flags...); out != "" {
+				t.Errorf("it prints %q", out)
+			}
+			log := filepath.Join(t.TempDir(), "hook.log")
+			home := b.opts.Getenv
+			b.opts.Getenv = func(name string) string {
+				if name == "RECALLD_HOOK_DEBUG" {
+					return log
+				}
+				return home(name)
+			}
+			b.hookRun(test.event, test.payload, test.flags...)
+			text, err := os.ReadFile(log)
+			if test.logged == "" {
+				if err == nil {
+					t.Errorf("it logs %q", text)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(string(text), test.logged) || strings.Count(string(text), "\n") != 1 {
+				t.Errorf("the log holds %q (%v), want one line with %q", text, err, test.logged)
+			}
+		})
+	}
+}
+
+// TestHookGivesUp: a daemon that takes a call and never answers is left alone in
+// time. The clock is the real one: the deadline is what is tested.
+func TestHookGivesUp(t *testing.T) {
+	dir, err := os.MkdirTemp("", "hook") // short enough for a socket's name
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skipf("no sockets of this kind: %v", err)
+	}
+	asked := make(chan struct{}, 16)
+	hanging := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	})}}
+	hanging.Start()
+	defer hanging.Close()
+	for event, most := range map[string]time.Duration{"PostToolUse": recordDeadline, "PostToolUseFailure": adviseDeadline} {
+		b := newBench(t, nil)
+		b.opts.Connect = nil // the real one
+		began := time.Now()
+		out := b.hookRun(event, hookPayload(failedTool), "--set", "socket="+socket)
+		took := time.Since(began)
+		if out != "" {
+			t.Errorf("%s: it prints %q", event, out)
+		}
+		// Generous: other tests run beside this one. Without the deadline it is 5 s.
+		if took > most+2*time.Second {
+			t.Errorf("%s: it gave up after %v, want %v", event, took, most)
+		}
+		select {
+		case <-asked:
+		default:
+			t.Errorf("%s: the daemon was not asked", event)
+		}
+	}
+}
+
+// TestHookNeverWaitsForAStart: a daemon that has to be started is not waited for.
+func TestHookNeverWaitsForAStart(t *testing.T) {
+	b := newBench(t, nil)
+	b.opts.Connect = func(ctx context.Context, _ config.Config, autostart bool) (Daemon, error) {
+		if !autostart {
+			t.Error("a start does not start a daemon")
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if out := b.hookRun("SessionStart", hookPayload("")); out != "" {
+		t.Errorf("it prints %q", out)
+	}
+}
