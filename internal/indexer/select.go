@@ -42,7 +42,7 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 		}
 	}
 	add(attrKind, false, kinds...)
-	add(attrRepo, false, sel.Repo)
+	add(attrRepo, false, sel.Repos...)
 	add(attrSession, false, sel.Session)
 	add(attrLang, false, sel.Lang)
 	add(attrTag, false, sel.Tag)
@@ -146,7 +146,7 @@ func (x *Indexer) candidates(doc uint32, wanted func(*entry) bool) []memory.Cand
 func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
 	is := func(want string, have name) bool { return want == "" || want == have.Value() }
 	project := is(sel.Project, e.project) || sel.AllLessons && e.is(memory.Lesson)
-	return project && !e.aside && is(sel.Repo, e.repo) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+	return project && !e.aside && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&
 		(sel.Path == "" || e.file != nil && pathMatches(sel.Path, e.file.Path)) &&

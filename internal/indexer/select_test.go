@@ -59,8 +59,10 @@ func TestSelection(t *testing.T) {
 		"no lessons wanted":     {memory.Selection{Project: "p-2", Kinds: []memory.Kind{memory.Reference}, AllLessons: true}, []string{"ref-2"}},
 		"unknown project":       {memory.Selection{Project: "p-3"}, nil},
 		"kind":                  {memory.Selection{Kinds: []memory.Kind{memory.Step, memory.Reference}}, []string{"ref-2", "step"}},
-		"repository":            {memory.Selection{Project: "p-1", Repo: "one"}, []string{"new", "old"}},
-		"another's repository":  {memory.Selection{Project: "p-1", Repo: "two", AllLessons: true}, []string{"other", "same-2"}},
+		"repository":            {memory.Selection{Project: "p-1", Repos: []string{"one"}}, []string{"new", "old"}},
+		"another's repository":  {memory.Selection{Project: "p-1", Repos: []string{"two"}, AllLessons: true}, []string{"other", "same-2"}},
+		"under two names":       {memory.Selection{Repos: []string{"two", "one"}, Project: "p-1", AllLessons: true}, []string{"new", "old", "other", "same-2"}},
+		"under two, own only":   {memory.Selection{Repos: []string{"two", "one"}, Project: "p-1"}, []string{"new", "old"}},
 		"session":               {memory.Selection{Project: "p-1", Session: "sess"}, []string{"new", "step"}},
 		"tag":                   {memory.Selection{Tag: "ci"}, []string{"new", "other"}},
 		"tag of the other same": {memory.Selection{Project: "p-2", Tag: "npm"}, nil},
@@ -79,7 +81,7 @@ func TestSelection(t *testing.T) {
 		"broken glob":           {memory.Selection{Path: "src/["}, nil},
 		"path and project":      {memory.Selection{Path: "**", Project: "p-2"}, []string{"s-2/docs/auth.md"}},
 		"nothing has it all":    {memory.Selection{Project: "p-1", Tag: "npm", Kinds: []memory.Kind{memory.Step}}, nil},
-		"project, tag and repo": {memory.Selection{Project: "p-1", Tag: "npm", Repo: "one"}, []string{"new"}},
+		"project, tag and repo": {memory.Selection{Project: "p-1", Tag: "npm", Repos: []string{"one"}}, []string{"new"}},
 	} {
 		if diff := cmp.Diff(test.want, r.found("topic", test.sel)); diff != "" {
 			t.Errorf("%s: found (-want +got):\n%s", name, diff)

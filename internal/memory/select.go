@@ -8,10 +8,11 @@ type Selection struct {
 	Project string
 	// AllLessons lets lessons of other projects in beside Project's records.
 	AllLessons bool
-	Repo       string
-	Session    string
-	Lang       string
-	Tag        string
+	// Repos are the names of one repository; a lesson of any of them passes.
+	Repos   []string
+	Session string
+	Lang    string
+	Tag     string
 	// Path is a folder or file, or a glob with * and ?, relative to the
 	// sandbox. Only chunks have one.
 	Path  string

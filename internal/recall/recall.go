@@ -152,6 +152,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	if err != nil {
 		return nil, err
 	}
+	sel.Repos = s.repos(ctx, req.Repo, project)
 	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ type Ranked struct {
 // selection turns a request into what is searched.
 func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
 	sel := memory.Selection{
-		Kinds: req.Kinds, Project: project, Repo: req.Repo,
+		Kinds: req.Kinds, Project: project,
 		// Named, a project is searched alone; the caller's own comes first
 		// and lets other projects' lessons follow, marked.
 		// A repository's lessons are meant wherever they were written.

@@ -26,8 +26,11 @@ func TestSelectionOfARequest(t *testing.T) {
 		"default":             {memory.RecallRequest{}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true}},
 		"project":             {memory.RecallRequest{Project: "other"}, memory.Selection{Kinds: all, Project: "p-other"}},
 		"kinds":               {memory.RecallRequest{Kinds: []memory.Kind{memory.Reference}}, memory.Selection{Kinds: []memory.Kind{memory.Reference}, Project: "p-own", AllLessons: true}},
-		"repository":          {memory.RecallRequest{Repo: "r"}, memory.Selection{Kinds: all, Project: "p-own", Repo: "r", AllLessons: true}},
-		"project, repository": {memory.RecallRequest{Project: "own", Repo: "r"}, memory.Selection{Kinds: all, Project: "p-own", Repo: "r"}},
+		"repository":          {memory.RecallRequest{Repo: "r"}, memory.Selection{Kinds: all, Project: "p-own", Repos: []string{"r"}, AllLessons: true}},
+		"project, repository": {memory.RecallRequest{Project: "own", Repo: "r"}, memory.Selection{Kinds: all, Project: "p-own", Repos: []string{"r"}}},
+		"own repository":      {memory.RecallRequest{Repo: "worktree"}, memory.Selection{Kinds: all, Project: "p-own", Repos: []string{"own", "worktree"}, AllLessons: true}},
+		"another's of before": {memory.RecallRequest{Repo: "before"}, memory.Selection{Kinds: all, Project: "p-own", Repos: []string{"other", "before"}, AllLessons: true}},
+		"an id is no name":    {memory.RecallRequest{Repo: "p-own"}, memory.Selection{Kinds: all, Project: "p-own", Repos: []string{"p-own"}, AllLessons: true}},
 		"all sessions":        {memory.RecallRequest{Scope: &memory.Scope{Name: "all"}}, memory.Selection{Kinds: all, Project: "p-own", AllLessons: true}},
 		"current session": {
 			memory.RecallRequest{Scope: &memory.Scope{Name: "current"}, Caller: memory.Caller{Session: "sess"}},

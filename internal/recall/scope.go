@@ -90,6 +90,23 @@ func (s *Service) ready() error {
 	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "ask again in a moment"}
 }
 
+// repos returns all names of the repository that a question names by one of them:
+// worktrees and clones share its lessons under every name that they have had. A
+// name that no project has, or that several have, stands for itself.
+func (s *Service) repos(ctx context.Context, name string, own memory.Project) []string {
+	if name == "" {
+		return nil
+	}
+	if slices.Contains(own.Names, name) {
+		return own.Names
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, name, memory.Caller{})
+	if err != nil || !slices.Contains(p.Names, name) {
+		return []string{name}
+	}
+	return p.Names
+}
+
 // place is where a question about history looks.
 type place struct {
 	project string

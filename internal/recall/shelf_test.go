@@ -203,7 +203,7 @@ func (s *shelf) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 
 func (s *shelf) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
 	return slices.DeleteFunc(slices.Clone(s.docs[doc]), func(c memory.Candidate) bool {
-		return !slices.Contains(sel.Kinds, c.Kind) || sel.Repo != "" && s.records[c.ID].Repo != sel.Repo ||
+		return !slices.Contains(sel.Kinds, c.Kind) || len(sel.Repos) > 0 && !slices.Contains(sel.Repos, s.records[c.ID].Repo) ||
 			c.Project != sel.Project && !(sel.AllLessons && c.Kind == memory.Lesson) ||
 			sel.Session != "" && c.Session != sel.Session ||
 			c.Kind == memory.Step && !s.chosen(c, sel.Steps)
@@ -338,9 +338,9 @@ func (s *shelf) Seq() uint64 { return 42 }
 func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (memory.Project, bool, error) {
 	switch project {
 	case "", "own", "p-own":
-		return memory.Project{ID: "p-own", Name: "own"}, true, nil
-	case "other":
-		return memory.Project{ID: "p-other", Name: "other"}, true, nil
+		return memory.Project{ID: "p-own", Name: "own", Names: []string{"own", "worktree"}}, true, nil
+	case "other", "before":
+		return memory.Project{ID: "p-other", Name: "other", Names: []string{"other", "before"}}, true, nil
 	}
 	return memory.Project{}, false, memory.Errorf(memory.CodeNotFound, "no project is called %q", project)
 }
