@@ -15,6 +15,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -85,6 +86,25 @@ type Source struct {
 	Retriever Retriever
 	// Space names the space of a vector retriever; empty for a lexical one.
 	Space string
-	// Degraded says why it is missing or incomplete; empty when it is whole.
+	// Degraded says why it cannot take part, or why it could not be reached when
+	// it was last tried; empty when there is nothing to be said.
 	Degraded string
+	// Missing are the documents that it is to hold and does not yet; nil is none.
+	Missing *roaring.Bitmap
+}
+
+// Lacks says what keeps the source from answering with any of the documents that
+// are allowed; empty when nothing does.
+func (s Source) Lacks(allow *roaring.Bitmap) string {
+	if s.Missing == nil {
+		return ""
+	}
+	all, missing := allow.GetCardinality(), s.Missing.AndCardinality(allow)
+	switch {
+	case missing == 0:
+		return ""
+	case s.Degraded != "":
+		return s.Degraded
+	}
+	return fmt.Sprintf("partial: %d of %d documents embedded", all-missing, all)
 }

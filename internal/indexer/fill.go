@@ -90,10 +90,7 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 
 // missing returns the documents to be embedded next.
 func (x *Indexer) missing(s *space) []uint32 {
-	done := s.vectors.Held()
-	s.mu.Lock()
-	done.Or(s.failed)
-	s.mu.Unlock()
+	done := s.settled()
 	for _, kinds := range [][]string{
 		{string(memory.Lesson)}, {string(memory.Step)}, nil,
 	} {

@@ -154,12 +154,12 @@ func (r *rig) space() memory.SpaceState {
 	return named(r.t, r.index.Spaces(), modelName(r.t, r.model))
 }
 
-// degraded returns what the source of the rig's model lacks.
+// degraded returns what the source of the rig's model lacks of all documents.
 func (r *rig) degraded() string {
 	r.t.Helper()
 	for _, s := range r.index.Sources() {
 		if s.Name == "vector/"+modelName(r.t, r.model) {
-			return s.Degraded
+			return s.Lacks(r.index.attrs.Match())
 		}
 	}
 	r.t.Fatal("the background model is no source")

@@ -46,6 +46,15 @@ func (s *space) progress(all int) (embedded, waiting int, err error) {
 	return embedded, max(all-embedded-int(s.failed.GetCardinality()), 0), s.err
 }
 
+// settled returns the documents that have a vector or are passed over.
+func (s *space) settled() *roaring.Bitmap {
+	done := s.vectors.Held()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done.Or(s.failed)
+	return done
+}
+
 // spaces are the spaces that take part in answers.
 type spaces struct {
 	mu sync.RWMutex // guards what follows
@@ -262,7 +271,7 @@ func (x *Indexer) Sources() []index.Source {
 	for _, s := range x.spaces.list() {
 		p := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
 		if s.background {
-			p.Degraded = x.lacking(s)
+			p.Missing, p.Degraded = x.lacking(s)
 		}
 		parts = append(parts, p)
 	}
@@ -274,17 +283,17 @@ func (x *Indexer) Sources() []index.Source {
 	return parts
 }
 
-// lacking says what keeps a background space from taking full part.
-func (x *Indexer) lacking(s *space) string {
-	all := x.numbers.Len()
-	embedded, waiting, err := s.progress(all)
-	switch {
-	case err != nil:
-		return embedder.Reason(err)
-	case waiting > 0:
-		return fmt.Sprintf("partial: %d of %d documents embedded", embedded, all)
+// lacking returns the documents that wait for a background space, nil for none,
+// and what was the matter when its model was last tried.
+func (x *Indexer) lacking(s *space) (missing *roaring.Bitmap, degraded string) {
+	_, waiting, err := s.progress(x.numbers.Len())
+	if err != nil {
+		degraded = embedder.Reason(err)
 	}
-	return ""
+	if waiting > 0 {
+		missing = roaring.AndNot(x.attrs.Match(), s.settled())
+	}
+	return missing, degraded
 }
 
 // Spaces tells how far every space is.

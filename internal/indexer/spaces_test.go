@@ -142,10 +142,13 @@ func TestUnreachableModelOfBefore(t *testing.T) {
 	if _, err := r.index.Attach(t.Context(), "fake/words"); !errors.Is(err, embedder.ErrUnavailable) {
 		t.Errorf("Attach after reopening = %v, want %v", err, embedder.ErrUnavailable)
 	}
-	if got := r.degraded(); !strings.HasPrefix(got, "unavailable") {
+	sources := r.index.Sources()
+	if got := sources[2].Degraded; !strings.HasPrefix(got, "unavailable") {
 		t.Errorf("degraded = %q, want it unavailable", got)
 	}
-	sources := r.index.Sources()
+	if got := r.degraded(); got != "" {
+		t.Errorf("it lacks %q, though it has all vectors", got)
+	}
 	if _, err := sources[2].Retriever.Retrieve(t.Context(), query("lesson")); !errors.Is(err, embedder.ErrUnavailable) {
 		t.Errorf("a question to it = %v, want %v", err, embedder.ErrUnavailable)
 	}

@@ -69,17 +69,20 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 
 	parts := make([]index.Part, 0, len(sources))
 	for i, src := range sources {
-		reason := src.Degraded
+		reason := ""
 		switch err := errs[i]; {
 		case src.Retriever == nil:
+			reason = src.Degraded
 		case errors.Is(err, index.ErrNotReady):
 			f.searched = true // it holds nothing
+			reason = src.Lacks(allow)
 		case errors.Is(err, context.DeadlineExceeded):
 			reason = "deadline: no answer within " + s.settings.Deadline.String()
 		case err != nil:
 			reason = embedder.Reason(err)
 		default:
 			f.searched = true
+			reason = src.Lacks(allow)
 			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}
 			if src.Space != "" {
 				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight

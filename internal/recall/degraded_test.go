@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/index"
@@ -27,8 +28,9 @@ func failing(name string, err error) index.Source {
 	})}
 }
 
-func working(name, degraded string) index.Source {
-	return index.Source{Name: name, Space: name + "@4-00", Degraded: degraded, Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+// working is a vector source that answers, though documents may be missing.
+func working(name, degraded string, missing ...uint32) index.Source {
+	return index.Source{Name: name, Space: name + "@4-00", Degraded: degraded, Missing: roaring.BitmapOf(missing...), Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
 		return index.Result{Best: 1, Searched: 9, Mean: 0.1, Deviation: 0.1, Hits: []index.Hit{{Doc: 1, Score: 0.9}}}, nil
 	})}
 }
@@ -40,14 +42,21 @@ func TestDegraded(t *testing.T) {
 		want   []memory.Degraded
 		spaces []string
 	}{
-		"whole":       {working(name, ""), nil, []string{name + "@4-00"}},
-		"partial":     {working(name, "partial: 3 of 9 documents embedded"), []memory.Degraded{{Part: name, Reason: "partial: 3 of 9 documents embedded"}}, []string{name + "@4-00"}},
-		"unavailable": {failing(name, errors.New("connection refused")), []memory.Degraded{{Part: name, Reason: "unavailable: connection refused"}}, nil},
-		"late":        {failing(name, nil), []memory.Degraded{{Part: name, Reason: "deadline: no answer within 250ms"}}, nil},
-		"still empty": {failing(name, index.ErrNotReady), nil, nil},
+		"whole":             {working(name, ""), nil, []string{name + "@4-00"}},
+		"partial":           {working(name, "", 0, 2), []memory.Degraded{{Part: name, Reason: "partial: 1 of 3 documents embedded"}}, []string{name + "@4-00"}},
+		"partial of others": {working(name, "", 7, 8), nil, []string{name + "@4-00"}},
+		"back again":        {working(name, "unavailable"), nil, []string{name + "@4-00"}},
+		"stuck":             {working(name, "unavailable", 0), []memory.Degraded{{Part: name, Reason: "unavailable"}}, []string{name + "@4-00"}},
+		"unavailable":       {failing(name, errors.New("connection refused")), []memory.Degraded{{Part: name, Reason: "unavailable: connection refused"}}, nil},
+		"late":              {failing(name, nil), []memory.Degraded{{Part: name, Reason: "deadline: no answer within 250ms"}}, nil},
+		"still empty":       {failing(name, index.ErrNotReady), nil, nil},
 		"empty and filling": {
-			func() index.Source { s := failing(name, index.ErrNotReady); s.Degraded = "partial: 0 of 9"; return s }(),
-			[]memory.Degraded{{Part: name, Reason: "partial: 0 of 9"}}, nil,
+			func() index.Source {
+				s := failing(name, index.ErrNotReady)
+				s.Missing = roaring.BitmapOf(0, 1, 2)
+				return s
+			}(),
+			[]memory.Degraded{{Part: name, Reason: "partial: 0 of 3 documents embedded"}}, nil,
 		},
 		"not there": {index.Source{Name: name, Degraded: "unavailable"}, []memory.Degraded{{Part: name, Reason: "unavailable"}}, nil},
 	} {

@@ -183,7 +183,7 @@ func TestAnswersAreDeterministic(t *testing.T) {
 	s := newShelf()
 	s.many(20)
 	s.chunk("func f() {}", at("f.go"))
-	s.more = append(s.more, working("vector/m", "partial: 1 of 9"), failing("vector/n", errors.New("down")))
+	s.more = append(s.more, working("vector/m", "", 0), failing("vector/n", errors.New("down")))
 	var first *memory.Answer
 	for range 10 {
 		a := s.ask(t, memory.RecallRequest{Explain: true, MaxTokens: 8000, Limit: 10})
