@@ -58,7 +58,7 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	done
 
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test ./internal/cli ./internal/mcp ./internal/daemon ./embedder/builtin -update
+	$(GO) test ./internal/cli ./internal/connect ./internal/mcp ./internal/daemon ./embedder/builtin -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)

@@ -20,8 +20,10 @@ const (
 	// every tool. With the start of the process it stays under 50 ms.
 	recordDeadline = 40 * time.Millisecond
 	// adviseDeadline bounds a hook that is answered with lessons: a step that
-	// failed, which is rare and where a lesson saves minutes, or a prompt.
-	adviseDeadline = 150 * time.Millisecond
+	// failed, which is rare and where a lesson saves minutes, or a prompt. It
+	// leaves room for a model that is late: recall waits 250 ms for one and then
+	// answers without.
+	adviseDeadline = 300 * time.Millisecond
 	// hookDebug names the file that takes a line for every hook that failed.
 	hookDebug = "RECALLD_HOOK_DEBUG"
 	// projectDirEnv is how Claude Code tells its hooks where it was started.

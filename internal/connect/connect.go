@@ -153,7 +153,7 @@ func (c Client) Connect(m Machine, o Options) ([]Change, error) {
 		return nil, err
 	}
 	if o.Instructions && c.files(m, o).instructions == "" {
-		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: c.Title + " reads no instructions of the user's from a file",
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "instructions", Message: "no file is known from which " + c.Title + " takes instructions for every project",
 			Hint: "put them into one project: --project"}
 	}
 	return plan(c.parts(m, o, o.Instructions), edit.Put)
