@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
@@ -82,10 +83,11 @@ type Indexer struct {
 	loadMu  sync.Mutex
 	state   State
 	pending []memory.Change
-	seq     uint64
 	// loaded is closed when the state becomes Ready, for those who must not
 	// wait while a change is applied.
 	loaded chan struct{}
+	// seq is of the last change that is held, for those who must not wait either.
+	seq atomic.Uint64
 
 	// attachMu keeps two Attach calls from opening one space twice.
 	attachMu sync.Mutex
@@ -141,8 +143,11 @@ func (x *Indexer) Apply(changes []memory.Change) {
 func (x *Indexer) State() (State, uint64) {
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
-	return x.state, x.seq
+	return x.state, x.seq.Load()
 }
+
+// Seq returns the number of the last change that is found, 0 while none is.
+func (x *Indexer) Seq() uint64 { return x.seq.Load() }
 
 // ready says that Load has ended.
 func (x *Indexer) ready() bool {
@@ -220,7 +225,7 @@ func (x *Indexer) apply(c memory.Change) {
 			}
 		}
 	}
-	x.seq = c.Seq
+	x.seq.Store(c.Seq)
 }
 
 // Held says that a document is indexed, and thus stored. One whose terms are

@@ -40,7 +40,7 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	x.mu.Lock()
 	x.shelf.settle()
 	x.mu.Unlock()
-	x.seq = seq
+	x.seq.Store(seq)
 	for _, c := range x.pending {
 		if c.Seq > seq {
 			x.apply(c)

@@ -35,6 +35,9 @@ type found struct {
 	degraded   []memory.Degraded
 	spaces     []string
 	searched   bool // by one retriever at least: "nothing" can be said
+	// seq is of the last change that was surely searched: what is committed while
+	// a question is answered may be found or not.
+	seq uint64
 }
 
 // find returns what tells of an error that the question quotes, and what the
@@ -50,7 +53,7 @@ func (s *Service) find(ctx context.Context, query string, sel memory.Selection) 
 // candidates asks all retrievers at once, each with the deadline, and fuses
 // what they found.
 func (s *Service) candidates(ctx context.Context, query string, sel memory.Selection) found {
-	var f found
+	f := found{seq: s.opts.Corpus.Seq()}
 	sources := s.opts.Corpus.Sources()
 	allow, universe := s.opts.Corpus.Select(sel)
 	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.settings.Depth}

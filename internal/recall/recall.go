@@ -40,6 +40,8 @@ type Corpus interface {
 	Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
 	// Candidates returns what of a document a selection allows.
 	Candidates(doc uint32, sel memory.Selection) []memory.Candidate
+	// Seq is the number of the last change that is found.
+	Seq() uint64
 	// Record and Location read what a candidate names. CodeNotFound when it
 	// was replaced meanwhile.
 	Record(id string) (memory.Record, error)
@@ -57,7 +59,6 @@ type Projects interface {
 type Ledger interface {
 	Later(memory.Receipt)
 	Receipt(id string) (memory.Receipt, error)
-	Seq() uint64
 }
 
 // Options configure the read path. Corpus, Shelf, Projects, Verifier, Ledger and

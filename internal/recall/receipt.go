@@ -22,7 +22,7 @@ func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, s
 	r := memory.Receipt{
 		ID: a.Receipt, At: start.UTC(), Request: req, Project: a.Project,
 		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: f.spaces,
-		Calibration: s.opts.Calibration.Version, Took: memory.Millis(s.opts.Clock().Sub(start)), Seq: s.opts.Ledger.Seq(),
+		Calibration: s.opts.Calibration.Version, Took: memory.Millis(s.opts.Clock().Sub(start)), Seq: f.seq,
 		Items: make([]memory.ReceiptItem, len(a.Items)),
 	}
 	// The question may quote what the answer would not.

@@ -333,7 +333,8 @@ func (s *shelf) Receipt(id string) (memory.Receipt, error) {
 	return memory.Receipt{}, memory.Errorf(memory.CodeNotFound, "no receipt %s", id)
 }
 
-func (s *shelf) Seq() uint64 { return 42 }
+// Seq grows with every selection: as if something were committed all the time.
+func (s *shelf) Seq() uint64 { return 42 + uint64(len(s.selected)) }
 
 func (s *shelf) Resolve(_ context.Context, project string, _ memory.Caller) (memory.Project, bool, error) {
 	switch project {
