@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/connect"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
@@ -328,9 +331,9 @@ func (a *App) installScript(f *connectFlags, result *connectResult) error {
 	if err != nil {
 		return err
 	}
-	file := fileResult{What: "script", Path: a.absolute(dir + "/" + lessonlog.ScriptPath), Result: "unchanged"}
+	file := fileResult{What: "script", Path: filepath.Join(dir, filepath.FromSlash(lessonlog.ScriptPath)), Result: "unchanged"}
 	if f.dryRun {
-		if _, err := os.Stat(file.Path); err != nil {
+		if text, err := os.ReadFile(file.Path); err != nil || !bytes.Equal(text, configs.LogScript) {
 			file.Result = "written"
 		}
 	} else {

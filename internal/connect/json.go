@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonText edits JSON as people write it: with comments and commas at the end.
+// This file edits JSON as people write it: with comments and commas at the end.
 // The parser says where everything stands; the text is cut and joined at those
 // places, so that all else stays byte for byte. Paths are keys of objects and
 // numbers of elements.
@@ -59,13 +59,14 @@ func (e jsonEntry) Put(text []byte) ([]byte, error) {
 
 // Take implements edit.
 func (e jsonEntry) Take(text []byte) ([]byte, error) {
-	path, err := e.at(text)
-	if err != nil {
-		return nil, err
+	text, err := jsonRemove(text, e.path)
+	if err != nil || e.newer == nil {
+		return text, err
 	}
-	return jsonRemove(text, path)
+	return jsonRemove(text, e.newer)
 }
 
+// at is where the entry is, or is to go.
 func (e jsonEntry) at(text []byte) ([]string, error) {
 	if e.newer == nil {
 		return e.path, nil

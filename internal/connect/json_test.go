@@ -123,6 +123,9 @@ func TestOpenCodeForms(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s became %v\n%s\nwant\n%s", text, err, got, want)
 		}
+		if left, err := edit.Take(got); err != nil || bytes.Contains(left, []byte("recalld")) {
+			t.Errorf("left is %v\n%s", err, left)
+		}
 	}
 }
 
