@@ -61,8 +61,6 @@ var layers = []layer{
 
 	{"internal/memory", nil,
 		"the domain is what all others share, so it can depend on none of them"},
-	{"internal/memory/session", []string{"internal/memory"},
-		"it is the part of the domain that sessions are made of"},
 	{"internal/memory/wire", []string{"internal/memory"},
 		"client and api share it, so that neither imports the other"},
 	{"internal/memory/strict", []string{"internal/memory"},

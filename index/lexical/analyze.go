@@ -13,10 +13,6 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// AnalyzerVersion names what Analyze does. It rises with every change of its
-// output, so that stored terms of another version are known to need redoing.
-const AnalyzerVersion = 1
-
 // Limits of the analysis.
 const (
 	// maxTerm is the longest term, in runes. Nobody types a longer word, and a
@@ -30,7 +26,8 @@ const (
 	maxMemory = 1 << 15
 )
 
-// Analyze turns text, a document or a query, into its terms.
+// Analyze turns text, a document or a query, into its terms. Terms are stored: who
+// changes what it gives must have those of before made anew.
 //
 // Runs of letters, digits and underscores are lower-cased and split into parts:
 // at underscores, at changes of case (HTTPServer: http, server) and between

@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,12 +33,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/worker"
 )
-
-// SchemaVersion is the version of the layout on disk. A store with a newer one
-// is refused; an older one is migrated at Open. Keys and fields that only add to
-// the layout, as sessions, tombstones and steps do, leave it as it is: a store
-// without them reads as one that has none.
-const SchemaVersion = 1
 
 // ErrClosed is returned by calls on a closed store.
 var ErrClosed = errors.New("store: closed")
@@ -124,9 +119,9 @@ type Store struct {
 	pending    []memory.Receipt // not yet written, see Later
 }
 
-// Open opens or creates the store in opts.Dir. It returns CodeIncompatible
-// when the store was written by a newer version, and CodeConflict when another
-// process has it open.
+// Open opens or creates the store in opts.Dir and brings its layout up to date. It
+// returns CodeIncompatible when the store was written by a newer version, and
+// CodeConflict when another process has it open.
 func Open(opts Options) (*Store, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -136,7 +131,12 @@ func Open(opts Options) (*Store, error) {
 	}
 	db, err := badger.Open(badgerOptions(opts))
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", filepath.Base(opts.Dir), err)
+		err = fmt.Errorf("open store %s: %w", filepath.Base(opts.Dir), err)
+		if isLocked(err) {
+			return nil, &memory.Error{Code: memory.CodeConflict, Message: "another process has the store open", Cause: err,
+				Hint: "stop the other recalld, or choose another data folder with --data"}
+		}
+		return nil, err
 	}
 	s := &Store{
 		opts: opts, db: db,
@@ -144,7 +144,7 @@ func Open(opts Options) (*Store, error) {
 		flush:   make(chan struct{}, 1), done: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{},
 	}
-	err = s.openSchema()
+	err = s.openSchema(migrations)
 	if err == nil {
 		err = s.openSpaces()
 	}
@@ -181,33 +181,9 @@ func badgerOptions(o Options) badger.Options {
 		WithMetricsEnabled(false)
 }
 
-// openSchema checks the layout's version and reads the last sequence number.
-func (s *Store) openSchema() error {
-	return s.db.Update(func(txn *badger.Txn) error {
-		version, err := getUint(txn, keySchema)
-		switch {
-		case errors.Is(err, badger.ErrKeyNotFound):
-			version = SchemaVersion
-			if err := setUint(txn, keySchema, version); err != nil {
-				return err
-			}
-		case err != nil:
-			return fmt.Errorf("read schema version: %w", err)
-		}
-		if version > SchemaVersion {
-			return &memory.Error{
-				Code:    memory.CodeIncompatible,
-				Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, SchemaVersion),
-				Hint:    "install the newer recalld, or choose another data folder with --data",
-			}
-		}
-		s.seq, err = getUint(txn, keySeq)
-		if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
-			return fmt.Errorf("read sequence number: %w", err)
-		}
-		return nil
-	})
-}
+// isLocked says that Badger found the folder in use. It has no error of its own
+// for that, on no system.
+func isLocked(err error) bool { return strings.Contains(err.Error(), "Another process is using this Badger database") }
 
 // Close waits for the updates that were accepted, writes what was deferred and
 // closes the database. Calls after the first do nothing.

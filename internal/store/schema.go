@@ -1,0 +1,72 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A migration brings the layout on disk from one version to the next. It may be
+// run again after a crash in its midst.
+type migration func(*badger.DB) error
+
+// migrations lead from version 1 on, one version each. Keys and fields that only
+// add to the layout, as sessions, tombstones and steps do, need none: a store
+// without them reads as one that has none. Removing or reading otherwise what is
+// there needs one, and so do terms that are analysed in another way.
+var migrations []migration
+
+// latest is the version of the layout that migrations lead to.
+func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }
+
+// openSchema brings the layout up to date and reads the last sequence number.
+func (s *Store) openSchema(steps []migration) error {
+	version, err := s.meta(keySchema)
+	switch {
+	case errors.Is(err, badger.ErrKeyNotFound): // a new store
+		version = latest(steps)
+		if err := s.setMeta(keySchema, version); err != nil {
+			return err
+		}
+	case err != nil:
+		return fmt.Errorf("read schema version: %w", err)
+	case version == 0 || version > latest(steps):
+		return &memory.Error{
+			Code:    memory.CodeIncompatible,
+			Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, latest(steps)),
+			Hint:    "install the newer recalld, or choose another data folder with --data",
+		}
+	}
+	for ; version < latest(steps); version++ {
+		if err := steps[version-1](s.db); err != nil {
+			return fmt.Errorf("migrate store from version %d: %w", version, err)
+		}
+		if err := s.setMeta(keySchema, version+1); err != nil {
+			return err
+		}
+		s.opts.Logger.Info("store migrated", "part", "store", "version", version+1)
+	}
+	s.seq, err = s.meta(keySeq)
+	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
+		return fmt.Errorf("read sequence number: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) meta(key []byte) (n uint64, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		n, err = getUint(txn, key)
+		return err
+	})
+	return n, err
+}
+
+func (s *Store) setMeta(key []byte, n uint64) error {
+	if err := s.db.Update(func(txn *badger.Txn) error { return setUint(txn, key, n) }); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return nil
+}
