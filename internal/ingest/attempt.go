@@ -2,9 +2,7 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +20,7 @@ const (
 
 // attempt is a step that failed and has not been seen to succeed since.
 type attempt struct {
-	// what tells the step from others: the tool and what it was used on.
+	// what tells the step from others: the tool and its subject.
 	what   string
 	errors []string // fingerprints
 	at     time.Time
@@ -49,10 +47,14 @@ type finding struct {
 // handed out before it: the same step succeeds after it failed, or fails once
 // more with the same error.
 func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
+	subject := memory.StepSubject(c.Tool)
+	if subject == "" {
+		return finding{} // nobody can tell whether it is tried again
+	}
+	what := c.Tool.Name + "\x00" + subject
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	open := slices.DeleteFunc(a.open[session], func(x attempt) bool { return at.Sub(x.at) > attemptAge })
-	what := stepKey(c)
 	var said finding
 	i := slices.IndexFunc(open, func(x attempt) bool { return x.what == what })
 	switch {
@@ -121,24 +123,6 @@ func (s *Service) Settle(ctx context.Context, step memory.Record) error {
 		return nil
 	}
 	return s.Outcome(ctx, said.lessons, said.ok)
-}
-
-// stepKey names what a step did: its tool with its target, or, for want of one,
-// with the program that a command runs and what for, or with the file. Two runs
-// of "npm install" are the same, whatever flags they were given.
-func stepKey(c *memory.StepContent) string {
-	on := memory.TargetText(c.Tool.Target)
-	if on == "" {
-		var input struct {
-			Command  string `json:"command"`
-			FilePath string `json:"file_path"`
-			Path     string `json:"path"`
-		}
-		_ = json.Unmarshal(c.Tool.Input, &input) // of another shape: the tool alone
-		words := strings.Fields(input.Command)
-		on = strings.Join(words[:min(2, len(words))], " ") + input.FilePath + input.Path
-	}
-	return c.Tool.Name + "\x00" + on
 }
 
 func shares(a, b []string) bool {

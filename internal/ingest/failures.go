@@ -14,8 +14,8 @@ const fixWindow = 30 * time.Minute
 // maxFailures bounds how many sessions' last failures are known.
 const maxFailures = 1000
 
-// failures are the last failing steps of sessions, so that a lesson that is
-// remembered soon after is found by the error that led to it. They are lost with
+// failures are the last failing steps of sessions, so that a lesson about an error
+// that is remembered soon after is found by the error that led to it. They are lost with
 // the process, and lessons are then found by what they say.
 type failures struct {
 	mu sync.Mutex
@@ -54,12 +54,14 @@ func (f *failures) put(of memory.SessionKey, at time.Time, fingerprints []string
 	delete(f.last, oldest)
 }
 
-// recent returns the fingerprints of a session's last failing step, if it was not
-// long ago.
-func (f *failures) recent(of memory.SessionKey, now time.Time) []string {
+// take returns the fingerprints of a session's last failing step, if it was not
+// long ago, once: the next lesson is about something else.
+func (f *failures) take(of memory.SessionKey, now time.Time) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if x, ok := f.last[of]; ok && now.Sub(x.at) <= fixWindow {
+	x, ok := f.last[of]
+	delete(f.last, of)
+	if ok && now.Sub(x.at) <= fixWindow {
 		return x.fingerprints
 	}
 	return nil

@@ -204,8 +204,10 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 		return nil // no session has such an id
 	}
 	one.Session, one.Event.Tellings[0].Session = id, id
-	recent := s.failures.recent(memory.SessionKey{Project: one.Project, ID: id}, one.Created)
-	one.Event.Fingerprints = union(one.Event.Fingerprints, recent, maxFingerprints)
+	if one.Event.Type == memory.EventError { // a pattern may be about anything
+		recent := s.failures.take(memory.SessionKey{Project: one.Project, ID: id}, one.Created)
+		one.Event.Fingerprints = union(one.Event.Fingerprints, recent, maxFingerprints)
+	}
 	return nil
 }
 

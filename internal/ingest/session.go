@@ -24,7 +24,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	if err != nil {
 		return nil, err
 	}
-	git := s.git(req.Caller)
+	git := s.git(ctx, project.ID, req.Caller)
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	c := s.newCleaner()
@@ -106,9 +106,12 @@ func (s *Service) checkFlowTags(tags []string) error {
 	return nil
 }
 
-// git says where the caller's repository stands.
-func (s *Service) git(caller memory.Caller) *memory.Git {
+// git says where the caller's repository stands, if it is the project's.
+func (s *Service) git(ctx context.Context, project string, caller memory.Caller) *memory.Git {
 	if caller.Dir == "" {
+		return nil
+	}
+	if own, _, err := s.opts.Projects.Resolve(ctx, "", caller); err != nil || own.ID != project {
 		return nil
 	}
 	return s.opts.Git(caller.Dir)

@@ -61,7 +61,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, project memory.Project, content memory.StepContent) (memory.Record, memory.Committed, error) {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
-	session, opened, err := s.stepSession(project.ID, req)
+	session, opened, err := s.stepSession(ctx, project.ID, req)
 	if err != nil {
 		if done, ok := s.repeated(ctx, req.RequestID); ok {
 			return s.stepWritten(project, done)
@@ -108,7 +108,7 @@ func (s *Service) stepWritten(project memory.Project, done memory.Committed) (me
 }
 
 // stepSession finds the session that a step is of, or the one that it opens.
-func (s *Service) stepSession(project string, req memory.RecordStepRequest) (session memory.Session, opened bool, err error) {
+func (s *Service) stepSession(ctx context.Context, project string, req memory.RecordStepRequest) (session memory.Session, opened bool, err error) {
 	session, err = s.findSession(project, req.SessionID, req.Caller)
 	id := req.SessionID
 	if id == "" {
@@ -123,7 +123,7 @@ func (s *Service) stepSession(project string, req memory.RecordStepRequest) (ses
 		if !req.Timestamp.IsZero() && req.Timestamp.Before(at) {
 			at = req.Timestamp.UTC().Truncate(time.Millisecond)
 		}
-		return memory.Session{ID: id, Project: project, Client: req.Caller.Client, CreatedAt: at, Git: s.git(req.Caller)}, true, nil
+		return memory.Session{ID: id, Project: project, Client: req.Caller.Client, CreatedAt: at, Git: s.git(ctx, project, req.Caller)}, true, nil
 	}
 	if err != nil {
 		return session, false, err

@@ -177,15 +177,25 @@ func TestLessonOfASession(t *testing.T) {
 		return len(union(r.record(id).Event.Fingerprints, step.Step.Fingerprints, 100)) == len(r.record(id).Event.Fingerprints)
 	}
 	r.after(30)
-	soon := r.remember(memory.RememberRequest{Lesson: "own the folder", Caller: r.caller}).ID
+	if pattern := r.remember(memory.RememberRequest{Lesson: "grid tracks shrink", Caller: r.caller}).ID; holds(pattern) {
+		t.Error("a pattern, which may be about anything, is taken to be about the error")
+	}
+	told := memory.RememberRequest{Type: memory.EventError, Lesson: "own the folder", Caller: r.caller}
+	soon := r.remember(told).ID
 	if rec := r.record(soon); rec.Session != session.ID || rec.Event.Tellings[0].Session != session.ID || rec.Event.AgentID != "agent" || !holds(soon) {
 		t.Errorf("a lesson half an hour after = %+v, want it of the session, with the step's errors", rec.Event)
 	}
 	if other := r.remember(memory.RememberRequest{Lesson: "of another client", Caller: memory.Caller{Dir: r.repo, Client: "b"}}).ID; holds(other) || r.record(other).Session != "" {
 		t.Errorf("another client's lesson = %+v, want it of no session", r.record(other))
 	}
-	r.after(31)
-	if late := r.remember(memory.RememberRequest{Lesson: "much later", Caller: r.caller}).ID; holds(late) {
+	told.Lesson = "and another thing"
+	if second := r.remember(told).ID; holds(second) {
+		t.Error("a second lesson is taken to be about the same failure")
+	}
+	r.step(failing)
+	r.after(61)
+	told.Lesson = "much later"
+	if late := r.remember(told).ID; holds(late) {
 		t.Error("a lesson is taken to be about an error of long before")
 	}
 }
@@ -198,10 +208,14 @@ func TestFailuresAreBounded(t *testing.T) {
 	}
 	f.put(key(5), testTime, []string{"older"})
 	f.put(key(6), testTime.Add(time.Second), nil)
-	if len(f.last) != maxFailures || f.recent(key(0), testTime) != nil || f.recent(key(maxFailures), testTime) == nil {
-		t.Errorf("%d sessions are kept, the first of them %v; want the oldest out of %d", len(f.last), f.recent(key(0), testTime), maxFailures)
+	n, first := len(f.last), f.take(key(0), testTime)
+	if n != maxFailures || first != nil || f.take(key(maxFailures), testTime) == nil {
+		t.Errorf("%d sessions are kept, the first of them %v; want the oldest out of %d", n, first, maxFailures)
 	}
-	if got := f.recent(key(5), testTime); !cmp.Equal(got, []string{"e"}) {
+	if got := f.take(key(5), testTime); !cmp.Equal(got, []string{"e"}) {
 		t.Errorf("the last failure is %v, want the later one kept", got)
+	}
+	if got := f.take(key(5), testTime); got != nil {
+		t.Errorf("the same failure is taken twice: %v", got)
 	}
 }

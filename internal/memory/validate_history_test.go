@@ -29,7 +29,9 @@ func TestHistoryLimits(t *testing.T) {
 	scope := func(name string) memory.HistoryRequest {
 		return memory.HistoryRequest{Query: "q", Scope: &memory.Scope{Name: name}}
 	}
-	filters := func(f memory.StepFilters) memory.HistoryRequest { return memory.HistoryRequest{Query: "q", Filters: &f} }
+	filters := func(f memory.StepFilters) memory.HistoryRequest {
+		return memory.HistoryRequest{Query: "q", Filters: &f}
+	}
 	all := []string{"search", "last", "summarize", "sessions"}
 	for _, test := range []struct {
 		name  string

@@ -1,8 +1,6 @@
 package recall
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +33,7 @@ type summarizer struct {
 // digest is one step of a session.
 type digest struct {
 	tool    string
-	subject string // what it was done to, exactly; only compared
+	subject string // what it was done to; only compared
 	notes   string
 	failed  bool
 	error   string
@@ -49,7 +47,7 @@ func (s *summarizer) add(r memory.Record) {
 	if s.labels == nil {
 		s.labels, s.seen = map[string]int{}, map[string]bool{}
 	}
-	d := digest{tool: st.Tool.Name, subject: exact(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
+	d := digest{tool: st.Tool.Name, subject: memory.StepSubject(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
 	if d.failed {
 		d.error = strings.TrimPrefix(strings.TrimPrefix(ending(st.Outcome), "failed"), ": ")
 	}
@@ -63,19 +61,6 @@ func (s *summarizer) add(r memory.Record) {
 		s.seen[st.Screen] = true
 		s.screens = append(s.screens, st.Screen)
 	}
-}
-
-// exact is what a tool was used on, with what, whatever the spaces in it.
-func exact(tool memory.StepTool) string {
-	raw := tool.Target
-	if len(raw) == 0 || string(raw) == "null" {
-		raw = tool.Input
-	}
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // summary tells of the steps so far; clean takes secrets out of what is shown.
@@ -112,22 +97,19 @@ func (s *summarizer) summary(session memory.Session, clean func(string) string) 
 
 // recoveries returns, for each step that failed, the index of the one that
 // recovered it, 0 where none did: the next success of the same tool on the same
-// thing, else the next of the same tool.
+// thing. Where a step does not say on what, nobody can tell.
 func recoveries(steps []digest) []int {
 	type use struct{ tool, subject string }
 	next := map[use]int{} // the next success from here
-	nextOfTool := map[string]int{}
 	out := make([]int, len(steps))
 	for i, d := range slices.Backward(steps) {
 		if !d.failed {
-			next[use{d.tool, d.subject}], nextOfTool[d.tool] = i, i
+			next[use{d.tool, d.subject}] = i
 			continue
 		}
-		by, ok := next[use{d.tool, d.subject}]
-		if !ok {
-			by = nextOfTool[d.tool]
+		if d.subject != "" {
+			out[i] = next[use{d.tool, d.subject}]
 		}
-		out[i] = by
 	}
 	return out
 }

@@ -69,8 +69,8 @@ func TestSummary(t *testing.T) {
 			// The same tool on the same thing, though the tool succeeded before on another.
 			{StepNumber: 2, Tool: "click", Error: "E_GONE: the button [redacted] is gone", RecoveredBy: 5,
 				Recovery: "3. describe page → ok (screen home); 4. click other → ok; 5. click confirm → ok (screen done)"},
-			// Else the same tool.
-			{StepNumber: 6, Tool: "type", Error: "E_BAD: not a number", RecoveredBy: 7, Recovery: "7. type address → ok"},
+			// The same tool on another thing says nothing.
+			{StepNumber: 6, Tool: "type", Error: "E_BAD: not a number"},
 			{StepNumber: 8, Tool: "sign", Error: "E_NO: refused"},
 		},
 	}
@@ -117,7 +117,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		if i < maxFailures+1 {
 			failure = "E: " + strings.Repeat("é", 500)
 		}
-		s.did("long", "click", used(fmt.Sprint("t", i), failure, on(fmt.Sprint("screen", i), fmt.Sprint("label", i), "every")))
+		s.did("long", "click", used("t", failure, on(fmt.Sprint("screen", i), fmt.Sprint("label", i), "every")))
 	}
 	sum, err := s.service(t).SummarizeSession(t.Context(), memory.HistoryRequest{Scope: scoped("long")})
 	if err != nil {

@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// tried is a step of a shell: a command that works, or fails with an error.
+func tried(command, failure string) *memory.StepContent {
+	input, _ := json.Marshal(map[string]string{"command": command}) // of a text
+	c := &memory.StepContent{Tool: memory.StepTool{Name: "bash", Input: input}, Outcome: memory.Outcome{OK: failure == ""}}
+	if failure != "" {
+		c.Outcome.Error = &memory.StepError{Message: failure}
+		c.Fingerprints = []string{"print of " + failure}
+	}
+	return c
+}
+
+// What comes after a failure counts for or against the lessons that were handed out
+// about it, and nothing else does.
+func TestOutcomesOfAttempts(t *testing.T) {
+	key := memory.SessionKey{Project: "p", ID: "s"}
+	used := []string{"l-1"}
+	for name, tc := range map[string]struct {
+		next    *memory.StepContent
+		after   time.Duration
+		lessons []string
+		ok      bool
+	}{
+		"the same works":               {tried("npm install", ""), time.Minute, used, true},
+		"the same with a flag":         {tried("cd /x && npm install --force", ""), time.Minute, used, true},
+		"the same fails alike":         {tried("npm install", "EACCES"), time.Minute, used, false},
+		"the same fails otherwise":     {tried("npm install", "ENOSPC"), time.Minute, nil, false},
+		"something else works":         {tried("ls -la", ""), time.Minute, nil, false},
+		"the same program, elsewhere":  {tried("npm test", ""), time.Minute, nil, false},
+		"the same works much later":    {tried("npm install", ""), time.Hour, nil, false},
+		"a step that says no subject":  {&memory.StepContent{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}}, time.Minute, nil, false},
+		"another tool, the same thing": {&memory.StepContent{Tool: memory.StepTool{Name: "run", Input: json.RawMessage(`{"command":"npm install"}`)}, Outcome: memory.Outcome{OK: true}}, time.Minute, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a attempts
+			if said := a.step(key, testTime, tried("npm install", "EACCES")); len(said.lessons) > 0 {
+				t.Fatalf("the first failure says %+v", said)
+			}
+			a.handOut(key, []string{"print of another"}, []string{"l-other"})
+			a.handOut(memory.SessionKey{Project: "p", ID: "another"}, []string{"print of EACCES"}, []string{"l-other"})
+			a.handOut(key, []string{"print of EACCES"}, used)
+			said := a.step(key, testTime.Add(tc.after), tc.next)
+			if !slices.Equal(said.lessons, tc.lessons) || said.ok != tc.ok {
+				t.Errorf("it says %+v, want %v for %v", said, tc.ok, tc.lessons)
+			}
+			if again := a.step(key, testTime.Add(tc.after), tried("npm install", "")); len(tc.lessons) > 0 && len(again.lessons) > 0 {
+				t.Errorf("it counts a second time: %+v", again)
+			}
+		})
+	}
+}
+
+func TestAttemptsAreBounded(t *testing.T) {
+	var a attempts
+	for i := range maxTriedSessions + 10 {
+		key := memory.SessionKey{Project: "p", ID: fmt.Sprint(i)}
+		for j := range maxOpenAttempts + 2 {
+			a.step(key, testTime.Add(time.Duration(i)*time.Millisecond), tried(fmt.Sprint("make t", j), "broken"))
+		}
+		if n := len(a.open[key]); n != maxOpenAttempts {
+			t.Fatalf("session %d has %d open attempts, want %d", i, n, maxOpenAttempts)
+		}
+	}
+	if len(a.open) != maxTriedSessions || len(a.open[memory.SessionKey{Project: "p", ID: "0"}]) != 0 {
+		t.Errorf("%d sessions are kept, want %d without the first", len(a.open), maxTriedSessions)
+	}
+}
