@@ -77,6 +77,25 @@ func (s *Store) submit(u *update) error {
 	return nil
 }
 
+// between runs fn in the committer between two commits, with mu held: everything
+// that was run is settled then, and nothing is half written.
+func (s *Store) between(fn func()) error {
+	s.intake.RLock()
+	defer s.intake.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	done := make(chan struct{})
+	s.pauses <- func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		fn()
+		close(done)
+	}
+	<-done
+	return nil
+}
+
 // committer runs until the intake is closed and everything accepted is
 // committed.
 func (s *Store) committer() {
@@ -92,6 +111,8 @@ func (s *Store) committer() {
 				return
 			}
 			s.commit(s.gather(u))
+		case pause := <-s.pauses:
+			pause()
 		case <-s.flush:
 			if !armed {
 				armed = true

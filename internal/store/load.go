@@ -27,18 +27,17 @@ type contents struct {
 // changes with a higher one come to Options.Apply, perhaps while Load runs.
 // Values that fail their checksum are logged and passed over.
 func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	var seq, sessionsAt uint64
 	var txn *badger.Txn
-	// In the committer, so that no commit falls between state and counts.
-	_, err := s.Update(ctx, func(*Tx) error {
+	err := s.between(func() {
 		txn = s.db.NewTransaction(false)
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		seq, sessionsAt = s.seq, s.sessionsAt
 		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
 		clear(s.counts)
-		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -48,27 +47,30 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.mu.Lock()
-	for doc, n := range c.refs {
-		s.refs[doc] += n
-	}
-	for doc, n := range s.refs {
-		if n == 0 { // its last reference went while Load ran
-			c.orphans.terms[doc] = struct{}{}
-			delete(s.refs, doc)
+	err = s.between(func() {
+		for doc, n := range c.refs {
+			s.refs[doc] += n
 		}
+		for doc, n := range s.refs {
+			if n == 0 { // its last reference went while Load ran
+				c.orphans.terms[doc] = struct{}{}
+				delete(s.refs, doc)
+			}
+		}
+		for kind, n := range c.counts {
+			s.counts[kind] += n
+		}
+		s.keepOpen(c.open, sessionsAt)
+		s.loaded = true
+	})
+	if err != nil {
+		return 0, err
 	}
-	for kind, n := range c.counts {
-		s.counts[kind] += n
-	}
-	s.keepOpen(c.open, sessionsAt)
-	s.loaded = true
-	s.mu.Unlock()
 	if err := s.sweep(ctx, c.orphans.all()); err != nil {
 		// They take room and nothing else; the next Load tries again.
 		s.opts.Logger.Error("unreferenced documents are left", "part", "store", "error", err)
 	}
-	return seq, ctx.Err()
+	return seq, nil
 }
 
 // Read tells a loader the last committed state, as Load does, and returns its

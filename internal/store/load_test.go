@@ -36,30 +36,6 @@ func TestLoadSweepsMoreThanATransactionHolds(t *testing.T) {
 	}
 }
 
-// TestLoadGoesOnWhenSweepingFails: what is left over is no reason not to start.
-func TestLoadGoesOnWhenSweepingFails(t *testing.T) {
-	s := open(t, Options{})
-	r, d := lesson("l-1", "kept")
-	put(t, s, r, d)
-	orphan(t, s, 10)
-	closing := readAll()
-	closing.Record = func(memory.Record) error {
-		// The intake ends while Load reads, so that nothing can be swept.
-		s.intake.Lock()
-		s.closed = true
-		s.intake.Unlock()
-		return nil
-	}
-	_, err := s.Load(t.Context(), closing)
-	s.intake.Lock()
-	s.closed = false
-	s.intake.Unlock()
-	if err != nil {
-		t.Errorf("load: %v, want none", err)
-	}
-	load(t, s)
-}
-
 // TestReadAndLoadBesideWrites: neither reading all nor loading once more takes
 // documents from under their records.
 func TestReadAndLoadBesideWrites(t *testing.T) {

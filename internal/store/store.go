@@ -94,6 +94,7 @@ type Store struct {
 	spaces spaces
 
 	updates chan *update
+	pauses  chan func()   // to be run between two commits
 	flush   chan struct{} // a receipt waits
 	done    chan struct{} // closed when the committer has ended
 
@@ -140,8 +141,8 @@ func Open(opts Options) (*Store, error) {
 	}
 	s := &Store{
 		opts: opts, db: db,
-		updates: make(chan *update, maxGroup),
-		flush:   make(chan struct{}, 1), done: make(chan struct{}),
+		updates: make(chan *update, maxGroup), pauses: make(chan func()),
+		flush: make(chan struct{}, 1), done: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{},
 	}
 	err = s.openSchema(migrations)
@@ -183,7 +184,9 @@ func badgerOptions(o Options) badger.Options {
 
 // isLocked says that Badger found the folder in use. It has no error of its own
 // for that, on no system.
-func isLocked(err error) bool { return strings.Contains(err.Error(), "Another process is using this Badger database") }
+func isLocked(err error) bool {
+	return strings.Contains(err.Error(), "Another process is using this Badger database")
+}
 
 // Close waits for the updates that were accepted, writes what was deferred and
 // closes the database. Calls after the first do nothing.
