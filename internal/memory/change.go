@@ -27,7 +27,8 @@ type Holdings struct {
 }
 
 // Batch is what one update writes, all of it or nothing. The documents that
-// its records and files name are in Docs, or were stored before.
+// its records and files name are in Docs, or were stored before. No record, file or
+// session may be in it twice, put or dropped.
 type Batch struct {
 	// RequestID is made by the client; a batch whose id was committed within
 	// the last day changes nothing and is answered as the first.

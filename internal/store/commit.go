@@ -2,15 +2,20 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Commit writes a batch durably and applies it to the indexes.
+// Commit writes a batch durably and applies it to the indexes. It returns
+// CodeInvalidInput for a batch that has something twice.
 func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
 	var out memory.Committed
+	if err := distinct(b); err != nil {
+		return out, err
+	}
 	var swept *[]memory.DocID // filled when the update is finished
 	seq, err := s.Update(ctx, func(tx *Tx) error {
 		swept = &tx.change.Swept
@@ -40,6 +45,39 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 		out.Seq, out.Swept = seq, len(*swept)
 	}
 	return out, nil
+}
+
+// distinct refuses a batch that puts or drops something twice: an update does not
+// read its own writes, so the second would count what the first replaced again.
+func distinct(b memory.Batch) error {
+	seen := map[string]bool{}
+	twice := func(key []byte) error {
+		if seen[string(key)] {
+			return memory.Errorf(memory.CodeInvalidInput, "commit batch: %q is in it twice", key)
+		}
+		seen[string(key)] = true
+		return nil
+	}
+	var errs []error
+	for _, r := range b.Records {
+		errs = append(errs, twice(key(prefixRecord, r.ID)))
+	}
+	for _, id := range b.DropRecords {
+		errs = append(errs, twice(key(prefixRecord, id)))
+	}
+	for _, f := range b.Files {
+		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+	}
+	for _, f := range b.DropFiles {
+		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+	}
+	for _, x := range b.Sessions {
+		errs = append(errs, twice(keySession(x.Key())))
+	}
+	for _, k := range b.DropSessions {
+		errs = append(errs, twice(keySession(k)))
+	}
+	return errors.Join(errs...)
 }
 
 func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {

@@ -19,7 +19,12 @@ func TestQueueConformance(t *testing.T) {
 			return s.Queue()
 		}
 		q := open(t)
-		t.Cleanup(func() { s.Close() })
+		t.Cleanup(func() {
+			if err := s.Check(); err != nil {
+				t.Errorf("the store is not sound at the end of the test: %v", err)
+			}
+			s.Close()
+		})
 		return workertest.Opened{Queue: q, Reopen: func(t *testing.T) workertest.Inspected { s.Close(); return open(t) }}
 	})
 }

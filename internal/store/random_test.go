@@ -99,7 +99,7 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 		b.DropTombstones = append(b.DropTombstones, id("l", 40))
 	}
 	m.addSessions(rng, &b, id)
-	return distinct(b)
+	return withoutRepeats(b)
 }
 
 // addSessions has a batch start, change, end and drop sessions, and write steps
@@ -138,8 +138,8 @@ func (m *model) addSessions(rng *rand.Rand, b *memory.Batch, id func(string, int
 	}
 }
 
-// distinct keeps one write per key: an update does not see its own writes.
-func distinct(b memory.Batch) memory.Batch {
+// withoutRepeats keeps one write per key: a batch may have nothing twice.
+func withoutRepeats(b memory.Batch) memory.Batch {
 	seen := map[string]bool{}
 	first := func(parts ...string) bool {
 		k := strings.Join(parts, "/")

@@ -340,3 +340,27 @@ func setRaw(s *Store, key, value []byte) error {
 	}
 	return txn.Commit()
 }
+
+func TestBatchHasNothingTwice(t *testing.T) {
+	s := open(t, Options{})
+	r, d := lesson("l-1", "once")
+	put(t, s, r, d)
+	file := memory.File{Project: "p-1", Sandbox: "s-1", Path: "a.go", Chunks: []memory.FileChunk{{Doc: d.ID, End: 1}}}
+	at := memory.FileKey{Sandbox: "s-1", Path: "a.go"}
+	session := memory.Session{ID: "x", Project: "p-1"}
+	for name, b := range map[string]memory.Batch{
+		"records put":             {Records: []memory.Record{r, r}},
+		"a record put, dropped":   {Records: []memory.Record{r}, DropRecords: []string{"l-1"}},
+		"records dropped":         {DropRecords: []string{"l-1", "l-1"}},
+		"files put":               {Files: []memory.File{file, file}},
+		"a file put, dropped":     {Files: []memory.File{file}, DropFiles: []memory.FileKey{at}},
+		"files dropped":           {DropFiles: []memory.FileKey{at, at}},
+		"sessions put":            {Sessions: []memory.Session{session, session}},
+		"a session put, dropped":  {Sessions: []memory.Session{session}, DropSessions: []memory.SessionKey{session.Key()}},
+		"one record among others": {DropRecords: []string{"l-2", "l-1", "l-3", "l-2"}},
+	} {
+		if _, err := s.Commit(t.Context(), b); memory.CodeOf(err) != memory.CodeInvalidInput {
+			t.Errorf("%s twice: %v, want invalid input", name, err)
+		}
+	}
+}
