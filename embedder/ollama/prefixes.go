@@ -22,7 +22,8 @@ const (
 )
 
 // DefaultPrefixes returns the table of models known to want prefixes, from their
-// model cards. A model that is in no table gets none.
+// model cards. A model that is in no table gets none. The settings of recalld spell
+// the same table out.
 //
 //   - nomic-embed-text: https://huggingface.co/nomic-ai/nomic-embed-text-v1.5 ("Task instruction prefixes")
 //   - nomic-embed-code: https://huggingface.co/nomic-ai/nomic-embed-code ("Represent this query for searching relevant code")
@@ -31,9 +32,9 @@ const (
 //   - snowflake-arctic-embed2: https://huggingface.co/Snowflake/snowflake-arctic-embed-l-v2.0
 //   - embeddinggemma: https://ai.google.dev/gemma/docs/embeddinggemma/model_card ("Prompt instructions")
 //   - qwen3-embedding: https://huggingface.co/Qwen/Qwen3-Embedding-0.6B (its default web-search task)
-//   - bge-m3: https://huggingface.co/BAAI/bge-m3 (needs none); bge-*: https://huggingface.co/BAAI/bge-large-en-v1.5
+//   - bge-m3: https://huggingface.co/BAAI/bge-m3 (needs none); the others: https://huggingface.co/BAAI/bge-large-en-v1.5
 //   - e5: https://huggingface.co/intfloat/e5-base-v2 and multilingual-e5-large
-//   - all-minilm, paraphrase-multilingual, granite-embedding: trained without
+//   - all-minilm: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 (trained without)
 func DefaultPrefixes() Prefixes {
 	e5 := Prefix{Query: "query: ", Document: "passage: "}
 	return Prefixes{
@@ -46,13 +47,13 @@ func DefaultPrefixes() Prefixes {
 		"snowflake-arctic-embed-l-v2.0": {Query: "query: "},
 		"embeddinggemma":                {Query: "task: search result | query: ", Document: "title: none | text: "},
 		"qwen3-embedding":               {Query: qwen3Query},
-		"bge-":                          {Query: bgeQuery},
 		"bge-m3":                        {},
+		"bge-large":                     {Query: bgeQuery},
+		"bge-base":                      {Query: bgeQuery},
+		"bge-small":                     {Query: bgeQuery},
 		"e5-":                           e5,
 		"multilingual-e5-":              e5,
 		"all-minilm":                    {},
-		"paraphrase-multilingual":       {},
-		"granite-embedding":             {},
 	}
 }
 

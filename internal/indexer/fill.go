@@ -39,14 +39,23 @@ func (x *Indexer) Follow(c memory.Change) []worker.Job {
 	if !fresh {
 		return nil
 	}
-	return x.FillJobs()
+	// What the change adds is not indexed yet, so that nothing may seem to wait.
+	return x.fillJobs(func(*space) bool { return true })
 }
 
-// FillJobs returns the jobs that bring the background spaces up to date.
+// FillJobs returns the jobs that bring the background spaces up to date; none for
+// a space that nothing waits for.
 func (x *Indexer) FillJobs() []worker.Job {
+	return x.fillJobs(func(s *space) bool {
+		_, waiting, _ := s.progress(x.numbers.Len())
+		return waiting > 0
+	})
+}
+
+func (x *Indexer) fillJobs(wanted func(*space) bool) []worker.Job {
 	var jobs []worker.Job
 	for _, s := range x.spaces.list() {
-		if !s.background {
+		if !s.background || !wanted(s) {
 			continue
 		}
 		if job, err := embedJob(s.name); err == nil {

@@ -222,6 +222,10 @@ func TestEmbedJobs(t *testing.T) {
 		t.Errorf("%d jobs without a background space, want none: %+v", len(jobs), jobs)
 	}
 	space := r.attach()
+	if jobs := r.index.FillJobs(); len(jobs) != 0 {
+		t.Errorf("%d jobs for a space that nothing waits for, want none: %+v", len(jobs), jobs)
+	}
+	rememberMany(r, 2)
 	jobs := r.index.FillJobs()
 	if len(jobs) != 1 || jobs[0].Kind != EmbedJob || jobs[0].Key != space {
 		t.Fatalf("jobs = %+v, want one of kind %s and key %s", jobs, EmbedJob, space)
