@@ -107,7 +107,8 @@ type Event struct {
 	Command string    `json:"command,omitempty"`
 	Lesson  string    `json:"lesson"`
 	// Rate counts outcomes; nil when none is known. It is what the latest
-	// telling with a rate said, at RateAt, and the outcomes since.
+	// telling with a rate said, and the outcomes since. RateAt is when it last
+	// changed: a telling of before does not replace it.
 	Rate   *Rate     `json:"rate,omitempty"`
 	RateAt time.Time `json:"rate_at,omitzero"`
 	// Seen counts how often the same lesson was remembered.
@@ -165,7 +166,13 @@ type Project struct {
 	// Names are all names it has had, the present one first.
 	Names  []string `json:"names,omitempty"`
 	Remote string   `json:"remote,omitempty"`
+	// Roots are folders that it was met in, the newest first, at most MaxRoots:
+	// what other programs write into their files is followed.
+	Roots []string `json:"roots,omitempty"`
 }
+
+// MaxRoots bounds the folders that a project is remembered in.
+const MaxRoots = 16
 
 // Sandbox is one folder of a project on disk, and the state of its index.
 type Sandbox struct {

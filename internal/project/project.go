@@ -3,7 +3,8 @@
 //
 // Vocabulary. A project is a repository's identity: its normalised remote, or,
 // without one, the folder that git keeps its data in. Worktrees and clones of
-// one repository are therefore one project. A sandbox is one folder of it on
+// one repository are therefore one project. One that is known by its folder stays
+// the same when it gets a remote. A sandbox is one folder of it on
 // disk: the top of a worktree. The git folder is where git keeps what belongs
 // to this worktree, the common folder what all worktrees share. A folder
 // without git is a project by itself.
@@ -33,6 +34,9 @@ type Identity struct {
 	// in a linked worktree only.
 	GitDir    string
 	CommonDir string
+
+	// folderID is the project's id without its remote.
+	folderID string
 }
 
 // maxClones bounds how many clones of clones are followed to the repository
@@ -76,10 +80,8 @@ func identifyReal(real string, known func(id string) bool) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	return Identity{
-		Project: projectOf(root, common),
-		Root:    root, GitDir: gitDir, CommonDir: common,
-	}, nil
+	p, folderID := projectOf(root, common)
+	return Identity{Project: p, Root: root, GitDir: gitDir, CommonDir: common, folderID: folderID}, nil
 }
 
 // folderProject is the project that a folder without git is by itself.
@@ -91,10 +93,11 @@ func folderProject(real string) memory.Project {
 // SandboxID names the sandbox with this root, as Identify gives it.
 func SandboxID(root string) string { return hashed("s-", foldCase(filepath.Clean(root))) }
 
-// projectOf names the repository whose common folder is given. A clone of a
-// folder on this machine is the project of that folder, so its remotes are
-// followed until one lies elsewhere or there is none.
-func projectOf(root, common string) memory.Project {
+// projectOf names the repository whose common folder is given, and says what its
+// id is without a remote. A clone of a folder on this machine is the project of
+// that folder, so its remotes are followed until one lies elsewhere or there is
+// none.
+func projectOf(root, common string) (p memory.Project, folderID string) {
 	own := filepath.Base(root)
 	key, name := "", own
 	remote, at, where := "", common, root
@@ -117,14 +120,15 @@ func projectOf(root, common string) memory.Project {
 		at, where = next.common, next.root
 		name = filepath.Base(where)
 	}
-	if key == "" {
-		key = "folder\x00" + foldCase(at)
+	folderID = hashed("p-", "folder", foldCase(at))
+	p = memory.Project{ID: folderID, Name: name, Names: []string{name}, Remote: remote}
+	if key != "" {
+		p.ID = hashed("p-", key)
 	}
-	p := memory.Project{ID: hashed("p-", key), Name: name, Names: []string{name}, Remote: remote}
 	if own != name {
 		p.Names = append(p.Names, own)
 	}
-	return p
+	return p, folderID
 }
 
 type repository struct{ root, common string }

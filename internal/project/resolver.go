@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -52,20 +53,50 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 		return memory.Project{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
-	p, err := ofFolder(dir, known)
+	id, err := ofFolder(dir, known)
 	if err != nil {
 		return memory.Project{}, false, err
 	}
-	for _, k := range known {
-		if k.ID == p.ID {
-			return withNames(k, p.Names), true, nil
-		}
-	}
-	return p, false, nil
+	p, old := join(known, id)
+	return p, old, nil
 }
 
-// Stored says whether a project is known by all its names, so that there is
-// nothing to be written of it.
+// Locate is Identify, with the project that Resolve gives for the folder.
+func (r *Resolver) Locate(dir string) (Identity, error) {
+	known, err := r.known.Projects()
+	if err != nil {
+		return Identity{}, fmt.Errorf("list projects: %w", err)
+	}
+	id, err := ofFolder(dir, known)
+	if err == nil {
+		id.Project, _ = join(known, id)
+	}
+	return id, err
+}
+
+// join finds the known project that a folder belongs to, if there is one. A
+// repository that was known by its folder before it had a remote is the same with
+// it, unless others have made the remote's project known; clones that come later
+// find it by that remote. Of two repositories that got the same remote each stays
+// its own, so that neither loses what it remembers.
+func join(known []memory.Project, id Identity) (p memory.Project, old bool) {
+	own := id.Project
+	for _, same := range []func(memory.Project) bool{
+		func(k memory.Project) bool { return k.ID == own.ID },
+		func(k memory.Project) bool { return k.ID == id.folderID },
+		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote },
+	} {
+		if i := slices.IndexFunc(known, same); i >= 0 {
+			p = withNames(known[i], own.Names)
+			p.Remote = cmp.Or(own.Remote, p.Remote) // one that is taken away may have clones
+			return p, true
+		}
+	}
+	return own, false
+}
+
+// Stored says whether a project is known by its remote and all its names, so that
+// there is nothing to be written of it.
 func (r *Resolver) Stored(p memory.Project) (bool, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -76,21 +107,20 @@ func (r *Resolver) Stored(p memory.Project) (bool, error) {
 
 // ofFolder is Identify, but that a home folder without repositories is a
 // project as well: nothing of it is indexed, but things may be remembered there.
-func ofFolder(dir string, known []memory.Project) (memory.Project, error) {
+func ofFolder(dir string, known []memory.Project) (Identity, error) {
 	real, err := realFolder(dir)
 	if err != nil {
-		return memory.Project{}, err
+		return Identity{}, err
 	}
 	if isWhole(real) {
 		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
-			return memory.Project{}, &AboveError{Dir: real, Repos: below}
+			return Identity{}, &AboveError{Dir: real, Repos: below}
 		}
-		return folderProject(real), nil
+		return Identity{Project: folderProject(real), Root: real}, nil
 	}
-	id, err := identifyReal(real, func(id string) bool {
+	return identifyReal(real, func(id string) bool {
 		return slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
 	})
-	return id.Project, err
 }
 
 // isPath says that a project is named by a folder rather than by name.
@@ -142,9 +172,9 @@ func knownHint(names []string) string {
 	return "known: " + strings.Join(names, ", ") + more
 }
 
-// isNew says that a folder gives a known project a name it has not had.
+// isNew says that a folder gives a known project a remote or a name it has not had.
 func isNew(known, p memory.Project) bool {
-	return slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
+	return known.Remote != p.Remote || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
 }
 
 // withNames adds names to a known project, the ones it has first.

@@ -120,10 +120,9 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		}
 	}
 	for _, p := range b.Projects {
-		if err := tx.putValue(key(prefixProject, p.ID), p); err != nil {
+		if err := tx.putProject(p); err != nil {
 			return err
 		}
-		tx.projects = true
 	}
 	for _, id := range b.Tombstones {
 		tx.put(key(prefixTomb, id), nil)

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// SeeProject keeps in mind that a project was met in a folder, under these names and
+// with this remote, and says whether the project is stored: one that is not stays
+// so. Nothing is written of what is known.
+func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
+	_, err = s.Update(ctx, func(tx *Tx) error {
+		stored = false
+		old, err := tx.Project(p.ID)
+		if err != nil {
+			if memory.CodeOf(err) == memory.CodeNotFound {
+				return nil
+			}
+			return err
+		}
+		stored = true
+		seen := old
+		seen.Remote = cmp.Or(p.Remote, old.Remote)
+		for _, name := range p.Names {
+			if !slices.Contains(seen.Names, name) {
+				seen.Names = append(seen.Names, name)
+			}
+		}
+		if !slices.Contains(seen.Roots, root) {
+			seen.Roots = append([]string{root}, seen.Roots...)
+			seen.Roots = seen.Roots[:min(len(seen.Roots), memory.MaxRoots)]
+		}
+		if seen.Remote == old.Remote && len(seen.Names) == len(old.Names) && slices.Equal(seen.Roots, old.Roots) {
+			return nil
+		}
+		return tx.writeProject(seen)
+	})
+	if err != nil {
+		return false, fmt.Errorf("see project: %w", err)
+	}
+	return stored, nil
+}
+
+// putProject writes a project. Its roots stay as SeeProject has them: whoever
+// writes it may have read it before that.
+func (tx *Tx) putProject(p memory.Project) error {
+	old, err := tx.Project(p.ID)
+	known, _, err := there(tx.s, old, err)
+	if err != nil {
+		return err
+	}
+	p.Roots = nil
+	if known != nil {
+		p.Roots = known.Roots
+	}
+	return tx.writeProject(p)
+}
+
+func (tx *Tx) writeProject(p memory.Project) error {
+	tx.projects = true
+	return tx.putValue(key(prefixProject, p.ID), p)
+}
