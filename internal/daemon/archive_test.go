@@ -121,6 +121,27 @@ func TestArchive(t *testing.T) {
 	if diff := cmp.Diff(tree(t, out), tree(t, again)); diff != "" {
 		t.Errorf("the second export differs (-first +second):\n%s", diff)
 	}
+	must(t, first.core.Ingest.Outcome(t.Context(), lessonIDs(t, first), true))
+	want = remembered(t, first, dir)
+	take(first)
+	if diff := cmp.Diff(want, remembered(t, first, dir)); diff != "" {
+		t.Errorf("importing an export of before the last outcome (-before +after):\n%s", diff)
+	}
+}
+
+// lessonIDs are the ids of all lessons.
+func lessonIDs(t *testing.T, s *served) []string {
+	t.Helper()
+	projects, err := s.core.Store.Projects()
+	must(t, err)
+	var ids []string
+	for _, p := range projects {
+		for r, err := range s.core.Store.ProjectRecords(p.ID, memory.Lesson) {
+			must(t, err)
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // tree is every file of a folder with its text.

@@ -112,13 +112,19 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 		if left {
 			out.Left++
 		} else {
-			isNew, err := w.change(x.one.ID, tell(x.one, false))
+			change := tell(x.one, false)
+			if x.line.Counted {
+				change = takeRate(x.one)
+			}
+			isNew, err := w.change(x.one.ID, change)
 			if err != nil {
 				return err
 			}
-			if isNew {
+			switch {
+			case x.line.Counted: // no telling
+			case isNew:
 				added[x.one.ID]++
-			} else {
+			default:
 				out.Known++
 			}
 		}

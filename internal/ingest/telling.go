@@ -68,15 +68,13 @@ func history(r memory.Record) []memory.Telling {
 }
 
 // isKnown says that a telling from a file is in the history: by its line, or, for
-// a line that was written out again, by when and by whom it was told, with the
-// rate of then or of now. Of a history that has reached its bound, the middle is missing: what falls
-// into it was there, unless it says more of the rate than is known.
+// a line that was written out again, by when and by whom it was told. Its rate
+// decides nothing, for outcomes may have changed it on one side. Of a history that
+// has reached its bound, the middle is missing: what falls into it was there,
+// unless it says more of the rate than is known.
 func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool {
 	for _, x := range tellings {
-		if !t.Line.IsZero() && x.Line == t.Line {
-			return true
-		}
-		if x.At.Equal(t.At) && x.AgentID == t.AgentID && (sameRate(x.Rate, t.Rate) || sameRate(e.Rate, t.Rate)) {
+		if !t.Line.IsZero() && x.Line == t.Line || x.At.Equal(t.At) && x.AgentID == t.AgentID {
 			return true
 		}
 	}
@@ -84,6 +82,27 @@ func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool 
 		return false
 	}
 	return t.Rate == nil || e.Rate != nil && !t.At.After(e.RateAt)
+}
+
+// takeRate returns the edit by which a file tells what a lesson's rate had come to
+// by outcomes (memory.LogLine.Counted). It is no telling, unless nothing else is
+// known of the lesson, and an older one changes nothing.
+func takeRate(one memory.Record) edit {
+	return func(old memory.Record) (memory.Record, bool) {
+		if old.Event == nil {
+			return one, true
+		}
+		event, told := *old.Event, one.Event
+		if told.Rate == nil || told.RateAt.Before(event.RateAt) || told.RateAt.Equal(event.RateAt) && sameRate(told.Rate, event.Rate) {
+			return old, false
+		}
+		event.Rate, event.RateAt = told.Rate, told.RateAt
+		old.Event = &event
+		if told.RateAt.After(old.Created) && told.RateAt.After(old.Updated) {
+			old.Updated = told.RateAt
+		}
+		return old, true
+	}
 }
 
 func sameRate(a, b *memory.Rate) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -130,7 +149,8 @@ func putAside(project string, a memory.Aside, live bool) edit {
 }
 
 // countOutcome returns the edit by which a lesson was tried once more. A snapshot
-// of the rate that comes later replaces it, for whoever took that one knew.
+// of the rate that is taken later replaces it, for whoever took that one knew; one
+// of before, which a file may still tell, does not.
 func countOutcome(ok bool, now time.Time) edit {
 	return func(r memory.Record) (memory.Record, bool) {
 		if r.Event == nil {
@@ -140,8 +160,6 @@ func countOutcome(ok bool, now time.Time) edit {
 		rate := memory.Rate{}
 		if event.Rate != nil {
 			rate = *event.Rate
-		} else {
-			event.RateAt = now
 		}
 		if rate.Attempts >= maxAttempts {
 			return r, false
@@ -150,7 +168,7 @@ func countOutcome(ok bool, now time.Time) edit {
 		if ok {
 			rate.Successes++
 		}
-		event.Rate = &rate
+		event.Rate, event.RateAt = &rate, now
 		r.Event, r.Updated = &event, now
 		return r, true
 	}

@@ -82,6 +82,53 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestFilesTakeNoOutcomeBack: what a file tells of a rate is of then, and outcomes
+// since stay counted.
+func TestFilesTakeNoOutcomeBack(t *testing.T) {
+	r := newRig(t)
+	_, told, err := r.ingest.RememberLine(t.Context(), memory.RememberRequest{Lesson: "x", SuccessRate: "9/10", AgentID: "a", Caller: r.caller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.lessons()[0].ID
+	r.after(10)
+	if err := r.ingest.Outcome(t.Context(), []string{id}, true); err != nil {
+		t.Fatal(err)
+	}
+	exported := *told
+	exported.Hash, exported.SuccessRate = memory.DocID{}, "10/11"
+	earlier := *told
+	earlier.AgentID, earlier.SuccessRate, earlier.Timestamp, earlier.Hash = "b", "1/9", testTime.Add(5*time.Minute), memory.DocID{1}
+	counted := func(minutes int, rate string) memory.LogLine {
+		l := *told
+		l.Counted, l.AgentID, l.SuccessRate, l.Hash = true, "", rate, memory.DocID{2}
+		l.Timestamp = testTime.Add(time.Duration(minutes) * time.Minute)
+		return l
+	}
+	for _, tc := range []struct {
+		name string
+		line memory.LogLine
+		want Taken
+		rate string
+		seen int
+	}{
+		{"its own line", *told, Taken{Known: 1}, "10/11", 1},
+		{"its telling with the rate of now", exported, Taken{Known: 1}, "10/11", 1},
+		{"another telling, of before the outcome", earlier, Taken{Added: 1}, "10/11", 2},
+		{"the outcome", counted(10, "10/11"), Taken{}, "10/11", 2},
+		{"a count of before", counted(9, "1/1"), Taken{}, "10/11", 2},
+		{"a later count, of another machine", counted(11, "12/14"), Taken{}, "12/14", 2},
+		{"the outcome again", counted(10, "10/11"), Taken{}, "12/14", 2},
+	} {
+		if got := r.importLines(tc.line); !cmp.Equal(got, tc.want) {
+			t.Errorf("%s: taken %+v, want %+v", tc.name, got, tc.want)
+		}
+		if e := r.record(id).Event; e.Rate.String() != tc.rate || e.Seen != tc.seen {
+			t.Errorf("%s: the rate is %s and it was seen %d times, want %s and %d", tc.name, e.Rate, e.Seen, tc.rate, tc.seen)
+		}
+	}
+}
+
 func TestSupersedeAndRetract(t *testing.T) {
 	r := newRig(t)
 	old := r.remember(memory.RememberRequest{Lesson: "rm -rf node_modules"}).ID

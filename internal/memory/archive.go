@@ -18,7 +18,10 @@ type LogLine struct {
 	Command     string
 	Lesson      string
 	SuccessRate string
-	Tags        []string
+	// Counted says that the line is no telling of the lesson: it tells what outcomes
+	// had made of its rate by then. An export writes such lines.
+	Counted bool
+	Tags    []string
 	// Supersedes and Retracts name lessons by id that this line puts aside.
 	Supersedes []string
 	Retracts   []string

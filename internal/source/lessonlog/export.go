@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -27,9 +28,10 @@ type Written struct {
 // Export writes lessons as new logs, one for every repository name, into a
 // folder that is empty or does not exist. The lines of a log are sorted by time,
 // then by the lesson's id, so that the same lessons always give the same bytes. A
-// lesson has a line for each telling that is known of it, the last one with its
-// present rate, outcomes counted; lessons that were put aside are named by a line
-// of the lesson that did it. So what is imported from an export recalls the same.
+// lesson has a line for each telling that is known of it, in their order, and one
+// for its present rate if outcomes have changed that since; lessons that were put
+// aside are named by a line of the lesson that did it. So what is imported from an
+// export recalls the same, and importing it where it came from changes nothing.
 // CodeConflict when the folder is not empty or is a file.
 func Export(dir string, lessons []memory.Record) (Written, error) {
 	if err := makeEmpty(dir); err != nil {
@@ -101,51 +103,71 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
 		}
 	}
 	logs := map[string][]exported{}
-	for id, told := range lines {
-		repo := by[id].Repo
-		logs[repo] = append(logs[repo], told...)
+	for _, id := range slices.Sorted(maps.Keys(lines)) {
+		log := append(lines[id], outcomes(by[id])...)
+		logs[by[id].Repo] = append(logs[by[id].Repo], log...)
 	}
+	// Stable: of one lesson's lines of one time the later telling is the last.
 	for _, log := range logs {
-		slices.SortFunc(log, func(a, b exported) int {
-			return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id),
-				strings.Compare(string(Encode(a.LogLine)), string(Encode(b.LogLine))))
+		slices.SortStableFunc(log, func(a, b exported) int {
+			return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id))
 		})
 	}
 	return logs, w
 }
 
-// tellings makes the lines of one lesson, oldest first.
+// tellings makes the lines of what is known of a lesson's history, oldest first.
 func tellings(r *memory.Record) []exported {
-	e := r.Event
-	told := e.Tellings
-	if len(told) == 0 {
-		told = []memory.Telling{{At: r.Created, AgentID: e.AgentID, Rate: e.Rate}}
-	}
 	var lines []exported
-	for _, t := range slices.SortedStableFunc(slices.Values(told), func(a, b memory.Telling) int { return a.At.Compare(b.At) }) {
-		l := memory.LogLine{
-			Timestamp: t.At, AgentID: t.AgentID, Repo: r.Repo, Type: e.Type, Context: e.Context, Command: e.Command,
-			Lesson: e.Lesson, Tags: r.Tags, Extra: r.Extra,
-		}
+	for _, t := range history(r) {
+		l := lineOf(r, t.At)
+		l.AgentID, l.Tags, l.Extra = t.AgentID, r.Tags, r.Extra
 		if t.Rate != nil {
 			l.SuccessRate = t.Rate.String()
 		}
 		lines = append(lines, exported{l, r.ID})
 	}
-	if e.Rate != nil && latestRate(lines) != e.Rate.String() {
-		lines[len(lines)-1].SuccessRate = e.Rate.String()
-	}
 	return lines
 }
 
-// latestRate is the rate that a reader of the lines ends up with.
-func latestRate(lines []exported) string {
-	for _, l := range slices.Backward(lines) {
-		if l.SuccessRate != "" {
-			return l.SuccessRate
+// history returns a lesson's tellings in order of time. One that was stored before
+// they were kept has been told when it was made.
+func history(r *memory.Record) []memory.Telling {
+	e := r.Event
+	if len(e.Tellings) == 0 {
+		return []memory.Telling{{At: r.Created, AgentID: e.AgentID, Rate: e.Rate}}
+	}
+	return slices.SortedStableFunc(slices.Values(e.Tellings), func(a, b memory.Telling) int { return a.At.Compare(b.At) })
+}
+
+// lineOf makes a line that says what a lesson says.
+func lineOf(r *memory.Record, at time.Time) memory.LogLine {
+	e := r.Event
+	return memory.LogLine{Timestamp: at, Repo: r.Repo, Type: e.Type, Context: e.Context, Command: e.Command, Lesson: e.Lesson}
+}
+
+// outcomes makes the line of a lesson's present rate, at the time of the last
+// outcome. There is none where a telling says as much.
+func outcomes(r *memory.Record) []exported {
+	now, at := r.Event.Rate, r.Event.RateAt
+	if now == nil {
+		return nil
+	}
+	var told memory.Telling // the last with a rate
+	for _, t := range history(r) {
+		if t.Rate != nil {
+			told = t
 		}
 	}
-	return ""
+	if !at.After(told.At) {
+		if told.Rate != nil && *told.Rate == *now {
+			return nil
+		}
+		at = told.At
+	}
+	l := lineOf(r, at)
+	l.SuccessRate, l.Counted = now.String(), true
+	return []exported{{l, r.ID}}
 }
 
 // putAside names a lesson in the line that put it aside: the first that was told

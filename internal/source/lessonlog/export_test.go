@@ -40,7 +40,8 @@ func TestExport(t *testing.T) {
 	withExtra.Extra = map[string]json.RawMessage{"ticket": json.RawMessage(`{"n":1.0}`)}
 	withExtra.Tags = []string{"npm"}
 	counted := rated(told("l-2", "app", 1, 5), 0, 1, 2)
-	counted.Event.Rate = &memory.Rate{Successes: 4, Attempts: 5}
+	counted.Event.Rate, counted.Event.RateAt = &memory.Rate{Successes: 4, Attempts: 5}, day(3)
+	twice := rated(rated(told("l-1", "app", 1, 1), 0, 9, 10), 1, 1, 2) // at one time
 	for _, test := range []struct {
 		name    string
 		lessons []memory.Record
@@ -58,7 +59,12 @@ func TestExport(t *testing.T) {
 `}},
 		{"every telling, and the rate with its outcomes", []memory.Record{counted}, Written{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2","success_rate":"1/2"}
-{"timestamp":"2025-10-05T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2","success_rate":"4/5"}
+{"timestamp":"2025-10-03T00:00:00Z","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2","success_rate":"4/5","counted":true}
+{"timestamp":"2025-10-05T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2"}
+`}},
+		{"two tellings of one time, in their order", []memory.Record{twice}, Written{Files: 1, Lessons: 1},
+			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"9/10"}
+{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"1/2"}
 `}},
 		{"a rate that no telling changed since", []memory.Record{rated(told("l-1", "app", 1, 2), 0, 1, 2)}, Written{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"1/2"}

@@ -23,6 +23,7 @@ type wireLine struct {
 	Command     string           `json:"command,omitempty"`
 	Lesson      string           `json:"lesson"`
 	SuccessRate string           `json:"success_rate,omitempty"`
+	Counted     bool             `json:"counted,omitempty"`
 	Tags        []string         `json:"tags,omitempty"`
 	Supersedes  []string         `json:"supersedes,omitempty"`
 	Retracts    []string         `json:"retracts,omitempty"`
@@ -30,7 +31,7 @@ type wireLine struct {
 
 // knownFields are the names of wireLine's fields.
 var knownFields = []string{"timestamp", "agent_id", "repo", "event_type", "context", "command", "lesson",
-	"success_rate", "tags", "supersedes", "retracts"}
+	"success_rate", "counted", "tags", "supersedes", "retracts"}
 
 // timeLayouts are the forms of a timestamp. A time without a zone is taken as
 // UTC: it is what many programs write.
@@ -87,6 +88,9 @@ func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error)
 		if err := json.Unmarshal(orNull(fields[f.name]), f.list); err != nil {
 			return l, memory.Invalid(f.name, "a list of texts", "is not a list of texts")
 		}
+	}
+	if err := json.Unmarshal(orNull(fields["counted"]), &l.Counted); err != nil {
+		return l, memory.Invalid("counted", "true or false", "is neither true nor false")
 	}
 	l.Type = memory.EventType(kind)
 	if l.Timestamp, err = parseTime(stamp); err != nil {
@@ -182,7 +186,7 @@ func Encode(l memory.LogLine) []byte {
 	l = normal(l)
 	w := wireLine{
 		AgentID: l.AgentID, Repo: l.Repo, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson,
-		SuccessRate: l.SuccessRate, Tags: l.Tags, Supersedes: l.Supersedes, Retracts: l.Retracts,
+		SuccessRate: l.SuccessRate, Counted: l.Counted, Tags: l.Tags, Supersedes: l.Supersedes, Retracts: l.Retracts,
 	}
 	if !l.Timestamp.IsZero() {
 		w.Timestamp = l.Timestamp.Format(time.RFC3339Nano)
