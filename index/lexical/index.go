@@ -37,9 +37,9 @@ type state struct {
 	lengths    []uint32   // slot to length, in terms of the body
 	dead       bitset     // slots that no longer stand for a document
 	deadCount  int
-	slotOf     slotTable   // document to its live slot
-	total      uint64      // sum of the lengths of live slots
-	scratch    []frequency // of the document being added
+	slotOf     index.Table[uint32] // document to its live slot
+	total      uint64              // sum of the lengths of live slots
+	scratch    []frequency         // of the document being added
 }
 
 // live is the number of documents held.
@@ -60,7 +60,6 @@ func newState(seed maphash.Seed, slots, terms int) state {
 		lists:      make([]postings, 0, terms),
 		docs:       make([]uint32, 0, slots),
 		lengths:    make([]uint32, 0, slots),
-		slotOf:     make(slotTable),
 	}
 }
 
@@ -112,7 +111,7 @@ func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	s.docs = append(s.docs, doc)
 	s.lengths = append(s.lengths, length)
 	s.dead = s.dead.grown(len(s.docs))
-	s.slotOf.set(doc, slot)
+	s.slotOf.Set(doc, slot)
 	s.total += uint64(length)
 	s.merge(body, extra, extraUnits)
 	for len(s.lists) < s.dictionary.size {
@@ -157,11 +156,11 @@ func units(count, weight uint32) uint32 { return min(count, maxFrequency) * weig
 
 // kill marks the document's slot dead, if it has one.
 func (s *state) kill(doc uint32) {
-	slot, ok := s.slotOf.get(doc)
+	slot, ok := s.slotOf.Get(doc)
 	if !ok {
 		return
 	}
-	s.slotOf.remove(doc)
+	s.slotOf.Delete(doc)
 	s.dead.set(slot)
 	s.deadCount++
 	s.total -= uint64(s.lengths[slot])
@@ -191,7 +190,7 @@ func (s *state) compacted() state {
 			continue
 		}
 		renumbered[slot] = uint32(len(fresh.docs))
-		fresh.slotOf.set(doc, renumbered[slot])
+		fresh.slotOf.Set(doc, renumbered[slot])
 		fresh.docs = append(fresh.docs, doc)
 		fresh.lengths = append(fresh.lengths, s.lengths[slot])
 	}

@@ -161,7 +161,7 @@ func (s *search) slots(state *state, set bitset, docs *roaring.Bitmap) (_ bitset
 		return set, state.live(), state.total
 	}
 	set = set[:0].grown(len(state.docs))
-	s.members = state.slotOf.collect(s.members[:0], docs)
+	s.members = slotsOf(&state.slotOf, s.members[:0], docs)
 	for _, slot := range s.members {
 		set.set(slot)
 		length += uint64(state.lengths[slot])

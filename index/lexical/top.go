@@ -11,40 +11,10 @@ import (
 func (s *search) kthScore(k int) float32 {
 	s.ranked = s.ranked[:0]
 	for _, slot := range s.touched {
-		s.ranked = append(s.ranked, s.scores[slot].score)
+		s.ranked = append(s.ranked, -s.scores[slot].score) // the highest first
 	}
-	return kthLargest(s.ranked, k)
-}
-
-// kthLargest reorders values; it is quickselect with a middle pivot.
-func kthLargest(values []float32, k int) float32 {
-	low, high := 0, len(values)-1
-	for low < high {
-		pivot := values[int(uint(low+high)>>1)]
-		i, j := low, high
-		for i <= j {
-			for values[i] > pivot {
-				i++
-			}
-			for values[j] < pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k-1 <= j:
-			high = j
-		case k-1 >= i:
-			low = i
-		default:
-			return pivot
-		}
-	}
-	return values[k-1]
+	index.SelectSmallest(s.ranked, k)
+	return -slices.Max(s.ranked[:k])
 }
 
 // top returns the best hits in their order, and the number of content terms.

@@ -2,7 +2,6 @@ package vector
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/recalld/recalld/index"
@@ -41,7 +40,7 @@ func (k *keeper) cut() {
 	if len(k.keys) <= k.n {
 		return
 	}
-	selectSmallest(k.keys, k.n)
+	index.SelectSmallest(k.keys, k.n)
 	k.keys = k.keys[:k.n]
 	k.bound = slices.Max(k.keys)
 }
@@ -57,45 +56,6 @@ func (k *keeper) sorted() []uint64 {
 	k.cut()
 	slices.Sort(k.keys)
 	return k.keys
-}
-
-// selectSmallest brings the n smallest of keys, which are distinct and more than
-// n, to the front. It is Hoare's quickselect: sorting instead took a quarter of a
-// search.
-func selectSmallest(keys []uint64, n int) {
-	// Each round halves what is left, unless the keys came in an order that
-	// leads it astray: then they are sorted after all.
-	for range 4 * bits.Len(uint(len(keys))) {
-		if len(keys) < 2 || n == 0 || n == len(keys) {
-			return
-		}
-		low, high := 0, len(keys)-1
-		pivot := keys[high/2]
-		for low <= high {
-			for keys[low] < pivot {
-				low++
-			}
-			for keys[high] > pivot {
-				high--
-			}
-			if low <= high {
-				keys[low], keys[high] = keys[high], keys[low]
-				low++
-				high--
-			}
-		}
-		// All up to high are at most the pivot, all from low at least; between
-		// them there may stand the pivot itself.
-		switch {
-		case n <= high:
-			keys = keys[:high+1]
-		case n >= low:
-			keys, n = keys[low:], n-low
-		default:
-			return
-		}
-	}
-	slices.Sort(keys)
 }
 
 // scoreKey is a key that orders by score, highest first.
