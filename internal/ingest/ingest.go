@@ -166,8 +166,8 @@ func (s *Service) documents(ctx context.Context, texts []memory.Document, all bo
 		return nil, nil
 	}
 	vectors, err := s.opts.Embedder.Embed(ctx, embedder.Document, embed)
-	// A text without a single feature, dashes say, has no direction: it is
-	// found by its words or not at all, and does not stop the others.
+	// A text that the model refuses is found by its words or not at all, and does
+	// not stop the others.
 	if _, partial := errors.AsType[*embedder.PartialError](err); err != nil && !partial {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
