@@ -66,7 +66,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 	}
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
-	session, err := s.findSession(project.ID, req.SessionID, req.Caller)
+	session, err := s.FindSession(project.ID, req.SessionID, req.Caller)
 	if err != nil {
 		return s.orAnswered(ctx, project, req.RequestID, err)
 	}
@@ -133,9 +133,11 @@ func newSessionID(now time.Time) string {
 	return "mm-" + now.Format("20060102") + "-" + strings.ToLower(rand.Text()[:6])
 }
 
-// findSession returns the session with an id, or the caller's current one.
+// FindSession returns the session with an id, or the current one of the caller.
+// CodeNotFound for an id that the project does not have, CodeInvalidInput when no
+// session is open.
 // CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
-func (s *Service) findSession(project, id string, caller memory.Caller) (memory.Session, error) {
+func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.Session, error) {
 	if id == "" {
 		id = caller.Session
 	}

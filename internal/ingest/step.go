@@ -109,7 +109,7 @@ func (s *Service) stepWritten(project memory.Project, done memory.Committed) (me
 
 // stepSession finds the session that a step is of, or the one that it opens.
 func (s *Service) stepSession(ctx context.Context, project string, req memory.RecordStepRequest) (session memory.Session, opened bool, err error) {
-	session, err = s.findSession(project, req.SessionID, req.Caller)
+	session, err = s.FindSession(project, req.SessionID, req.Caller)
 	id := req.SessionID
 	if id == "" {
 		id = req.Caller.Session
