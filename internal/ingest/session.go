@@ -134,8 +134,6 @@ func newSessionID(now time.Time) string {
 }
 
 // FindSession returns the session with an id, or the current one of the caller.
-// CodeNotFound for an id that the project does not have, CodeInvalidInput when no
-// session is open.
 // CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
 func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.Session, error) {
 	if id == "" {
