@@ -56,8 +56,8 @@ type Result struct {
 	// the BM25 bound of its terms, or 1 for a cosine. Scores divided by it can
 	// be compared between queries. Zero when no document can match.
 	Best float32
-	// Content is the number of terms of the question that Hit.Held counts: all
-	// but function words.
+	// Content is the number of terms of the question that Hit.Held counts: those
+	// that say what it is about.
 	Content int
 	// Searched is the number of documents that were allowed.
 	Searched int

@@ -352,7 +352,7 @@ func TestOptions(t *testing.T) {
 }
 
 // Held is the share of a question's content that a document holds, whatever
-// function words it lacks.
+// function words and words for trouble it lacks.
 func TestHeld(t *testing.T) {
 	x, err := New(Options{})
 	if err != nil {
@@ -370,6 +370,9 @@ func TestHeld(t *testing.T) {
 		"parse the unheard-of header":        {3, nil}, // no document has the third word
 		"duration":                           {1, map[uint32]bool{1: true}},
 		"what is it":                         {0, nil},
+		"header error":                       {1, map[uint32]bool{0: true, 2: true, 3: true}}, // what went wrong, not that it did
+		"problem with the failing header":    {1, map[uint32]bool{0: true, 2: true, 3: true}},
+		"fix the error":                      {2, nil}, // about nothing else
 	} {
 		res, err := x.Retrieve(t.Context(), index.Query{Text: query, Limit: 10})
 		if err != nil {

@@ -29,37 +29,58 @@ const functionWords = `
 	here there all any both each few more most other some such no nor not only own
 	same so than too very just now s t d ll m re ve don`
 
-// functionTerms are the terms of functionWords, worked out at the first query.
-var functionTerms = sync.OnceValue(func() map[string]bool {
+// troubleWords say that something went wrong and not what: "npm error" asks about
+// npm, and a lesson that says how npm was mended need not have the word. They weigh
+// as much as others, for what does have it fits better.
+const troubleWords = `error errors problem issue trouble fail failed failing failure fix fixed`
+
+// functionTerms and troubleTerms are the terms of those words, worked out at the
+// first query.
+var (
+	functionTerms = sync.OnceValue(func() map[string]bool { return termsOf(functionWords) })
+	troubleTerms  = sync.OnceValue(func() map[string]bool { return termsOf(troubleWords) })
+)
+
+func termsOf(words string) map[string]bool {
 	terms := make(map[string]bool)
-	for _, t := range Analyze(strings.TrimSpace(functionWords)) {
+	for _, t := range Analyze(strings.TrimSpace(words)) {
 		terms[t.Text] = true
 	}
 	return terms
-})
+}
 
-// Content returns those of a query's terms that are not function words, or all if
-// it has no others.
+// Content returns those of a query's terms that say what it is about: all but
+// function words and words for trouble, but the latter too if it has no others, and
+// all if it has neither.
 func Content(query index.Terms) index.Terms {
-	function := functionTerms()
+	function, trouble := functionTerms(), troubleTerms()
 	content := slices.DeleteFunc(slices.Clone(query), func(t index.Term) bool { return function[t.Text] })
 	if len(content) == 0 {
 		return query
 	}
-	return content
+	about := slices.DeleteFunc(slices.Clone(content), func(t index.Term) bool { return trouble[t.Text] })
+	if len(about) == 0 {
+		return content
+	}
+	return about
 }
 
 // queryTerms analyses a query. A term that is said n times weighs √n: what is
 // repeated is meant, but a pasted message must not drown in its commonest word.
 func queryTerms(text string) []queryTerm {
 	analysed := Analyze(text)
-	function := functionTerms()
+	function, trouble := functionTerms(), troubleTerms()
 	terms := make([]queryTerm, len(analysed))
+	about := false // a term is content and more than trouble
 	for i, t := range analysed {
 		terms[i] = queryTerm{text: t.Text, weight: math.Sqrt(float64(t.Count)), content: !function[t.Text]}
 		if !terms[i].content {
 			terms[i].weight *= functionWordWeight
 		}
+		about = about || terms[i].content && !trouble[t.Text]
+	}
+	for i := range terms {
+		terms[i].content = terms[i].content && !(about && trouble[terms[i].text])
 	}
 	return terms
 }

@@ -62,7 +62,7 @@ func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, erro
 type queryTerm struct {
 	text    string
 	weight  float64
-	content bool     // it is not a function word
+	content bool     // see Content
 	list    postings // a snapshot; empty for an unknown term
 	df      uint32   // documents of the universe that hold it
 	// bound is the limit of what it adds to a score: weight·idf·(k1+1).
