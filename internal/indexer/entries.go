@@ -136,7 +136,7 @@ func (e *entry) sessionKey() memory.SessionKey {
 
 func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
 	c := memory.Candidate{
-		Doc: doc, Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Session: e.session.Value(),
+		Doc: doc, Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Repo: e.repo.Value(), Session: e.session.Value(),
 		Rate: e.rate, ID: e.id, Ord: int(ord), Created: time.UnixMilli(e.created).UTC(),
 	}
 	if e.file != nil {

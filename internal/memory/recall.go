@@ -91,6 +91,8 @@ type Item struct {
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
 	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
+	// Foreign says that it is of another repository than the one that asked.
+	Foreign bool `json:"foreign,omitempty"`
 	// State says what became of the item: "moved" for code found elsewhere.
 	State string `json:"state,omitempty"`
 	// Similar counts near-duplicates that were collapsed into this one.

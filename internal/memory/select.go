@@ -27,6 +27,7 @@ type Candidate struct {
 	Doc     DocID
 	Kind    Kind
 	Project string
+	Repo    string // that a record speaks of
 	Session string
 	Created time.Time
 	Rate    *Rate // of a lesson's outcomes, if any is known

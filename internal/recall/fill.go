@@ -72,8 +72,7 @@ type shown struct {
 type filler struct {
 	s       *Service
 	req     memory.RecallRequest
-	project string // searched
-	caps    caps   // what is left of them
+	caps    caps // what is left of them
 	query   index.Terms
 	code    context.Context // with the deadline of code
 	lessons int             // tokens left of lessonTokens
@@ -83,10 +82,10 @@ type filler struct {
 
 // fill takes candidates in rank order through the gates until the limit is
 // reached or the budget is full.
-func (s *Service) fill(ctx context.Context, req memory.RecallRequest, project string, c caps, ranked []*candidate) shown {
+func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ranked []*candidate) shown {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
-	f := &filler{s: s, req: req, project: project, caps: c, lessons: lessonTokens, query: s.opts.Analyze(req.Query), code: code}
+	f := &filler{s: s, req: req, caps: c, lessons: lessonTokens, query: s.opts.Analyze(req.Query), code: code}
 	f.out.items = []memory.Item{}
 	f.out.withheld = []memory.Withheld{}
 	late := false
@@ -134,7 +133,7 @@ func (f *filler) take(c *candidate) memory.Reason {
 	factors := c.factors
 	factors.Score = round(factors.Score)
 	item.RankFactors = &factors
-	item.Tokens = itemTokens(item, f.project)
+	item.Tokens = itemTokens(item)
 	if item.Tokens > f.caps.tokens {
 		return memory.OverBudget
 	}
@@ -159,7 +158,7 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 	}
 	item := memory.Item{
 		ID: r.ID, Kind: r.Kind, Project: r.Project, CreatedAt: r.Created,
-		Source: memory.Source{Session: r.Session, Repo: r.Repo},
+		Source: memory.Source{Session: r.Session, Repo: r.Repo}, Foreign: c.foreign,
 	}
 	switch {
 	case r.Event != nil && r.Event.Aside != nil:
@@ -176,7 +175,7 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 }
 
 // lesson fills in what a lesson says: whole in its fields, and as a line that in
-// a written answer is cut to its share.
+// a written answer is cut to its share, or to what is left of the budget.
 func (f *filler) lesson(item *memory.Item, e *memory.Event) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
@@ -188,7 +187,8 @@ func (f *filler) lesson(item *memory.Item, e *memory.Event) {
 		return
 	}
 	share := max(f.lessons-(f.req.Limit-len(f.out.items)-1)*leastLesson, leastLesson)
-	frame := len(itemText(*item, f.req.Limit, f.project))
+	share = min(share, f.caps.tokens)
+	frame := len(itemText(*item, f.req.Limit))
 	item.Text = lessonLine(*item, max(maxBytes(share-1)-frame, leastLessonText))
 }
 

@@ -73,6 +73,8 @@ func TestScopeOfHistory(t *testing.T) {
 		s.session(id)
 		s.did(id, "tool of "+id)
 	}
+	s.session("ended", func(x *memory.Session) { x.EndedAt = now })
+	s.session("bare", func(x *memory.Session) { x.Bare = true })
 	s.session("foreign", func(x *memory.Session) { x.Project = "p-other" })
 	current := func(o *Options) { o.Current = open{"p-own/codex": "opened"} }
 	for name, test := range map[string]struct {
@@ -89,6 +91,9 @@ func TestScopeOfHistory(t *testing.T) {
 		"named":                             {scoped("third"), memory.Caller{Session: "mine"}, "third", "", ""},
 		"all":                               {&memory.Scope{Name: "all"}, memory.Caller{Session: "mine"}, "all", "", ""},
 		"none is open":                      {nil, memory.Caller{Client: "cursor"}, "", memory.CodeInvalidInput, "scope"},
+		"its own has ended":                 {nil, memory.Caller{Session: "ended", Client: "codex"}, "opened", "", ""},
+		"its own was never opened":          {nil, memory.Caller{Session: "bare", Client: "codex"}, "opened", "", ""},
+		"its own has ended, none is open":   {nil, memory.Caller{Session: "ended", Client: "cursor"}, "", memory.CodeInvalidInput, "scope"},
 		"another project's, none is open":   {nil, memory.Caller{Session: "foreign"}, "", memory.CodeInvalidInput, "scope"},
 		"an unknown one":                    {scoped("nobody"), memory.Caller{Session: "mine"}, "", memory.CodeNotFound, "scope.sessionId"},
 		"another project's by name":         {scoped("foreign"), memory.Caller{Session: "mine"}, "", memory.CodeNotFound, "scope.sessionId"},

@@ -30,15 +30,26 @@ func DefaultHalfLife() map[memory.Kind]time.Duration {
 	return map[memory.Kind]time.Duration{memory.Lesson: 90 * day, memory.Step: 14 * day}
 }
 
+// leastLessons is the share of an answer that relevant lessons are brought up to
+// where steps would fill it: a step shows what happened, a lesson what to do.
+const leastLessons = 0.5
+
 // vantage is from where a question is asked.
 type vantage struct {
 	now     time.Time
 	project string
+	names   []string // of the project's repository; empty for any
 	session string
 }
 
+// owns says whether a record is of the repository that the question is about.
+func (v vantage) owns(c *candidate) bool {
+	return c.Project == v.project && (c.Repo == "" || len(v.names) == 0 || slices.Contains(v.names, c.Repo))
+}
+
 // rank orders candidates by match times factors, after those that tell of the
-// very error that was asked about. Ties keep the order of the fusion.
+// very error that was asked about. Lessons of other repositories stand behind the
+// own ones. Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{
@@ -50,7 +61,7 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 		if c.Rate != nil {
 			f.Success = success(*c.Rate)
 		}
-		if c.Project != from.project {
+		if c.foreign = !from.owns(c); c.foreign {
 			f.Project = otherProject
 		}
 		if from.session != "" && c.Session == from.session {
@@ -63,7 +74,64 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 	slices.SortStableFunc(cs, func(a, b *candidate) int {
 		return cmp.Or(errorOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
 	})
+	ownFirst(cs)
 	return cs
+}
+
+// ownFirst gives the places of lessons to the own ones first, so that no other
+// repository's lesson takes one's place in an answer. Lessons about the quoted
+// error stay before the others.
+func ownFirst(cs []*candidate) {
+	var places []int
+	var lessons []*candidate
+	for i, c := range cs {
+		if c.Kind == memory.Lesson {
+			places, lessons = append(places, i), append(lessons, c)
+		}
+	}
+	slices.SortStableFunc(lessons, func(a, b *candidate) int {
+		return cmp.Or(boolOrder(a.error, b.error), boolOrder(!a.foreign, !b.foreign))
+	})
+	for i, place := range places {
+		cs[place] = lessons[i]
+	}
+}
+
+// leadLessons brings up the best lessons before the last of the steps that an
+// answer of some items would hold, until lessons are leastLessons of it. Steps that
+// tell of the quoted error give way to none.
+func leadLessons(ranked []*candidate, limit int) []*candidate {
+	head := ranked[:min(limit, len(ranked))]
+	missing := int(math.Ceil(leastLessons * float64(limit)))
+	steps := 0
+	for _, c := range head {
+		switch {
+		case c.Kind == memory.Lesson:
+			missing--
+		case c.Kind == memory.Step && !c.error:
+			steps++
+		}
+	}
+	var lessons, rest []*candidate
+	for _, c := range ranked[len(head):] {
+		if c.Kind == memory.Lesson && len(lessons) < min(missing, steps) {
+			lessons = append(lessons, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	var staying, leaving []*candidate
+	for _, c := range head {
+		if c.Kind == memory.Step && !c.error {
+			if steps <= len(lessons) {
+				leaving = append(leaving, c)
+				continue
+			}
+			steps--
+		}
+		staying = append(staying, c)
+	}
+	return slices.Concat(staying, lessons, leaving, rest)
 }
 
 // recency falls from 1 to 1-recencyShare, half of the way in a half-life.
@@ -97,10 +165,12 @@ func wilson(x, n float64) float64 {
 	return (centre - spread) / (1 + z*z/n)
 }
 
-// sortByKind brings items into the order of an answer: lessons, steps, code,
+// byKind returns ranked items in the order of an answer: lessons, steps, code,
 // ranked within each.
-func sortByKind(items []memory.Item) {
+func byKind(ranked []memory.Item) []memory.Item {
+	items := slices.Clone(ranked)
 	slices.SortStableFunc(items, func(a, b memory.Item) int {
 		return cmp.Compare(slices.Index(memory.Kinds, a.Kind), slices.Index(memory.Kinds, b.Kind))
 	})
+	return items
 }

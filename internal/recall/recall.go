@@ -163,9 +163,10 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		return nil, ctx.Err()
 	}
 	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
-	ranked := rank(above, s.settings.HalfLife, vantage{now: start, project: project.ID, session: req.Caller.Session})
+	from := vantage{now: start, project: project.ID, names: project.Names, session: req.Caller.Session}
+	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
 	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
-	shown := s.fill(ctx, req, project.ID, caps, ranked)
+	shown := s.fill(ctx, req, caps, ranked)
 
 	a := &memory.Answer{
 		Project: project.ID, ProjectName: project.Name,
@@ -177,7 +178,6 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		Receipt:  receiptID(start),
 	}
 	a.NothingRelevant = len(above) == 0 && found.searched
-	sortByKind(a.Items)
 	fit(a, req)
 	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	s.opts.Ledger.Later(s.receipt(req, a, found, start))

@@ -20,19 +20,36 @@ func receiptID(at time.Time) string {
 
 func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, start time.Time) memory.Receipt {
 	r := memory.Receipt{
-		ID: a.Receipt, At: start.UTC(), Request: req, Project: a.Project,
+		ID: a.Receipt, At: start.UTC(), Request: s.withoutSecrets(req), Project: a.Project,
 		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: f.spaces,
 		Calibration: s.opts.Calibration.Version, Took: memory.Millis(s.opts.Clock().Sub(start)), Seq: f.seq,
 		Items: make([]memory.ReceiptItem, len(a.Items)),
 	}
-	// The question may quote what the answer would not.
-	r.Request.Query, _ = s.opts.Redact(req.Query)
 	for i, item := range a.Items {
 		r.Items[i] = memory.ReceiptItem{
 			ID: item.ID, Kind: item.Kind, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,
 		}
 	}
 	return r
+}
+
+// withoutSecrets returns a copy of a request whose texts can be kept: a question
+// may quote what the answer would not, and so may all that narrows it.
+func (s *Service) withoutSecrets(req memory.RecallRequest) memory.RecallRequest {
+	texts := []*string{&req.Query, &req.Project, &req.Repo, &req.Caller.Dir, &req.Caller.Client, &req.Caller.Session}
+	if req.Scope != nil {
+		req.Scope = new(*req.Scope)
+		texts = append(texts, &req.Scope.Session)
+	}
+	if req.Filters != nil {
+		f := new(*req.Filters)
+		req.Filters = f
+		texts = append(texts, &f.FlowTag, &f.Screen, &f.GitBranch, &f.Lang, &f.Path, &f.Tag)
+	}
+	for _, text := range texts {
+		*text = s.clean(*text)
+	}
+	return req
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

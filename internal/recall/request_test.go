@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -168,6 +169,39 @@ func TestReceipt(t *testing.T) {
 	}
 	if _, err := s.service(t).Receipt(t.Context(), "rc-none"); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("an unknown receipt = %v, want not found", err)
+	}
+}
+
+// TestReceiptHoldsNoSecret: whatever text narrows a question may quote one; what was
+// asked is searched as it is.
+func TestReceiptHoldsNoSecret(t *testing.T) {
+	s := newShelf()
+	s.lesson("l-1")
+	s.session("session-hunter2")
+	req := memory.RecallRequest{
+		Query: "needle hunter2", Repo: "hunter2", Scope: scoped("session-hunter2"), Caller: memory.Caller{Dir: "/hunter2", Client: "hunter2", Session: "hunter2"},
+		Filters: &memory.Filters{FlowTag: "hunter2", Screen: "hunter2", GitBranch: "hunter2", Lang: "hunter2", Path: "hunter2", Tag: "hunter2"},
+	}
+	asked, err := json.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.ask(t, req, func(o *Options) {
+		o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 0 }
+	})
+	r, err := s.service(t).Receipt(t.Context(), a.Receipt)
+	if err != nil {
+		t.Fatalf("receipt: %v", err)
+	}
+	kept, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(kept), "hunter2") || strings.Count(string(kept), "[redacted]") != strings.Count(string(asked), "hunter2") {
+		t.Errorf("the receipt is %s, want each of the texts of %s without its secret", kept, asked)
+	}
+	if got := s.selected[0]; got.Tag != "hunter2" || req.Filters.Tag != "hunter2" {
+		t.Errorf("searched was %+v for %+v, want what was asked", got, req.Filters)
 	}
 }
 

@@ -68,13 +68,18 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 	}
 }
 
-// ownSession returns the session that the caller says it has, if it is one of
-// this project: a caller that looks into another project has none there.
+// ownSession returns the session that the caller says it has, if it is an open one
+// of this project: a caller that looks into another project has none there, and
+// what has ended is not current.
 func (s *Service) ownSession(project string, caller memory.Caller) string {
-	if caller.Session == "" || !s.shelved(project, caller.Session) {
+	if caller.Session == "" {
 		return ""
 	}
-	return caller.Session
+	own, _, known := s.opts.Shelf.Session(project, caller.Session)
+	if !known || !own.Open() {
+		return ""
+	}
+	return own.ID
 }
 
 func (s *Service) shelved(project, id string) bool {

@@ -101,7 +101,7 @@ func (s *shelf) did(session, tool string, change ...func(*memory.Record)) memory
 
 func (s *shelf) add(r memory.Record) {
 	s.records[r.ID] = r
-	c := memory.Candidate{Doc: memory.DocumentID(r.ID), Kind: r.Kind, Project: r.Project, Session: r.Session, Created: r.Created, ID: r.ID}
+	c := memory.Candidate{Doc: memory.DocumentID(r.ID), Kind: r.Kind, Project: r.Project, Repo: r.Repo, Session: r.Session, Created: r.Created, ID: r.ID}
 	var prints []string
 	if r.Event != nil {
 		c.Rate, prints = r.Event.Rate, r.Event.Fingerprints

@@ -3,6 +3,7 @@ package recall
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func TestSuccessGrowsWithSuccess(t *testing.T) {
 }
 
 func TestRank(t *testing.T) {
-	from := vantage{now: now, project: "p-own", session: "mine"}
+	from := vantage{now: now, project: "p-own", names: []string{"shop", "store"}, session: "mine"}
 	lesson := func(id string, match float64, change ...func(*candidate)) *candidate {
 		c := &candidate{Candidate: memory.Candidate{ID: id, Kind: memory.Lesson, Project: "p-own", Created: now}, match: match}
 		for _, f := range change {
@@ -73,6 +74,9 @@ func TestRank(t *testing.T) {
 	}
 	old := func(c *candidate) { c.Created = now.Add(-90 * day) }
 	foreign := func(c *candidate) { c.Project = "p-other" }
+	about := func(repo string) func(*candidate) { return func(c *candidate) { c.Repo = repo } }
+	same := func(c *candidate) { c.error = true }
+	step := func(c *candidate) { c.Kind = memory.Step }
 	mine := func(c *candidate) { c.Session = "mine" }
 	proven := func(c *candidate) { c.Rate = &memory.Rate{Successes: 50, Attempts: 50} }
 	failed := func(c *candidate) { c.Rate = &memory.Rate{Successes: 0, Attempts: 50} }
@@ -84,10 +88,15 @@ func TestRank(t *testing.T) {
 		"ties keep their order":    {[]*candidate{lesson("z", 1), lesson("a", 1)}, []string{"z", "a"}},
 		"newer first":              {[]*candidate{lesson("old", 1, old), lesson("new", .95)}, []string{"new", "old"}},
 		"own project first":        {[]*candidate{lesson("theirs", 1, foreign), lesson("own", .85)}, []string{"own", "theirs"}},
+		"own lessons before all":   {[]*candidate{lesson("theirs", 1, foreign), lesson("own", .1)}, []string{"own", "theirs"}},
+		"told here of another one": {[]*candidate{lesson("of another", 1, about("cli")), lesson("own", .5, about("shop"))}, []string{"own", "of another"}},
+		"under an older name":      {[]*candidate{lesson("older", 1, about("store")), lesson("own", .5, about("shop"))}, []string{"older", "own"}},
+		"the same error is nearer": {[]*candidate{lesson("own", 1), lesson("theirs", 1, foreign, same), lesson("own-same", .2, same)}, []string{"own-same", "theirs", "own"}},
+		"others keep their places": {[]*candidate{lesson("theirs", 1, foreign), lesson("step", .7, step), lesson("own", .2)}, []string{"own", "step", "theirs"}},
 		"own session":              {[]*candidate{lesson("any", 1), lesson("mine", .95, mine)}, []string{"mine", "any"}},
 		"proven success":           {[]*candidate{lesson("unknown", 1), lesson("proven", .9, proven)}, []string{"proven", "unknown"}},
 		"proven failure":           {[]*candidate{lesson("failed", 1, failed), lesson("unknown", .9)}, []string{"unknown", "failed"}},
-		"no factor lifts a misfit": {[]*candidate{lesson("misfit", .4, proven, mine), lesson("fit", 1, old, foreign, failed)}, []string{"fit", "misfit"}},
+		"no factor lifts a misfit": {[]*candidate{lesson("misfit", .4, proven, mine), lesson("fit", 1, old, failed)}, []string{"fit", "misfit"}},
 	} {
 		var got []string
 		for _, c := range rank(test.cs, DefaultHalfLife(), from) {
@@ -99,6 +108,40 @@ func TestRank(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: order (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestLeadLessons: lessons that are relevant are not pushed out by steps, and keep
+// their order.
+func TestLeadLessons(t *testing.T) {
+	for name, test := range map[string]struct {
+		ranked string // l a lesson, s a step, e a step of the same error, c code; digits tell them apart
+		limit  int
+		want   string
+	}{
+		"steps alone":               {"s1 s2 s3", 2, "s1 s2 s3"},
+		"half of an even limit":     {"s1 s2 s3 s4 l1 l2 l3", 4, "s1 s2 l1 l2 s3 s4 l3"},
+		"more than half of an odd":  {"s1 s2 s3 s4 s5 l1 l2 l3 l4", 5, "s1 s2 l1 l2 l3 s3 s4 s5 l4"},
+		"fewer lessons than places": {"s1 s2 s3 s4 s5 s6 l1", 5, "s1 s2 s3 s4 l1 s5 s6"},
+		"some are there":            {"s1 l1 s2 s3 s4 l2 s5 l3", 5, "s1 l1 s2 l2 l3 s3 s4 s5"},
+		"enough are there":          {"l1 s1 l2 s2 l3 l4", 5, "l1 s1 l2 s2 l3 l4"},
+		"code gives no place":       {"c1 c2 s1 l1 l2", 3, "c1 c2 l1 s1 l2"},
+		"nor does the same error":   {"e1 e2 l1", 2, "e1 e2 l1"},
+		"a limit of one":            {"s1 l1", 1, "l1 s1"},
+		"all fit":                   {"s1 s2 l1", 5, "s1 s2 l1"},
+	} {
+		kinds := map[byte]memory.Kind{'l': memory.Lesson, 's': memory.Step, 'e': memory.Step, 'c': memory.Chunk}
+		var cs []*candidate
+		for id := range strings.FieldsSeq(test.ranked) {
+			cs = append(cs, &candidate{Candidate: memory.Candidate{ID: id, Kind: kinds[id[0]]}, error: id[0] == 'e'})
+		}
+		var got []string
+		for _, c := range leadLessons(cs, test.limit) {
+			got = append(got, c.ID)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %s with limit %d becomes %s, want %s", name, test.ranked, test.limit, strings.Join(got, " "), test.want)
 		}
 	}
 }
@@ -152,14 +195,13 @@ func TestJaccard(t *testing.T) {
 	}
 }
 
-func TestSortByKind(t *testing.T) {
+func TestByKind(t *testing.T) {
 	var items []memory.Item
 	for i, k := range []memory.Kind{memory.Chunk, memory.Step, memory.Lesson, memory.Chunk, memory.Lesson, memory.Reference, memory.Step} {
 		items = append(items, memory.Item{ID: string(rune('0' + i)), Kind: k})
 	}
-	sortByKind(items)
 	var got []string
-	for _, i := range items {
+	for _, i := range byKind(items) {
 		got = append(got, i.ID)
 	}
 	if want := []string{"2", "4", "1", "6", "5", "0", "3"}; !slices.Equal(got, want) {

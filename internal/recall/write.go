@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -31,31 +32,24 @@ func tokens(text string) int { return (2*len(text) + 6) / 7 }
 // maxBytes is the longest text that takes no more than some tokens.
 func maxBytes(tokens int) int { return 7 * tokens / 2 }
 
-// itemTokens is what an item takes in the text of an answer about a project.
-func itemTokens(i memory.Item, project string) int { return tokens(itemText(i, 0, project)) + 1 }
+// itemTokens is what an item takes in the text of an answer.
+func itemTokens(i memory.Item) int { return tokens(itemText(i, 0)) + 1 }
 
-// fit writes the answer and, as long as headings and the like put it over its
-// budget, withholds the item that ranks last.
+// fit writes an answer whose items are ranked, in the order of their kinds. As long
+// as headings and the like put it over its budget, it withholds the item that ranks
+// last.
 func fit(a *memory.Answer, req memory.RecallRequest) {
-	for write(a, req); a.Tokens > req.MaxTokens && len(a.Items) > 0; write(a, req) {
-		last := 0
-		for i := range a.Items {
-			if !ranksBefore(a.Items[i].RankFactors, a.Items[last].RankFactors) {
-				last = i
-			}
+	for ranked := a.Items; ; {
+		a.Items = byKind(ranked)
+		write(a, req)
+		if a.Tokens <= req.MaxTokens || len(ranked) == 0 {
+			return
 		}
-		i := a.Items[last]
-		a.Items = slices.Delete(a.Items, last, last+1)
-		w := memory.Withheld{ID: i.ID, Kind: i.Kind, Reason: memory.OverBudget, NearestScore: i.Relevance, Path: i.Source.Path}
+		last := ranked[len(ranked)-1]
+		ranked = ranked[:len(ranked)-1]
+		w := memory.Withheld{ID: last.ID, Kind: last.Kind, Reason: memory.OverBudget, NearestScore: last.Relevance, Path: last.Source.Path}
 		a.Withheld = slices.Insert(a.Withheld, 0, w)
 	}
-}
-
-func ranksBefore(a, b *memory.RankFactors) bool {
-	if a.Error != b.Error {
-		return a.Error
-	}
-	return a.Score > b.Score
 }
 
 // write fills in the text of an answer and counts its tokens.
@@ -167,7 +161,7 @@ func plain(a *memory.Answer, spare *extra) string {
 		fmt.Fprintf(&b, "**%s (%d):**\n\n", heading, len(items))
 		for _, item := range items {
 			number++
-			b.WriteString(itemText(item, number, a.Project))
+			b.WriteString(itemText(item, number))
 			b.WriteByte('\n')
 			if spare.explain {
 				b.WriteString(spare.lines(explainItem(item)))
@@ -227,12 +221,11 @@ func split(items []memory.Item) (lessons, others, code []memory.Item) {
 	return lessons, others, code
 }
 
-// itemText writes one numbered item, marked if it comes from another project
-// than the one searched.
-func itemText(i memory.Item, number int, project string) string {
+// itemText writes one numbered item, marked if it is of another repository.
+func itemText(i memory.Item, number int) string {
 	from := similar(i)
-	if i.Project != project && i.Source.Repo != "" {
-		from += " [from " + i.Source.Repo + "]"
+	if i.Foreign {
+		from += " [from " + cmp.Or(oneLine(i.Source.Repo), "another project") + "]"
 	}
 	day := i.CreatedAt.UTC().Format(time.DateOnly)
 	switch i.Kind {
@@ -301,7 +294,7 @@ func markdown(a *memory.Answer) string {
 	lessons, others, code := split(a.Items)
 	var b strings.Builder
 	if len(lessons)+len(others) > 0 {
-		b.WriteString(plain(&memory.Answer{Project: a.Project, Items: append(lessons, others...)}, new(extra)))
+		b.WriteString(plain(&memory.Answer{Items: append(lessons, others...)}, new(extra)))
 	}
 	if len(code) == 0 {
 		return b.String()

@@ -46,7 +46,7 @@ func TestLessonsAsContract2ShowsThem(t *testing.T) {
 	}
 	a.Items[0].SuccessRate = ""
 	a.Items[0].CreatedAt = time.Date(2025, 10, 28, 1, 0, 0, 0, time.FixedZone("", 2*3600)) // the day before, in UTC
-	a.Items[1].Project, a.Items[1].Source.Repo = "q", "elsewhere"
+	a.Items[1].Foreign, a.Items[1].Source.Repo = true, "elsewhere"
 	a.Items[2].Context, a.Items[2].Text = "", "one line\nof two"
 	a.Items[2].Text = lessonLine(memory.Item{Lesson: "one line\nof  two "}, 0)
 	write(a, answered(memory.FormatText, false))
@@ -96,6 +96,28 @@ func TestFiveLessonsStayUnder500Tokens(t *testing.T) {
 	whole := s.ask(t, memory.RecallRequest{Format: memory.FormatJSON, Limit: 1, MaxTokens: memory.MaxTokens})
 	if len(whole.Items) != 1 || strings.Contains(whole.Items[0].Text, ellipsis) {
 		t.Errorf("in JSON the lesson is cut: %+v", whole.Items)
+	}
+}
+
+// TestLessonIsCutToTheBudget: a long lesson is cut to what is left of a small
+// budget and shown, down to a least length.
+func TestLessonIsCutToTheBudget(t *testing.T) {
+	s := newShelf()
+	for i := range 3 {
+		s.lesson(fmt.Sprintf("l-%d", i), func(r *memory.Record) {
+			r.Event.Context, r.Event.Lesson = "npm install", strings.Repeat(string(rune('a'+i)), 3)+strings.Repeat(" word", 200)
+		})
+	}
+	for tokens, want := range map[int]int{memory.MinTokens: 0, 60: 1, 100: 1, 150: 2, 400: 3} {
+		a := s.ask(t, memory.RecallRequest{MaxTokens: tokens})
+		if len(a.Items) != want || a.Tokens > tokens {
+			t.Errorf("of a budget of %d: %d lessons in %d tokens, want %d:\n%s", tokens, len(a.Items), a.Tokens, want, a.Text)
+		}
+		for _, item := range a.Items {
+			if len(item.Text) < leastLessonText/2 || !strings.HasSuffix(item.Text, ellipsis) {
+				t.Errorf("of a budget of %d: %s is %q, want it cut", tokens, item.ID, item.Text)
+			}
+		}
 	}
 }
 
@@ -261,16 +283,15 @@ func TestBudgetIsHard(t *testing.T) {
 func TestFitWithholdsTheLastInRank(t *testing.T) {
 	items := func() *memory.Answer {
 		a := &memory.Answer{Project: "p", ProjectName: strings.Repeat("n", 60)}
-		for i, score := range []float64{.9, .2, .5} {
-			a.Items = append(a.Items, memory.Item{
-				ID: fmt.Sprintf("l-%d", i), Kind: memory.Lesson, Project: "p", Text: "a lesson", RankFactors: &memory.RankFactors{Score: score},
-			})
+		for _, ranked := range []memory.Item{{ID: "l-0", Kind: memory.Lesson}, {ID: "s-1", Kind: memory.Step}, {ID: "l-2", Kind: memory.Lesson}} {
+			ranked.Text = "what was learned or done"
+			a.Items = append(a.Items, ranked)
 		}
 		return a
 	}
 	whole := items()
-	write(whole, answered(memory.FormatText, false))
-	for short, want := range map[int][]string{0: {"l-0", "l-1", "l-2"}, 1: {"l-0", "l-2"}, 10: {"l-0"}, whole.Tokens - 1: {}} {
+	fit(whole, memory.RecallRequest{MaxTokens: memory.MaxTokens})
+	for short, want := range map[int][]string{0: {"l-0", "l-2", "s-1"}, 1: {"l-0", "s-1"}, 20: {"l-0"}, whole.Tokens - 1: {}} {
 		a := items()
 		fit(a, memory.RecallRequest{MaxTokens: whole.Tokens - short})
 		if diff := cmp.Diff(want, ids(a)); diff != "" {
