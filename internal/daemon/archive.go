@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
@@ -36,8 +35,8 @@ func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.
 	}
 	i := &importer{core: d.core, project: project, out: memory.Imported{Project: project.ID, ProjectName: project.Name}}
 	found, err := i.path(ctx, req.Path)
-	if err == nil && len(i.asides) > 0 {
-		_, err = d.core.Ingest.ImportLessons(ctx, project, i.asides)
+	if err == nil {
+		err = i.again.take(ctx, d.core.Ingest)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,13 +55,8 @@ type importer struct {
 	core    *Core
 	project memory.Project
 	out     memory.Imported
-	// asides are lines that put other lessons aside, perhaps such as a log tells
-	// that was not read yet.
-	asides []memory.LogLine
+	again   asides
 }
-
-// putsAside says that a line is about other lessons as well.
-func putsAside(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
 
 // path imports a file or folder and reports whether it is one of those that can
 // be. An export is a folder of both.
@@ -124,14 +118,9 @@ func (i *importer) log(ctx context.Context, file string) error {
 			return err
 		}
 		i.out.Lessons += taken.Added
-		for _, line := range part.Lines {
-			if putsAside(line) {
-				i.asides = append(i.asides, line)
-			}
-		}
-		i.taken(taken, func(p ingest.Problem) memory.ImportProblem {
-			return memory.ImportProblem{File: part.File, Line: part.Numbers[p.Index], Message: p.Err.Error()}
-		})
+		i.out.Known += taken.Known + taken.Left
+		i.problems(lineProblems(part.File, part.Numbers, taken))
+		i.again.add(i.project, part.Lines)
 	}
 	return nil
 }
@@ -159,18 +148,10 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Part
 			last = part.Session.ID
 		}
 		i.out.Steps += taken.Added
-		i.taken(taken, func(p ingest.Problem) memory.ImportProblem {
-			return memory.ImportProblem{File: part.Folder, Message: "a step: " + p.Err.Error()}
-		})
+		i.out.Known += taken.Known + taken.Left
+		i.problems(stepProblems(part, taken))
 	}
 	return nil
-}
-
-func (i *importer) taken(t ingest.Taken, problem func(ingest.Problem) memory.ImportProblem) {
-	i.out.Known += t.Known + t.Left
-	for _, p := range t.Problems {
-		i.problems([]memory.ImportProblem{problem(p)})
-	}
 }
 
 func (i *importer) problems(list []memory.ImportProblem) {

@@ -100,6 +100,7 @@ type Daemon struct {
 
 	core      *Core
 	sandboxes *code.Sandboxes
+	roots     *roots
 	files     *files
 	follower  *follower
 	model     *ollamaModel // nil if Ollama is not used
@@ -280,8 +281,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	d.files = newFiles(cfg, d.log)
-	if d.follower, err = newFollower(d.core, d.files, d.log); err != nil {
+	d.roots = newRoots(d.core, d.log)
+	d.files = newFiles(cfg, d.roots, d.log)
+	if d.follower, err = newFollower(d.core, cfg, d.roots, d.log); err != nil {
 		return err
 	}
 	queue := d.core.Store.Queue()

@@ -5,12 +5,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -21,32 +19,25 @@ import (
 type files struct {
 	lessons  config.Lessons
 	sessions config.Sessions
+	roots    *roots
 	log      *slog.Logger
-
-	mu sync.Mutex
-	// seen are the repositories that something was written for since the start;
-	// guarded by mu.
-	seen map[string]bool
 }
 
 // logPatience is how long a line waits for the other writers of its log.
 const logPatience = 2 * time.Second
 
-func newFiles(cfg config.Config, log *slog.Logger) *files {
-	return &files{lessons: cfg.Lessons, sessions: cfg.Sessions, log: log, seen: map[string]bool{}}
+func newFiles(cfg config.Config, roots *roots, log *slog.Logger) *files {
+	return &files{lessons: cfg.Lessons, sessions: cfg.Sessions, roots: roots, log: log}
 }
 
 // root returns the repository of the caller's folder, to which dir is relative. ok
 // is false where nothing is to be written: outside of the project that is meant, and in
 // a folder without git, unless dir is there. An absolute dir needs no repository.
-func (f *files) root(caller memory.Caller, project, dir string) (root string, ok bool) {
-	id, err := identify(caller.Dir)
-	if err != nil || id.Project.ID != project {
+func (f *files) root(ctx context.Context, caller memory.Caller, project, dir string) (root string, ok bool) {
+	id := f.roots.look(ctx, caller.Dir)
+	if id == nil || id.Project.ID != project {
 		return "", filepath.IsAbs(dir)
 	}
-	f.mu.Lock()
-	f.seen[id.Root] = true
-	f.mu.Unlock()
 	if id.GitDir == "" && !filepath.IsAbs(dir) {
 		info, err := os.Stat(filepath.Join(id.Root, dir))
 		return id.Root, err == nil && info.IsDir()
@@ -54,27 +45,9 @@ func (f *files) root(caller memory.Caller, project, dir string) (root string, ok
 	return id.Root, true
 }
 
-func identify(dir string) (project.Identity, error) {
-	if dir == "" {
-		return project.Identity{}, memory.Errorf(memory.CodeNotFound, "no folder is known")
-	}
-	return project.Identify(dir)
-}
-
-// roots are the repositories that something was written for since the start.
-func (f *files) roots() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list := make([]string, 0, len(f.seen))
-	for root := range f.seen {
-		list = append(list, root)
-	}
-	return list
-}
-
 // appendLesson writes a lesson's line into the log of its repository.
 func (f *files) appendLesson(ctx context.Context, caller memory.Caller, kept *memory.Remembered, line memory.LogLine) {
-	root, ok := f.root(caller, kept.Project, f.lessons.Dir)
+	root, ok := f.root(ctx, caller, kept.Project, f.lessons.Dir)
 	if !ok || !f.lessons.Log {
 		return
 	}
@@ -85,8 +58,8 @@ func (f *files) appendLesson(ctx context.Context, caller memory.Caller, kept *me
 }
 
 // putSession writes a session's file.
-func (f *files) putSession(caller memory.Caller, s *memory.SessionState) {
-	root, ok := f.root(caller, s.Project, f.sessions.Dir)
+func (f *files) putSession(ctx context.Context, caller memory.Caller, s *memory.SessionState) {
+	root, ok := f.root(ctx, caller, s.Project, f.sessions.Dir)
 	if !ok || !f.sessions.Files {
 		return
 	}
@@ -94,19 +67,26 @@ func (f *files) putSession(caller memory.Caller, s *memory.SessionState) {
 	s.Dir, s.Warning = dir, f.warning("write session file", err)
 }
 
-// putStep writes a step's file, and stores the picture that it names.
-func (f *files) putStep(caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
-	root, ok := f.root(caller, s.Project, f.sessions.Dir)
+// putPicture stores the picture that a step of a session names, if the session
+// asked for pictures, and returns what the step is to name: the stored file, or
+// what it named where nothing is stored, with a warning if it should have been.
+func (f *files) putPicture(ctx context.Context, caller memory.Caller, s memory.Session, name string) (stored, warning string) {
+	root, ok := f.root(ctx, caller, s.Project, f.sessions.Dir)
+	if !ok || !f.sessions.Files {
+		return name, ""
+	}
+	stored, err := sessiondir.StoreScreenshot(root, f.sessions.Dir, s, name)
+	if err != nil {
+		return name, f.warning("store screenshot", err)
+	}
+	return stored, ""
+}
+
+// putStep writes a step's file.
+func (f *files) putStep(ctx context.Context, caller memory.Caller, s memory.Session, r memory.Record, out *memory.StepRecorded) {
+	root, ok := f.root(ctx, caller, s.Project, f.sessions.Dir)
 	if !ok || !f.sessions.Files {
 		return
-	}
-	if r.Step.Screenshot != "" && s.Screenshots {
-		picture, err := sessiondir.StoreScreenshot(root, f.sessions.Dir, s, r.Step.Screenshot)
-		if out.Warning = f.warning("store screenshot", err); err == nil {
-			content := *r.Step
-			content.Screenshot = picture
-			r.Step = &content
-		}
 	}
 	path, err := sessiondir.WriteStep(root, f.sessions.Dir, s, r)
 	out.File = path

@@ -8,25 +8,35 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
 
 // follower takes over what other programs write into the logs and session
-// folders of the repositories known: those that are indexed, and those that
-// something was remembered for since the start. It looks at them now and then,
+// folders of the repositories known (see roots). It looks at them now and then,
 // which costs some file attributes a repository and works on every system.
 type follower struct {
-	core     *Core
-	files    *files
-	log      *slog.Logger
-	lessons  *lessonlog.Follower
-	sessions *sessiondir.Follower
+	core       *Core
+	roots      *roots
+	log        *slog.Logger
+	lessons    *lessonlog.Follower
+	sessions   *sessiondir.Follower
+	lessonDir  string
+	sessionDir string
+	// told is why a folder is not followed, by its path.
+	told map[string]string
+	// strangers are the repositories that a folder of all logs speaks of and no
+	// project is called like; names are those of the projects at that time.
+	strangers map[string]bool
+	names     []string
 }
 
-func newFollower(core *Core, files *files, log *slog.Logger) (*follower, error) {
+// maxStrangers bounds what is kept in mind of repositories without a project.
+const maxStrangers = 1000
+
+func newFollower(core *Core, cfg config.Config, roots *roots, log *slog.Logger) (*follower, error) {
 	lessons, err := lessonlog.New(lessonlog.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("follow logs: %w", err)
@@ -35,7 +45,10 @@ func newFollower(core *Core, files *files, log *slog.Logger) (*follower, error) 
 	if err != nil {
 		return nil, fmt.Errorf("follow sessions: %w", err)
 	}
-	return &follower{core: core, files: files, log: log.With(attrPart, "follow"), lessons: lessons, sessions: sessions}, nil
+	return &follower{
+		core: core, roots: roots, log: log.With(attrPart, "follow"), lessons: lessons, sessions: sessions,
+		lessonDir: cfg.Lessons.Dir, sessionDir: cfg.Sessions.Dir, told: map[string]string{}, strangers: map[string]bool{},
+	}, nil
 }
 
 // run looks at once and then at every tick, until ctx ends.
@@ -55,95 +68,125 @@ func (f *follower) run(ctx context.Context, every time.Duration) {
 // look takes over what is new. What cannot be read or kept is logged, which
 // status shows, and passed over.
 func (f *follower) look(ctx context.Context) {
-	sandboxes, err := f.core.Store.Sandboxes()
+	roots, err := f.roots.all()
 	if err != nil {
 		f.log.Error("the repositories cannot be listed", attrError, err)
 		return
 	}
-	roots := f.files.roots()
-	for _, b := range sandboxes {
-		roots = append(roots, b.Root)
-	}
-	slices.Sort(roots)
-	for _, root := range slices.Compact(roots) {
+	for _, root := range roots {
 		if ctx.Err() != nil {
 			return
 		}
 		// A folder outside of the repositories holds the sessions of all; nothing in
 		// it says of which project one is, so it is written and not followed.
-		if !filepath.IsAbs(f.files.sessions.Dir) {
-			f.report(f.followSessions(ctx, root))
+		if !filepath.IsAbs(f.sessionDir) {
+			f.report(filepath.Join(root, f.sessionDir), f.followSessions(ctx, root))
 		}
-		if !filepath.IsAbs(f.files.lessons.Dir) {
-			f.report(f.followLessons(ctx, root, f.ofRoot(root)))
+		if !filepath.IsAbs(f.lessonDir) {
+			f.report(filepath.Join(root, f.lessonDir), f.followLessons(ctx, root))
 		}
 	}
-	if filepath.IsAbs(f.files.lessons.Dir) {
-		f.report(f.followLessons(ctx, "", f.ofRepo))
+	if filepath.IsAbs(f.lessonDir) {
+		f.report(f.lessonDir, f.followAll(ctx))
 	}
 }
 
-func (f *follower) report(err error) {
+// report tells why a folder is not followed, once for each reason.
+func (f *follower) report(folder string, err error) {
+	if err == nil {
+		delete(f.told, folder)
+		return
+	}
+	if why := err.Error(); f.told[folder] != why {
+		f.told[folder] = why
+		f.log.Error("what other programs wrote is not taken over", "folder", folder, attrError, err)
+	}
+}
+
+// followAll follows a folder of all logs. A line is of the project that its
+// repository names. Lines of repositories that no project is called like wait for
+// one: when there are others than before, the logs are read once more, in which
+// what is known costs little.
+func (f *follower) followAll(ctx context.Context) error {
+	known, err := f.core.Store.Projects()
 	if err != nil {
-		f.log.Error("what other programs wrote is not taken over", attrError, err)
+		return err
 	}
-}
-
-// owner says of which project a line is.
-type owner func(ctx context.Context, line memory.LogLine) (memory.Project, error)
-
-// ofRoot: in a repository's own log, of the repository. It is found once.
-func (f *follower) ofRoot(root string) owner {
-	var found *memory.Project
-	return func(ctx context.Context, _ memory.LogLine) (memory.Project, error) {
-		if found == nil {
-			p, _, err := f.core.Projects.Resolve(ctx, root, memory.Caller{})
-			if err != nil {
-				return p, err
-			}
-			found = &p
-		}
-		return *found, nil
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Names...)
 	}
-}
-
-// ofRepo: in a folder of all logs, of the project that its repository names.
-func (f *follower) ofRepo(ctx context.Context, line memory.LogLine) (memory.Project, error) {
-	p, _, err := f.core.Projects.Resolve(ctx, line.Repo, memory.Caller{})
-	return p, err
-}
-
-func (f *follower) followLessons(ctx context.Context, root string, of owner) error {
-	var asides []ownedLines // of lessons that a later log may tell
-	for part, err := range f.lessons.Poll(root, f.files.lessons.Dir) {
+	slices.Sort(names)
+	if len(f.strangers) > 0 && !slices.Equal(names, f.names) {
+		f.lessons.Reset("", f.lessonDir)
+	}
+	f.names = names
+	var again asides
+	for part, err := range f.lessons.Poll("", f.lessonDir) {
 		if err != nil {
 			return err
 		}
 		f.problems(part.Problems)
-		for lines := range sameOwner(ctx, of, part.Lines, f.problem(part.File)) {
-			taken, err := f.core.Ingest.ImportLessons(ctx, lines.project, lines.lines)
-			if err != nil {
+		for owned := range sameOwner(f.core.Projects.Named, part, f.stranger) {
+			if err := f.takeLines(ctx, part.File, owned, &again); err != nil {
 				return err // the part comes again
 			}
-			for _, p := range taken.Problems {
-				f.problems([]memory.ImportProblem{{File: part.File, Message: p.Err.Error()}})
-			}
-			if slices.ContainsFunc(lines.lines, putsAside) {
-				asides = append(asides, lines)
-			}
 		}
 	}
-	for _, again := range asides {
-		if _, err := f.core.Ingest.ImportLessons(ctx, again.project, again.lines); err != nil {
+	return again.take(ctx, f.core.Ingest)
+}
+
+// followLessons follows the logs of a repository, whose lines are all its own.
+func (f *follower) followLessons(ctx context.Context, root string) error {
+	var again asides
+	var project memory.Project
+	for part, err := range f.lessons.Poll(root, f.lessonDir) {
+		if err != nil {
 			return err
 		}
+		f.problems(part.Problems)
+		if len(part.Lines) == 0 {
+			continue
+		}
+		if project.ID == "" {
+			if project, _, err = f.core.Projects.Resolve(ctx, root, memory.Caller{}); err != nil {
+				return err
+			}
+		}
+		owned := ownedLines{project: project, lines: part.Lines, numbers: part.Numbers}
+		if err := f.takeLines(ctx, part.File, owned, &again); err != nil {
+			return err // the part comes again
+		}
+		f.roots.look(ctx, root) // its project is stored now
 	}
+	return again.take(ctx, f.core.Ingest)
+}
+
+func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *asides) error {
+	taken, err := f.core.Ingest.ImportLessons(ctx, owned.project, owned.lines)
+	if err != nil {
+		return err
+	}
+	f.problems(lineProblems(file, owned.numbers, taken))
+	again.add(owned.project, owned.lines)
 	return nil
+}
+
+// stranger reports a line of no project, once for its repository.
+func (f *follower) stranger(repo string, p memory.ImportProblem) {
+	if f.strangers[repo] {
+		return
+	}
+	if len(f.strangers) >= maxStrangers {
+		clear(f.strangers)
+	}
+	f.strangers[repo] = true
+	f.problems([]memory.ImportProblem{p})
 }
 
 func (f *follower) followSessions(ctx context.Context, root string) error {
 	var project memory.Project
-	for part, err := range f.sessions.Poll(root, f.files.sessions.Dir) {
+	for part, err := range f.sessions.Poll(root, f.sessionDir) {
 		if err != nil {
 			return err
 		}
@@ -164,63 +207,16 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 		if err != nil {
 			return err
 		}
-		f.problems(stepProblems(part.Folder, taken))
+		f.problems(stepProblems(part, taken))
+		f.roots.look(ctx, root) // its project is stored now
 	}
 	return nil
-}
-
-func stepProblems(folder string, taken ingest.Taken) []memory.ImportProblem {
-	list := make([]memory.ImportProblem, len(taken.Problems))
-	for i, p := range taken.Problems {
-		list[i] = memory.ImportProblem{File: folder, Message: "a step: " + p.Err.Error()}
-	}
-	return list
-}
-
-// problem reports what is wrong with a file.
-func (f *follower) problem(file string) func(error) {
-	return func(err error) { f.problems([]memory.ImportProblem{{File: file, Message: err.Error()}}) }
 }
 
 // problems are logged as errors, which status shows: nobody else tells whoever
 // wrote the file.
 func (f *follower) problems(list []memory.ImportProblem) {
 	for _, p := range list {
-		where := p.File
-		if p.Line > 0 {
-			where = fmt.Sprintf("%s:%d", p.File, p.Line)
-		}
-		f.log.Error("passed over "+where, attrError, p.Message)
-	}
-}
-
-// ownedLines are lines of one project.
-type ownedLines struct {
-	project memory.Project
-	lines   []memory.LogLine
-}
-
-// sameOwner hands out lines by their project, in order; of a line without one it
-// tells what is wrong.
-func sameOwner(ctx context.Context, of owner, lines []memory.LogLine, wrong func(error)) func(func(ownedLines) bool) {
-	return func(yield func(ownedLines) bool) {
-		var run ownedLines
-		for _, line := range lines {
-			p, err := of(ctx, line)
-			if err != nil {
-				wrong(err)
-				continue
-			}
-			if p.ID != run.project.ID && len(run.lines) > 0 {
-				if !yield(run) {
-					return
-				}
-				run.lines = nil
-			}
-			run.project, run.lines = p, append(run.lines, line)
-		}
-		if len(run.lines) > 0 {
-			yield(run)
-		}
+		f.log.Error("passed over "+where(p), attrError, p.Message)
 	}
 }

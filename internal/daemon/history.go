@@ -15,7 +15,7 @@ func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionReques
 	if err != nil {
 		return nil, err
 	}
-	d.files.putSession(req.Caller, s)
+	d.files.putSession(ctx, req.Caller, s)
 	return s, nil
 }
 
@@ -26,17 +26,19 @@ func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 		return nil, err
 	}
 	_, s.Steps, _ = d.core.Indexer.Session(s.Project, s.ID)
-	d.files.putSession(req.Caller, s)
+	d.files.putSession(ctx, req.Caller, s)
 	return s, nil
 }
 
 // RecordStep implements memory.Journal. As with StartSession, the caller may have
 // gone.
 func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
+	warning := d.storePicture(ctx, &req)
 	out, err := d.core.Ingest.RecordStep(context.WithoutCancel(ctx), req)
 	if err != nil {
 		return nil, err
 	}
+	out.Warning = warning
 	session, err := d.core.Store.Session(out.Project, out.SessionID)
 	if err != nil { // forgotten meanwhile
 		return out, nil
@@ -48,11 +50,30 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 	if err := d.core.Ingest.Settle(context.WithoutCancel(ctx), step); err != nil {
 		d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
 	}
-	d.files.putStep(req.Caller, session, step, out)
+	d.files.putStep(ctx, req.Caller, session, step, out)
 	if req.Advise && !step.Step.Outcome.OK {
 		out.Advice = d.advise(ctx, req, step)
 	}
 	return out, nil
+}
+
+// storePicture stores the picture that a step names before the step is written, so
+// that its record names the stored file. It says what could not be stored; whatever
+// else is wrong with the request is said when it is written.
+func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest) (warning string) {
+	if req.Screenshot == "" || req.Validate() != nil {
+		return ""
+	}
+	project, known, err := d.core.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil || !known {
+		return ""
+	}
+	session, err := d.core.Ingest.FindSession(project.ID, req.SessionID, req.Caller)
+	if err != nil || !session.Open() || !session.Screenshots {
+		return ""
+	}
+	req.Screenshot, warning = d.files.putPicture(ctx, req.Caller, session, req.Screenshot)
+	return warning
 }
 
 // What an agent that has failed is told at most: it did not ask.
@@ -128,23 +149,27 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.Answer) {
 // SearchSteps implements memory.History.
 func (d *Daemon) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
 	d.awaitLoad(ctx)
+	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
 // LastSteps implements memory.History.
 func (d *Daemon) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
 	d.awaitLoad(ctx)
+	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
 // SummarizeSession implements memory.History.
 func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
 	d.awaitLoad(ctx)
+	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
 // Sessions implements memory.History.
 func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
+	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Recall.Sessions(ctx, req)
 }

@@ -40,6 +40,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 		return nil, err
 	}
 	d.handedOut(req, a)
+	d.roots.see(ctx, req.Caller.Dir)
 	return a, nil
 }
 
@@ -54,6 +55,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
+	d.roots.see(ctx, req.Caller.Dir)
 	if line != nil {
 		d.files.appendLesson(ctx, req.Caller, kept, *line)
 	}
@@ -65,6 +67,9 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
 	quiet := &quiet{Store: d.core.Store, sandboxes: d.sandboxes, release: func() {}}
 	defer func() { quiet.release() }()
+	if req.Project != "" {
+		defer d.roots.forget()
+	}
 	return d.core.Ingest.Forget(ctx, req, quiet)
 }
 

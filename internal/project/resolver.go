@@ -34,6 +34,9 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 		return memory.Project{}, false, fmt.Errorf("list projects: %w", err)
 	}
 	if name != "" && !isPath(name) {
+		if i := slices.IndexFunc(known, func(p memory.Project) bool { return p.ID == name }); i >= 0 {
+			return known[i], true, nil
+		}
 		p, err := named(known, name)
 		return p, err == nil, err
 	}
@@ -59,6 +62,16 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 	}
 	p, old := join(known, id)
 	return p, old, nil
+}
+
+// Named returns the project that has a name, which is neither taken for an id nor
+// for a folder: for text that others wrote. The errors are those of Resolve.
+func (r *Resolver) Named(name string) (memory.Project, error) {
+	known, err := r.known.Projects()
+	if err != nil {
+		return memory.Project{}, fmt.Errorf("list projects: %w", err)
+	}
+	return named(known, name)
 }
 
 // Locate is Identify, with the project that Resolve gives for the folder.
@@ -132,9 +145,6 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 	var found []memory.Project
 	var all []string
 	for _, p := range known {
-		if p.ID == name {
-			return p, nil
-		}
 		if p.Name == name || slices.Contains(p.Names, name) {
 			found = append(found, p)
 		}

@@ -30,6 +30,8 @@ type Part struct {
 	Session memory.Session
 	// Steps are without id, project and text.
 	Steps []memory.Record
+	// Files are the paths of Steps.
+	Files []string
 	// Problems are what was passed over.
 	Problems []memory.ImportProblem
 }
@@ -201,6 +203,7 @@ func (l *look) readStep(f file) {
 		*first = r.Created
 	}
 	l.part.Steps = append(l.part.Steps, r)
+	l.part.Files = append(l.part.Files, f.path)
 }
 
 // flush hands out the part, unless there is nothing in it. What it told of is
@@ -213,7 +216,7 @@ func (l *look) flush() bool {
 				l.problem(l.path, err.Error())
 			}
 			l.state.nameless = true
-			l.part.Steps = nil
+			l.part.Steps, l.part.Files = nil, nil
 		}
 	}
 	if (l.part.Session.ID != "" || len(l.part.Problems) > 0) && !l.yield(l.part, nil) {

@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/lessonlog"
+	"github.com/recalld/recalld/internal/source/sessiondir"
+)
+
+// asidePart is how many lines are taken over once more in one go: others may be
+// waiting to write.
+const asidePart = 256
+
+// ownedLines are lines of one project. Numbers are theirs in the log.
+type ownedLines struct {
+	project memory.Project
+	lines   []memory.LogLine
+	numbers []int
+}
+
+// asides gathers lines that put other lessons aside, perhaps such as a log tells
+// that is read later. They are taken over once more when all is read.
+type asides []ownedLines
+
+// putsAside says that a line is about other lessons as well.
+func putsAside(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
+
+// add keeps those of the lines that put lessons aside.
+func (a *asides) add(of memory.Project, lines []memory.LogLine) {
+	for _, l := range lines {
+		if !putsAside(l) {
+			continue
+		}
+		if n := len(*a); n == 0 || (*a)[n-1].project.ID != of.ID {
+			*a = append(*a, ownedLines{project: of})
+		}
+		last := &(*a)[len(*a)-1]
+		last.lines = append(last.lines, l)
+	}
+}
+
+// take hands them over in parts.
+func (a asides) take(ctx context.Context, to *ingest.Service) error {
+	for _, owned := range a {
+		for part := range slices.Chunk(owned.lines, asidePart) {
+			if _, err := to.ImportLessons(ctx, owned.project, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lineProblems are what was passed over of lines with these numbers.
+func lineProblems(file string, numbers []int, taken ingest.Taken) []memory.ImportProblem {
+	list := make([]memory.ImportProblem, len(taken.Problems))
+	for i, p := range taken.Problems {
+		list[i] = memory.ImportProblem{File: file, Line: numbers[p.Index], Message: p.Err.Error()}
+	}
+	return list
+}
+
+// stepProblems are what was passed over of the steps of a part.
+func stepProblems(part sessiondir.Part, taken ingest.Taken) []memory.ImportProblem {
+	list := make([]memory.ImportProblem, len(taken.Problems))
+	for i, p := range taken.Problems {
+		list[i] = memory.ImportProblem{File: part.Files[p.Index], Message: p.Err.Error()}
+	}
+	return list
+}
+
+// sameOwner hands out the lines of a part by the project that their repository
+// names, in order. Of a repository for which there is none it tells why.
+func sameOwner(named func(repo string) (memory.Project, error), part lessonlog.FileLines, stranger func(repo string, p memory.ImportProblem)) iter.Seq[ownedLines] {
+	return func(yield func(ownedLines) bool) {
+		var run ownedLines
+		for i, line := range part.Lines {
+			p, err := named(line.Repo)
+			if err != nil {
+				stranger(line.Repo, memory.ImportProblem{File: part.File, Line: part.Numbers[i], Message: err.Error()})
+				continue
+			}
+			if p.ID != run.project.ID && len(run.lines) > 0 {
+				if !yield(run) {
+					return
+				}
+				run = ownedLines{}
+			}
+			run.project, run.lines, run.numbers = p, append(run.lines, line), append(run.numbers, part.Numbers[i])
+		}
+		if len(run.lines) > 0 {
+			yield(run)
+		}
+	}
+}
+
+// where names a place in a file.
+func where(p memory.ImportProblem) string {
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return p.File
+}

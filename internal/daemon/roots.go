@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// maxPlaces bounds the callers' folders that are kept in mind.
+const maxPlaces = 4096
+
+// roots are the repositories whose logs and session folders are followed: those
+// that are indexed, and those that somebody asked or told something in, which the
+// store remembers with their projects.
+type roots struct {
+	store    *store.Store
+	projects *project.Resolver
+	log      *slog.Logger
+
+	mu sync.Mutex
+	// places are callers' folders, so that a question does not look at them again;
+	// guarded by mu.
+	places map[string]location
+}
+
+// location is where a caller's folder lies. Its root is empty where that is no
+// repository, or several.
+type location struct {
+	root    string
+	project string // by id
+	// kept says that the store knows.
+	kept bool
+}
+
+func newRoots(core *Core, log *slog.Logger) *roots {
+	return &roots{store: core.Store, projects: core.Projects, log: log.With(attrPart, "follow"), places: map[string]location{}}
+}
+
+// see takes notice of a call from a folder.
+func (r *roots) see(ctx context.Context, dir string) {
+	if dir == "" {
+		return
+	}
+	r.mu.Lock()
+	at, known := r.places[dir]
+	r.mu.Unlock()
+	if known && (at.kept || at.root == "" || !r.isStored(at.project)) {
+		return
+	}
+	r.look(ctx, dir)
+}
+
+// look finds out where a folder lies now, and has the store remember it. It returns
+// nil for a folder that cannot be a sandbox: whoever asks there is told.
+func (r *roots) look(ctx context.Context, dir string) *project.Identity {
+	if dir == "" {
+		return nil
+	}
+	id, err := r.projects.Locate(dir)
+	if err != nil {
+		r.keep(dir, location{})
+		return nil
+	}
+	at := location{root: id.Root, project: id.Project.ID}
+	r.mu.Lock()
+	before := r.places[dir]
+	r.mu.Unlock()
+	if before.kept && before.root == at.root && before.project == at.project {
+		return &id
+	}
+	if r.isStored(at.project) {
+		at.kept, err = r.store.SeeProject(context.WithoutCancel(ctx), id.Project, id.Root)
+		if err != nil {
+			r.log.Warn("a repository is followed until the daemon ends only", "root", id.Root, attrError, err)
+		}
+	}
+	r.keep(dir, at)
+	return &id
+}
+
+func (r *roots) keep(dir string, at location) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places) >= maxPlaces {
+		clear(r.places)
+	}
+	r.places[dir] = at
+}
+
+// isStored says that a project is stored. It costs no more than a list in memory.
+func (r *roots) isStored(id string) bool {
+	known, err := r.store.Projects()
+	return err == nil && slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
+}
+
+// forget drops what is in mind: a project has been forgotten, with its folders.
+func (r *roots) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.places)
+}
+
+// all lists the repositories, sorted. Some may be gone.
+func (r *roots) all() ([]string, error) {
+	sandboxes, err := r.store.Sandboxes()
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.store.Projects()
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, b := range sandboxes {
+		list = append(list, b.Root)
+	}
+	for _, p := range known {
+		list = append(list, p.Roots...)
+	}
+	r.mu.Lock()
+	for _, at := range r.places {
+		if at.root != "" {
+			list = append(list, at.root)
+		}
+	}
+	r.mu.Unlock()
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}

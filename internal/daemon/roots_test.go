@@ -1,0 +1,110 @@
+package daemon
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TestFollowAfterRestart: a repository that is not indexed is followed after a
+// restart, whatever was done in it before.
+func TestFollowAfterRestart(t *testing.T) {
+	for name, call := range map[string]func(s *served, dir string){
+		"a lesson was told": func(s *served, dir string) { s.keep(dir, "Name the branch after the ticket") },
+		"a session was held": func(s *served, dir string) {
+			_, err := s.StartSession(t.Context(), memory.StartSessionRequest{Goal: "Ship it", Caller: memory.Caller{Dir: dir}})
+			must(s.t, err)
+		},
+		"a question was asked, and the log had something": func(s *served, dir string) {
+			appendLine(s.t, dir, "shop.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"error","lesson":"Rotate the keys in May"}`)
+			s.ask(dir, "anything")
+			s.kept(memory.Lesson, 1)
+		},
+		"steps were asked for, and the log had something": func(s *served, dir string) {
+			appendLine(s.t, dir, "shop.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"error","lesson":"Rotate the keys in May"}`)
+			_, err := s.Sessions(t.Context(), memory.HistoryRequest{Caller: memory.Caller{Dir: dir}})
+			must(s.t, err)
+			s.kept(memory.Lesson, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := newConfig(t)
+			cfg.FollowEvery = time.Millisecond
+			first, dir := serve(t, cfg), shop(t)
+			place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+			call(first, dir)
+			before, err := first.Status(t.Context())
+			must(t, err)
+			first.close()
+			appendLine(t, dir, "shop.jsonl", `{"timestamp":"2026-01-03T03:04:05Z","event_type":"error","lesson":"Warm the cache before the switch"}`)
+			second := serve(t, cfg)
+			second.kept(memory.Lesson, before.Records[memory.Lesson]+1)
+		})
+	}
+}
+
+// TestForgottenProjectIsNotFollowed: with a project its folders are forgotten.
+func TestForgottenProjectIsNotFollowed(t *testing.T) {
+	cfg := newConfig(t)
+	first, dir := serve(t, cfg), shop(t)
+	place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	first.keep(dir, "Name the branch after the ticket")
+	_, err := first.Forget(t.Context(), memory.ForgetRequest{Project: dir})
+	must(t, err)
+	first.close()
+	appendLine(t, dir, "shop.jsonl", `{"timestamp":"2026-01-03T03:04:05Z","event_type":"error","lesson":"Warm the cache before the switch"}`)
+	cfg.FollowEvery = time.Millisecond
+	second := serve(t, cfg)
+	other := shop(t)
+	second.keep(other, "Freeze the schema first")
+	second.lookedAgain(other, 2)
+}
+
+// TestFolderOfAllLogs: in one folder for all repositories a line is of the project
+// that its repository names. Lines of one that is not known are told of once, and
+// taken over as soon as it is.
+func TestFolderOfAllLogs(t *testing.T) {
+	cfg := newConfig(t)
+	cfg.FollowEvery = time.Millisecond
+	cfg.Lessons.Dir = filepath.Join(t.TempDir(), "logs")
+	s, dir := serve(t, cfg), shop(t)
+	s.keep(dir, "Name the branch after the ticket")
+	known, err := s.Repos(t.Context())
+	must(t, err)
+	if len(known) != 0 {
+		t.Fatalf("repositories %+v are indexed, want none", known)
+	}
+	id := s.ask(dir, "branch").Project
+	line := func(repo, lesson string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","repo":%q,"event_type":"error","lesson":%q}`+"\n", repo, lesson)
+	}
+	// A name of ours must not be an id, nor a folder.
+	place(t, cfg.Lessons.Dir, "a.jsonl", line("later", "Freeze the schema first")+line("later", "Thaw it afterwards")+
+		line(id, "Never believe an id")+line(dir, "Never believe a folder"))
+	place(t, cfg.Lessons.Dir, "z.jsonl", line("shop", "Warm the cache before the switch"))
+	s.kept(memory.Lesson, 2)
+	told := func() (n int) {
+		st, err := s.Status(t.Context())
+		must(t, err)
+		for _, e := range st.Errors {
+			if strings.Contains(e.Message, `no project is called`) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := told(); n != 3 {
+		t.Errorf("of three repositories that are not known it tells %d times:\n%s", n, s.log)
+	}
+	later := filepath.Join(t.TempDir(), "later")
+	place(t, later, "a.txt", "x")
+	s.keep(later, "Begin with the tests")
+	s.kept(memory.Lesson, 5)
+	if a := s.ask(later, "freeze schema", memory.Lesson); len(a.Items) == 0 || !strings.Contains(a.Items[0].Text, "Freeze the schema") {
+		t.Errorf("recall answers %+v, want the line that came before its project", a.Items)
+	}
+}
