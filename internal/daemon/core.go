@@ -99,9 +99,9 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 
 // paths makes the write path and the read path over the open store.
 func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOptions) error {
-	clean := redact.Redact
+	clean, cleanValue := redact.Redact, redact.Value
 	if !opts.Config.Redact.Enabled {
-		clean = nil
+		clean, cleanValue = nil, nil
 	}
 	c.Projects = project.NewResolver(c.Store)
 	labels, err := ingest.NewLabels(labelRules(opts.Config.Sessions.Labels))
@@ -110,7 +110,7 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 	}
 	c.Ingest, err = ingest.New(ctx, ingest.Options{
 		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
-		Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean,
+		Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
 		LineHash: lessonlog.Hash, Echo: c.Echo,
 	})

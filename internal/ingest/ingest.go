@@ -75,6 +75,9 @@ type Options struct {
 	// Redact takes secrets out of a text and says how many. Nil keeps texts as
 	// they are.
 	Redact func(text string) (clean string, n int)
+	// RedactValue is Redact for a value with names: the keys that lead to it in a
+	// JSON value, the nearest last. Nil goes by what the value looks like.
+	RedactValue func(value string, names ...string) (clean string, n int)
 	// Echo knows what recall has handed out, so that it is not kept as somebody's
 	// own. Nil knows nothing.
 	Echo *Echo
@@ -104,6 +107,9 @@ func (o *Options) validate() error {
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) (string, int) { return text, 0 }
+	}
+	if o.RedactValue == nil {
+		o.RedactValue = func(value string, _ ...string) (string, int) { return o.Redact(value) }
 	}
 	if o.Labels == nil {
 		o.Labels = func(string, string, bool) []string { return nil }

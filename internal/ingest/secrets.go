@@ -13,12 +13,16 @@ import (
 // cleaner takes secrets out of everything of one write and counts them.
 type cleaner struct {
 	redact func(text string) (clean string, n int)
+	// redactValue is redact for a value with names; see Options.RedactValue.
+	redactValue func(value string, names ...string) (clean string, n int)
 	// echo marks in the strings of JSON values what recall handed out; nil does not.
 	echo *Echo
 	n    int
 }
 
-func (s *Service) newCleaner() *cleaner { return &cleaner{redact: s.opts.Redact} }
+func (s *Service) newCleaner() *cleaner {
+	return &cleaner{redact: s.opts.Redact, redactValue: s.opts.RedactValue}
+}
 
 // text cleans a text and keeps it within most characters, for the mark of a
 // secret may be longer than the secret.
@@ -44,111 +48,99 @@ func (c *cleaner) list(tags []string) []string {
 	return clean
 }
 
-// json cleans the strings of a JSON value; null and nothing are nothing.
+// json cleans the texts of a JSON value, and the numbers that are secrets by their
+// names; null and nothing are nothing.
 func (c *cleaner) json(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
-	return rewriteStrings(raw, c.value)
+	return c.rewrite(raw, "")
 }
 
-// extra cleans fields that this version does not know. The map given is not
-// changed.
+// extra cleans fields that this version does not know, their names as well. The
+// map given is not changed.
 func (c *cleaner) extra(fields map[string]json.RawMessage) map[string]json.RawMessage {
-	fields = maps.Clone(fields)
-	for name, raw := range fields {
-		fields[name] = rewriteStrings(raw, func(_, text string) string { return c.value(name, text) })
+	if fields == nil {
+		return nil
 	}
-	return fields
+	clean := make(map[string]json.RawMessage, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // of two names that become one, the same is kept
+		raw := c.rewrite(fields[name], name)
+		name, n := c.redact(name)
+		c.n += n
+		clean[name] = raw
+	}
+	return clean
 }
 
-// value cleans one string of a JSON value. What it is the value of may tell that
-// it is a secret where it does not look like one: {"password": "…"}.
-func (c *cleaner) value(key, text string) string {
-	clean, n := c.redact(text)
-	if n == 0 && text != "" {
-		clean, n = c.assigned(key, text)
+// rewrite returns a JSON value without its secrets; name is what it is the value
+// of. All else, the order of keys and the writing of numbers, stays byte by byte as
+// it is. A value that is not valid JSON is returned as it came.
+func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
+	at := surroundings{named: namesBeside(raw), outer: name}
+	out := make([]byte, 0, len(raw))
+	end := 0
+	for s := range memory.Scalars(raw) {
+		clean := c.scalar(s, &at)
+		if clean == s.Text {
+			continue
+		}
+		out = append(out, raw[end:s.Start]...)
+		out = append(out, quote(clean)...)
+		end = s.End
+	}
+	return append(out, raw[end:]...)
+}
+
+// scalar cleans one scalar. What it stands beside may tell that it is a secret
+// where it does not look like one: {"password": "…"}, ["--password", "…"].
+func (c *cleaner) scalar(s memory.Scalar, at *surroundings) string {
+	clean, n := s.Text, 0
+	switch s.Kind {
+	case memory.ScalarOther:
+		return clean
+	case memory.ScalarKey:
+		clean, n = c.redact(clean)
+	case memory.ScalarNumber:
+		if n = c.byName(&clean, at.names(s)); n == 0 {
+			return s.Text
+		}
+	case memory.ScalarText:
+		if n = c.byName(&clean, at.names(s)); n == 0 {
+			n = c.asArgument(&clean, at.arguments(s))
+		}
+		at.take(s, clean)
 	}
 	c.n += n
 	clean, _ = c.echo.Mark(clean)
 	return clean
 }
 
-// assigned cleans a text as what stands behind a key.
-func (c *cleaner) assigned(key, text string) (string, int) {
-	if key == "" || strings.ContainsAny(text, "\"\\\n") {
-		return text, 0
+// byName cleans a text by each of the ways to name it, until one finds a secret.
+func (c *cleaner) byName(text *string, ways [][]string) int {
+	for _, names := range ways {
+		clean, n := c.redactValue(*text, names...)
+		if n > 0 {
+			*text = clean
+			return n
+		}
 	}
-	if _, n := c.redact(key); n > 0 { // it is the key that would be found
-		return text, 0
+	return 0
+}
+
+// asArgument cleans a text as what follows the other arguments of a command.
+func (c *cleaner) asArgument(text *string, before []string) int {
+	if len(before) == 0 || *text == "" {
+		return 0
 	}
-	front := `"` + key + `": "`
-	both, n := c.redact(front + text + `"`)
-	if n == 0 {
-		return text, 0
-	}
+	front := strings.Join(before, " ") + " "
+	both, n := c.redact(front + *text)
 	clean, ok := strings.CutPrefix(both, front)
-	if !ok { // a rule took the key with it
-		return "[redacted]", n
+	if !ok || n == 0 {
+		return 0
 	}
-	return strings.TrimSuffix(clean, `"`), n
-}
-
-// rewriteStrings returns a JSON value with its strings, the keys of objects among
-// them, replaced by what fn makes of them. fn is told the key that a string, or
-// the list it stands in, is the value of; a key itself has none. All else, the
-// order of keys and the writing of numbers, stays byte by byte as it is. A value
-// that is not valid JSON is returned as it came.
-func rewriteStrings(raw json.RawMessage, fn func(key, text string) string) json.RawMessage {
-	if !json.Valid(raw) {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	key := ""
-	for i := 0; i < len(raw); {
-		if raw[i] != '"' {
-			if raw[i] == '}' || raw[i] == '{' {
-				key = ""
-			}
-			out = append(out, raw[i])
-			i++
-			continue
-		}
-		end := stringEnd(raw, i)
-		var text string
-		literal := raw[i:end]
-		if json.Unmarshal(literal, &text) != nil {
-			return raw // not in valid JSON
-		}
-		of := key
-		if isKey(raw, end) {
-			key, of = text, ""
-		}
-		if clean := fn(of, text); clean != text {
-			literal = quote(clean)
-		}
-		out = append(out, literal...)
-		i = end
-	}
-	return out
-}
-
-// stringEnd returns where the string that begins at i ends.
-func stringEnd(raw []byte, i int) int {
-	for i++; raw[i] != '"'; i++ {
-		if raw[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
-// isKey says that what ends at i is the key of an object.
-func isKey(raw []byte, i int) bool {
-	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r') {
-		i++
-	}
-	return i < len(raw) && raw[i] == ':'
+	*text = clean
+	return n
 }
 
 // quote writes a string as JSON, with no more escapes than JSON asks for.

@@ -184,13 +184,12 @@ func stepErrors(c memory.StepContent) []string {
 // maxErrorSource.
 func allText(raw json.RawMessage) string {
 	var b strings.Builder
-	rewriteStrings(raw, func(_, text string) string {
-		if b.Len()+len(text) <= maxErrorSource {
-			b.WriteString(text)
+	for s := range memory.Scalars(raw) {
+		if (s.Kind == memory.ScalarText || s.Kind == memory.ScalarKey) && b.Len()+len(s.Text) <= maxErrorSource {
+			b.WriteString(s.Text)
 			b.WriteByte('\n')
 		}
-		return text
-	})
+	}
 	return b.String()
 }
 

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -123,7 +122,17 @@ func gather(value json.RawMessage) gathered {
 	var g gathered
 	seen := map[string]bool{}
 	size := 0
-	walkStrings(value, func(top, key, text string) (more bool) {
+	for x := range Scalars(value) {
+		if size >= maxGathered {
+			break
+		}
+		if x.Kind != ScalarText {
+			continue
+		}
+		top, key := "", x.Key()
+		if len(x.Keys) > 0 {
+			top = x.Keys[0]
+		}
 		told := key == "" || slices.Contains(telling, key)
 		most := maxValue
 		if told {
@@ -132,10 +141,10 @@ func gather(value json.RawMessage) gathered {
 		if top == "" && key == "" { // the value is one text
 			most = MaxStepText
 		}
-		text = line(text)
+		text := line(x.Text)
 		data := len(text) > maxValue && strings.IndexByte(text[:maxValue], ' ') < 0
 		if text = clip(text, most); text == "" || data || seen[text] {
-			return true
+			continue
 		}
 		seen[text] = true
 		size += len(text)
@@ -152,60 +161,8 @@ func gather(value json.RawMessage) gathered {
 		default:
 			g.others = append(g.others, text)
 		}
-		return size < maxGathered
-	})
+	}
 	return g
-}
-
-// walkStrings calls fn for the strings of a JSON value, in their order, until it
-// wants no more: with the key of the outermost object, and the key that the
-// string, or the list it stands in, is the value of.
-func walkStrings(value json.RawMessage, fn func(top, key, text string) (more bool)) {
-	type level struct {
-		object, keyNext bool
-		key             string
-	}
-	var levels []level
-	d := json.NewDecoder(bytes.NewReader(value))
-	for {
-		token, err := d.Token()
-		if err != nil { // the end
-			return
-		}
-		var at *level
-		key := ""
-		if n := len(levels); n > 0 {
-			at = &levels[n-1]
-			key = at.key
-		}
-		switch v := token.(type) {
-		case json.Delim:
-			if v == '}' || v == ']' {
-				levels = levels[:len(levels)-1]
-				continue
-			}
-			if at != nil {
-				at.keyNext = at.object
-			}
-			levels = append(levels, level{object: v == '{', keyNext: v == '{', key: key})
-			continue
-		case string:
-			if at != nil && at.keyNext {
-				at.key, at.keyNext = v, false
-				continue
-			}
-			top := ""
-			if at != nil {
-				top = levels[0].key
-			}
-			if !fn(top, key, v) {
-				return
-			}
-		}
-		if at != nil {
-			at.keyNext = at.object
-		}
-	}
 }
 
 // line makes a text one line: control characters and runs of white space become

@@ -1,0 +1,200 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Value is Redact for a value that has names, such as one of a JSON object, a
+// setting or a flag: the keys that lead to it, the nearest last. Behind a name
+// that says password, secret, token or the like the whole value is taken out,
+// whatever it looks like, if it can be one: a number can be a password and is
+// otherwise a count; a sentence, a type or a placeholder is about a secret.
+func Value(value string, names ...string) (clean string, n int) {
+	if what := named(strings.TrimSpace(value), names); what != "" {
+		return markStart + what + "]", 1
+	}
+	if clean, n = Redact(value); n > 0 || value == "" || len(names) == 0 {
+		return clean, n
+	}
+	return givenTo(names[len(names)-1], value)
+}
+
+// givenTo redacts a value as what stands behind a key.
+func givenTo(name, value string) (string, int) {
+	if name == "" || strings.ContainsAny(name+value, "\"\\\n") {
+		return value, 0
+	}
+	if len(Find(name)) > 0 { // it is the key that would be found
+		return value, 0
+	}
+	front := `"` + name + `": "`
+	both, n := Redact(front + value + `"`)
+	if n == 0 {
+		return value, 0
+	}
+	clean, ok := strings.CutPrefix(both, front)
+	if !ok { // a rule took the key with it
+		return markStart + "secret]", n
+	}
+	return strings.TrimSuffix(clean, `"`), n
+}
+
+// named says what a value is by its names; empty is no secret.
+func named(value string, names []string) string {
+	if len(names) == 0 || len(value) < 4 || isPlaceholder(value) || isAbout(value) {
+		return ""
+	}
+	nearest := nameWords(names[len(names)-1])
+	if k := kindOf(nearest); k != nil && k.is(value) {
+		return k.what
+	}
+	// {"secret": {"value": …}}, {"credentials": {"db": …}}
+	for _, name := range names[:len(names)-1] {
+		k := kindOf(nameWords(name))
+		if k == nil || !k.holds {
+			continue
+		}
+		if len(nearest) == 1 && slices.Contains(valueNames[:], nearest[0]) && k.is(value) || isSecretString(value) && !isDescribing(nearest) {
+			return k.what
+		}
+	}
+	return ""
+}
+
+// namedKind is a kind of secret that a value is for what it is called.
+type namedKind struct {
+	what string
+	// ends are words, joined, that names of it end with.
+	ends []string
+	// is says that a value can be one.
+	is func(value string) bool
+	// holds says that an object of that name may hold such values by other names.
+	holds bool
+}
+
+var namedKinds = [...]namedKind{
+	{"password", []string{"password", "passwd", "passphrase", "passcode", "pwd"}, func(string) bool { return true }, true},
+	{"password", []string{"pass"}, func(s string) bool { return isWord(s) && kindsOf(s).letters > 0 }, false},
+	{"secret", []string{"secret", "apikey", "accesskey", "privatekey", "secretkey", "signingkey", "encryptionkey", "masterkey"},
+		func(s string) bool { return len(s) >= 6 && isWord(s) }, true},
+	{"secret", []string{"credential", "credentials", "secrets"}, func(s string) bool { return len(s) >= 6 && isSecretString(s) }, true},
+	{"secret", []string{"token", "jwt"}, func(s string) bool { return len(s) >= 8 && isWord(s) && kindsOf(s).letters > 0 }, true},
+	{"authorization", []string{"authorization"}, isAuthorization, false},
+	{"cookie", []string{"cookie"}, hasCookie, false},
+}
+
+// kindOf returns the kind of secret that a name is of, or nil.
+func kindOf(words []string) *namedKind {
+	for len(words) > 1 && slices.Contains(valueNames[:], words[len(words)-1]) {
+		words = words[:len(words)-1] // "password field", "secret_value"
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	last := words[len(words)-1]
+	two := last
+	if len(words) > 1 {
+		two = words[len(words)-2] + last
+	}
+	for i, k := range namedKinds {
+		for _, end := range k.ends {
+			// Joined as in "authtoken", but for words as short as "compass".
+			if last == end || two == end || len(end) > len("secret")-1 && strings.HasSuffix(last, end) {
+				return &namedKinds[i]
+			}
+		}
+	}
+	return nil
+}
+
+// valueNames name a value itself, or where it is typed.
+var valueNames = [...]string{"value", "val", "data", "raw", "plain", "plaintext", "text", "string", "content", "current",
+	"field", "input", "box", "textbox", "confirm", "confirmation", "again"}
+
+// isDescribing says that a name within an object about a secret is of what
+// describes it.
+func isDescribing(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch words[len(words)-1] {
+	case "type", "kind", "name", "id", "title", "description", "label", "url", "uri", "href", "host", "path", "file", "version",
+		"format", "pattern", "status", "state", "message", "code", "ref", "at", "time", "date", "expires", "created", "updated", "user", "username":
+		return true
+	}
+	return false
+}
+
+// nameWords cuts a name into its words, in lower case, without numbers:
+// "DB_PASSWORD1", "dbPassword", "--db-password".
+func nameWords(name string) []string {
+	if len(name) > maxName {
+		return nil
+	}
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+		}
+		word = word[:0]
+	}
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsLetter(r) {
+			end()
+			continue
+		}
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			end() // "dbPassword", "APIKey"
+		}
+		word = append(word, r)
+	}
+	end()
+	return words
+}
+
+// maxName is how long a name may be that is read word by word, in bytes: longer
+// ones are texts.
+const maxName = 100
+
+// isWord says that a value holds no white space.
+func isWord(s string) bool { return !strings.ContainsAny(s, " \t\r\n") }
+
+// isAuthorization says that a value is what a header of that name holds: a scheme
+// and something, or a key.
+func isAuthorization(s string) bool {
+	scheme, rest, spaced := strings.Cut(s, " ")
+	if rest = strings.TrimSpace(rest); spaced {
+		return isWord(scheme) && isWord(rest) && len(rest) >= 4 && !isPlaceholder(rest)
+	}
+	return len(s) >= 8 && isMixed(s)
+}
+
+// isAbout says that a value behind a name of a secret only speaks of one: its
+// type or state, a sentence, where it is kept or typed in.
+func isAbout(value string) bool {
+	lower := strings.ToLower(value)
+	if strings.Contains(lower, "password") && kindsOf(lower).digits == 0 { // "#password", "Enter password"
+		return true
+	}
+	for _, front := range [...]string{"/", "./", "~/", "arn:", "vault:", "op://", "file:", "env:", "ssm:", "input[", "//"} {
+		if strings.HasPrefix(lower, front) {
+			return true
+		}
+	}
+	if (lower[0] == '#' || lower[0] == '.' || lower[0] == '[') && kindsOf(lower).digits == 0 { // a selector
+		return true
+	}
+	for word := range strings.FieldsSeq(lower) {
+		switch strings.Trim(word, ".,:;!?'\"()") {
+		case "is", "was", "must", "required", "optional", "should", "the", "your", "please", "invalid", "valid", "missing", "expired",
+			"cannot", "not", "be", "too", "enter", "field", "string", "text", "number", "boolean", "object", "array", "unknown", "hidden",
+			"masked", "enabled", "disabled", "empty", "unset", "present", "absent", "default", "failed", "passed", "skip", "skipped", "denied":
+			return true
+		}
+	}
+	return false
+}
