@@ -21,9 +21,11 @@ Usage: log_memory.sh --lesson TEXT [options]
 
 Environment:
   RECALLD               the recalld binary (default: recalld); empty: never call it
-  AGENT_KNOWLEDGE_LOGS  folder of the logs (default: ../logs beside this script)
+  AGENT_KNOWLEDGE_LOGS  folder of the logs that this script writes (default: ../logs
+                        beside it); recalld writes where its own settings say
 
-Exit codes: 0 kept, 2 wrong usage or a value outside its limits, 1 failed.
+Exit codes: 0 kept, 1 failed, 2 wrong usage or a value outside its limits; 3 and 6
+are recalld's, which did not find or not allow something.
 END
 }
 
@@ -114,11 +116,13 @@ file_name() {
 }
 
 # through_recalld: has the daemon keep the lesson; it writes the log as well.
-# Returns 1 when it cannot, so that the line is written here.
+# Returns 1 when it could not work, so that the line is written here; what it refused
+# is not kept by a side door.
 through_recalld() {
 	recalld=${RECALLD-recalld}
 	[ -n "$recalld" ] && command -v "$recalld" >/dev/null 2>&1 || return 1
-	set -- --type="$type" --lesson="$lesson" --repo="$repo" --agent-id="$agent"
+	set -- --type="$type" --lesson="$lesson" --agent-id="$agent"
+	[ -z "$repo" ] || set -- "$@" --repo="$repo"
 	[ -z "$context" ] || set -- "$@" --context="$context"
 	[ -z "$command" ] || set -- "$@" --command="$command"
 	[ -z "$rate" ] || set -- "$@" --success-rate="$rate"
@@ -129,7 +133,7 @@ through_recalld() {
 	code=$?
 	case $code in
 	0) exit 0 ;;
-	2 | 130) exit "$code" ;; # it knows better what is wrong; it was interrupted
+	2 | 3 | 6 | 130) exit "$code" ;; # it has said what is wrong, or was interrupted
 	esac
 	printf 'log_memory.sh: recalld did not keep it (exit code %s): it goes to the log alone\n' "$code" >&2
 	return 1
@@ -144,6 +148,8 @@ encode() {
 			for (i = 1; i < 32; i++) escaped[sprintf("%c", i)] = sprintf("\\u%04x", i)
 			escaped["\n"] = "\\n"; escaped["\t"] = "\\t"; escaped["\r"] = "\\r"
 			escaped["\""] = "\\\""; escaped["\\"] = "\\\\"
+			if (is_bare(redact(ENVIRON["M_LESSON"]))) exit 3
+			taken = 0
 			line = "{\"timestamp\":" quote(ENVIRON["M_TIME"]) field("agent_id", "M_AGENT") field("repo", "M_REPO")
 			line = line field("event_type", "M_TYPE") field("context", "M_CONTEXT") field("command", "M_COMMAND")
 			line = line field("lesson", "M_LESSON") field("success_rate", "M_RATE") list("tags", "M_TAGS")
@@ -178,7 +184,7 @@ encode() {
 
 		# The plainest forms of secrets; recalld itself knows more.
 		function redact(s) {
-			s = between(s, "<private>", "</private>", "private", "\n")
+			s = private_text(s)
 			s = private_keys(s)
 			s = url_passwords(s)
 			s = behind(s, "bearer[ \t]+", "^[A-Za-z0-9._~+/=-]+", 16, "authorization")
@@ -189,6 +195,11 @@ encode() {
 			s = token(s, "glpat-", "^[A-Za-z0-9_-]+", 20, "gitlab-token")
 			s = token(s, "xox[abeoprs]-", "^[A-Za-z0-9-]+", 10, "slack-token")
 			s = token(s, "sk-", "^[A-Za-z0-9_-]+", 20, "api-key")
+			s = token(s, "([sr]k_(live|test)|whsec)_", "^[A-Za-z0-9]+", 16, "stripe-key")
+			s = token(s, "npm_", "^[A-Za-z0-9]+", 36, "npm-token")
+			s = token(s, "AIza", "^[A-Za-z0-9_-]+", 35, "google-key")
+			s = token(s, "eyJ", "^[A-Za-z0-9_-]+\\.eyJ[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+", 32, "jwt")
+			s = mysql_passwords(s)
 			s = behind(s, "(password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key)[A-Za-z0-9_-]*[\"'\'']?=[\"'\'']?", \
 				"^[^ \t\r\n\"'\''`,;&|<>(){}$*]+", 4, "secret")
 			s = behind(s, "(password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key)[\"'\'']?[ \t]*[:=][ \t]*[\"'\'']", \
@@ -200,14 +211,46 @@ encode() {
 			taken++
 			return "[redacted:" what "]"
 		}
-		# between takes out what stands between two words, or up to stop.
-		function between(s, from, to, what, stop,    out, i, rest, n) {
-			while (i = index(tolower(s), from)) {
-				out = out substr(s, 1, i - 1) mark(what)
-				rest = substr(s, i + length(from))
-				if (n = index(tolower(rest), to)) s = substr(rest, n + length(to))
-				else if (n = index(rest, stop)) s = substr(rest, n)
-				else s = ""
+		# is_bare says that nothing but marks is left of a text.
+		function is_bare(s) {
+			gsub(/\[redacted:[a-z-]+\]/, "", s)
+			return s !~ /[^ \t\r\n]/
+		}
+		# private_text takes out what a person marked as private. Marks may be nested;
+		# one that is not closed hides all that follows.
+		function private_text(s,    out, depth, tag, rest) {
+			while (match(tolower(s), /<\/?private([ \t\r\n][^>]*)?>/)) {
+				tag = substr(s, RSTART, RLENGTH)
+				rest = substr(s, RSTART + RLENGTH)
+				if (depth > 0) {
+					depth += tag ~ /^<\// ? -1 : 1
+				} else {
+					out = out substr(s, 1, RSTART - 1)
+					if (tag ~ /^<\// || rest !~ /[^ \t\r\n]/) {
+						out = out tag
+					} else {
+						out = out mark("private")
+						depth = 1
+					}
+				}
+				s = rest
+			}
+			return depth > 0 ? out : out s
+		}
+		# mysql_passwords takes out what stands at -p, on the line of mysql or mariadb.
+		function mysql_passwords(s,    out, line, found, quoted) {
+			while (match(tolower(s), /(mysql|mariadb)[^\r\n]*/)) {
+				out = out substr(s, 1, RSTART - 1)
+				line = substr(s, RSTART, RLENGTH)
+				s = substr(s, RSTART + RLENGTH)
+				while (match(line, /[ \t]-p("[^"]+"|'\''[^'\'']+'\''|[^ \t"'\''$<*[-][^ \t"'\''][^ \t"'\''][^ \t"'\'']+)/)) {
+					found = substr(line, RSTART, RLENGTH)
+					quoted = substr(found, 4, 1)
+					if (quoted !~ /["'\'']/) quoted = ""
+					out = out substr(line, 1, RSTART - 1) substr(found, 1, 3) quoted mark("password") quoted
+					line = substr(line, RSTART + RLENGTH)
+				}
+				out = out line
 			}
 			return out s
 		}
@@ -340,7 +383,6 @@ done
 here=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd -P) || fail 1 "cannot tell where this script lies"
 root=${here%/agent-knowledge/scripts}
 logs=${AGENT_KNOWLEDGE_LOGS-${here%/*}/logs}
-[ -n "$repo" ] || repo=${root##*/}
 [ -n "$agent" ] || agent=${AGENT_ID-}
 [ -n "$agent" ] || agent=$(id -un 2>/dev/null || echo unknown)@$(uname -n)
 
@@ -361,7 +403,13 @@ check_list retracts "$retracts" 20 200
 
 through_recalld
 
-encoded=$(encode) || fail 1 "awk failed to write the event"
+[ -n "$repo" ] || repo=${root##*/}
+encoded=$(encode)
+case $? in
+0) ;;
+3) fail 2 "--lesson: nothing is left of it without what is private" ;;
+*) fail 1 "awk failed to write the event" ;;
+esac
 line=${encoded#*
 }
 [ "${encoded%%
