@@ -19,19 +19,35 @@ import (
 // in HeaderAgent by the bridge, which survives the daemon. Where neither knows,
 // the daemon takes the newest open session of the same project and client.
 
-// agent returns the agent's session that the calling session has started, or "".
-func (s *Server) agent(ctx context.Context) string {
+// agent is an agent's session that a session has started. The zero value is none.
+type agent struct {
+	memory.SessionKey
+	// named says that its project was named, and need not be that of the caller's
+	// folder: the calls that name none are then about it.
+	named bool
+}
+
+// project is what a call is about that names a project, or none.
+func (a agent) project(given string) string {
+	if given == "" && a.named {
+		return a.Project
+	}
+	return given
+}
+
+// agent returns the agent's session that the calling session has started.
+func (s *Server) agent(ctx context.Context) agent {
 	session := server.ClientSessionFromContext(ctx)
 	if session == nil {
-		return ""
+		return agent{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agents[session.SessionID()].ID
+	return s.agents[session.SessionID()]
 }
 
 // setAgent remembers the agent's session that the calling session has started.
-func (s *Server) setAgent(ctx context.Context, agent memory.SessionKey) {
+func (s *Server) setAgent(ctx context.Context, agent agent) {
 	session := server.ClientSessionFromContext(ctx)
 	if session == nil {
 		return
@@ -43,11 +59,11 @@ func (s *Server) setAgent(ctx context.Context, agent memory.SessionKey) {
 
 // endAgent lets go of an agent's session that has ended, in every session: the
 // one that ended it need not be the one that started it.
-func (s *Server) endAgent(agent memory.SessionKey) {
+func (s *Server) endAgent(ended memory.SessionKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for session, started := range s.agents {
-		if started == agent {
+		if started.SessionKey == ended {
 			delete(s.agents, session)
 		}
 	}
@@ -106,22 +122,30 @@ func (w *agentWriter) Flush() {
 // Unwrap lets http.ResponseController set deadlines.
 func (w *agentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// formatAgent writes a session's key as HeaderAgent has it: project and id,
-// percent-encoded, with a slash between.
-func formatAgent(key memory.SessionKey) string {
-	return url.PathEscape(key.Project) + "/" + url.PathEscape(key.ID)
+// namedMark is the third part of the HeaderAgent of a session whose project was
+// named.
+const namedMark = "named"
+
+// formatAgent writes an agent's session as HeaderAgent has it: project and id,
+// percent-encoded, with slashes between.
+func formatAgent(a agent) string {
+	text := url.PathEscape(a.Project) + "/" + url.PathEscape(a.ID)
+	if a.named {
+		text += "/" + namedMark
+	}
+	return text
 }
 
 // parseAgent reads what formatAgent wrote.
-func parseAgent(text string) (key memory.SessionKey, ok bool) {
-	project, id, ok := strings.Cut(text, "/")
-	if !ok {
-		return key, false
+func parseAgent(text string) (a agent, ok bool) {
+	parts := strings.Split(text, "/")
+	if a.named = len(parts) == 3 && parts[2] == namedMark; len(parts) != 2 && !a.named {
+		return a, false
 	}
 	var wrong [2]error
-	key.Project, wrong[0] = url.PathUnescape(project)
-	key.ID, wrong[1] = url.PathUnescape(id)
-	return key, errors.Join(wrong[:]...) == nil && memory.ValidSessionID("sessionId", key.ID) == nil
+	a.Project, wrong[0] = url.PathUnescape(parts[0])
+	a.ID, wrong[1] = url.PathUnescape(parts[1])
+	return a, errors.Join(wrong[:]...) == nil && memory.ValidSessionID("sessionId", a.ID) == nil
 }
 
 // forget drops what is kept of a session that has ended.

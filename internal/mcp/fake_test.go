@@ -61,7 +61,7 @@ func fullItem(lesson string) memory.Item {
 		Source:      memory.Source{Path: "a.go", Lines: &[2]int{1, 9}, Session: "s1", Repo: "demo", Sandbox: "/w", Symbol: "F"},
 		RankFactors: &memory.RankFactors{Score: .9, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .9}}},
 		CreatedAt:   time.Unix(1_700_000_000, 0).UTC(), Timestamp: time.Unix(1_700_000_000, 0).UTC(), Lesson: lesson, Context: "c", Command: "go test", SuccessRate: "1/2",
-		State: "moved", Similar: 2, Tokens: 7,
+		State: "moved", Foreign: true, Similar: 2, Tokens: 7,
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 // knowledgeCode is the code by which a knowledge tool says why it failed:
 // MM_ and the service's own in capitals, whatever the prefix of the names.
 //
-//	MM_INVALID_INPUT  a field is unknown, malformed or over its limit, or the
-//	                  scope is "current" and no session is open
-//	MM_NOT_FOUND      no such session, or project
+//	MM_INVALID_INPUT  a field is unknown, malformed or over its limit, the scope
+//	                  is "current" and no session is open, or names an unknown one
+//	MM_NOT_FOUND      no such project
 //	MM_CONFLICT       the caller's folder lies above several repositories
 //	MM_FORBIDDEN      the caller may not
 //	MM_UNAVAILABLE    the daemon, or a part it needs, cannot answer for now
@@ -65,12 +65,16 @@ func knowledge[In any](s *Server, tool string, do func(context.Context, call, In
 // knowledgeRefusal is the result of a knowledge tool that failed.
 func knowledgeRefusal(err error) *mcpgo.CallToolResult {
 	e := memory.AsError(err)
+	code := e.Code
+	if code == memory.CodeNotFound && strings.HasSuffix(e.Field, "sessionId") {
+		code = memory.CodeInvalidInput // every refused input is, in contract 1
+	}
 	answer := knowledgeAnswer{Error: &knowledgeError{
-		Code: knowledgeCode(e.Code), Message: e.Error(), Field: e.Field, Limit: e.Limit, Hint: e.Hint,
+		Code: knowledgeCode(code), Message: e.Error(), Field: e.Field, Limit: e.Limit, Hint: e.Hint,
 	}}
 	text, err := plainJSON(answer)
 	if err != nil { // strings only: cannot happen
-		text = knowledgeCode(e.Code)
+		text = knowledgeCode(code)
 	}
 	result := mcpgo.NewToolResultStructured(answer, text)
 	result.IsError = true
@@ -103,7 +107,8 @@ func (s *Server) searchSteps(ctx context.Context, c call, in searchInput) (any, 
 		return nil, err
 	}
 	found, err := s.svc.SearchSteps(ctx, memory.HistoryRequest{
-		Query: in.Query, Scope: in.Scope.scope(), Filters: in.Filters, Limit: limit, Caller: c.caller,
+		Query: in.Query, Scope: in.Scope.scope(), Filters: in.Filters, Limit: limit,
+		Project: c.agent.project(""), Caller: c.caller,
 	})
 	if err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (s *Server) lastSteps(ctx context.Context, c call, in lastInput) (any, erro
 		return nil, err
 	}
 	last, err := s.svc.LastSteps(ctx, memory.HistoryRequest{
-		Scope: in.Scope.scope(), Filters: in.Filters, Limit: n, Caller: c.caller,
+		Scope: in.Scope.scope(), Filters: in.Filters, Limit: n, Project: c.agent.project(""), Caller: c.caller,
 	})
 	if err != nil {
 		return nil, err
@@ -139,7 +144,7 @@ type summarizeInput struct {
 }
 
 func (s *Server) summarize(ctx context.Context, c call, in summarizeInput) (any, error) {
-	request := memory.HistoryRequest{Scope: in.Scope.scope(), Caller: c.caller}
+	request := memory.HistoryRequest{Scope: in.Scope.scope(), Project: c.agent.project(""), Caller: c.caller}
 	if in.SessionID != nil { // it wins, even over "all"
 		id, err := sessionID("sessionId", in.SessionID)
 		if err != nil {
@@ -170,7 +175,9 @@ func (s *Server) listSessions(ctx context.Context, c call, in sessionsInput) (an
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.svc.Sessions(ctx, memory.HistoryRequest{Filters: in.Filters, Limit: limit, Caller: c.caller})
+	list, err := s.svc.Sessions(ctx, memory.HistoryRequest{
+		Filters: in.Filters, Limit: limit, Project: c.agent.project(""), Caller: c.caller,
+	})
 	if err != nil {
 		return nil, err
 	}

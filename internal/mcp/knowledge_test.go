@@ -171,7 +171,8 @@ func TestKnowledgeCodes(t *testing.T) {
 		code string
 	}{
 		{&memory.Error{Code: memory.CodeInvalidInput, Field: "scope", Message: "no session is open", Hint: "session_start"}, "MM_INVALID_INPUT"},
-		{memory.Errorf(memory.CodeNotFound, "no session abcd"), "MM_NOT_FOUND"},
+		{&memory.Error{Code: memory.CodeNotFound, Field: "scope.sessionId", Message: "the project has no session abcd"}, "MM_INVALID_INPUT"},
+		{&memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no project is called x"}, "MM_NOT_FOUND"},
 		{memory.Errorf(memory.CodeConflict, "several repositories"), "MM_CONFLICT"},
 		{memory.Errorf(memory.CodeUnavailable, "loading"), "MM_UNAVAILABLE"},
 		{memory.Errorf(memory.CodeForbidden, "no"), "MM_FORBIDDEN"},

@@ -49,8 +49,9 @@ type link struct {
 	dir     string
 	push    func([]byte) // takes what the server sends by itself
 	streams sync.WaitGroup
-	// agent is the HeaderAgent of the last answer, to be handed back when the
-	// session is lost.
+	// agent is the HeaderAgent of the last answer to a call that opens or ends a
+	// session, to be handed back when the session with the daemon is lost. Answers
+	// to other calls may come late and tell of what was before.
 	agent atomic.Pointer[string]
 
 	// turn is a lock that a context can give up waiting for. It guards the
@@ -111,11 +112,21 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 		l.lose(s)
 		return err
 	}
-	if response.StatusCode == http.StatusOK && out.env.kind() == kindRequest {
+	if response.StatusCode == http.StatusOK && changesAgent(out.env) {
 		l.agent.Store(new(response.Header.Get(HeaderAgent)))
 	}
 	l.listen(s)
 	return err
+}
+
+// changesAgent says whether a message is a call of a tool that opens or ends an
+// agent's session.
+func changesAgent(env envelope) bool {
+	var params struct {
+		Name string `json:"name"`
+	}
+	return env.Method == string(mcpgo.MethodToolsCall) && json.Unmarshal(env.Params, &params) == nil &&
+		(params.Name == startTool || params.Name == endTool)
 }
 
 // open makes the session that the client asked for.

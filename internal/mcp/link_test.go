@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -57,6 +58,56 @@ func TestRefusedReplay(t *testing.T) {
 	refuse = false
 	if s, err := l.session(t.Context()); err != nil || s.id != "s1" {
 		t.Errorf("once it is taken up: %+v, %v", s, err)
+	}
+}
+
+// TestLateAnswerDoesNotLoseTheSession: the answer to a question that was asked
+// before a session was opened may come after that, and knows none.
+func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
+	answers := map[string]string{"recall": "", startTool: "p/abcd", "status": "p/other", endTool: ""}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		env, _ := parseEnvelope(body)
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case env.Method == "initialize":
+			w.Header().Set(mcpgo.HeaderSessionID, "s1")
+		}
+		for tool, agent := range answers {
+			if agent != "" && strings.Contains(string(body), `"`+tool+`"`) {
+				w.Header().Set(HeaderAgent, agent)
+			}
+		}
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`)
+	}))
+	defer srv.Close()
+	l := newLink(BridgeOptions{
+		Connect: func(context.Context) (*http.Client, error) {
+			return &http.Client{Transport: redirect{srv.Listener.Addr().String()}}, nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}, func([]byte) {})
+	defer l.close(t.Context())
+	for _, step := range []struct{ message, want string }{
+		{initializeLine, ""}, {toolCall(1, startTool, `{}`), "p/abcd"}, {toolCall(1, "recall", `{"query":"session_end"}`), "p/abcd"},
+		{toolCall(1, "status", `{}`), "p/abcd"}, {toolCall(1, endTool, `{}`), ""},
+	} {
+		env, wrong := parseEnvelope([]byte(step.message))
+		if wrong != nil {
+			t.Fatalf("%s: %v", step.message, wrong)
+		}
+		if err := l.deliver(t.Context(), outgoing{env: env, text: []byte(step.message), reply: func([]byte) {}}); err != nil {
+			t.Fatalf("%s: %v", step.message, err)
+		}
+		got := ""
+		if agent := l.agent.Load(); agent != nil {
+			got = *agent
+		}
+		if got != step.want {
+			t.Errorf("after %s the session is %q, want %q", step.message, got, step.want)
+		}
 	}
 }
 

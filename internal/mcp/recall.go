@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -32,26 +33,58 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 	if err != nil {
 		return "", nil, err
 	}
-	request.Caller = c.caller
+	request.Project, request.Caller = c.agent.project(in.Project), c.caller
 	answer, err := s.svc.Recall(ctx, request)
 	if err != nil {
 		return "", nil, err
 	}
-	return answer.Text, withoutText(answer), nil
+	return answer.Text, structured(answer, request.Format, cmp.Or(request.MaxTokens, memory.DefaultTokens)), nil
 }
 
-// withoutText is an answer as structured content. Its text is the text content;
-// twice would cost the budget twice.
-func withoutText(answer *memory.Answer) *memory.Answer {
-	structured := *answer
-	structured.Text = ""
-	structured.Items, structured.Withheld = orEmpty(answer.Items), orEmpty(answer.Withheld)
-	return &structured
+// structured is an answer as structured content, which a client may hand to its
+// model as it does the text: it keeps to the budget too. The answer's text is left
+// out, and unless JSON was asked for so is the whole of each lesson, of which the
+// item's text is what the budget has room for. How items were ranked and what was
+// withheld is told as far as there is room beside them.
+func structured(answer *memory.Answer, format memory.Format, tokens int) *memory.Answer {
+	out := *answer
+	out.Text, out.Withheld = "", []memory.Withheld{}
+	out.Items = make([]memory.Item, len(answer.Items))
+	for i, item := range answer.Items {
+		if format != memory.FormatJSON {
+			item.Lesson, item.Context, item.Command, item.Timestamp = "", "", "", time.Time{}
+		}
+		item.RankFactors = nil
+		out.Items[i] = item
+	}
+	room := tokens*7/2 - size(out) // as recall counts tokens
+	for i, item := range answer.Items {
+		if n := size(item.RankFactors); item.RankFactors != nil && n <= room {
+			out.Items[i].RankFactors = item.RankFactors
+			room -= n
+		}
+	}
+	for _, w := range answer.Withheld {
+		if room -= size(w); room < 0 {
+			break
+		}
+		out.Withheld = append(out.Withheld, w)
+	}
+	return &out
+}
+
+// size is how long a value is as JSON, in bytes.
+func size(value any) int {
+	text, err := json.Marshal(value)
+	if err != nil { // never: texts, flags and finite numbers
+		return 0
+	}
+	return len(text)
 }
 
 func (in *recallInput) request() (memory.RecallRequest, error) {
 	request := memory.RecallRequest{
-		Kinds: in.Kinds, Project: in.Project, Repo: in.Repo,
+		Kinds: in.Kinds, Repo: in.Repo,
 		MinRelevance: in.MinRelevance, Format: in.Format, Explain: in.Explain,
 	}
 	query := in.Query

@@ -28,7 +28,7 @@ func (s *Server) remember(ctx context.Context, c call, in rememberInput) (string
 		RequestID: c.requestID,
 		Repo:      in.Repo, Type: in.EventType, Context: in.Context, Command: in.Command, Lesson: in.Lesson,
 		SuccessRate: in.SuccessRate, Tags: in.Tags, AgentID: in.AgentID,
-		Supersedes: in.Supersedes, Retracts: in.Retracts, Project: in.Project, Caller: c.caller,
+		Supersedes: in.Supersedes, Retracts: in.Retracts, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
 		return "", nil, err

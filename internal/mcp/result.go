@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"strings"
 
@@ -14,10 +15,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// call is one tool call: who made it, and the id by which a write is made once.
+// call is one tool call: who made it, within which agent's session, and the id by
+// which a write is made once.
 type call struct {
 	caller    memory.Caller
+	agent     agent
 	requestID string
+}
+
+func (s *Server) call(ctx context.Context, header http.Header) call {
+	c := call{caller: s.caller(ctx, header), agent: s.agent(ctx), requestID: header.Get(HeaderRequestID)}
+	c.caller.Session = c.agent.ID
+	return c
 }
 
 // handler turns a typed function into a tool handler. The function returns the
@@ -42,10 +51,7 @@ func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.
 		if err := decodeArguments(request.Params.RawArguments, &in); err != nil {
 			return refusal(err), nil
 		}
-		text, answer, err := do(ctx, call{
-			caller:    s.caller(ctx, request.Header),
-			requestID: request.Header.Get(HeaderRequestID),
-		}, in)
+		text, answer, err := do(ctx, s.call(ctx, request.Header), in)
 		if err != nil {
 			if memory.CodeOf(err) == memory.CodeInternal && !errors.Is(err, context.Canceled) {
 				s.log.ErrorContext(ctx, "tool failed", slog.String("tool", tool), slog.Any("err", err))

@@ -74,10 +74,10 @@ func (s *Server) askRoots(session server.ClientSession) *roots {
 	return asked
 }
 
-// caller says who calls, for which agent's session and from where: the client's
-// roots, else the folder in which the bridge runs.
+// caller says who calls and from where: the client's roots, else the folder in
+// which the bridge runs.
 func (s *Server) caller(ctx context.Context, header http.Header) memory.Caller {
-	caller := memory.Caller{Dir: workingFolder(header), Session: s.agent(ctx)}
+	caller := memory.Caller{Dir: workingFolder(header)}
 	session := server.ClientSessionFromContext(ctx)
 	if client, ok := session.(server.SessionWithClientInfo); ok {
 		caller.Client = client.GetClientInfo().Name

@@ -118,7 +118,7 @@ type Server struct {
 	roots map[string]*roots
 	// agents holds the agent's session that each session has started, by the
 	// session's id; see agent.go.
-	agents map[string]memory.SessionKey
+	agents map[string]agent
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -130,7 +130,7 @@ func NewServer(svc memory.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		roots: map[string]*roots{}, agents: map[string]memory.SessionKey{}}
+		roots: map[string]*roots{}, agents: map[string]agent{}}
 
 	hooks := &server.Hooks{}
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {

@@ -69,7 +69,7 @@ func (s *Server) startSession(ctx context.Context, c call, in startInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	s.setAgent(ctx, state.Key())
+	s.setAgent(ctx, agent{state.Key(), in.Project != ""})
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
 	if state.Git != nil && state.Git.Branch != "" {
@@ -86,7 +86,7 @@ func (s *Server) endSession(ctx context.Context, c call, in endInput) (string, a
 		return "", nil, err
 	}
 	state, err := s.svc.EndSession(ctx, memory.EndSessionRequest{
-		RequestID: c.requestID, SessionID: id, Project: in.Project, Caller: c.caller,
+		RequestID: c.requestID, SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
 		return "", nil, err

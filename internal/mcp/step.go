@@ -49,7 +49,7 @@ func (s *Server) recordStep(ctx context.Context, c call, in stepInput) (string, 
 	if err != nil {
 		return "", nil, err
 	}
-	request.RequestID, request.Caller = c.requestID, c.caller
+	request.RequestID, request.Project, request.Caller = c.requestID, c.agent.project(in.Project), c.caller
 	recorded, err := s.svc.RecordStep(ctx, request)
 	if err != nil {
 		return "", nil, err
@@ -57,7 +57,7 @@ func (s *Server) recordStep(ctx context.Context, c call, in stepInput) (string, 
 	answer := *recorded
 	answer.Labels = orEmpty(recorded.Labels)
 	if recorded.Advice != nil {
-		answer.Advice = withoutText(recorded.Advice)
+		answer.Advice = structured(recorded.Advice, memory.FormatText, recorded.Advice.Tokens)
 	}
 	return recordedText(recorded), answer, nil
 }
@@ -65,7 +65,7 @@ func (s *Server) recordStep(ctx context.Context, c call, in stepInput) (string, 
 func (in *stepInput) request() (memory.RecordStepRequest, error) {
 	request := memory.RecordStepRequest{
 		Observation: unlessNull(in.Observation), Environment: unlessNull(in.Environment),
-		DurationMs: in.DurationMs, Screenshot: in.Screenshot, Project: in.Project,
+		DurationMs: in.DurationMs, Screenshot: in.Screenshot,
 		// An agent that reports a failure is about to look for its remedy.
 		Advise: in.Advise == nil || *in.Advise,
 	}

@@ -7,6 +7,10 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
+// The tools that change which agent's session a connection has: the bridge knows
+// them.
+const startTool, endTool = "session_start", "session_end"
+
 // instructions is what the server tells a client's model when it connects.
 func (s *Server) instructions() string {
 	return fmt.Sprintf(`recalld is this project's memory across sessions and agents: lessons, earlier steps and the indexed code.
@@ -18,7 +22,7 @@ Write to it with remember
 - after a working solution to a known problem,
 - after finding a reusable pattern.
 
-For work of several steps: session_start with the goal, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. %[1]s, %[2]s, %[3]s and %[4]s look back at sessions and steps.
+For work of several steps: session_start with the goal, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. These three are for clients without recalld's hooks: where hooks are installed (recalld connect claude-code does) they record sessions and steps by themselves, and what you record is there twice. %[1]s, %[2]s, %[3]s and %[4]s look back at sessions and steps.
 
 Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`,
 		s.knowledgeName("search"), s.knowledgeName("last"), s.knowledgeName("summarize"), s.knowledgeName("sessions"))
@@ -33,9 +37,9 @@ const recallDescription = `Search this project's memory: lessons learned, steps 
 
 const rememberDescription = `Keep a lesson for later sessions and other agents. Call it after an error that took more than one attempt, after a working solution to a known problem, and after finding a reusable pattern. Say what was attempted (context, with the error message), what was learned (lesson) and the exact command where there is one. If a lesson that recall gave you is out of date, name its id in supersedes; if it is wrong, in retracts. It is found by recall as soon as this returns. Secrets are taken out. Never read or edit the lesson log itself.`
 
-const startDescription = `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end.`
+const startDescription = `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end; if you name a project here, calls that name none are about that one until then. Not for clients whose hooks record: see the instructions.`
 
-const stepDescription = `Record one step of the open session: the tool used, on what, and how it ended. Record what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns.`
+const stepDescription = `Record one step of the open session: the tool used, on what, and how it ended. Record what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`
 
 const endDescription = `End the open session, when the task is done or given up. It stays searchable. Ending it again changes nothing.`
 
@@ -67,16 +71,16 @@ func (s *Server) tools() []server.ServerTool {
 			Handler: handler(s, "remember", s.remember),
 		},
 		{
-			Tool:    tool("session_start", "Start a session", startDescription, hints{}, startInputSchema(s.opts.FlowTags), sessionOutputSchema()),
-			Handler: handler(s, "session_start", s.startSession),
+			Tool:    tool(startTool, "Start a session", startDescription, hints{}, startInputSchema(s.opts.FlowTags), sessionOutputSchema()),
+			Handler: handler(s, startTool, s.startSession),
 		},
 		{
 			Tool:    tool("record_step", "Record a step", stepDescription, hints{}, stepInputSchema(), stepOutputSchema()),
 			Handler: handler(s, "record_step", s.recordStep),
 		},
 		{
-			Tool:    tool("session_end", "End a session", endDescription, hints{idempotent: true}, endInputSchema(), sessionOutputSchema()),
-			Handler: handler(s, "session_end", s.endSession),
+			Tool:    tool(endTool, "End a session", endDescription, hints{idempotent: true}, endInputSchema(), sessionOutputSchema()),
+			Handler: handler(s, endTool, s.endSession),
 		},
 		{
 			Tool:    tool(search, "Search steps", searchDescription, reading, searchInputSchema(), searchOutputSchema()),
