@@ -324,7 +324,7 @@ func TestParseAgent(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "abcd", "p/", "p/abc", "p/abcd/x", "/named", "p/a%2Fbcd", "p/%zzabcd", "%zz/abcd"} {
+	for _, text := range []string{"", "abcd", "p/", "p/abc", "p/abcd/x", "p/abcd/named/x", "p/a%2Fbcd", "p/%zzabcd", "%zz/abcd"} {
 		if got, ok := parseAgent(text); ok {
 			t.Errorf("%q is taken for %+v", text, got)
 		}
