@@ -40,6 +40,9 @@ type Projects interface {
 	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
 	// Stored says that there is nothing to be written of a project.
 	Stored(p memory.Project) (bool, error)
+	// Repo returns the name of the repository that is spoken of by default in a
+	// folder of a project.
+	Repo(p memory.Project, dir string) string
 }
 
 // Sessions finds sessions.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/redact"
 )
 
 // Remember keeps a lesson, or merges it into the same one of before.
@@ -28,6 +29,9 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, nil, err
+	}
+	if req.Repo == "" {
+		req.Repo = s.opts.Projects.Repo(project, req.Caller.Dir)
 	}
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
@@ -144,7 +148,7 @@ func (s *Service) cleanLine(line memory.LogLine, project memory.Project) (memory
 	if line.Repo == "" {
 		line.Repo = project.Name
 	}
-	if line.Lesson == "" {
+	if line.Lesson == "" || redact.IsBlank(line.Lesson) {
 		return line, c.n, memory.Invalid("lesson", "", "nothing is left of it without what is private")
 	}
 	return line, c.n, nil
@@ -192,7 +196,7 @@ func lessonText(e *memory.Event, tags []string) string {
 func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 	id := caller.Session
 	if id == "" {
-		current, ok, err := s.opts.Sessions.CurrentSession(one.Project, caller.Client)
+		current, ok, err := s.opts.Sessions.CurrentSession(one.Project, s.client(caller))
 		if err != nil {
 			return fmt.Errorf("find current session: %w", err)
 		}

@@ -87,6 +87,20 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 	return id, err
 }
 
+// Repo returns the name of the repository that somebody in a folder speaks of by
+// default (contract 2): that of the folder it lies in. Outside of the project, or
+// without a folder, it is the project's own.
+func (r *Resolver) Repo(project memory.Project, dir string) string {
+	if !filepath.IsAbs(dir) { // this process's own folder is nobody's business
+		return project.Name
+	}
+	id, err := r.Locate(dir)
+	if err != nil || id.Project.ID != project.ID {
+		return project.Name
+	}
+	return filepath.Base(id.Root)
+}
+
 // join finds the known project that a folder belongs to, if there is one. A
 // repository that was known by its folder before it had a remote is the same with
 // it, unless others have made the remote's project known; clones that come later

@@ -89,6 +89,16 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: Resolve = %+v, known %v, %v; want %s, known %v", name, p, known, err, test.want, test.known)
 		}
 	}
+	for dir, want := range map[string]string{
+		"alpha": "alpha", "alpha/sub/deep": "alpha", "clone-of-alpha": "clone-of-alpha", "beta": "alpha", "gone": "alpha", "above": "alpha",
+	} {
+		if got := r.Repo(alpha, in(filepath.FromSlash(dir)).Dir); got != want {
+			t.Errorf("in %s the repository is %q by default, want %q", dir, got, want)
+		}
+	}
+	if got := r.Repo(alpha, ""); got != "alpha" {
+		t.Errorf("without a folder the repository is %q by default, want alpha", got)
+	}
 	var above *AboveError
 	if _, _, err := r.Resolve(t.Context(), "", in("above")); !errors.As(err, &above) || !slices.Equal(above.Repos, []string{in("above", "one").Dir, in("above", "two").Dir}) {
 		t.Errorf("above repositories = %v, want both listed", err)
