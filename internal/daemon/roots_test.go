@@ -93,6 +93,9 @@ func TestFolderOfAllLogs(t *testing.T) {
 		for _, e := range st.Errors {
 			if strings.Contains(e.Message, `no project is called`) {
 				n++
+				if !strings.Contains(e.Message, "a.jsonl:") {
+					t.Errorf("%q does not tell the file and line", e.Message)
+				}
 			}
 		}
 		return n
