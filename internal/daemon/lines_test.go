@@ -43,7 +43,7 @@ func TestSameOwner(t *testing.T) {
 	for owned := range sameOwner(named, part, func(repo string, p memory.ImportProblem) { got = append(got, repo+" "+where(p)) }) {
 		got = append(got, fmt.Sprint(owned.project.ID, owned.numbers, len(owned.lines)))
 	}
-	want := []string{"who a.jsonl:12", "shop[10 11]2", "bank[13]1", "shop[14]1"}
+	want := []string{"who a.jsonl:12", "shop[10 11] 2", "bank[13] 1", "shop[14] 1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the lines came as %q, want %q", got, want)
 	}
