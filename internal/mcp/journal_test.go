@@ -112,7 +112,7 @@ func newLedger() *ledger {
 			Advice: &memory.Answer{Project: "p1", Items: []memory.Item{item}, Receipt: "r2", Tokens: 9, Text: "1. wait for the fee\n"}},
 		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: []memory.StepView{view, bare}},
 		"LastSteps":   &memory.StepList{},
-		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,
+		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, OmittedSteps: 1, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,
 			Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "npm test"}}, Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
 			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "E1", RecoveredBy: 2, Recovery: "npm ci"}}},
 		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "mm-20260115-abc", CreatedAt: noon, Goal: "Send flow",

@@ -63,8 +63,9 @@ func summarizeOutputSchema() schema {
 		"recipe": list("The steps in order.", object("", false, schema{
 			"stepNumber": number, "tool": typed("string", ""), "notes": typed("string", ""),
 		}, "stepNumber", "tool", "notes"), 0),
-		"labels":  typed("object", "How many steps have each label.").with("additionalProperties", count),
-		"screens": list("In the order in which they were first seen.", typed("string", ""), 0),
+		"omittedSteps": typed("integer", "The last steps, which the recipe has no room for."),
+		"labels":       typed("object", "How many steps have each label.").with("additionalProperties", count),
+		"screens":      list("In the order in which they were first seen.", typed("string", ""), 0),
 		"failures": list("Steps that failed, and what recovered them.", object("", false, schema{
 			"stepNumber": number, "tool": typed("string", ""), "error": typed("string", ""),
 			"recoveredBy": typed("integer", "The number of the step that did."),

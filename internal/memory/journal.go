@@ -60,6 +60,9 @@ type StepRecorded struct {
 	// Advice holds lessons about the step's error, if they were asked for.
 	Advice *Answer `json:"advice,omitempty"`
 	Seq    uint64  `json:"seq"`
+	// Repeated says that the request was done before. It stays in the daemon: a
+	// caller is answered as the first time.
+	Repeated bool `json:"-"`
 }
 
 // EndSessionRequest ends a session; by default the caller's current one.
@@ -176,13 +179,15 @@ type Failure struct {
 
 // Summary is the deterministic summary of one session.
 type Summary struct {
-	SessionID string         `json:"sessionId"`
-	StepCount int            `json:"stepCount"`
-	Recipe    []RecipeStep   `json:"recipe"`
-	Goal      string         `json:"goal,omitempty"`
-	CreatedAt time.Time      `json:"createdAt,omitzero"`
-	EndedAt   time.Time      `json:"endedAt,omitzero"`
-	Labels    map[string]int `json:"labels"`
+	SessionID string       `json:"sessionId"`
+	StepCount int          `json:"stepCount"`
+	Recipe    []RecipeStep `json:"recipe"`
+	// OmittedSteps are the last ones, which the recipe has no room for.
+	OmittedSteps int            `json:"omittedSteps,omitempty"`
+	Goal         string         `json:"goal,omitempty"`
+	CreatedAt    time.Time      `json:"createdAt,omitzero"`
+	EndedAt      time.Time      `json:"endedAt,omitzero"`
+	Labels       map[string]int `json:"labels"`
 	// Screens are the screens in the order in which they were first seen.
 	Screens  []string  `json:"screens"`
 	Failures []Failure `json:"failures"`

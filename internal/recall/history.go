@@ -112,10 +112,11 @@ func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*mem
 func (s *Service) sessionView(session memory.Session) memory.SessionView {
 	v := memory.SessionView{
 		SessionID: session.ID, CreatedAt: session.CreatedAt, Goal: s.clean(session.Goal),
-		FlowTags: listed(session.FlowTags), Tags: listed(session.Tags),
+		FlowTags: s.cleanAll(session.FlowTags), Tags: s.cleanAll(session.Tags),
 	}
 	if session.Git != nil {
 		v.Git = *session.Git
+		v.Git.Branch, v.Git.Commit = s.clean(v.Git.Branch), s.clean(v.Git.Commit)
 	}
 	return v
 }
@@ -156,10 +157,12 @@ func (s *Service) clean(text string) string {
 	return clean
 }
 
-// listed makes a list of none an empty one, which JSON writes as such.
-func listed(list []string) []string {
-	if list == nil {
-		return []string{}
+// cleanAll returns a list of clean texts, an empty one for none, which JSON writes
+// as such.
+func (s *Service) cleanAll(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = s.clean(text)
 	}
-	return slices.Clone(list)
+	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -314,8 +315,8 @@ func TestStepView(t *testing.T) {
 		t.Fatalf("search: %+v, %v; want one step", m, err)
 	}
 	v := m.Matches[0]
-	if !strings.Contains(v.Snippet, "confirm-button") || !strings.Contains(v.Snippet, "needle") {
-		t.Errorf("the snippet %q lacks a word that was asked for", v.Snippet)
+	if !strings.HasPrefix(v.Snippet, "confirm-button → failed: ") || !strings.Contains(v.Snippet, "needle") {
+		t.Errorf("the snippet is %q, want the target in brief, that it failed, and what was asked for", v.Snippet)
 	}
 	if !slices.Equal(v.MatchedFields, []string{"target", "error"}) {
 		t.Errorf("matched fields %v, want target and error in this order", v.MatchedFields)
@@ -362,6 +363,79 @@ func TestHistoryWhileLoading(t *testing.T) {
 	a := s.ask(t, memory.RecallRequest{Scope: scoped("some-session")})
 	if len(a.Degraded) == 0 || a.NothingRelevant {
 		t.Errorf("recall while loading: %+v, want it degraded and nothing denied", a)
+	}
+}
+
+// TestSnippetOfAFailedStep: whatever of it matches, it is told that it failed.
+func TestSnippetOfAFailedStep(t *testing.T) {
+	s := newShelf()
+	s.session("sess")
+	s.did("sess", "Bash", func(r *memory.Record) {
+		r.Step.Tool.Input = json.RawMessage(`{"command":"npm install ` + strings.Repeat("left-pad ", 30) + `"}`)
+		r.Step.Outcome = memory.Outcome{Error: &memory.StepError{Message: "EACCES: permission denied"}}
+	})
+	s.did("sess", "Silent", func(r *memory.Record) { r.Step.Outcome = memory.Outcome{} })
+	for query, want := range map[string][2]string{ // begins and ends with
+		"npm":            {"npm install left-pad", " → failed: EACCES: permission denied"},
+		"permission":     {"→ failed: EACCES: permission denied", "→ failed: EACCES: permission denied"},
+		"npm permission": {"npm install left-pad", " → failed: EACCES: permission denied"},
+		"Bash":           {"npm install left-pad", "→ failed: EACCES: permission denied"},
+		"Silent":         {"→ failed", "→ failed"},
+	} {
+		steps, err := s.service(t).views(t.Context(), "p-own", []string{s.docs[0][0].ID, s.docs[1][0].ID}, lexical.Analyze(query))
+		if err != nil || len(steps) != 2 {
+			t.Fatalf("%s: %+v, %v", query, steps, err)
+		}
+		got := steps[0].Snippet
+		if query == "Silent" {
+			got = steps[1].Snippet
+		}
+		if !strings.HasPrefix(got, want[0]) || !strings.HasSuffix(got, want[1]) || len(got) > stepSnippet {
+			t.Errorf("%s: shown as %q, want it to begin with %q and to end with %q", query, got, want[0], want[1])
+		}
+	}
+}
+
+// TestNoViewShowsASecret: every text of sessions, steps and summaries passes the
+// rules again; they may be newer than what was stored.
+func TestNoViewShowsASecret(t *testing.T) {
+	s := newShelf()
+	s.holding()
+	s.session("sess", func(x *memory.Session) {
+		x.Goal, x.FlowTags, x.Tags = "goal hunter2", []string{"flow-hunter2"}, []string{"tag-hunter2"}
+		x.Git = &memory.Git{Branch: "branch-hunter2", Commit: "commit-hunter2"}
+	})
+	for _, failed := range []bool{true, false} {
+		s.did("sess", "tool-hunter2", func(r *memory.Record) {
+			text := json.RawMessage(`{"text":"needle hunter2"}`)
+			r.Step.Screen, r.Step.Labels = "screen-hunter2", []string{"label-hunter2"}
+			r.Step.Tool.Target, r.Step.Tool.Input, r.Step.Observation = text, text, text
+			if failed {
+				r.Step.Outcome = memory.Outcome{Error: &memory.StepError{Code: "E-hunter2", Message: "needle hunter2"}}
+			}
+		})
+	}
+	service := s.service(t, func(o *Options) {
+		o.Redact = func(text string) (string, int) { return strings.ReplaceAll(text, "hunter2", "[redacted]"), 0 }
+	})
+	ctx, scope := t.Context(), scoped("sess")
+	for name, ask := range map[string]func() (any, error){
+		"sessions": func() (any, error) { return service.Sessions(ctx, memory.HistoryRequest{}) },
+		"last":     func() (any, error) { return service.LastSteps(ctx, memory.HistoryRequest{Scope: scope}) },
+		"search":   func() (any, error) { return service.SearchSteps(ctx, memory.HistoryRequest{Query: "needle"}) },
+		"summary":  func() (any, error) { return service.SummarizeSession(ctx, memory.HistoryRequest{Scope: scope}) },
+	} {
+		answer, err := ask()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "[redacted]") {
+			t.Errorf("%s shows %s", name, text)
+		}
 	}
 }
 

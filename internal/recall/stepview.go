@@ -15,6 +15,8 @@ import (
 const (
 	stepSnippet = 200
 	stepLine    = 300
+	// endingBytes is what is kept free in a snippet for what a step failed with.
+	endingBytes = 90
 	// leastPart is the least room that a further matching part is shown in.
 	leastPart = 40
 	// subjectBytes is the longest name of what a step was done to.
@@ -60,11 +62,11 @@ func (s *Service) views(ctx context.Context, project string, ids []string, query
 func (v *viewer) view(r memory.Record) memory.StepView {
 	session := v.session(r.Session)
 	view := memory.StepView{
-		ID: r.ID, Timestamp: r.Created.UTC(), Tool: r.Step.Tool.Name, Screen: v.s.clean(r.Step.Screen),
-		Labels: listed(r.Step.Labels), SessionID: r.Session, SessionGoal: session.Goal,
+		ID: r.ID, Timestamp: r.Created.UTC(), Tool: v.s.clean(r.Step.Tool.Name), Screen: v.s.clean(r.Step.Screen),
+		Labels: v.s.cleanAll(r.Step.Labels), SessionID: r.Session, SessionGoal: session.Goal,
 	}
 	if len(v.query) > 0 {
-		view.Snippet, view.MatchedFields = v.matching(memory.StepFields(r, session))
+		view.Snippet, view.MatchedFields = v.matching(r.Step, memory.StepFields(r, session))
 	}
 	if view.Snippet == "" {
 		view.Snippet = shorten(v.s.clean(outline(r.Step)), stepSnippet)
@@ -83,14 +85,22 @@ func (v *viewer) session(id string) memory.Session {
 	return session
 }
 
-// matching returns the parts of a step that hold most of the question, and the
-// names of all fields that hold any of it.
-func (v *viewer) matching(fields []memory.Field) (snippet string, names []string) {
+// matching returns the parts of a step that hold most of the question, with its
+// ending if it failed, and the names of all fields that hold any of it. Without a
+// part worth showing the snippet is empty.
+func (v *viewer) matching(step *memory.StepContent, fields []memory.Field) (snippet string, names []string) {
 	analyze := v.s.opts.Analyze
 	told := map[int]bool{} // terms of the question that the snippet holds
 	var parts []string
 	room := stepSnippet
+	if !step.Outcome.OK {
+		room -= endingBytes
+	}
+	failure, byFailure := "", false
 	for _, f := range fields {
+		if f.Name == errorField {
+			failure = v.s.clean(oneLine(f.Text))
+		}
 		hits := common(v.query, analyze(f.Text))
 		if len(hits) == 0 {
 			continue
@@ -103,18 +113,40 @@ func (v *viewer) matching(fields []memory.Field) (snippet string, names []string
 		if shownApart[f.Name] || !news || room < leastPart {
 			continue
 		}
-		part := excerpt(v.s.clean(oneLine(f.Text)), room, v.query, analyze)
 		for _, t := range hits {
 			told[t] = true
 		}
+		if f.Name == errorField && !step.Outcome.OK {
+			byFailure = true
+			continue // it is the ending
+		}
+		text := f.Text
+		if f.Name == targetField {
+			text = brief(step.Tool.Target)
+		}
+		part := excerpt(v.s.clean(oneLine(text)), room, v.query, analyze)
 		parts = append(parts, part)
 		room -= len(part) + len(partMark)
 	}
-	return strings.Join(parts, partMark), names
+	snippet = strings.Join(parts, partMark)
+	if step.Outcome.OK || snippet == "" && !byFailure {
+		return snippet, names
+	}
+	end := failedMark
+	if failure != "" {
+		end += ": " + excerpt(failure, stepSnippet-len(snippet)-len(failedMark)-len(": "), v.query, analyze)
+	}
+	return strings.TrimSpace(snippet + end), names
 }
 
-// partMark stands between the parts of a snippet.
-const partMark = " | "
+const (
+	// partMark stands between the parts of a snippet, failedMark before what a step
+	// failed with.
+	partMark   = " | "
+	failedMark = " → failed"
+	// Names of fields (memory.StepFields).
+	targetField, errorField = "target", "error"
+)
 
 // excerpt is the stretch of a line that takes at most limit bytes and holds most
 // of the question; what was left out is marked.

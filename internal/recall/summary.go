@@ -71,24 +71,25 @@ func (s *summarizer) summary(session memory.Session, clean func(string) string) 
 		Recipe: []memory.RecipeStep{}, Labels: map[string]int{}, Screens: []string{}, Failures: []memory.Failure{},
 	}
 	for label, n := range s.labels {
-		out.Labels[label] = n
+		out.Labels[clean(label)] += n
 	}
 	for _, screen := range s.screens {
 		out.Screens = append(out.Screens, clean(screen))
 	}
 	note := func(d digest) string { return shorten(clean(d.notes), notesBytes) }
+	out.OmittedSteps = max(len(s.steps)-maxRecipe, 0)
 	for i, d := range s.steps[:min(len(s.steps), maxRecipe)] {
-		out.Recipe = append(out.Recipe, memory.RecipeStep{StepNumber: i + 1, Tool: d.tool, Notes: note(d)})
+		out.Recipe = append(out.Recipe, memory.RecipeStep{StepNumber: i + 1, Tool: clean(d.tool), Notes: note(d)})
 	}
 	recovered := recoveries(s.steps)
 	for i, d := range s.steps {
 		if !d.failed || len(out.Failures) == maxFailures {
 			continue
 		}
-		f := memory.Failure{StepNumber: i + 1, Tool: d.tool, Error: shorten(clean(oneLine(d.error)), notesBytes)}
+		f := memory.Failure{StepNumber: i + 1, Tool: clean(d.tool), Error: shorten(clean(oneLine(d.error)), notesBytes)}
 		if by := recovered[i]; by > 0 {
 			f.RecoveredBy = by + 1
-			f.Recovery = s.recovery(i, by, note)
+			f.Recovery = s.recovery(i, by, clean)
 		}
 		out.Failures = append(out.Failures, f)
 	}
@@ -116,7 +117,7 @@ func recoveries(steps []digest) []int {
 
 // recovery tells the last steps between a failure and what recovered it, and the
 // latter.
-func (s *summarizer) recovery(failure, by int, note func(digest) string) string {
+func (s *summarizer) recovery(failure, by int, clean func(string) string) string {
 	first := max(failure+1, by-betweenSteps)
 	var steps []string
 	if first > failure+1 {
@@ -124,7 +125,7 @@ func (s *summarizer) recovery(failure, by int, note func(digest) string) string 
 	}
 	for i := first; i <= by; i++ {
 		d := s.steps[i]
-		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, d.tool, shorten(note(d), notesBytes/2)))
+		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, clean(d.tool), shorten(clean(d.notes), notesBytes/2)))
 	}
 	return strings.Join(steps, "; ")
 }

@@ -126,6 +126,9 @@ func TestSummaryIsBounded(t *testing.T) {
 	if sum.StepCount != maxRecipe+1 || len(sum.Recipe) != maxRecipe || len(sum.Failures) != maxFailures || len(sum.Screens) != maxScreens || len(sum.Labels) != maxLabels {
 		t.Errorf("%d steps, %d in the recipe, %d failures, %d screens, %d labels", sum.StepCount, len(sum.Recipe), len(sum.Failures), len(sum.Screens), len(sum.Labels))
 	}
+	if sum.OmittedSteps != 1 {
+		t.Errorf("the recipe says that it leaves out %d steps, want one", sum.OmittedSteps)
+	}
 	if sum.Labels["every"] != maxRecipe+1 {
 		t.Errorf("the label of every step is counted %d times, want %d", sum.Labels["every"], maxRecipe+1)
 	}
