@@ -121,22 +121,28 @@ func (c *Client) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 
 // SearchSteps implements memory.History.
 func (c *Client) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
-	return post[memory.StepMatches](ctx, c, wire.Search, req, repeatable)
+	return post[memory.StepMatches](ctx, c, wire.Search, wire.SearchRequest{
+		Query: req.Query, Scope: req.Scope, Filters: req.Filters, Limit: req.Limit, Project: req.Project, Caller: req.Caller,
+	}, repeatable)
 }
 
 // LastSteps implements memory.History.
 func (c *Client) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
-	return post[memory.StepList](ctx, c, wire.Last, req, repeatable)
+	return post[memory.StepList](ctx, c, wire.Last, wire.LastRequest{
+		N: req.Limit, Scope: req.Scope, Filters: req.Filters, Project: req.Project, Caller: req.Caller,
+	}, repeatable)
 }
 
 // SummarizeSession implements memory.History.
 func (c *Client) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
-	return post[memory.Summary](ctx, c, wire.Summary, req, repeatable)
+	return post[memory.Summary](ctx, c, wire.Summary, wire.SummaryRequest{Scope: req.Scope, Project: req.Project, Caller: req.Caller}, repeatable)
 }
 
 // Sessions implements memory.History.
 func (c *Client) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
-	return post[memory.SessionList](ctx, c, wire.Sessions, req, repeatable)
+	return post[memory.SessionList](ctx, c, wire.Sessions, wire.SessionsRequest{
+		Filters: req.Filters, Limit: req.Limit, Project: req.Project, Caller: req.Caller,
+	}, repeatable)
 }
 
 // Import implements memory.Archive.

@@ -33,10 +33,10 @@ const (
 	Start    = "/v1/sessions/start"   // POST memory.StartSessionRequest → memory.SessionState
 	Step     = "/v1/sessions/step"    // POST memory.RecordStepRequest → memory.StepRecorded
 	End      = "/v1/sessions/end"     // POST memory.EndSessionRequest → memory.SessionState
-	Search   = "/v1/history/search"   // POST memory.HistoryRequest → memory.StepMatches
-	Last     = "/v1/history/last"     // POST memory.HistoryRequest → memory.StepList
-	Summary  = "/v1/history/summary"  // POST memory.HistoryRequest → memory.Summary
-	Sessions = "/v1/history/sessions" // POST memory.HistoryRequest → memory.SessionList
+	Search   = "/v1/history/search"   // POST SearchRequest → memory.StepMatches
+	Last     = "/v1/history/last"     // POST LastRequest → memory.StepList
+	Summary  = "/v1/history/summary"  // POST SummaryRequest → memory.Summary
+	Sessions = "/v1/history/sessions" // POST SessionsRequest → memory.SessionList
 	Import   = "/v1/import"           // POST memory.ImportRequest → memory.Imported
 	Export   = "/v1/export"           // POST memory.ExportRequest → memory.Exported
 	Status   = "/v1/status"           // GET → memory.Status
