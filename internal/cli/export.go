@@ -40,6 +40,9 @@ give the same files, and recalld import takes them back.`,
 				fmt.Fprintf(w, "Exported project %s to %s: %s, %s, %s in %s\n", memory.ProjectLabel(exported.ProjectName, exported.Project), exported.Path,
 					memory.Count(exported.Lessons, "lesson"), memory.Count(exported.Sessions, "session"), memory.Count(exported.Steps, "step"),
 					memory.Count(exported.Files, "file"))
+				if n := exported.LeftOut; n > 0 {
+					fmt.Fprintf(w, "Left out: %s put aside by what is no longer there\n", memory.Count(n, "lesson"))
+				}
 			})
 		},
 	}

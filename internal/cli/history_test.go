@@ -38,14 +38,14 @@ func history() map[string]any {
 			Labels:  map[string]int{"interaction": 1, "execution": 1},
 			Screens: []string{"home", "send"},
 			Failures: []memory.Failure{
-				{StepNumber: 1, Tool: "bash", Error: "EACCES", RecoveredBy: 2, Recovery: "chown"}, {StepNumber: 2, Tool: "mm_click", Error: "Timeout"}}},
+				{StepNumber: 1, Tool: "bash", Error: "EACCES", RecoveredBy: 2, Recovery: "2. mm_click chown"}, {StepNumber: 2, Tool: "mm_click", Error: "Timeout"}}},
 		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{
 			{SessionID: "mm-20260115-abc", CreatedAt: noon.Add(-3 * time.Hour), Goal: goal, FlowTags: []string{"send"}, Tags: []string{"smoke"}, Git: memory.Git{Branch: "main", Commit: "abc123"}},
 			{SessionID: "mm-20260114-xyz", CreatedAt: noon.Add(-50 * time.Hour), FlowTags: []string{}, Tags: []string{}},
 		}},
 		"Import": &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Skipped: 3,
 			Problems: []memory.ImportProblem{{File: "/src/demo/logs/demo.jsonl", Line: 7, Message: "not JSON"}, {File: "/src/demo/logs/x/session.json", Message: "no sessionId"}}},
-		"Export": &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42},
+		"Export": &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42, LeftOut: 1},
 	}
 }
 
@@ -76,6 +76,12 @@ func TestHistoryRequests(t *testing.T) {
 		}},
 		{[]string{"summarize", "abcd", "--project", "p"}, "SummarizeSession", func(b *bench) any {
 			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
+		}},
+		{[]string{"summarize", "--session", "abcd"}, "SummarizeSession", func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Caller: dir(b)}
+		}},
+		{[]string{"summarize", "--scope", "current"}, "SummarizeSession", func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
 		}},
 		{[]string{"session", "start", "--id", "abcd", "--goal", "g", "--flow-tags", "send,swap", "--tags", "a,b", "--build", `{"n":1.50}`, "--launch", `{}`, "--screenshots", "--project", "p"},
 			"StartSession", func(b *bench) any {
@@ -161,6 +167,51 @@ func TestNoSessionOpen(t *testing.T) {
 		if _, errs, code := b.run(tt.command); code != ExitNotFound || !strings.Contains(errs, "hint: its own") {
 			t.Errorf("recalld %s: exit %d, %q, want exit %d and the error's own hint", tt.command, code, errs, ExitNotFound)
 		}
+	}
+}
+
+// TestSessionAtAShell: whose session is not open is told what to do at a shell, not
+// which tool an agent would call.
+func TestSessionAtAShell(t *testing.T) {
+	for _, args := range [][]string{{"session", "end"}, {"step", "--tool", "bash"}} {
+		for _, code := range []memory.Code{memory.CodeInvalidInput, memory.CodeNotFound} {
+			b := newBench(t, nil)
+			b.fake.Err = &memory.Error{Code: code, Field: "sessionId", Message: "no session is open", Hint: "open it with session_start"}
+			if _, errs, _ := b.run(args...); strings.Contains(errs, "session_start") || !strings.Contains(errs, "recalld session start") {
+				t.Errorf("recalld %q, %s: %q, want the hint of a shell", args, code, errs)
+			}
+		}
+	}
+}
+
+// TestSummarizeScopes: all is refused as the service does, and a session is named
+// once.
+func TestSummarizeScopes(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--scope", "all"}, "scope: a summary is of one session (limit: current or {sessionId})"},
+		{[]string{"--session", "abc"}, "scope.sessionId: 3 characters are too few"},
+		{[]string{"abcd", "--session", "abcd"}, "session: is given twice"},
+		{[]string{"abcd", "--scope", "current"}, "session: is given twice"},
+	} {
+		b := newBench(t, nil)
+		if _, errs, code := b.run(append([]string{"summarize"}, tt.args...)...); code != ExitUsage || !strings.Contains(errs, tt.want) {
+			t.Errorf("recalld summarize %q: exit %d, %q, want exit %d and %q", tt.args, code, errs, ExitUsage, tt.want)
+		}
+		if calls := b.fake.Calls(); len(calls) > 0 {
+			t.Errorf("recalld summarize %q reached the service: %+v", tt.args, calls)
+		}
+	}
+}
+
+// TestOmittedSteps: a recipe that is not whole says so.
+func TestOmittedSteps(t *testing.T) {
+	b := newBench(t, map[string]any{"SummarizeSession": &memory.Summary{SessionID: "abcd", StepCount: 502, OmittedSteps: 2,
+		Recipe: []memory.RecipeStep{{StepNumber: 500, Tool: "bash"}}}})
+	if out := b.ok("summarize", "abcd"); !strings.Contains(out, " 500. bash\n      and 2 steps more, which the recipe leaves out\n") {
+		t.Errorf("recalld summarize says %s", out)
 	}
 }
 

@@ -188,7 +188,7 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 		if err != nil {
 			return nil, err
 		}
-		out.Lessons, out.Files = written.Lessons, written.Files
+		out.Lessons, out.Files, out.LeftOut = written.Lessons, written.Files, written.LeftOut
 	}
 	sessions, err := d.core.Store.ProjectSessions(project.ID)
 	if err != nil {

@@ -58,3 +58,20 @@ func TestPictureIsInTheRecord(t *testing.T) {
 		t.Errorf("the record names %q, which holds %q, %v; want the stored picture", names["mm_click"], text, err)
 	}
 }
+
+// TestExportTellsWhatItLeavesOut: a lesson that was retracted by one that is
+// forgotten is not exported, and that is said.
+func TestExportTellsWhatItLeavesOut(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	wrong := s.keep(dir, "Run it as root")
+	s.keep(dir, "Use a prefix in the home folder")
+	better, err := s.Remember(t.Context(), memory.RememberRequest{Lesson: "Never run it as root", Retracts: []string{wrong.ID}, Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	_, err = s.Forget(t.Context(), memory.ForgetRequest{IDs: []string{better.ID}})
+	must(t, err)
+	exported, err := s.Export(t.Context(), memory.ExportRequest{Path: filepath.Join(t.TempDir(), "out"), Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	if exported.Lessons != 1 || exported.LeftOut != 1 {
+		t.Errorf("exported %+v, want one lesson and one left out", exported)
+	}
+}

@@ -80,6 +80,9 @@ type Exported struct {
 	Sessions    int    `json:"sessions"`
 	Steps       int    `json:"steps"`
 	Files       int    `json:"files"`
+	// LeftOut counts lessons that are no longer recalled and stay out of the export:
+	// what put them aside is not in it, so importing would bring them back.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // Archive takes memories over from files and writes them out.
@@ -104,7 +107,7 @@ func archivePath(path, project string) error {
 		return err
 	}
 	if !filepath.IsAbs(path) { // the daemon's own folder is nobody's business
-		return Invalid("path", "an absolute path", "%q is relative", path)
+		return Invalid("path", "an absolute path", "%s is relative", Quote(path))
 	}
 	return Text("project", project, 0, MaxPathText)
 }
