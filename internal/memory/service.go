@@ -64,7 +64,8 @@ type Forgotten struct {
 	Records   int `json:"records"`
 	Files     int `json:"files"`
 	Documents int `json:"documents"`
-	// Note says what may still hold the text: backups, logs of the repository.
+	// Note says what may still hold the text: backups and exports, logs and session
+	// files of the repository.
 	Note string `json:"note,omitempty"`
 }
 
