@@ -47,8 +47,10 @@ func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 	if err != nil {
 		return out, nil
 	}
-	if err := d.core.Ingest.Settle(context.WithoutCancel(ctx), step); err != nil {
-		d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
+	if !out.Repeated { // its outcome was counted then
+		if err := d.core.Ingest.Settle(context.WithoutCancel(ctx), step); err != nil {
+			d.log.Warn("the outcome of a lesson is not counted", attrPart, "ingest", attrError, err)
+		}
 	}
 	d.files.putStep(ctx, req.Caller, session, step, out)
 	if req.Advise && !step.Step.Outcome.OK {

@@ -115,10 +115,11 @@ func (s *Service) HandedOut(session memory.SessionKey, errors, lessons []string)
 	s.attempts.handOut(session, errors, lessons)
 }
 
-// Settle counts what a step that was recorded says of the lessons that were used
-// before it; see HandedOut.
+// Settle counts what a step that was just recorded says of the lessons that were
+// used before it; see HandedOut. It goes by the time of now, whatever time the step
+// was given, and must not be called for a request that was repeated.
 func (s *Service) Settle(ctx context.Context, step memory.Record) error {
-	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, step.Created, step.Step)
+	said := s.attempts.step(memory.SessionKey{Project: step.Project, ID: step.Session}, s.now(), step.Step)
 	if len(said.lessons) == 0 {
 		return nil
 	}

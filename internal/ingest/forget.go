@@ -20,7 +20,7 @@ const dropBatch = 1000
 
 // forgetNote is said after every forget: what lies outside the store is not
 // ours to erase.
-const forgetNote = "backups made before, and log files in the repository, may still hold the text"
+const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
 
 // Forget removes records for good: with the last record or file that holds a
 // text its terms and vectors go as well. Lessons and steps leave tombstones, and
@@ -62,7 +62,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		return err
 	}
 	if !known {
-		return memory.Errorf(memory.CodeNotFound, "project %q is not known", name)
+		return memory.Errorf(memory.CodeNotFound, "project %s is not known", memory.Quote(name))
 	}
 	held, err := have.ProjectHoldings(p.ID)
 	if err != nil {

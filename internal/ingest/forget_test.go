@@ -3,6 +3,9 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -30,13 +33,18 @@ func (r *rig) code(projectID string, files int) {
 	}
 }
 
+// namesAll says that a text names all of these.
+func namesAll(text string, words ...string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
 func TestForgetByID(t *testing.T) {
 	r := newRig(t)
 	a := r.remember(memory.RememberRequest{Lesson: "to be forgotten"})
 	b := r.remember(memory.RememberRequest{Lesson: "to be kept"})
 	doc := r.record(a.ID).Doc
 	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID, a.ID, "l-unknown"}}, r.store)
-	if err != nil || out.Records != 1 || out.Files != 0 || out.Documents != 1 || out.Note == "" {
+	if err != nil || out.Records != 1 || out.Files != 0 || out.Documents != 1 || !namesAll(out.Note, "backups", "exports", "logs", "session files") {
 		t.Errorf("forget = %+v, %v; want one record, one document, and what may still hold it", out, err)
 	}
 	if _, err := r.store.Record(a.ID); memory.CodeOf(err) != memory.CodeNotFound {
@@ -159,5 +167,53 @@ func TestForgetWhileOthersWrite(t *testing.T) {
 	wg.Wait()
 	if _, err := r.store.Record(lesson.ID); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the forgotten lesson = %v, want it gone", err)
+	}
+}
+
+// TestForgetDoesNotWaitForAnImport, but for the part that is being written.
+func TestForgetDoesNotWaitForAnImport(t *testing.T) {
+	var lines []memory.LogLine
+	var steps []memory.Record
+	for i := range 2*maxPart + 10 {
+		lines = append(lines, memory.LogLine{Type: memory.EventPattern, Lesson: fmt.Sprint("imported ", i), Timestamp: testTime})
+		steps = append(steps, fileStep(i, "read", `{}`))
+	}
+	for name, run := range map[string]func(r *rig) (Taken, error){
+		"lessons": func(r *rig) (Taken, error) { return r.ingest.ImportLessons(context.Background(), r.project(), lines) },
+		"a session": func(r *rig) (Taken, error) {
+			return r.ingest.ImportSession(context.Background(), r.project(), fileSession(), steps)
+		},
+	} {
+		parts := 0
+		forgotten := make(chan error, 1)
+		r := newRig(t)
+		id := r.remember(memory.RememberRequest{Lesson: "to be forgotten"}).ID
+		r.ingest.opts.Committer = guarded{r.store, func(b memory.Batch) {
+			if !b.Import {
+				return
+			}
+			switch parts++; parts {
+			case 1:
+				go func() {
+					_, err := r.ingest.Forget(context.Background(), memory.ForgetRequest{IDs: []string{id}}, r.store)
+					forgotten <- err
+				}()
+				for r.ingest.forgetting.TryRLock() { // until it waits
+					r.ingest.forgetting.RUnlock()
+					runtime.Gosched()
+				}
+			case 2:
+				if _, err := r.store.Record(id); memory.CodeOf(err) != memory.CodeNotFound {
+					t.Errorf("%s: the record is there while the second part is written: %v", name, err)
+				}
+			}
+		}}
+		out, err := run(r)
+		if err != nil || out.Added != len(lines) || parts < 3 {
+			t.Errorf("%s: import = %+v in %d parts, %v; want all of it in 3", name, out, parts, err)
+		}
+		if err := <-forgotten; err != nil {
+			t.Errorf("%s: forget: %v", name, err)
+		}
 	}
 }

@@ -6,11 +6,13 @@
 // Vocabulary. A record's text is what is searched: its fields, redacted and
 // joined. Two lessons are the same when repository, context, lesson and command
 // are, but for case and white space; the second is merged into the first, and each
-// time that one is told is a telling of its history. A lesson's rate is a snapshot: what the
-// latest telling with a rate said, and the outcomes since. A lesson that was
-// superseded or retracted is aside: kept, and not recalled until it is told
-// again. A bare session is one of which only steps are known. What was forgotten
-// leaves a tombstone, which keeps imports from bringing it back.
+// time that one is told is a telling of its history. A lesson's rate is a snapshot:
+// what the latest telling with a rate said, and the outcomes since; a file that
+// tells what a rate was before changes nothing. A lesson that was superseded or
+// retracted is aside: kept, and not recalled until it is told again. A session that
+// was started here is changed by no file; an imported one is nobody's current one;
+// of a bare one only steps are known. What was forgotten leaves a tombstone, which
+// keeps imports from bringing it back.
 package ingest
 
 import (
@@ -141,7 +143,8 @@ type Service struct {
 
 	// forgetting is held while things are forgotten, and shared by those who write
 	// what they have read before: else they would bring it back, or put a step
-	// into a session that is going.
+	// into a session that is going. An import shares it for one commit at a time,
+	// for while somebody waits to forget, nobody else can share it.
 	forgetting sync.RWMutex
 }
 

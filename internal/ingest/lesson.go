@@ -232,7 +232,7 @@ func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine)
 			}
 			if r.Event == nil || r.Project != one.Project {
 				return &memory.Error{Code: memory.CodeNotFound, Field: field,
-					Message: fmt.Sprintf("this project has no lesson %q", id), Hint: "answers in JSON give the ids of lessons"}
+					Message: "this project has no lesson " + memory.Quote(id), Hint: "answers in JSON give the ids of lessons"}
 			}
 		}
 	}

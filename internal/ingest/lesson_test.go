@@ -13,6 +13,7 @@ import (
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/redact"
 )
 
 // TestRememberedIsFoundAtOnce by its words and by its meaning.
@@ -255,4 +256,22 @@ func TestManyWritersOfOneLesson(t *testing.T) {
 		t.Errorf("seen %d times with a rate of %s and %d tellings kept, want %d, 1/2 and %d",
 			rec.Event.Seen, rec.Event.Rate, len(rec.Event.Tellings), n+1, memory.MaxTellings)
 	}
+}
+
+// TestLessonOfNothingButMarks is refused: nothing is left that could help.
+func TestLessonOfNothingButMarks(t *testing.T) {
+	r := newRig(t, func(_ *rig, o *Options) { o.Redact = redact.Redact })
+	before := r.contents()
+	for _, lesson := range []string{"<private>the key is under the mat</private>", "<private>a</private>, <private>b</private>.", "<private> not closed"} {
+		_, err := r.ingest.Remember(t.Context(), memory.RememberRequest{Lesson: lesson, Context: "at the door", Caller: r.caller})
+		refused(t, lesson, err, memory.CodeInvalidInput, "lesson")
+	}
+	if r.contents() != before {
+		t.Errorf("the store holds %+v, want nothing", r.contents())
+	}
+	out := r.importLines(memory.LogLine{Type: memory.EventError, Lesson: "<private>x</private>", Timestamp: testTime})
+	if len(out.Problems) != 1 {
+		t.Errorf("a line of it = %+v, want a problem", out)
+	}
+	r.remember(memory.RememberRequest{Lesson: "ask at the desk <private>for Bob</private>"})
 }

@@ -29,8 +29,6 @@ type Problem struct {
 // what was forgotten stays so. A line that is not valid does not stop the others.
 // A line without a time is told now.
 func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lines []memory.LogLine) (Taken, error) {
-	s.forgetting.RLock()
-	defer s.forgetting.RUnlock()
 	var out Taken
 	var told []importedLine
 	for i, line := range lines {
@@ -102,6 +100,8 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project) (mem
 
 // importLines writes one part of an import, and adds to what is known of it.
 func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Taken) error {
+	s.forgetting.RLock()
+	defer s.forgetting.RUnlock()
 	w := s.newRewrite()
 	added := map[string]int{} // by id
 	for _, x := range part {

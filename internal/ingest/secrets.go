@@ -48,6 +48,17 @@ func (c *cleaner) list(tags []string) []string {
 	return clean
 }
 
+// git cleans what is said of a repository; what is given is not changed.
+func (c *cleaner) git(g *memory.Git) *memory.Git {
+	if g == nil {
+		return nil
+	}
+	clean := *g
+	c.text(&clean.Branch, memory.MaxPathText)
+	c.text(&clean.Commit, memory.MaxNameText)
+	return &clean
+}
+
 // json cleans the texts of a JSON value, and the numbers that are secrets by their
 // names; null and nothing are nothing.
 func (c *cleaner) json(raw json.RawMessage) json.RawMessage {

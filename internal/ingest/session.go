@@ -30,7 +30,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	c := s.newCleaner()
 	c.text(&req.Goal, memory.MaxGoalText)
 	session := memory.Session{
-		ID: req.SessionID, Project: project.ID, Client: req.Caller.Client, CreatedAt: s.now(),
+		ID: req.SessionID, Project: project.ID, Client: s.client(req.Caller), CreatedAt: s.now(),
 		Goal: req.Goal, FlowTags: union(nil, req.FlowTags, memory.MaxTags), Tags: c.list(req.Tags),
 		Build: c.json(req.Build), Launch: c.json(req.Launch), Screenshots: req.Screenshots, Git: git,
 	}
@@ -98,7 +98,7 @@ func (s *Service) EndSession(ctx context.Context, req memory.EndSessionRequest) 
 func (s *Service) checkFlowTags(tags []string) error {
 	for i, tag := range tags {
 		if !slices.Contains(s.opts.FlowTags, tag) {
-			e := memory.Invalid(fmt.Sprintf("flowTags[%d]", i), strings.Join(s.opts.FlowTags, ", "), "%q is not in the vocabulary", tag)
+			e := memory.Invalid(fmt.Sprintf("flowTags[%d]", i), strings.Join(s.opts.FlowTags, ", "), "%s is not in the vocabulary", memory.Quote(tag))
 			e.Hint = "tags are free, and sessions.flow_tags in the settings holds the vocabulary"
 			return e
 		}
@@ -114,7 +114,14 @@ func (s *Service) git(ctx context.Context, project string, caller memory.Caller)
 	if own, _, err := s.opts.Projects.Resolve(ctx, "", caller); err != nil || own.ID != project {
 		return nil
 	}
-	return s.opts.Git(caller.Dir)
+	return s.newCleaner().git(s.opts.Git(caller.Dir))
+}
+
+// client is the program that calls, as it is kept: anybody can call itself
+// anything.
+func (s *Service) client(caller memory.Caller) string {
+	s.newCleaner().text(&caller.Client, memory.MaxNameText)
+	return caller.Client
 }
 
 // refuseTaken lets a session begin under an id that is free, or of which only
@@ -124,7 +131,7 @@ func refuseTaken(old, new memory.Session) (memory.Session, error) {
 		return new, nil
 	}
 	return old, &memory.Error{Code: memory.CodeConflict, Field: "sessionId",
-		Message: fmt.Sprintf("there is a session %q already", old.ID), Hint: "leave sessionId out to get a new one"}
+		Message: fmt.Sprintf("there is a session %s already", memory.Quote(old.ID)), Hint: "leave sessionId out to get a new one"}
 }
 
 // newSessionID names a session by its day and 30 random bits: a person can tell
@@ -140,7 +147,7 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 		id = caller.Session
 	}
 	if id == "" {
-		session, ok, err := s.opts.Sessions.CurrentSession(project, caller.Client)
+		session, ok, err := s.opts.Sessions.CurrentSession(project, s.client(caller))
 		if err != nil {
 			return session, fmt.Errorf("find current session: %w", err)
 		}
@@ -154,7 +161,7 @@ func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.
 	session, err := s.opts.Sessions.Session(project, id)
 	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
 		return session, &memory.Error{Code: memory.CodeNotFound, Field: "sessionId",
-			Message: fmt.Sprintf("this project has no session %q", id), Hint: "open it with session_start"}
+			Message: "this project has no session " + memory.Quote(id), Hint: "open it with session_start"}
 	}
 	return session, err
 }

@@ -195,3 +195,31 @@ func TestForgottenProjectTakesItsSessions(t *testing.T) {
 		t.Errorf("started anew = %+v, want it whole", again)
 	}
 }
+
+// TestNoSecretInNames: branches, commits and clients are anybody's text.
+func TestNoSecretInNames(t *testing.T) {
+	r := newRig(t, func(_ *rig, o *Options) {
+		o.Git = func(string) *memory.Git { return &memory.Git{Branch: "try-hunter2", Commit: "hunter2"} }
+	})
+	caller := memory.Caller{Dir: r.repo, Client: "agent hunter2"}
+	started := r.start(memory.StartSessionRequest{Caller: caller})
+	want := &memory.Git{Branch: "try-[redacted]", Commit: "[redacted]"}
+	if !cmp.Equal(started.Git, want) || started.Client != "agent [redacted]" {
+		t.Errorf("the session = %+v of %q, want no secret in it", started.Git, started.Client)
+	}
+	if step := r.step(memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Caller: caller}); step.SessionID != started.ID {
+		t.Errorf("its client's step is of %q, want of the current session", step.SessionID)
+	}
+	read := fileSession()
+	read.Git = &memory.Git{Branch: "try-hunter2", Commit: "hunter2"}
+	one := fileStep(1, "read", `{}`)
+	one.Step.Git = read.Git
+	r.importSession(read, one)
+	step := r.record(stepID(memory.SessionKey{Project: r.project().ID, ID: read.ID}, one.Created, "read"))
+	if !cmp.Equal(r.session(read.ID).Git, want) || !cmp.Equal(step.Step.Git, want) {
+		t.Errorf("imported are %+v and %+v, want no secret in them", r.session(read.ID).Git, step.Step.Git)
+	}
+	if read.Git.Commit != "hunter2" {
+		t.Error("what was given is changed")
+	}
+}

@@ -22,36 +22,25 @@ func (s *Service) ImportSession(ctx context.Context, project memory.Project, ses
 	if err := session.Validate(); err != nil {
 		return out, err
 	}
-	s.forgetting.RLock()
-	defer s.forgetting.RUnlock()
-	in := sessionImport{s: s, project: project, session: s.cleanSession(session)}
-	if err := in.settle(); err != nil {
-		return out, fmt.Errorf("import session: %w", err)
-	}
-	var records []memory.Record
-	seen := map[string]bool{}
+	in := sessionImport{s: s, project: project, read: s.cleanSession(session), seen: map[string]bool{}}
+	var clean []memory.Record
 	for i, r := range steps {
 		if err := r.ValidateStep(); err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
 			continue
 		}
-		r, err := in.step(r)
-		if err != nil {
+		clean = append(clean, in.clean(r))
+	}
+	parts := bySize(clean, stepSize)
+	if len(parts) == 0 {
+		parts = [][]memory.Record{nil} // the session alone
+	}
+	for _, part := range parts {
+		if err := in.part(ctx, part, &out); err != nil {
 			return out, fmt.Errorf("import session: %w", err)
 		}
-		switch {
-		case r.known || seen[r.ID]:
-			out.Known++
-		case r.left:
-			out.Left++
-			continue
-		}
-		if r.write && !seen[r.ID] {
-			seen[r.ID] = true
-			records = append(records, r.Record)
-		}
 	}
-	return out, in.write(ctx, records, &out)
+	return out, nil
 }
 
 // cleanSession takes the secrets out of a session that was read from a file.
@@ -60,7 +49,9 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 	c.text(&x.Goal, memory.MaxGoalText)
 	x.FlowTags, x.Tags = c.list(x.FlowTags), c.list(x.Tags)
 	x.Build, x.Launch, x.Extra = c.json(x.Build), c.json(x.Launch), c.extra(x.Extra)
+	x.Git = c.git(x.Git)
 	x.CreatedAt, x.EndedAt = x.CreatedAt.UTC(), x.EndedAt.UTC()
+	x.Client, x.Imported = "", !x.Bare
 	return x
 }
 
@@ -68,42 +59,94 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 type sessionImport struct {
 	s       *Service
 	project memory.Project
-	session memory.Session // as it will be stored
+	read    memory.Session  // as the file tells of it
+	first   time.Time       // of its steps
+	seen    map[string]bool // steps by id
+	session memory.Session  // as it will be stored
 	// stored says that the session is there, changed that it is to be written, and
 	// told that its metadata is new, which its steps are searched by.
 	stored, changed, told bool
 }
 
+// clean makes the record of a step, all but its text.
+func (in *sessionImport) clean(read memory.Record) memory.Record {
+	content := *read.Step
+	in.s.complete(&content, in.s.newCleaner())
+	at := read.Created.UTC().Truncate(time.Millisecond)
+	if in.first.IsZero() || at.Before(in.first) {
+		in.first = at
+	}
+	return stepRecord(stepID(in.read.Key(), at, content.Tool.Name), in.project, in.read, at, content)
+}
+
+// part takes over some steps, and the session with them. It compares with what is
+// stored every time: between two parts something may have been forgotten.
+func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *Taken) error {
+	in.s.forgetting.RLock()
+	defer in.s.forgetting.RUnlock()
+	if err := in.settle(); err != nil {
+		return err
+	}
+	var records []memory.Record
+	for _, r := range steps {
+		found, err := in.step(r)
+		if err != nil {
+			return err
+		}
+		switch {
+		case found.known || in.seen[r.ID]:
+			out.Known++
+		case found.left:
+			out.Left++
+		}
+		if found.write && !in.seen[r.ID] {
+			records = append(records, found.Record)
+		}
+		in.seen[r.ID] = true
+	}
+	if len(records) == 0 && !in.changed {
+		return nil
+	}
+	return in.write(ctx, records, out)
+}
+
 // settle compares the session with the one stored.
 func (in *sessionImport) settle() error {
-	old, err := in.s.opts.Sessions.Session(in.project.ID, in.session.ID)
+	old, err := in.s.opts.Sessions.Session(in.project.ID, in.read.ID)
 	if err == nil {
-		in.session = mergeImported(old, in.session)
+		in.session = mergeImported(old, in.read)
 		in.stored, in.changed = true, !sameJSON(old, in.session)
-		in.told = in.changed
+		in.told = in.told || in.changed
 		return nil
 	}
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
 	}
-	forgotten, err := in.s.opts.Records.Tombstoned(sessionTombstone(in.project.ID, in.session.ID))
+	forgotten, err := in.s.opts.Records.Tombstoned(sessionTombstone(in.project.ID, in.read.ID))
 	if err != nil {
 		return err
 	}
+	in.session, in.stored = in.read, false
 	if forgotten { // its steps may go on, what it was about stays forgotten
-		in.session = memory.Session{ID: in.session.ID, Project: in.project.ID, CreatedAt: in.session.CreatedAt, Bare: true}
+		in.session = memory.Session{ID: in.read.ID, Project: in.project.ID, CreatedAt: in.read.CreatedAt, Bare: true}
+	}
+	if at := in.session.CreatedAt; in.session.Bare && !in.first.IsZero() && (at.IsZero() || in.first.Before(at)) {
+		in.session.CreatedAt = in.first
 	}
 	// A bare one is worth keeping for its steps only.
 	in.changed = !in.session.Bare
 	return nil
 }
 
-// mergeImported is what is kept of a session that a file tells of again.
+// mergeImported is what is kept of a session that a file tells of again. One that
+// has ended stays ended.
 func mergeImported(old, new memory.Session) memory.Session {
-	if new.Bare || !old.Bare && old.Client != "" {
+	if new.Bare || !old.Bare && !old.Imported {
 		return old
 	}
-	new.Client = old.Client
+	if new.EndedAt.IsZero() {
+		new.EndedAt = old.EndedAt
+	}
 	return new
 }
 
@@ -114,13 +157,9 @@ type importedStep struct {
 	known, left, write bool
 }
 
-// step makes the record of a step, or finds it.
+// step looks for a step that was read, and gives it the text that it is searched by.
 func (in *sessionImport) step(read memory.Record) (importedStep, error) {
-	content := *read.Step
-	in.s.complete(&content, in.s.newCleaner())
-	at := read.Created.UTC().Truncate(time.Millisecond)
-	id := stepID(in.session.Key(), at, content.Tool.Name)
-	old, err := in.s.opts.Records.Record(id)
+	old, err := in.s.opts.Records.Record(read.ID)
 	if err == nil {
 		x := importedStep{Record: old, known: true}
 		if in.told { // it is searched by its session's goal and flow tags
@@ -132,42 +171,34 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return importedStep{}, err
 	}
-	if left, err := in.s.opts.Records.Tombstoned(id); err != nil || left {
+	if left, err := in.s.opts.Records.Tombstoned(read.ID); err != nil || left {
 		return importedStep{left: left}, err
 	}
-	if !in.stored && in.session.Bare && (in.session.CreatedAt.IsZero() || at.Before(in.session.CreatedAt)) {
-		in.session.CreatedAt = at
-	}
-	return importedStep{Record: stepRecord(id, in.project, in.session, at, content), write: true}, nil
+	setStepText(&read, in.session)
+	return importedStep{Record: read, write: true}, nil
 }
 
 // write commits the session, if it has changed or has new steps, and the steps.
 func (in *sessionImport) write(ctx context.Context, records []memory.Record, out *Taken) error {
-	parts := bySize(records, stepSize)
-	if len(parts) == 0 && in.changed {
-		parts = [][]memory.Record{nil}
+	b := memory.Batch{Records: records, Import: true, Merge: keepStep, Action: "import session",
+		Detail: map[string]any{"session": in.session.ID, "project": in.project.ID, "steps": len(records)}}
+	if in.changed || !in.stored {
+		b.Sessions = []memory.Session{in.session}
+		b.MergeSession = func(old, new memory.Session) (memory.Session, error) { return mergeImported(old, new), nil }
+		if err := in.s.addProject(&b, in.project); err != nil {
+			return err
+		}
 	}
-	for i, part := range parts {
-		b := memory.Batch{Records: part, Import: true, Merge: keepStep, Action: "import session",
-			Detail: map[string]any{"session": in.session.ID, "project": in.project.ID, "steps": len(part)}}
-		if i == 0 && (in.changed || !in.stored) {
-			b.Sessions = []memory.Session{in.session}
-			b.MergeSession = func(old, new memory.Session) (memory.Session, error) { return mergeImported(old, new), nil }
-			if err := in.s.addProject(&b, in.project); err != nil {
-				return err
-			}
-		}
-		var texts []memory.Document
-		for _, r := range part {
-			texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
-		}
-		c, err := in.s.commit(ctx, b, texts)
-		if err != nil {
-			return fmt.Errorf("import session: %w", err)
-		}
-		out.Left += len(c.Left)
-		out.Added += len(part) - len(c.Left) - len(c.Merged)
+	var texts []memory.Document
+	for _, r := range records {
+		texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
 	}
+	c, err := in.s.commit(ctx, b, texts)
+	if err != nil {
+		return err
+	}
+	out.Left += len(c.Left)
+	out.Added += len(records) - len(c.Left) - len(c.Merged)
 	return nil
 }
 
@@ -177,10 +208,10 @@ func keepStep(old, new memory.Record) memory.Record {
 	return old
 }
 
-// stepSize is about what a step takes in a commit.
+// stepSize is about what a step takes in a commit, its text at most.
 func stepSize(r memory.Record) int {
 	c := r.Step
-	n := len(r.Text) + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
+	n := memory.MaxStepText + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
 	if e := c.Outcome.Error; e != nil {
 		n += len(e.Message) + len(e.Details)
 	}

@@ -57,7 +57,7 @@ func TestImportSession(t *testing.T) {
 		t.Fatalf("import = %+v, want 3 steps added", out)
 	}
 	want := fileSession()
-	want.Project, want.Goal = r.project().ID, "send [redacted]"
+	want.Project, want.Goal, want.Imported = r.project().ID, "send [redacted]", true
 	if diff := cmp.Diff(want, r.session(want.ID)); diff != "" {
 		t.Errorf("the session (-want +got):\n%s", diff)
 	}
@@ -134,6 +134,33 @@ func TestSessionThatChangesInItsFile(t *testing.T) {
 	r.importSession(changed)
 	if got := r.session("ours"); !cmp.Equal(got, ours.Session) || r.store.Seq() != before {
 		t.Errorf("our session = %+v, want it unchanged", got)
+	}
+	nameless := r.start(memory.StartSessionRequest{SessionID: "nameless", Goal: "mine"}) // of no client
+	changed.ID = "nameless"
+	r.importSession(changed)
+	if got := r.session("nameless"); !cmp.Equal(got, nameless.Session) {
+		t.Errorf("our session of no client = %+v, want it unchanged", got)
+	}
+}
+
+// TestImportedSession: it is nobody's current one, and does not open again.
+func TestImportedSession(t *testing.T) {
+	r := newRig(t)
+	open := fileSession()
+	open.Client = "agent" // a file cannot claim one
+	r.importSession(open)
+	for _, client := range []string{"", "agent"} {
+		if x, ok, err := r.store.CurrentSession(r.project().ID, client); ok || err != nil {
+			t.Errorf("the current session of %q is %+v, %v; want none", client, x, err)
+		}
+	}
+	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{SessionID: open.ID, Caller: r.caller}); err != nil {
+		t.Fatal(err)
+	}
+	open.Goal = "another"
+	r.importSession(open)
+	if got := r.session(open.ID); got.EndedAt.IsZero() || got.Goal != "another" {
+		t.Errorf("the session = %+v, want it changed and still ended", got)
 	}
 }
 

@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/fingerprint"
@@ -29,6 +27,9 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	if err := s.checkAhead(req.Timestamp); err != nil {
+		return nil, err
+	}
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, err
@@ -40,12 +41,13 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		DurationMs: req.DurationMs, Screenshot: req.Screenshot,
 	}
 	s.complete(&content, c)
-	r, done, err := s.writeStep(ctx, req, project, content)
+	w := stepWrite{s, req, project, content}
+	r, done, err := w.write(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !done.Repeated && !content.Outcome.OK {
-		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, r.Created, content.Fingerprints)
+		s.failures.put(memory.SessionKey{Project: r.Project, ID: r.Session}, s.now(), content.Fingerprints)
 	}
 	labels := r.Step.Labels
 	if labels == nil {
@@ -53,28 +55,49 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	}
 	return &memory.StepRecorded{
 		ID: r.ID, SessionID: r.Session, Project: r.Project, Timestamp: r.Created, Labels: labels, Redacted: c.n > 0, Seq: done.Seq,
+		Repeated: done.Repeated,
 	}, nil
 }
 
-// writeStep finds the step's session, or opens it, and writes the step. For a
-// request that was done before it returns the step that was written then.
-func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, project memory.Project, content memory.StepContent) (memory.Record, memory.Committed, error) {
-	s.forgetting.RLock()
-	defer s.forgetting.RUnlock()
-	session, opened, err := s.stepSession(ctx, project.ID, req)
+// maxAhead is how far a step's time may lie ahead: clocks differ a little, and a
+// step of next year would be the newest one until then.
+const maxAhead = 5 * time.Minute
+
+func (s *Service) checkAhead(at time.Time) error {
+	if at.After(s.now().Add(maxAhead)) {
+		return memory.Invalid("timestamp", "at most 5 minutes ahead of the daemon's clock", "%s is yet to come", at.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// stepWrite is one call of RecordStep, cleaned.
+type stepWrite struct {
+	s       *Service
+	req     memory.RecordStepRequest
+	project memory.Project
+	content memory.StepContent
+}
+
+// write finds the step's session, or opens it, and writes the step. For a request
+// that was done before it returns the step that was written then.
+func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed, error) {
+	w.s.forgetting.RLock()
+	defer w.s.forgetting.RUnlock()
+	session, opened, err := w.session(ctx)
 	if err != nil {
-		if done, ok := s.repeated(ctx, req.RequestID); ok {
-			return s.stepWritten(project, done)
+		if done, ok := w.s.repeated(ctx, w.req.RequestID); ok {
+			return w.before(done)
 		}
 		return memory.Record{}, memory.Committed{}, err
 	}
-	id, at, err := s.place(session.Key(), content.Tool.Name, req.Timestamp)
+	id, at, err := w.s.place(session.Key(), w.content.Tool.Name, w.req.Timestamp)
 	if err != nil {
 		return memory.Record{}, memory.Committed{}, fmt.Errorf("name step: %w", err)
 	}
-	defer s.places.free(id)
-	r := stepRecord(id, project, session, at, content)
-	b := memory.Batch{RequestID: req.RequestID, Records: []memory.Record{r}}
+	defer w.s.places.free(id)
+	r := stepRecord(id, w.project, session, at, w.content)
+	setStepText(&r, session)
+	b := memory.Batch{RequestID: w.req.RequestID, Records: []memory.Record{r}}
 	if opened {
 		b.Sessions = []memory.Session{session}
 		b.MergeSession = func(old, new memory.Session) (memory.Session, error) {
@@ -83,54 +106,57 @@ func (s *Service) writeStep(ctx context.Context, req memory.RecordStepRequest, p
 			}
 			return old, nil
 		}
-		b.DropTombstones = []string{sessionTombstone(project.ID, session.ID)}
+		b.DropTombstones = []string{sessionTombstone(w.project.ID, session.ID)}
 	}
-	if err := s.addProject(&b, project); err != nil {
+	if err := w.s.addProject(&b, w.project); err != nil {
 		return memory.Record{}, memory.Committed{}, err
 	}
-	done, err := s.commit(ctx, b, []memory.Document{{ID: r.Doc, Text: r.Text}})
+	done, err := w.s.commit(ctx, b, []memory.Document{{ID: r.Doc, Text: r.Text}})
 	if err == nil && done.Repeated {
-		return s.stepWritten(project, done)
+		return w.before(done)
 	}
 	return r, done, err
 }
 
-// stepWritten returns the step that a request wrote before.
-func (s *Service) stepWritten(project memory.Project, done memory.Committed) (memory.Record, memory.Committed, error) {
+// before returns the step that the request wrote before.
+func (w *stepWrite) before(done memory.Committed) (memory.Record, memory.Committed, error) {
 	if len(done.Put) == 0 {
 		return memory.Record{}, done, errOtherRequest()
 	}
-	r, err := s.opts.Records.Record(done.Put[len(done.Put)-1])
-	if err == nil && (r.Project != project.ID || r.Step == nil) {
+	r, err := w.s.opts.Records.Record(done.Put[len(done.Put)-1])
+	if err == nil && (r.Project != w.project.ID || r.Step == nil) {
 		err = errOtherRequest()
 	}
 	return r, done, err
 }
 
-// stepSession finds the session that a step is of, or the one that it opens.
-func (s *Service) stepSession(ctx context.Context, project string, req memory.RecordStepRequest) (session memory.Session, opened bool, err error) {
-	session, err = s.FindSession(project, req.SessionID, req.Caller)
-	id := req.SessionID
+// session finds the session that the step is of, or the one that it opens.
+func (w *stepWrite) session(ctx context.Context) (session memory.Session, opened bool, err error) {
+	caller := w.req.Caller
+	session, err = w.s.FindSession(w.project.ID, w.req.SessionID, caller)
+	id := w.req.SessionID
 	if id == "" {
-		id = req.Caller.Session
+		id = caller.Session
 	}
 	unknown := err != nil && memory.CodeOf(err) == memory.CodeNotFound
-	if req.Open && id != "" && (unknown || err == nil && session.Bare) {
+	if w.req.Open && id != "" && (unknown || err == nil && session.Bare) {
 		if err := memory.ValidSessionID("sessionId", id); err != nil {
 			return session, false, err
 		}
-		at := s.now()
-		if !req.Timestamp.IsZero() && req.Timestamp.Before(at) {
-			at = req.Timestamp.UTC().Truncate(time.Millisecond)
+		at := w.s.now()
+		if t := w.req.Timestamp; !t.IsZero() && t.Before(at) {
+			at = t.UTC().Truncate(time.Millisecond)
 		}
-		return memory.Session{ID: id, Project: project, Client: req.Caller.Client, CreatedAt: at, Git: s.git(ctx, project, req.Caller)}, true, nil
+		return memory.Session{
+			ID: id, Project: w.project.ID, Client: w.s.client(caller), CreatedAt: at, Git: w.s.git(ctx, w.project.ID, caller),
+		}, true, nil
 	}
 	if err != nil {
 		return session, false, err
 	}
 	if !session.EndedAt.IsZero() {
 		return session, false, &memory.Error{Code: memory.CodeConflict, Field: "sessionId",
-			Message: fmt.Sprintf("session %q has ended", session.ID), Hint: "open another one with session_start"}
+			Message: fmt.Sprintf("session %s has ended", memory.Quote(session.ID)), Hint: "open another one with session_start"}
 	}
 	return session, false, nil
 }
@@ -147,7 +173,7 @@ func (s *Service) complete(content *memory.StepContent, c *cleaner) {
 	} {
 		*raw = c.json(*raw)
 	}
-	content.Extra = c.extra(content.Extra)
+	content.Git, content.Extra = c.git(content.Git), c.extra(content.Extra)
 	if e := content.Outcome.Error; e != nil {
 		clean := *e
 		c.text(&clean.Code, memory.MaxNameText)
@@ -216,81 +242,14 @@ func stepID(session memory.SessionKey, at time.Time, tool string) string {
 	return identify("s", session.Project, session.ID, strconv.FormatInt(at.UnixMilli(), 10), tool)
 }
 
+// stepRecord makes the record of a step without the text that it is searched by.
 func stepRecord(id string, project memory.Project, session memory.Session, at time.Time, content memory.StepContent) memory.Record {
-	r := memory.Record{
+	return memory.Record{
 		ID: id, Kind: memory.Step, Project: project.ID, Repo: project.Name, Session: session.ID, Created: at, Step: &content,
 	}
-	setStepText(&r, session)
-	return r
 }
 
 func setStepText(r *memory.Record, session memory.Session) {
 	r.Text = memory.StepText(*r, session)
 	r.Doc = memory.DocumentID(r.Text)
-}
-
-// places keep the steps of a session in the order in which they were recorded.
-type places struct {
-	mu sync.Mutex
-	// taken are the ids of steps that are being written, last the time of the
-	// newest step of a session that was given its time here. Both are guarded by mu.
-	taken []string
-	last  map[memory.SessionKey]time.Time
-}
-
-// maxPlaced bounds the sessions of which the newest step is kept in mind.
-const maxPlaced = 1000
-
-// now gives a step its time: later than that of every step of the session that was
-// given one before.
-func (p *places) now(session memory.SessionKey, now time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if last := p.last[session]; !now.After(last) {
-		now = last.Add(time.Millisecond)
-	}
-	if p.last == nil || len(p.last) >= maxPlaced {
-		p.last = map[memory.SessionKey]time.Time{} // it only matters for a millisecond
-	}
-	p.last[session] = now
-	return now
-}
-
-func (p *places) take(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if slices.Contains(p.taken, id) {
-		return false
-	}
-	p.taken = append(p.taken, id)
-	return true
-}
-
-func (p *places) free(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.taken = slices.DeleteFunc(p.taken, func(x string) bool { return x == id })
-}
-
-// place finds the time of a step and the id that goes with it. Without a time it
-// is now. A step of the session and tool that has that time already moves it on by
-// a millisecond, as often as need be. The id is taken until it is freed.
-func (s *Service) place(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
-	if at.IsZero() {
-		at = s.places.now(session, s.now())
-	}
-	for at = at.UTC().Truncate(time.Millisecond); ; at = at.Add(time.Millisecond) {
-		id := stepID(session, at, tool)
-		if !s.places.take(id) {
-			continue
-		}
-		_, err := s.opts.Records.Record(id)
-		if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
-			return id, at, nil
-		}
-		s.places.free(id)
-		if err != nil {
-			return "", at, err
-		}
-	}
 }

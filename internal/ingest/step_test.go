@@ -161,17 +161,62 @@ func TestStepIsRecordedOnce(t *testing.T) {
 	req := memory.RecordStepRequest{RequestID: "step-1", Tool: memory.StepTool{Name: "bash", Input: json.RawMessage(`"hunter2"`)}}
 	first := r.step(req)
 	r.after(1)
-	if diff := cmp.Diff(first, r.step(req)); diff != "" {
-		t.Errorf("the request repeated (-first +again):\n%s", diff)
+	want := *first
+	want.Repeated = true
+	if diff := cmp.Diff(&want, r.step(req)); first.Repeated || diff != "" {
+		t.Errorf("the request repeated (-want +got):\n%s", diff)
 	}
 	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{SessionID: session.ID, Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(first, r.step(req)); diff != "" {
-		t.Errorf("repeated when the session has ended (-first +again):\n%s", diff)
+	if diff := cmp.Diff(&want, r.step(req)); diff != "" {
+		t.Errorf("repeated when the session has ended (-want +got):\n%s", diff)
 	}
 	if got := r.contents().Records; got != 1 {
 		t.Errorf("%d records are stored, want one", got)
+	}
+}
+
+func TestStepsYetToComeAreRefused(t *testing.T) {
+	r := newRig(t)
+	r.start(memory.StartSessionRequest{})
+	for ahead, want := range map[time.Duration]bool{maxAhead: true, maxAhead + time.Millisecond: false, 365 * 24 * time.Hour: false} {
+		_, err := r.ingest.RecordStep(t.Context(), memory.RecordStepRequest{
+			Tool: memory.StepTool{Name: "bash"}, Timestamp: r.now.Add(ahead), Caller: r.caller,
+		})
+		if want && err != nil {
+			t.Errorf("a step %s ahead = %v, want it recorded", ahead, err)
+		} else if !want {
+			refused(t, fmt.Sprintf("a step %s ahead", ahead), err, memory.CodeInvalidInput, "timestamp")
+		}
+	}
+}
+
+// TestFailuresGoByOurClock, whatever time a step was given.
+func TestFailuresGoByOurClock(t *testing.T) {
+	r := newRig(t)
+	session := r.start(memory.StartSessionRequest{})
+	try := func(at time.Time, ok bool) memory.Record {
+		t.Helper()
+		req := memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash", Target: json.RawMessage(`"npm install"`)}, Timestamp: at}
+		if req.Outcome.OK = ok; !ok {
+			req.Outcome.Error = &memory.StepError{Message: "npm ERR! EACCES: permission denied, open '/srv/a/1'"}
+		}
+		step := r.record(r.step(req).ID)
+		if err := r.ingest.Settle(t.Context(), step); err != nil {
+			t.Fatal(err)
+		}
+		return step
+	}
+	failed := try(testTime.Add(-5*time.Hour), false)
+	lesson := r.record(r.remember(memory.RememberRequest{Type: memory.EventError, Lesson: "own the folder"}).ID)
+	if !shares(lesson.Event.Fingerprints, failed.Step.Fingerprints) {
+		t.Error("a lesson right after a failure that was given an old time is not about it")
+	}
+	r.ingest.HandedOut(session.Key(), failed.Step.Fingerprints, []string{lesson.ID})
+	try(testTime, true)
+	if rate := r.record(lesson.ID).Event.Rate; rate == nil || *rate != (memory.Rate{Successes: 1, Attempts: 1}) {
+		t.Errorf("the lesson's rate is %v, want the success counted", rate)
 	}
 }
 

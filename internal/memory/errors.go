@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // ErrDocMissing is returned by a commit that names a document which is neither
@@ -62,7 +63,24 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Invalid is an error about one field of the input.
+// maxQuote is how much of a foreign text a message shows, in characters: enough to
+// find it by.
+const maxQuote = 40
+
+// Quote is a foreign text as messages show it: in quotes, on one line, and cut to
+// 40 characters, for messages are logged and listed.
+func Quote(text string) string {
+	end := 0
+	for i := range text {
+		if end++; end > maxQuote {
+			return strconv.Quote(text[:i] + "…")
+		}
+	}
+	return strconv.Quote(text)
+}
+
+// Invalid is an error about one field of the input. Foreign text goes into its
+// message through Quote.
 func Invalid(field, limit, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidInput, Field: field, Limit: limit, Message: fmt.Sprintf(format, args...)}
 }

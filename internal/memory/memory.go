@@ -57,7 +57,7 @@ func (d DocID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]
 // UnmarshalText reads what MarshalText wrote.
 func (d *DocID) UnmarshalText(text []byte) error {
 	if n, err := hex.Decode(d[:], text); err != nil || n != len(d) || len(text) != 2*len(d) {
-		return Invalid("doc", "32 hexadecimal digits", "%q is not a document id", text)
+		return Invalid("doc", "32 hexadecimal digits", "%s is not a document id", Quote(string(text)))
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ type Session struct {
 	Launch json.RawMessage `json:"launch,omitempty"`
 	// Screenshots says that the pictures its steps name are stored.
 	Screenshots bool `json:"screenshots,omitempty"`
+	// Imported says that it was read from a file: it is nobody's current session,
+	// and the file may change it. One that was started here is changed by no file.
+	Imported bool `json:"imported,omitempty"`
 	// Bare says that only steps of it are known. It passes no filter of sessions.
 	Bare bool `json:"bare,omitempty"`
 	// Extra holds fields of an imported file that this version does not know.
@@ -36,8 +39,8 @@ type SessionKey struct{ Project, ID string }
 // Key returns the session's key.
 func (s *Session) Key() SessionKey { return SessionKey{s.Project, s.ID} }
 
-// Open says that the session has not ended.
-func (s *Session) Open() bool { return s.EndedAt.IsZero() && !s.Bare }
+// Open says that the session was started here and has not ended.
+func (s *Session) Open() bool { return s.EndedAt.IsZero() && !s.Bare && !s.Imported }
 
 // Git is where a repository stood.
 type Git struct {

@@ -59,7 +59,7 @@ func (r *RecallRequest) Validate() error {
 	}
 	for _, k := range r.Kinds {
 		if !slices.Contains(recallKinds, k) {
-			return Invalid("kinds", joinKinds(recallKinds), "unknown kind %q", k)
+			return Invalid("kinds", joinKinds(recallKinds), "unknown kind %s", Quote(string(k)))
 		}
 	}
 	if r.Limit != 0 && (r.Limit < 1 || r.Limit > MaxLimit) {
@@ -76,7 +76,7 @@ func (r *RecallRequest) Validate() error {
 		r.Format = FormatText
 	case FormatText, FormatJSON, FormatMarkdown:
 	default:
-		return Invalid("format", "text, json, markdown", "unknown format %q", r.Format)
+		return Invalid("format", "text, json, markdown", "unknown format %s", Quote(string(r.Format)))
 	}
 	if err := Text("project", r.Project, 0, MaxPathText); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Scope) validate() error {
 		s.Name = ScopeAll
 	case ScopeAll, ScopeCurrent:
 	default:
-		return Invalid("scope", "current, all or {sessionId}", "unknown scope %q", s.Name)
+		return Invalid("scope", "current, all or {sessionId}", "unknown scope %s", Quote(s.Name))
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (r *RememberRequest) Validate() error {
 	switch r.Type {
 	case EventError, EventSuccess, EventPattern:
 	default:
-		return Invalid("event_type", "error, success, pattern", "unknown type %q", r.Type)
+		return Invalid("event_type", "error, success, pattern", "unknown type %s", Quote(string(r.Type)))
 	}
 	for _, t := range []struct {
 		field string
@@ -246,12 +246,12 @@ func ParseRate(s string) (Rate, error) {
 	const limit = "X/Y with 0 ≤ X ≤ Y"
 	m := ratePattern().FindStringSubmatch(s)
 	if m == nil {
-		return Rate{}, Invalid("success_rate", limit, "%q is not a rate", s)
+		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
 	}
 	x, _ := strconv.Atoi(m[1])
 	y, _ := strconv.Atoi(m[2])
 	if x > y {
-		return Rate{}, Invalid("success_rate", limit, "%q is not a rate", s)
+		return Rate{}, Invalid("success_rate", limit, "%s is not a rate", Quote(s))
 	}
 	return Rate{Successes: x, Attempts: y}, nil
 }

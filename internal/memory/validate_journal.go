@@ -244,12 +244,12 @@ func ValidSessionID(field, id string) error {
 	for i := range len(id) {
 		c := id[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return Invalid(field, limit, "%q cannot name a folder everywhere", id)
+			return Invalid(field, limit, "%s cannot name a folder everywhere", Quote(id))
 		}
 	}
 	// Windows drops a dot at the end of a folder's name.
 	if id[0] == '.' || id[len(id)-1] == '.' {
-		return Invalid(field, limit, "%q begins or ends with a dot", id)
+		return Invalid(field, limit, "%s begins or ends with a dot", Quote(id))
 	}
 	return nil
 }

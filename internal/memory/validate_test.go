@@ -120,3 +120,18 @@ func TestScopeJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"": `""`, "a\nb": `"a\nb"`, strings.Repeat("ü", 40): `"` + strings.Repeat("ü", 40) + `"`,
+		strings.Repeat("ü", 41): `"` + strings.Repeat("ü", 40) + `…"`, "\xff": `"\xff"`,
+	} {
+		if got := memory.Quote(text); got != want {
+			t.Errorf("Quote(%q) = %s, want %s", text, got, want)
+		}
+	}
+	r := memory.RememberRequest{Lesson: "x", SuccessRate: strings.Repeat("secret ", 1000)}
+	if err := r.Validate(); err == nil || len(err.Error()) > 200 {
+		t.Errorf("a long rate that is none = %v, want a short error", err)
+	}
+}

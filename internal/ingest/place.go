@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// places keep the steps of a session in the order in which they were recorded.
+type places struct {
+	mu sync.Mutex
+	// taken are the ids of steps that are being written, last the time of the
+	// newest step of a session that was given its time here. Both are guarded by mu.
+	taken []string
+	last  map[memory.SessionKey]time.Time
+}
+
+// maxPlaced bounds the sessions of which the newest step is kept in mind.
+const maxPlaced = 1000
+
+// now gives a step its time: later than that of every step of the session that was
+// given one before.
+func (p *places) now(session memory.SessionKey, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := p.last[session]; !now.After(last) {
+		now = last.Add(time.Millisecond)
+	}
+	if p.last == nil || len(p.last) >= maxPlaced {
+		p.last = map[memory.SessionKey]time.Time{} // it only matters for a millisecond
+	}
+	p.last[session] = now
+	return now
+}
+
+func (p *places) take(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.Contains(p.taken, id) {
+		return false
+	}
+	p.taken = append(p.taken, id)
+	return true
+}
+
+func (p *places) free(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken = slices.DeleteFunc(p.taken, func(x string) bool { return x == id })
+}
+
+// place finds the time of a step and the id that goes with it. Without a time it
+// is now. A step of the session and tool that has that time already moves it on by
+// a millisecond, as often as need be. The id is taken until it is freed.
+func (s *Service) place(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
+	if at.IsZero() {
+		at = s.places.now(session, s.now())
+	}
+	for at = at.UTC().Truncate(time.Millisecond); ; at = at.Add(time.Millisecond) {
+		id := stepID(session, at, tool)
+		if !s.places.take(id) {
+			continue
+		}
+		_, err := s.opts.Records.Record(id)
+		if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+			return id, at, nil
+		}
+		s.places.free(id)
+		if err != nil {
+			return "", at, err
+		}
+	}
+}
