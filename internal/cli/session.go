@@ -108,7 +108,7 @@ func sessionEndCommand(a *App) *cobra.Command {
 			}
 			state, err := service.EndSession(c.Context(), r)
 			if err != nil {
-				return err
+				return orOpened(err)
 			}
 			return a.answer(state, func(w io.Writer) {
 				fmt.Fprintf(w, "Session %s of project %s has ended, with %s\n", state.ID,

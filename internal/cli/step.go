@@ -49,7 +49,7 @@ given.`,
 			}
 			recorded, err := service.RecordStep(c.Context(), r)
 			if err != nil {
-				return err
+				return orOpened(err)
 			}
 			return a.answer(recorded, func(w io.Writer) { writeRecorded(w, recorded) })
 		},

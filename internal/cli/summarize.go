@@ -15,16 +15,26 @@ import (
 // summarizeCommand summarises one session.
 func summarizeCommand(a *App) *cobra.Command {
 	var r memory.HistoryRequest
+	var n narrowFlags
 	c := &cobra.Command{
 		Use:   "summarize [SESSION]",
 		Short: "Summarise a session",
 		Long: `Summarise one session, by default the newest open one of this command line: its
 goal, the recipe of its steps, and each failure with what recovered it. The same
 session always gives the same summary; no model is asked.`,
-		Example: "  recalld summarize mm-20260115-abc\n  recalld summarize --json",
-		Args:    cobra.MaximumNArgs(1),
+		Example: `  recalld summarize mm-20260115-abc
+  recalld summarize --session mm-20260115-abc --json
+  recalld summarize --scope current`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if r.Scope, err = n.chosenScope(); err != nil {
+				return err
+			}
 			if len(args) > 0 {
+				if r.Scope != nil {
+					return memory.Invalid("session", "one of SESSION, --session and --scope", "is given twice")
+				}
 				if err := memory.Text("scope.sessionId", args[0], memory.MinSessionID, memory.MaxNameText); err != nil {
 					return err
 				}
@@ -46,6 +56,7 @@ session always gives the same summary; no model is asked.`,
 		},
 	}
 	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	a.scopeFlags(c, &n, memory.ScopeCurrent)
 	a.completeProjects(c, "project")
 	c.ValidArgsFunction = a.completeSession
 	return c
@@ -76,13 +87,16 @@ func writeSummary(w io.Writer, s *memory.Summary) {
 	for _, step := range s.Recipe {
 		fmt.Fprintf(w, "%4d. %s\n", step.StepNumber, strings.TrimRight(step.Tool+"  "+step.Notes, " "))
 	}
+	if s.OmittedSteps > 0 {
+		fmt.Fprintf(w, "      and %s more, which the recipe leaves out\n", memory.Count(s.OmittedSteps, "step"))
+	}
 	if len(s.Failures) > 0 {
 		fmt.Fprintln(w, "\nFailures:")
 	}
 	for _, f := range s.Failures {
 		fmt.Fprintf(w, "%4d. %s: %s\n", f.StepNumber, f.Tool, f.Error)
 		if f.RecoveredBy > 0 {
-			fmt.Fprintf(w, "      recovered by step %d: %s\n", f.RecoveredBy, f.Recovery)
+			fmt.Fprintf(w, "      recovered: %s\n", f.Recovery) // it begins with the step's number
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestKnowledgeTools(t *testing.T) {
 		{"mm_knowledge_last", `{"n":200,"scope":"all","filters":{}}`, `{"ok":true,"result":{"steps":[]}}`,
 			"LastSteps", memory.HistoryRequest{Limit: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
 		{"mm_knowledge_summarize", `null`,
-			`{"ok":true,"result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
+			`{"ok":true,"result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"omittedSteps":1,"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
 			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_summarize", `{"scope":"all","sessionId":"mm-1"}`, ``,
 			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-1"}}},
