@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Span is a secret's place in a text, in bytes, and what it was taken for.
@@ -219,3 +220,19 @@ func vague(what string) int {
 
 // isMark says that a supposed secret is, or holds, what was put in place of one.
 func isMark(s string) bool { return strings.Contains(s, markStart) }
+
+// IsBlank says that marks are all that a redacted text says.
+func IsBlank(clean string) bool {
+	marks := 0
+	for {
+		before, rest, ok := strings.Cut(clean, markStart)
+		if strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) }) {
+			return false
+		}
+		if !ok {
+			return marks > 0
+		}
+		marks++
+		_, clean, _ = strings.Cut(rest, "]")
+	}
+}

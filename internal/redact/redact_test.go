@@ -322,3 +322,14 @@ func BenchmarkRedactCode(b *testing.B) {
 		Code(text)
 	}
 }
+
+func TestIsBlank(t *testing.T) {
+	for text, want := range map[string]bool{
+		"[redacted:private]": true, " [redacted:private], [redacted:jwt]. ": true, "[redacted:private": true,
+		"use [redacted:private]": false, "[redacted:private] 7": false, "": false, "…": false, "[redacted:private] →": false,
+	} {
+		if got := IsBlank(text); got != want {
+			t.Errorf("IsBlank(%q) = %v", text, got)
+		}
+	}
+}

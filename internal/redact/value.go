@@ -43,17 +43,19 @@ func givenTo(name, value string) (string, int) {
 
 // named says what a value is by its names; empty is no secret.
 func named(value string, names []string) string {
-	if len(names) == 0 || len(value) < 4 || isPlaceholder(value) || isAbout(value) {
+	if len(names) == 0 || len(value) < 4 {
 		return ""
 	}
-	nearest := nameWords(names[len(names)-1])
-	if k := kindOf(nearest); k != nil && k.is(value) {
+	last := len(names) - 1
+	nearest := nameWords(names[last])
+	can := func() bool { return !isPlaceholder(value) && !isAbout(value) }
+	if k := kindOf(nearest); k != nil && k.is(value) && can() {
 		return k.what
 	}
 	// {"secret": {"value": …}}, {"credentials": {"db": …}}
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names[:last] {
 		k := kindOf(nameWords(name))
-		if k == nil || !k.holds {
+		if k == nil || !k.holds || !can() {
 			continue
 		}
 		if len(nearest) == 1 && slices.Contains(valueNames[:], nearest[0]) && k.is(value) || isSecretString(value) && !isDescribing(nearest) {
