@@ -18,8 +18,9 @@ func forgetCommand(a *App) *cobra.Command {
 		Use:   "forget [ID...]",
 		Short: "Remove memories for good",
 		Long: `Remove records by id, or a project with all it holds, for good: records, terms,
-vectors and the text of receipts. It says what may still hold the text. Ids are
-printed by remember and by recall --ids, and are in every answer with --json.`,
+vectors and the text of receipts. A session's id removes it with its steps. It says
+what may still hold the text. Ids are printed by remember, by sessions and by recall
+--ids, and are in every answer with --json.`,
 		Example: `  recalld forget l-4f2a9c
   recalld forget --project old-service --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -41,7 +42,11 @@ printed by remember and by recall --ids, and are in every answer with --json.`,
 				return err
 			}
 			return a.answer(gone, func(w io.Writer) {
-				fmt.Fprintf(w, "Forgotten: %s, %s, %s\n", memory.Count(gone.Records, "record"), memory.Count(gone.Files, "file"), memory.Count(gone.Documents, "text"))
+				fmt.Fprintf(w, "Forgotten: %s, %s, %s", memory.Count(gone.Records, "record"), memory.Count(gone.Files, "file"), memory.Count(gone.Documents, "text"))
+				if gone.Sessions > 0 {
+					fmt.Fprint(w, ", ", memory.Count(gone.Sessions, "session"))
+				}
+				fmt.Fprintln(w)
 				if gone.Note != "" {
 					fmt.Fprintln(w, gone.Note)
 				}

@@ -13,6 +13,8 @@ import (
 // lessons, sessions or steps: these wait for the forgetting to end.
 type Holdings interface {
 	ProjectHoldings(project string) (memory.Holdings, error)
+	// SessionHoldings lists the sessions that have an id, with their steps.
+	SessionHoldings(id string) ([]memory.SessionHoldings, error)
 }
 
 // dropBatch is how many records or files are removed in one commit.
@@ -22,9 +24,10 @@ const dropBatch = 1000
 // ours to erase.
 const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
 
-// Forget removes records for good: with the last record or file that holds a
-// text its terms and vectors go as well. Lessons and steps leave tombstones, and
-// so do the sessions of a project, so that no import brings them back.
+// Forget removes records for good, and sessions with their steps: with the last
+// record or file that holds a text its terms and vectors go as well. Lessons, steps
+// and sessions leave tombstones, so that no import brings them back. An id of a
+// session is enough where only one project has it, CodeConflict else.
 func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Holdings) (*memory.Forgotten, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -33,27 +36,88 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 	defer s.forgetting.Unlock()
 	out := &memory.Forgotten{Note: forgetNote}
 	if len(req.IDs) > 0 {
-		there, err := s.stored(req.IDs)
-		if err != nil {
+		if err := s.forgetIDs(ctx, req.IDs, have, out); err != nil {
 			return nil, fmt.Errorf("forget records: %w", err)
 		}
-		c, err := s.opts.Committer.Commit(ctx, memory.Batch{
-			DropRecords: unique(req.IDs), Tombstones: importable(there), Action: "forget", Detail: map[string]any{"ids": req.IDs},
-		})
-		if err != nil {
-			return nil, err
-		}
-		out.Records, out.Documents = c.Dropped, c.Swept
 	}
 	if req.Project != "" {
 		if err := s.forgetProject(ctx, req.Project, have, out); err != nil {
 			return nil, fmt.Errorf("forget project: %w", err)
 		}
 	}
-	if out.Records+out.Files == 0 && req.Project == "" {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no record with such an id")
+	if out.Records+out.Files+out.Sessions == 0 && req.Project == "" {
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no record and no session with such an id")
 	}
 	return out, nil
+}
+
+// forgetIDs removes records and sessions. Nothing is removed if one of the ids
+// leaves open what is meant.
+func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, out *memory.Forgotten) error {
+	var records []string
+	var sessions []memory.SessionHoldings
+	for _, id := range unique(ids) {
+		_, err := s.opts.Records.Record(id)
+		if err == nil {
+			records = append(records, id)
+			continue
+		}
+		if memory.CodeOf(err) != memory.CodeNotFound {
+			return err
+		}
+		found, err := have.SessionHoldings(id)
+		if err != nil {
+			return err
+		}
+		if len(found) > 1 {
+			return ambiguous(id, found)
+		}
+		sessions = append(sessions, found...)
+	}
+	for _, x := range sessions {
+		if err := s.forgetSession(ctx, x, out); err != nil {
+			return err
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
+		DropRecords: records, Tombstones: importable(records), Action: "forget", Detail: map[string]any{"ids": records},
+	})
+	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
+	return err
+}
+
+// ambiguous is the error for an id that sessions of several projects have.
+func ambiguous(id string, found []memory.SessionHoldings) error {
+	var projects []string
+	for _, x := range found {
+		projects = append(projects, x.Session.Project)
+	}
+	return &memory.Error{Code: memory.CodeConflict, Field: "ids",
+		Message: fmt.Sprintf("%d projects have a session %s: %s", len(found), memory.Quote(id), strings.Join(projects, ", ")),
+		Hint:    "name its steps by their ids instead"}
+}
+
+// forgetSession removes a session after its steps.
+func (s *Service) forgetSession(ctx context.Context, x memory.SessionHoldings, out *memory.Forgotten) error {
+	for part := range slices.Chunk(x.Steps, dropBatch) {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: part, Tombstones: importable(part)})
+		if err != nil {
+			return err
+		}
+		out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
+	}
+	key := x.Session.Key()
+	_, err := s.opts.Committer.Commit(ctx, memory.Batch{
+		DropSessions: []memory.SessionKey{key}, Tombstones: []string{sessionTombstone(key.Project, key.ID)},
+		Action: "forget", Detail: map[string]string{"session": key.ID, "project": key.Project},
+	})
+	if err == nil {
+		out.Sessions++
+	}
+	return err
 }
 
 func (s *Service) forgetProject(ctx context.Context, name string, have Holdings, out *memory.Forgotten) error {
@@ -89,6 +153,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		if err := drop(b); err != nil {
 			return err
 		}
+		out.Sessions += len(part)
 	}
 	for part := range slices.Chunk(held.Files, dropBatch/10) {
 		if err := drop(memory.Batch{DropFiles: part}); err != nil {
@@ -105,20 +170,6 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		DropProjects: []string{p.ID}, DropSandboxes: held.Sandboxes,
 		Action: "forget", Detail: map[string]any{"project": p.ID},
 	})
-}
-
-// stored returns which of the ids are those of records.
-func (s *Service) stored(ids []string) ([]string, error) {
-	var there []string
-	for _, id := range unique(ids) {
-		_, err := s.opts.Records.Record(id)
-		if err == nil {
-			there = append(there, id)
-		} else if memory.CodeOf(err) != memory.CodeNotFound {
-			return nil, err
-		}
-	}
-	return there, nil
 }
 
 // importable returns the ids of the records that files may hold: lessons and

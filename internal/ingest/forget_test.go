@@ -217,3 +217,53 @@ func TestForgetDoesNotWaitForAnImport(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetSession: it goes with its steps, and its files do not bring it back.
+func TestForgetSession(t *testing.T) {
+	r := newRig(t)
+	kept := r.step(memory.RecordStepRequest{SessionID: "run-kept", Open: true, Tool: memory.StepTool{Name: "bash"}})
+	session := r.start(memory.StartSessionRequest{SessionID: "run-gone", Goal: "send hunters"})
+	step := r.step(memory.RecordStepRequest{SessionID: session.ID, Tool: memory.StepTool{Name: "bash"}})
+	read := memory.Record{Created: step.Timestamp, Step: r.record(step.ID).Step}
+	lesson := r.remember(memory.RememberRequest{Lesson: "of no session"})
+	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{session.ID, lesson.ID}}, r.store)
+	if err != nil || out.Sessions != 1 || out.Records != 2 {
+		t.Fatalf("forget = %+v, %v; want one session and two records", out, err)
+	}
+	for name, err := range map[string]error{"its step": errorOf(r.store.Record(step.ID)), "it": errorOf(r.store.Session(session.Project, session.ID))} {
+		if memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("%s = %v, want it gone", name, err)
+		}
+	}
+	r.record(kept.ID)
+	before := r.store.Seq()
+	if taken := r.importSession(session.Session, read); taken.Left != 1 || taken.Added != 0 || r.store.Seq() != before {
+		t.Errorf("its files = %+v, want nothing taken over", taken)
+	}
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{session.ID}}, r.store); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("forgotten again = %v, want not found", err)
+	}
+	empty := r.start(memory.StartSessionRequest{SessionID: "run-empty"})
+	if out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{empty.ID}}, r.store); err != nil || out.Sessions != 1 {
+		t.Errorf("forget a session without steps = %+v, %v", out, err)
+	}
+}
+
+// TestForgetSessionOfTwoProjects is refused, and with it all that was asked for.
+func TestForgetSessionOfTwoProjects(t *testing.T) {
+	r := newRig(t)
+	lesson := r.remember(memory.RememberRequest{Lesson: "stays"})
+	first := r.start(memory.StartSessionRequest{SessionID: "run-1"})
+	second := r.start(memory.StartSessionRequest{SessionID: "run-1", Caller: memory.Caller{Dir: t.TempDir()}})
+	_, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{lesson.ID, "run-1"}}, r.store)
+	refused(t, "forget", err, memory.CodeConflict, "ids")
+	if err != nil && !namesAll(err.Error(), first.Project, second.Project) {
+		t.Errorf("the error %q does not name both projects", err)
+	}
+	r.record(lesson.ID)
+	if got := r.session("run-1"); got.ID == "" {
+		t.Error("the session is gone")
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

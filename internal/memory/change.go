@@ -26,6 +26,12 @@ type Holdings struct {
 	Sessions []string // by id
 }
 
+// SessionHoldings is a session with the ids of its steps.
+type SessionHoldings struct {
+	Session Session
+	Steps   []string
+}
+
 // Batch is what one update writes, all of it or nothing. The documents that
 // its records and files name are in Docs, or were stored before. No record, file or
 // session may be in it twice, put or dropped.

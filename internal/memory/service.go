@@ -52,16 +52,17 @@ type ReferenceDoc struct {
 	Created time.Time `json:"created_at,omitzero"`
 }
 
-// ForgetRequest names what is to be removed for good: records by id, or a
-// project with all it holds.
+// ForgetRequest names what is to be removed for good: records and sessions by id,
+// or a project with all it holds.
 type ForgetRequest struct {
 	IDs     []string `json:"ids,omitempty"`
 	Project string   `json:"project,omitempty"`
 }
 
-// Forgotten says what was removed.
+// Forgotten says what was removed. The steps of sessions are among the records.
 type Forgotten struct {
 	Records   int `json:"records"`
+	Sessions  int `json:"sessions,omitempty"`
 	Files     int `json:"files"`
 	Documents int `json:"documents"`
 	// Note says what may still hold the text: backups and exports, logs and session
@@ -74,7 +75,8 @@ type Rememberer interface {
 	// Remember keeps a lesson; when it returns, the lesson is durable and is
 	// found by words and by meaning. CodeInvalidInput names field and limit.
 	Remember(ctx context.Context, req RememberRequest) (*Remembered, error)
-	// Forget removes records for good. CodeNotFound when nothing matches.
+	// Forget removes records for good, and sessions with their steps. CodeNotFound
+	// when nothing matches, CodeConflict for an id of sessions of several projects.
 	Forget(ctx context.Context, req ForgetRequest) (*Forgotten, error)
 }
 

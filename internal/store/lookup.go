@@ -164,3 +164,29 @@ func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
 	}
 	return h, err
 }
+
+// SessionHoldings lists the sessions that have an id, each of another project,
+// with their steps.
+func (s *Store) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
+	return read(s, func(v View) (found []memory.SessionHoldings, _ error) {
+		place := map[memory.SessionKey]int{}
+		for x, err := range v.Sessions("") {
+			if !s.damaged(err) && x.ID == id {
+				place[x.Key()] = len(found)
+				found = append(found, memory.SessionHoldings{Session: x})
+			}
+		}
+		if len(found) == 0 { // spare the walk over all records
+			return nil, nil
+		}
+		for r, err := range v.Records() {
+			if s.damaged(err) || r.Step == nil {
+				continue
+			}
+			if i, ok := place[memory.SessionKey{Project: r.Project, ID: r.Session}]; ok {
+				found[i].Steps = append(found[i].Steps, r.ID)
+			}
+		}
+		return found, nil
+	})
+}
