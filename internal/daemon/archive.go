@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -172,7 +173,7 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 	if !known {
 		return nil, memory.Errorf(memory.CodeNotFound, "nothing is remembered of project %s", project.Name)
 	}
-	if err := emptyFolder(req.Path); err != nil {
+	if err := folder.MakeEmpty(req.Path); err != nil { // before any of it is written
 		return nil, err
 	}
 	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}
@@ -233,20 +234,4 @@ func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
 			return
 		}
 	}
-}
-
-// emptyFolder makes sure that a folder is empty or not there, before any of an
-// export is written.
-func emptyFolder(path string) error {
-	entries, err := os.ReadDir(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Message: err.Error(), Cause: err}
-	case len(entries) > 0:
-		return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: path + " is not empty",
-			Hint: "name a new folder: an export never changes files"}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // Append writes a line to the log of a repository in the folder dir of root,
@@ -29,17 +30,17 @@ func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (p
 	if len(text) > MaxLine {
 		return "", tooLong(len(text))
 	}
-	folder, at, err := openFolder(root, dir, true)
+	logs, at, err := folder.Open(root, dir, true)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("open logs: %w", err)
 	}
-	defer folder.Close() // only its handle
+	defer logs.Close() // only its handle
 	name := FileName(repo)
-	release, err := takeLock(ctx, folder, name)
+	release, err := takeLock(ctx, logs, name)
 	if err != nil {
 		return "", fmt.Errorf("lock log: %w", err)
 	}
-	err = appendText(folder, name, text)
+	err = appendText(logs, name, text)
 	if err := errors.Join(err, release()); err != nil {
 		return "", fmt.Errorf("append to log: %w", err)
 	}

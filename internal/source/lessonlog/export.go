@@ -2,18 +2,16 @@ package lessonlog
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // Written says what an export wrote.
@@ -34,42 +32,23 @@ type Written struct {
 // export recalls the same, and importing it where it came from changes nothing.
 // CodeConflict when the folder is not empty or is a file.
 func Export(dir string, lessons []memory.Record) (Written, error) {
-	if err := makeEmpty(dir); err != nil {
+	if err := folder.MakeEmpty(dir); err != nil {
 		return Written{}, err
 	}
 	logs, w := linesByRepo(lessons)
-	folder, err := os.OpenRoot(dir)
+	at, err := os.OpenRoot(dir)
 	if err != nil {
 		return Written{}, fmt.Errorf("open folder of export: %w", err)
 	}
-	defer folder.Close() // only its handle
+	defer at.Close() // only its handle
 	names := newFileNames()
 	for _, repo := range slices.Sorted(maps.Keys(logs)) {
-		if err := replaceFile(folder, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
+		if err := folder.Replace(at, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
 			return Written{}, fmt.Errorf("write log: %w", err)
 		}
 		w.Files++
 	}
 	return w, nil
-}
-
-// makeEmpty makes sure that a folder exists and holds nothing.
-func makeEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("create folder of export: %w", err)
-		}
-		return nil
-	case err == nil && len(entries) == 0:
-		return nil
-	}
-	if info, statErr := os.Stat(dir); err != nil && (statErr != nil || info.IsDir()) {
-		return fmt.Errorf("read folder of export: %w", err)
-	}
-	return &memory.Error{Code: memory.CodeConflict, Field: "path", Limit: "a folder that is empty or does not exist",
-		Message: dir + " is not an empty folder", Hint: "name a new folder: an export never overwrites"}
 }
 
 // exported is a line with what it is sorted by beside its time.
@@ -205,30 +184,4 @@ func (n fileNames) of(repo string) string {
 	}
 	n[strings.ToLower(name)] = true
 	return name
-}
-
-// replaceFile writes a file so that it is there whole or not at all.
-func replaceFile(folder *os.Root, name string, text []byte, mode fs.FileMode) (err error) {
-	dir, base := filepath.Split(name)
-	tmp := filepath.Join(dir, "."+base+".tmp")
-	f, err := folder.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = folder.Rename(tmp, name)
-	}
-	if err != nil {
-		return errors.Join(err, folder.Remove(tmp))
-	}
-	// Windows cannot sync a folder, and needs not.
-	if d, err := folder.Open(filepath.Join(".", dir)); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // DefaultMaxFiles is how many logs of a folder are followed at most.
@@ -62,8 +63,6 @@ type logState struct {
 	info fs.FileInfo
 	// id is the file that at is a place of.
 	id fs.FileInfo
-	// restarted says that the next part is to tell of a new start.
-	restarted bool
 	// problem is what was reported of the file as a whole.
 	problem string
 }
@@ -78,8 +77,8 @@ func New(opts Options) (*Follower, error) {
 
 // Reset forgets a folder, so that the next poll reads all of it.
 func (f *Follower) Reset(root, dir string) {
-	if base, below, err := locate(root, dir); err == nil {
-		delete(f.folders, filepath.Join(base, below))
+	if path, err := folder.Path(root, dir); err == nil {
+		delete(f.folders, path)
 	}
 }
 
@@ -92,23 +91,17 @@ func (f *Follower) Reset(root, dir string) {
 // is not there holds nothing.
 func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
-		base, below, err := locate(root, dir)
-		if err != nil {
-			yield(FileLines{}, err)
-			return
-		}
-		path := filepath.Join(base, below)
-		folder, _, err := openFolder(root, dir, false)
+		logs, path, err := folder.Open(root, dir, false)
 		if errors.Is(err, fs.ErrNotExist) {
-			delete(f.folders, path)
+			f.Reset(root, dir)
 			return
 		}
 		if err != nil {
-			yield(FileLines{}, err)
+			yield(FileLines{}, fmt.Errorf("open logs: %w", err))
 			return
 		}
-		defer folder.Close() // only read
-		names, tooMany, err := listLogs(folder, f.opts.MaxFiles)
+		defer logs.Close() // only read
+		names, tooMany, err := listLogs(logs, f.opts.MaxFiles)
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("list logs: %w", err))
 			return
@@ -127,7 +120,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 		}
 		known.tooMany = tooMany
 		for _, name := range names {
-			if !known.logs[name].poll(folder, name, filepath.Join(path, name), yield) {
+			if !known.logs[name].poll(logs, name, filepath.Join(path, name), yield) {
 				return
 			}
 		}
@@ -195,7 +188,7 @@ func (s *logState) poll(folder *os.Root, name, path string, yield func(FileLines
 	if same, err := s.isContinued(file, info); err != nil {
 		return s.report(path, err, yield)
 	} else if !same {
-		*s = logState{restarted: s.restarted || s.id != nil, tail: memory.DocumentID("")}
+		*s = logState{tail: memory.DocumentID("")}
 	}
 	s.id, s.info = info, nil
 	r := newReader(file, path, info, s.at)
@@ -204,7 +197,6 @@ func (s *logState) poll(folder *os.Root, name, path string, yield func(FileLines
 		if part, more, err = r.part(false); err != nil {
 			return s.report(path, err, yield)
 		}
-		part.Restarted = s.restarted
 		tail, err := hashTail(file, r.offset)
 		if err != nil {
 			return s.report(path, err, yield)
@@ -212,7 +204,7 @@ func (s *logState) poll(folder *os.Root, name, path string, yield func(FileLines
 		if !part.isEmpty() && !yield(part, nil) {
 			return false
 		}
-		s.at, s.tail, s.restarted = r.place, tail, false
+		s.at, s.tail = r.place, tail
 	}
 	s.info, s.problem = info, ""
 	return true

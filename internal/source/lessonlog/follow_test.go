@@ -15,7 +15,7 @@ import (
 )
 
 // polled is what one poll found, as text: "name:line lesson" for a line,
-// "name:line!" for a problem, "name restarted".
+// "name:line!" for a problem.
 func polled(t *testing.T, f *Follower, root, dir string) []string {
 	t.Helper()
 	var found []string
@@ -31,9 +31,6 @@ func polled(t *testing.T, f *Follower, root, dir string) []string {
 func words(part FileLines) []string {
 	var found []string
 	name := filepath.Base(part.File)
-	if part.Restarted {
-		found = append(found, name+" restarted")
-	}
 	for i, l := range part.Lines {
 		found = append(found, fmt.Sprintf("%s:%d %s", name, part.Numbers[i], l.Lesson))
 	}
@@ -106,25 +103,25 @@ func TestPoll(t *testing.T) {
 		{"a line that is too long and not ended", long, func(t *testing.T, log string) { mustAppend(t, log, long+"\n"+line("b")) },
 			[]string{"r.jsonl:1!"}, []string{"r.jsonl:2 b"}},
 		{"cut", line("a") + line("b"), func(t *testing.T, log string) { mustWrite(t, log, line("b")) },
-			[]string{"r.jsonl:1 a", "r.jsonl:2 b"}, []string{"r.jsonl restarted", "r.jsonl:1 b"}},
+			[]string{"r.jsonl:1 a", "r.jsonl:2 b"}, []string{"r.jsonl:1 b"}},
 		{"emptied", line("a"), func(t *testing.T, log string) { mustWrite(t, log, "") },
-			[]string{"r.jsonl:1 a"}, []string{"r.jsonl restarted"}},
+			[]string{"r.jsonl:1 a"}, nil},
 		{"rewritten and longer", line("a"), func(t *testing.T, log string) { mustWrite(t, log, line("b")+line("c")) },
-			[]string{"r.jsonl:1 a"}, []string{"r.jsonl restarted", "r.jsonl:1 b", "r.jsonl:2 c"}},
+			[]string{"r.jsonl:1 a"}, []string{"r.jsonl:1 b", "r.jsonl:2 c"}},
 		{"rewritten at the same length", line("a"), func(t *testing.T, log string) { mustWrite(t, log, line("b")); mustTouch(t, log) },
-			[]string{"r.jsonl:1 a"}, []string{"r.jsonl restarted", "r.jsonl:1 b"}},
+			[]string{"r.jsonl:1 a"}, []string{"r.jsonl:1 b"}},
 		{"replaced", line("a"), func(t *testing.T, log string) {
 			mustWrite(t, log+".new", line("a")+line("b"))
 			if err := os.Rename(log+".new", log); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl restarted", "r.jsonl:1 a", "r.jsonl:2 b"}},
+		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl:1 a", "r.jsonl:2 b"}},
 		{"rotated", line("a"), func(t *testing.T, log string) {
 			if err := os.Rename(log, log+".1"); err != nil {
 				t.Fatal(err)
 			}
 			mustWrite(t, log, line("b"))
-		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl restarted", "r.jsonl:1 b"}},
+		}, []string{"r.jsonl:1 a"}, []string{"r.jsonl:1 b"}},
 		{"removed", line("a"), func(t *testing.T, log string) {
 			if err := os.Remove(log); err != nil {
 				t.Fatal(err)
@@ -190,8 +187,8 @@ func TestPollGivesAgainWhatWasNotTaken(t *testing.T) {
 	f := newFollower(t, Options{})
 	for range 2 {
 		for part, err := range f.Poll("", dir) {
-			if err != nil || len(part.Lines) != partLines || part.Restarted || part.Numbers[0] != 1 {
-				t.Fatalf("the first part has %d lines from line %d, restarted %t, error %v", len(part.Lines), part.Numbers[0], part.Restarted, err)
+			if err != nil || len(part.Lines) != partLines || part.Numbers[0] != 1 {
+				t.Fatalf("the first part has %d lines from line %d, error %v", len(part.Lines), part.Numbers[0], err)
 			}
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // wireLine is the part of a line that this version knows, in the order in which
@@ -32,11 +33,6 @@ type wireLine struct {
 // knownFields are the names of wireLine's fields.
 var knownFields = []string{"timestamp", "agent_id", "repo", "event_type", "context", "command", "lesson",
 	"success_rate", "counted", "tags", "supersedes", "retracts"}
-
-// timeLayouts are the forms of a timestamp. A time without a zone is taken as
-// UTC: it is what many programs write.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00",
-	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly}
 
 // Parse reads one line, with or without its end, and sets its hash. Only the
 // lesson is required: a type that is missing is "pattern", a missing timestamp
@@ -118,22 +114,10 @@ func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range timeLayouts {
-		// Moved to UTC, a year may leave what can be written.
-		if t, err := time.Parse(layout, s); err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 {
-			return t.UTC(), nil
-		}
+	if t, ok := folder.ParseTime(s); ok {
+		return t, nil
 	}
-	return time.Time{}, memory.Invalid("timestamp", "RFC 3339", "%q is not a time", shorten(s))
-}
-
-// shorten keeps what a message quotes short.
-func shorten(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
+	return time.Time{}, memory.Invalid("timestamp", "RFC 3339", "%s is not a time", memory.Quote(s))
 }
 
 // checked returns the normal form of a line that keeps the limits of a lesson

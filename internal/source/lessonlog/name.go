@@ -2,7 +2,8 @@ package lessonlog
 
 import (
 	"strconv"
-	"strings"
+
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // maxPlainName is the longest name, in bytes, that a file takes over whole: with
@@ -26,7 +27,7 @@ func FileName(repo string) string {
 	if name[0] == '.' || name[0] == '-' {
 		name = "_" + name[1:]
 	}
-	if isDevice(name) {
+	if folder.IsDevice(name) {
 		name = "_" + name
 	}
 	if name != repo {
@@ -48,18 +49,6 @@ func mapBytes(s string, keep func(byte) bool) string {
 
 func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
-}
-
-// isDevice says that Windows takes a name for a device, whatever follows its
-// first dot.
-func isDevice(name string) bool {
-	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
-	switch stem {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	port := strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")
-	return port && len(stem) == 4 && '0' <= stem[3] && stem[3] <= '9'
 }
 
 // cksum is the checksum of POSIX's cksum(1): a CRC of the text and, behind it,

@@ -35,9 +35,6 @@ type FileLines struct {
 	// Problems are those that could not be read. Line is 0 where the whole file,
 	// or folder, is meant.
 	Problems []memory.ImportProblem
-	// Restarted says that the log was found rewritten or cut, and is read again
-	// from its start: this is the first part of it.
-	Restarted bool
 }
 
 // ReadFile reads a log from start to end, in parts. A last line without its end
@@ -71,7 +68,7 @@ func ReadFile(path string) iter.Seq2[FileLines, error] {
 	}
 }
 
-func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 && !p.Restarted }
+func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 }
 
 // openLog opens a plain file for reading.
 func openLog(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // ScriptPath is where the script lies in a repository, with slashes (contract 2).
@@ -25,12 +26,12 @@ const scriptMark = "log_memory.sh: part of recalld"
 // file has its place, which is then left alone.
 func InstallScript(root string) (file string, changed bool, err error) {
 	file = filepath.Join(root, filepath.FromSlash(ScriptPath))
-	folder, err := os.OpenRoot(root)
+	repo, err := os.OpenRoot(root)
 	if err != nil {
 		return "", false, fmt.Errorf("open repository: %w", err)
 	}
-	defer folder.Close() // only its handle
-	switch old, err := folder.ReadFile(ScriptPath); {
+	defer repo.Close() // only its handle
+	switch old, err := repo.ReadFile(ScriptPath); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return "", false, fmt.Errorf("read script: %w", err)
@@ -38,16 +39,16 @@ func InstallScript(root string) (file string, changed bool, err error) {
 		return "", false, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: file + " is another program's",
 			Hint: "move it away and try again"}
 	case bytes.Equal(old, configs.LogScript):
-		changed, err := makeExecutable(folder)
+		changed, err := makeExecutable(repo)
 		if err != nil {
 			return "", false, fmt.Errorf("make script executable: %w", err)
 		}
 		return file, changed, nil
 	}
-	if err := folder.MkdirAll(path.Dir(ScriptPath), 0o777); err != nil {
+	if err := repo.MkdirAll(path.Dir(ScriptPath), 0o777); err != nil {
 		return "", false, fmt.Errorf("create folder of script: %w", err)
 	}
-	if err := replaceFile(folder, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {
+	if err := folder.Replace(repo, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {
 		return "", false, fmt.Errorf("write script: %w", err)
 	}
 	return file, true, nil

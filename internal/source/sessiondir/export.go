@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // Export writes sessions with their steps into a folder that is empty or does
@@ -22,7 +22,7 @@ import (
 // folder is not empty or is a file, CodeInvalidInput for an id that cannot name
 // a folder.
 func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (files int, err error) {
-	if err := makeEmpty(dir); err != nil {
+	if err := folder.MakeEmpty(dir); err != nil {
 		return 0, err
 	}
 	at, err := os.OpenRoot(dir)
@@ -41,25 +41,6 @@ func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (fi
 	return files, nil
 }
 
-// makeEmpty makes sure that a folder exists and holds nothing.
-func makeEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, newFolderMode); err != nil {
-			return fmt.Errorf("create folder of export: %w", err)
-		}
-		return nil
-	case err == nil && len(entries) == 0:
-		return nil
-	}
-	if info, statErr := os.Stat(dir); err != nil && (statErr != nil || info.IsDir()) {
-		return fmt.Errorf("read folder of export: %w", err)
-	}
-	return &memory.Error{Code: memory.CodeConflict, Field: "path", Limit: "a folder that is empty or does not exist",
-		Message: dir + " is not an empty folder", Hint: "name a new folder: an export never overwrites"}
-}
-
 // exportSession writes one session. Taken are the folders of those before, in
 // small letters, for systems that do not tell case.
 func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps []memory.Record) (files int, err error) {
@@ -73,7 +54,7 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	}
 	name := names[i]
 	taken[strings.ToLower(name)] = true
-	if err := at.Mkdir(name, newFolderMode); err != nil {
+	if err := at.Mkdir(name, folder.Mode); err != nil {
 		return 0, err
 	}
 	if !s.Bare {
@@ -89,11 +70,11 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	if len(steps) == 0 {
 		return files, nil
 	}
-	folder := filepath.Join(name, stepsFolder)
-	if err := at.Mkdir(folder, newFolderMode); err != nil {
+	below := filepath.Join(name, stepsFolder)
+	if err := at.Mkdir(below, folder.Mode); err != nil {
 		return files, err
 	}
-	n, err := exportSteps(at, folder, s, steps)
+	n, err := exportSteps(at, below, s, steps)
 	return files + n, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // The defaults of Options.
@@ -82,13 +83,6 @@ func New(opts Options) (*Follower, error) {
 	return &Follower{opts: opts, trees: map[string]*tree{}}, nil
 }
 
-// Reset forgets a tree, so that the next poll reads all of it.
-func (f *Follower) Reset(root, dir string) {
-	if base, below, err := locate(root, dir); err == nil {
-		delete(f.trees, filepath.Join(base, below))
-	}
-}
-
 // Poll hands out what is new or changed in a tree since the last poll, session by
 // session and in parts. A part counts as taken when the loop goes on behind it:
 // one at which the loop ends comes again, so what could not be kept is not lost. A
@@ -99,13 +93,15 @@ func (f *Follower) Reset(root, dir string) {
 // tree that cannot be read is an error; one that is not there holds nothing.
 func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
-		at, path, err := openTree(root, dir, false)
+		at, path, err := folder.Open(root, dir, false)
 		if errors.Is(err, fs.ErrNotExist) {
-			f.Reset(root, dir)
+			if path, err := folder.Path(root, dir); err == nil {
+				delete(f.trees, path)
+			}
 			return
 		}
 		if err != nil {
-			yield(Part{}, err)
+			yield(Part{}, fmt.Errorf("open sessions: %w", err))
 			return
 		}
 		defer at.Close() // only read
@@ -134,11 +130,11 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 		known.polls++
 		how := reading{tree: known, now: f.opts.Now(), maxSteps: f.opts.MaxSteps}
 		for _, name := range names {
-			folder := known.folders[name]
-			if folder.isDormant(how.now) && known.polls%dormantPolls != folder.turn {
+			state := known.folders[name]
+			if state.isDormant(how.now) && known.polls%dormantPolls != state.turn {
 				continue
 			}
-			if !folder.read(at, name, filepath.Join(path, name), how, yield) {
+			if !state.read(at, name, filepath.Join(path, name), how, yield) {
 				return
 			}
 		}

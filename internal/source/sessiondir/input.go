@@ -6,11 +6,11 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // errNotJSON is returned for a text that is no JSON object: it may be half-written.
@@ -94,7 +94,7 @@ func (in *input) time(name string) time.Time {
 	}
 	t, s, ok := timeOf(in.fields[name])
 	if !ok {
-		*in.err = memory.Invalid(in.path+name, "RFC 3339", "%q is not a time", shorten(s))
+		*in.err = memory.Invalid(in.path+name, "RFC 3339", "%s is not a time", memory.Quote(s))
 		return time.Time{}
 	}
 	if formatTime(t) == s {
@@ -188,34 +188,14 @@ func readGit(in *input) *memory.Git {
 	return &g
 }
 
-// timeLayouts are the forms of a time that are read. A time without a zone is
-// taken as UTC: it is what many programs write.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00",
-	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
-
 // timeOf reads a JSON value as a time, and as the text that it is.
 func timeOf(raw json.RawMessage) (t time.Time, s string, ok bool) {
 	if json.Unmarshal(raw, &s) != nil {
 		return time.Time{}, "", false
 	}
-	for _, layout := range timeLayouts {
-		// Moved to UTC, a year may leave what can be written.
-		t, err := time.Parse(layout, s)
-		if t = t.UTC(); err == nil && t.Year() >= 0 && t.Year() <= 9999 {
-			return t, s, true
-		}
-	}
-	return time.Time{}, s, false
+	t, ok = folder.ParseTime(s)
+	return t, s, ok
 }
 
 // formatTime writes a time as the contract shows it, in milliseconds.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// shorten keeps what a message quotes short.
-func shorten(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:most])) + "…"
-}

@@ -28,7 +28,7 @@ type Part struct {
 	// only problems. One whose file has no time was created at its first step, or
 	// when its file was last changed.
 	Session memory.Session
-	// Steps are without id, project and text.
+	// Steps are without id, project, text and screen.
 	Steps []memory.Record
 	// Files are the paths of Steps.
 	Files []string

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // maxToolName is how many bytes of a tool's name a file's name takes over.
@@ -57,22 +59,10 @@ func shortHash(text []byte) string {
 // folder.
 func folderNames(id string) []string {
 	hashed := "s-" + id + "-" + shortHash([]byte(id))
-	if isDevice(id) {
+	if folder.IsDevice(id) {
 		return []string{hashed}
 	}
 	return []string{id, hashed}
-}
-
-// isDevice says that Windows takes a name for a device, whatever follows its
-// first dot.
-func isDevice(name string) bool {
-	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
-	switch stem {
-	case "con", "prn", "aux", "nul", "conin$", "conout$":
-		return true
-	}
-	port := strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")
-	return port && len(stem) == 4 && '0' <= stem[3] && stem[3] <= '9'
 }
 
 // timeInName reads the time that a step's file name begins with, as UTC, in the

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 func TestStepName(t *testing.T) {
@@ -83,7 +85,7 @@ func TestFolderNames(t *testing.T) {
 	}
 	for _, id := range []string{"con.log", "COM1", "lpt9", "NUL.x", "aux."} {
 		for _, name := range folderNames(id) {
-			if isDevice(name) {
+			if folder.IsDevice(name) {
 				t.Errorf("the folder of %s is %s, which Windows takes for a device", id, name)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // MaxPicture is the largest picture that is stored, in bytes.
@@ -38,7 +39,7 @@ func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact 
 	}
 	kind := pictureKind(picture)
 	if kind == "" {
-		return "", memory.Invalid("artifacts.screenshot", "PNG, JPEG or WebP", "%q is no picture of a kind that is stored", shorten(name))
+		return "", memory.Invalid("artifacts.screenshot", "PNG, JPEG or WebP", "%s is no picture of a kind that is stored", memory.Quote(name))
 	}
 	at, _, err := sessionFolder(root, dir, s.ID)
 	if err != nil {
@@ -56,7 +57,7 @@ func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact 
 	if info, err := pictures.Lstat(stored); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(picture)) {
 		return artifact, nil
 	}
-	if err := replaceFile(pictures, stored, picture); err != nil {
+	if err := folder.Replace(pictures, stored, picture, newFileMode); err != nil {
 		return "", fmt.Errorf("write screenshot: %w", err)
 	}
 	return artifact, nil
@@ -65,7 +66,7 @@ func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact 
 // readPicture reads a file of the sandbox.
 func readPicture(root, name string) ([]byte, error) {
 	outside := &memory.Error{Code: memory.CodeForbidden, Field: "artifacts.screenshot", Limit: "a file of the sandbox",
-		Message: fmt.Sprintf("%q does not lie in the sandbox", shorten(name))}
+		Message: fmt.Sprintf("%s does not lie in the sandbox", memory.Quote(name))}
 	if !filepath.IsAbs(root) {
 		return nil, outside
 	}
@@ -81,12 +82,12 @@ func readPicture(root, name string) ([]byte, error) {
 	info, err := sandbox.Stat(local)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "artifacts.screenshot", Message: fmt.Sprintf("there is no %q", shorten(name))}
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "artifacts.screenshot", Message: fmt.Sprintf("there is no %s", memory.Quote(name))}
 	case err != nil: // a link that leaves the sandbox, above all
 		outside.Cause = err
 		return nil, outside
 	case !info.Mode().IsRegular():
-		outside.Message = fmt.Sprintf("%q is no plain file", shorten(name))
+		outside.Message = fmt.Sprintf("%s is no plain file", memory.Quote(name))
 		return nil, outside
 	}
 	f, err := sandbox.Open(local)
@@ -99,7 +100,7 @@ func readPicture(root, name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(picture) > MaxPicture {
-		return nil, memory.Invalid("artifacts.screenshot", maxPictureText, "%q is too large", shorten(name))
+		return nil, memory.Invalid("artifacts.screenshot", maxPictureText, "%s is too large", memory.Quote(name))
 	}
 	return picture, nil
 }

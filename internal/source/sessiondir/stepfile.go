@@ -28,7 +28,6 @@ func decodeStep(text []byte, name string) (r memory.Record, version int, err err
 		Screenshot:  readArtifacts(in),
 		Labels:      in.list("labels"),
 	}
-	c.Screen = screenOf(c.Observation)
 	r = memory.Record{Kind: memory.Step, Session: in.text("sessionId"), Created: in.time("timestamp"), Step: c}
 	if r.Created.IsZero() {
 		r.Created, _ = timeInName(name)
@@ -79,19 +78,6 @@ func readArtifacts(in *input) string {
 	name := object.text("screenshot")
 	in.give("artifacts", object)
 	return name
-}
-
-// screenOf returns an observation's state.currentScreen, if it has one.
-func screenOf(observation json.RawMessage) string {
-	var o struct {
-		State struct {
-			CurrentScreen string `json:"currentScreen"`
-		} `json:"state"`
-	}
-	if json.Unmarshal(observation, &o) != nil {
-		return ""
-	}
-	return o.State.CurrentScreen
 }
 
 // encodeStep writes a step file. What the contract does not mark as optional is

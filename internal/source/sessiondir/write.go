@@ -1,7 +1,6 @@
 package sessiondir
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // maxSameName is how many steps of one moment and tool get files of their own.
@@ -21,7 +21,7 @@ const maxSameName = 100
 // only the folder. CodeInvalidInput for an id that cannot name a folder,
 // CodeForbidden where a link stands in the way, CodeConflict when other sessions
 // have all names that the folder may have.
-func WriteSession(root, dir string, s memory.Session) (folder string, err error) {
+func WriteSession(root, dir string, s memory.Session) (path string, err error) {
 	at, path, err := sessionFolder(root, dir, s.ID)
 	if err != nil {
 		return "", fmt.Errorf("open session folder: %w", err)
@@ -34,7 +34,7 @@ func WriteSession(root, dir string, s memory.Session) (folder string, err error)
 	if err != nil {
 		return "", fmt.Errorf("encode session: %w", err)
 	}
-	if err := replaceFile(at, sessionFile, text); err != nil {
+	if err := folder.Replace(at, sessionFile, text, newFileMode); err != nil {
 		return "", fmt.Errorf("write session file: %w", err)
 	}
 	return path, nil
@@ -49,7 +49,7 @@ func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string
 	if err != nil {
 		return "", err
 	}
-	at, folder, err := sessionFolder(root, dir, s.ID)
+	at, below, err := sessionFolder(root, dir, s.ID)
 	if err != nil {
 		return "", fmt.Errorf("open session folder: %w", err)
 	}
@@ -63,10 +63,10 @@ func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string
 	if err != nil {
 		return "", fmt.Errorf("name step file: %w", err)
 	}
-	if err := replaceFile(steps, name, text); err != nil {
+	if err := folder.Replace(steps, name, text, newFileMode); err != nil {
 		return "", fmt.Errorf("write step file: %w", err)
 	}
-	return filepath.Join(folder, stepsFolder, name), nil
+	return filepath.Join(below, stepsFolder, name), nil
 }
 
 // stepText encodes a step, unless it is none.
@@ -85,24 +85,24 @@ func stepText(s memory.Session, r memory.Record) ([]byte, error) {
 }
 
 // sessionFolder opens the folder of a session, made if it is missing.
-func sessionFolder(root, dir, id string) (folder *os.Root, path string, err error) {
+func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 	if err := memory.ValidSessionID("sessionId", id); err != nil {
 		return nil, "", err
 	}
-	tree, path, err := openTree(root, dir, true)
+	tree, path, err := folder.Open(root, dir, true)
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("open sessions: %w", err)
 	}
 	defer tree.Close() // only its handle
 	for _, name := range folderNames(id) {
-		folder, err := openFolder(tree, name, true)
+		at, err := openFolder(tree, name, true)
 		if err != nil {
 			return nil, "", err
 		}
-		if ownedBy(folder, id) {
-			return folder, filepath.Join(path, name), nil
+		if ownedBy(at, id) {
+			return at, filepath.Join(path, name), nil
 		}
-		_ = folder.Close() // only looked at
+		_ = at.Close() // only looked at
 	}
 	return nil, "", memory.Errorf(memory.CodeConflict, "other sessions have the folders that %s may have", id)
 }
@@ -144,31 +144,4 @@ func numbered(plain string, i int) string {
 		plain += "-" + strconv.Itoa(i)
 	}
 	return plain + fileSuffix
-}
-
-// replaceFile writes a file so that it is there whole or not at all.
-func replaceFile(folder *os.Root, name string, text []byte) (err error) {
-	// Its name is hidden, so that nobody takes it for a step, and its own: two
-	// writers of one file do not mix.
-	tmp := "." + name + "." + rand.Text()[:8]
-	f, err := folder.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = folder.Rename(tmp, name)
-	}
-	if err != nil {
-		return errors.Join(err, folder.Remove(tmp))
-	}
-	// Windows cannot sync a folder, and needs not.
-	if d, err := folder.Open("."); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
 }

@@ -1,0 +1,144 @@
+package folder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestOpen(t *testing.T) {
+	root := t.TempDir()
+	if _, _, err := Open(root, "a/b", false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there opens with %v, want fs.ErrNotExist", err)
+	}
+	for _, test := range []struct{ root, dir, want string }{
+		{root, "a/b", filepath.Join(root, "a", "b")},
+		{root, ".", root},
+		{root, filepath.Join(root, "own", "..", "own"), filepath.Join(root, "own")},
+		{"", filepath.Join(root, "alone"), filepath.Join(root, "alone")},
+	} {
+		at, path, err := Open(test.root, test.dir, true)
+		if err != nil || path != test.want {
+			t.Fatalf("Open(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
+		}
+		if err := at.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(test.want); err != nil || !info.IsDir() {
+			t.Errorf("%s is not made: %v", test.want, err)
+		}
+		if path, err := Path(test.root, test.dir); err != nil || path != test.want {
+			t.Errorf("Path(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
+		}
+	}
+	for _, test := range []struct{ root, dir string }{{root, ""}, {root, "../x"}, {root, "a/../../x"}, {"", "logs"}, {"rel", "logs"}} {
+		_, _, err := Open(test.root, test.dir, true)
+		if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != "dir" {
+			t.Errorf("Open(%q, %q) = %v, want the field dir refused", test.root, test.dir, err)
+		}
+	}
+}
+
+func TestNoLinkLeadsOut(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(root, "out")); err != nil {
+		t.Skipf("links cannot be made here: %v", err)
+	}
+	for _, dir := range []string{"out", "out/below"} {
+		if _, _, err := Open(root, dir, true); err == nil {
+			t.Errorf("%s opens, which leads out", dir)
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("outside there is %v, %v", entries, err)
+	}
+}
+
+func TestMakeEmpty(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "out")
+	for range 2 { // there is none, then an empty one
+		if err := MakeEmpty(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "x")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, file} {
+		if err := MakeEmpty(path); memory.CodeOf(err) != memory.CodeConflict {
+			t.Errorf("MakeEmpty(%s) = %v, want a conflict", path, err)
+		}
+	}
+}
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	at, _, err := Open("", dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close() // only its handle
+	if err := at.Mkdir("below", Mode); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"first", "second"} {
+		for _, name := range []string{"a.json", filepath.Join("below", "run.sh")} {
+			if err := Replace(at, name, []byte(text), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != text {
+				t.Errorf("%s holds %q, %v; want %q", name, got, err, text)
+			}
+		}
+	}
+	if info, err := at.Stat(filepath.Join("below", "run.sh")); err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
+		t.Errorf("the mode is %v, %v; want it executable", info.Mode(), err)
+	}
+	if err := Replace(at, "below", []byte("x"), 0o666); err == nil {
+		t.Error("a folder is replaced by a file")
+	}
+	for _, folder := range []string{dir, filepath.Join(dir, "below")} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				t.Errorf("%s is left behind", e.Name())
+			}
+		}
+	}
+}
+
+func TestIsDevice(t *testing.T) {
+	for name, want := range map[string]bool{
+		"con": true, "NUL.txt": true, "COM1": true, "lpt9.a.b": true, "conin$": true,
+		"": false, "console": false, "com": false, "comx": false, "com10": false, "a.con": false,
+	} {
+		if got := IsDevice(name); got != want {
+			t.Errorf("IsDevice(%q) = %t, want %t", name, got, want)
+		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	noon := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-01-15T12:00:00Z": noon, "2026-01-15T14:00:00+02:00": noon, "2026-01-15 12:00:00": noon, "2026-01-15T12:00:00": noon,
+		"2026-01-15 13:00:00+01:00": noon, "2026-01-15T12:00:00.25Z": noon.Add(250 * time.Millisecond), "2026-01-15": noon.Add(-12 * time.Hour),
+		"": {}, "now": {}, "2026-02-30": {}, "9999-12-31T23:00:00-02:00": {},
+	} {
+		got, ok := ParseTime(text)
+		if ok == want.IsZero() || !got.Equal(want) {
+			t.Errorf("ParseTime(%q) = %v, %t; want %v", text, got, ok, want)
+		}
+	}
+}
