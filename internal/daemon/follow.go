@@ -216,7 +216,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 // problems are logged as errors, which status shows: nobody else tells whoever
 // wrote the file.
 func (f *follower) problems(list []memory.ImportProblem) {
-	for _, p := range list {
+	for _, p := range withoutSecrets(list) {
 		f.log.Error("passed over "+where(p), attrError, p.Message)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -97,6 +98,16 @@ func sameOwner(named func(repo string) (memory.Project, error), part lessonlog.F
 			yield(run)
 		}
 	}
+}
+
+// withoutSecrets returns problems as they may be told: their messages quote what
+// files hold, and are logged and listed.
+func withoutSecrets(list []memory.ImportProblem) []memory.ImportProblem {
+	clean := slices.Clone(list)
+	for i := range clean {
+		clean[i].Message, _ = redact.Redact(clean[i].Message)
+	}
+	return clean
 }
 
 // where names a place in a file.
