@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -119,6 +120,10 @@ func (f *follower) followAll(ctx context.Context) error {
 	slices.Sort(names)
 	if len(f.strangers) > 0 && !slices.Equal(names, f.names) {
 		f.lessons.Reset("", f.lessonDir)
+		maps.DeleteFunc(f.strangers, func(repo string, _ bool) bool {
+			_, err := f.core.Projects.Named(repo)
+			return err == nil
+		})
 	}
 	f.names = names
 	var again asides
