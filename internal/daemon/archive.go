@@ -158,7 +158,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Part
 func (i *importer) problems(list []memory.ImportProblem) {
 	i.out.Skipped += len(list)
 	room := maxProblems - len(i.out.Problems)
-	i.out.Problems = append(i.out.Problems, list[:min(room, len(list))]...)
+	i.out.Problems = append(i.out.Problems, withoutSecrets(list[:min(room, len(list))])...)
 }
 
 // Export implements memory.Archive.
