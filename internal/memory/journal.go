@@ -99,14 +99,15 @@ type Journal interface {
 }
 
 // HistoryRequest asks for steps or sessions (contract 1). Each question uses the
-// fields that it needs; zero values mean its defaults.
+// fields that it needs; zero values mean its defaults. Transports take each question
+// in a form of its own (package wire), so that a field of another one is refused.
 type HistoryRequest struct {
-	Query   string       `json:"query,omitempty"`
-	Scope   *Scope       `json:"scope,omitempty"`
-	Filters *StepFilters `json:"filters,omitempty"`
-	Limit   int          `json:"limit,omitempty" given:"at least 1"`
-	Project string       `json:"project,omitempty"`
-	Caller  Caller       `json:"caller,omitzero"`
+	Query   string
+	Scope   *Scope
+	Filters *StepFilters
+	Limit   int
+	Project string
+	Caller  Caller
 }
 
 // StepFilters are the filters of the knowledge tools; they are ANDed. A pointer
