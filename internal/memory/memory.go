@@ -5,7 +5,8 @@
 // Vocabulary. A project is a repository's identity, so that worktrees and
 // clones of one repository are one project. A sandbox is one folder of a
 // project on disk. A record is something remembered: a lesson, a step, a chunk
-// of code, a reference. A document is one distinct text, named by its hash;
+// of code, a reference. A session is one run of one agent, and its steps are
+// records; an imported one was read from files. A document is one distinct text, named by its hash;
 // records hang off it. A space holds the vectors of one model. Relevance is a
 // calibrated 0–1 figure that means the same for every model. A receipt says
 // what an answer held, what it withheld and why; the ledger holds all receipts.

@@ -11,6 +11,9 @@
 // That for texts, for lessons, steps and answers, adds the rules of gitleaks and
 // what people paste: commands, headers, files of settings.
 //
+// A value of JSON, a flag or a setting has names as well, and is taken out for what
+// it is called; see Value.
+//
 // This is a guard against accidents, not a proof: it knows the common forms of
 // secrets and leaves ordinary code alone.
 package redact
