@@ -119,7 +119,7 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 	}
 	settings := recallSettings(opts.Config.Recall)
 	c.Recall, err = recall.New(recall.Options{
-		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: c.Projects, Verifier: c.Verifier, Ledger: c.Store,
+		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
 		Redact:  clean, Stale: opts.Stale, Settings: &settings, Logger: opts.Logger,

@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// SeeProject keeps in mind that a project was met in a folder, under these names and
-// with this remote, and says whether the project is stored: one that is not stays
+// SeeProject keeps in mind that a project was met in a folder, if one is named, under
+// these names and with this remote, and says whether the project is stored: one that is not stays
 // so. Nothing is written of what is known.
 func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
 	_, err = s.Update(ctx, func(tx *Tx) error {
@@ -30,7 +30,7 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 				seen.Names = append(seen.Names, name)
 			}
 		}
-		if !slices.Contains(seen.Roots, root) {
+		if root != "" && !slices.Contains(seen.Roots, root) {
 			seen.Roots = append([]string{root}, seen.Roots...)
 			seen.Roots = seen.Roots[:min(len(seen.Roots), memory.MaxRoots)]
 		}
