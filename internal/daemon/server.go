@@ -91,16 +91,24 @@ func (s *Server) Start(e Endpoint) error {
 	if s.stopped {
 		return errors.Join(http.ErrServerClosed, e.Listener.Close())
 	}
+	// Shutdown closes only the listeners that Serve has come to know, which it has
+	// once it asks for the context.
+	known := make(chan struct{})
+	serving := sync.OnceFunc(func() { close(known) })
 	srv := &http.Server{
 		Handler:           s.counted(e.Handler),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		BaseContext:       func(net.Listener) context.Context { return s.base },
-		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context {
+			serving()
+			return s.base
+		},
+		ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
 	s.servers = append(s.servers, srv)
 	s.serve.Go(func() {
+		defer serving() // also if it could not begin
 		if err := srv.Serve(e.Listener); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case s.failed <- fmt.Errorf("serve %s: %w", e.Listener.Addr(), err):
@@ -108,6 +116,7 @@ func (s *Server) Start(e Endpoint) error {
 			}
 		}
 	})
+	<-known
 	return nil
 }
 

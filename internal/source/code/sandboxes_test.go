@@ -137,20 +137,21 @@ func TestHostNamesAProject(t *testing.T) {
 	}
 }
 
-// TestProjectOfFolderChanges: a repository that is given a remote is another
-// project, and what is indexed of it goes along.
+// TestProjectOfFolderChanges: a clone that is given another remote is another
+// project, and what is indexed of it goes along, also by a run that was asked for
+// before.
 func TestProjectOfFolderChanges(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	root := folder(t, map[string]string{"a.go": "package a\n"})
 	old := time.Now().Add(-time.Hour) // so old that it need not be read again
 	must(t, os.Chtimes(filepath.Join(root, "a.go"), old, old))
-	gitFolder(t, root, "")
+	gitFolder(t, root, "https://example.org/team/shop.git")
 	before := r.ask(root)
 	late := r.lease()
-	gitFolder(t, root, "https://example.org/team/shop.git")
+	gitFolder(t, root, "https://example.org/team/fork.git")
 	after := r.ask(root)
-	if after.Project == before.Project || after.Sandbox != before.Sandbox || after.ProjectName != "shop" {
-		t.Fatalf("with a remote %+v, before %+v", after, before)
+	if after.Project == before.Project || after.Sandbox != before.Sandbox || after.ProjectName != "fork" {
+		t.Fatalf("with another remote %+v, before %+v", after, before)
 	}
 	must(t, r.run(late))
 	r.runNext()
@@ -158,11 +159,24 @@ func TestProjectOfFolderChanges(t *testing.T) {
 		t.Errorf("a.go is of project %q, want %q", f.Project, after.Project)
 	}
 
-	gitFolder(t, root, "https://example.org/team/fork.git")
-	fork := r.ask(root)
+	gitFolder(t, root, "https://example.org/team/third.git")
+	third := r.ask(root)
 	r.runNext()
-	if f := r.indexed(fork.Sandbox)["a.go"]; f.Project != fork.Project {
-		t.Errorf("indexed before, a.go is of project %q, want %q", f.Project, fork.Project)
+	if f := r.indexed(third.Sandbox)["a.go"]; f.Project != third.Project {
+		t.Errorf("indexed before, a.go is of project %q, want %q", f.Project, third.Project)
+	}
+}
+
+// TestRemoteOfFolderAdded: a repository that gets a remote stays the project it was.
+func TestRemoteOfFolderAdded(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	root := folder(t, map[string]string{"a.go": "package a\n"})
+	gitFolder(t, root, "")
+	before := r.ask(root)
+	r.runNext()
+	gitFolder(t, root, "https://example.org/team/shop.git")
+	if after := r.ask(root); after.Project != before.Project || after.Sandbox != before.Sandbox {
+		t.Errorf("with a remote %+v, before %+v, want the same project", after, before)
 	}
 }
 
@@ -288,6 +302,10 @@ type holdings struct {
 	*rig
 	listed  func()
 	release func()
+}
+
+func (h *holdings) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
+	return h.store.SessionHoldings(id)
 }
 
 func (h *holdings) ProjectHoldings(project string) (memory.Holdings, error) {
