@@ -31,7 +31,8 @@ type call struct {
 	Free  json.RawMessage   `json:"free,omitempty"`
 	Words map[string]string `json:"words,omitempty"`
 	Doc   memory.DocID      `json:"doc,omitzero"`
-	skip  int
+	//lint:ignore U1000 it stands for fields that JSON must not reach
+	skip int
 }
 
 func TestTaken(t *testing.T) {
