@@ -246,7 +246,7 @@ func BenchmarkRecordStep(b *testing.B) {
 	for b.Loop() {
 		i++
 		r.step(memory.RecordStepRequest{
-			Timestamp: testTime.Add(time.Duration(i) * time.Second), Outcome: memory.Outcome{OK: true},
+			Outcome:     memory.Outcome{OK: true},
 			Tool:        memory.StepTool{Name: "bash", Input: json.RawMessage(fmt.Sprintf(`{"command":"go test ./internal/p%d"}`, i))},
 			Observation: json.RawMessage(`"ok  \tgithub.com/x/y/internal/p\t0.301s\n"`),
 		})
