@@ -206,6 +206,11 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 		id = current.ID
 	} else if memory.ValidSessionID("caller.session", id) != nil {
 		return nil // no session has such an id
+	} else if _, err := s.opts.Sessions.Session(one.Project, id); err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			return nil // the session is of another project, and the lesson is not
+		}
+		return fmt.Errorf("find session: %w", err)
 	}
 	one.Session, one.Event.Tellings[0].Session = id, id
 	if one.Event.Type == memory.EventError { // a pattern may be about anything

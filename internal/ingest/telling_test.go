@@ -235,6 +235,9 @@ func TestLessonOfASession(t *testing.T) {
 	if other := r.remember(memory.RememberRequest{Lesson: "of another client", Caller: memory.Caller{Dir: r.repo, Client: "b"}}).ID; holds(other) || r.record(other).Session != "" {
 		t.Errorf("another client's lesson = %+v, want it of no session", r.record(other))
 	}
+	if foreign := r.remember(memory.RememberRequest{Lesson: "of no session", Caller: memory.Caller{Dir: r.repo, Session: "mm-elsewhere"}}).ID; r.record(foreign).Session != "" {
+		t.Errorf("a lesson is taken to be of a session that this project does not have: %+v", r.record(foreign))
+	}
 	told.Lesson = "and another thing"
 	if second := r.remember(told).ID; holds(second) {
 		t.Error("a second lesson is taken to be about the same failure")
