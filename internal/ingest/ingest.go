@@ -42,9 +42,9 @@ type Projects interface {
 	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
 	// Stored says that there is nothing to be written of a project.
 	Stored(p memory.Project) (bool, error)
-	// Repo returns the name of the repository that is spoken of by default in a
-	// folder of a project.
-	Repo(p memory.Project, dir string) string
+	// ResolveRepo is Resolve, and the name of the repository that the caller speaks of
+	// by default.
+	ResolveRepo(ctx context.Context, project string, caller memory.Caller) (p memory.Project, repo string, err error)
 }
 
 // Sessions finds sessions.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,13 +27,11 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
 	}
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	project, repo, err := s.opts.Projects.ResolveRepo(ctx, req.Project, req.Caller)
 	if err != nil {
 		return nil, nil, err
 	}
-	if req.Repo == "" {
-		req.Repo = s.opts.Projects.Repo(project, req.Caller.Dir)
-	}
+	req.Repo = cmp.Or(req.Repo, repo)
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	line, redacted, err := s.lessonLine(req, project)

@@ -29,16 +29,45 @@ func NewResolver(known Directory) *Resolver { return &Resolver{known} }
 // no known project has, CodeConflict for one that several have, CodeInvalidInput
 // when neither a project nor a folder is given, and the errors of Identify.
 func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
+	id, old, err := r.resolve(name, caller)
+	return id.Project, old, err
+}
+
+// ResolveRepo is Resolve, and the name of the repository that the caller speaks of
+// by default (contract 2): that of the folder it lies in. Outside of the project, or
+// without a folder, it is the project's own.
+func (r *Resolver) ResolveRepo(_ context.Context, name string, caller memory.Caller) (p memory.Project, repo string, err error) {
+	id, _, err := r.resolve(name, caller)
+	if err != nil {
+		return memory.Project{}, "", err
+	}
+	root := id.Root
+	if name != "" { // it may be of another folder than the caller's
+		root = ""
+		if filepath.IsAbs(caller.Dir) { // this process's own folder is nobody's business
+			if own, err := r.Locate(caller.Dir); err == nil && own.Project.ID == id.Project.ID {
+				root = own.Root
+			}
+		}
+	}
+	if root == "" {
+		return id.Project, id.Project.Name, nil
+	}
+	return id.Project, filepath.Base(root), nil
+}
+
+// resolve is Resolve, with the folder where the project was found by one.
+func (r *Resolver) resolve(name string, caller memory.Caller) (id Identity, old bool, err error) {
 	known, err := r.known.Projects()
 	if err != nil {
-		return memory.Project{}, false, fmt.Errorf("list projects: %w", err)
+		return Identity{}, false, fmt.Errorf("list projects: %w", err)
 	}
 	if name != "" && !isPath(name) {
 		if i := slices.IndexFunc(known, func(p memory.Project) bool { return p.ID == name }); i >= 0 {
-			return known[i], true, nil
+			return Identity{Project: known[i]}, true, nil
 		}
 		p, err := named(known, name)
-		return p, err == nil, err
+		return Identity{Project: p}, err == nil, err
 	}
 	dir := name
 	if dir == "" {
@@ -47,21 +76,20 @@ func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller)
 		dir = filepath.Join(caller.Dir, dir)
 	}
 	if dir == "" {
-		return memory.Project{}, false, &memory.Error{
+		return Identity{}, false, &memory.Error{
 			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is named and the caller's folder is not known",
 			Hint: "name a project or a folder of it",
 		}
 	}
 	if !filepath.IsAbs(dir) { // this process's own folder is nobody's business
-		return memory.Project{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
+		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
-	id, err := ofFolder(dir, known)
-	if err != nil {
-		return memory.Project{}, false, err
+	if id, err = ofFolder(dir, known); err != nil {
+		return Identity{}, false, err
 	}
-	p, old := join(known, id)
-	return p, old, nil
+	id.Project, old = join(known, id)
+	return id, old, nil
 }
 
 // Named returns the project that has a name, which is neither taken for an id nor
@@ -85,20 +113,6 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 		id.Project, _ = join(known, id)
 	}
 	return id, err
-}
-
-// Repo returns the name of the repository that somebody in a folder speaks of by
-// default (contract 2): that of the folder it lies in. Outside of the project, or
-// without a folder, it is the project's own.
-func (r *Resolver) Repo(project memory.Project, dir string) string {
-	if !filepath.IsAbs(dir) { // this process's own folder is nobody's business
-		return project.Name
-	}
-	id, err := r.Locate(dir)
-	if err != nil || id.Project.ID != project.ID {
-		return project.Name
-	}
-	return filepath.Base(id.Root)
 }
 
 // join finds the known project that a folder belongs to, if there is one. A

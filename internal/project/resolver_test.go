@@ -92,12 +92,18 @@ func TestResolve(t *testing.T) {
 	for dir, want := range map[string]string{
 		"alpha": "alpha", "alpha/sub/deep": "alpha", "clone-of-alpha": "clone-of-alpha", "beta": "alpha", "gone": "alpha", "above": "alpha",
 	} {
-		if got := r.Repo(alpha, in(filepath.FromSlash(dir)).Dir); got != want {
-			t.Errorf("in %s the repository is %q by default, want %q", dir, got, want)
+		if p, got, err := r.ResolveRepo(t.Context(), alpha.ID, in(filepath.FromSlash(dir))); err != nil || got != want || p.ID != alpha.ID {
+			t.Errorf("in %s the repository of %s is %q by default (%v), want %q", dir, p.ID, got, err, want)
 		}
 	}
-	if got := r.Repo(alpha, ""); got != "alpha" {
-		t.Errorf("without a folder the repository is %q by default, want alpha", got)
+	if p, got, err := r.ResolveRepo(t.Context(), "", in("clone-of-alpha")); err != nil || got != "clone-of-alpha" || p.ID != alpha.ID {
+		t.Errorf("of the caller's folder it is %q of %s (%v), want that of the folder", got, p.ID, err)
+	}
+	if _, got, err := r.ResolveRepo(t.Context(), alpha.ID, memory.Caller{}); err != nil || got != "alpha" {
+		t.Errorf("without a folder the repository is %q by default (%v), want alpha", got, err)
+	}
+	if _, _, err := r.ResolveRepo(t.Context(), "", in("gone")); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("in a folder that is gone: %v", err)
 	}
 	var above *AboveError
 	if _, _, err := r.Resolve(t.Context(), "", in("above")); !errors.As(err, &above) || !slices.Equal(above.Repos, []string{in("above", "one").Dir, in("above", "two").Dir}) {
