@@ -187,15 +187,7 @@ func (r *IndexRequest) Validate() error {
 	if err := Text("project_id", r.ProjectID, 0, MaxNameText); err != nil {
 		return err
 	}
-	if len(r.ChangedFiles) > MaxChangedFiles {
-		return Invalid("changed_files", fmt.Sprintf("at most %d", MaxChangedFiles), "%d files", len(r.ChangedFiles))
-	}
-	for i, p := range r.ChangedFiles {
-		if err := Text(fmt.Sprintf("changed_files[%d]", i), p, 1, MaxPathText); err != nil {
-			return err
-		}
-	}
-	return nil
+	return list("changed_files", r.ChangedFiles, MaxChangedFiles, MaxPathText)
 }
 
 // Validate checks the limits.
@@ -206,15 +198,23 @@ func (r *ForgetRequest) Validate() error {
 	if len(r.IDs) > 0 && r.Project != "" {
 		return Invalid("project", "ids or a project", "both are named")
 	}
-	if len(r.IDs) > MaxForgetIDs {
-		return Invalid("ids", fmt.Sprintf("at most %d", MaxForgetIDs), "%d ids", len(r.IDs))
+	if err := list("ids", r.IDs, MaxForgetIDs, MaxNameText); err != nil {
+		return err
 	}
-	for i, id := range r.IDs {
-		if err := Text(fmt.Sprintf("ids[%d]", i), id, 1, MaxNameText); err != nil {
+	return Text("project", r.Project, 0, MaxPathText)
+}
+
+// list checks that a field holds at most n texts of 1 to max code points each.
+func list(field string, texts []string, n, max int) error {
+	if len(texts) > n {
+		return Invalid(field, fmt.Sprintf("at most %d", n), "%d of them", len(texts))
+	}
+	for i, text := range texts {
+		if err := Text(fmt.Sprintf("%s[%d]", field, i), text, 1, max); err != nil {
 			return err
 		}
 	}
-	return Text("project", r.Project, 0, MaxPathText)
+	return nil
 }
 
 // Text checks that a field is valid UTF-8 of min to max code points without

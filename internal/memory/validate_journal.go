@@ -278,17 +278,7 @@ func texts(fields ...bounded) error {
 	return nil
 }
 
-func validTags(field string, tags []string) error {
-	if len(tags) > MaxTags {
-		return Invalid(field, fmt.Sprintf("at most %d", MaxTags), "%d of them", len(tags))
-	}
-	for i, tag := range tags {
-		if err := Text(fmt.Sprintf("%s[%d]", field, i), tag, 1, MaxTagText); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func validTags(field string, tags []string) error { return list(field, tags, MaxTags, MaxTagText) }
 
 // smallObject checks a JSON object of a session's.
 func smallObject(field string, raw json.RawMessage) error {
@@ -305,14 +295,4 @@ func smallObject(field string, raw json.RawMessage) error {
 }
 
 // validAside checks ids of lessons that a lesson puts aside.
-func validAside(field string, ids []string) error {
-	if len(ids) > MaxAside {
-		return Invalid(field, fmt.Sprintf("at most %d", MaxAside), "%d ids", len(ids))
-	}
-	for i, id := range ids {
-		if err := Text(fmt.Sprintf("%s[%d]", field, i), id, 1, MaxNameText); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func validAside(field string, ids []string) error { return list(field, ids, MaxAside, MaxNameText) }
