@@ -155,6 +155,8 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Q
 	err := m.reach(ctx)
 	if err == nil {
 		space, err = x.Attach(ctx, m.name())
+	} else if ctx.Err() == nil {
+		x.Missed(m.name(), err)
 	}
 	if errors.Is(err, ollama.ErrModelChanged) {
 		m.log.Warn("the model has changed; its space is filled anew")

@@ -92,11 +92,7 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	}
 	m, err := e.Model(ctx)
 	if err != nil {
-		for _, s := range x.spaces.list() {
-			if s.vectors.Name() == model {
-				s.tried(err) // it has vectors from before and is missed
-			}
-		}
+		x.Missed(model, err)
 		return "", err
 	}
 	name := x.spaceOf(m)
@@ -179,6 +175,16 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	defer x.spaces.mu.Unlock()
 	x.spaces.all = append(x.spaces.all, s)
 	return nil
+}
+
+// Missed notes that a model is out of reach, so that its space, which may have
+// vectors from before, is said to be unavailable until Attach succeeds.
+func (x *Indexer) Missed(model string, err error) {
+	for _, s := range x.spaces.list() {
+		if s.vectors.Name() == model {
+			s.tried(err)
+		}
+	}
 }
 
 // parseSpace takes a space's name apart, see embedder.Model.Space.
