@@ -239,7 +239,7 @@ func TestE2EGitRepository(t *testing.T) {
 func gitIn(t *testing.T, dir string) func(args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	return func(args ...string) {
 		t.Helper()

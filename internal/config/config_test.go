@@ -262,7 +262,7 @@ func FuzzLoad(f *testing.F) {
 	file := filepath.Join(dir, "recalld.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Skip()
+			t.Skipf("the file cannot be written: %v", err)
 		}
 		cfg, err := config.Load(config.Sources{File: file, Data: dir, Getenv: func(string) string { return "" }})
 		if err == nil && cfg.Validate() != nil {

@@ -27,20 +27,11 @@ const maxScreenText = MaxNameText
 // Validate checks the limits. Whether the flow tags are in the vocabulary is for
 // whoever knows it.
 func (r *StartSessionRequest) Validate() error {
-	if err := texts(
-		bounded{"request_id", &r.RequestID, 0, MaxNameText},
-		bounded{"goal", &r.Goal, 0, MaxGoalText},
-		bounded{"project", &r.Project, 0, MaxPathText},
-	); err != nil {
+	if err := validRequest(&r.RequestID, &r.Project, r.SessionID, &r.Caller); err != nil {
 		return err
 	}
-	if err := r.Caller.validate(); err != nil {
+	if err := texts(bounded{"goal", &r.Goal, 0, MaxGoalText}); err != nil {
 		return err
-	}
-	if r.SessionID != "" {
-		if err := ValidSessionID("sessionId", r.SessionID); err != nil {
-			return err
-		}
 	}
 	if err := validTags("flowTags", r.FlowTags); err != nil {
 		return err
@@ -56,36 +47,13 @@ func (r *StartSessionRequest) Validate() error {
 
 // Validate checks the limits.
 func (r *EndSessionRequest) Validate() error {
-	if err := texts(
-		bounded{"request_id", &r.RequestID, 0, MaxNameText},
-		bounded{"project", &r.Project, 0, MaxPathText},
-	); err != nil {
-		return err
-	}
-	if err := r.Caller.validate(); err != nil {
-		return err
-	}
-	if r.SessionID != "" {
-		return ValidSessionID("sessionId", r.SessionID)
-	}
-	return nil
+	return validRequest(&r.RequestID, &r.Project, r.SessionID, &r.Caller)
 }
 
 // Validate checks the limits.
 func (r *RecordStepRequest) Validate() error {
-	if err := texts(
-		bounded{"request_id", &r.RequestID, 0, MaxNameText},
-		bounded{"project", &r.Project, 0, MaxPathText},
-	); err != nil {
+	if err := validRequest(&r.RequestID, &r.Project, r.SessionID, &r.Caller); err != nil {
 		return err
-	}
-	if err := r.Caller.validate(); err != nil {
-		return err
-	}
-	if r.SessionID != "" {
-		if err := ValidSessionID("sessionId", r.SessionID); err != nil {
-			return err
-		}
 	}
 	if r.Outcome.OK && r.Outcome.Error != nil {
 		return Invalid("outcome.error", "only where outcome.ok is false", "a step that went well has no error")
@@ -252,6 +220,18 @@ func ValidSessionID(field, id string) error {
 		return Invalid(field, limit, "%s begins or ends with a dot", Quote(id))
 	}
 	return nil
+}
+
+// validRequest checks what every request about a session says, and trims it.
+func validRequest(requestID, project *string, sessionID string, caller *Caller) error {
+	err := texts(bounded{"request_id", requestID, 0, MaxNameText}, bounded{"project", project, 0, MaxPathText})
+	if err != nil {
+		return err
+	}
+	if err := caller.validate(); err != nil || sessionID == "" {
+		return err
+	}
+	return ValidSessionID("sessionId", sessionID)
 }
 
 // timeLimit is what RFC 3339 can write and what was not before computers told

@@ -66,7 +66,7 @@ func TestHeadOfFiles(t *testing.T) {
 // TestHeadOfARepository asks git as well: branches, worktrees, changes.
 func TestHeadOfARepository(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	dir := filepath.Join(t.TempDir(), "repo")
 	git := func(args ...string) string {

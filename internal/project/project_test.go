@@ -235,7 +235,7 @@ func TestIdentifyAbove(t *testing.T) {
 // TestWithGit holds the package against what git itself makes and says.
 func TestWithGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	tmp := realTemp(t)
 	git := func(dir string, args ...string) string {

@@ -170,7 +170,7 @@ func TestResolveWithoutDirectory(t *testing.T) {
 func TestWorktreesAreOneProject(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	dir := realTemp(t)
 	run := func(args ...string) {

@@ -55,7 +55,7 @@ func gitInit(t *testing.T, root string) func(args ...string) string {
 func gitIn(t *testing.T, root string) func(args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	return func(args ...string) string {
 		t.Helper()
