@@ -16,3 +16,13 @@ func (c *Client) Skipped(ctx context.Context, req memory.SkippedRequest) (*memor
 func (c *Client) Check(ctx context.Context) (*memory.CheckReport, error) {
 	return post[memory.CheckReport](ctx, c, wire.Check, struct{}{}, repeatable)
 }
+
+// Pause implements memory.Repositories.
+func (c *Client) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
+	return post[memory.Paused](ctx, c, wire.Pause, req, repeatable)
+}
+
+// Files implements memory.Repositories.
+func (c *Client) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
+	return post[memory.FileList](ctx, c, wire.Files, req, repeatable)
+}

@@ -85,6 +85,15 @@ type Index struct {
 	// Workers is the number of files in work at once.
 	Workers    int           `yaml:"workers"`
 	StaleAfter time.Duration `yaml:"stale_after"`
+	// Full keeps chunks with words and vectors, Light names and beginnings.
+	Full  bool `yaml:"full"`
+	Light bool `yaml:"light"`
+	// Watch notices changes as they are made.
+	Watch bool `yaml:"watch"`
+	// ReconcileEvery is how often everything is looked at anyway.
+	ReconcileEvery time.Duration `yaml:"reconcile_every"`
+	// MaxSize bounds what all code takes on disk; 0 is no bound.
+	MaxSize Size `yaml:"max_size"`
 }
 
 // Queue is the queue of background work.

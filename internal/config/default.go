@@ -36,6 +36,12 @@ func Default() Config {
 			TimeLimit:     10 * time.Minute,
 			Workers:       16,
 			StaleAfter:    5 * time.Minute,
+
+			Full:           true,
+			Light:          true,
+			Watch:          true,
+			ReconcileEvery: 10 * time.Minute,
+			MaxSize:        10e9,
 		},
 		Queue: Queue{
 			Depth:       1000,

@@ -123,6 +123,10 @@ func (x *Index) validate(v *checks) {
 	within(v, "index.time_limit", x.TimeLimit, time.Second, 24*time.Hour)
 	within(v, "index.workers", x.Workers, 1, 64)
 	within(v, "index.stale_after", x.StaleAfter, time.Second, 24*time.Hour)
+	within(v, "index.reconcile_every", x.ReconcileEvery, time.Second, 24*time.Hour)
+	if x.MaxSize != 0 {
+		within(v, "index.max_size", x.MaxSize, 1e6, 1e12)
+	}
 	for i, name := range x.SkipDirs {
 		if name == "" || strings.ContainsAny(name, `/\`) {
 			v.fail(fmt.Sprintf("index.skip_dirs[%d]", i), "the name of a folder", "%q is not a name", name)

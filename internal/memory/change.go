@@ -132,4 +132,7 @@ type Loader struct {
 type Document struct {
 	ID   DocID
 	Text string
+	// Defines are the names that it declares, as they are written and without what
+	// they are declared in: "ServeHTTP". A question for one finds it first.
+	Defines []string
 }

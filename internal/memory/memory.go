@@ -192,6 +192,10 @@ type Sandbox struct {
 	LastErrorAt time.Time      `json:"last_error_at,omitzero"`
 	// LastRun is how long the last run took.
 	LastRun Millis `json:"last_run_ms,omitempty"`
+	// Paused says that nothing of it is indexed until it is resumed.
+	Paused bool `json:"paused,omitempty"`
+	// GoneAt is when its folder was first found missing.
+	GoneAt time.Time `json:"gone_at,omitzero"`
 }
 
 // File is one indexed file of a sandbox with its chunks. It is stored as one
@@ -210,7 +214,16 @@ type File struct {
 	// Chunker is the version of the rules that cut it; another one redoes it.
 	Chunker int         `json:"chunker"`
 	Chunks  []FileChunk `json:"chunks"`
+	// Head is how the file begins, at most MaxHead characters without secrets: what
+	// the light index knows of it. A file may have a head and no chunks.
+	Head string `json:"head,omitempty"`
+	// Pruned says that the chunks gave way when the index was over its limit. They
+	// come back when the file changes or the repository is asked to be indexed.
+	Pruned bool `json:"pruned,omitempty"`
 }
+
+// MaxHead is how much of a file the light index knows, in characters.
+const MaxHead = 100
 
 // FileChunk is one piece of a file. Its text is never stored.
 type FileChunk struct {

@@ -120,6 +120,16 @@ type SandboxState struct {
 	ProjectName string    `json:"project_name"`
 	Progress    *Progress `json:"progress,omitempty"`
 	Stale       bool      `json:"stale"`
+	// Watch says how changes are noticed: "events", or "polling: " and why. It is
+	// empty where only looks from time to time notice them.
+	Watch string `json:"watch,omitempty"`
+	// IndexBytes is about what the index of the sandbox takes on disk. What it shares
+	// with another sandbox is counted in both.
+	IndexBytes int64 `json:"index_bytes"`
+	// Pruned counts the files whose chunks gave way to the size limit.
+	Pruned int `json:"pruned,omitempty"`
+	// UsedAt is when code of it was last shown.
+	UsedAt time.Time `json:"used_at,omitzero"`
 }
 
 // SkippedRequest asks what of a folder's repository is not indexed.
@@ -148,6 +158,59 @@ type SkippedList struct {
 	Reasons map[string]int `json:"reasons"`
 }
 
+// PauseRequest holds indexing, or lets it go on: of the project that a folder
+// belongs to, or, without a path, all work in the background.
+type PauseRequest struct {
+	Path   string `json:"path,omitempty"`
+	Resume bool   `json:"resume,omitempty"`
+	Caller Caller `json:"caller,omitzero"`
+}
+
+// Paused says what is held now.
+type Paused struct {
+	// All says that all work in the background is held.
+	All bool `json:"all"`
+	// Sandboxes are the roots of those that are held by themselves.
+	Sandboxes []string `json:"sandboxes"`
+}
+
+// FilesRequest looks for files in the light index.
+type FilesRequest struct {
+	// Pattern is words, each part of a path or of how the file begins, or a glob
+	// over the path with *, ** and ?. Case is ignored.
+	Pattern string `json:"pattern"`
+	Project string `json:"project,omitempty"` // id or name; the caller's if empty
+	Limit   int    `json:"limit,omitempty" given:"1–1000"`
+	Caller  Caller `json:"caller,omitzero"`
+}
+
+// DefaultFiles and MaxFilesListed bound a list of files.
+const (
+	DefaultFiles   = 20
+	MaxFilesListed = 1000
+)
+
+// FileMatch is a file that a pattern fits, read again just now.
+type FileMatch struct {
+	Path string `json:"path"`
+	// Sandbox is the root folder.
+	Sandbox string `json:"sandbox"`
+	Lang    string `json:"lang,omitempty"`
+	// Head is how the file begins on disk.
+	Head string `json:"head"`
+}
+
+// FileList is what the light index found, best first.
+type FileList struct {
+	Project     string      `json:"project"`
+	ProjectName string      `json:"project_name"`
+	Files       []FileMatch `json:"files"`
+	// Total counts all that the pattern fits.
+	Total int `json:"total"`
+	// Withheld counts the listed ones that did not pass a gate, by reason.
+	Withheld map[Reason]int `json:"withheld,omitempty"`
+}
+
 // Repositories indexes folders.
 type Repositories interface {
 	// IndexRepo queues a folder and answers at once. CodeNotFound when there
@@ -159,6 +222,12 @@ type Repositories interface {
 	// anything, and lists what the rules leave out. CodeNotFound, CodeConflict
 	// as IndexRepo.
 	Skipped(ctx context.Context, req SkippedRequest) (*SkippedList, error)
+	// Pause holds indexing or lets it go on, also after a restart. CodeNotFound,
+	// CodeConflict as IndexRepo, CodeNotFound for a folder that is not indexed.
+	Pause(ctx context.Context, req PauseRequest) (*Paused, error)
+	// Files looks for files by name and by how they begin, without any model.
+	// CodeUnavailable where the light index is switched off.
+	Files(ctx context.Context, req FilesRequest) (*FileList, error)
 }
 
 // SpaceState is how far the vectors of one model are.
@@ -180,6 +249,31 @@ type QueueState struct {
 	Dead    int            `json:"dead"`
 	Dropped int            `json:"dropped"`
 	ByKind  map[string]int `json:"by_kind,omitempty"`
+}
+
+// CodeState counts what became of indexing and of questions for code. The counts
+// are since the daemon started.
+type CodeState struct {
+	// Paused says that all work in the background is held.
+	Paused    bool `json:"paused,omitempty"`
+	Sandboxes int  `json:"sandboxes"`
+	Stale     int  `json:"stale"` // sandboxes whose index may lag behind the disk
+	// Waiting is the number of runs in the queue.
+	Waiting int `json:"waiting"`
+	Runs    int `json:"runs"`
+	Failed  int `json:"failed"`
+	// MeanRun is how long a run took on average.
+	MeanRun Millis `json:"mean_run_ms"`
+	// IndexBytes is about what all code takes on disk, of MaxBytes; 0 is no limit.
+	IndexBytes int64 `json:"index_bytes"`
+	MaxBytes   int64 `json:"max_bytes,omitempty"`
+	Pruned     int   `json:"pruned,omitempty"` // files without their chunks
+	// Asked are the questions that code could have answered, Hits those whose answer
+	// held some, Fallbacks those that the light index answered, or that had to do
+	// without code because it was missing or late.
+	Asked     int `json:"asked"`
+	Hits      int `json:"hits"`
+	Fallbacks int `json:"fallbacks"`
 }
 
 // LoggedError is an error that nobody was there to be told of.
@@ -210,6 +304,7 @@ type Status struct {
 	ProjectsTotal int            `json:"projects_total"`
 	Spaces        []SpaceState   `json:"spaces"`
 	Queue         QueueState     `json:"queue"`
+	Code          CodeState      `json:"code"`
 	// Notes say what the settings, or the environment, have left aside.
 	Notes  []string      `json:"notes,omitempty"`
 	Errors []LoggedError `json:"errors,omitempty"`
@@ -303,6 +398,9 @@ type Verifier interface {
 	// Verify returns the text that is on disk now. When it must not be shown
 	// the error is a *GateError with the reason.
 	Verify(ctx context.Context, at Location) (Verified, error)
+	// Head returns how the file begins, MaxHead characters at most. The chunk of at
+	// is not looked at.
+	Head(ctx context.Context, at Location) (Verified, error)
 }
 
 // Verified is the text of a chunk as it is on disk.

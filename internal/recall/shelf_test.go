@@ -352,3 +352,12 @@ func (s *shelf) many(n int, change ...func(*memory.Record)) {
 		s.lesson(fmt.Sprintf("l-%02d", i), change...)
 	}
 }
+
+// Head implements memory.Verifier.
+func (s *shelf) Head(_ context.Context, at memory.Location) (memory.Verified, error) {
+	text, ok := s.texts[memory.FileKey{Sandbox: at.Sandbox, Path: at.Path}]
+	if !ok {
+		return memory.Verified{}, &memory.GateError{Reason: memory.Gone, Path: at.Path}
+	}
+	return memory.Verified{Text: text[:min(len(text), memory.MaxHead)], Path: at.Path, StartLine: 1, EndLine: 1}, nil
+}

@@ -140,6 +140,16 @@ func (s *Service) Skipped(ctx context.Context, req memory.SkippedRequest) (*memo
 	return answer[*memory.SkippedList](ctx, s, "Skipped", req)
 }
 
+// Pause implements memory.Repositories.
+func (s *Service) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
+	return answer[*memory.Paused](ctx, s, "Pause", req)
+}
+
+// Files implements memory.Repositories.
+func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
+	return answer[*memory.FileList](ctx, s, "Files", req)
+}
+
 // Check implements memory.Doctor.
 func (s *Service) Check(ctx context.Context) (*memory.CheckReport, error) {
 	return answer[*memory.CheckReport](ctx, s, "Check", nil)

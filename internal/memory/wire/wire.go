@@ -30,6 +30,9 @@ const (
 	Index    = "/v1/index"            // POST memory.IndexRequest → memory.IndexQueued
 	Repos    = "/v1/repos"            // GET → RepoList
 	Skipped  = "/v1/repos/skipped"    // POST memory.SkippedRequest → memory.SkippedList
+	Pause    = "/v1/repos/pause"      // POST memory.PauseRequest → memory.Paused
+	Files    = "/v1/files"            // POST memory.FilesRequest → memory.FileList
+	Metrics  = "/metrics"             // GET → text for Prometheus
 	Start    = "/v1/sessions/start"   // POST memory.StartSessionRequest → memory.SessionState
 	Step     = "/v1/sessions/step"    // POST memory.RecordStepRequest → memory.StepRecorded
 	End      = "/v1/sessions/end"     // POST memory.EndSessionRequest → memory.SessionState

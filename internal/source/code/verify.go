@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"unicode/utf8"
 
@@ -66,21 +67,21 @@ func (*Verifier) Document(ctx context.Context, at memory.Location) (string, erro
 	return DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
 }
 
+// Head reads how a file begins, through the same gates as Verify and with its
+// errors.
+func (*Verifier) Head(ctx context.Context, at memory.Location) (memory.Verified, error) {
+	src, reason := textOf(ctx, at)
+	if reason != "" {
+		return memory.Verified{}, &memory.GateError{Reason: reason, Path: at.Path}
+	}
+	text := head(src)
+	return memory.Verified{Text: text, Path: at.Path, StartLine: 1, EndLine: 1 + strings.Count(text, "\n")}, nil
+}
+
 // chunkOf reads the file of a chunk through the gates and finds the chunk in it.
 func chunkOf(ctx context.Context, at memory.Location) (src []byte, start int, reason memory.Reason) {
-	if ctx.Err() != nil {
-		return nil, 0, memory.TooSlow
-	}
-	// A path with "..", an absolute one or one that is not UTF-8 was never
-	// written by a walk.
-	if !fs.ValidPath(at.Path) || !utf8.ValidString(at.Path) {
-		return nil, 0, memory.Outside
-	}
-	if src, reason = readInside(ctx, at.Root, at.Path); reason != "" {
+	if src, reason = textOf(ctx, at); reason != "" {
 		return nil, 0, reason
-	}
-	if !isText(src) {
-		return nil, 0, memory.Binary
 	}
 	start, ok := find(ctx, src, at.Chunk)
 	switch {
@@ -90,6 +91,23 @@ func chunkOf(ctx context.Context, at memory.Location) (src []byte, start int, re
 		return nil, 0, memory.Changed
 	}
 	return src, start, ""
+}
+
+// textOf reads the file of a location through the gates that need no chunk.
+func textOf(ctx context.Context, at memory.Location) ([]byte, memory.Reason) {
+	if ctx.Err() != nil {
+		return nil, memory.TooSlow
+	}
+	// A path with "..", an absolute one or one that is not UTF-8 was never
+	// written by a walk.
+	if !fs.ValidPath(at.Path) || !utf8.ValidString(at.Path) {
+		return nil, memory.Outside
+	}
+	src, reason := readInside(ctx, at.Root, at.Path)
+	if reason == "" && !isText(src) {
+		reason = memory.Binary
+	}
+	return src, reason
 }
 
 // readInside reads a regular file through the root of its sandbox.
