@@ -42,8 +42,11 @@ func (f *structured) braced(from, to int) []unit {
 		if u.name == "" && f.syntax.preproc && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
 			u.name = lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
 		}
-		if kind == container && f.t.size(u.first, u.last) > maxPiece {
-			u.inner = f.members(head, u.last, base)
+		f.define(head, u.name)
+		if kind == container {
+			if members := f.members(head, u.last, base); f.t.size(u.first, u.last) > maxPiece {
+				u.inner = members
+			}
 		}
 		units = append(units, u)
 	}

@@ -224,7 +224,8 @@ func (c *cutter) emit(first, last, overlap int, symbol string) {
 	end := c.t.starts[last] + len(c.t.line(last))
 	c.pieces = append(c.pieces, Piece{
 		Start: start, End: end, StartLine: first + 1, EndLine: last + 1, Overlap: overlap, Symbol: symbol,
-		Doc: DocText(c.lang, symbol, string(c.t.src[start:end])),
+		Defines: c.t.definedIn(first+overlap, last),
+		Doc:     DocText(c.lang, symbol, string(c.t.src[start:end])),
 	})
 }
 

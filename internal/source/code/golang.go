@@ -15,6 +15,9 @@ func goUnits(t *text) []unit {
 		return syntaxes["go"].units(t, "go")
 	}
 	g := &goFile{t: t, tok: fset.File(file.FileStart)}
+	for _, d := range file.Decls {
+		g.define(d)
+	}
 	head := unit{first: g.line(file.Package), name: "package " + file.Name.Name}
 	head.last = head.first
 	if file.Doc != nil {
@@ -99,6 +102,35 @@ func (g *goFile) decl(d ast.Decl) unit {
 	}
 	return g.lines(d, nil)
 }
+
+// define notes what a declaration declares: functions, methods, types, their
+// methods where they are interfaces, constants and variables.
+func (g *goFile) define(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		g.defineName(d.Name)
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					g.defineName(name)
+				}
+			case *ast.TypeSpec:
+				g.defineName(s.Name)
+				if i, ok := s.Type.(*ast.InterfaceType); ok {
+					for _, m := range i.Methods.List {
+						for _, name := range m.Names {
+							g.defineName(name)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func (g *goFile) defineName(name *ast.Ident) { g.t.define(g.line(name.Pos()), name.Name) }
 
 func (g *goFile) spec(s ast.Spec) unit {
 	switch s := s.(type) {

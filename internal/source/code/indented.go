@@ -37,8 +37,11 @@ func (f *structured) indented(from, to, base int) []unit {
 		u := unit{first: first, last: i - 1}
 		var kind declared
 		u.name, kind = f.indentedName(head)
-		if kind == container && f.t.size(u.first, u.last) > maxPiece {
-			u.inner = f.indentedMembers(head, u.last)
+		f.define(head, u.name)
+		if kind == container {
+			if members := f.indentedMembers(head, u.last); f.t.size(u.first, u.last) > maxPiece {
+				u.inner = members
+			}
 		}
 		units = append(units, u)
 	}

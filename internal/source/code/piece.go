@@ -10,7 +10,7 @@ import (
 // ChunkerVersion names the rules by which files are cut and documents written.
 // It rises with every change of what comes out, so that what was cut by other
 // rules is cut again.
-const ChunkerVersion = 1
+const ChunkerVersion = 2
 
 // Sizes of pieces, in bytes. Code has some 3.5 to 4 bytes a token, so that
 // maxPiece is about 500 tokens.
@@ -39,6 +39,11 @@ type Piece struct {
 	// Symbol is the path of the declarations or headings: "Server.Serve",
 	// "Install > From source"; of units joined: "Open, Close".
 	Symbol string
+	// Defines are the names that its own lines declare, in order and each once:
+	// functions, methods, types and their members, constants and variables,
+	// without what they are declared in: "Serve" for Server.Serve. Of a unit that
+	// was cut, only the part with the declaration's first line defines its name.
+	Defines []string
 	// Doc is the document: what is analysed and embedded.
 	Doc string
 }
@@ -57,17 +62,23 @@ func Chunk(path, lang string, src []byte) []Piece {
 		return nil
 	}
 	c := &cutter{t: t, lang: lang, hidden: hiddenLines(t)}
+	units := unitsOf(t, lang)
+	t.sortDefines()
+	c.cut(units)
+	return c.pieces
+}
+
+// unitsOf finds the units of a text and the names that they declare.
+func unitsOf(t *text, lang string) []unit {
 	switch syntax, known := syntaxes[lang]; {
 	case lang == "go":
-		c.cut(goUnits(t))
+		return goUnits(t)
 	case lang == "markdown":
-		c.cut(markdownUnits(t))
+		return markdownUnits(t)
 	case known:
-		c.cut(syntax.units(t, lang))
-	default:
-		c.cut(textUnits(t))
+		return syntax.units(t, lang)
 	}
-	return c.pieces
+	return textUnits(t)
 }
 
 // languageOf tells a file's language by its name, else by its first line.

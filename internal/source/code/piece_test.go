@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -135,7 +136,7 @@ func TestDocuments(t *testing.T) {
 	}
 	var all strings.Builder
 	for i := range a {
-		if a[i] != b[i] {
+		if !reflect.DeepEqual(a[i], b[i]) {
 			t.Errorf("another path gives another piece: %+v and %+v", a[i], b[i])
 		}
 		all.WriteString(a[i].Doc)

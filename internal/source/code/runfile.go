@@ -86,7 +86,7 @@ func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []memory.Document
 		})
 		if !have[id] {
 			have[id] = true
-			docs = append(docs, memory.Document{ID: id, Text: p.Doc})
+			docs = append(docs, memory.Document{ID: id, Text: p.Doc, Defines: p.Defines})
 		}
 	}
 	return chunks, docs

@@ -35,6 +35,7 @@ func (f *structured) statements() []unit {
 		last := min(i, n-1)
 		i = last + 1
 		name := submatch(sqlName(), f.head(head, last))
+		f.define(head, strings.Trim(name, "\"`[]"))
 		units = append(units, unit{first: first, last: last, name: strings.Trim(name, "\"`[]")})
 	}
 	return units

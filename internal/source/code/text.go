@@ -13,6 +13,8 @@ type text struct {
 	// cost is what it costs to begin a piece at a line: low at the boundary of a
 	// statement or a paragraph. Nil is the cost of indentation.
 	cost []int
+	// defines are the names that lines declare, in order once the units are found.
+	defines []defined
 }
 
 func newText(src []byte) *text {
