@@ -1,6 +1,7 @@
 // Package api is the HTTP transport of memory.Service: JSON requests and answers
 // under /v1, one route per method (see wire), over the daemon's socket and,
-// guarded by the daemon, over loopback TCP.
+// guarded by the daemon, over loopback TCP. GET /metrics is the status as a page
+// for Prometheus.
 //
 // Decoding is strict: a field that is not known is an error that names it, so
 // that a misspelt filter never widens a search. Failures are the codes of
@@ -20,6 +21,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/metrics"
 )
 
 // DefaultMaxBody bounds a request's body, in bytes. The largest sensible one
@@ -32,6 +34,8 @@ type Options struct {
 	Greeting wire.Greeting
 	// MaxBody bounds a request's body, in bytes; 0 is DefaultMaxBody.
 	MaxBody int64
+	// Runs is the histogram of index runs on the page of metrics; nil leaves it out.
+	Runs *metrics.Runs
 	// Log receives what goes wrong inside; nil discards it.
 	Log *slog.Logger
 }

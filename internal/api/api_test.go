@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
 	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/metrics"
 )
 
 // do sends a request to a handler and returns the answer and the error in it.
@@ -114,6 +116,15 @@ func TestStrictDecoding(t *testing.T) {
 		"summary id":            {wire.Summary, `{"sessionId":""}`, 400, "sessionId", "is empty"},
 		"import field":          {wire.Import, `{"file":"/x"}`, 400, "file", "unknown"},
 		"export field":          {wire.Export, `{"dir":"/x"}`, 400, "dir", "unknown"},
+		"pause field":           {wire.Pause, `{"project":"p"}`, 400, "project", "unknown"},
+		"pause's resume":        {wire.Pause, `{"resume":"yes"}`, 400, "resume", "a boolean"},
+		"pause's path":          {wire.Pause, `{"path":["/a"]}`, 400, "path", "a string, is an array"},
+		"pause's caller":        {wire.Pause, `{"caller":{"folder":"/a"}}`, 400, "caller.folder", "unknown"},
+		"files without pattern": {wire.Files, `{"query":"q"}`, 400, "query", "unknown"},
+		"files pattern":         {wire.Files, `{"pattern":7}`, 400, "pattern", "a string, is an integer"},
+		"files limit":           {wire.Files, `{"pattern":"a","limit":0}`, 400, "limit", "0 is out of range"},
+		"files limit's type":    {wire.Files, `{"pattern":"a","limit":2.5}`, 400, "limit", "an integer"},
+		"files twice":           {wire.Files, `{"pattern":"a","pattern":"b"}`, 400, "pattern", "twice"},
 		"old and new name":      {wire.Recall, `{"query":"a","text":"b"}`, 400, "text", "differs"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,6 +258,34 @@ func TestListsAreNeverNull(t *testing.T) {
 		if got := strings.TrimSpace(w.Body.String()); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
+	}
+}
+
+// TestMetrics: the page is the status, at its own type; a status that cannot be
+// had is an error like any other.
+func TestMetrics(t *testing.T) {
+	runs := new(metrics.Runs)
+	runs.Observe(time.Second)
+	fake := &memorytest.Service{Answers: map[string]any{"Status": &memory.Status{State: "ready", Queue: memory.QueueState{Waiting: 3}}}}
+	h := api.NewHandler(fake, api.Options{Runs: runs})
+	w, e := do(t, h, request("GET", wire.Metrics, ""))
+	if e != nil {
+		t.Fatal(e)
+	}
+	if got := w.Header().Get("Content-Type"); got != metrics.ContentType {
+		t.Errorf("the type is %q, want %q", got, metrics.ContentType)
+	}
+	for _, want := range []string{"\nrecalld_up 1\n", "\nrecalld_queue_depth 3\n", "\nrecalld_index_run_duration_seconds_count 1\n"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, w.Body)
+		}
+	}
+	if w, e := do(t, h, request("POST", wire.Metrics, "")); w.Code != http.StatusMethodNotAllowed || e == nil {
+		t.Errorf("POST: status %d, %+v, want %d", w.Code, e, http.StatusMethodNotAllowed)
+	}
+	fake.Err = memory.Errorf(memory.CodeUnavailable, "not now")
+	if w, e := do(t, h, request("GET", wire.Metrics, "")); w.Code != http.StatusServiceUnavailable || e == nil || e.Message != "not now" {
+		t.Errorf("without a status: %d, %+v, want %d and why", w.Code, e, http.StatusServiceUnavailable)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/metrics"
 )
 
 // routes lists every route.
@@ -27,6 +28,7 @@ func (h *handler) routes() {
 		return wire.RepoList{Repos: orEmpty(repos)}, err
 	})
 	get(wire.Status, func(ctx context.Context, _ *http.Request) (any, error) { return h.svc.Status(ctx) })
+	h.mux.HandleFunc("GET "+wire.Metrics, h.metrics)
 	get(wire.DeadJobs, func(ctx context.Context, _ *http.Request) (any, error) {
 		jobs, err := h.svc.DeadJobs(ctx)
 		return wire.DeadJobList{Jobs: orEmpty(jobs)}, err
@@ -108,6 +110,17 @@ func (r *recallRequest) question() (memory.RecallRequest, error) {
 		r.Query = r.Text
 	}
 	return r.RecallRequest, nil
+}
+
+// metrics answers with the status as a page for Prometheus.
+func (h *handler) metrics(w http.ResponseWriter, r *http.Request) {
+	status, err := h.svc.Status(r.Context())
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	_ = metrics.Write(w, status, h.opts.Runs) // the client is gone: nobody to tell
 }
 
 // pull streams a model's download: an event per line, the last one with done or
