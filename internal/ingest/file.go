@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -9,8 +11,77 @@ import (
 // PutFile replaces what is known of a file. Documents that are stored already,
 // of a renamed file or another worktree, are neither analysed nor embedded.
 func (s *Service) PutFile(ctx context.Context, f memory.File, docs []memory.Document) error {
-	_, err := s.commit(ctx, memory.Batch{Files: []memory.File{f}}, docs)
+	_, err := s.commit(ctx, memory.Batch{Files: []memory.File{f}}, qualified(f, docs))
 	return err
+}
+
+// qualified adds to the names that documents declare those under which a chunk's
+// symbol has them as well: "Server.Serve" beside "Serve". The symbol is part of a
+// document's text, so that they follow from the document as its words do.
+func qualified(f memory.File, docs []memory.Document) []memory.Document {
+	symbols := make(map[memory.DocID]string, len(f.Chunks))
+	for _, c := range f.Chunks {
+		symbols[c.Doc] = c.Symbol
+	}
+	out := slices.Clone(docs)
+	for i := range out {
+		d := &out[i]
+		d.Defines = slices.Concat(d.Defines, inContainers(symbols[d.ID], d.Defines))
+	}
+	return out
+}
+
+// inContainers returns names with the nearest of what a symbol says they are
+// declared in.
+func inContainers(symbol string, names []string) []string {
+	if symbol == "" || len(names) == 0 {
+		return nil
+	}
+	var out []string
+	symbols := strings.Split(symbol, ", ")
+	for _, s := range symbols {
+		container, name, inside := cutLast(s, ".")
+		if inside && slices.Contains(names, name) {
+			out = append(out, lastPart(container)+"."+name)
+		}
+	}
+	if len(symbols) > 1 {
+		return out
+	}
+	// The symbol of a whole class, or of a part of its body, is that of the class.
+	for _, name := range names {
+		if container := lastPart(symbol); name != container {
+			out = append(out, container+"."+name)
+		}
+	}
+	return out
+}
+
+func lastPart(symbol string) string {
+	_, last, _ := cutLast(symbol, ".")
+	return last
+}
+
+// cutLast is strings.Cut around the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// PutFiles replaces what is known of several files that bring no documents, all of
+// them or none.
+func (s *Service) PutFiles(ctx context.Context, files []memory.File) error {
+	_, err := s.opts.Committer.Commit(ctx, memory.Batch{Files: files})
+	return err
+}
+
+// PruneFiles takes the chunks of files away, all of them or none, and returns how
+// many files had any.
+func (s *Service) PruneFiles(ctx context.Context, files []memory.FileKey) (int, error) {
+	done, err := s.opts.Committer.Commit(ctx, memory.Batch{PruneFiles: files})
+	return done.Pruned, err
 }
 
 // DropFile forgets a file that is gone.

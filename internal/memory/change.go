@@ -48,6 +48,10 @@ type Batch struct {
 	// Sessions replace those of the same key.
 	Sessions []Session
 
+	// PruneFiles take the chunks of files away and keep the rest of them; what is
+	// not there, or has none, is left as it is.
+	PruneFiles []FileKey
+
 	DropRecords   []string
 	DropFiles     []FileKey
 	DropProjects  []string
@@ -84,9 +88,9 @@ type Committed struct {
 	Merged []string
 	// Left are the ids of the records that have a tombstone.
 	Left []string
-	// Dropped counts the records and files that were there to be dropped, Swept
-	// the documents that nothing holds any more.
-	Dropped, Swept int
+	// Dropped counts the records and files that were there to be dropped, Pruned the
+	// files that lost chunks, Swept the documents that nothing holds any more.
+	Dropped, Pruned, Swept int
 	// Repeated says that the request was committed before.
 	Repeated bool
 }

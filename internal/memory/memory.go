@@ -222,6 +222,41 @@ type File struct {
 	Pruned bool `json:"pruned,omitempty"`
 }
 
+// FileBrief is what is known of a file without its chunks: enough to tell whether it
+// must be looked at again, and small enough to be held for every file of a
+// repository at once.
+type FileBrief struct {
+	Project    string
+	Hash       DocID
+	Size       int64 // bytes
+	ModTime    time.Time
+	Lang       string
+	Generation uint64
+	Chunker    int
+	Chunks     int // how many there are
+	Head       bool
+	Pruned     bool
+}
+
+// Brief returns what a FileBrief says of the file.
+func (f *File) Brief() FileBrief {
+	return FileBrief{
+		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime, Lang: f.Lang, Generation: f.Generation,
+		Chunker: f.Chunker, Chunks: len(f.Chunks), Head: f.Head != "", Pruned: f.Pruned,
+	}
+}
+
+// IndexSize counts what is indexed of a sandbox.
+type IndexSize struct {
+	Files, Chunks int
+	Pruned        int   // files whose chunks gave way
+	Bytes         int64 // of the files themselves
+	// Disk is about what the index takes on disk, in bytes.
+	Disk int64
+	// UsedAt is when code of it was last shown; zero is never.
+	UsedAt time.Time
+}
+
 // MaxHead is how much of a file the light index knows, in characters.
 const MaxHead = 100
 

@@ -12,7 +12,7 @@ import (
 // Check reads the whole store and returns everything that is wrong with it:
 // values that fail their checksum or do not decode, references to documents
 // that are not there, documents that nothing references, vectors without
-// terms, sessions under another's key, steps without a session, and what is
+// terms, sessions under another's key, uses of files that are not there, steps without a session, and what is
 // kept in memory but differs from what is stored. It must not run beside
 // updates. Nil means that the store is sound.
 func (s *Store) Check() error {
@@ -20,6 +20,7 @@ func (s *Store) Check() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	refs := map[memory.DocID]int32{}
 	counts := map[memory.Kind]int{}
+	boxes := boxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
 		checkSessions(v, sessions, bad)
@@ -46,7 +47,9 @@ func (s *Store) Check() error {
 				refs[c.Doc]++
 			}
 			counts[memory.Chunk] += len(f.Chunks)
+			boxes.change(memory.FileChange{New: &f})
 		}
+		s.checkUsed(v, bad)
 		terms := map[memory.DocID]bool{}
 		for k := range v.keys(prefixTerms) {
 			doc := memory.DocID(k[len(prefixTerms):])
@@ -68,6 +71,7 @@ func (s *Store) Check() error {
 	}
 	if s.isLoaded() {
 		s.checkCounts(refs, counts, bad)
+		s.checkSizes(boxes, bad)
 	}
 	s.checkCurrent(sessions, bad)
 	return errors.Join(errs...)

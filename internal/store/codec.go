@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/fxamacker/cbor/v2"
@@ -103,64 +102,6 @@ func decode[T any](payload []byte) (T, error) {
 		return v, memory.Errorf(memory.CodeCorrupt, "decode %T: %w", v, err)
 	}
 	return v, nil
-}
-
-// storedFile is a file on disk: arrays instead of named fields, since a large
-// repository has a hundred thousand chunks.
-type storedFile struct {
-	_          struct{} `cbor:",toarray"`
-	Project    string
-	Hash       memory.DocID
-	Size       int64
-	ModTime    int64 // ns since 1970
-	Lang       string
-	Generation uint64
-	Chunker    int
-	Chunks     []storedChunk
-}
-
-type storedChunk struct {
-	_         struct{} `cbor:",toarray"`
-	Doc       memory.DocID
-	Hash      memory.DocID
-	Start     int
-	End       int
-	StartLine int
-	EndLine   int
-	Symbol    string
-}
-
-func encodeFile(f *memory.File) ([]byte, error) {
-	out := storedFile{
-		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
-		Generation: f.Generation, Chunker: f.Chunker, Chunks: make([]storedChunk, len(f.Chunks)),
-	}
-	for i, c := range f.Chunks {
-		out.Chunks[i] = storedChunk{
-			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
-			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
-		}
-	}
-	return encode(out)
-}
-
-func decodeFile(sandbox, path string, payload []byte) (memory.File, error) {
-	in, err := decode[storedFile](payload)
-	if err != nil {
-		return memory.File{}, err
-	}
-	f := memory.File{
-		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
-		ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
-		Generation: in.Generation, Chunker: in.Chunker, Chunks: make([]memory.FileChunk, len(in.Chunks)),
-	}
-	for i, c := range in.Chunks {
-		f.Chunks[i] = memory.FileChunk{
-			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
-			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
-		}
-	}
-	return f, nil
 }
 
 // encodeVector writes the direction of a vector as one signed byte a component:

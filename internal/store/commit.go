@@ -71,6 +71,9 @@ func distinct(b memory.Batch) error {
 	for _, f := range b.DropFiles {
 		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
 	}
+	for _, f := range b.PruneFiles {
+		errs = append(errs, twice(keyFile(f.Sandbox, f.Path)))
+	}
 	for _, x := range b.Sessions {
 		errs = append(errs, twice(keySession(x.Key())))
 	}
@@ -118,6 +121,13 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		if err := tx.PutFile(f); err != nil {
 			return err
 		}
+	}
+	for _, f := range b.PruneFiles {
+		had, err := tx.PruneFile(f.Sandbox, f.Path)
+		if err != nil {
+			return err
+		}
+		out.Pruned += btoi(had)
 	}
 	for _, p := range b.Projects {
 		if err := tx.putProject(p); err != nil {

@@ -145,7 +145,7 @@ func (s *Store) gather(first *update) []*update {
 // commit runs the updates in order, in as few transactions as hold them.
 func (s *Store) commit(us []*update) {
 	g := s.begin()
-	g = s.addPending(g)
+	g = s.addUsed(s.addPending(g))
 	for _, u := range us {
 		g = s.run(g, u)
 	}

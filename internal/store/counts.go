@@ -46,6 +46,8 @@ func (s *Store) count(c memory.Change) {
 		if f.New != nil {
 			s.counts[memory.Chunk] += len(f.New.Chunks)
 		}
+		s.boxes.change(f)
+		s.settleUsed(f)
 	}
 }
 

@@ -3,17 +3,19 @@ package store
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // The layout. Every key starts with one letter and a slash; ids hold no NUL.
 //
-//	m/…                     schema version, sequence number
+//	m/…                     schema version, sequence number, whether work is held
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
 //	f/<sandbox> 0 <path>    a file with its chunks
+//	u/<sandbox> 0 <path>    when code of a file was last shown
 //	t/<doc>                 a document's terms
 //	v/<space:8><doc>        a document's vector in a space
 //	x/<space:8>             a space: the model it belongs to
@@ -26,11 +28,13 @@ import (
 var (
 	keySchema = []byte("m/schema")
 	keySeq    = []byte("m/seq")
+	keyPaused = []byte("m/paused")
 
 	prefixRecord  = []byte("r/")
 	prefixProject = []byte("p/")
 	prefixSandbox = []byte("s/")
 	prefixFile    = []byte("f/")
+	prefixUsed    = []byte("u/")
 	prefixTerms   = []byte("t/")
 	prefixVector  = []byte("v/")
 	prefixSpace   = []byte("x/")
@@ -47,6 +51,16 @@ func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clo
 
 func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
+}
+
+func keyUsed(k memory.FileKey) []byte {
+	return key(prefixUsed, k.Sandbox+"\x00"+k.Path)
+}
+
+// fileKeyOf reads the file that a key names behind its prefix.
+func fileKeyOf(rest []byte) memory.FileKey {
+	sandbox, path, _ := strings.Cut(string(rest), "\x00")
+	return memory.FileKey{Sandbox: sandbox, Path: path}
 }
 
 func keySession(k memory.SessionKey) []byte {

@@ -16,8 +16,12 @@ func (s *Store) Later(r memory.Receipt) {
 	s.mu.Lock()
 	s.pending = append(s.pending, r)
 	s.mu.Unlock()
-	// Every receipt asks for a commit of its own accord: whether one that is
-	// under way still takes it along cannot be known here.
+	s.wantFlush()
+}
+
+// wantFlush asks for a commit soon. Everything that waits for one asks of its own
+// accord: whether one that is under way still takes it along cannot be known.
+func (s *Store) wantFlush() {
 	select {
 	case s.flush <- struct{}{}:
 	default:

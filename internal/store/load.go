@@ -19,6 +19,7 @@ type contents struct {
 	open    openSessions
 	refs    map[memory.DocID]int32
 	counts  map[memory.Kind]int
+	boxes   boxSizes
 	orphans orphans
 }
 
@@ -38,6 +39,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
 		clear(s.counts)
+		clear(s.boxes)
 	})
 	if err != nil {
 		return 0, err
@@ -60,6 +62,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		for kind, n := range c.counts {
 			s.counts[kind] += n
 		}
+		s.boxes.add(c.boxes)
 		s.keepOpen(c.open, sessionsAt)
 		s.loaded = true
 	})
@@ -90,7 +93,7 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 
 // walk tells a loader all that a view holds.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
-	c := &contents{open: openSessions{}, refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}}
+	c := &contents{open: openSessions{}, refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}, boxes: boxSizes{}}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
@@ -115,6 +118,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			continue
 		}
 		c.counts[memory.Chunk] += len(f.Chunks)
+		c.boxes.change(memory.FileChange{New: &f})
 		for _, chunk := range f.Chunks {
 			c.refs[chunk.Doc]++
 		}
@@ -165,6 +169,7 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 					o.vectors[doc] = struct{}{}
 					return nil
 				}
+				s.spaces.saw(name, len(b))
 				vec, err := decodeVector(b)
 				if s.damaged(err) {
 					return nil

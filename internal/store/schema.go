@@ -17,7 +17,14 @@ type migration func(*badger.DB) error
 // add to the layout, as sessions, tombstones and steps do, need none: a store
 // without them reads as one that has none. Removing or reading otherwise what is
 // there needs one, and so do terms that are analysed in another way.
-var migrations []migration
+var migrations = []migration{
+	filesWithHeads,
+}
+
+// filesWithHeads leads to version 2, whose files have a head and may be pruned.
+// Files of version 1 are read as they are; the new version keeps an older program
+// from taking the new ones for damage.
+func filesWithHeads(*badger.DB) error { return nil }
 
 // latest is the version of the layout that migrations lead to.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }

@@ -12,6 +12,9 @@ import (
 
 func TestMigrations(t *testing.T) {
 	s := open(t, Options{})
+	if err := s.setMeta(keySchema, 1); err != nil {
+		t.Fatal(err)
+	}
 	var ran []string
 	broken := errors.New("power cut")
 	step := func(name string, err error) migration {

@@ -16,6 +16,35 @@ type spaces struct {
 	names []string
 	// probes are the vectors by which the model of a space is known again.
 	probes map[string][][]float32
+	// widths are the bytes of a vector, as far as one was seen.
+	widths map[string]int
+}
+
+// saw notes how many bytes a vector of a space takes.
+func (s *spaces) saw(name string, bytes int) {
+	s.mu.RLock()
+	known := s.widths[name] == bytes
+	s.mu.RUnlock()
+	if known {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.widths == nil {
+		s.widths = map[string]int{}
+	}
+	s.widths[name] = bytes
+}
+
+// vectorBytes is what the vectors of a document take that has one in every space.
+func (s *spaces) vectorBytes() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	sum := 0
+	for _, width := range s.widths {
+		sum += width
+	}
+	return sum
 }
 
 func (s *spaces) known(name string) bool {
@@ -124,6 +153,7 @@ func (s *Store) DropSpace(ctx context.Context, name string) error {
 		defer s.spaces.mu.Unlock()
 		s.spaces.names = slices.DeleteFunc(s.spaces.names, func(n string) bool { return n == name })
 		delete(s.spaces.probes, name)
+		delete(s.spaces.widths, name)
 		return nil
 	})
 	if err != nil {

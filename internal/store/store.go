@@ -103,12 +103,12 @@ type Store struct {
 	closed bool
 
 	// mu guards what follows. Only the committer and Load change it, but for
-	// pending, which Later adds to.
+	// pending, which Later adds to, and used, which Used does.
 	mu     sync.Mutex
 	seq    uint64
 	refs   map[memory.DocID]int32 // references to each document
 	counts map[memory.Kind]int
-	loaded bool // refs and counts are complete
+	loaded bool // refs, counts and boxes are complete
 	// projects are those stored, kept because every question and every write asks
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
@@ -118,6 +118,8 @@ type Store struct {
 	current    openSessions
 	sessionsAt uint64
 	pending    []memory.Receipt // not yet written, see Later
+	boxes      boxSizes
+	used       usage
 }
 
 // Open opens or creates the store in opts.Dir and brings its layout up to date. It
@@ -143,11 +145,14 @@ func Open(opts Options) (*Store, error) {
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
-		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{},
+		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}, boxes: boxSizes{},
 	}
 	err = s.openSchema(migrations)
 	if err == nil {
 		err = s.openSpaces()
+	}
+	if err == nil {
+		err = s.openUsed()
 	}
 	if err == nil {
 		s.queue, err = openQueue(s)

@@ -153,6 +153,7 @@ func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
 		return false, err
 	}
 	tx.del(keyFile(sandbox, path))
+	tx.dropUsed(memory.FileKey{Sandbox: sandbox, Path: path})
 	if old != nil {
 		tx.unrefFile(old)
 		tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old})
@@ -227,6 +228,7 @@ func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32,
 	}
 	k := keyVector(shortSpace(space), doc)
 	tx.add(&tx.docs, write{key: k, value: seal(k, codes)})
+	tx.s.spaces.saw(space, len(codes))
 	return decoded, nil
 }
 

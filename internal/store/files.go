@@ -1,0 +1,74 @@
+package store
+
+import (
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Briefs returns what is known of the files of a sandbox, by path, without their
+// chunks.
+func (s *Store) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
+	type brief struct {
+		path string
+		memory.FileBrief
+	}
+	return read(s, func(v View) (map[string]memory.FileBrief, error) {
+		prefix := keyFile(sandbox, "")
+		files := map[string]memory.FileBrief{}
+		names := map[string]string{} // one copy of what many files have in common
+		same := func(text string) string {
+			if kept, ok := names[text]; ok {
+				return kept
+			}
+			names[text] = text
+			return text
+		}
+		for f, err := range scan(v, prefix, func(k, b []byte) (brief, error) {
+			f, err := decodeBrief(b)
+			return brief{string(k[len(prefix):]), f}, err
+		}) {
+			if s.damaged(err) {
+				continue
+			}
+			f.Project, f.Lang = same(f.Project), same(f.Lang)
+			files[f.path] = f.FileBrief
+		}
+		return files, nil
+	})
+}
+
+// PathsBelow returns the paths of a sandbox's files that are among the given ones
+// or lie below them, each given one looked up by itself.
+func (s *Store) PathsBelow(sandbox string, paths []string) ([]string, error) {
+	return read(s, func(v View) ([]string, error) {
+		prefix := keyFile(sandbox, "")
+		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+		defer it.Close()
+		var found []string
+		for _, p := range paths {
+			file := keyFile(sandbox, p)
+			if it.Seek(file); it.Valid() && string(it.Item().Key()) == string(file) {
+				found = append(found, p)
+			}
+			below := keyFile(sandbox, p+"/")
+			for it.Seek(below); it.ValidForPrefix(below); it.Next() {
+				found = append(found, string(it.Item().Key()[len(prefix):]))
+			}
+		}
+		return found, nil
+	})
+}
+
+// PruneFile takes the chunks of a file away and reports whether it had any. That
+// it is the update that reads the file keeps it from bringing back one that was
+// dropped, or an older state of one that was put.
+func (tx *Tx) PruneFile(sandbox, path string) (bool, error) {
+	f, _, err := tx.fileThere(sandbox, path)
+	if err != nil || f == nil || len(f.Chunks) == 0 {
+		return false, err
+	}
+	pruned := *f
+	pruned.Chunks, pruned.Pruned = nil, true
+	return true, tx.PutFile(pruned)
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// usage is when code of files was last shown. It is kept in memory and written
+// like receipts, without a sync of its own: a crash may lose the last second of it.
+type usage struct {
+	at map[memory.FileKey]time.Time
+	// unwritten are those whose time on disk is an older one.
+	unwritten map[memory.FileKey]bool
+}
+
+// usedPortion is how many times are written in one update.
+const usedPortion = 500
+
+// Used notes that code of files was shown. What is not indexed any more when that
+// is written down, within a second, is forgotten again.
+func (s *Store) Used(at time.Time, files ...memory.FileKey) {
+	at = at.UTC().Truncate(time.Millisecond)
+	s.mu.Lock()
+	for _, k := range files {
+		if at.After(s.used.at[k]) {
+			s.used.at[k] = at
+			s.used.unwritten[k] = true
+		}
+	}
+	s.mu.Unlock()
+	s.wantFlush()
+}
+
+// UsedAt returns when code of the files of a sandbox was last shown, by path;
+// files of which none ever was are left out.
+func (s *Store) UsedAt(sandbox string) map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[string]time.Time{}
+	for k, at := range s.used.at {
+		if k.Sandbox == sandbox {
+			found[k.Path] = at
+		}
+	}
+	return found
+}
+
+// openUsed reads the times that were written.
+func (s *Store) openUsed() error {
+	s.used = usage{at: map[memory.FileKey]time.Time{}, unwritten: map[memory.FileKey]bool{}}
+	type use struct {
+		key memory.FileKey
+		at  time.Time
+	}
+	return s.View(func(v View) error {
+		for u, err := range scan(v, prefixUsed, func(k, b []byte) (use, error) {
+			if len(b) != 8 {
+				return use{}, corrupt(k, "a time has 8 bytes")
+			}
+			at := time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
+			return use{fileKeyOf(k[len(prefixUsed):]), at}, nil
+		}) {
+			if !s.damaged(err) { // it counts as never shown
+				s.used.at[u.key] = u.at
+			}
+		}
+		return nil
+	})
+}
+
+// addUsed writes the times that wait for a commit.
+func (s *Store) addUsed(g *group) *group {
+	s.mu.Lock()
+	waiting := make([]memory.FileKey, 0, len(s.used.unwritten))
+	for k := range s.used.unwritten {
+		waiting = append(waiting, k)
+	}
+	clear(s.used.unwritten)
+	s.mu.Unlock()
+	for keys := range slices.Chunk(waiting, usedPortion) {
+		g = s.run(g, &update{
+			fn: func(tx *Tx) error { return tx.putUsed(keys) },
+			then: func(err error) {
+				if err != nil { // they are in force until the process ends
+					s.opts.Logger.Error("use of files was not written", "part", "store", "files", len(keys), "error", err)
+				}
+			},
+		})
+	}
+	return g
+}
+
+func (tx *Tx) putUsed(keys []memory.FileKey) error {
+	for _, k := range keys {
+		_, there, err := tx.fileThere(k.Sandbox, k.Path)
+		if err != nil {
+			return err
+		}
+		tx.s.mu.Lock()
+		at, known := tx.s.used.at[k]
+		if !there {
+			delete(tx.s.used.at, k)
+		}
+		tx.s.mu.Unlock()
+		if there && known {
+			tx.put(keyUsed(k), binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())))
+		}
+	}
+	return nil
+}
+
+// dropUsed forgets the use of a file with the file.
+func (tx *Tx) dropUsed(k memory.FileKey) {
+	tx.s.mu.Lock()
+	_, known := tx.s.used.at[k]
+	tx.s.mu.Unlock()
+	if known {
+		tx.del(keyUsed(k))
+	}
+}
+
+// settleUsed forgets what was dropped. It is called with mu held.
+func (s *Store) settleUsed(c memory.FileChange) {
+	if c.New == nil {
+		k := memory.FileKey{Sandbox: c.Old.Sandbox, Path: c.Old.Path}
+		delete(s.used.at, k)
+		delete(s.used.unwritten, k)
+	}
+}
+
+// checkUsed holds the times on disk against those in memory and against the files.
+func (s *Store) checkUsed(v View, bad func(string, ...any)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range v.keys(prefixUsed) {
+		file := fileKeyOf(k[len(prefixUsed):])
+		if _, ok := s.used.at[file]; !ok {
+			bad("file %s of %s: its use is stored and not known", file.Path, file.Sandbox)
+		}
+		if _, err := v.txn.Get(keyFile(file.Sandbox, file.Path)); err != nil {
+			bad("file %s of %s: its use is stored, and it is not: %w", file.Path, file.Sandbox, err)
+		}
+	}
+}
