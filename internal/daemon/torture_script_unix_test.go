@@ -1,0 +1,539 @@
+//go:build unix
+
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// outsideMarker is in every file that lies outside of the sandbox.
+const outsideMarker = "Quetzalcoatl keeps the harbour ledger"
+
+// vandal changes a repository at random, the same way for the same seed, and tells
+// its history what it does. All of it belongs to one goroutine.
+type vandal struct {
+	random  *rand.Rand
+	root    string
+	outside string // a folder beside the repository, full of outsideMarker
+	history *diskHistory
+	written int // texts so far
+	refused int // by git
+	// asked are paths that a client could name as changed, some of them bad.
+	asked []string
+}
+
+// deed is one kind of change. It returns what is to be known of it besides its time,
+// and does nothing where there is nothing to do it to.
+type deed struct {
+	name  string
+	share int // how often it is chosen, against the others
+	do    func(*vandal) (step, error)
+}
+
+// deeds lists every way in which the repository is changed.
+func deeds() []deed {
+	return []deed{
+		{"write a file by rename", 30, (*vandal).saveByRename},
+		{"write a file in place", 20, (*vandal).saveInPlace},
+		{"change a part of a file", 30, (*vandal).edit},
+		{"append", 8, (*vandal).appendText},
+		{"write with the same size and time", 6, (*vandal).sameSizeAndTime},
+		{"cut a file short", 4, (*vandal).truncate},
+		{"rename a file", 12, (*vandal).renameFile},
+		{"move a folder", 8, (*vandal).moveFolder},
+		{"delete a file", 8, (*vandal).deleteFile},
+		{"delete a folder", 2, (*vandal).deleteFolder},
+		{"make a file a folder", 3, (*vandal).fileToFolder},
+		{"make a folder a file", 2, (*vandal).folderToFile},
+		{"make a file a link that leads out", 5, (*vandal).linkFileOut},
+		{"make a folder a link that leads out", 4, (*vandal).linkFolderOut},
+		{"make a file a link inside", 3, (*vandal).linkFileIn},
+		{"make a folder a link inside", 2, (*vandal).linkFolderIn},
+		{"make a file binary", 4, (*vandal).binary},
+		{"let a file grow over the limit", 1, (*vandal).grow},
+		{"turn line ends", 5, (*vandal).turnLineEnds},
+		{"make a file a pipe", 2, (*vandal).pipe},
+		{"take permissions away", 3, (*vandal).permissions},
+		{"put the root away", 1, (*vandal).rootAway},
+		{"commit", 8, (*vandal).commit},
+		{"switch branches", 6, (*vandal).switchBranch},
+		{"rebase", 3, (*vandal).rebase},
+		{"merge", 2, (*vandal).merge},
+		{"stash", 3, (*vandal).stash},
+	}
+}
+
+// run does one deed and has the history learn of it. It returns its name.
+func (v *vandal) run(d deed) error {
+	began := time.Now()
+	s, err := d.do(v)
+	s.when = span{began, time.Now()}
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	return v.history.learn(s)
+}
+
+// choose picks a deed by its share.
+func (v *vandal) choose(all []deed) deed {
+	if v.isAway() && v.random.IntN(3) == 0 {
+		return deed{name: "put the root back", do: (*vandal).rootAway}
+	}
+	total := 0
+	for _, d := range all {
+		total += d.share
+	}
+	n := v.random.IntN(total)
+	for _, d := range all {
+		if n -= d.share; n < 0 {
+			return d
+		}
+	}
+	return all[0]
+}
+
+// folders and names are where files are made. Among them are names that look alike,
+// look like nothing, or are written from right to left.
+var (
+	tortureFolders = []string{".", "app", "app/core", "lib", "lib/deep/er", "docs", "f\u00f6lder", "fo\u0308lder", "a\u200bpp", "we ird"}
+	tortureNames   = []string{
+		"main.go", "cart.go", "mail.py", "store.ts", "notes.md", "plain.txt", "conf.yaml", "passwd",
+		"caf\u00e9.go", "cafe\u0301.go", "zero\u200bwidth.go", "\u202egnp.go", "-dash.go", " space.md", "[x]*.py", "..dots.txt",
+	}
+	tortureWords = strings.Fields("anchor basket candle drawer engine fabric garden hammer island jacket kettle ladder magnet needle " +
+		"orchard parcel quarry ribbon saddle tunnel umbrella violin window yogurt zipper bridge copper dragon feather glacier")
+)
+
+// tortureQuestion is made of the words that the files are made of.
+func tortureQuestion(random *rand.Rand) string {
+	if random.IntN(8) == 0 {
+		return "who keeps the harbour ledger of " + tortureWord(random)
+	}
+	return fmt.Sprintf("where does the %s carry the %s over the %s", tortureWord(random), tortureWord(random), tortureWord(random))
+}
+
+func tortureWord(random *rand.Rand) string { return tortureWords[random.IntN(len(tortureWords))] }
+
+// mark is a word that no other text has.
+func (v *vandal) mark() string {
+	v.written++
+	n, word := v.written, []byte("xyaaaaa")
+	for i := len(word) - 1; n > 0; i-- {
+		word[i] = byte('a' + n%26)
+		n /= 26
+	}
+	return string(word)
+}
+
+// part is one piece of a file: a function with what it is for.
+func (v *vandal) part(name string) string {
+	mark, w := v.mark(), func() string { return tortureWord(v.random) }
+	switch path.Ext(name) {
+	case ".go", ".ts":
+		return fmt.Sprintf("// Carry%s lets the %s carry the %s over the %s: %s.\nfunc Carry%s(%s int) int {\n\ttotal := 0\n\tfor i := 0; i < %s; i++ {\n\t\ttotal += i\n\t}\n\treturn total // of the %s\n}\n\n",
+			mark, w(), w(), w(), mark, mark, w(), w(), w())
+	case ".py":
+		return fmt.Sprintf("def carry_%s(%s):\n    \"\"\"Let the %s carry the %s over the %s: %s.\"\"\"\n    return %s\n\n", mark, w(), w(), w(), w(), mark, w())
+	case ".md":
+		return fmt.Sprintf("## About %s\n\nThe %s carries the %s over the %s, and the %s waits.\n\n", mark, w(), w(), w(), w())
+	}
+	return fmt.Sprintf("%s: the %s carries\nthe %s over the %s\n\n", mark, w(), w(), w())
+}
+
+// text is a whole new file of some parts.
+func (v *vandal) text(name string) string {
+	var b strings.Builder
+	if path.Ext(name) == ".go" {
+		b.WriteString("package carry\n\n")
+	}
+	for range 1 + v.random.IntN(12) {
+		b.WriteString(v.part(name))
+	}
+	return b.String()
+}
+
+func (v *vandal) full(name string) string { return filepath.Join(v.root, filepath.FromSlash(name)) }
+
+// newName is where a file may be made.
+func (v *vandal) newName() string {
+	name := path.Join(tortureFolders[v.random.IntN(len(tortureFolders))], tortureNames[v.random.IntN(len(tortureNames))])
+	v.ask(name)
+	return name
+}
+
+// anyFile is a text file that is there, empty if none is.
+func (v *vandal) anyFile() string {
+	all := sortedKeys(v.history.texts())
+	if len(all) == 0 {
+		return ""
+	}
+	name := all[v.random.IntN(len(all))]
+	v.ask(name)
+	return name
+}
+
+// anyFolder is a folder of the repository that is there, empty if none is.
+func (v *vandal) anyFolder() string {
+	var there []string
+	for _, name := range tortureFolders[1:] {
+		if info, err := os.Lstat(v.full(name)); err == nil && info.IsDir() && v.isReal(path.Dir(name)) {
+			there = append(there, name)
+		}
+	}
+	if len(there) == 0 {
+		return ""
+	}
+	name := there[v.random.IntN(len(there))]
+	v.ask(name)
+	return name
+}
+
+// ask keeps some of the changed paths for the next request.
+func (v *vandal) ask(name string) { v.asked = append(v.asked, name) }
+
+// room makes way for a file: folders above it, and nothing at its place that would
+// write elsewhere. It returns false where a link or a file is above it.
+func (v *vandal) room(name string) (bool, error) {
+	if !v.isReal(path.Dir(name)) {
+		return false, nil
+	}
+	switch info, err := os.Lstat(v.full(name)); {
+	case err == nil && info.IsDir():
+		return false, nil
+	case err == nil && !info.Mode().IsRegular():
+		if err := os.Remove(v.full(name)); err != nil {
+			return false, err
+		}
+	}
+	return true, os.MkdirAll(filepath.Dir(v.full(name)), 0o755)
+}
+
+// isReal says that nothing on the way to a folder is a link or a file.
+func (v *vandal) isReal(folder string) bool {
+	for at := folder; at != "."; at = path.Dir(at) {
+		if info, err := os.Lstat(v.full(at)); err == nil && !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// replace writes a file beside its place and renames it, as most editors do.
+func (v *vandal) replace(name, text string) error {
+	if ok, err := v.room(name); !ok || err != nil {
+		return err
+	}
+	beside := filepath.Join(filepath.Dir(v.root), "beside")
+	if err := os.WriteFile(beside, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(beside, v.full(name))
+}
+
+func (v *vandal) saveByRename() (step, error) {
+	name := v.newName()
+	return step{}, v.replace(name, v.text(name))
+}
+
+func (v *vandal) saveInPlace() (step, error) {
+	name := v.newName()
+	ok, err := v.room(name)
+	if !ok || err != nil {
+		return step{}, err
+	}
+	return step{}, os.WriteFile(v.full(name), []byte(v.text(name)), 0o644)
+}
+
+// edit changes one part of a file, moves the rest, or puts its parts in another order.
+func (v *vandal) edit() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	parts := strings.SplitAfter(v.history.current(name).text, "\n\n")
+	i := v.random.IntN(len(parts))
+	switch v.random.IntN(3) {
+	case 0:
+		parts[i] = v.part(name)
+	case 1:
+		parts = slices.Insert(parts, i, v.part(name))
+	default:
+		j := v.random.IntN(len(parts))
+		parts[i], parts[j] = parts[j], parts[i]
+	}
+	text := strings.Join(parts, "")
+	if v.random.IntN(2) == 0 {
+		return step{}, v.replace(name, text)
+	}
+	return step{}, os.WriteFile(v.full(name), []byte(text), 0o644)
+}
+
+func (v *vandal) appendText() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	f, err := os.OpenFile(v.full(name), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return step{}, err
+	}
+	_, err = f.WriteString("\n" + v.part(name))
+	return step{}, errors.Join(err, f.Close())
+}
+
+// sameSizeAndTime writes other words of the same length over a file and sets its
+// time back: what compares sizes and times sees nothing.
+func (v *vandal) sameSizeAndTime() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	info, err := os.Stat(v.full(name))
+	if err != nil {
+		return step{}, err
+	}
+	text := []byte(v.history.current(name).text)
+	for i := range text { // another letter for every letter of some lines
+		if line := strings.Count(string(text[:i]), "\n"); line%3 == 0 && text[i] >= 'a' && text[i] <= 'z' && v.random.IntN(4) == 0 {
+			text[i] = byte('a' + v.random.IntN(26))
+		}
+	}
+	f, err := os.OpenFile(v.full(name), os.O_WRONLY, 0)
+	if err != nil {
+		return step{}, err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return step{}, err
+	}
+	return step{overwritten: name}, os.Chtimes(v.full(name), info.ModTime(), info.ModTime())
+}
+
+func (v *vandal) truncate() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	return step{}, os.Truncate(v.full(name), int64(v.random.IntN(len(v.history.current(name).text)+1)))
+}
+
+func (v *vandal) renameFile() (step, error) {
+	from, to := v.anyFile(), v.newName()
+	if from == "" || from == to {
+		return step{}, nil
+	}
+	if ok, err := v.room(to); !ok || err != nil {
+		return step{}, err
+	}
+	return step{from: from, to: to}, os.Rename(v.full(from), v.full(to))
+}
+
+func (v *vandal) moveFolder() (step, error) {
+	from, to := v.anyFolder(), tortureFolders[1+v.random.IntN(len(tortureFolders)-1)]
+	if from == "" || to == from || strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
+		return step{}, nil
+	}
+	if _, err := os.Lstat(v.full(to)); err == nil {
+		return step{}, nil
+	}
+	if ok, err := v.room(to); !ok || err != nil {
+		return step{}, err
+	}
+	v.ask(to)
+	return step{from: from, to: to}, os.Rename(v.full(from), v.full(to))
+}
+
+func (v *vandal) deleteFile() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	return step{}, os.Remove(v.full(name))
+}
+
+func (v *vandal) deleteFolder() (step, error) {
+	name := v.anyFolder()
+	if name == "" {
+		return step{}, nil
+	}
+	return step{}, os.RemoveAll(v.full(name))
+}
+
+func (v *vandal) fileToFolder() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	if err := os.Remove(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, v.replace(path.Join(name, "inner.go"), v.text("inner.go"))
+}
+
+func (v *vandal) folderToFile() (step, error) {
+	name := v.anyFolder()
+	if name == "" {
+		return step{}, nil
+	}
+	if err := os.RemoveAll(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, v.replace(name, v.text(name))
+}
+
+// linkFileOut leads to a text like the one that was there, with the marker in it,
+// by an absolute path or by one with "..".
+func (v *vandal) linkFileOut() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	target := filepath.Join(v.outside, "passwd")
+	if v.random.IntN(2) == 0 {
+		up := strings.Repeat("../", strings.Count(name, "/")+1)
+		target = filepath.FromSlash(up + path.Join(filepath.Base(v.outside), "passwd"))
+	}
+	if err := os.Remove(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, os.Symlink(target, v.full(name))
+}
+
+// linkFolderOut puts a link to a folder of the same names in the place of a folder.
+func (v *vandal) linkFolderOut() (step, error) {
+	name := v.anyFolder()
+	if name == "" {
+		return step{}, nil
+	}
+	away := filepath.Join(v.outside, fmt.Sprint("moved", v.written))
+	v.written++
+	for _, file := range sortedKeys(v.history.texts()) {
+		if rest, ok := strings.CutPrefix(file, name+"/"); ok {
+			text := strings.Replace(v.history.current(file).text, "carry", outsideMarker, 1)
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(away, rest)), 0o755); err != nil {
+				return step{}, err
+			}
+			if err := os.WriteFile(filepath.Join(away, rest), []byte(text+"\n"+outsideMarker+"\n"), 0o644); err != nil {
+				return step{}, err
+			}
+		}
+	}
+	if err := os.RemoveAll(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, os.Symlink(away, v.full(name))
+}
+
+func (v *vandal) linkFileIn() (step, error) {
+	name, target := v.anyFile(), v.anyFile()
+	if name == "" || name == target {
+		return step{}, nil
+	}
+	if err := os.Remove(v.full(name)); err != nil {
+		return step{}, err
+	}
+	up := strings.Repeat("../", strings.Count(name, "/"))
+	return step{}, os.Symlink(filepath.FromSlash(up+target), v.full(name))
+}
+
+func (v *vandal) linkFolderIn() (step, error) {
+	name, target := v.anyFolder(), v.anyFolder()
+	if name == "" || name == target || strings.HasPrefix(target, name+"/") || strings.HasPrefix(name, target+"/") {
+		return step{}, nil
+	}
+	if err := os.RemoveAll(v.full(name)); err != nil {
+		return step{}, err
+	}
+	up := strings.Repeat("../", strings.Count(name, "/"))
+	return step{}, os.Symlink(filepath.FromSlash(up+target), v.full(name))
+}
+
+func (v *vandal) binary() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	text := v.history.current(name).text
+	return step{}, v.replace(name, text+"\n\x00\x01\n"+text)
+}
+
+func (v *vandal) grow() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	text := v.history.current(name).text
+	return step{}, v.replace(name, text+strings.Repeat("filler of many lines\n", 30_000))
+}
+
+func (v *vandal) turnLineEnds() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	text := v.history.current(name).text
+	if strings.Contains(text, "\r\n") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	} else {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return step{}, v.replace(name, text)
+}
+
+func (v *vandal) pipe() (step, error) {
+	name := v.anyFile()
+	if name == "" {
+		return step{}, nil
+	}
+	if err := os.Remove(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, syscall.Mkfifo(v.full(name), 0o644)
+}
+
+// permissions takes them from a file, or gives them back to all: to root, who may
+// read everything, it makes no difference.
+func (v *vandal) permissions() (step, error) {
+	if name := v.anyFile(); name != "" && os.Getuid() == 0 {
+		mode := fs.FileMode(0o644)
+		if v.random.IntN(2) == 0 {
+			mode = 0
+		}
+		return step{}, os.Chmod(v.full(name), mode)
+	}
+	return step{}, nil
+}
+
+// rootAway puts a link to another folder in the place of the whole repository, or
+// the repository back.
+func (v *vandal) rootAway() (step, error) {
+	away := filepath.Join(filepath.Dir(v.root), "away")
+	if info, err := os.Lstat(v.root); err == nil && info.IsDir() {
+		if err := os.Rename(v.root, away); err != nil {
+			return step{}, err
+		}
+		return step{}, os.Symlink(v.outside, v.root)
+	}
+	return step{}, v.rootBack()
+}
+
+// rootBack undoes rootAway; otherwise it does nothing.
+func (v *vandal) rootBack() error {
+	if info, err := os.Lstat(v.root); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := os.Remove(v.root); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(filepath.Dir(v.root), "away"), v.root)
+}
