@@ -34,6 +34,9 @@ func newDictionary(seed maphash.Seed, room int) dictionary {
 // hash is how the dictionary knows a term.
 func (d *dictionary) hash(term string) uint64 { return maphash.String(d.seed, term) }
 
+// hashBytes is hash of a term in bytes.
+func (d *dictionary) hashBytes(term []byte) uint64 { return maphash.Bytes(d.seed, term) }
+
 // place is where the hash stands, or the empty slot where it belongs.
 func (d *dictionary) place(hash uint64) *dictionarySlot {
 	mask := uint64(len(d.slots) - 1)

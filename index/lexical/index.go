@@ -40,6 +40,7 @@ type state struct {
 	slotOf     index.Table[uint32] // document to its live slot
 	total      uint64              // sum of the lengths of live slots
 	scratch    []frequency         // of the document being added
+	folded     []byte              // scratch of a name being added
 }
 
 // live is the number of documents held.
@@ -83,6 +84,8 @@ func (x *Index) Upsert(doc uint32, terms index.Terms) { x.UpsertFields(doc, term
 // occurrence in extra counts Options.ExtraWeight of one in body, both are summed
 // before saturation, and only the body has a length. So many paths neither bury
 // a document nor lift it beyond what the saturation of one term allows.
+//
+// The body may begin with names (see WithNames), which Named finds.
 func (x *Index) UpsertFields(doc uint32, body, extra index.Terms) {
 	extraUnits := uint32(x.options.ExtraWeight * tfUnit)
 	x.writing.Lock()
@@ -107,6 +110,7 @@ func (x *Index) Delete(doc uint32) {
 // append gives the document the next slot and adds its postings.
 func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	slot := uint32(len(s.docs))
+	names, body := SplitNames(body)
 	length := uint32(min(body.Length(), maxLength))
 	s.docs = append(s.docs, doc)
 	s.lengths = append(s.lengths, length)
@@ -114,6 +118,7 @@ func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	s.slotOf.Set(doc, slot)
 	s.total += uint64(length)
 	s.merge(body, extra, extraUnits)
+	s.mergeNames(names)
 	for len(s.lists) < s.dictionary.size {
 		s.lists = append(s.lists, postings{})
 	}
@@ -143,6 +148,16 @@ func (s *state) merge(body, extra index.Terms, extraUnits uint32) {
 			extra = extra[1:]
 		}
 		s.scratch = append(s.scratch, frequency{s.dictionary.add(s.dictionary.hash(text)), sum})
+	}
+}
+
+// mergeNames adds names to scratch. A name has no frequency; that of one occurrence
+// is the shortest to keep.
+func (s *state) mergeNames(names []string) {
+	for _, name := range names {
+		var hash uint64
+		hash, s.folded = s.dictionary.nameHash(name, s.folded)
+		s.scratch = append(s.scratch, frequency{s.dictionary.add(hash), tfUnit})
 	}
 }
 

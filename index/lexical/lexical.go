@@ -7,7 +7,8 @@
 // part or of a whole run. A slot is the index's own number for one
 // version of a document: every upsert takes the next slot and the one before it
 // is dead, so that posting lists only ever grow at their end. A posting is a
-// slot and the weighted frequency of a term in it.
+// slot and the weighted frequency of a term in it. A name is what a document
+// declares; it is found as a whole and scores nothing.
 //
 // Documents and queries are analysed by the same function. A query is never an
 // AND of its words: a document that holds any of them can be found.

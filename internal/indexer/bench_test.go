@@ -47,7 +47,7 @@ func benchStore(b *testing.B, n int) string {
 			for range 120 {
 				fmt.Fprintf(&text, "w%x ", words.Uint64())
 			}
-			d := memory.Doc{ID: memory.DocumentID(text.String()), Terms: Analyze(text.String())}
+			d := memory.Doc{ID: memory.DocumentID(text.String()), Terms: Analyze(memory.Document{Text: text.String()})}
 			v := make([]float32, builtin.Dim)
 			for i := range v {
 				v[i] = float32(rng.NormFloat64())

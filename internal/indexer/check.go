@@ -114,6 +114,9 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	if a.newest != b.newest {
 		bad("document %s: it is of %d ms, should be of %d", id, a.newest, b.newest)
 	}
+	if a.names != b.names {
+		bad("document %s: the names that it declares differ", id)
+	}
 	if a.paths != b.paths || a.indexed != b.indexed {
 		bad("document %s: its paths are %q, should be %q", id, a.paths, b.paths)
 	}
@@ -142,5 +145,8 @@ func sameAttrs(x *Indexer, a document, y *Indexer, b document) bool {
 	return true
 }
 
-// Analyze turns text into the encoded terms that the store keeps.
-func Analyze(text string) []byte { return lexical.EncodeTerms(lexical.Analyze(text)) }
+// Analyze turns a document into the encoded terms that the store keeps: the names
+// that it declares and the words of its text.
+func Analyze(d memory.Document) []byte {
+	return lexical.EncodeTerms(lexical.WithNames(lexical.Analyze(d.Text), d.Defines))
+}

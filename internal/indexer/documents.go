@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ type document struct {
 	// paths are the places whose words the lexical index holds as the extra
 	// field, joined; it is analysed again only when they change.
 	paths string
+	// names is a hash of the names that the lexical index holds of it, see namesOf.
+	names uint64
 	// newest is the created of the newest entry that may be recalled: of a text in
 	// one place a filter by time need not look further.
 	newest int64
@@ -152,7 +155,7 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words
 	}
 	x.attrs.Set(num, x.attributes(d.refs))
 	paths := x.paths(d.refs)
-	if d.indexed && paths == d.paths {
+	if d.indexed && paths == d.paths && encoded == nil {
 		return w, false
 	}
 	if encoded == nil {
@@ -167,13 +170,32 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words
 		x.opts.Logger.Error("terms are damaged", "part", "indexer", "document", id, "error", err)
 		return w, false
 	}
+	names := namesOf(terms)
+	if d.indexed && paths == d.paths && names == d.names {
+		return w, false
+	}
 	w = words{doc: num, text: terms}
 	if paths != "" {
 		w.paths = lexical.Analyze(paths)
 	}
-	d.paths, d.indexed = paths, true
+	d.paths, d.names, d.indexed = paths, names, true
 	x.docs.Set(num, d)
 	return w, true
+}
+
+// namesOf is a hash of the names among terms, 0 for none: the words of a document
+// follow from its id, what is known of its names may change with how it was cut.
+func namesOf(terms index.Terms) uint64 {
+	names, _ := lexical.SplitNames(terms)
+	if len(names) == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	for _, name := range names {
+		h.Write([]byte(name))
+		h.Write([]byte{0}) // which no name has
+	}
+	return h.Sum64()
 }
 
 // paths joins the places of a document, at most a few: the words of a license

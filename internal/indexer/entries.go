@@ -1,6 +1,8 @@
 package indexer
 
 import (
+	"path"
+	"slices"
 	"time"
 	"unique"
 
@@ -57,10 +59,12 @@ type entries struct {
 	free    []uint32
 	records map[string]uint32
 	files   map[memory.FileKey]uint32
+	// byBase are the files by the last part of their path.
+	byBase map[string][]uint32
 }
 
 func newEntries() entries {
-	return entries{records: map[string]uint32{}, files: map[memory.FileKey]uint32{}}
+	return entries{records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{}}
 }
 
 func (e *entries) add(x entry) uint32 {
@@ -75,6 +79,8 @@ func (e *entries) add(x entry) uint32 {
 		e.records[x.id] = n
 	} else {
 		e.files[*x.file] = n
+		base := path.Base(x.file.Path)
+		e.byBase[base] = append(e.byBase[base], n)
 	}
 	return n
 }
@@ -85,9 +91,26 @@ func (e *entries) drop(n uint32) {
 		delete(e.records, x.id)
 	} else {
 		delete(e.files, *x.file)
+		e.dropBase(path.Base(x.file.Path), n)
 	}
 	e.all[n] = entry{}
 	e.free = append(e.free, n)
+}
+
+// dropBase costs a look at every file of that name.
+func (e *entries) dropBase(base string, n uint32) {
+	list := e.byBase[base]
+	i := slices.Index(list, n)
+	if i < 0 {
+		return
+	}
+	last := len(list) - 1
+	list[i] = list[last]
+	if last == 0 {
+		delete(e.byBase, base)
+	} else {
+		e.byBase[base] = list[:last]
+	}
 }
 
 func recordEntry(r *memory.Record) entry {

@@ -228,18 +228,19 @@ func (x *Indexer) apply(c memory.Change) {
 	x.seq.Store(c.Seq)
 }
 
-// Held says that a document is indexed, and thus stored. One whose terms are
-// damaged is not: it is to be analysed again.
-func (x *Indexer) Held(id memory.DocID) bool {
+// Held says that a document is indexed, with the names that it declares, and thus
+// stored. One whose terms are damaged, or that was stored when other names were
+// known of it, is not: it is to be analysed again.
+func (x *Indexer) Held(doc memory.Document) bool {
 	if !x.ready() {
 		return false
 	}
-	num, ok := x.numbers.Lookup(id)
+	num, ok := x.numbers.Lookup(doc.ID)
 	if !ok {
 		return false
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(num)
-	return d.indexed
+	return d.indexed && d.names == namesOf(lexical.WithNames(nil, doc.Defines))
 }

@@ -38,7 +38,7 @@ func TestChangesWhileLoading(t *testing.T) {
 	}
 	r.start()
 	err := r.index.Load(t.Context(), meddled{r.store, sync.OnceFunc(func() {
-		if r.index.Held(memory.DocumentID("first chunk")) {
+		if r.index.Held(memory.Document{ID: memory.DocumentID("first chunk")}) {
 			t.Error("a document is held while loading: its analysis would be left out")
 		}
 		r.remember(lesson("l-new", "p-1", "written meanwhile"))
@@ -71,7 +71,7 @@ func TestFailedLoadIsReported(t *testing.T) {
 	if err := r.index.Load(ctx, r.store); err == nil {
 		t.Error("Load of a cancelled context succeeded")
 	}
-	if r.index.Held(memory.DocumentID(wordOf(0) + " lesson")) {
+	if r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a document is held after a failed Load")
 	}
 	if err := r.store.Close(); err != nil {

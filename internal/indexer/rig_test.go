@@ -213,7 +213,7 @@ func modelName(t *testing.T, f *embeddertest.Fake) string {
 // docOf analyses and embeds a text as ingest does.
 func docOf(t testing.TB, text string) memory.Doc {
 	t.Helper()
-	d := memory.Doc{ID: memory.DocumentID(text), Terms: Analyze(text)}
+	d := memory.Doc{ID: memory.DocumentID(text), Terms: Analyze(memory.Document{Text: text})}
 	vs, err := builtin.New().Embed(context.Background(), embedder.Document, []string{text})
 	if err != nil {
 		t.Fatalf("embed %q: %v", text, err)

@@ -49,7 +49,7 @@ func (g *generated) Load(_ context.Context, l memory.Loader) (uint64, error) {
 			fmt.Fprintf(&text, "w%x ", words.Uint64())
 		}
 		r.Project, r.Doc = "p-1", memory.DocumentID(r.ID)
-		g.terms[r.Doc] = Analyze(text.String())
+		g.terms[r.Doc] = Analyze(memory.Document{Text: text.String()})
 		return l.Record(r)
 	}
 	began := func(n int) time.Time { return testTime.Add(time.Duration(n) * 15 * time.Minute) }

@@ -174,7 +174,7 @@ func TestSourcesWhileLoading(t *testing.T) {
 			t.Errorf("before Load the source %s is %+v, want none because of loading", s.Name, s)
 		}
 	}
-	if r.index.Held(memory.DocumentID(wordOf(0) + " lesson")) {
+	if r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a document is held before Load")
 	}
 	if state, _ := r.index.State(); state != Empty {
@@ -183,7 +183,7 @@ func TestSourcesWhileLoading(t *testing.T) {
 	if err := r.index.Load(t.Context(), r.store); err != nil {
 		t.Fatal(err)
 	}
-	if !r.index.Held(memory.DocumentID(wordOf(0) + " lesson")) {
+	if !r.index.Held(memory.Document{ID: memory.DocumentID(wordOf(0) + " lesson")}) {
 		t.Error("a stored document is not held after Load")
 	}
 	if state, seq := r.index.State(); state != Ready || seq != r.store.Seq() {

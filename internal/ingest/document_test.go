@@ -59,7 +59,7 @@ func TestTextWithoutVector(t *testing.T) {
 		}}
 	})
 	out := r.remember(memory.RememberRequest{Lesson: "--- === ---"})
-	if !r.index.Held(r.record(out.ID).Doc) {
+	if !r.index.Held(memory.Document{ID: r.record(out.ID).Doc}) {
 		t.Error("the document is not indexed")
 	}
 	for _, s := range r.index.Spaces() {
@@ -74,11 +74,11 @@ func TestTextWithoutVector(t *testing.T) {
 func TestDocumentSweptMeanwhile(t *testing.T) {
 	lying := false
 	r := newRig(t, func(r *rig, o *Options) {
-		o.Held = func(id memory.DocID) bool { return lying || r.index.Held(id) }
+		o.Held = func(d memory.Document) bool { return lying || r.index.Held(d) }
 	})
 	lying = true
 	out := r.remember(memory.RememberRequest{Lesson: "said to be stored, and is not"})
-	if !r.index.Held(r.record(out.ID).Doc) {
+	if !r.index.Held(memory.Document{ID: r.record(out.ID).Doc}) {
 		t.Error("the document is not indexed")
 	}
 }
@@ -101,11 +101,11 @@ func TestStoredDocumentsAreNotEmbeddedAgain(t *testing.T) {
 	if err := r.ingest.DropFile(t.Context(), "s-1", "f0.go"); err != nil {
 		t.Fatal(err)
 	}
-	if texts != 4 || !r.index.Held(doc.ID) {
-		t.Errorf("%d texts after a rename, held %v; want no more than the 4 of before", texts, r.index.Held(doc.ID))
+	if texts != 4 || !r.index.Held(doc) {
+		t.Errorf("%d texts after a rename, held %v; want no more than the 4 of before", texts, r.index.Held(doc))
 	}
-	if err := r.ingest.DropFile(t.Context(), "s-1", "renamed.go"); err != nil || r.index.Held(doc.ID) {
-		t.Errorf("drop = %v, held %v; want it gone with its last place", err, r.index.Held(doc.ID))
+	if err := r.ingest.DropFile(t.Context(), "s-1", "renamed.go"); err != nil || r.index.Held(doc) {
+		t.Errorf("drop = %v, held %v; want it gone with its last place", err, r.index.Held(doc))
 	}
 }
 

@@ -53,7 +53,7 @@ func TestForgetByID(t *testing.T) {
 	if _, err := r.store.Terms(doc); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("its terms = %v, want them gone", err)
 	}
-	if r.index.Held(doc) {
+	if r.index.Held(memory.Document{ID: doc}) {
 		t.Error("its document is still indexed")
 	}
 	r.record(b.ID)
@@ -110,7 +110,7 @@ func TestForgottenTextOfTwoRecordsStays(t *testing.T) {
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.ID}}, r.store); err != nil {
 		t.Fatal(err)
 	}
-	if !r.index.Held(r.record(b.ID).Doc) {
+	if !r.index.Held(memory.Document{ID: r.record(b.ID).Doc}) {
 		t.Error("the text went with the first of its records")
 	}
 }

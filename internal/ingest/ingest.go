@@ -70,13 +70,14 @@ type Options struct {
 	Projects  Projects
 	Sessions  Sessions
 	Records   Records
-	// Analyze turns a text into its encoded terms.
-	Analyze func(text string) []byte
+	// Analyze turns a document, its text and the names that it declares, into its
+	// encoded terms.
+	Analyze func(memory.Document) []byte
 	// Embedder is the built-in model: fast, local, always there.
 	Embedder embedder.Embedder
-	// Held says that a document is stored already, so that its analysis can be
-	// left out. It may be out of date.
-	Held func(memory.DocID) bool
+	// Held says that a document is stored already, with the names that it declares,
+	// so that its analysis can be left out. It may be out of date.
+	Held func(memory.Document) bool
 	// Redact takes secrets out of a text and says how many. Nil keeps texts as
 	// they are.
 	Redact func(text string) (clean string, n int)
@@ -167,11 +168,11 @@ func (s *Service) documents(ctx context.Context, texts []memory.Document, all bo
 	var embed []string
 	seen := make(map[memory.DocID]bool, len(texts))
 	for _, t := range texts {
-		if seen[t.ID] || !all && s.opts.Held(t.ID) {
+		if seen[t.ID] || !all && s.opts.Held(t) {
 			continue
 		}
 		seen[t.ID] = true
-		docs = append(docs, memory.Doc{ID: t.ID, Terms: s.opts.Analyze(t.Text)})
+		docs = append(docs, memory.Doc{ID: t.ID, Terms: s.opts.Analyze(t)})
 		embed = append(embed, t.Text)
 	}
 	if len(docs) == 0 {

@@ -111,6 +111,11 @@ type RankFactors struct {
 	// Error says that it tells of the very error that the question quotes; it
 	// comes before what is only like the question.
 	Error bool `json:"error,omitempty"`
+	// Definition is the name that the question asks for and the item declares, Place
+	// the place that it names and the item is at: "http.NewRequest",
+	// "net/http/transfer.go:123". Both come before what is only like the question.
+	Definition string `json:"definition,omitempty"`
+	Place      string `json:"place,omitempty"`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that score was calibrated to.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`

@@ -264,7 +264,7 @@ func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) 
 	if len(whole) > room && room < leastSnippet {
 		return memory.Item{}, memory.OverBudget
 	}
-	text, from, to := snippet(whole, v.StartLine, room, f.query, f.s.opts.Analyze)
+	text, from, to := snippet(whole, v.StartLine, room, focus(c, whole, v.StartLine), f.query, f.s.opts.Analyze)
 	if text == "" {
 		return memory.Item{}, memory.OverBudget
 	}

@@ -48,7 +48,8 @@ func (v vantage) owns(c *candidate) bool {
 }
 
 // rank orders candidates by match times factors, after those that tell of the
-// very error that was asked about. Lessons of other repositories stand behind the
+// very error that was asked about and those that were asked for by name or place.
+// Lessons of other repositories stand behind the
 // own ones. Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
 	for _, c := range cs {
@@ -57,6 +58,12 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 			Success: 1, Project: 1, Session: 1,
 			Error:      c.error,
 			Retrievers: c.scores,
+		}
+		if c.asked.rank > 0 && c.asked.name.Name != "" {
+			f.Definition = c.asked.name.String()
+		}
+		if c.asked.rank > 0 && c.asked.at.Path != "" {
+			f.Place = c.asked.at.String()
 		}
 		if c.Rate != nil {
 			f.Success = success(*c.Rate)
@@ -72,7 +79,7 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 		c.factors = f
 	}
 	slices.SortStableFunc(cs, func(a, b *candidate) int {
-		return cmp.Or(errorOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
+		return cmp.Or(errorOrder(a, b), askedOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
 	})
 	ownFirst(cs)
 	return cs

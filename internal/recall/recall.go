@@ -10,7 +10,8 @@
 // for every retriever (see Calibration); what lies below the floor of its kind
 // is withheld. Its match is its fused score, 1 for the best candidate of the
 // question: it orders what is relevant, times bounded factors; what tells of the
-// very error that a question quotes comes before it. A gate reads
+// very error that a question quotes comes before it, and so does code that was
+// mentioned: asked for by a name that it declares or a place that it is at. A gate reads
 // the text of code again and lets only that text through which is on disk now.
 //
 // Every stage but the gates is a pure function over hits, so that an answer can
@@ -46,6 +47,12 @@ type Corpus interface {
 	// was replaced meanwhile.
 	Record(id string) (memory.Record, error)
 	Location(c memory.Candidate) (memory.Location, error)
+	// Definitions returns the documents of a selection that declare a name; where
+	// some are declared in what the name says, those alone.
+	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
+	// At returns the chunks of a selection at a place, those of the file that fits
+	// best first; without a line all of the file, in order.
+	At(place memory.Place, sel memory.Selection) []memory.Candidate
 }
 
 // Projects finds the project that a caller means.
@@ -162,6 +169,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	found.candidates = s.lookUp(found.candidates, req, sel)
 	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
 	from := vantage{now: start, project: project.ID, names: project.Names, session: req.Caller.Session}
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)

@@ -21,16 +21,18 @@ var now = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 // and faults a test chooses. Documents are numbered from 0 and their hits stand
 // in that order, best first.
 type shelf struct {
-	docs    [][]memory.Candidate
-	records map[string]memory.Record
-	known   []memory.Session              // sessions
-	errors  map[string][]memory.Candidate // by fingerprint
-	texts   map[memory.FileKey]string     // on disk
-	gates   map[memory.FileKey]error
-	verify  func(context.Context) // before every look at the disk
-	lexical index.Source
-	scale   float32 // of its scores: 1 is as good as can be, .001 as bad
-	more    []index.Source
+	docs        [][]memory.Candidate
+	records     map[string]memory.Record
+	known       []memory.Session              // sessions
+	errors      map[string][]memory.Candidate // by fingerprint
+	texts       map[memory.FileKey]string     // on disk
+	gates       map[memory.FileKey]error
+	definitions map[memory.Name][]memory.Definition
+	at          map[memory.Place][]memory.Candidate
+	verify      func(context.Context) // before every look at the disk
+	lexical     index.Source
+	scale       float32 // of its scores: 1 is as good as can be, .001 as bad
+	more        []index.Source
 
 	mu       sync.Mutex // guards what follows
 	selected []memory.Selection
@@ -236,6 +238,12 @@ func (s *shelf) Sessions(project string, f memory.SessionFilter) []memory.Sessio
 	slices.SortStableFunc(out, func(a, b memory.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return out
 }
+
+func (s *shelf) Definitions(name memory.Name, sel memory.Selection) []memory.Definition {
+	return s.definitions[name]
+}
+
+func (s *shelf) At(place memory.Place, sel memory.Selection) []memory.Candidate { return s.at[place] }
 
 func (s *shelf) Session(project, id string) (memory.Session, int, bool) {
 	for _, x := range s.known {

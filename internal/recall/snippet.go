@@ -8,10 +8,11 @@ import (
 
 // snippet cuts a chunk at line boundaries around its best lines: the window of
 // at most limit bytes that holds most of the question's distinct terms, the
-// earliest such window, so that a signature is kept before a body. It returns
-// the text with the first and last line shown; start is the number of the
-// chunk's first line. A line longer than limit is cut to its own best words.
-func snippet(text string, start, limit int, query index.Terms, analyze func(string) index.Terms) (string, int, int) {
+// earliest such window, so that a signature is kept before a body; with a line to
+// focus on, counted from 0, the window around that. It returns the text with the
+// first and last line shown; start is the number of the chunk's first line. A line
+// longer than limit is cut to its own best words.
+func snippet(text string, start, limit, focus int, query index.Terms, analyze func(string) index.Terms) (string, int, int) {
 	text = strings.TrimRight(text, "\n")
 	if len(text) <= limit {
 		return text, start, start + strings.Count(text, "\n")
@@ -25,7 +26,12 @@ func snippet(text string, start, limit int, query index.Terms, analyze func(stri
 			lines[i] = strings.Join(parts[from:to], "") + "\n"
 		}
 	}
-	from, to := window(lines, limit+1, query, analyze) // the last line's end is not shown
+	from, to := 0, 0
+	if focus >= 0 && focus < len(lines) {
+		from, to = around(lines, limit+1, focus) // the last line's end is not shown
+	} else {
+		from, to = window(lines, limit+1, query, analyze)
+	}
 	shown := strings.TrimSuffix(strings.Join(lines[from:to], ""), "\n")
 	return shown, start + from, start + max(to-1, from)
 }

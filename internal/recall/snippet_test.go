@@ -33,7 +33,7 @@ func TestSnippet(t *testing.T) {
 		"a rune does not fit":  {"üüü", "ü", 1, "", 10, 10},
 		"empty":                {"", "needle", 10, "", 10, 10},
 	} {
-		got, from, to := snippet(test.text, 10, test.limit, lexical.Analyze(test.query), lexical.Analyze)
+		got, from, to := snippet(test.text, 10, test.limit, -1, lexical.Analyze(test.query), lexical.Analyze)
 		if name == "words of a long line" { // where it begins is of no matter
 			if !strings.Contains(got, "needle") || len(got) > test.limit || from != test.from || to != test.to {
 				t.Errorf("%s: %q, lines %d–%d; want the needle in %d bytes of line %d", name, got, from, to, test.limit, test.from)
@@ -57,7 +57,7 @@ func FuzzSnippet(f *testing.F) {
 		text = strings.ToValidUTF8(text, "?")
 		limit = limit & 0x3ff
 		terms := lexical.Analyze(query)
-		got, from, to := snippet(text, 1, limit, terms, lexical.Analyze)
+		got, from, to := snippet(text, 1, limit, -1, terms, lexical.Analyze)
 		if !utf8.ValidString(got) {
 			t.Fatalf("snippet %q of %q is cut inside a rune", got, text)
 		}

@@ -355,6 +355,12 @@ func explainItem(i memory.Item) string {
 	if f.Error {
 		b.WriteString(", the same error")
 	}
+	if f.Definition != "" {
+		b.WriteString(", defines " + f.Definition)
+	}
+	if f.Place != "" {
+		b.WriteString(", at " + f.Place)
+	}
 	b.WriteByte('\n')
 	for _, name := range sortedKeys(f.Retrievers) {
 		r := f.Retrievers[name]

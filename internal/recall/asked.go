@@ -1,0 +1,312 @@
+package recall
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// mention is a word of a question that may stand for code: a name that something
+// declares, a place, or, as long as nobody has looked, either. Which it is the
+// corpus tells; a word that is neither is just a word.
+type mention struct {
+	name  memory.Name  // empty if it can be none
+	place memory.Place // likewise
+}
+
+// mentioned is what a question mentions.
+type mentioned struct {
+	mentions []mention
+	// alone says that the question says nothing else.
+	alone bool
+}
+
+const (
+	// maxMentions bounds what is looked up for one question: a stack trace has that
+	// many frames of interest, and pasted code is not asked about name by name.
+	maxMentions = 16
+	// leastName is the shortest name, in bytes, that is looked up out of a sentence.
+	leastName = 2
+)
+
+// mentions reads a question. A word is taken for a name if it is written like one
+// (readFile, read_file, utf8, http.Get, read(), `read`), if it is the whole question,
+// or if it stands where only a name can ("what does serve do"); other words of a
+// sentence are not, though code may declare them.
+func mentions(question string) mentioned {
+	text := flattened(question)
+	words := wordsOf(text)
+	var a mentioned
+	used := 0
+	add := func(m mention) {
+		used++
+		if len(a.mentions) < maxMentions {
+			a.mentions = append(a.mentions, m)
+		}
+	}
+	for i, w := range words {
+		place, isPlace := w.place(text)
+		name, isName := w.name()
+		isName = isName && (len(words) == 1 || len(name.Name) >= leastName && (w.looksNamed(text, name) || asksFor(words, i)))
+		switch {
+		case isPlace && isName:
+			add(mention{name, place})
+		case isPlace:
+			add(mention{place: place})
+		case isName:
+			add(mention{name: name})
+		}
+	}
+	if strings.Contains(question, "most recent call last") {
+		reverse(a.mentions) // a traceback of Python ends with what matters
+	}
+	a.alone = used == len(words)
+	return a
+}
+
+func reverse(ms []mention) {
+	for i, j := 0, len(ms)-1; i < j; i, j = i+1, j-1 {
+		ms[i], ms[j] = ms[j], ms[i]
+	}
+}
+
+// word is a stretch of a question between white space, quotes and brackets.
+type word struct {
+	text       string
+	start, end int // in the question, the marks at the word's end left out
+}
+
+const (
+	separators = " \t\r\n\"'`()[]{}<>,;|*?!&="
+	marks      = ".:,-" // at a word's end they are the sentence's
+)
+
+func wordsOf(text string) []word {
+	var words []word
+	for i := 0; i < len(text); {
+		if strings.IndexByte(separators, text[i]) >= 0 {
+			i++
+			continue
+		}
+		n := strings.IndexAny(text[i:], separators)
+		if n < 0 {
+			n = len(text) - i
+		}
+		if w := strings.TrimRight(text[i:i+n], marks); w != "" {
+			words = append(words, word{w, i, i + len(w)})
+		}
+		i += n
+	}
+	return words
+}
+
+// flattened writes (*Server).Serve and server->serve as Server.Serve.
+func flattened(text string) string {
+	if !strings.Contains(text, ").") && !strings.Contains(text, "->") {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch {
+		case strings.HasPrefix(rest, "->") && beginsName(rest[2:]):
+			b.WriteByte('.')
+			i += len("->")
+			continue
+		case rest[0] == '(' && (i == 0 || !isNameByte(text[i-1])):
+			inner := strings.TrimLeft(rest[1:], "*&")
+			n := 0
+			for n < len(inner) && (isNameByte(inner[n]) || inner[n] == '.') {
+				n++
+			}
+			if n > 0 && strings.HasPrefix(inner[n:], ").") && beginsName(inner[n+len(")."):]) {
+				b.WriteString(inner[:n])
+				i = len(text) - len(inner) + n + len(")")
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+		i++
+	}
+	return b.String()
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
+}
+
+func beginsName(s string) bool { return s != "" && isNameByte(s[0]) && !(s[0] >= '0' && s[0] <= '9') }
+
+// qualifiers join names with what they are declared in.
+var qualifiers = strings.NewReplacer("::", ".", "#", ".", `\`, ".")
+
+// name reads a word as a name with the nearest of its qualifiers. The object itself
+// is none.
+func (w word) name() (memory.Name, bool) {
+	text := w.text[strings.LastIndexByte(w.text, '/')+1:] // net/http.Get
+	text = qualifiers.Replace(strings.TrimLeft(text, "@$#~%+-."))
+	parts := strings.Split(text, ".")
+	for _, part := range parts {
+		if !beginsName(part) || strings.IndexFunc(part, func(r rune) bool { return r < utf8.RuneSelf && !isNameByte(byte(r)) }) >= 0 {
+			return memory.Name{}, false
+		}
+	}
+	n := memory.Name{Name: parts[len(parts)-1]}
+	if len(parts) > 1 {
+		switch in := parts[len(parts)-2]; in {
+		case "self", "this", "cls", "super":
+		default:
+			n.In = in
+		}
+	}
+	return n, true
+}
+
+// looksNamed says that a word is written as nobody writes an English one.
+func (w word) looksNamed(text string, n memory.Name) bool {
+	if n.In != "" || strings.ContainsAny(w.text, ".:#") {
+		return true
+	}
+	if w.start > 0 && text[w.start-1] == '`' && strings.HasPrefix(text[w.end:], "`") {
+		return true
+	}
+	if strings.HasPrefix(text[w.end:], "(") && !strings.HasPrefix(text[w.end:], "(s)") {
+		return true // a call; file(s) is none
+	}
+	return styled(n.Name)
+}
+
+// styled says that a name is written in camel case or snake case or has digits.
+func styled(name string) bool {
+	trimmed := strings.Trim(name, "_$")
+	if trimmed != name && trimmed != "" || strings.Contains(trimmed, "_") {
+		return true
+	}
+	var before, twice rune // the two before
+	for _, r := range trimmed {
+		switch {
+		case unicode.IsDigit(r):
+			return true
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			return true
+		case unicode.IsLower(r) && unicode.IsUpper(before) && unicode.IsUpper(twice):
+			return r != 's' || !strings.HasSuffix(trimmed, "s") // URLs
+		}
+		twice, before = before, r
+	}
+	return false
+}
+
+// asksFor says that a sentence has a name at the i-th word, whatever it looks like.
+func asksFor(words []word, i int) bool {
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return strings.ToLower(words[i].text)
+	}
+	if grammar[at(i)] {
+		return false
+	}
+	switch at(i + 1) {
+	case "defined", "declared", "implemented": // where is serve defined
+		switch at(i - 1) {
+		case "is", "are", "was", "function", "func", "method", "class", "type", "struct", "interface", "macro", "constant", "variable":
+			return true
+		}
+	case "do", "work", "return", "mean", "take", "expect": // what does serve do
+		return at(i-1) == "does"
+	}
+	switch at(i - 1) {
+	case "func", "fn", "def", "function", "method", "struct":
+		return true
+	case "of":
+		switch at(i - 2) {
+		case "definition", "declaration", "implementation", "signature", "callers":
+			return i == len(words)-1
+		}
+	case "calls": // who calls serve
+		return i == 2 && i == len(words)-1
+	}
+	return false
+}
+
+// grammar are words that are no names where a name could stand.
+var grammar = map[string]bool{
+	"a": true, "an": true, "the": true, "it": true, "this": true, "that": true, "these": true, "those": true, "they": true, "one": true,
+	"is": true, "are": true, "was": true, "in": true, "on": true, "of": true, "to": true, "for": true, "and": true, "or": true,
+	"not": true, "which": true, "what": true, "where": true, "how": true, "with": true, "from": true, "by": true, "we": true, "you": true,
+}
+
+// place reads a word as a path, with the line that stands in it or behind it.
+func (w word) place(text string) (memory.Place, bool) {
+	p := w.text
+	if scheme := strings.Index(p, "://"); scheme >= 0 {
+		switch p[:scheme] {
+		case "file", "webpack", "vscode", "webpack-internal":
+			p = strings.TrimLeft(p[scheme+len("://"):], "/")
+		default:
+			return memory.Place{}, false
+		}
+	}
+	drive := ""
+	if len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') {
+		drive, p = p[:2], p[2:]
+	}
+	p, rest, _ := strings.Cut(p, ":")
+	line, told := number(rest)
+	if !told {
+		var anchor string
+		if p, anchor, told = strings.Cut(p, "#L"); told {
+			line, told = number(anchor)
+		}
+	}
+	if !told && (rest == "" || rest == "line") {
+		line, told = lineBehind(text[w.end:], rest == "line")
+	}
+	if !isPath(p) && !(told && p != "") {
+		return memory.Place{}, false
+	}
+	return memory.Place{Path: drive + p, Line: line}, true
+}
+
+// isPath says that a word has folders, or an extension with a letter in it.
+func isPath(p string) bool {
+	const longest = 12 // of an extension
+	if strings.ContainsAny(p, `/\`) {
+		return true
+	}
+	dot := strings.LastIndexByte(p, '.')
+	ext := p[dot+1:]
+	return dot > 0 && ext != "" && len(ext) <= longest && strings.ContainsFunc(ext, unicode.IsLetter)
+}
+
+// lineBehind reads the line that follows a path: `", line 12`, ` on line 12`,
+// ` line 12`, `(12,5)`, and after "line" itself ` 12`.
+func lineBehind(rest string, said bool) (int, bool) {
+	if inner, ok := strings.CutPrefix(rest, "("); ok {
+		return number(inner)
+	}
+	rest = strings.TrimLeft(rest, "\"'`,: ")
+	if !said {
+		rest = strings.TrimPrefix(rest, "on ")
+		var ok bool
+		if rest, ok = strings.CutPrefix(rest, "line "); !ok {
+			return 0, false
+		}
+	}
+	return number(strings.TrimLeft(rest, " "))
+}
+
+// number reads the digits that a text begins with: a line, so at least 1.
+func number(s string) (int, bool) {
+	end := 0
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(s[:end])
+	return n, err == nil && n > 0
+}

@@ -1,0 +1,102 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// focus is the line of a chunk's text, from 0, that was asked for by its number or
+// by the name that it declares; -1 for none. start is the number of the first line.
+func focus(c *candidate, text string, start int) int {
+	switch {
+	case c.asked.at.Line > 0:
+		return c.asked.at.Line - start
+	case c.asked.name.Name != "":
+		return declarationOf(c.asked.name.Name, text)
+	}
+	return -1
+}
+
+// declarationOf is the line that most likely declares a name which the text does
+// declare: of the lines that have it as a word and are no comment, the least indented,
+// the first of several; -1 if there is none.
+func declarationOf(name, text string) int {
+	best, least := -1, 0
+	n := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		trimmed := strings.TrimLeft(line, " \t")
+		if indent := len(line) - len(trimmed); (best < 0 || indent < least) && !isComment(trimmed) && hasWord(line, name) {
+			best, least = n, indent
+		}
+	}
+	return best
+}
+
+// isComment says that a line begins like one of most languages.
+func isComment(line string) bool {
+	for _, mark := range [...]string{"//", "/*", "*", "#", "--", ";", "\"\"\""} {
+		if strings.HasPrefix(line, mark) {
+			return !strings.HasPrefix(line, "#define")
+		}
+	}
+	return false
+}
+
+// hasWord says whether a line has a name as a whole word, in any case and style.
+func hasWord(line, name string) bool {
+	for len(line) > 0 {
+		start := strings.IndexFunc(line, inName)
+		if start < 0 {
+			return false
+		}
+		line = line[start:]
+		end := strings.IndexFunc(line, func(r rune) bool { return !inName(r) })
+		if end < 0 {
+			end = len(line)
+		}
+		if sameName(line[:end], name) {
+			return true
+		}
+		line = line[end:]
+	}
+	return false
+}
+
+// sameName compares names as they are looked up: but for case and underscores.
+func sameName(a, b string) bool {
+	if a == b {
+		return true
+	}
+	plain := strings.NewReplacer("_", "")
+	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
+}
+
+func inName(r rune) bool {
+	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) || r >= utf8.RuneSelf
+}
+
+// around returns the run of lines, from one up to before another, that takes at most
+// limit bytes around one of them: before it what belongs to it, up to a blank line
+// and a third of the room; after it what fits; then more before it if there is room.
+// No line may be longer than limit.
+func around(lines []string, limit, focus int) (from, to int) {
+	from, to = focus, focus+1
+	room := limit - len(lines[focus])
+	lead := min(room, limit/3)
+	for from > 0 && strings.TrimSpace(lines[from-1]) != "" && len(lines[from-1]) <= lead {
+		from--
+		lead -= len(lines[from])
+		room -= len(lines[from])
+	}
+	for to < len(lines) && len(lines[to]) <= room {
+		room -= len(lines[to])
+		to++
+	}
+	for from > 0 && len(lines[from-1]) <= room {
+		from--
+		room -= len(lines[from])
+	}
+	return from, to
+}
