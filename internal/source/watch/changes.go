@@ -1,0 +1,110 @@
+package watch
+
+import (
+	"path"
+	"slices"
+	"time"
+)
+
+// changes are what of a root has changed since the last batch.
+type changes struct {
+	paths map[string]struct{}
+	all   bool
+	// first and last are when the first and the last change were heard of; held is
+	// until when they wait for git. All are zero without changes.
+	first, last, held time.Time
+}
+
+func (c *changes) empty() bool { return c.first.IsZero() }
+
+func (c *changes) clear() { *c = changes{} }
+
+// path adds one.
+func (c *changes) path(rel string) {
+	c.stamp()
+	if !c.all {
+		if c.paths == nil {
+			c.paths = map[string]struct{}{}
+		}
+		c.paths[rel] = struct{}{}
+	}
+}
+
+// everything says that anything may have changed.
+func (c *changes) everything() {
+	c.stamp()
+	c.all, c.paths = true, nil
+}
+
+func (c *changes) stamp() {
+	c.last = time.Now()
+	if c.first.IsZero() {
+		c.first = c.last
+	}
+}
+
+// hold lets them wait a little longer.
+func (c *changes) hold(pause time.Duration) { c.held = time.Now().Add(pause) }
+
+// due is when they are to be handed over, if there are any.
+func (c *changes) due(o *Options) (time.Time, bool) {
+	if c.empty() {
+		return time.Time{}, false
+	}
+	at := c.last.Add(o.Quiet)
+	if latest := c.first.Add(o.MaxDelay); latest.Before(at) {
+		at = latest
+	}
+	if c.held.After(at) {
+		at = c.held
+	}
+	return at, true
+}
+
+// batch makes a batch of the changes and forgets them.
+func (c *changes) batch(root string, most int) Batch {
+	b := Batch{Root: root, All: c.all}
+	for p := range c.paths {
+		b.Paths = append(b.Paths, p)
+	}
+	c.clear()
+	return b.tidy(most)
+}
+
+// tidy sorts the paths, leaves out those below others, and makes too many of them
+// everything.
+func (b Batch) tidy(most int) Batch {
+	if b.All {
+		b.Paths = nil
+		return b
+	}
+	named := make(map[string]bool, len(b.Paths))
+	for _, p := range b.Paths {
+		named[p] = true
+	}
+	b.Paths = slices.DeleteFunc(b.Paths, func(p string) bool {
+		for at := path.Dir(p); at != "."; at = path.Dir(at) {
+			if named[at] {
+				return true
+			}
+		}
+		return false
+	})
+	slices.Sort(b.Paths)
+	b.Paths = slices.Compact(b.Paths)
+	if len(b.Paths) > most {
+		b.Paths, b.All = nil, true
+	}
+	return b
+}
+
+// joined is one batch that says what two of a root do, of which the older was not
+// taken yet.
+func joined(older, newer *Batch, most int) *Batch {
+	if older == nil {
+		return newer
+	}
+	b := Batch{Root: newer.Root, All: older.All || newer.All, Gone: newer.Gone, Paths: append(older.Paths, newer.Paths...)}
+	b = b.tidy(most)
+	return &b
+}

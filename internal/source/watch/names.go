@@ -1,0 +1,34 @@
+package watch
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// isTemporary says that a file is what editors and desktops leave beside the file
+// that is edited, and take away again: vim's swap files and its test whether it may
+// write (4913), Emacs' locks and automatic saves, backups, JetBrains' and GNOME's
+// files that become the saved one by a rename, what Finder keeps of a folder.
+func isTemporary(base string) bool {
+	switch {
+	case base == "4913", base == ".DS_Store",
+		strings.HasSuffix(base, "~"),
+		strings.HasPrefix(base, ".#"),
+		len(base) > 1 && strings.HasPrefix(base, "#") && strings.HasSuffix(base, "#"),
+		strings.HasSuffix(base, "___jb_tmp___"), strings.HasSuffix(base, "___jb_old___"),
+		strings.HasPrefix(base, ".goutputstream-"):
+		return true
+	}
+	ext := filepath.Ext(base)
+	return strings.HasPrefix(base, ".") && len(ext) == 4 && strings.HasPrefix(ext, ".sw") && 'a' <= ext[3] && ext[3] <= 'z' && base != ext
+}
+
+// changesRules says that a file of this name decides what else is looked at. A .git
+// that appears makes its folder a repository of its own.
+func changesRules(base string) bool {
+	switch base {
+	case ".gitignore", ".recalldignore", ".git":
+		return true
+	}
+	return false
+}

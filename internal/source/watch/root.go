@@ -1,0 +1,261 @@
+package watch
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// root is one that is watched. Its goroutine, run, owns all that mu does not guard.
+type root struct {
+	w     *Watcher
+	at    Root
+	ctx   context.Context
+	ended chan struct{}
+	inbox *queue
+	// cancel ends run.
+	cancel context.CancelFunc
+
+	rules   Rules
+	info    fs.FileInfo // of the folder that is watched; nil while it is missing
+	changes changes
+	git     gitWork
+	// ready is what waits to be taken; nil is nothing.
+	ready *Batch
+	// stale says that the rules have changed, so that other folders are watched.
+	stale bool
+	polled
+
+	mu    sync.Mutex // guards state
+	state State
+}
+
+func newRoot(w *Watcher, at Root) *root {
+	ctx, cancel := context.WithCancel(w.ctx)
+	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue()}
+}
+
+// told is the state as others see it.
+func (r *root) told() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+func (r *root) be(mode Mode, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state.Mode != mode || r.state.Why != why {
+		r.w.opts.Logger.Debug("watching", "part", "watch", "root", r.at.Path, "mode", mode, "why", why)
+	}
+	r.state.Mode, r.state.Why = mode, why
+}
+
+// pend says whether something waits to be handed over or taken.
+func (r *root) pend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.Pending = r.ready != nil || !r.changes.empty()
+}
+
+// run watches until its context ends.
+func (r *root) run() {
+	defer close(r.ended)
+	defer r.cancel()
+	defer r.w.system.release(r, nil)
+	r.appear()
+	look := time.NewTicker(r.w.opts.LookEvery)
+	defer look.Stop()
+	due := time.NewTimer(0)
+	defer due.Stop()
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	for {
+		r.pend()
+		var out chan Batch
+		var batch Batch
+		if r.ready != nil {
+			out, batch = r.w.batches, *r.ready
+		}
+		if at, ok := r.changes.due(&r.w.opts); ok {
+			due.Reset(time.Until(at))
+		} else {
+			due.Stop()
+		}
+		if r.snapshot != nil {
+			poll.Reset(time.Until(r.nextPoll))
+		} else {
+			poll.Stop()
+		}
+		select {
+		case <-r.ctx.Done():
+			return
+		case out <- batch:
+			r.ready = nil
+		case <-r.inbox.ready:
+			r.hear()
+		case <-due.C:
+			r.flush()
+		case <-look.C:
+			r.look()
+		case <-poll.C:
+			r.poll()
+		}
+	}
+}
+
+// hear takes in what the system has told.
+func (r *root) hear() {
+	events, lost := r.inbox.take()
+	for _, e := range events {
+		if r.info != nil && r.told().Mode == Events {
+			r.event(e)
+		}
+	}
+	if lost && r.info != nil && r.ctx.Err() == nil {
+		// Folders may have moved unseen, with their watches: all are made anew.
+		r.appear()
+	}
+}
+
+// event takes in one event.
+func (r *root) event(e fsnotify.Event) {
+	if e.Op == fsnotify.Chmod {
+		return
+	}
+	base := filepath.Base(e.Name)
+	if r.rules.GitDir != "" && filepath.Dir(e.Name) == r.rules.GitDir {
+		r.git.event(base, e.Op)
+		return
+	}
+	rel, err := filepath.Rel(r.at.Path, e.Name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return // of the git folder itself
+	}
+	if rel = filepath.ToSlash(rel); rel == "." {
+		if e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+			r.look()
+		}
+		return
+	}
+	r.changed(rel, base, e.Op)
+}
+
+// changed takes in that a file or folder below the root is not as it was.
+func (r *root) changed(rel, base string, op fsnotify.Op) {
+	if isTemporary(base) {
+		return
+	}
+	if changesRules(base) {
+		r.stale = true
+		r.changes.everything()
+		return
+	}
+	if op.Has(fsnotify.Create) {
+		info, err := os.Lstat(filepath.Join(r.at.Path, filepath.FromSlash(rel)))
+		if err == nil && info.IsDir() {
+			if r.skip(rel, true) {
+				return
+			}
+			r.changes.path(rel) // with what was put there before it was watched
+			if r.snapshot == nil {
+				r.scanned(r.scan(rel, nil))
+			}
+			return
+		}
+	}
+	if !r.skip(rel, false) {
+		r.changes.path(rel)
+	}
+}
+
+func (r *root) skip(rel string, dir bool) bool { return r.rules.Skip != nil && r.rules.Skip(rel, dir) }
+
+// appear begins to watch: the root is new, is back, or was not told of all.
+func (r *root) appear() {
+	info, err := os.Lstat(r.at.Path)
+	if err != nil || !info.IsDir() {
+		r.vanish()
+		return
+	}
+	r.w.system.release(r, nil)
+	r.inbox.take() // all that it tells is looked at anyway
+	r.be(Starting, "")
+	r.info, r.stale, r.git = info, true, gitWork{}
+	r.snapshot = nil
+	r.follow()
+	r.changes.everything()
+}
+
+// follow has every folder watched that the rules want, or the root polled.
+func (r *root) follow() {
+	r.rules = Rules{}
+	if r.at.Rules != nil {
+		r.rules = r.at.Rules()
+	}
+	r.stale = false
+	keep, err := r.scanAll()
+	if err == nil {
+		r.w.system.release(r, keep)
+		r.snapshot = nil
+		r.be(Events, "")
+	}
+	r.scanned(err)
+}
+
+// scanned looks at how a scan ended: a root that cannot be watched whole is polled,
+// and gives its watches to others.
+func (r *root) scanned(err error) {
+	if err == nil || r.ctx.Err() != nil {
+		return
+	}
+	why := err.Error()
+	if isExhausted(err) {
+		why = exhausted
+	}
+	if r.told().Mode != Polling {
+		r.w.opts.Logger.Info("folder is polled for changes", "part", "watch", "root", r.at.Path, "error", err)
+	}
+	r.usePolls(why)
+}
+
+// vanish takes in that the root is missing.
+func (r *root) vanish() {
+	if r.info == nil && r.told().Mode == Missing {
+		return
+	}
+	r.w.system.release(r, nil)
+	r.info, r.snapshot = nil, nil
+	r.changes.clear()
+	r.be(Missing, "")
+	r.ready = &Batch{Root: r.at.Path, Gone: true}
+}
+
+// look sees whether the root is still the folder that is watched.
+func (r *root) look() {
+	info, err := os.Lstat(r.at.Path)
+	switch {
+	case err != nil || !info.IsDir():
+		r.vanish()
+	case r.info == nil || !os.SameFile(r.info, info):
+		r.appear()
+	}
+}
+
+// flush makes a batch of what has changed, unless git is still at work.
+func (r *root) flush() {
+	if r.git.busy(&r.w.opts, r.rules.GitDir, r.changes.first) {
+		r.changes.hold(r.w.opts.Quiet)
+		return
+	}
+	if r.stale {
+		r.follow()
+	}
+	b := r.changes.batch(r.at.Path, r.w.opts.MaxPaths)
+	r.ready = joined(r.ready, &b, r.w.opts.MaxPaths)
+}

@@ -1,0 +1,97 @@
+package watch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+)
+
+// scanAll has all folders watched that the rules want, and returns their paths.
+func (r *root) scanAll() (map[string]bool, error) {
+	select {
+	case r.w.scans <- struct{}{}:
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+	defer func() { <-r.w.scans }()
+	keep := map[string]bool{}
+	err := r.scan(".", keep)
+	if err == nil && r.rules.GitDir != "" {
+		err = r.watchGit(keep)
+	}
+	return keep, err
+}
+
+// scan has a folder watched with all below it that the rules do not skip, and adds
+// them to keep if that is not nil. A folder is read after it is watched: what is put
+// there meanwhile is told of.
+func (r *root) scan(rel string, keep map[string]bool) error {
+	todo := []string{rel}
+	for len(todo) > 0 {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		rel := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		full := filepath.Join(r.at.Path, filepath.FromSlash(rel))
+		// What was a folder may be a link by now, which leads elsewhere.
+		if info, err := os.Lstat(full); err != nil || !info.IsDir() {
+			continue
+		}
+		entries, err := r.watched(full)
+		if isPassing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if keep != nil {
+			keep[full] = true
+		}
+		for _, e := range entries {
+			if !e.IsDir() || e.Name() == ".git" {
+				continue
+			}
+			if child := path.Join(rel, e.Name()); !r.skip(child, true) {
+				todo = append(todo, child)
+			}
+		}
+	}
+	return nil
+}
+
+// watched has a folder watched and lists it.
+func (r *root) watched(full string) ([]fs.DirEntry, error) {
+	holds := 0
+	if weight(1) > 1 {
+		entries, err := os.ReadDir(full)
+		if err != nil {
+			return nil, err
+		}
+		holds = len(entries)
+	}
+	if err := r.w.system.watch(r, full, holds); err != nil {
+		return nil, err
+	}
+	return os.ReadDir(full)
+}
+
+// watchGit has the folder watched that tells what git is doing.
+func (r *root) watchGit(keep map[string]bool) error {
+	err := r.w.system.watch(r, r.rules.GitDir, 16)
+	if isPassing(err) {
+		return nil
+	}
+	keep[r.rules.GitDir] = true
+	return err
+}
+
+// isPassing says that a folder is gone, is none any more, or is not for us to read.
+// None of its files can be indexed.
+func isPassing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, syscall.ELOOP)
+}

@@ -1,0 +1,261 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// system shares the system's notices among the roots: it keeps the watches, each
+// once for all roots that want it, and passes events on to whoever wants those of
+// their folder.
+type system struct {
+	connect func() (Notifier, error)
+	log     *slog.Logger
+	start   func(func()) // starts a goroutine that the owner waits for
+	budget  int
+
+	mu       sync.Mutex // guards what follows
+	notifier Notifier   // nil until the first root, or as long as connecting fails
+	closed   bool
+	folders  map[string]*folder
+	held     map[*root]map[*folder]struct{}
+	used     int // the weights of all folders
+}
+
+// folder is one that is watched.
+type folder struct {
+	path   string
+	weight int
+	roots  []*root
+	// below are the folders in it, as far as they were watched after it was.
+	below map[*folder]struct{}
+	above *folder
+}
+
+func newSystem(connect func() (Notifier, error), log *slog.Logger, start func(func())) *system {
+	return &system{
+		connect: connect, log: log, start: start, budget: maxWatches(),
+		folders: map[string]*folder{}, held: map[*root]map[*folder]struct{}{},
+	}
+}
+
+// connected returns the notifier, which the first caller connects to.
+func (s *system) connected() (Notifier, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notifier != nil {
+		return s.notifier, nil
+	}
+	if s.closed {
+		return nil, ErrClosed
+	}
+	n, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	s.notifier = n
+	q := newQueue()
+	s.start(func() { pump(n, q) })
+	s.start(func() {
+		for {
+			events, lost, open := q.wait()
+			for _, e := range events {
+				s.dispatch(n, e)
+			}
+			if lost {
+				s.log.Warn("changes were too many to be told of one by one", "part", "watch")
+				s.lost()
+			}
+			if !open {
+				return
+			}
+		}
+	})
+	return n, nil
+}
+
+// pump takes what the system tells, at once and whatever else goes on: it has room
+// for little, and on some systems watches are neither added nor removed while
+// somebody is being told.
+func pump(n Notifier, q *queue) {
+	defer q.close()
+	events, errs := n.Events(), n.Errors()
+	for events != nil || errs != nil {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+			} else if e.Name != "" { // fsnotify's way to say nothing
+				q.put(e)
+			}
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+			} else if err != nil {
+				// Whatever it is, what it stands for was not told.
+				q.lose()
+			}
+		}
+	}
+}
+
+// dispatch passes an event on. The watches at and below a folder that has gone are
+// ended before anybody knows: moved, it would keep them under its old name, also
+// for whoever watches it anew.
+func (s *system) dispatch(n Notifier, e fsnotify.Event) {
+	s.mu.Lock()
+	own, in := s.folders[e.Name], s.folders[filepath.Dir(e.Name)]
+	var roots []*root
+	for _, f := range []*folder{own, in} {
+		if f != nil {
+			for _, r := range f.roots {
+				if !slices.Contains(roots, r) {
+					roots = append(roots, r)
+				}
+			}
+		}
+	}
+	var gone []string
+	if own != nil && e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+		gone = s.cut(own, nil)
+	}
+	s.mu.Unlock()
+	for _, path := range gone {
+		_ = n.Remove(path) // the system has ended it by itself, or does now
+	}
+	for _, r := range roots {
+		r.inbox.put(e)
+	}
+}
+
+// lost tells all roots that anything may have changed.
+func (s *system) lost() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.held {
+		r.inbox.lose()
+	}
+}
+
+// watch has a folder of a root watched that holds about so many entries. The error
+// is the notifier's, or ErrNoWatches.
+func (s *system) watch(r *root, path string, entries int) error {
+	n, err := s.connected()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	f := s.folders[path]
+	if f == nil {
+		f = &folder{path: path, weight: weight(entries), below: map[*folder]struct{}{}, above: s.folders[filepath.Dir(path)]}
+		if s.used+f.weight > s.budget {
+			s.mu.Unlock()
+			return ErrNoWatches
+		}
+		s.used += f.weight
+		s.folders[path] = f
+		if f.above != nil {
+			f.above.below[f] = struct{}{}
+		}
+	}
+	if !slices.Contains(f.roots, r) {
+		f.roots = append(f.roots, r)
+	}
+	if s.held[r] == nil {
+		s.held[r] = map[*folder]struct{}{}
+	}
+	s.held[r][f] = struct{}{}
+	s.mu.Unlock()
+	// Known first: the first event may come before Add returns. One that is watched
+	// is asked for again, for its folder may be another by now.
+	if err := n.Add(path); err != nil {
+		s.mu.Lock()
+		if s.folders[path] == f {
+			s.cut(f, nil)
+		}
+		s.mu.Unlock()
+		return fmt.Errorf("watch folder: %w", err)
+	}
+	return nil
+}
+
+// release ends the watches of a root over the folders that keep does not name, over
+// all if keep is nil.
+func (s *system) release(r *root, keep map[string]bool) {
+	s.mu.Lock()
+	n := s.notifier
+	var gone []string
+	for f := range s.held[r] {
+		if keep[f.path] {
+			continue
+		}
+		f.roots = slices.DeleteFunc(f.roots, func(other *root) bool { return other == r })
+		delete(s.held[r], f)
+		if len(f.roots) == 0 {
+			s.forget(f)
+			gone = append(gone, f.path)
+		}
+	}
+	if len(s.held[r]) == 0 {
+		delete(s.held, r)
+	}
+	s.mu.Unlock()
+	if n == nil {
+		return // closed, and all watches with it
+	}
+	for _, path := range gone {
+		_ = n.Remove(path) // the system has ended it by itself, or does now
+	}
+}
+
+// cut forgets a folder and all below it, and adds their paths to a list. Callers
+// hold mu.
+func (s *system) cut(f *folder, paths []string) []string {
+	for child := range f.below {
+		paths = s.cut(child, paths)
+	}
+	for _, r := range f.roots {
+		delete(s.held[r], f)
+	}
+	s.forget(f)
+	return append(paths, f.path)
+}
+
+// forget takes a folder out of the tree. Callers hold mu.
+func (s *system) forget(f *folder) {
+	s.used -= f.weight
+	delete(s.folders, f.path)
+	if f.above != nil {
+		delete(f.above.below, f)
+	}
+	for child := range f.below {
+		child.above = nil
+	}
+}
+
+// watches counts the folders that are watched.
+func (s *system) watches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.folders)
+}
+
+func (s *system) close() error {
+	s.mu.Lock()
+	n := s.notifier
+	s.notifier, s.closed = nil, true
+	s.mu.Unlock()
+	if n == nil {
+		return nil
+	}
+	if err := n.Close(); err != nil && !errors.Is(err, fsnotify.ErrClosed) {
+		return fmt.Errorf("close watcher: %w", err)
+	}
+	return nil
+}

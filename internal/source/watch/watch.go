@@ -1,0 +1,259 @@
+// Package watch tells which files of some folders have changed, soon after they
+// did.
+//
+// Vocabulary. A root is a folder that is watched with all that is below it. The
+// system tells of changes in one folder at a time: a watch is its promise to do so,
+// and they are few. What has changed since the last time is pending until it is
+// handed over as a batch, when nothing has changed for a moment. Git's work - a
+// switch of branches, a rebase - is held back until it is done, so that it is one
+// batch. A root that has no watches is polled: its folders are read from time to
+// time, and compared.
+//
+// A batch says where to look, not what is there: paths may be of files that are
+// gone, were never there, or have not changed.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// ErrClosed is returned by Add when the watcher is closed.
+var ErrClosed = errors.New("watch: the watcher is closed")
+
+// Options configure a Watcher. All have defaults.
+type Options struct {
+	// Quiet is how long nothing may change before a batch is handed over: 100 ms.
+	// MaxDelay bounds that from the first change on: 500 ms.
+	Quiet, MaxDelay time.Duration
+	// GitQuiet is how long git's own files must have been quiet: 300 ms. GitHold
+	// bounds how long its work is held back, from the first change on: 10 s.
+	GitQuiet, GitHold time.Duration
+	// MaxPaths is how many paths a batch names; with more it is of everything: 300.
+	MaxPaths int
+	// LookEvery is how often a root itself is looked for, which the system does not
+	// always tell of when it is moved away and back: 2 s.
+	LookEvery time.Duration
+	// PollEvery is how often a root without watches is read: 2 s. It is read less
+	// often when that would take more than a twentieth of the time.
+	PollEvery time.Duration
+	// RetryAfter is how long after it ran out of watches a root tries again: 1 min.
+	RetryAfter time.Duration
+	// Notify connects to the system: SystemNotifier. It is called again after it
+	// failed.
+	Notify func() (Notifier, error)
+	// Logger discards if nil.
+	Logger *slog.Logger
+}
+
+// pollShare bounds the time that is spent polling a root to one part in so many.
+const pollShare = 20
+
+func (o *Options) validate() error {
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"Quiet", &o.Quiet, 100 * time.Millisecond}, {"MaxDelay", &o.MaxDelay, 500 * time.Millisecond},
+		{"GitQuiet", &o.GitQuiet, 300 * time.Millisecond}, {"GitHold", &o.GitHold, 10 * time.Second},
+		{"LookEvery", &o.LookEvery, 2 * time.Second}, {"PollEvery", &o.PollEvery, 2 * time.Second},
+		{"RetryAfter", &o.RetryAfter, time.Minute},
+	} {
+		if *f.value < 0 {
+			return fmt.Errorf("watch: %s is negative", f.name)
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+	}
+	if o.MaxPaths < 0 {
+		return errors.New("watch: MaxPaths is negative")
+	}
+	if o.MaxPaths == 0 {
+		o.MaxPaths = 300
+	}
+	if o.Notify == nil {
+		o.Notify = SystemNotifier
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// Root is a folder to watch.
+type Root struct {
+	// Path is absolute and free of symbolic links. The folder need not exist yet.
+	Path string
+	// Rules returns what holds below it. It is asked at the start and again whenever
+	// an ignore file or a .git has changed, by one goroutine at a time. Nil is no
+	// rules.
+	Rules func() Rules
+}
+
+// Rules say what of a root is watched.
+type Rules struct {
+	// GitDir is where git keeps HEAD and the index of this worktree, which need not
+	// lie below the root. It is empty without git.
+	GitDir string
+	// Skip says that a folder is not watched, or that a file does not matter. The
+	// path is relative to the root, with slashes. Nil skips nothing. Folders named
+	// .git are never watched but for GitDir, and symbolic links never followed.
+	Skip func(path string, dir bool) bool
+}
+
+// Batch is what has changed below a root. The first one of a root is of
+// everything, for what happened before it was watched is not known.
+type Batch struct {
+	Root string
+	// Paths are files and folders, relative to the root with slashes, sorted. A
+	// folder stands for all that is below it.
+	Paths []string
+	// All says that anything may have changed; Paths are empty then.
+	All bool
+	// Gone says that the root is missing. A batch of everything follows when it is
+	// back.
+	Gone bool
+}
+
+// Mode is how the changes of a root are noticed.
+type Mode int
+
+const (
+	// Starting is a root whose folders are still being found.
+	Starting Mode = iota
+	// Events come from the system.
+	Events
+	// Polling reads the folders from time to time.
+	Polling
+	// Missing is a root that is not there.
+	Missing
+)
+
+// State is how a root is watched.
+type State struct {
+	Mode Mode
+	// Why says why a root is polled.
+	Why string
+	// Pending says that something has changed that was not handed over.
+	Pending bool
+}
+
+// String is "events", "polling: " and why, or empty when nothing is noticed now.
+func (s State) String() string {
+	switch s.Mode {
+	case Events:
+		return "events"
+	case Polling:
+		return "polling: " + s.Why
+	}
+	return ""
+}
+
+// Live says that changes are noticed and that all were handed over.
+func (s State) Live() bool { return (s.Mode == Events || s.Mode == Polling) && !s.Pending }
+
+// Watcher watches roots until it is closed. It is safe for concurrent use.
+type Watcher struct {
+	opts    Options
+	ctx     context.Context
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // all goroutines
+	batches chan Batch
+	system  *system
+	// polls and scans hold a place for each root that may read all its folders now.
+	polls, scans chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	roots  map[string]*root
+	closed bool
+}
+
+// maxScans is how many roots are scanned for folders at once: a large one does not
+// hold up the others, and a hundred do not read the disk at once.
+const maxScans = 4
+
+// New returns a watcher without roots. Close it.
+func New(opts Options) (*Watcher, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &Watcher{
+		opts: opts, ctx: ctx, cancel: cancel, batches: make(chan Batch), roots: map[string]*root{},
+		polls: make(chan struct{}, 1), scans: make(chan struct{}, maxScans),
+	}
+	w.system = newSystem(opts.Notify, opts.Logger, w.work.Go)
+	return w, nil
+}
+
+// Batches returns where the batches are handed over. Those of a root that nobody
+// takes are joined. The channel is closed by Close.
+func (w *Watcher) Batches() <-chan Batch { return w.batches }
+
+// Add has a root watched from now on, and returns at once. A root that is watched
+// already stays as it is. ErrClosed.
+func (w *Watcher) Add(at Root) error {
+	at.Path = filepath.Clean(at.Path)
+	if !filepath.IsAbs(at.Path) {
+		return fmt.Errorf("watch: the path %q is not absolute", at.Path)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	if w.roots[at.Path] != nil {
+		return nil
+	}
+	r := newRoot(w, at)
+	w.roots[at.Path] = r
+	w.work.Go(r.run)
+	return nil
+}
+
+// Remove ends the watch over a root and waits for it. Nothing of it is handed over
+// any more.
+func (w *Watcher) Remove(path string) {
+	path = filepath.Clean(path)
+	w.mu.Lock()
+	r := w.roots[path]
+	delete(w.roots, path)
+	w.mu.Unlock()
+	if r != nil {
+		r.cancel()
+		<-r.ended
+	}
+}
+
+// State tells how a root is watched. It is zero for one that is not.
+func (w *Watcher) State(path string) State {
+	w.mu.Lock()
+	r := w.roots[filepath.Clean(path)]
+	w.mu.Unlock()
+	if r == nil {
+		return State{}
+	}
+	return r.told()
+}
+
+// Close ends all watching and waits for it. It may be called again.
+func (w *Watcher) Close() error {
+	w.mu.Lock()
+	first := !w.closed
+	w.closed = true
+	w.mu.Unlock()
+	w.cancel()
+	err := w.system.close()
+	w.work.Wait()
+	if first {
+		close(w.batches)
+	}
+	return err
+}
