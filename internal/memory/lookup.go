@@ -26,15 +26,15 @@ type Definition struct {
 	Within bool
 }
 
-// Place is a place in code that a question names: a path as somebody saw it, which
+// CodePlace is a place in code that a question names: a path as somebody saw it, which
 // may begin above the repository or within it, and a line from 1, 0 for none.
-type Place struct {
+type CodePlace struct {
 	Path string
 	Line int
 }
 
 // String writes a place as compilers do.
-func (p Place) String() string {
+func (p CodePlace) String() string {
 	if p.Line == 0 {
 		return p.Path
 	}

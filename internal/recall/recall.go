@@ -52,7 +52,7 @@ type Corpus interface {
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
 	// At returns the chunks of a selection at a place, those of the file that fits
 	// best first; without a line all of the file, in order.
-	At(place memory.Place, sel memory.Selection) []memory.Candidate
+	At(place memory.CodePlace, sel memory.Selection) []memory.Candidate
 }
 
 // Projects finds the project that a caller means.

@@ -28,7 +28,7 @@ type shelf struct {
 	texts       map[memory.FileKey]string     // on disk
 	gates       map[memory.FileKey]error
 	definitions map[memory.Name][]memory.Definition
-	at          map[memory.Place][]memory.Candidate
+	at          map[memory.CodePlace][]memory.Candidate
 	verify      func(context.Context) // before every look at the disk
 	lexical     index.Source
 	scale       float32 // of its scores: 1 is as good as can be, .001 as bad
@@ -243,7 +243,9 @@ func (s *shelf) Definitions(name memory.Name, sel memory.Selection) []memory.Def
 	return s.definitions[name]
 }
 
-func (s *shelf) At(place memory.Place, sel memory.Selection) []memory.Candidate { return s.at[place] }
+func (s *shelf) At(place memory.CodePlace, sel memory.Selection) []memory.Candidate {
+	return s.at[place]
+}
 
 func (s *shelf) Session(project, id string) (memory.Session, int, bool) {
 	for _, x := range s.known {

@@ -1,0 +1,211 @@
+package daemon
+
+import (
+	"cmp"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code"
+)
+
+// declared is a function of Go's tree.
+type declared struct {
+	name, receiver, pkg, path string
+	line                      int // of its name
+}
+
+// forms are how a function is asked for.
+var forms = []struct {
+	name  string
+	least int // hits of 200
+	query func(declared) string
+}{
+	{"name", 180, func(d declared) string { return d.name }},
+	{"where", 180, func(d declared) string { return "where is " + d.name + " defined" }},
+	{"what", 180, func(d declared) string { return "what does " + d.name + " do" }},
+	{"case", 180, func(d declared) string { return swapCase(d.name) }},
+	{"qualified", 180, func(d declared) string { return cmp.Or(d.receiver, d.pkg) + "." + d.name }},
+	{"call", 180, func(d declared) string { return "who calls " + d.name + "() and why" }},
+}
+
+func swapCase(s string) string {
+	if lower := strings.ToLower(s); lower != s {
+		return lower
+	}
+	return strings.ToUpper(s)
+}
+
+// BenchmarkGoNames indexes Go's own tree and asks for 200 functions and methods of it
+// by name, each declared once outside of tests, drawn by a fixed seed. It fails when
+// the first result shows the line of the definition for fewer than 180 of them. An
+// operation is one question.
+//
+//	go test ./internal/daemon -run '^$' -bench GoNames -benchtime 200x -timeout 30m
+func BenchmarkGoNames(b *testing.B) {
+	root := filepath.Join(build.Default.GOROOT, "src")
+	names := drawNames(b, root, 200)
+	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: config.Default()})
+	if err != nil {
+		b.Fatalf("open core: %v", err)
+	}
+	b.Cleanup(func() {
+		if err := core.Close(); err != nil {
+			b.Errorf("close: %v", err)
+		}
+	})
+	if err := core.Load(b.Context()); err != nil {
+		b.Fatalf("load: %v", err)
+	}
+	b.Logf("%d chunks", indexTree(b, core, root))
+	for _, form := range forms {
+		b.Run(form.name, func(b *testing.B) {
+			hits, asked := 0, 0
+			for b.Loop() {
+				if asked < len(names) && first(b, core, root, form.query(names[asked]), names[asked]) {
+					hits++
+				} else if asked < len(names) {
+					b.Logf("missed: %s, %s:%d", form.query(names[asked]), names[asked].path, names[asked].line)
+				}
+				asked++
+			}
+			if asked >= len(names) {
+				b.ReportMetric(float64(hits), "hits/200")
+				if hits < form.least {
+					b.Errorf("%d of %d definitions come first, want %d", hits, len(names), form.least)
+				}
+			}
+		})
+	}
+}
+
+// first asks and says whether the first result shows the definition.
+func first(tb testing.TB, core *Core, root, query string, d declared) bool {
+	tb.Helper()
+	a, err := core.Recall.Recall(tb.Context(), memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Chunk}, Caller: memory.Caller{Dir: root}})
+	if err != nil {
+		tb.Fatalf("recall %q: %v", query, err)
+	}
+	if len(a.Items) == 0 {
+		return false
+	}
+	s := a.Items[0].Source
+	return s.Path == d.path && s.Lines[0] <= d.line && d.line <= s.Lines[1]
+}
+
+// indexTree brings a folder into the store and returns the number of its chunks.
+func indexTree(tb testing.TB, core *Core, root string) int {
+	tb.Helper()
+	p, _, err := core.Projects.Resolve(tb.Context(), "", memory.Caller{Dir: root})
+	if err != nil {
+		tb.Fatalf("resolve %s: %v", root, err)
+	}
+	box := memory.Sandbox{ID: "box-" + filepath.Base(root), Project: p.ID, Root: root, RequestedAt: time.Now()}
+	if err := core.Ingest.PutSandbox(tb.Context(), p, box); err != nil {
+		tb.Fatalf("put sandbox: %v", err)
+	}
+	x := config.Default().Index
+	report, err := code.Index(tb.Context(), box, code.KnownFiles{}, nil, core.Ingest, code.Options{
+		MaxFileSize: int64(x.MaxFileSize), MaxFiles: x.MaxFiles, TimeLimit: 30 * time.Minute,
+		SkipDirs: x.SkipDirs, SkipFiles: x.SkipFiles, Workers: 2, Git: "none",
+	})
+	if err != nil {
+		tb.Fatalf("index: %v", err)
+	}
+	return report.Chunks
+}
+
+// drawNames returns functions and methods whose name, of six characters or more, is
+// declared once below root in files that are not tests, the same ones every time.
+func drawNames(tb testing.TB, root string, n int) []declared {
+	tb.Helper()
+	var funcs []declared
+	count := map[string]int{}
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{"testdata", "vendor"}, d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil // the tree holds some on purpose
+		}
+		rel, _ := filepath.Rel(root, path)
+		ast.Inspect(f, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.FuncDecl:
+				fn := declared{name: node.Name.Name, pkg: f.Name.Name, path: filepath.ToSlash(rel), line: fset.PositionFor(node.Name.Pos(), false).Line}
+				if node.Recv != nil && len(node.Recv.List) > 0 {
+					fn.receiver = receiverName(node.Recv.List[0].Type)
+				}
+				funcs = append(funcs, fn)
+				count[fn.name]++
+				return false
+			case *ast.TypeSpec:
+				count[node.Name.Name]++
+				if it, ok := node.Type.(*ast.InterfaceType); ok {
+					for _, m := range it.Methods.List {
+						for _, name := range m.Names {
+							count[name.Name]++
+						}
+					}
+				}
+			case *ast.ValueSpec:
+				for _, name := range node.Names {
+					count[name.Name]++
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		tb.Fatalf("read %s: %v", root, err)
+	}
+	const least = 6
+	funcs = slices.DeleteFunc(funcs, func(d declared) bool { return count[d.name] != 1 || len(d.name) < least })
+	if len(funcs) < n {
+		tb.Fatalf("%d functions have a name of their own, want %d", len(funcs), n)
+	}
+	slices.SortFunc(funcs, func(a, b declared) int { return cmp.Compare(a.name, b.name) })
+	random := rand.New(rand.NewPCG(4, 200))
+	random.Shuffle(len(funcs), func(i, j int) { funcs[i], funcs[j] = funcs[j], funcs[i] })
+	return funcs[:n]
+}
+
+// receiverName is the name of a receiver's type.
+func receiverName(x ast.Expr) string {
+	for {
+		switch t := x.(type) {
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
+	}
+}
