@@ -51,6 +51,8 @@ var layers = []layer{
 		"retrievers do not know one another: they are fused, not chained"},
 	{"index/vector", []string{"index"},
 		"retrievers do not know one another: they are fused, not chained"},
+	{"index/light", nil,
+		"it looks for pieces of text and knows neither documents nor filters, so it shares nothing with the retrievers"},
 	{"index/indextest", []string{"index"},
 		"a conformance suite knows the contract only, or it would favour an implementation"},
 
@@ -173,7 +175,7 @@ var homes = []home{
 		"settings are the only YAML"},
 	{"github.com/gofrs/flock", []string{"internal/client", "internal/daemon"},
 		"the daemon locks its folder, and clients lock the right to start one"},
-	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/store"},
+	{"golang.org/x/sys", []string{"internal/client", "internal/config", "internal/daemon", "internal/project", "internal/store"},
 		"what differs between systems sits beside what needs it, in files named after the system"},
 	{"github.com/zricethezav/gitleaks/v8", []string{"internal/redact"},
 		"what a secret looks like is redact's to know, and what else the library brings is used by nobody"},

@@ -1,0 +1,95 @@
+// Package light finds files by their names and by how they begin, without any
+// model and without words being known beforehand: it looks for pieces of text.
+//
+// Vocabulary. A file has a number, a path with slashes, and a head: its first
+// hundred characters or so. A pattern is words, each of them a piece of the path
+// or of the head, or globs over the path; a file fits when all of them do (Search).
+// A question is plain language, of which files hold more or less (Ask). The place
+// of a word is where a file has it: in its name, in its folders, or in its head.
+// Case is ignored throughout.
+//
+// How it works. Files stand in pages of 64. Every page has a signature: one row of
+// 64 bits for each of some hundred hashes, in which a file's bit is set when a
+// trigram (three bytes) of its text has the hash. The rows of a word's trigrams,
+// ANDed, are the files that may have the word; only these are looked into. That
+// takes 64 bytes a file, and a few instructions for a page that has none.
+//
+// The answers depend on nothing but the files and the query.
+package light
+
+import (
+	"strings"
+	"sync"
+)
+
+// Index holds files. It is safe for concurrent use. The zero value is empty and
+// ready.
+type Index struct {
+	mu    sync.RWMutex // guards all below
+	slots map[uint32]uint32
+	pages []*page
+	free  []uint32 // slots of files that have gone
+}
+
+// Match is a file that a query found.
+type Match struct {
+	ID uint32
+	// Share is how much of a question the file holds, over 0 to 1: see Ask. A file
+	// that fits a pattern has 1.
+	Share float64
+}
+
+// Put adds a file, or replaces the one that has the number. Heads are meant to be
+// short: every search may read all of them.
+func (x *Index) Put(id uint32, path, head string) {
+	v := newView(id, path, head)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	slot, held := x.slots[id]
+	switch last := len(x.free) - 1; {
+	case held:
+		x.page(slot).clear(slot)
+	case last >= 0:
+		slot, x.free = x.free[last], x.free[:last]
+	default:
+		slot = uint32(len(x.slots))
+		if int(slot/pageSize) == len(x.pages) {
+			x.pages = append(x.pages, new(page))
+		}
+	}
+	if x.slots == nil {
+		x.slots = map[uint32]uint32{}
+	}
+	x.slots[id] = slot
+	x.page(slot).set(slot, v)
+}
+
+// Delete removes a file; a number that is not held is left at that.
+func (x *Index) Delete(id uint32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	slot, held := x.slots[id]
+	if !held {
+		return
+	}
+	delete(x.slots, id)
+	if len(x.slots) == 0 { // let go of what the largest size needed
+		x.slots, x.pages, x.free = nil, nil, nil
+		return
+	}
+	x.page(slot).clear(slot)
+	x.free = append(x.free, slot)
+}
+
+// Len is the number of files.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.slots)
+}
+
+// page is the page of a slot.
+func (x *Index) page(slot uint32) *page { return x.pages[slot/pageSize] }
+
+// fold takes case out of text. What it leaves compares equal.
+func fold(text string) string { return strings.ToLower(text) }

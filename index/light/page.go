@@ -1,0 +1,161 @@
+package light
+
+import (
+	"strings"
+)
+
+const (
+	// pageSize is the number of files of a page: the bits of a row.
+	pageSize = 64
+	// rows is the number of hashes of trigrams. A file of 150 distinct trigrams sets
+	// a quarter of 512: a word of five letters, which has three, lets one file in 60
+	// through that does not have it.
+	rowBits = 9
+	rows    = 1 << rowBits
+	// gram is the length of a trigram in bytes.
+	gram = 3
+)
+
+// separator stands between path and head, so that no word lies in both.
+const separator = "\x00"
+
+// page holds up to 64 files, their signature and their texts. The texts lie together,
+// since looking into many files takes as long as memory takes to come.
+type page struct {
+	present uint64 // a bit for every file that is there
+	rows    [rows]uint64
+	files   [pageSize]file
+	texts   strings.Builder
+	waste   int // bytes of texts that are of no file any more
+}
+
+// file is where a page has a file.
+type file struct {
+	id   uint32
+	path string // as it is written
+	// Of the file's text, which is its path and head, folded, start and end are
+	// offsets in the page's; name and head, in the text, are where the file's name
+	// and its head begin.
+	start, end, name, head int32
+}
+
+// view is a file as it is looked into.
+type view struct {
+	*file
+	text string
+}
+
+// newView folds a file that is in no page.
+func newView(id uint32, path, head string) view {
+	folded := fold(path)
+	text := folded + separator + fold(head)
+	return view{text: text, file: &file{
+		id: id, path: path, end: int32(len(text)),
+		name: int32(strings.LastIndexByte(folded, '/') + 1), head: int32(len(folded) + len(separator)),
+	}}
+}
+
+// folded is the path without its case.
+func (v view) folded() string { return v.text[:v.head-int32(len(separator))] }
+
+// view returns the file of a slot.
+func (p *page) view(slot int) view {
+	f := &p.files[slot%pageSize]
+	return view{file: f, text: p.texts.String()[f.start:f.end]}
+}
+
+// set puts a file into an empty slot.
+func (p *page) set(slot uint32, v view) {
+	bit := uint64(1) << (slot % pageSize)
+	p.present |= bit
+	for i := 0; i+gram <= len(v.text); i++ {
+		p.rows[row(v.text[i:])] |= bit
+	}
+	v.start = int32(p.texts.Len())
+	v.end = v.start + int32(len(v.text))
+	p.texts.WriteString(v.text)
+	p.files[slot%pageSize] = *v.file
+}
+
+// clear empties a slot.
+func (p *page) clear(slot uint32) {
+	bit := uint64(1) << (slot % pageSize)
+	p.present &^= bit
+	for i := range p.rows {
+		p.rows[i] &^= bit
+	}
+	f := &p.files[slot%pageSize]
+	p.waste += int(f.end - f.start)
+	*f = file{}
+	if p.waste > p.texts.Len()/2 {
+		p.pack()
+	}
+}
+
+// pack lets go of the texts of files that have gone.
+func (p *page) pack() {
+	old := p.texts.String()
+	p.texts, p.waste = strings.Builder{}, 0
+	for i := range p.files {
+		if f := &p.files[i]; p.present>>i&1 == 1 {
+			text := old[f.start:f.end]
+			f.start = int32(p.texts.Len())
+			f.end = f.start + int32(len(text))
+			p.texts.WriteString(text)
+		}
+	}
+}
+
+// row is the hash of the trigram that a text begins with: Fibonacci hashing
+// (Knuth, The Art of Computer Programming, 6.4), by the golden ratio of 2³².
+func row(text string) uint16 {
+	n := uint32(text[0])<<16 | uint32(text[1])<<8 | uint32(text[2])
+	return uint16(n * 0x9E3779B1 >> (32 - rowBits))
+}
+
+// rowsOf are the rows of a text's trigrams. A text under three bytes has none: every
+// file may hold it.
+func rowsOf(texts ...string) []uint16 {
+	var out []uint16
+	for _, text := range texts {
+		for i := 0; i+gram <= len(text); i++ {
+			out = append(out, row(text[i:]))
+		}
+	}
+	return out
+}
+
+// may returns the files that may hold what the rows are of.
+func (p *page) may(rows []uint16) uint64 {
+	mask := p.present
+	for _, r := range rows {
+		if mask &= p.rows[r]; mask == 0 {
+			break
+		}
+	}
+	return mask
+}
+
+// place is where a file has a word; the lower, the more it says.
+type place uint8
+
+const (
+	inName place = iota
+	inFolder
+	inHead
+	nowhere
+)
+
+// find returns the best place of a folded word.
+func (v view) find(word string) place {
+	at := strings.Index(v.text, word)
+	switch {
+	case at < 0:
+		return nowhere
+	case at >= int(v.head):
+		return inHead
+	case at >= int(v.name), strings.Contains(v.text[v.name:v.head], word):
+		return inName
+	}
+	return inFolder
+}
