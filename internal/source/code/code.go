@@ -41,7 +41,12 @@ type Options struct {
 	KeepGenerated bool
 	// Workers is how many files are read and cut at once.
 	Workers int
+	// NoChunks leaves out the full index, NoHeads the light one. A file that is not
+	// stored as they say is done again; with both, nothing stays indexed.
+	NoChunks, NoHeads bool
 
+	// Restore gives files their chunks back that gave way to the size limit.
+	Restore bool
 	// Git is the git program; "git" is looked for in PATH, "none" is not to run
 	// any and to read ignore files instead.
 	Git string

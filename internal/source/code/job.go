@@ -28,8 +28,11 @@ type RunRequest struct {
 	Sandbox string `json:"sandbox"`
 	Project string `json:"project"`
 	// Changed restricts the run to some files and folders; none is all.
-	Changed  []string `json:"changed,omitempty"`
-	Priority int      `json:"-"`
+	Changed []string `json:"changed,omitempty"`
+	// Asked says that somebody waits for it: what gave way to the size limit is
+	// brought back.
+	Asked    bool `json:"asked,omitempty"`
+	Priority int  `json:"-"`
 }
 
 // MergeRuns joins two runs of a sandbox: what either of them is to look at.
@@ -49,6 +52,7 @@ func MergeRuns(older, newer json.RawMessage) json.RawMessage {
 	} else {
 		b.Changed = boundChanged(append(a.Changed, b.Changed...))
 	}
+	b.Asked = a.Asked || b.Asked
 	joined, err := json.Marshal(b)
 	if err != nil {
 		return newer
@@ -70,18 +74,27 @@ func boundChanged(paths []string) []string {
 	return paths
 }
 
-// errSuspended is why a run is cancelled, and a request refused, while the runs of
-// its project are held.
-var errSuspended = errors.New("runs of the project are held")
-
 // Run handles the job of a RunRequest: it brings the index of the sandbox up to
-// date and writes down how that went. Run again, it goes on where it was ended. A
-// run that is held is over: it is owed, should the sandbox outlive that.
+// date, writes down how that went, and prunes what is too much then. Run again, it
+// goes on where it was ended. A run that is held or paused is over: it is owed,
+// should the sandbox outlive that.
 func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	var req RunRequest
 	if err := json.Unmarshal(payload, &req); err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}
+	if err := s.run(ctx, req); err != nil {
+		return err
+	}
+	if err := s.prune(ctx); err != nil && ctx.Err() == nil {
+		// The run itself is done; the next one tries again.
+		s.opts.Logger.Error("index was not pruned", "part", "code", "error", err)
+	}
+	return nil
+}
+
+// run is Run without what follows from it.
+func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	ctx, end, ok := s.begin(ctx, req)
 	if !ok {
 		return nil
@@ -101,6 +114,10 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 		// asked for a run: once this one is settled it is that one's turn.
 		return nil
 	}
+	if s.held(box) {
+		s.owe(box.ID)
+		return nil
+	}
 	began := s.opts.Clock().UTC()
 	s.mu.Lock()
 	owed := s.dropped[box.ID]
@@ -109,9 +126,9 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	if owed > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
 		changed = nil // more is missing than was asked for
 	}
-	report, err := s.index(ctx, box, changed)
+	report, err := s.index(ctx, box, changed, req.Asked)
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errSuspended):
+	case errors.Is(cause, errSuspended), errors.Is(cause, errPaused):
 		s.owe(req.Sandbox)
 		return nil
 	case cause != nil:
@@ -120,13 +137,26 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
 	}
-	if err == nil && !report.Partial {
+	switch {
+	case err == nil && !report.Partial:
 		s.caughtUp(box.ID, owed)
-	}
-	if errors.Is(err, os.ErrNotExist) {
+	case goesOn(report, err):
+		next := RunRequest{Sandbox: box.ID, Project: box.Project, Asked: req.Asked, Priority: refreshPriority}
+		if _, err := s.enqueue(ctx, next); err != nil {
+			return fmt.Errorf("queue the rest of a run: %w", err)
+		}
+		return nil
+	case errors.Is(err, os.ErrNotExist):
 		return nil // said in the sandbox's state; trying again brings no folder back
 	}
 	return err
+}
+
+// goesOn says that a run was ended by its time limit and has got somewhere: the
+// rest is another run, behind those of other projects. One that gets nowhere has
+// failed.
+func goesOn(report Report, err error) bool {
+	return errors.Is(err, ErrTimeLimit) && report.Changed+report.Touched+report.Heads+report.Dropped > 0
 }
 
 // begin makes a run known. It returns false for one that is held.
@@ -172,43 +202,33 @@ func (s *Sandboxes) forgotten(sandbox string) {
 }
 
 // index runs over the sandbox and reports progress.
-func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string) (Report, error) {
-	known, err := s.opts.Shelf.Files(box.ID)
+func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string, asked bool) (Report, error) {
+	known, err := knownOf(s.opts.Shelf, box.ID, hints(box.Root, changed) == nil)
 	if err != nil {
-		return Report{}, fmt.Errorf("list known files: %w", err)
-	}
-	for path, f := range known {
-		if f.Project != box.Project {
-			// The folder has become another project's: what it holds is written anew.
-			f.Chunker = 0
-			known[path] = f
-		}
+		return Report{}, err
 	}
 	opts := s.opts.Run
+	opts.Restore = asked
 	opts.Progress = func(p memory.Progress) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.progress[box.ID] = p
 	}
-	return Index(ctx, box, KnownFiles(known), changed, s.opts.Writer, opts)
+	return Index(ctx, box, known, changed, s.opts.Writer, opts)
 }
 
-// finish writes down how a run went. After a run over some files only, the
-// totals are counted anew.
+// finish writes down how a run went. The totals are those of the store, which
+// counts as it writes: a run over some files need not look at the others.
 func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Report, began time.Time, failed error) error {
-	if failed == nil && report.Partial {
-		if err := s.countAnew(box.ID, &report); err != nil {
-			return err
-		}
-	}
 	now := s.opts.Clock().UTC()
+	size := s.opts.Shelf.IndexSize(box.ID)
 	err := s.record(ctx, box.Project, box.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
+		b.Files, b.Chunks, b.Bytes = size.Files, size.Chunks, size.Bytes
 		if failed != nil {
 			b.LastError, b.LastErrorAt = failed.Error(), now
 			return p
 		}
 		b.LastError, b.IndexedAt, b.LastRun = "", began, memory.Millis(now.Sub(began))
-		b.Files, b.Chunks, b.Bytes = report.Files, report.Chunks, report.Bytes
 		if !report.Partial {
 			b.Skipped = make(map[string]int, len(report.Skipped))
 			for reason, n := range report.Skipped {
@@ -220,11 +240,22 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 	if err != nil {
 		return fmt.Errorf("write sandbox: %w", err)
 	}
-	log := s.opts.Logger.With("part", "code", "root", box.Root, "took", now.Sub(began).Round(time.Millisecond))
-	if failed != nil {
+	took := now.Sub(began)
+	s.mu.Lock()
+	s.tally.runs++
+	s.tally.took += took
+	if failed != nil && !goesOn(report, failed) {
+		s.tally.failed++
+	}
+	s.mu.Unlock()
+	log := s.opts.Logger.With("part", "code", "root", box.Root, "took", took.Round(time.Millisecond))
+	switch {
+	case failed == nil:
+		log.Info("indexed", "files", size.Files, "chunks", size.Chunks, "changed", report.Changed, "dropped", report.Dropped)
+	case goesOn(report, failed):
+		log.Info("indexing goes on later", "files", size.Files, "chunks", size.Chunks, "changed", report.Changed, "why", failed)
+	default:
 		log.Warn("indexing failed", "error", failed)
-	} else {
-		log.Info("indexed", "files", report.Files, "chunks", report.Chunks, "changed", report.Changed, "dropped", report.Dropped)
 	}
 	return nil
 }
@@ -236,17 +267,4 @@ func (s *Sandboxes) caughtUp(sandbox string, owed int) {
 	if s.dropped[sandbox] == owed {
 		delete(s.dropped, sandbox)
 	}
-}
-
-func (s *Sandboxes) countAnew(sandbox string, report *Report) error {
-	files, err := s.opts.Shelf.Files(sandbox)
-	if err != nil {
-		return fmt.Errorf("count files: %w", err)
-	}
-	report.Files, report.Chunks, report.Bytes = len(files), 0, 0
-	for _, f := range files {
-		report.Chunks += len(f.Chunks)
-		report.Bytes += f.Size
-	}
-	return nil
 }

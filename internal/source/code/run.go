@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,37 +17,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Known is what was indexed of a sandbox before. It is asked while the Sink is
-// given changes; that it answers as before the run is enough.
-type Known interface {
-	// File returns a file that was indexed. It must be safe for concurrent use.
-	File(ctx context.Context, path string) (memory.File, bool, error)
-	// Paths lists all of them, in any order.
-	Paths(ctx context.Context) iter.Seq2[string, error]
-}
-
-// KnownFiles is Known from a map by path, which nobody may change meanwhile.
-type KnownFiles map[string]memory.File
-
-var _ Known = KnownFiles(nil)
-
-// File returns the file of a path.
-func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, error) {
-	f, ok := k[path]
-	return f, ok, nil
-}
-
-// Paths lists the paths.
-func (k KnownFiles) Paths(context.Context) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for path := range k {
-			if !yield(path, nil) {
-				return
-			}
-		}
-	}
-}
-
 // Sink takes what a run finds. Its methods are called by Options.Workers
 // goroutines at once, for one file once a run; an error ends the run.
 type Sink interface {
@@ -57,6 +26,8 @@ type Sink interface {
 	// Sandbox and Generation of f are those of the sandbox and of what is known;
 	// the sink raises the generation.
 	PutFile(ctx context.Context, f memory.File, docs []memory.Document) error
+	// PutFiles replaces files that have a head and no chunks, all of them or none.
+	PutFiles(ctx context.Context, files []memory.File) error
 	// DropFile removes a file with its chunks.
 	DropFile(ctx context.Context, sandbox, path string) error
 }
@@ -73,6 +44,8 @@ type Report struct {
 	// Changed files were cut anew, Touched ones only have another time, Dropped
 	// ones are gone or no longer indexed.
 	Changed, Touched, Dropped int
+	// Heads are the files whose beginning was put ahead of the rest of them.
+	Heads int
 	// Read is how many files were opened, Documents how many documents the
 	// changed files hold.
 	Read, Documents int
@@ -96,7 +69,12 @@ const racy = 2 * time.Second
 // are not read; those whose text is the same are not cut. Files that are known
 // and no longer there, or not to be indexed any more, are dropped, but only
 // after a walk that saw everything. When Index returns an error, what it gave
-// to the sink until then stands, and another run goes on from there.
+// to the sink until then stands, and another run goes on from there; the error
+// wraps ErrTimeLimit when it was Options.TimeLimit that ended it.
+//
+// The first run over a sandbox, one that has no IndexedAt, puts the heads of all
+// files before it cuts the first. Files whose chunks gave way to the size limit
+// keep to that while they are as they were, unless Options.Restore is set.
 func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []string, sink Sink, opts Options) (Report, error) {
 	if err := opts.validate(); err != nil {
 		return Report{}, err
@@ -107,11 +85,11 @@ func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []s
 	}
 	r.progress.StartedAt = r.began
 	r.report.Skipped = map[SkipReason]int{}
-	ctx, cancel := context.WithTimeoutCause(ctx, opts.TimeLimit, errTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, opts.TimeLimit, ErrTimeLimit)
 	defer cancel()
 	err := r.index(ctx, changed)
-	if err != nil && errors.Is(context.Cause(ctx), errTimeLimit) {
-		err = fmt.Errorf("%w of %s", errTimeLimit, opts.TimeLimit)
+	if err != nil && errors.Is(context.Cause(ctx), ErrTimeLimit) {
+		err = fmt.Errorf("%w of %s", ErrTimeLimit, opts.TimeLimit)
 	}
 	r.report.Total = opts.Now().Sub(r.began)
 	r.mu.Lock()
@@ -125,8 +103,8 @@ func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []s
 	return r.report, nil
 }
 
-// errTimeLimit is returned when a run reaches Options.TimeLimit.
-var errTimeLimit = errors.New("the run reached its time limit")
+// ErrTimeLimit is returned when a run reaches Options.TimeLimit.
+var ErrTimeLimit = errors.New("the run reached its time limit")
 
 type run struct {
 	sandbox memory.Sandbox
@@ -143,6 +121,8 @@ type run struct {
 	told     time.Time
 	// seen are the paths whose files were put, or kept as they are.
 	seen map[string]bool
+	// headed are the paths whose heads were put.
+	headed []string
 }
 
 func (r *run) index(ctx context.Context, changed []string) error {
@@ -152,18 +132,25 @@ func (r *run) index(ctx context.Context, changed []string) error {
 	}
 	defer root.Close() // only read
 	r.root = root
-	only := r.hints(changed)
+	only := hints(r.sandbox.Root, changed)
 	r.report.Partial = only != nil
 	r.tell("walking")
-	entries, err := r.walk(ctx, only)
-	if err != nil {
-		return err
+	var entries []Entry
+	if !r.opts.NoChunks || !r.opts.NoHeads { // else nothing is to be kept
+		if entries, err = r.walk(ctx, only); err != nil {
+			return err
+		}
 	}
 	r.report.Walking = r.opts.Now().Sub(r.began)
 	r.progress.FilesTotal = len(entries)
 	r.seen = make(map[string]bool, len(entries))
+	if first := only == nil && r.sandbox.IndexedAt.IsZero(); first && !r.opts.NoHeads && !r.opts.NoChunks {
+		if err := r.heads(ctx, entries); err != nil {
+			return err
+		}
+	}
 	r.tell("indexing")
-	if err := r.all(ctx, entries); err != nil {
+	if err := each(ctx, r.opts.Workers, entries, r.file); err != nil {
 		return err
 	}
 	return r.drop(ctx, only)
@@ -187,14 +174,14 @@ func (r *run) phase(name string) {
 
 // hints makes the changed paths relative to the root. It returns nil, for a
 // full run, when there are none or when rules of what is ignored changed.
-func (r *run) hints(changed []string) []string {
+func hints(root string, changed []string) []string {
 	if len(changed) == 0 {
 		return nil
 	}
 	only := make([]string, 0, len(changed))
 	for _, p := range changed {
 		if filepath.IsAbs(p) {
-			rel, err := filepath.Rel(r.sandbox.Root, p)
+			rel, err := filepath.Rel(root, p)
 			if err != nil {
 				continue
 			}
@@ -235,16 +222,17 @@ func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 	return entries, nil
 }
 
-// all gives the entries to the workers and waits for them.
-func (r *run) all(ctx context.Context, entries []Entry) error {
+// each gives the items to as many workers and waits for them. The first error ends
+// it and is returned.
+func each[T any](ctx context.Context, workers int, items []T, do func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan Entry)
-	var workers sync.WaitGroup
-	for range r.opts.Workers {
-		workers.Go(func() {
-			for e := range work {
-				if err := r.file(ctx, e); err != nil {
+	work := make(chan T)
+	var busy sync.WaitGroup
+	for range workers {
+		busy.Go(func() {
+			for item := range work {
+				if err := do(ctx, item); err != nil {
 					cancel(err)
 					return
 				}
@@ -252,15 +240,15 @@ func (r *run) all(ctx context.Context, entries []Entry) error {
 		})
 	}
 feed:
-	for _, e := range entries {
+	for _, item := range items {
 		select {
-		case work <- e:
+		case work <- item:
 		case <-ctx.Done():
 			break feed
 		}
 	}
 	close(work)
-	workers.Wait()
+	busy.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -269,12 +257,15 @@ feed:
 
 // drop removes the known files that the run should have seen and has not.
 func (r *run) drop(ctx context.Context, only []string) error {
-	var gone []string
-	for p, err := range r.known.Paths(ctx) {
+	gone := map[string]bool{}
+	for _, p := range r.headed { // which were not known before
+		gone[p] = !r.seen[p]
+	}
+	for p, err := range r.known.Paths(ctx, only) {
 		if err != nil {
 			return fmt.Errorf("list known files: %w", err)
 		}
-		if r.seen[p] || only != nil && !covered(only, p) {
+		if r.seen[p] {
 			continue
 		}
 		if r.report.Incomplete {
@@ -283,9 +274,12 @@ func (r *run) drop(ctx context.Context, only []string) error {
 				continue
 			}
 		}
-		gone = append(gone, p)
+		gone[p] = true
 	}
-	for _, p := range gone {
+	for _, p := range slices.Sorted(maps.Keys(gone)) {
+		if !gone[p] {
+			continue
+		}
 		if err := r.sink.DropFile(ctx, r.sandbox.ID, p); err != nil {
 			return fmt.Errorf("drop %s: %w", p, err)
 		}

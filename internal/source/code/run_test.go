@@ -25,6 +25,7 @@ type shelf struct {
 	docs    map[memory.DocID]string
 	puts    int
 	touches int
+	heads   []string // put ahead
 	fail    func(path string) error
 }
 
@@ -63,6 +64,24 @@ func (s *shelf) PutFile(_ context.Context, f memory.File, docs []memory.Document
 	return nil
 }
 
+func (s *shelf) PutFiles(ctx context.Context, files []memory.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range files {
+		if s.fail != nil {
+			if err := s.fail(f.Path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range files {
+		s.heads = append(s.heads, f.Path)
+		f.Generation++
+		s.files[f.Path] = f
+	}
+	return nil
+}
+
 func (s *shelf) DropFile(_ context.Context, sandbox, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,13 +99,18 @@ func (s *shelf) File(_ context.Context, path string) (memory.File, bool, error) 
 	return f, ok, nil
 }
 
-func (s *shelf) Paths(context.Context) iter.Seq2[string, error] {
+func (s *shelf) Brief(ctx context.Context, path string) (memory.FileBrief, bool, error) {
+	f, ok, err := s.File(ctx, path)
+	return f.Brief(), ok, err
+}
+
+func (s *shelf) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s.mu.Lock()
 		paths := slices.Collect(maps.Keys(s.files))
 		s.mu.Unlock()
 		for _, p := range paths {
-			if !yield(p, nil) {
+			if (only == nil || covered(only, p)) && !yield(p, nil) {
 				return
 			}
 		}
@@ -170,7 +194,7 @@ func TestIndex(t *testing.T) {
 	if s.files["run"].Lang != "shell" || s.files["a.go"].Lang != "go" {
 		t.Errorf("languages %q and %q", s.files["run"].Lang, s.files["a.go"].Lang)
 	}
-	if phases[0] != "walking 0/0" || phases[1] != "indexing 0/6" || phases[len(phases)-1] != "done 6/6" {
+	if phases[0] != "walking 0/0" || phases[1] != "heads 0/6" || phases[3] != "indexing 0/6" || phases[len(phases)-1] != "done 6/6" {
 		t.Errorf("progress %q", phases)
 	}
 
@@ -322,7 +346,7 @@ func TestIndexFailures(t *testing.T) {
 	if _, err := Index(ctx, sandboxOf(root), s, nil, s, settings(Options{Now: later})); !errors.Is(err, context.Canceled) || !slices.Equal(s.paths(), all) {
 		t.Errorf("a cancelled run: %v, %d files", err, len(s.files))
 	}
-	if _, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, TimeLimit: time.Nanosecond})); !errors.Is(err, errTimeLimit) || !slices.Equal(s.paths(), all) {
+	if _, err := Index(t.Context(), sandboxOf(root), s, nil, s, settings(Options{Now: later, TimeLimit: time.Nanosecond})); !errors.Is(err, ErrTimeLimit) || !slices.Equal(s.paths(), all) {
 		t.Errorf("a run over its time limit: %v, %d files", err, len(s.files))
 	}
 	if _, err := Index(t.Context(), sandboxOf(filepath.Join(root, "missing")), s, nil, s, settings(Options{})); !errors.Is(err, fs.ErrNotExist) || !slices.Equal(s.paths(), all) {

@@ -12,13 +12,13 @@ import (
 
 // file brings one file up to date.
 func (r *run) file(ctx context.Context, e Entry) error {
-	old, known, err := r.known.File(ctx, e.Path)
+	old, known, err := r.known.Brief(ctx, e.Path)
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", e.Path, err)
 	}
-	current := known && old.Chunker == ChunkerVersion
-	if current && old.Size == e.Size && !old.ModTime.IsZero() && old.ModTime.Equal(e.ModTime) {
-		r.kept(old, kept)
+	cutAsNow := known && r.cutAsNow(old)
+	if cutAsNow && old.Head == !r.opts.NoHeads && old.Size == e.Size && !old.ModTime.IsZero() && old.ModTime.Equal(e.ModTime) {
+		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil
 	}
 	src, modTime, skip := r.read(ctx, e)
@@ -33,7 +33,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	case skip == SkipUnreadable && known:
 		// What cannot be read now may be there as it was; the gates decide.
 		r.skipped(e.Path, skip)
-		r.kept(old, kept)
+		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil
 	case skip != "":
 		r.skipped(e.Path, skip)
@@ -41,29 +41,75 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	}
 	f := memory.File{
 		Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Hash: hashOf(src), Size: int64(len(src)),
-		ModTime: modTime, Lang: e.Lang, Generation: old.Generation, Chunker: ChunkerVersion,
+		ModTime: modTime, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
 	}
 	if f.Lang == "" {
 		f.Lang = languageOf(e.Path, src)
 	}
-	if current && old.Hash == f.Hash && old.Lang == f.Lang {
-		f.Chunks = old.Chunks
-		if err := r.put(ctx, f, nil); err != nil {
+	if !r.opts.NoHeads {
+		f.Head = head(src)
+	}
+	if cutAsNow && old.Hash == f.Hash && old.Lang == f.Lang {
+		done, err := r.touch(ctx, f)
+		if done || err != nil {
 			return err
 		}
-		r.kept(f, touched)
-		return nil
 	}
-	var docs []memory.Document
-	f.Chunks, docs = chunksOf(Chunk(e.Path, f.Lang, src), src)
+	docs := []memory.Document{}
+	if !r.opts.NoChunks {
+		f.Chunks, docs = chunksOf(Chunk(e.Path, f.Lang, src), src)
+	}
 	if err := r.put(ctx, f, docs); err != nil {
 		return err
 	}
-	r.kept(f, cut)
+	r.kept(f.Path, f.Size, len(f.Chunks), cut)
 	r.mu.Lock()
 	r.report.Documents += len(docs)
 	r.mu.Unlock()
 	return nil
+}
+
+// chunker is the version of the rules that cut a file now; 0 is not cut at all.
+func (r *run) chunker() int {
+	if r.opts.NoChunks {
+		return 0
+	}
+	return ChunkerVersion
+}
+
+// cutAsNow says that the chunks of a file are those that it would be given now, if
+// its text is the same. A file whose chunks gave way has none until somebody asks.
+func (r *run) cutAsNow(old memory.FileBrief) bool {
+	if old.Project != r.sandbox.Project {
+		return false // the folder has become another project's
+	}
+	if old.Pruned {
+		return !r.opts.NoChunks && !r.opts.Restore
+	}
+	return old.Chunker == r.chunker()
+}
+
+// touch puts a file whose text is that of its chunks, which stay, if anything else
+// of it changed. It returns false when the file is not what it was any more.
+func (r *run) touch(ctx context.Context, f memory.File) (bool, error) {
+	old, known, err := r.known.File(ctx, f.Path)
+	if err != nil {
+		return false, fmt.Errorf("look up %s: %w", f.Path, err)
+	}
+	if !known || old.Hash != f.Hash || !r.cutAsNow(old.Brief()) {
+		return false, nil
+	}
+	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
+	// A time that proves nothing is not worth a write.
+	if old.Head == f.Head && (f.ModTime.IsZero() || f.ModTime.Equal(old.ModTime)) {
+		r.kept(f.Path, f.Size, len(f.Chunks), kept)
+		return true, nil
+	}
+	if err := r.put(ctx, f, nil); err != nil {
+		return false, err
+	}
+	r.kept(f.Path, f.Size, len(f.Chunks), touched)
+	return true, nil
 }
 
 func (r *run) put(ctx context.Context, f memory.File, docs []memory.Document) error {
@@ -145,23 +191,23 @@ const (
 )
 
 // kept counts a file that is indexed now.
-func (r *run) kept(f memory.File, what outcome) {
+func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen[f.Path] = true
+	r.seen[path] = true
 	r.report.Files++
-	r.report.Chunks += len(f.Chunks)
-	r.report.Bytes += f.Size
+	r.report.Chunks += chunks
+	r.report.Bytes += size
 	switch what {
 	case touched:
 		r.report.Touched++
 	case cut:
 		r.report.Changed++
 		r.progress.Changed++
-		r.progress.Chunks += len(f.Chunks)
-		r.progress.Bytes += f.Size
+		r.progress.Chunks += chunks
+		r.progress.Bytes += size
 	}
-	r.step()
+	r.step(1)
 }
 
 // skipped counts a file that a guard of its text stops.
@@ -172,13 +218,13 @@ func (r *run) skipped(name string, reason SkipReason) {
 	if r.opts.Skipped != nil {
 		r.opts.Skipped(Skip{name, reason})
 	}
-	r.step()
+	r.step(1)
 }
 
-// step counts a file that is done and reports now and then. Holders of r.mu
-// call it.
-func (r *run) step() {
-	r.progress.FilesDone++
+// step counts files that are done and reports now and then. Holders of r.mu call
+// it.
+func (r *run) step(files int) {
+	r.progress.FilesDone += files
 	if r.opts.Progress != nil && r.opts.Now().Sub(r.told) >= r.opts.ProgressEvery {
 		r.phase(r.progress.Phase)
 	}

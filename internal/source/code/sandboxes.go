@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +20,28 @@ type Shelf interface {
 	Projects() ([]memory.Project, error)
 	Sandboxes() ([]memory.Sandbox, error)
 	Sandbox(id string) (memory.Sandbox, error)
-	// Files returns the files of a sandbox by path.
-	Files(sandbox string) (map[string]memory.File, error)
+	Files
+}
+
+// Files reads what is stored of the files of a sandbox.
+type Files interface {
+	File(sandbox, path string) (memory.File, error)
+	// Briefs returns all files by path.
+	Briefs(sandbox string) (map[string]memory.FileBrief, error)
+	// PathsBelow returns the files that are among the paths or lie below one.
+	PathsBelow(sandbox string, paths []string) ([]string, error)
+	Sizes
+}
+
+// Sizes says what indexes take and when they were used, at the cost of a look at
+// counters.
+type Sizes interface {
+	IndexSize(sandbox string) memory.IndexSize
+	// IndexSizes returns the sizes by sandbox, and about the bytes on disk of all,
+	// what sandboxes share counted once.
+	IndexSizes() (map[string]memory.IndexSize, int64)
+	// UsedAt is when code of a sandbox's files was last shown, by path.
+	UsedAt(sandbox string) map[string]time.Time
 }
 
 // Writer is the write path, as far as code takes it.
@@ -31,6 +49,9 @@ type Writer interface {
 	Sink
 	// PutSandbox writes the state of a sandbox, and its project with it.
 	PutSandbox(ctx context.Context, p memory.Project, b memory.Sandbox) error
+	// PruneFiles takes the chunks of files away, all of them or none, and returns how
+	// many had any.
+	PruneFiles(ctx context.Context, files []memory.FileKey) (int, error)
 }
 
 // Queue takes the runs that are asked for.
@@ -55,7 +76,7 @@ type Resolver interface {
 	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
 }
 
-// SandboxesOptions configure Sandboxes. All but Clock and Logger are required.
+// SandboxesOptions configure Sandboxes. What stands before MaxSize is required.
 type SandboxesOptions struct {
 	Shelf    Shelf
 	Writer   Writer
@@ -66,6 +87,11 @@ type SandboxesOptions struct {
 	// StaleAfter is the age from which an index counts as stale; the setting
 	// index.stale_after has its default.
 	StaleAfter time.Duration
+	// MaxSize is what the index of all code may take on disk, in bytes; 0 is no
+	// limit.
+	MaxSize int64
+	// Switch keeps that everything is paused; nil forgets it with the process.
+	Switch Switch
 	// Clock is time.Now if nil. Logger discards if nil.
 	Clock  func() time.Time
 	Logger *slog.Logger
@@ -100,6 +126,8 @@ type Sandboxes struct {
 
 	// records orders the changes of what is stored of sandboxes.
 	records sync.Mutex
+	// pauses orders calls of Pause, and pruning lets one prune at a time.
+	pauses, pruning sync.Mutex
 
 	mu        sync.Mutex // guards what follows
 	progress  map[string]memory.Progress
@@ -108,6 +136,8 @@ type Sandboxes struct {
 	suspended map[string]int       // by project: how many want its runs held
 	dropped   map[string]int       // runs owed since the last one of everything: they gave way or were held
 	refreshed map[string]time.Time // when a lagging sandbox was last looked at
+	allPaused bool
+	tally     tally
 }
 
 // running is a run in progress.
@@ -123,8 +153,15 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	paused := false
+	if opts.Switch != nil {
+		var err error
+		if paused, err = opts.Switch.Paused(); err != nil {
+			return nil, fmt.Errorf("read pause: %w", err)
+		}
+	}
 	return &Sandboxes{
-		opts: opts, wake: make(chan string, 64),
+		opts: opts, allPaused: paused, wake: make(chan string, 64),
 		progress: map[string]memory.Progress{}, running: map[string]*running{}, asked: map[string]int{},
 		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{},
 	}, nil
@@ -153,7 +190,12 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		return nil, err
 	}
 	box := memory.Sandbox{ID: project.SandboxID(id.Root), Project: p.ID, Root: id.Root}
+	paused, err := s.pausedProject(p.ID)
+	if err != nil {
+		return nil, err
+	}
 	err = s.record(ctx, p.ID, box.ID, func(known memory.Project, b *memory.Sandbox) memory.Project {
+		b.Paused = paused
 		b.ID, b.Project, b.Root = box.ID, box.Project, box.Root
 		b.RequestedAt = latest(b.RequestedAt, askedAt(req.RequestedAt, s.opts.Clock()))
 		// A host may have a name of its own for the project; it is known by that too.
@@ -167,7 +209,8 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		return nil, err
 	}
 	at, err := s.enqueue(ctx, RunRequest{
-		Sandbox: box.ID, Project: p.ID, Changed: belowRoot(id.Root, dir, req.ChangedFiles), Priority: priority,
+		Sandbox: box.ID, Project: p.ID, Changed: belowRoot(id.Root, dir, req.ChangedFiles),
+		Asked: priority >= askedPriority, Priority: priority,
 	})
 	if err != nil {
 		return nil, err
@@ -306,91 +349,4 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 		return memory.Errorf(memory.CodeNotFound, "project %s is not known", project)
 	}
 	return s.opts.Writer.PutSandbox(ctx, p, b)
-}
-
-// Repos lists the sandboxes by project name and root.
-func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
-	if err != nil {
-		return nil, err
-	}
-	projects, err := s.opts.Shelf.Projects()
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(projects))
-	for _, p := range projects {
-		names[p.ID] = p.Name
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	states := make([]memory.SandboxState, len(boxes))
-	for i, b := range boxes {
-		states[i] = memory.SandboxState{Sandbox: b, ProjectName: names[b.Project], Stale: s.stale(b)}
-		if p, ok := s.progress[b.ID]; ok {
-			states[i].Progress = &p
-		}
-	}
-	slices.SortFunc(states, func(a, b memory.SandboxState) int {
-		return strings.Compare(a.ProjectName+"\x00"+a.Root, b.ProjectName+"\x00"+b.Root)
-	})
-	return states, nil
-}
-
-// stale says whether the index of a sandbox may lag behind the disk. Callers
-// hold mu.
-func (s *Sandboxes) stale(b memory.Sandbox) bool {
-	return s.dropped[b.ID] > 0 || s.opts.Clock().Sub(b.IndexedAt) > s.opts.StaleAfter
-}
-
-// Stale says whether the code of a project may lag behind the disk: an index is
-// older than StaleAfter, was never finished, or, seen, this very answer has met
-// code that is not as it was indexed. Then it has the project looked at again,
-// in the background and not too often.
-func (s *Sandboxes) Stale(project string, seen bool) bool {
-	boxes, err := s.opts.Shelf.Sandboxes()
-	if err != nil {
-		s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
-		return true
-	}
-	stale := seen
-	s.mu.Lock()
-	for _, b := range boxes {
-		stale = stale || b.Project == project && s.stale(b)
-	}
-	s.mu.Unlock()
-	if stale {
-		select {
-		case s.wake <- project:
-		default: // others are looked at first; the next question asks again
-		}
-	}
-	return stale
-}
-
-// Suspend ends the runs of a project and holds those to come until release is
-// called, so that nothing is added to a project that is being removed.
-func (s *Sandboxes) Suspend(project string) (release func()) {
-	s.records.Lock() // a change under way is written first, the next one refused
-	s.mu.Lock()
-	s.suspended[project]++
-	var ending []*running
-	for r := range maps.Values(s.running) {
-		if r.project == project {
-			ending = append(ending, r)
-		}
-	}
-	s.mu.Unlock()
-	s.records.Unlock()
-	for _, r := range ending {
-		r.cancel(errSuspended)
-		<-r.ended
-	}
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.suspended[project]--; s.suspended[project] == 0 {
-			delete(s.suspended, project)
-		}
-	})
 }

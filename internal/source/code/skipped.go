@@ -26,10 +26,17 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	box := memory.Sandbox{ID: project.SandboxID(id.Root), Root: id.Root}
-	known, err := s.opts.Shelf.Files(box.ID)
+	box, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root))
+	switch {
+	case err == nil:
+	case memory.CodeOf(err) == memory.CodeNotFound: // it is not indexed
+		box = memory.Sandbox{ID: project.SandboxID(id.Root), Root: id.Root}
+	default:
+		return nil, fmt.Errorf("read sandbox: %w", err)
+	}
+	known, err := knownOf(s.opts.Shelf, box.ID, true)
 	if err != nil {
-		return nil, fmt.Errorf("list known files: %w", err)
+		return nil, err
 	}
 	list := &memory.SkippedList{Root: id.Root, Files: []memory.SkippedFile{}, Reasons: map[string]int{}}
 	opts := s.opts.Run
@@ -41,7 +48,7 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 			list.Files = append(list.Files, memory.SkippedFile{Path: skip.Path, Reason: string(skip.Reason)})
 		}
 	}
-	if _, err := Index(ctx, box, KnownFiles(known), nil, nowhere{}, opts); err != nil {
+	if _, err := Index(ctx, box, known, nil, nowhere{}, opts); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(list.Files, func(a, b memory.SkippedFile) int { return cmp.Compare(a.Path, b.Path) })
@@ -55,6 +62,9 @@ var _ Sink = nowhere{}
 
 // PutFile implements Sink.
 func (nowhere) PutFile(context.Context, memory.File, []memory.Document) error { return nil }
+
+// PutFiles implements Sink.
+func (nowhere) PutFiles(context.Context, []memory.File) error { return nil }
 
 // DropFile implements Sink.
 func (nowhere) DropFile(context.Context, string, string) error { return nil }

@@ -1,0 +1,93 @@
+package code
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// headBatch is how many heads are put at once: one commit instead of a hundred,
+// and small enough to share a transaction with what else is written.
+const headBatch = 128
+
+// heads puts how the files begin that are not known yet, without their chunks, so
+// that the light index answers for a repository long before all of it is cut. Only
+// the first run over a sandbox does so; one that was ended goes on where it was.
+func (r *run) heads(ctx context.Context, entries []Entry) error {
+	var fresh []Entry
+	for _, e := range entries {
+		_, known, err := r.known.Brief(ctx, e.Path)
+		if err != nil {
+			return fmt.Errorf("look up %s: %w", e.Path, err)
+		}
+		if !known {
+			fresh = append(fresh, e)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	r.tell("heads")
+	err := each(ctx, r.opts.Workers, slices.Collect(slices.Chunk(fresh, headBatch)), r.putHeads)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.FilesDone = 0
+	return err
+}
+
+// putHeads reads and puts the heads of some files. What cannot be read, or is no
+// text, is left to the pass that reads it whole.
+func (r *run) putHeads(ctx context.Context, entries []Entry) error {
+	files := make([]memory.File, 0, len(entries))
+	for _, e := range entries {
+		src := r.beginning(e)
+		if src == nil || r.opts.skipText(src) != "" {
+			continue
+		}
+		f := memory.File{
+			Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Size: e.Size, Lang: e.Lang, Head: head(src),
+		}
+		if f.Lang == "" {
+			f.Lang = languageOf(e.Path, src)
+		}
+		files = append(files, f)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(files) > 0 {
+		if err := r.sink.PutFiles(ctx, files); err != nil {
+			return fmt.Errorf("put heads: %w", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range files {
+		r.headed = append(r.headed, f.Path)
+	}
+	r.report.Heads += len(files)
+	r.step(len(entries))
+	return nil
+}
+
+// beginning reads as much of a file as its head is made from; nil if it cannot.
+func (r *run) beginning(e Entry) []byte {
+	f, err := r.root.OpenFile(filepath.FromSlash(e.Path), os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	src := make([]byte, headBytes+1)
+	n, err := f.Read(src)
+	if err != nil {
+		return nil
+	}
+	return []byte(cutText(string(src[:n]), headBytes))
+}

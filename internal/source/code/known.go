@@ -1,0 +1,123 @@
+package code
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Known is what was indexed of a sandbox before. It is asked while the Sink is
+// given changes; that it answers as before the run is enough. Its methods must be
+// safe for concurrent use.
+type Known interface {
+	// Brief says how a file was indexed, and whether it was.
+	Brief(ctx context.Context, path string) (memory.FileBrief, bool, error)
+	// File returns the whole of it: what is stored now.
+	File(ctx context.Context, path string) (memory.File, bool, error)
+	// Paths lists, in any order, the files that are among sorted paths or lie below
+	// one; nil lists all. A path may come twice.
+	Paths(ctx context.Context, only []string) iter.Seq2[string, error]
+}
+
+// KnownFiles is Known from a map by path, which nobody may change meanwhile.
+type KnownFiles map[string]memory.File
+
+var _ Known = KnownFiles(nil)
+
+// Brief implements Known.
+func (k KnownFiles) Brief(_ context.Context, path string) (memory.FileBrief, bool, error) {
+	f, ok := k[path]
+	return f.Brief(), ok, nil
+}
+
+// File implements Known.
+func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, error) {
+	f, ok := k[path]
+	return f, ok, nil
+}
+
+// Paths implements Known.
+func (k KnownFiles) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for path := range k {
+			if (only == nil || covered(only, path)) && !yield(path, nil) {
+				return
+			}
+		}
+	}
+}
+
+// stored is Known from the shelf. A run over everything holds a brief of every
+// file; one over some paths looks up what it comes across, so that a saved file
+// costs the same in a small repository and a large one.
+type stored struct {
+	shelf   Shelf
+	sandbox string
+	// briefs are of all files, nil for a run over some.
+	briefs map[string]memory.FileBrief
+}
+
+var _ Known = (*stored)(nil)
+
+// knownOf returns what is stored of a sandbox, for a run over everything or not.
+func knownOf(shelf Shelf, sandbox string, everything bool) (*stored, error) {
+	k := &stored{shelf: shelf, sandbox: sandbox}
+	if !everything {
+		return k, nil
+	}
+	var err error
+	if k.briefs, err = shelf.Briefs(sandbox); err != nil {
+		return nil, fmt.Errorf("list known files: %w", err)
+	}
+	return k, nil
+}
+
+// Brief implements Known.
+func (k *stored) Brief(ctx context.Context, path string) (memory.FileBrief, bool, error) {
+	if k.briefs != nil {
+		b, ok := k.briefs[path]
+		return b, ok, nil
+	}
+	f, ok, err := k.File(ctx, path)
+	return f.Brief(), ok, err
+}
+
+// File implements Known. A file that is damaged is one that is not known.
+func (k *stored) File(_ context.Context, path string) (memory.File, bool, error) {
+	f, err := k.shelf.File(k.sandbox, path)
+	switch {
+	case err == nil:
+		return f, true, nil
+	case slices.Contains([]memory.Code{memory.CodeNotFound, memory.CodeCorrupt}, memory.CodeOf(err)):
+		return memory.File{}, false, nil
+	}
+	return memory.File{}, false, err
+}
+
+// Paths implements Known.
+func (k *stored) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+	if only == nil {
+		return func(yield func(string, error) bool) {
+			for path := range k.briefs {
+				if !yield(path, nil) {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func(string, error) bool) {
+		paths, err := k.shelf.PathsBelow(k.sandbox, only)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, path := range paths {
+			if !yield(path, nil) {
+				return
+			}
+		}
+	}
+}

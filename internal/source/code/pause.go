@@ -1,0 +1,196 @@
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+)
+
+// errSuspended is why a run is cancelled, and a request refused, while a project is
+// being removed; errPaused is why a run is cancelled that somebody has paused.
+var (
+	errSuspended = errors.New("runs of the project are held")
+	errPaused    = errors.New("runs are paused")
+)
+
+// Switch keeps, also over a restart, whether all work in the background is held.
+type Switch interface {
+	Paused() (bool, error)
+	SetPaused(ctx context.Context, on bool) error
+}
+
+// Pause holds the runs of a folder's project, or of all, or lets them go on. What
+// is asked for meanwhile is accepted and made up for afterwards. Who runs other
+// work in the background holds it by the answer's All. See memory.Repositories.
+func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
+	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
+		return nil, err
+	}
+	s.pauses.Lock()
+	defer s.pauses.Unlock()
+	var err error
+	if req.Path == "" {
+		err = s.pauseAll(ctx, !req.Resume)
+	} else {
+		err = s.pauseProject(ctx, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.paused()
+}
+
+// paused says what is held.
+func (s *Sandboxes) paused() (*memory.Paused, error) {
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	s.mu.Lock()
+	out := &memory.Paused{All: s.allPaused, Sandboxes: []string{}}
+	s.mu.Unlock()
+	for _, b := range boxes {
+		if b.Paused {
+			out.Sandboxes = append(out.Sandboxes, b.Root)
+		}
+	}
+	slices.Sort(out.Sandboxes)
+	return out, nil
+}
+
+func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
+	if s.opts.Switch != nil {
+		if err := s.opts.Switch.SetPaused(ctx, on); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	was := s.allPaused
+	s.allPaused = on
+	s.mu.Unlock()
+	if on {
+		s.end(errPaused, func(*running) bool { return true })
+		return nil
+	}
+	if !was {
+		return nil
+	}
+	return s.makeUp(ctx, func(memory.Sandbox) bool { return true })
+}
+
+// pauseProject holds every sandbox of the project, for a run over one worktree
+// would answer for the others.
+func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) error {
+	dir, err := folderOf(req.Path, req.Caller)
+	if err != nil {
+		return err
+	}
+	id, err := project.Identify(dir)
+	if err != nil {
+		return err
+	}
+	box, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root))
+	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
+		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed", Cause: err}
+	}
+	if err != nil {
+		return fmt.Errorf("read sandbox: %w", err)
+	}
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return fmt.Errorf("list sandboxes: %w", err)
+	}
+	changed := map[string]bool{}
+	for _, b := range boxes {
+		if b.Project != box.Project || b.Paused == !req.Resume {
+			continue
+		}
+		err := s.record(ctx, b.Project, b.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
+			b.Paused = !req.Resume
+			return p
+		})
+		if err != nil {
+			return fmt.Errorf("pause %s: %w", b.Root, err)
+		}
+		changed[b.ID] = true
+	}
+	if !req.Resume {
+		s.end(errPaused, func(r *running) bool { return r.project == box.Project })
+		return nil
+	}
+	return s.makeUp(ctx, func(b memory.Sandbox) bool { return changed[b.ID] })
+}
+
+// makeUp queues runs over everything in sandboxes that were held. One that was
+// asked for meanwhile is done as if it were only now.
+func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) error {
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return fmt.Errorf("list sandboxes: %w", err)
+	}
+	for _, b := range boxes {
+		if !held(b) || b.Paused {
+			continue
+		}
+		run := RunRequest{Sandbox: b.ID, Project: b.Project, Priority: refreshPriority}
+		if b.RequestedAt.After(b.IndexedAt) {
+			run.Priority, run.Asked = askedPriority, true
+		}
+		if _, err := s.enqueue(ctx, run); err != nil {
+			return fmt.Errorf("queue run of %s: %w", b.Root, err)
+		}
+	}
+	return nil
+}
+
+// held says that a sandbox's runs are paused.
+func (s *Sandboxes) held(b memory.Sandbox) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return b.Paused || s.allPaused
+}
+
+// pausedProject says that somebody has paused a project, and so the sandboxes of it
+// that appear later.
+func (s *Sandboxes) pausedProject(project string) (bool, error) {
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return false, fmt.Errorf("list sandboxes: %w", err)
+	}
+	return slices.ContainsFunc(boxes, func(b memory.Sandbox) bool { return b.Project == project && b.Paused }), nil
+}
+
+// end cancels runs and waits for their end.
+func (s *Sandboxes) end(cause error, which func(*running) bool) {
+	s.mu.Lock()
+	ending := slices.DeleteFunc(slices.Collect(maps.Values(s.running)), func(r *running) bool { return !which(r) })
+	s.mu.Unlock()
+	for _, r := range ending {
+		r.cancel(cause)
+		<-r.ended
+	}
+}
+
+// Suspend ends the runs of a project and holds those to come until release is
+// called, so that nothing is added to a project that is being removed.
+func (s *Sandboxes) Suspend(project string) (release func()) {
+	s.records.Lock() // a change under way is written first, the next one refused
+	s.mu.Lock()
+	s.suspended[project]++
+	s.mu.Unlock()
+	s.records.Unlock()
+	s.end(errSuspended, func(r *running) bool { return r.project == project })
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.suspended[project]--; s.suspended[project] == 0 {
+			delete(s.suspended, project)
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package code
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+const (
+	// pruneFloor is how far below its limit an index is pruned, in percent of the
+	// limit: so far that the next few files do not have it pruned again.
+	pruneFloor = 90
+	// pruneBatch is how many files lose their chunks at once. Each batch is a commit,
+	// and between them the sizes are looked at again.
+	pruneBatch = 32
+)
+
+// prune takes chunks away while the index of all code is over its limit: those of
+// the projects first that were used least recently, and of the least recently used
+// files in each. A sandbox that is being indexed is left alone, and the end of its
+// run prunes again. What was pruned keeps its head.
+func (s *Sandboxes) prune(ctx context.Context) error {
+	if s.opts.MaxSize == 0 || !s.pruning.TryLock() {
+		return nil // whoever prunes goes on until the size is right
+	}
+	defer s.pruning.Unlock()
+	sizes, disk := s.opts.Shelf.IndexSizes()
+	if disk <= s.opts.MaxSize {
+		return nil
+	}
+	order, err := s.leastUsed(sizes)
+	if err != nil {
+		return err
+	}
+	floor, files := s.opts.MaxSize/100*pruneFloor, 0
+	before := disk
+	for _, boxes := range order {
+		if disk <= floor {
+			break
+		}
+		var n int
+		if n, disk, err = s.pruneProject(ctx, boxes, floor); err != nil {
+			return err
+		}
+		files += n
+	}
+	log := s.opts.Logger.With("part", "code", "files", files, "was", before, "bytes", disk, "limit", s.opts.MaxSize)
+	if disk > s.opts.MaxSize {
+		log.Warn("index is over its limit and nothing more can be pruned for now")
+	} else {
+		log.Info("index pruned")
+	}
+	return nil
+}
+
+// leastUsed returns the sandboxes that have chunks by project, the least recently
+// used project first. Asking for a project to be indexed is using it.
+func (s *Sandboxes) leastUsed(sizes map[string]memory.IndexSize) ([][]memory.Sandbox, error) {
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	used := map[string]time.Time{}
+	byProject := map[string][]memory.Sandbox{}
+	for _, b := range boxes {
+		used[b.Project] = latest(used[b.Project], latest(b.RequestedAt, sizes[b.ID].UsedAt))
+		if sizes[b.ID].Chunks > 0 {
+			byProject[b.Project] = append(byProject[b.Project], b)
+		}
+	}
+	var order [][]memory.Sandbox
+	for _, group := range byProject {
+		order = append(order, group)
+	}
+	slices.SortFunc(order, func(a, b []memory.Sandbox) int {
+		return cmp.Or(used[a[0].Project].Compare(used[b[0].Project]), cmp.Compare(a[0].Project, b[0].Project))
+	})
+	return order, nil
+}
+
+// prunable is a file that has chunks. It was used when code of it was last shown.
+type prunable struct {
+	memory.FileKey
+	used, modified time.Time
+}
+
+// pruneProject prunes files of a project's sandboxes until the index is down to
+// the floor, and returns how many and what the index takes then.
+func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, floor int64) (files int, disk int64, err error) {
+	list, err := s.prunables(boxes)
+	if err != nil {
+		return 0, 0, err
+	}
+	_, disk = s.opts.Shelf.IndexSizes()
+	for batch := range slices.Chunk(list, pruneBatch) {
+		keys := make([]memory.FileKey, 0, len(batch))
+		s.mu.Lock()
+		for _, f := range batch {
+			if s.running[f.Sandbox] == nil {
+				keys = append(keys, f.FileKey)
+			}
+		}
+		s.mu.Unlock()
+		if len(keys) == 0 {
+			continue
+		}
+		n, err := s.opts.Writer.PruneFiles(ctx, keys)
+		if err != nil {
+			return files, disk, fmt.Errorf("prune files: %w", err)
+		}
+		files += n
+		if _, disk = s.opts.Shelf.IndexSizes(); disk <= floor {
+			break
+		}
+	}
+	return files, disk, nil
+}
+
+// prunables lists what of some sandboxes can be pruned, least recently used first,
+// of what was never used the files first that were changed longest ago. The same
+// file of two worktrees comes together, for only both free what they share.
+func (s *Sandboxes) prunables(boxes []memory.Sandbox) ([]prunable, error) {
+	var list []prunable
+	for _, b := range boxes {
+		briefs, err := s.opts.Shelf.Briefs(b.ID)
+		if err != nil {
+			return nil, fmt.Errorf("list files: %w", err)
+		}
+		used := s.opts.Shelf.UsedAt(b.ID)
+		for path, f := range briefs {
+			if f.Chunks > 0 {
+				list = append(list, prunable{memory.FileKey{Sandbox: b.ID, Path: path}, used[path], f.ModTime})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b prunable) int {
+		return cmp.Or(a.used.Compare(b.used), a.modified.Compare(b.modified), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Sandbox, b.Sandbox))
+	})
+	return list, nil
+}
