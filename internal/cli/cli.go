@@ -1,7 +1,8 @@
 // Package cli is the command line: one file per command, named after it.
 //
 // Every command answers for people on standard output, or as JSON with --json;
-// what goes wrong and how far things are goes to standard error. Every command
+// what goes wrong and how far things are goes to standard error, with --json as
+// one JSON value each. Every command
 // that needs the daemon starts it. Exit codes are documented in exit.go and
 // shown by `recalld help exit-codes`.
 package cli
@@ -49,6 +50,8 @@ type Options struct {
 	Getenv     func(string) string
 	// Terminal says that Err is a terminal, where progress bars make sense.
 	Terminal bool
+	// Interactive says that In is a terminal, where a question can be asked.
+	Interactive bool
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Poll is the pause between two looks at a task in the background; default
@@ -109,6 +112,7 @@ func newApp(opts Options) (*App, error) {
 	o := &app.opts
 	if o.In == nil {
 		o.In = os.Stdin
+		o.Interactive = isTerminal(os.Stdin)
 	}
 	if o.Out == nil {
 		o.Out = os.Stdout
@@ -176,7 +180,7 @@ Begin with: recalld up .`,
 	flags.StringVar(&a.source.File, "config", "", "settings file (default $RECALLD_CONFIG, else the platform's)")
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
 	for _, command := range []func(*App) *cobra.Command{
-		upCommand, recallCommand, rememberCommand, indexCommand, forgetCommand, reposCommand, statusCommand,
+		upCommand, recallCommand, rememberCommand, indexCommand, filesCommand, pauseCommand, resumeCommand, forgetCommand, reposCommand, statusCommand,
 		sessionsCommand, stepsCommand, lastCommand, summarizeCommand, sessionCommand, stepCommand, importCommand, exportCommand,
 		connectCommand, hookCommand, serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
 	} {

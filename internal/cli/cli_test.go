@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -164,8 +165,8 @@ func TestEveryCommand(t *testing.T) {
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"completion", "connect", "doctor", "eval", "export", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
-		"recall", "remember", "repos", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
+		"completion", "connect", "doctor", "eval", "export", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
+		"pause", "recall", "remember", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
 		"stop", "summarize", "up", "version",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -176,9 +177,10 @@ func TestEveryCommand(t *testing.T) {
 // sample answers for every method, full enough to show every column.
 func sample() map[string]any {
 	repos := []memory.SandboxState{
-		{ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/demo", IndexedAt: noon, Files: 12, Chunks: 345, Bytes: 67890, LastRun: memory.Millis(1500 * time.Millisecond), Skipped: map[string]int{"too large": 2, "binary": 1}}},
-		{ProjectName: "new", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/src/new"}, Progress: &memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}},
-		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon}, Stale: true},
+		{ProjectName: "demo", Watch: "events", IndexBytes: 234_567, UsedAt: noon.Add(-3 * time.Minute), Sandbox: memory.Sandbox{ID: "s1", Project: "p1", Root: "/src/demo", IndexedAt: noon.Add(-2 * time.Minute), Files: 12, Chunks: 345, Bytes: 67890, LastRun: memory.Millis(1500 * time.Millisecond), Skipped: map[string]int{"too large": 2, "binary": 1}}},
+		{ProjectName: "demo", Watch: "polling: no watches are left", IndexBytes: 234_567, Sandbox: memory.Sandbox{ID: "s4", Project: "p1", Root: "/src/demo worktree", Paused: true, IndexedAt: noon.Add(-time.Hour), Files: 12, Chunks: 345, Bytes: 67890}},
+		{ProjectName: "new", Sandbox: memory.Sandbox{ID: "s2", Project: "p2", Root: "/src/new"}, Progress: &memory.Progress{Phase: "indexing", FilesDone: 4, FilesTotal: 9}},
+		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon.Add(-72 * time.Hour)}, Stale: true, Pruned: 7},
 	}
 	answers := map[string]any{
 		"Recall": &memory.Answer{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
@@ -187,17 +189,31 @@ func sample() map[string]any {
 		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
 		"IndexRepo": &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
 		"Repos":     repos,
-		"Models":    []memory.ModelState{{Name: "builtin", Dim: 256, State: "active"}, {Name: "ollama/nomic-embed-text", State: "missing", Note: "recalld model pull nomic-embed-text"}},
+		"Pause":     &memory.Paused{All: true, Sandboxes: []string{"/src/demo", "/src/it's here"}},
+		"Files": &memory.FileList{Project: "p1", ProjectName: "demo", Total: 17, Withheld: map[memory.Reason]int{memory.Gone: 1}, Files: []memory.FileMatch{
+			{Path: "internal/client/retry.go", Sandbox: "/src/demo", Lang: "go", Head: "// Package client retries what is worth to be retried, with jittered pauses\n// between attempts.\npackage client"},
+			{Path: "a\tb.txt", Sandbox: "/src/demo", Head: "\n\n  \x1b[2Jcleared\r\n"},
+		}},
+		"Models": []memory.ModelState{{Name: "builtin", Dim: 256, State: "active"}, {Name: "ollama/nomic-embed-text", State: "missing", Note: "recalld model pull nomic-embed-text"}},
 		"Status": &memory.Status{
 			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
 			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"}},
+			Code:  memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
 			Queue: memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},
 		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
 	}
 	maps.Copy(answers, history())
 	return answers
+}
+
+// troubled are sandboxes of which something is wrong, or odd.
+func troubled() []memory.SandboxState {
+	return []memory.SandboxState{
+		{ProjectName: "full", Sandbox: memory.Sandbox{ID: "s5", Project: "p5", Root: "/src/full", LastError: "write chunks: disk full", LastErrorAt: noon.Add(-5 * time.Minute)}},
+		{ProjectName: "a-name-that-takes-more-than-a-table-has", Sandbox: memory.Sandbox{ID: "s6", Project: "p6", Root: "/media/stick/\x1b[31mred", GoneAt: noon.Add(-26 * time.Hour), IndexedAt: noon.Add(-27 * time.Hour), Files: 1_000_000, Chunks: 12_345_678, Bytes: 1 << 40}, IndexBytes: 999_900_000},
+	}
 }
 
 func TestOutput(t *testing.T) {
@@ -210,6 +226,9 @@ func TestOutput(t *testing.T) {
 		{"forget", []string{"forget", "l-1"}},
 		{"index", []string{"index"}},
 		{"repos", []string{"repos"}},
+		{"pause", []string{"pause", "/src/demo"}},
+		{"resume", []string{"resume"}},
+		{"files", []string{"files", "retry", "client"}},
 		{"status", []string{"status"}},
 		{"model-list", []string{"model", "list"}},
 		{"model-pull", []string{"model", "pull", "x"}},
@@ -258,6 +277,109 @@ func TestRecallFlags(t *testing.T) {
 	if diff := cmp.Diff(want, request[memory.RecallRequest](t, b, "Recall")); diff != "" {
 		t.Errorf("request differs:\n%s", diff)
 	}
+}
+
+// TestReposFit: what people read by default fits a terminal, but for folders and
+// what others have said, which are on lines of their own.
+func TestReposFit(t *testing.T) {
+	b := newBench(t, sample())
+	golden(t, filepath.Join("output", "repos-wide.txt"), b.ok("repos", "--wide"))
+	b.fake.Answers["Repos"] = troubled()
+	out := b.ok("repos")
+	golden(t, filepath.Join("output", "repos-trouble.txt"), out)
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "  ") && utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > terminalWidth {
+			t.Errorf("the line is longer than %d characters: %q", terminalWidth, line)
+		}
+	}
+	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}, {"status"}, {"files", "x"}} {
+		if out := b.ok(args...); strings.ContainsAny(out, "\x1b\r\t") {
+			t.Errorf("recalld %v hands on what a terminal acts on: %q", args, out)
+		}
+	}
+}
+
+// TestPausedIsSaid: that nothing is done in the background is said wherever its
+// results are awaited.
+func TestPausedIsSaid(t *testing.T) {
+	answers := sample()
+	answers["Status"].(*memory.Status).Code.Paused = true
+	for _, args := range [][]string{{"repos"}, {"status"}, {"index"}} {
+		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is held") || !strings.Contains(out, "recalld resume") {
+			t.Errorf("recalld %v does not say that everything is held, and how it goes on:\n%s", args, out)
+		}
+	}
+}
+
+func TestPauseFlags(t *testing.T) {
+	b := newBench(t, sample())
+	caller := memory.Caller{Dir: b.opts.Dir, Client: "cli"}
+	for _, tt := range []struct {
+		args []string
+		want memory.PauseRequest
+	}{
+		{[]string{"pause"}, memory.PauseRequest{Caller: caller}},
+		{[]string{"pause", "."}, memory.PauseRequest{Path: b.opts.Dir, Caller: caller}},
+		{[]string{"resume"}, memory.PauseRequest{Resume: true, Caller: caller}},
+		{[]string{"resume", "sub"}, memory.PauseRequest{Path: filepath.Join(b.opts.Dir, "sub"), Resume: true, Caller: caller}},
+	} {
+		b.ok(tt.args...)
+		if diff := cmp.Diff(tt.want, request[memory.PauseRequest](t, b, "Pause")); diff != "" {
+			t.Errorf("recalld %v asks for (-want +got):\n%s", tt.args, diff)
+		}
+	}
+	b.fake.Answers["Pause"] = &memory.Paused{}
+	if out := b.ok("resume"); out != "Nothing is held.\n" {
+		t.Errorf("resume says %q", out)
+	}
+	if out := b.ok("resume", "--json"); strings.Contains(out, "null") {
+		t.Errorf("resume --json says null where a list is empty: %s", out)
+	}
+}
+
+func TestFilesFlags(t *testing.T) {
+	b := newBench(t, sample())
+	b.ok("files", "--project", "p", "--limit", "1000", "retry", "client")
+	want := memory.FilesRequest{Pattern: "retry client", Project: "p", Limit: 1000, Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
+	if diff := cmp.Diff(want, request[memory.FilesRequest](t, b, "Files")); diff != "" {
+		t.Errorf("request differs (-want +got):\n%s", diff)
+	}
+	b.fake.Answers["Files"] = &memory.FileList{Project: "p1", ProjectName: "demo"}
+	if out := b.ok("files", "nothing"); out != "No file of project demo fits.\n" {
+		t.Errorf("without a match files says %q", out)
+	}
+	if out := b.ok("files", "nothing", "--json"); strings.Contains(out, "null") {
+		t.Errorf("files --json says null where a list is empty: %s", out)
+	}
+	// Of several worktrees each file says which one it is in.
+	b.fake.Answers["Files"] = &memory.FileList{Total: 2, Files: []memory.FileMatch{{Path: "a.go", Sandbox: "/src/one"}, {Path: "a.go", Sandbox: "/src/two"}}}
+	if out := b.ok("files", "a.go"); !strings.Contains(out, "/src/one/a.go") || !strings.Contains(out, "/src/two/a.go") {
+		t.Errorf("two worktrees are not told apart:\n%s", out)
+	}
+}
+
+// TestForgetAsks: a person is asked before a project goes, and only a yes is one.
+func TestForgetAsks(t *testing.T) {
+	for _, tt := range []struct {
+		input  string
+		forget bool
+	}{{"y\n", true}, {" YES \n", true}, {"yes", true}, {"n\n", false}, {"\n", false}, {"", false}, {"yet\n", false}} {
+		b := newBench(t, sample())
+		b.opts.Interactive, b.opts.In = true, strings.NewReader(tt.input)
+		out, errs, code := b.run("forget", "--project", "demo")
+		if code != ExitOK || strings.Contains(out, "Forgotten") != tt.forget || strings.Contains(errs, "Nothing was removed") == tt.forget {
+			t.Errorf("answered %q: exit %d, %q, %q; want it forgotten: %v", tt.input, code, out, errs, tt.forget)
+		}
+		if !strings.Contains(errs, "/src/demo: 12 files, 345 chunks") || strings.Contains(errs, "/src/new") {
+			t.Errorf("asked without saying what goes, and only that: %q", errs)
+		}
+	}
+	b := newBench(t, sample())
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	if _, errs, code := b.run("forget", "--project", "demo", "--json"); code != ExitUsage || !strings.Contains(errs, "--yes") {
+		t.Errorf("with --json: exit %d, %q; want a refusal that names --yes", code, errs)
+	}
+	b.ok("forget", "--project", "demo", "--yes") // asks nobody
 }
 
 func TestRememberFlags(t *testing.T) {
@@ -419,18 +541,26 @@ func TestUsage(t *testing.T) {
 
 // TestWaitEnds: a run that will never be over is not waited for.
 func TestWaitEnds(t *testing.T) {
-	queued := &memory.IndexQueued{Sandbox: "s", Root: "/src"}
+	queued, gone := &memory.IndexQueued{Sandbox: "s", Root: "/src"}, filepath.Join(t.TempDir(), "gone")
 	for name, tc := range map[string]struct {
 		repos []memory.SandboxState
 		code  int
 	}{
 		"forgotten": {[]memory.SandboxState{}, ExitNotFound},
 		"dropped":   {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}}}, ExitUnavailable},
+		"held":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src", Paused: true}, Progress: &memory.Progress{Phase: "queued"}}}, ExitConflict},
+		"gone":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, GoneAt: noon}}}, ExitNotFound},
+		"vanished":  {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, LastError: "no such folder", LastErrorAt: noon}}}, ExitNotFound},
 	} {
-		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos})
+		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos, "Status": &memory.Status{}})
 		if _, errs, code := b.run("index", "--wait"); code != tc.code {
 			t.Errorf("%s: exit %d (%s), want %d", name, code, errs, tc.code)
 		}
+	}
+	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "queued"}}}
+	b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": waiting, "Status": &memory.Status{Code: memory.CodeState{Paused: true}}})
+	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "let it go on with: recalld resume") {
+		t.Errorf("everything held: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
 	}
 }
 
@@ -461,6 +591,12 @@ func TestCompletion(t *testing.T) {
 		args, want []string
 	}{
 		{[]string{"recall", "--project", ""}, []string{"demo", "new", "p3"}},
+		{[]string{"files", "--project", "n"}, []string{"new", ":4"}},
+		{[]string{"forget", "--project", "de"}, []string{"demo", ":4"}},
+		{[]string{"pause", "/src/de"}, []string{"/src/demo", "/src/demo worktree", ":4"}},
+		{[]string{"resume", "/elsewhere"}, []string{":16"}}, // the shell completes folders
+		{[]string{"index", ""}, []string{":16"}},
+		{[]string{"up", "/src", ""}, []string{":4"}},
 		{[]string{"recall", "--project", "d"}, []string{"demo"}},
 		{[]string{"recall", "--kinds", ""}, []string{"lesson", "step", "chunk"}},
 		{[]string{"model", "pull", ""}, []string{"ollama/nomic-embed-text"}},

@@ -80,6 +80,36 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 	}))
 }
 
+// completeFolder completes the one argument of a command with the folders that are
+// indexed, and with any folder where what is typed begins none of them.
+func (a *App) completeFolder(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	roots, directive := a.ask(c, typed, func(ctx context.Context, d Daemon) (roots []string) {
+		repos, err := d.Repos(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, r := range repos {
+			roots = append(roots, r.Root)
+		}
+		return roots
+	})
+	if len(roots) == 0 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return roots, directive
+}
+
+// completeAnyFolder completes the one argument of a command with folders.
+func completeAnyFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
 // completeSessions completes a flag with the newest sessions of the working
 // folder's project, each with its goal.
 func (a *App) completeSessions(c *cobra.Command, flag string) {

@@ -192,10 +192,11 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	if err != nil {
 		return err
 	}
-	for _, p := range repos {
-		if p.LastErrorAt.After(p.IndexedAt) {
-			d.add("index "+memory.ProjectLabel(p.ProjectName, p.Project), FindingFailed, "recalld index "+p.Root+" --wait", "%s", p.LastError)
-		}
+	for _, r := range repos {
+		d.checkIndex(r)
+	}
+	if status.Code.Paused {
+		d.add("background", FindingNote, "recalld resume", "all work is held")
 	}
 	cfg, err := a.Config()
 	if err != nil {
@@ -211,6 +212,20 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	return a.checkQueue(ctx, d, running, requeue)
+}
+
+// checkIndex says what keeps the index of a sandbox from being up to date.
+func (d *diagnosis) checkIndex(r memory.SandboxState) {
+	label := memory.ProjectLabel(r.ProjectName, r.Project)
+	switch {
+	case !r.GoneAt.IsZero():
+		d.add("index "+label, FindingNote, "if it does not come back: recalld forget --project "+shellWord(label),
+			"the folder %s is missing since %s", printable(r.Root), timeText(r.GoneAt, "?"))
+	case r.Paused:
+		d.add("index "+label, FindingNote, "recalld resume "+shellWord(r.Root), "indexing of %s is held", printable(r.Root))
+	case r.LastErrorAt.After(r.IndexedAt):
+		d.add("index "+label, FindingFailed, "recalld index "+shellWord(r.Root)+" --wait", "%s", r.LastError)
+	}
 }
 
 // checkQueue lists the jobs that were given up, after those named got another

@@ -49,6 +49,35 @@ func TestDoctorHealthy(t *testing.T) {
 	}
 }
 
+// TestDoctorIndexes: a failed index is a fault; one that is held or whose folder is
+// away is as somebody wanted it, or may be.
+func TestDoctorIndexes(t *testing.T) {
+	answers := sample()
+	delete(answers, "DeadJobs")
+	answers["Repos"] = troubled()
+	status := *answers["Status"].(*memory.Status)
+	status.Code.Paused = true
+	answers["Status"] = &status
+	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
+	if code != ExitFailure {
+		t.Errorf("exit %d, want %d: an index has failed", code, ExitFailure)
+	}
+	for check, want := range map[string]Finding{
+		"index full": {Level: FindingFailed, Detail: "disk full", Hint: "recalld index /src/full --wait"},
+		"index a-name-that-takes-more-than-a-table-has": {Level: FindingNote, Detail: "is missing since 2026-01-14", Hint: "recalld forget --project"},
+		"background": {Level: FindingNote, Detail: "all work is held", Hint: "recalld resume"},
+	} {
+		if f := found[check]; f.Level != want.Level || !strings.Contains(f.Detail, want.Detail) || !strings.Contains(f.Hint, want.Hint) {
+			t.Errorf("%s: %+v, want %+v", check, f, want)
+		}
+	}
+	answers["Repos"] = sample()["Repos"]
+	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
+	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "recalld resume '/src/demo worktree'" {
+		t.Errorf("held: exit %d, %+v, want a note with how it goes on", code, f)
+	}
+}
+
 func TestDoctorDeadJobs(t *testing.T) {
 	b := newBench(t, sample())
 	found, d, code := diagnose(t, b)

@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// forgetCommand removes memories. A whole project wants --yes: there is no way
-// back, and a question on a terminal would stop scripts.
+// forgetCommand removes memories. A whole project wants a yes: there is no way back.
+// A person is asked; a script, which a question would stop, says --yes.
 func forgetCommand(a *App) *cobra.Command {
 	var r memory.ForgetRequest
 	var yes bool
@@ -20,7 +24,8 @@ func forgetCommand(a *App) *cobra.Command {
 		Long: `Remove records by id, or a project with all it holds, for good: records, terms,
 vectors and the text of receipts. A session's id removes it with its steps. It says
 what may still hold the text. Ids are printed by remember, by sessions and by recall
---ids, and are in every answer with --json.`,
+--ids, and are in every answer with --json. On a terminal it asks before it removes a
+project; elsewhere, and with --json, say --yes.`,
 		Example: `  recalld forget l-4f2a9c
   recalld forget --project old-service --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -28,7 +33,8 @@ what may still hold the text. Ids are printed by remember, by sessions and by re
 			if err := r.Validate(); err != nil {
 				return err
 			}
-			if r.Project != "" && !yes {
+			ask := r.Project != "" && !yes
+			if ask && (!a.opts.Interactive || a.json) {
 				return &memory.Error{Code: memory.CodeInvalidInput, Field: "project",
 					Message: fmt.Sprintf("everything of project %s would be removed for good", r.Project),
 					Hint:    "say --yes if you mean it"}
@@ -36,6 +42,12 @@ what may still hold the text. Ids are printed by remember, by sessions and by re
 			service, err := a.service(c.Context())
 			if err != nil {
 				return err
+			}
+			if ask {
+				sure, err := a.confirmForget(c.Context(), service, r.Project)
+				if err != nil || !sure {
+					return err
+				}
 			}
 			gone, err := service.Forget(c.Context(), r)
 			if err != nil {
@@ -57,4 +69,28 @@ what may still hold the text. Ids are printed by remember, by sessions and by re
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	a.completeProjects(c, "project")
 	return c
+}
+
+// confirmForget says what is known of a project and asks whether it is to be
+// removed. Anything but a yes, the end of the input included, leaves it alone.
+func (a *App) confirmForget(ctx context.Context, service memory.Repositories, project string) (bool, error) {
+	repos, err := service.Repos(ctx)
+	if err != nil {
+		return false, err
+	}
+	repos = slices.DeleteFunc(repos, func(r memory.SandboxState) bool { return r.Project != project && r.ProjectName != project })
+	fmt.Fprintf(a.opts.Err, "Everything of project %s will be removed for good: lessons, sessions with their steps, and the index of code.\n", project)
+	for _, r := range repos {
+		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))
+	}
+	fmt.Fprint(a.opts.Err, "The files on disk stay. Go on? [y/N] ")
+	answer, err := bufio.NewReader(a.opts.In).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return false, fmt.Errorf("read answer: %w", err)
+	}
+	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
+		return true, nil
+	}
+	fmt.Fprintln(a.opts.Err, "Nothing was removed.")
+	return false, nil
 }

@@ -229,8 +229,8 @@ func TestImportProblems(t *testing.T) {
 	if errs != "importing\n" {
 		t.Errorf("standard error has %q, want how far it is", errs)
 	}
-	if _, errs, _ := b.run("import", "a.jsonl", "--json"); errs != "" {
-		t.Errorf("with --json standard error has %q, want nothing", errs)
+	if _, errs, _ := b.run("import", "a.jsonl", "--json"); errs != `{"progress":{"phase":"importing","done":0,"total":0,"unit":"files"}}`+"\n" {
+		t.Errorf("with --json standard error has %q, want how far it is as a line of JSON", errs)
 	}
 }
 

@@ -3,9 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +49,19 @@ place in the queue. With --wait, show progress until it is done.`,
 			if !wait {
 				return a.answer(queued, func(w io.Writer) {
 					fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
-						queued.Root, memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Turn())
+						printable(queued.Root), memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Turn())
+					repos, err := service.Repos(c.Context())
+					if err != nil {
+						return // it is queued all the same
+					}
+					for _, r := range repos {
+						if r.ID != queued.Sandbox {
+							continue
+						}
+						if err := a.held(c.Context(), service, &r); err != nil {
+							fmt.Fprintf(w, "It waits: %s; %s\n", err.Message, err.Hint)
+						}
+					}
 				})
 			}
 			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
@@ -58,6 +73,7 @@ place in the queue. With --wait, show progress until it is done.`,
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait until it is done and show progress")
 	c.Flags().StringSliceVar(&changed, "changed", nil, "only these files, relative to the folder")
+	c.ValidArgsFunction = completeAnyFolder
 	return c
 }
 
@@ -73,10 +89,29 @@ func (a *App) pathArgument(args []string) string {
 // daemon that was started again knows of it a moment later.
 const maxIdle = 20
 
+// heldError says that something is held, and how to let it go on.
+func heldError(what, resume string) *memory.Error {
+	return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: what + " is held", Hint: "let it go on with: " + resume}
+}
+
+// held says that a sandbox is not indexed now because somebody wanted it so, as a
+// CodeConflict whose hint is the command that lets it go on; nil if it is not, or
+// if that cannot be told.
+func (a *App) held(ctx context.Context, service memory.Operator, r *memory.SandboxState) *memory.Error {
+	if r.Paused {
+		return heldError("indexing of "+printable(r.Root), "recalld resume "+shellWord(r.Root))
+	}
+	if status, err := service.Status(ctx); err == nil && status.Code.Paused {
+		return heldError("all work in the background", "recalld resume")
+	}
+	return nil
+}
+
 // waitIndexed shows progress until the sandbox has been indexed, or has failed
 // to be, after it was asked for. The error is CodeNotFound when the sandbox was
-// forgotten meanwhile, CodeUnavailable when its run gave way to others.
-func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sandbox string, asked time.Time) (*memory.SandboxState, error) {
+// forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
+// to others, CodeConflict when it is held.
+func (a *App) waitIndexed(ctx context.Context, service memory.Service, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
@@ -98,9 +133,15 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 		case !r.IndexedAt.Before(asked):
 			return &r, nil
 		case !r.LastErrorAt.Before(asked):
-			return nil, &memory.Error{Code: memory.CodeInternal,
-				Message: fmt.Sprintf("indexing %s failed: %s", r.Root, r.LastError),
-				Hint:    "it is tried again in the background; see recalld status"}
+			return nil, runError(&r)
+		case !r.GoneAt.IsZero() && missing(r.Root):
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", printable(r.Root)),
+				Hint: "what is indexed of it stays for a while; when it is back: recalld index " + shellWord(r.Root)}
+		case r.Paused || waits(&r):
+			if held := a.held(ctx, service, &r); held != nil {
+				return nil, held
+			}
+			idle = 0
 		case r.Progress != nil:
 			idle = 0
 		case idle == maxIdle:
@@ -117,16 +158,39 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 	}
 }
 
+// waits says that a run has not begun, which it does not do while everything is
+// held.
+func waits(r *memory.SandboxState) bool {
+	return r.Progress != nil && (r.Progress.Phase == "queued" || r.Progress.Phase == "paused")
+}
+
+// runError says why a run failed, and what can be done.
+func runError(r *memory.SandboxState) error {
+	e := &memory.Error{Code: memory.CodeInternal, Message: fmt.Sprintf("indexing %s failed: %s", printable(r.Root), r.LastError),
+		Hint: "it is tried again in the background; see recalld status"}
+	if missing(r.Root) {
+		e.Code, e.Hint = memory.CodeNotFound, "the folder is gone; when it is back: recalld index "+shellWord(r.Root)
+	}
+	return e
+}
+
+// missing says that there is no such folder, which commands can see: they run on
+// the daemon's machine.
+func missing(folder string) bool {
+	_, err := os.Stat(folder)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // writeIndexed says what an indexing run came to.
 func writeIndexed(w io.Writer, r *memory.SandboxState) {
-	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s", r.Root, memory.ProjectLabel(r.ProjectName, r.Project),
+	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s", printable(r.Root), memory.ProjectLabel(r.ProjectName, r.Project),
 		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), bytesText(r.Bytes))
 	if r.LastRun > 0 {
 		fmt.Fprintf(w, " in %s", r.LastRun.Duration().Round(time.Millisecond))
 	}
 	fmt.Fprintln(w)
 	if text := skippedText(r.Skipped); text != "" {
-		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, r.Root)
+		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, shellWord(r.Root))
 	}
 }
 

@@ -10,10 +10,15 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 )
+
+// terminalWidth is how wide a line for people should be at most, in characters: as
+// wide as terminals have always been.
+const terminalWidth = 80
 
 // answer writes a command's result: value as JSON with --json, else what people
 // writes.
@@ -73,6 +78,14 @@ func timeText(t time.Time, none string) string {
 	return t.UTC().Format("2006-01-02 15:04Z")
 }
 
+// agoText writes how long ago a time was, or what stands for none.
+func agoText(t, now time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return ageText(now.Sub(t)) + " ago"
+}
+
 // ageText writes how long ago something was, in one unit: 40s, 5m, 3h, 12d.
 func ageText(d time.Duration) string {
 	switch d = max(d, 0); {
@@ -93,6 +106,31 @@ func shortText(text string, max int) string {
 		return text
 	}
 	return string([]rune(text)[:max-1]) + "…"
+}
+
+// printable replaces what a terminal would act on, or hide, instead of showing it:
+// control characters and marks of direction in names and texts of other people.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case !unicode.IsGraphic(r):
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// shellWord writes a path as one word of a command line that is to be copied.
+func shellWord(path string) string {
+	plain := "/._-+@:,=~" + string(filepath.Separator)
+	for _, r := range path {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r) {
+			return "'" + strings.ReplaceAll(printable(path), "'", `'\''`) + "'"
+		}
+	}
+	return path
 }
 
 // orEmpty makes an absent list an empty one, which JSON tells apart.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -13,10 +15,11 @@ import (
 const quietInterval = 5 * time.Second
 
 // progress shows how far a task is: a bar on a terminal, else a line now and
-// then. With --json nothing is shown.
+// then, which with --json is a progressLine. All of it goes to standard error.
 type progress struct {
 	out      io.Writer
 	terminal bool
+	json     bool
 	unit     string // "files"; empty means bytes
 	now      func() time.Time
 
@@ -26,11 +29,17 @@ type progress struct {
 }
 
 func (a *App) newProgress(unit string) *progress {
-	out := a.opts.Err
-	if a.json {
-		out = io.Discard
-	}
-	return &progress{out: out, terminal: a.opts.Terminal && !a.json, unit: unit, now: a.opts.Now}
+	return &progress{out: a.opts.Err, terminal: a.opts.Terminal && !a.json, json: a.json, unit: unit, now: a.opts.Now}
+}
+
+// progressLine is a line of progress with --json.
+type progressLine struct {
+	Progress struct {
+		Phase string `json:"phase"`
+		Done  int64  `json:"done"`
+		Total int64  `json:"total"` // 0 while it is not known
+		Unit  string `json:"unit"`  // "files" or "bytes"
+	} `json:"progress"`
 }
 
 // show says that done of total is reached in a phase; a total of 0 is not known
@@ -45,6 +54,12 @@ func (p *progress) show(phase string, done, total int64) {
 	}
 	p.phase, p.last = phase, p.now()
 	switch {
+	case p.json:
+		var line progressLine
+		line.Progress.Phase, line.Progress.Done, line.Progress.Total = phase, done, max(total, 0)
+		line.Progress.Unit = cmp.Or(p.unit, "bytes")
+		// Progress that cannot be told is no reason to stop what it shows.
+		_ = json.NewEncoder(p.out).Encode(line)
 	case total <= 0:
 		fmt.Fprintf(p.out, "%s\n", phase)
 	case p.unit == "":

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -76,6 +77,12 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.StringVar(&f.lang, "lang", "", "only code in this language")
 	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
 	flags.StringVar(&f.since, "since", "", "nothing older: a day (2026-01-31) or an RFC 3339 time")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "kind" { // as it is said of one
+			name = "kinds"
+		}
+		return pflag.NormalizedName(name)
+	})
 	a.scopeFlags(c, &f.narrowFlags, memory.ScopeAll)
 	a.filterFlags(c, &f.narrowFlags)
 	a.completeProjects(c, "project")

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +16,17 @@ import (
 // reposCommand lists the sandboxes.
 func reposCommand(a *App) *cobra.Command {
 	var skipped string
+	var wide bool
 	c := &cobra.Command{
 		Use:   "repos",
 		Short: "List the repositories known",
-		Long: `List every folder that is indexed, with the state of its index. With --skipped,
-walk over one repository and list the files that are left out, and why.`,
-		Example: "  recalld repos\n  recalld repos --json\n  recalld repos --skipped .",
+		Long: `List every folder that is indexed: the state, size and age of its index, and below it
+the folder with what is to be known of it. With --wide, one long line each. With
+--skipped, walk over one repository and list the files that are left out, and why.
+
+Chunks are the pieces that files are cut into. The size is about what the index takes
+on disk; what worktrees share is counted in each. A stale index may lag behind the disk.`,
+		Example: "  recalld repos\n  recalld repos --wide\n  recalld repos --json\n  recalld repos --skipped .",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			service, err := a.service(c.Context())
@@ -33,36 +40,56 @@ walk over one repository and list the files that are left out, and why.`,
 				}
 				return a.answer(list, func(w io.Writer) { writeSkipped(w, list) })
 			}
-			repos, err := service.Repos(c.Context())
-			if err != nil {
-				return err
-			}
-			if repos == nil {
-				repos = []memory.SandboxState{} // JSON says [], not null
-			}
-			return a.answer(map[string]any{"repos": repos}, func(w io.Writer) {
-				if len(repos) == 0 {
-					io.WriteString(w, "No repository is indexed yet. Index one with: recalld up PATH\n")
-					return
-				}
-				table(w, repoRows(repos))
-			})
+			return a.listRepos(c.Context(), service, wide)
 		},
 	}
 	c.Flags().StringVar(&skipped, "skipped", "", "list what is left out of the repository of this folder")
+	c.Flags().BoolVar(&wide, "wide", false, "one line for each, however long")
 	must(c.MarkFlagDirname("skipped"))
 	return c
 }
 
+func (a *App) listRepos(ctx context.Context, service memory.Service, wide bool) error {
+	repos, err := service.Repos(ctx)
+	if err != nil {
+		return err
+	}
+	repos = orEmpty(repos)
+	var status *memory.Status // says what all of them take together
+	if !a.json {
+		if status, err = service.Status(ctx); err != nil {
+			return err
+		}
+	}
+	return a.answer(map[string]any{"repos": repos}, func(w io.Writer) {
+		if len(repos) == 0 {
+			io.WriteString(w, "No repository is indexed yet. Index one with: recalld up PATH\n")
+			return
+		}
+		if wide {
+			table(w, wideRows(repos, a.opts.Now()))
+		} else {
+			writeRepos(w, repos, a.opts.Now())
+		}
+		fmt.Fprintf(w, "\n%s\nIndex: %s\n", totalText(repos), indexSize(&status.Code))
+		if status.Code.Paused {
+			fmt.Fprintln(w, pausedText)
+		}
+	})
+}
+
+// pausedText says that nothing is done in the background.
+const pausedText = "All work in the background is held. Let it go on with: recalld resume"
+
 // writeSkipped lists the files that are left out.
 func writeSkipped(w io.Writer, list *memory.SkippedList) {
 	if list.Total == 0 {
-		fmt.Fprintf(w, "Nothing of %s is left out.\n", list.Root)
+		fmt.Fprintf(w, "Nothing of %s is left out.\n", printable(list.Root))
 		return
 	}
 	rows := [][]string{{"REASON", "FILE"}}
 	for _, f := range list.Files {
-		rows = append(rows, []string{strings.ReplaceAll(f.Reason, "_", " "), f.Path})
+		rows = append(rows, []string{strings.ReplaceAll(f.Reason, "_", " "), printable(f.Path)})
 	}
 	table(w, rows)
 	if more := list.Total - len(list.Files); more > 0 {
@@ -71,14 +98,92 @@ func writeSkipped(w io.Writer, list *memory.SkippedList) {
 	fmt.Fprintln(w, skippedText(list.Reasons))
 }
 
-// repoRows are the lines of the table that repos and status share.
-func repoRows(repos []memory.SandboxState) [][]string {
-	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEXED", "FOLDER"}}
+// maxProjectName is how much of a project's name a table shows, in characters, so
+// that the others stay in their columns.
+const maxProjectName = 24
+
+// writeRepos writes the table that repos and status share: a line of short columns
+// for each sandbox, and below it the folder and what is to be known of it.
+func writeRepos(w io.Writer, repos []memory.SandboxState, now time.Time) {
+	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "INDEX", "INDEXED"}}
 	for _, r := range repos {
 		rows = append(rows, []string{
-			memory.ProjectLabel(r.ProjectName, r.Project), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
-			bytesText(r.Bytes), timeText(r.IndexedAt, "never"), r.Root,
+			shortText(printable(memory.ProjectLabel(r.ProjectName, r.Project)), maxProjectName), r.IndexState(),
+			strconv.Itoa(r.Files), strconv.Itoa(r.Chunks), bytesText(r.IndexBytes), agoText(r.IndexedAt, now, "never"),
+		})
+	}
+	var text strings.Builder
+	table(&text, rows)
+	at := -1 // the heading
+	for line := range strings.Lines(text.String()) {
+		io.WriteString(w, line)
+		if at >= 0 {
+			fmt.Fprintf(w, "  %s\n", printable(repos[at].Root))
+			for _, remark := range remarks(repos[at], now) {
+				fmt.Fprintf(w, "  %s\n", printable(remark))
+			}
+		}
+		at++
+	}
+}
+
+// wideRows are the lines of the table with everything in columns.
+func wideRows(repos []memory.SandboxState, now time.Time) [][]string {
+	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEX", "INDEXED", "RUN", "USED", "PRUNED", "WATCH", "FOLDER", "REMARK"}}
+	for _, r := range repos {
+		rows = append(rows, []string{
+			printable(memory.ProjectLabel(r.ProjectName, r.Project)), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
+			bytesText(r.Bytes), bytesText(r.IndexBytes), agoText(r.IndexedAt, now, "never"), r.LastRun.Duration().Round(time.Millisecond).String(),
+			agoText(r.UsedAt, now, "never"), strconv.Itoa(r.Pruned), r.Watch, printable(r.Root), printable(strings.Join(trouble(r, now), "; ")),
 		})
 	}
 	return rows
+}
+
+// remarks say what the columns of a sandbox do not.
+func remarks(r memory.SandboxState, now time.Time) []string {
+	out := trouble(r, now)
+	if r.Pruned > 0 {
+		out = append(out, memory.Count(r.Pruned, "file")+" pruned, found by name only")
+	}
+	if strings.HasPrefix(r.Watch, "polling") {
+		out = append(out, "changes are noticed by "+r.Watch)
+	}
+	return out
+}
+
+// trouble says why the index of a sandbox is not up to date, with the next step.
+func trouble(r memory.SandboxState, now time.Time) []string {
+	var out []string
+	if !r.GoneAt.IsZero() {
+		out = append(out, fmt.Sprintf("the folder is missing since %s; if it does not come back: recalld forget --project %s",
+			timeText(r.GoneAt, "?"), shellWord(memory.ProjectLabel(r.ProjectName, r.Project))))
+	}
+	if r.Paused {
+		out = append(out, "indexing is held; let it go on with: recalld resume "+shellWord(r.Root))
+	}
+	if r.LastErrorAt.After(r.IndexedAt) {
+		out = append(out, fmt.Sprintf("failed %s: %s", agoText(r.LastErrorAt, now, "?"), r.LastError))
+	}
+	return out
+}
+
+// totalText sums the table up.
+func totalText(repos []memory.SandboxState) string {
+	projects := map[string]bool{}
+	files, chunks, size := 0, 0, int64(0)
+	for _, r := range repos {
+		projects[r.Project] = true
+		files, chunks, size = files+r.Files, chunks+r.Chunks, size+r.Bytes
+	}
+	return fmt.Sprintf("%s of %s: %s, %s, %s of text", memory.Count(len(repos), "folder"), memory.Count(len(projects), "project"),
+		memory.Count(files, "file"), memory.Count(chunks, "chunk"), bytesText(size))
+}
+
+// indexSize says what the index of all code takes, and may take.
+func indexSize(c *memory.CodeState) string {
+	if c.MaxBytes > 0 {
+		return fmt.Sprintf("%s of %s", bytesText(c.IndexBytes), bytesText(c.MaxBytes))
+	}
+	return bytesText(c.IndexBytes)
 }

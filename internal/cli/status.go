@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ func statusCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show how the daemon is doing",
-		Long:    "Show the daemon, its projects, how far each model's vectors are, the queue and the last errors.",
+		Long:    "Show the daemon, its projects, how far each model's vectors are, the queue, how code\nmemory does, and the last errors. The same for Prometheus: GET /metrics.",
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -30,13 +31,13 @@ func statusCommand(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.answer(status, func(w io.Writer) { writeStatus(w, status) })
+			return a.answer(status, func(w io.Writer) { writeStatus(w, status, a.opts.Now()) })
 		},
 	}
 }
 
 // writeStatus writes one table per concern and leaves out those that are empty.
-func writeStatus(w io.Writer, s *memory.Status) {
+func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	rows := [][]string{
 		{"daemon", fmt.Sprintf("%s, version %s, protocol %d, pid %d, since %s", s.State, s.Version, s.Protocol, s.PID, timeText(s.StartedAt, "?"))},
 		{"data", s.Data},
@@ -57,6 +58,7 @@ func writeStatus(w io.Writer, s *memory.Status) {
 		queue += fmt.Sprintf(", %d dropped", s.Queue.Dropped)
 	}
 	rows = append(rows, []string{"queue", queue})
+	rows = append(rows, codeRows(&s.Code)...)
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
 	}
@@ -72,7 +74,7 @@ func writeStatus(w io.Writer, s *memory.Status) {
 	}
 	if len(s.Projects) > 0 {
 		fmt.Fprintln(w)
-		table(w, repoRows(s.Projects))
+		writeRepos(w, s.Projects, now)
 		if more := s.ProjectsTotal - len(s.Projects); more > 0 {
 			fmt.Fprintf(w, "and %d more; see: recalld repos\n", more)
 		}
@@ -85,6 +87,37 @@ func writeStatus(w io.Writer, s *memory.Status) {
 		}
 		table(w, errors)
 	}
+}
+
+// codeRows say how code memory is doing: what is indexed, how runs went, and how
+// many questions it could answer.
+func codeRows(c *memory.CodeState) [][]string {
+	var rows [][]string
+	if c.Paused {
+		rows = append(rows, []string{"paused", pausedText})
+	}
+	text := memory.Count(c.Sandboxes, "folder")
+	if c.Stale > 0 {
+		text += fmt.Sprintf(" (%d stale)", c.Stale)
+	}
+	text += ", index " + indexSize(c)
+	if c.Pruned > 0 {
+		text += fmt.Sprintf(" (%s pruned)", memory.Count(c.Pruned, "file"))
+	}
+	rows = append(rows, []string{"code", text})
+	text = fmt.Sprintf("%d waiting, %d done", c.Waiting, c.Runs)
+	if c.Failed > 0 {
+		text += fmt.Sprintf(" (%d failed)", c.Failed)
+	}
+	if c.Runs > 0 {
+		text += fmt.Sprintf(", %s on average", c.MeanRun.Duration().Round(time.Millisecond))
+	}
+	rows = append(rows, []string{"runs", text})
+	if c.Asked > 0 {
+		rows = append(rows, []string{"answers", fmt.Sprintf("%s for code: %s with code, %s by the light index or without code",
+			memory.Count(c.Asked, "question"), memory.Percent(c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))})
+	}
+	return rows
 }
 
 // countsText lists the records by kind, in the order of answers.

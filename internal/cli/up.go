@@ -58,6 +58,7 @@ lines for an MCP client.`,
 			}
 			return a.answer(result, func(w io.Writer) { writeUp(w, result, entry) })
 		},
+		ValidArgsFunction: completeAnyFolder,
 	}
 }
 

@@ -106,8 +106,19 @@ func TestUp(t *testing.T) {
 	b, _ = upBench(t, root, states...)
 	out, errs, _ = b.run("up", root, "--json")
 	var result upResult
-	if err := json.Unmarshal([]byte(out), &result); err != nil || !result.Found || result.Question.Path != "queue/retry.go" || errs != "" {
-		t.Errorf("up --json: %+v, %v, stderr %q", result, err, errs)
+	if err := json.Unmarshal([]byte(out), &result); err != nil || !result.Found || result.Question.Path != "queue/retry.go" {
+		t.Errorf("up --json: %+v, %v", result, err)
+	}
+	var lines []progressLine
+	for line := range strings.Lines(errs) {
+		var l progressLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("progress with --json is %q: %v", line, err)
+		}
+		lines = append(lines, l)
+	}
+	if len(lines) != 3 || lines[1].Progress.Phase != "indexing" || lines[1].Progress.Done != 3 || lines[1].Progress.Total != 9 || lines[1].Progress.Unit != "files" {
+		t.Errorf("progress with --json is %+v, want queued, indexing 3 of 9 files, done", lines)
 	}
 }
 
@@ -123,7 +134,9 @@ func TestIndexWait(t *testing.T) {
 	if out := b.ok("index", "--wait"); !strings.HasPrefix(out, "Indexed /src/demo") {
 		t.Errorf("index --wait says %q", out)
 	}
-	b, _ = upBench(t, "/src/demo", stateOf(memory.Progress{Phase: "failed"}, time.Time{}, noon))
+	failed := stateOf(memory.Progress{Phase: "failed"}, time.Time{}, noon)
+	failed.Root = t.TempDir()
+	b, _ = upBench(t, failed.Root, failed)
 	if _, errs, code := b.run("index", "--wait"); code != ExitFailure || !strings.Contains(errs, "disk full") {
 		t.Errorf("a failed run: exit %d, %q", code, errs)
 	}

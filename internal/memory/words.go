@@ -11,12 +11,16 @@ func ProjectLabel(name, id string) string {
 	return name
 }
 
-// IndexState says in a word or two how far the index of a sandbox is: queued,
-// walking, "indexing 3/10", failed, "not indexed yet", stale or ready.
+// IndexState says in a word or two how far the index of a sandbox is: gone, paused,
+// queued, walking, "indexing 45 %", failed, "not indexed yet", stale or ready.
 func (s SandboxState) IndexState() string {
 	switch p := s.Progress; {
+	case !s.GoneAt.IsZero():
+		return "gone"
+	case s.Paused:
+		return "paused"
 	case p != nil && p.Phase == "indexing":
-		return fmt.Sprintf("indexing %d/%d", p.FilesDone, p.FilesTotal)
+		return "indexing " + Percent(p.FilesDone, p.FilesTotal)
 	case p != nil && p.Phase != "done" && p.Phase != "failed":
 		return p.Phase
 	case s.LastErrorAt.After(s.IndexedAt):
@@ -27,6 +31,15 @@ func (s SandboxState) IndexState() string {
 		return "stale"
 	}
 	return "ready"
+}
+
+// Percent writes a share in whole percent, "45 %", rounded down, so that 100 % is
+// all of it. Of nothing it is "0 %".
+func Percent(part, whole int) string {
+	if whole <= 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%d %%", 100*part/whole)
 }
 
 // Count writes a number with what is counted, in the singular for one: "1 file",

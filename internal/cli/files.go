@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// filesCommand asks the light index.
+func filesCommand(a *App) *cobra.Command {
+	var r memory.FilesRequest
+	c := &cobra.Command{
+		Use:   "files PATTERN...",
+		Short: "Find files by name and by how they begin",
+		Long: `Find files of a project in the light index, which needs no model: by words that are
+part of the path or of the file's first 100 characters, or by a glob over the path
+with *, ** and ?. Case does not matter. The best come first, each with its language
+and its first line as it is on disk now. Without --project the working folder's
+repository is meant.`,
+		Example: `  recalld files retry client
+  recalld files 'internal/**/*_test.go' --limit 100
+  recalld files Dockerfile --project service --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxFilesListed); err != nil {
+				return err
+			}
+			r.Pattern, r.Caller = strings.Join(args, " "), a.caller()
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			list, err := service.Files(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			list.Files = orEmpty(list.Files)
+			return a.answer(list, func(w io.Writer) { writeFiles(w, list) })
+		},
+	}
+	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most files, 1–%d (default %d)", memory.MaxFilesListed, memory.DefaultFiles))
+	a.completeProjects(c, "project")
+	return c
+}
+
+// writeFiles lists files, then how many there are of which those are the best.
+func writeFiles(w io.Writer, list *memory.FileList) {
+	project := memory.ProjectLabel(list.ProjectName, list.Project)
+	if list.Total == 0 {
+		fmt.Fprintf(w, "No file of project %s fits.\n", project)
+		return
+	}
+	table(w, fileRows(list.Files))
+	fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)
+	for _, reason := range slices.Sorted(maps.Keys(list.Withheld)) {
+		fmt.Fprintf(w, "Not shown: %s, %s\n", memory.Count(list.Withheld[reason], "file"), strings.ReplaceAll(string(reason), "_", " "))
+	}
+}
+
+// minFirstLine is the least of a first line that is shown, however long the paths
+// are, in characters.
+const minFirstLine = 20
+
+// fileRows are the lines of the table of files, as wide as a terminal as far as
+// the paths allow. The folder is told only where worktrees or clones give several.
+func fileRows(files []memory.FileMatch) [][]string {
+	several := slices.ContainsFunc(files, func(f memory.FileMatch) bool { return f.Sandbox != files[0].Sandbox })
+	width := 0
+	rows := make([][]string, len(files))
+	for i, f := range files {
+		path := printable(f.Path)
+		if several {
+			path = printable(f.Sandbox) + "/" + path
+		}
+		rows[i] = []string{path, f.Lang}
+		width = max(width, utf8.RuneCountInString(path)+utf8.RuneCountInString(f.Lang)+4)
+	}
+	for i, f := range files {
+		first, _, _ := strings.Cut(strings.TrimSpace(f.Head), "\n")
+		rows[i] = append(rows[i], shortText(printable(first), max(terminalWidth-width, minFirstLine)))
+	}
+	return rows
+}
