@@ -213,10 +213,13 @@ func (d *benchDaemon) index(b *testing.B, tree string) memory.SandboxState {
 	}
 }
 
-// cpu is the processor time that the daemon has used; 0 where the system does
+// cpu is the processor time that the daemon has used.
+func (d *benchDaemon) cpu() time.Duration { return cpuOf(d.pid) }
+
+// cpuOf is the processor time that a process has used; 0 where the system does
 // not tell in Linux's way.
-func (d *benchDaemon) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.pid))
+func cpuOf(pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
