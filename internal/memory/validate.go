@@ -90,6 +90,7 @@ func (r *RecallRequest) Validate() error {
 		}
 	}
 	if r.Filters != nil {
+		r.Filters = new(*r.Filters) // the caller's are not written to
 		return r.Filters.validate()
 	}
 	return nil
@@ -109,12 +110,19 @@ func (s *Scope) validate() error {
 	return nil
 }
 
+// validate checks the limits and gives the language the name that it is kept under.
 func (f *Filters) validate() error {
 	for _, t := range []struct{ field, text string }{
 		{"filters.flowTag", f.FlowTag}, {"filters.tag", f.Tag}, {"filters.screen", f.Screen},
 		{"filters.gitBranch", f.GitBranch}, {"filters.lang", f.Lang},
 	} {
 		if err := Text(t.field, t.text, 0, MaxNameText); err != nil {
+			return err
+		}
+	}
+	if f.Lang != "" {
+		var err error
+		if f.Lang, err = Language(f.Lang); err != nil {
 			return err
 		}
 	}
