@@ -170,6 +170,18 @@ type Project struct {
 	// Roots are folders that it was met in, the newest first, at most MaxRoots:
 	// what other programs write into their files is followed.
 	Roots []string `json:"roots,omitempty"`
+	// Place is what a project is known by that has no remote: a folder that was
+	// moved is known again by it.
+	Place Place `json:"place,omitzero"`
+}
+
+// Place is where the folder of a project is: the one that git keeps its data in,
+// without git the folder itself.
+type Place struct {
+	Folder string `json:"folder"`
+	// Mark stays the same when the folder is renamed, and no other folder has it.
+	// It is empty where the file system tells nothing of the kind.
+	Mark string `json:"mark,omitempty"`
 }
 
 // MaxRoots bounds the folders that a project is remembered in.
@@ -296,4 +308,6 @@ type Location struct {
 	Path    string    `json:"path"`
 	Lang    string    `json:"lang,omitempty"`
 	Chunk   FileChunk `json:"chunk"`
+	// Head is how the file began when it was indexed, of a Candidate that is a head.
+	Head string `json:"head,omitempty"`
 }

@@ -4,7 +4,8 @@
 // Vocabulary. A project is a repository's identity: its normalised remote, or,
 // without one, the folder that git keeps its data in. Worktrees and clones of
 // one repository are therefore one project. One that is known by its folder stays
-// the same when it gets a remote. A sandbox is one folder of it on
+// the same when it gets a remote, and when the folder is moved: its place says where
+// the folder is, and by which mark it is known again. A sandbox is one folder of it on
 // disk: the top of a worktree. The git folder is where git keeps what belongs
 // to this worktree, the common folder what all worktrees share. A folder
 // without git is a project by itself.
@@ -37,6 +38,11 @@ type Identity struct {
 
 	// folderID is the project's id without its remote.
 	folderID string
+	// place is the folder that it follows from.
+	place memory.Place
+	// origins are the ids that a repository would have from which this one was
+	// cloned on this machine, if it is not there any more.
+	origins []string
 }
 
 // maxClones bounds how many clones of clones are followed to the repository
@@ -68,39 +74,51 @@ func identifyReal(real string, known func(id string) bool) (Identity, error) {
 		return Identity{}, err
 	}
 	if gitDir == "" {
-		own := folderProject(real)
-		if !known(own.ID) {
+		if !known(idByFolder(real)) {
 			if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 				return Identity{}, &AboveError{Dir: real, Repos: below}
 			}
 		}
-		return Identity{Project: own, Root: real}, nil
+		return folderIdentity(real), nil
 	}
 	common, err := commonDir(gitDir)
 	if err != nil {
 		return Identity{}, err
 	}
-	p, folderID := projectOf(root, common)
-	return Identity{Project: p, Root: root, GitDir: gitDir, CommonDir: common, folderID: folderID}, nil
+	id := Identity{Root: root, GitDir: gitDir, CommonDir: common}
+	id.find()
+	return id, nil
 }
 
 // folderProject is the project that a folder without git is by itself.
 func folderProject(real string) memory.Project {
 	name := filepath.Base(real)
-	return memory.Project{ID: hashed("p-", "folder", foldCase(real)), Name: name, Names: []string{name}}
+	return memory.Project{ID: idByFolder(real), Name: name, Names: []string{name}}
+}
+
+// folderIdentity is that of a folder without git.
+func folderIdentity(real string) Identity {
+	id := Identity{Project: folderProject(real), Root: real, place: placeOf(real)}
+	id.folderID = id.Project.ID
+	if id.place.Mark != "" {
+		id.Project.Place = id.place
+	}
+	return id
 }
 
 // SandboxID names the sandbox with this root, as Identify gives it.
 func SandboxID(root string) string { return hashed("s-", foldCase(filepath.Clean(root))) }
 
-// projectOf names the repository whose common folder is given, and says what its
-// id is without a remote. A clone of a folder on this machine is the project of
-// that folder, so its remotes are followed until one lies elsewhere or there is
-// none.
-func projectOf(root, common string) (p memory.Project, folderID string) {
-	own := filepath.Base(root)
+// idByFolder is the id of a project that is named by its folder.
+func idByFolder(folder string) string { return hashed("p-", "folder", foldCase(folder)) }
+
+// find names the repository that the roots and folders are of. A clone of a folder on
+// this machine is the project of that folder, so its remotes are followed until one
+// lies elsewhere or there is none.
+func (id *Identity) find() {
+	own := filepath.Base(id.Root)
 	key, name := "", own
-	remote, at, where := "", common, root
+	remote, at, where := "", id.CommonDir, id.Root
 	for range maxClones {
 		r := parseRemote(readRemote(filepath.Join(at, "config")))
 		if r.key != "" {
@@ -114,21 +132,27 @@ func projectOf(root, common string) (p memory.Project, folderID string) {
 			r.path = filepath.Join(where, r.path)
 		}
 		next, ok := localRepository(r.path)
+		if !ok {
+			for _, folder := range []string{filepath.Join(r.path, ".git"), r.path, r.path + ".git"} {
+				id.origins = append(id.origins, idByFolder(filepath.Clean(folder)))
+			}
+		}
 		if !ok || next.common == at {
 			break
 		}
 		at, where = next.common, next.root
 		name = filepath.Base(where)
 	}
-	folderID = hashed("p-", "folder", foldCase(at))
-	p = memory.Project{ID: folderID, Name: name, Names: []string{name}, Remote: remote}
+	id.folderID, id.place = idByFolder(at), placeOf(at)
+	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Remote: remote}
 	if key != "" {
-		p.ID = hashed("p-", key)
+		id.Project.ID = hashed("p-", key)
+	} else if id.place.Mark != "" {
+		id.Project.Place = id.place
 	}
 	if own != name {
-		p.Names = append(p.Names, own)
+		id.Project.Names = append(id.Project.Names, own)
 	}
-	return p, folderID
 }
 
 type repository struct{ root, common string }

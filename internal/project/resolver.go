@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -115,29 +114,8 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 	return id, err
 }
 
-// join finds the known project that a folder belongs to, if there is one. A
-// repository that was known by its folder before it had a remote is the same with
-// it, unless others have made the remote's project known; clones that come later
-// find it by that remote. Of two repositories that got the same remote each stays
-// its own, so that neither loses what it remembers.
-func join(known []memory.Project, id Identity) (p memory.Project, old bool) {
-	own := id.Project
-	for _, same := range []func(memory.Project) bool{
-		func(k memory.Project) bool { return k.ID == own.ID },
-		func(k memory.Project) bool { return k.ID == id.folderID },
-		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote },
-	} {
-		if i := slices.IndexFunc(known, same); i >= 0 {
-			p = withNames(known[i], own.Names)
-			p.Remote = cmp.Or(own.Remote, p.Remote) // one that is taken away may have clones
-			return p, true
-		}
-	}
-	return own, false
-}
-
-// Stored says whether a project is known by its remote and all its names, so that
-// there is nothing to be written of it.
+// Stored says whether a project is known by its remote, all its names and its place,
+// so that there is nothing to be written of it.
 func (r *Resolver) Stored(p memory.Project) (bool, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -157,7 +135,7 @@ func ofFolder(dir string, known []memory.Project) (Identity, error) {
 		if below := repositoriesBelow(real, searchRepos); len(below) > 0 {
 			return Identity{}, &AboveError{Dir: real, Repos: below}
 		}
-		return Identity{Project: folderProject(real), Root: real}, nil
+		return folderIdentity(real), nil
 	}
 	return identifyReal(real, func(id string) bool {
 		return slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
@@ -210,9 +188,10 @@ func knownHint(names []string) string {
 	return "known: " + strings.Join(names, ", ") + more
 }
 
-// isNew says that a folder gives a known project a remote or a name it has not had.
+// isNew says that a folder gives a known project a remote or a name it has not had,
+// or that it is in another place.
 func isNew(known, p memory.Project) bool {
-	return known.Remote != p.Remote || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
+	return known.Remote != p.Remote || p.Place != (memory.Place{}) && known.Place != p.Place || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
 }
 
 // withNames adds names to a known project, the ones it has first.

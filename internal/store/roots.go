@@ -10,7 +10,7 @@ import (
 )
 
 // SeeProject keeps in mind that a project was met in a folder, if one is named, under
-// these names and with this remote, and says whether the project is stored: one that is not stays
+// these names, with this remote and at this place, and says whether the project is stored: one that is not stays
 // so. Nothing is written of what is known.
 func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
 	_, err = s.Update(ctx, func(tx *Tx) error {
@@ -24,7 +24,7 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 		}
 		stored = true
 		seen := old
-		seen.Remote = cmp.Or(p.Remote, old.Remote)
+		seen.Remote, seen.Place = cmp.Or(p.Remote, old.Remote), cmp.Or(p.Place, old.Place)
 		for _, name := range p.Names {
 			if !slices.Contains(seen.Names, name) {
 				seen.Names = append(seen.Names, name)
@@ -34,7 +34,7 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 			seen.Roots = append([]string{root}, seen.Roots...)
 			seen.Roots = seen.Roots[:min(len(seen.Roots), memory.MaxRoots)]
 		}
-		if seen.Remote == old.Remote && len(seen.Names) == len(old.Names) && slices.Equal(seen.Roots, old.Roots) {
+		if seen.Remote == old.Remote && seen.Place == old.Place && len(seen.Names) == len(old.Names) && slices.Equal(seen.Roots, old.Roots) {
 			return nil
 		}
 		return tx.writeProject(seen)

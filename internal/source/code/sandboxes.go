@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,6 +244,7 @@ func named(known, found memory.Project, host string) memory.Project {
 	p := found
 	if known.ID != "" {
 		p = known
+		p.Place = cmp.Or(found.Place, known.Place) // its folder may have been moved
 	}
 	p.Names = slices.Clip(p.Names)
 	for _, name := range append(slices.Clone(found.Names), host) {

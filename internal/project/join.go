@@ -1,0 +1,79 @@
+package project
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// join finds the known project that a folder belongs to, if there is one. The first
+// of these is it:
+//
+//   - the one that is named by its remote, which others have made known by that;
+//   - the one whose folder this is, here or moved here since, as its mark says;
+//   - the one that is named by this folder, unless its own was moved away and is
+//     still there: what was made in its place is a project of its own;
+//   - the one that was moved here before another folder took its place;
+//   - the one that got the remote later, for clones of it. Of two repositories that
+//     got the same remote each stays its own, so that neither loses what it remembers;
+//   - the one of the folder on this machine that it was cloned from and that is gone.
+func join(known []memory.Project, id Identity) (p memory.Project, old bool) {
+	own := id.Project
+	find := func(same func(memory.Project) bool) int { return slices.IndexFunc(known, same) }
+	// A project that got its remote later is still named by its folder.
+	if own.ID != id.folderID {
+		if i := find(func(k memory.Project) bool { return k.ID == own.ID }); i >= 0 {
+			return id.joined(known[i]), true
+		}
+	}
+	for _, same := range []func(memory.Project) bool{
+		id.isFolderOf,
+		func(k memory.Project) bool { return k.ID == id.folderID && !id.tookPlaceOf(k) },
+		func(k memory.Project) bool { return k.Place.Folder != "" && k.Place.Folder == id.place.Folder },
+	} {
+		if i := find(same); i >= 0 {
+			p = id.joined(known[i])
+			if id.place.Mark != "" {
+				p.Place = id.place
+			}
+			return p, true
+		}
+	}
+	for _, same := range []func(memory.Project) bool{
+		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote },
+		func(k memory.Project) bool { return slices.Contains(id.origins, k.ID) },
+	} {
+		if i := find(same); i >= 0 {
+			return id.joined(known[i]), true
+		}
+	}
+	if own.ID == id.folderID && find(func(k memory.Project) bool { return k.ID == own.ID }) >= 0 {
+		own.ID = hashed("p-", "folder", foldCase(id.place.Folder), id.place.Mark)
+		if i := find(func(k memory.Project) bool { return k.ID == own.ID }); i >= 0 {
+			return id.joined(known[i]), true
+		}
+	}
+	return own, false
+}
+
+// joined is a known project with what the folder adds to it. A remote that is taken
+// away stays: it may have clones.
+func (id *Identity) joined(k memory.Project) memory.Project {
+	p := withNames(k, id.Project.Names)
+	p.Remote = cmp.Or(id.Project.Remote, k.Remote)
+	return p
+}
+
+// isFolderOf says that the folder is the one that a project was last seen in, at the
+// same path or at another one. A folder that can still be seen at the other path, by a
+// second mount for instance, was not moved.
+func (id *Identity) isFolderOf(k memory.Project) bool {
+	return id.place.Mark != "" && k.Place.Mark == id.place.Mark && (k.Place.Folder == id.place.Folder || !isThere(k.Place))
+}
+
+// tookPlaceOf says that the folder is not that of the project which is named by its
+// path: that one has been moved and is there.
+func (id *Identity) tookPlaceOf(k memory.Project) bool {
+	return k.Place.Mark != "" && k.Place.Folder != id.place.Folder && isThere(k.Place)
+}

@@ -1,0 +1,16 @@
+package project
+
+import "github.com/recalld/recalld/internal/memory"
+
+// placeOf is where a project's folder is now, with what stays the same when it is
+// renamed: its number on the file system and the moment at which it was made (markOf).
+// Numbers are used again, the pair is not, and a copy has another one: nor has
+// anything in the folder been written for it. The mark is empty where a file system
+// does not tell both; a folder there, or one that was moved to another file system, is
+// not known again.
+func placeOf(folder string) memory.Place {
+	return memory.Place{Folder: folder, Mark: markOf(folder)}
+}
+
+// isThere says that the folder with the mark is where it was.
+func isThere(p memory.Place) bool { return markOf(p.Folder) == p.Mark }
