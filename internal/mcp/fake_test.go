@@ -101,6 +101,8 @@ func (f *fakeService) Status(context.Context) (*memory.Status, error) {
 		Records: map[memory.Kind]int{memory.Lesson: 3}, Documents: 4, Seq: 5, RSSBytes: 6, DiskBytes: 7,
 		Spaces: []memory.SpaceState{{Name: "builtin", Model: "builtin", State: "ready", Documents: 4, Embedded: 4}},
 		Queue:  memory.QueueState{ByKind: map[string]int{"index": 1}},
+		Code: memory.CodeState{Paused: true, Sandboxes: 60, Stale: 2, Waiting: 1, Runs: 9, Failed: 3, MeanRun: memory.Millis(1500 * time.Millisecond),
+			IndexBytes: 8, MaxBytes: 9, Pruned: 1, Asked: 8, Hits: 6, Fallbacks: 1},
 	}
 	for i := range 60 {
 		s.Projects = append(s.Projects, memory.SandboxState{ProjectName: fmt.Sprintf("p%d", i), Sandbox: memory.Sandbox{Root: "/w", IndexedAt: at}})

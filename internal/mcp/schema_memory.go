@@ -159,5 +159,13 @@ func statusOutputSchema() schema {
 		}, "waiting", "running", "dead", "dropped"),
 		"notes":  list("What the settings, or the environment, have left aside.", typed("string", ""), 0),
 		"errors": list("The last ones.", typed("object", ""), maxStatusErrors),
+		"code": object("Indexing of code and questions for it, since the daemon started.", false, schema{
+			"paused": typed("boolean", "All work in the background is held."), "sandboxes": typed("integer", ""),
+			"stale": typed("integer", "Sandboxes whose index may lag behind the disk."), "waiting": typed("integer", "Runs in the queue."),
+			"runs": typed("integer", ""), "failed": typed("integer", ""), "mean_run_ms": typed("number", ""),
+			"index_bytes": typed("integer", ""), "max_bytes": typed("integer", ""), "pruned": typed("integer", "Files without their chunks."),
+			"asked": typed("integer", "Questions that code could have answered."), "hits": typed("integer", "Those answered with code."),
+			"fallbacks": typed("integer", "Those answered by the light index, or without code because it was missing or late."),
+		}),
 	}, "version", "protocol", "state", "records", "projects", "spaces", "queue")
 }

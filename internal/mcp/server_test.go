@@ -126,6 +126,8 @@ func TestTools(t *testing.T) {
 		{"index_repo", fmt.Sprintf(`{"path":%q}`, dir), "Queued " + dir + " (project demo), 1 job ahead of it"},
 		{"status", `{}`, "recalld 1.2.3 is ready: 3 lessons"},
 		{"status", `null`, "and 10 more"},
+		{"status", `{}`, "- code: 60 folders, 2 stale, 1 run waiting, 3 of 9 failed; of 8 questions 75 % found code, 12 % fell back\n"},
+		{"status", `{}`, "all work in the background is held"},
 	} {
 		r := callTool(t, c, tt.tool, tt.arguments)
 		if r.IsError || !strings.Contains(textOf(r), tt.want) {

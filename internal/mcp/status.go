@@ -43,6 +43,7 @@ func statusText(a *memory.Status) string {
 	if more := a.ProjectsTotal - len(a.Projects); more > 0 {
 		fmt.Fprintf(&text, "- and %d more\n", more)
 	}
+	text.WriteString(codeText(&a.Code))
 	for _, space := range a.Spaces {
 		fmt.Fprintf(&text, "- vectors %s: %s, %d of %d embedded\n", space.Name, space.State, space.Embedded, space.Documents)
 	}
@@ -56,15 +57,42 @@ func statusText(a *memory.Status) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
+// codeText says in a line how code memory is doing, and in another one that it is
+// held; empty while no folder is indexed.
+func codeText(c *memory.CodeState) string {
+	var text strings.Builder
+	if c.Paused {
+		text.WriteString("- all work in the background is held, by `recalld pause`\n")
+	}
+	if c.Sandboxes == 0 {
+		return text.String()
+	}
+	fmt.Fprintf(&text, "- code: %s, %d stale, %s waiting", memory.Count(c.Sandboxes, "folder"), c.Stale, memory.Count(c.Waiting, "run"))
+	if c.Failed > 0 {
+		fmt.Fprintf(&text, ", %d of %d failed", c.Failed, c.Runs)
+	}
+	if c.Asked > 0 {
+		fmt.Fprintf(&text, "; of %s %s found code, %s fell back", memory.Count(c.Asked, "question"),
+			memory.Percent(c.Hits, c.Asked), memory.Percent(c.Fallbacks, c.Asked))
+	}
+	text.WriteByte('\n')
+	return text.String()
+}
+
 // indexState says in a few words how far the index of a sandbox is, and what it
 // holds or why it does not.
 func indexState(p memory.SandboxState) string {
-	switch state := p.IndexState(); state {
+	state := p.IndexState()
+	switch state {
 	case "failed":
 		return "failed: " + p.LastError
-	case "ready", "stale":
-		return fmt.Sprintf("%s, %s, %s", state, memory.Count(p.Files, "file"), memory.Count(p.Chunks, "chunk"))
-	default:
-		return state
+	case "gone":
+		return "its folder is missing since " + p.GoneAt.UTC().Format("2006-01-02T15:04Z")
+	case "ready", "stale", "paused":
+		state = fmt.Sprintf("%s, %s, %s", state, memory.Count(p.Files, "file"), memory.Count(p.Chunks, "chunk"))
 	}
+	if p.Pruned > 0 {
+		state += fmt.Sprintf(", %s pruned", memory.Count(p.Pruned, "file"))
+	}
+	return state
 }
