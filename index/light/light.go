@@ -88,6 +88,18 @@ func (x *Index) Len() int {
 	return len(x.slots)
 }
 
+// File returns what is held of a file: its path, and its head without case.
+func (x *Index) File(id uint32) (path, head string, held bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	slot, held := x.slots[id]
+	if !held {
+		return "", "", false
+	}
+	v := x.page(slot).view(int(slot))
+	return v.path, v.text[v.head:], true
+}
+
 // page is the page of a slot.
 func (x *Index) page(slot uint32) *page { return x.pages[slot/pageSize] }
 

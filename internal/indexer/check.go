@@ -15,7 +15,7 @@ import (
 // every session is on the shelf with its steps and lessons in their order, and
 // nothing else is. It must not run beside changes.
 func (x *Indexer) Check(ctx context.Context) error {
-	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical})
+	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical, NoLight: x.opts.NoLight})
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 		x.compare(fresh, ours, theirs, memory.DocID(id), bad)
 	}
 	x.shelf.compare(&fresh.shelf, bad)
+	x.compareHeads(fresh, bad)
 	return errors.Join(errs...)
 }
 

@@ -71,6 +71,7 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 // addFile returns the numbers of the chunks' documents.
 func (x *Indexer) addFile(f *memory.File) []uint32 {
 	n := x.entries.add(fileEntry(f))
+	x.heads.put(n, &x.entries.all[n], f.Head)
 	nums := make([]uint32, len(f.Chunks))
 	for i, c := range f.Chunks {
 		nums[i] = x.reference(c.Doc, ref{entry: n, ord: uint32(i)})
@@ -89,6 +90,7 @@ func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
 			touched[num] = c.Doc
 		}
 	}
+	x.heads.drop(n, &x.entries.all[n])
 	x.entries.drop(n)
 }
 

@@ -21,6 +21,8 @@ type entry struct {
 	created int64 // milliseconds since 1970, which order the steps of a session
 	// aside says that a lesson is kept but not recalled.
 	aside bool
+	// chunked says that a file has chunks, pruned that it had to give them up.
+	chunked, pruned bool
 }
 
 // details are what few entries have.
@@ -138,6 +140,7 @@ func fileEntry(f *memory.File) entry {
 		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
 		session: unnamed, lang: nameOf(f.Lang), screen: unnamed,
 		details: plain, created: f.ModTime.UnixMilli(),
+		chunked: len(f.Chunks) > 0, pruned: f.Pruned && len(f.Chunks) == 0,
 	}
 }
 

@@ -7,7 +7,8 @@
 // of it). The words of the paths at which a document lies are its extra field:
 // they are searched but not embedded, so that a rename costs no embedding. The
 // shelf is where sessions stand, in the order of their time, each with its steps
-// and lessons: filters choose sessions from it before any step is looked at.
+// and lessons: filters choose sessions from it before any step is looked at. Heads are
+// how files begin: the light index of every project.
 package indexer
 
 import (
@@ -60,6 +61,8 @@ type Options struct {
 	ChunkText func(ctx context.Context, at memory.Location) (string, error)
 	// Lexical tunes the ranking by words.
 	Lexical lexical.Options
+	// NoLight leaves out the light index: no file is found by its name and beginning.
+	NoLight bool
 	// EmbedBatch is how many texts are handed to a model at once. Default 64.
 	EmbedBatch int
 	Logger     *slog.Logger
@@ -78,6 +81,7 @@ type Indexer struct {
 	docs    index.Table[document]
 	entries entries
 	shelf   shelf
+	heads   heads
 
 	// loadMu orders Apply and the end of Load, and guards what follows.
 	loadMu  sync.Mutex
@@ -122,6 +126,7 @@ func New(opts Options) (*Indexer, error) {
 	}
 	x := &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}
 	x.shelf = newShelf(&x.entries)
+	x.heads = newHeads(opts.NoLight)
 	return x, nil
 }
 

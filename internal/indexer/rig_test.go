@@ -246,7 +246,7 @@ func (d *disk) write(project, sandbox, path string, chunks ...string) (f memory.
 		f.Chunks = append(f.Chunks, memory.FileChunk{Doc: memory.DocumentID(c), Start: len(text), End: len(text) + len(c)})
 		text += c
 	}
-	f.Hash = memory.DocumentID(text)
+	f.Hash, f.Head = memory.DocumentID(text), text[:min(len(text), memory.MaxHead)]
 	d.set(memory.FileKey{Sandbox: sandbox, Path: path}, text)
 	return f, text
 }

@@ -194,21 +194,32 @@ func globMatches(pattern, parts []string) bool {
 // Record returns the record of a candidate.
 func (x *Indexer) Record(id string) (memory.Record, error) { return x.store.Record(id) }
 
-// Location returns where the text of a chunk is to be read. CodeNotFound says
-// that the chunk was replaced meanwhile.
+// Location returns where the text of a chunk, or the head of a file, is to be read.
+// CodeNotFound says that the chunk was replaced meanwhile, or that the file is no
+// longer held.
 func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
 	f, err := x.store.File(c.File.Sandbox, c.File.Path)
 	if err != nil {
 		return memory.Location{}, err
 	}
+	if c.Head {
+		return x.location(&f)
+	}
 	if c.Ord >= len(f.Chunks) || f.Chunks[c.Ord].Doc != c.Doc {
 		return memory.Location{}, memory.Errorf(memory.CodeNotFound, "the chunk was replaced")
 	}
-	box, err := x.store.Sandbox(c.File.Sandbox)
+	at, err := x.location(&f)
+	at.Chunk, at.Head = f.Chunks[c.Ord], ""
+	return at, err
+}
+
+// location is where a file is to be read again, and how it began.
+func (x *Indexer) location(f *memory.File) (memory.Location, error) {
+	box, err := x.store.Sandbox(f.Sandbox)
 	if err != nil {
 		return memory.Location{}, err
 	}
 	return memory.Location{
-		Project: f.Project, Sandbox: f.Sandbox, Root: box.Root, Path: f.Path, Lang: f.Lang, Chunk: f.Chunks[c.Ord],
+		Project: f.Project, Sandbox: f.Sandbox, Root: box.Root, Path: f.Path, Lang: f.Lang, Head: f.Head,
 	}, nil
 }

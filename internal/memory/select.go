@@ -36,4 +36,14 @@ type Candidate struct {
 	// File and Ord are a chunk's place: the file and the chunk's index in it.
 	File FileKey
 	Ord  int
+	// Head says that it is how a file begins, which the light index found by its
+	// name and beginning. It has no document, and Ord means nothing.
+	Head bool
+	// Fit is how much of a question such a file holds, from 0 to 1; 1 where a
+	// pattern was asked for.
+	Fit float64
 }
+
+// CodeHeld counts the files of a project that are held: all of them, those that are
+// searched by their chunks, and those whose chunks gave way to the size limit.
+type CodeHeld struct{ Files, Chunked, Pruned int }
