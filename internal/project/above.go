@@ -63,7 +63,7 @@ func repositoriesBelow(dir string, most int) []string {
 				continue
 			}
 			for _, e := range entries {
-				if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || slices.Contains(notSearched, e.Name()) {
+				if !e.IsDir() || isPassedOver(e.Name()) {
 					continue
 				}
 				if looked++; looked > searchFolders {
@@ -95,4 +95,17 @@ func isRepository(dir string) bool {
 func sorted(paths []string) []string {
 	slices.Sort(paths)
 	return paths
+}
+
+// LooksInto says whether Below looks for repositories in a folder, named relative
+// to the one that it starts from, with slashes. It is in the last ones only to see
+// whether they are repositories.
+func LooksInto(name string) bool {
+	parts := strings.Split(name, "/")
+	return len(parts) <= searchDepth && !slices.ContainsFunc(parts, isPassedOver)
+}
+
+// isPassedOver says that a folder is not searched, because of its name.
+func isPassedOver(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.Contains(notSearched, name)
 }

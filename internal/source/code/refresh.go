@@ -2,12 +2,13 @@ package code
 
 import (
 	"context"
-	"errors"
-	"os"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/source/watch"
 )
 
 const (
@@ -15,89 +16,181 @@ const (
 	// looked at; refreshShare keeps the time spent on that to a tenth.
 	refreshPause = 10 * time.Second
 	refreshShare = 10
-	// maxFound bounds the repositories looked for under one folder.
-	maxFound = 1000
+	// minReconcile is the shortest time between two sandboxes that are looked at
+	// from top to bottom by themselves.
+	minReconcile = time.Second
 )
 
-// Refresh keeps the index up to date until ctx ends: it has every known sandbox
-// looked at, and every repository below the folders, then every repository that
-// appears below them, and the projects that Stale was asked about.
+// livePriority is that of runs over what was just changed: whoever changed it may
+// ask for it in a moment.
+const livePriority = (askedPriority + refreshPriority) / 2
+
+// Refresh keeps the index up to date until ctx ends. It has every known sandbox
+// looked at, and every repository below the folders, then what changes in them,
+// what appears there, and the projects that Stale was asked about; and everything
+// once more every ReconcileEvery.
 func (s *Sandboxes) Refresh(ctx context.Context, folders []string) error {
-	if err := s.reconcile(ctx); err != nil {
+	r := &refresher{
+		s: s, folders: folders, missing: map[string]bool{}, candidates: map[string]time.Time{},
+		watched: map[string]*watchedBox{},
+	}
+	if s.opts.Watch {
+		w, err := watch.New(watch.Options{Logger: s.opts.Logger})
+		if err != nil {
+			return fmt.Errorf("watch sandboxes: %w", err)
+		}
+		r.watcher = w
+		s.watchedBy(w)
+		defer func() {
+			s.watchedBy(nil)
+			if err := w.Close(); err != nil {
+				s.opts.Logger.Error("watching did not end well", "part", "code", "error", err)
+			}
+		}()
+	}
+	return r.run(ctx)
+}
+
+// refresher is what one Refresh knows. Its goroutine owns it.
+type refresher struct {
+	s       *Sandboxes
+	folders []string
+	missing map[string]bool // folders that were said to be
+	// watcher is nil where nothing is watched.
+	watcher *watch.Watcher
+	// watched are the sandboxes whose roots are watched, by root.
+	watched map[string]*watchedBox
+	// candidates are repositories that are not finished, and since when.
+	candidates map[string]time.Time
+	// lookUntil is how long what appears below the folders is looked for often.
+	lookUntil time.Time
+	// turn are the sandboxes in the order in which they are looked at by themselves.
+	turn []string
+}
+
+func (r *refresher) run(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
 		return err
 	}
-	tick := time.NewTicker(s.opts.StaleAfter)
-	defer tick.Stop()
-	missing := map[string]bool{} // folders that were said to be
+	stale := time.NewTicker(r.s.opts.StaleAfter)
+	defer stale.Stop()
+	reconcile := time.NewTimer(0)
+	defer reconcile.Stop()
+	r.pace(reconcile)
+	look := time.NewTimer(0)
+	look.Stop()
+	defer look.Stop()
+	var batches <-chan watch.Batch
+	if r.watcher != nil {
+		batches = r.watcher.Batches()
+	}
+	r.discover(ctx, look)
 	for {
-		s.lookFor(folders, missing)
-		s.discover(ctx, folders)
-		for again := true; again; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-				again = false
-			case p := <-s.wake:
-				s.refresh(ctx, p)
-			}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stale.C:
+			r.lookFor()
+			r.discover(ctx, look)
+			r.follow(ctx)
+			r.s.dropGone(ctx)
+		case <-look.C:
+			r.discover(ctx, look)
+		case <-r.s.appeared:
+			r.follow(ctx)
+		case b := <-batches:
+			r.take(ctx, b, look)
+		case <-reconcile.C:
+			r.reconcile(ctx)
+			r.pace(reconcile)
+		case p := <-r.s.wake:
+			r.s.refresh(ctx, p)
 		}
 	}
 }
 
-// reconcile has every known sandbox looked at whose folder is there.
-func (s *Sandboxes) reconcile(ctx context.Context) error {
-	boxes, err := s.opts.Shelf.Sandboxes()
+// start has every sandbox looked at that is known. One that is watched is looked at
+// when its first batch comes: from then on nothing is missed.
+func (r *refresher) start(ctx context.Context) error {
+	boxes, err := r.s.opts.Shelf.Sandboxes()
 	if err != nil {
 		return err
 	}
-	for _, b := range boxes {
-		s.again(ctx, b)
+	r.lookFor()
+	if r.watcher == nil {
+		for _, b := range boxes {
+			r.s.again(ctx, b)
+		}
+		return nil
 	}
+	r.follow(ctx)
+	r.watchFolders()
 	return nil
 }
 
-// again queues a run that nobody waits for. A queue that is full is said; the
-// next question asks again.
+// pace sets when the next sandbox is looked at by itself: all of them are in
+// ReconcileEvery, one after the other.
+func (r *refresher) pace(next *time.Timer) {
+	next.Stop()
+	if every := r.s.opts.ReconcileEvery; every > 0 {
+		next.Reset(max(minReconcile, every/time.Duration(max(1, len(r.turn)))))
+	}
+}
+
+// reconcile has the sandbox looked at whose turn it is.
+func (r *refresher) reconcile(ctx context.Context) {
+	boxes, err := r.s.opts.Shelf.Sandboxes()
+	if err != nil {
+		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
+		return
+	}
+	known := make(map[string]memory.Sandbox, len(boxes))
+	for _, b := range boxes {
+		known[b.ID] = b
+	}
+	r.turn = slices.DeleteFunc(r.turn, func(id string) bool { return known[id].ID == "" })
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if !slices.Contains(r.turn, id) {
+			r.turn = append(r.turn, id)
+		}
+	}
+	if len(r.turn) == 0 {
+		return
+	}
+	next := known[r.turn[0]]
+	r.turn = append(r.turn[1:], next.ID)
+	if !r.s.busy(next.ID) {
+		r.s.again(ctx, next)
+	}
+}
+
+// busy says that a sandbox is being indexed or waits for that.
+func (s *Sandboxes) busy(sandbox string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[sandbox] > 0 || s.running[sandbox] != nil
+}
+
+// again queues a run over everything that nobody waits for. A queue that is full is
+// said; the next question asks again.
 func (s *Sandboxes) again(ctx context.Context, b memory.Sandbox) {
-	if _, err := os.Stat(b.Root); err != nil {
-		return // a drive that is away for a moment, or gone: the gates decide
+	s.look(ctx, b, nil, refreshPriority)
+}
+
+// look queues a run over what has changed, all if that is nil, unless the folder is
+// missing or the sandbox is paused: then everything is owed.
+func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string, priority int) {
+	if !s.present(ctx, b) {
+		return
 	}
-	if _, err := s.enqueue(ctx, RunRequest{Sandbox: b.ID, Project: b.Project, Priority: refreshPriority}); err != nil && ctx.Err() == nil {
+	if s.held(b) {
+		s.owe(b.ID)
+		return
+	}
+	_, err := s.enqueue(ctx, RunRequest{Sandbox: b.ID, Project: b.Project, Changed: changed, Priority: priority})
+	if err != nil && ctx.Err() == nil {
+		s.owe(b.ID)
 		s.opts.Logger.Warn("sandbox is not looked at again", "part", "code", "root", b.Root, "error", err)
-	}
-}
-
-// lookFor says which folders do not exist, each once until it is there: most
-// likely its name is misspelt, and nothing of it would ever be indexed.
-func (s *Sandboxes) lookFor(folders []string, missing map[string]bool) {
-	for _, dir := range folders {
-		info, err := os.Stat(dir)
-		if err == nil && !info.IsDir() {
-			err = errors.New("it is not a folder")
-		}
-		if err != nil && !missing[dir] {
-			s.opts.Logger.Error("folder of the setting sandboxes cannot be used", "part", "code", "folder", dir, "error", err)
-		}
-		missing[dir] = err != nil
-	}
-}
-
-// discover queues the repositories below folders that are not known.
-func (s *Sandboxes) discover(ctx context.Context, folders []string) {
-	for _, dir := range folders {
-		for _, root := range project.Below(dir, maxFound) {
-			id, err := project.Identify(root)
-			if err != nil {
-				continue
-			}
-			if _, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root)); err == nil {
-				continue
-			}
-			if _, err := s.request(ctx, memory.IndexRequest{Path: id.Root}, refreshPriority); err != nil && ctx.Err() == nil {
-				s.opts.Logger.Warn("repository is not indexed", "part", "code", "root", id.Root, "error", err)
-			}
-		}
 	}
 }
 

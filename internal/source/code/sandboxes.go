@@ -13,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/source/watch"
 )
 
 // Shelf reads what is stored of sandboxes. Methods that look up one thing
@@ -91,6 +92,11 @@ type SandboxesOptions struct {
 	// MaxSize is what the index of all code may take on disk, in bytes; 0 is no
 	// limit.
 	MaxSize int64
+	// Watch has Refresh notice changes as they are made.
+	Watch bool
+	// ReconcileEvery is how often Refresh has everything looked at; 0 is only at the
+	// start and when an answer was found to be stale.
+	ReconcileEvery time.Duration
 	// Switch keeps that everything is paused; nil forgets it with the process.
 	Switch Switch
 	// Clock is time.Now if nil. Logger discards if nil.
@@ -109,6 +115,9 @@ func (o *SandboxesOptions) validate() error {
 	if o.StaleAfter <= 0 {
 		return memory.Invalid("index.stale_after", "more than 0", "is missing")
 	}
+	if o.ReconcileEvery < 0 {
+		return memory.Invalid("index.reconcile_every", "0 or more", "%v is negative", o.ReconcileEvery)
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -124,6 +133,8 @@ type Sandboxes struct {
 	opts SandboxesOptions
 	// wake holds the projects whose code was found to lag behind the disk.
 	wake chan string
+	// appeared receives when there may be sandboxes that Refresh does not know.
+	appeared chan struct{}
 
 	// records orders the changes of what is stored of sandboxes.
 	records sync.Mutex
@@ -139,6 +150,7 @@ type Sandboxes struct {
 	refreshed map[string]time.Time // when a lagging sandbox was last looked at
 	allPaused bool
 	tally     tally
+	watcher   *watch.Watcher // nil while nothing is watched
 }
 
 // running is a run in progress.
@@ -162,7 +174,7 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 		}
 	}
 	return &Sandboxes{
-		opts: opts, allPaused: paused, wake: make(chan string, 64),
+		opts: opts, allPaused: paused, wake: make(chan string, 64), appeared: make(chan struct{}, 1),
 		progress: map[string]memory.Progress{}, running: map[string]*running{}, asked: map[string]int{},
 		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{},
 	}, nil
@@ -209,6 +221,7 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	if err != nil {
 		return nil, err
 	}
+	s.follow()
 	at, err := s.enqueue(ctx, RunRequest{
 		Sandbox: box.ID, Project: p.ID, Changed: belowRoot(id.Root, dir, req.ChangedFiles),
 		Asked: priority >= askedPriority, Priority: priority,

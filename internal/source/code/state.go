@@ -36,7 +36,7 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 	for i, b := range boxes {
 		size := sizes[b.ID]
 		states[i] = memory.SandboxState{
-			Sandbox: b, ProjectName: names[b.Project], Stale: s.stale(b),
+			Sandbox: b, ProjectName: names[b.Project], Stale: s.stale(b), Watch: s.watching(b).String(),
 			IndexBytes: size.Disk, Pruned: size.Pruned, UsedAt: size.UsedAt,
 		}
 		if p, ok := s.progress[b.ID]; ok {
@@ -78,10 +78,19 @@ func (s *Sandboxes) Counts() (memory.CodeState, error) {
 	return c, nil
 }
 
-// stale says whether the index of a sandbox may lag behind the disk. Callers
-// hold mu.
+// stale says whether the index of a sandbox may lag behind the disk. One whose
+// changes are noticed does not, however long ago it was indexed, unless something
+// waits to be looked at. Callers hold mu.
 func (s *Sandboxes) stale(b memory.Sandbox) bool {
-	return s.dropped[b.ID] > 0 || s.opts.Clock().Sub(b.IndexedAt) > s.opts.StaleAfter
+	switch {
+	case isDropped(b):
+		return false // nothing is known of it, which is right
+	case s.dropped[b.ID] > 0, b.IndexedAt.IsZero():
+		return true
+	case s.opts.Clock().Sub(b.IndexedAt) <= s.opts.StaleAfter:
+		return false
+	}
+	return b.LastError != "" || s.asked[b.ID] > 0 || !s.watching(b).Live()
 }
 
 // Stale says whether the code of a project may lag behind the disk: an index is

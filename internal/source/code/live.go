@@ -1,0 +1,108 @@
+package code
+
+import (
+	"context"
+	"io/fs"
+	"os"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/watch"
+)
+
+// watchedBox is a sandbox whose root is watched.
+type watchedBox struct {
+	id string
+	// folder is the root's, by which it is known again when it was moved.
+	folder fs.FileInfo
+	// begun says that its first batch has come.
+	begun bool
+}
+
+// follow has the sandboxes watched that have become known, and no longer those that
+// were forgotten.
+func (r *refresher) follow(ctx context.Context) {
+	if r.watcher == nil {
+		return
+	}
+	boxes, err := r.s.opts.Shelf.Sandboxes()
+	if err != nil {
+		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
+		return
+	}
+	known := make(map[string]bool, len(boxes))
+	for _, b := range boxes {
+		known[b.Root] = true
+		if r.watched[b.Root] != nil {
+			continue
+		}
+		r.watcher.Remove(b.Root) // a folder of the settings has become a sandbox
+		box := &watchedBox{id: b.ID}
+		box.folder, _ = os.Lstat(b.Root)
+		r.watched[b.Root] = box
+		r.s.moved(ctx, box, r.watched)
+		if err := r.watcher.Add(watch.Root{Path: b.Root, Rules: r.s.rulesOf(b.Root)}); err != nil {
+			r.s.opts.Logger.Error("sandbox is not watched", "part", "code", "root", b.Root, "error", err)
+		}
+	}
+	for root := range r.watched {
+		if !known[root] {
+			delete(r.watched, root)
+			r.watcher.Remove(root)
+		}
+	}
+}
+
+// take has what a batch names looked at.
+func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
+	box := r.watched[batch.Root]
+	if box == nil {
+		r.appearing(look)
+		return
+	}
+	b, err := r.s.opts.Shelf.Sandbox(box.id)
+	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+		delete(r.watched, batch.Root)
+		r.watcher.Remove(batch.Root)
+		return
+	}
+	if err != nil {
+		r.s.opts.Logger.Error("sandbox cannot be read", "part", "code", "root", batch.Root, "error", err)
+		return
+	}
+	priority := livePriority
+	if !box.begun {
+		priority = refreshPriority // nothing is known to have changed
+	}
+	if batch.Gone {
+		r.appearing(look) // it may have been moved to where it is found
+	} else {
+		box.begun = true
+		if info, err := os.Lstat(batch.Root); err == nil {
+			box.folder = info
+		}
+	}
+	r.s.look(ctx, b, batch.Paths, priority)
+}
+
+// watchedBy says who watches, nil for nobody.
+func (s *Sandboxes) watchedBy(w *watch.Watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watcher = w
+}
+
+// watching says how changes of a sandbox are noticed. Callers hold mu.
+func (s *Sandboxes) watching(b memory.Sandbox) watch.State {
+	if s.watcher == nil {
+		return watch.State{}
+	}
+	return s.watcher.State(b.Root)
+}
+
+// follow has the watch look for sandboxes that have become known.
+func (s *Sandboxes) follow() {
+	select {
+	case s.appeared <- struct{}{}:
+	default: // it is about to
+	}
+}
