@@ -36,6 +36,9 @@ func TestRandomOperations(t *testing.T) {
 		if diff := cmp.Diff(m.apply(b), c.Left); diff != "" {
 			t.Fatalf("step %d: left out (-model +store):\n%s", step, diff)
 		}
+		if rng.IntN(4) == 0 { // of a file that may be there
+			s.Used(time.Unix(int64(step), 0), memory.FileKey{Sandbox: "s-0", Path: fmt.Sprintf("f%d.go", rng.IntN(10))})
+		}
 		if step%3 == 0 { // else it is not kept in memory for long
 			m.compareCurrent(t, s, step)
 		}
@@ -90,6 +93,9 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 	}
 	if rng.IntN(3) == 0 {
 		b.DropFiles = append(b.DropFiles, memory.FileKey{Sandbox: "s-0", Path: fmt.Sprintf("f%d.go", rng.IntN(10))})
+	}
+	if rng.IntN(3) == 0 {
+		b.PruneFiles = append(b.PruneFiles, memory.FileKey{Sandbox: id("s", 2), Path: fmt.Sprintf("f%d.go", rng.IntN(10))})
 	}
 	b.Import = rng.IntN(3) == 0
 	if rng.IntN(3) == 0 {
@@ -151,6 +157,7 @@ func withoutRepeats(b memory.Batch) memory.Batch {
 	b.DropRecords = keep(b.DropRecords, func(id string) bool { return first("r", id) })
 	b.Files = keep(b.Files, func(f memory.File) bool { return first("f", f.Sandbox, f.Path) })
 	b.DropFiles = keep(b.DropFiles, func(f memory.FileKey) bool { return first("f", f.Sandbox, f.Path) })
+	b.PruneFiles = keep(b.PruneFiles, func(f memory.FileKey) bool { return first("f", f.Sandbox, f.Path) })
 	b.Sessions = keep(b.Sessions, func(x memory.Session) bool { return first("x", x.Project, x.ID) })
 	b.Tombstones = keep(b.Tombstones, func(id string) bool { return first("d", id) })
 	b.DropTombstones = keep(b.DropTombstones, func(id string) bool { return first("d", id) })
@@ -172,6 +179,12 @@ func (m *model) apply(b memory.Batch) (left []string) {
 	}
 	for _, f := range b.Files {
 		m.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}] = f
+	}
+	for _, k := range b.PruneFiles {
+		if f, ok := m.files[k]; ok && len(f.Chunks) > 0 {
+			f.Chunks, f.Pruned = nil, true
+			m.files[k] = f
+		}
 	}
 	for _, x := range b.Sessions {
 		m.sessions[x.Key()] = x
@@ -255,8 +268,8 @@ func (m *model) compare(t *testing.T, s *Store) {
 	}
 	for k, want := range m.files {
 		f, ok := got.files[k]
-		if !ok || len(f.Chunks) != len(want.Chunks) {
-			t.Errorf("file %v: stored %v, want %v", k, f.Chunks, want.Chunks)
+		if !ok || len(f.Chunks) != len(want.Chunks) || f.Pruned != want.Pruned {
+			t.Errorf("file %v: stored %v, want %v", k, f, want)
 		}
 		for i := range f.Chunks {
 			if f.Chunks[i] != want.Chunks[i] {

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// fileOf is a file with as many chunks, and the documents of these.
+func fileOf(sandbox, path string, chunks int) (memory.File, []memory.Doc) {
+	f := memory.File{
+		Project: "p-1", Sandbox: sandbox, Path: path, Hash: memory.DocumentID(path), Size: int64(100 * chunks),
+		ModTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Lang: "go", Chunker: 3, Head: "package " + path,
+		Chunks: []memory.FileChunk{},
+	}
+	var docs []memory.Doc
+	for i := range chunks {
+		d := doc(fmt.Sprintf("%s, part %d", path, i))
+		docs = append(docs, d)
+		f.Chunks = append(f.Chunks, memory.FileChunk{
+			Doc: d.ID, Hash: d.ID, Start: 100 * i, End: 100*i + 90, StartLine: 4*i + 1, EndLine: 4*i + 4, Symbol: "F",
+		})
+	}
+	return f, docs
+}
+
+func putFile(t *testing.T, s *Store, sandbox, path string, chunks int) memory.File {
+	t.Helper()
+	f, docs := fileOf(sandbox, path, chunks)
+	if _, err := s.Commit(t.Context(), memory.Batch{Docs: docs, Files: []memory.File{f}}); err != nil {
+		t.Fatalf("put %s: %v", path, err)
+	}
+	return f
+}
+
+// TestFileCodec: a file is read as it was written, in whole and in brief, also one
+// of the first version.
+func TestFileCodec(t *testing.T) {
+	for _, chunks := range []int{0, 1, 23, 24, 255, 256, 65_536} {
+		f, _ := fileOf("s-1", "a.go", chunks)
+		f.Pruned = chunks == 0
+		b, err := encodeFile(&f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeFile("s-1", "a.go", b)
+		if diff := cmp.Diff(f, got); diff != "" || err != nil {
+			t.Fatalf("%d chunks: %v (-written +read):\n%.2000s", chunks, err, diff)
+		}
+		brief, err := decodeBrief(b)
+		if diff := cmp.Diff(f.Brief(), brief); diff != "" || err != nil {
+			t.Errorf("%d chunks in brief: %v (-written +read):\n%s", chunks, err, diff)
+		}
+	}
+	f, _ := fileOf("s-1", "old.go", 2)
+	f.Head = ""
+	b, err := encodeFile(&f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := decode[storedFile](b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := encode(firstFile{
+		Project: now.Project, Hash: now.Hash, Size: now.Size, ModTime: now.ModTime, Lang: now.Lang,
+		Generation: now.Generation, Chunker: now.Chunker, Chunks: now.Chunks,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeFile("s-1", "old.go", old)
+	if diff := cmp.Diff(f, got); diff != "" || err != nil {
+		t.Errorf("a file of version 1: %v (-written +read):\n%s", err, diff)
+	}
+	if brief, err := decodeBrief(old); err != nil || brief != f.Brief() {
+		t.Errorf("a file of version 1 in brief: %+v, %v", brief, err)
+	}
+}
+
+// FuzzDecodeFile: whatever bytes are stored as a file, reading it ends in a file or
+// in an error, and what is read in brief is what is read in whole.
+func FuzzDecodeFile(f *testing.F) {
+	for _, chunks := range []int{0, 1, 30} {
+		file, _ := fileOf("s-1", "a.go", chunks)
+		b, err := encodeFile(&file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte{firstFileHeader})
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		whole, err := decodeFile("s", "p", b)
+		if err != nil {
+			return
+		}
+		brief, err := decodeBrief(b)
+		if err != nil && cbor.Wellformed(b) == nil && len(whole.Chunks) > 0 {
+			t.Errorf("read in whole but not in brief: %v", err)
+		}
+		if err == nil && brief != whole.Brief() {
+			t.Errorf("in brief %+v, in whole %+v", brief, whole.Brief())
+		}
+	})
+}
+
+func TestBriefsAndPathsBelow(t *testing.T) {
+	s := open(t, Options{})
+	paths := []string{"a", "a.go", "a/b.go", "a/c/d.go", "ab/e.go", "z.go"}
+	for i, p := range paths {
+		putFile(t, s, "s-1", p, i)
+	}
+	putFile(t, s, "s-10", "a/other.go", 1)
+	briefs, err := s.Briefs("s-1")
+	if err != nil || len(briefs) != len(paths) {
+		t.Fatalf("Briefs has %d files, %v; want %d", len(briefs), err, len(paths))
+	}
+	for i, p := range paths {
+		f, err := s.File("s-1", p)
+		if err != nil || briefs[p] != f.Brief() || briefs[p].Chunks != i {
+			t.Errorf("in brief %s is %+v, %v; want %+v", p, briefs[p], err, f.Brief())
+		}
+	}
+	for _, test := range []struct{ ask, want []string }{
+		{nil, nil},
+		{[]string{"a"}, []string{"a", "a/b.go", "a/c/d.go"}},
+		{[]string{"a/c"}, []string{"a/c/d.go"}},
+		{[]string{"a.go", "gone.go", "z.go"}, []string{"a.go", "z.go"}},
+		{[]string{"a/b"}, nil},
+	} {
+		got, err := s.PathsBelow("s-1", test.ask)
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("below %q are %q, %v; want %q", test.ask, got, err, test.want)
+		}
+	}
+}
+
+// TestPruneFile: a file that is pruned keeps all but its chunks, its documents go
+// unless another file has them, and nothing else is brought back or changed.
+func TestPruneFile(t *testing.T) {
+	s := open(t, Options{})
+	f := putFile(t, s, "s-1", "a.go", 2)
+	putFile(t, s, "s-2", "a.go", 2) // a worktree: the same texts
+	bare := putFile(t, s, "s-1", "bare.go", 0)
+	prune := func(want int, keys ...memory.FileKey) memory.Committed {
+		t.Helper()
+		done, err := s.Commit(t.Context(), memory.Batch{PruneFiles: keys})
+		if err != nil || done.Pruned != want {
+			t.Errorf("pruned %d of %v, %v; want %d", done.Pruned, keys, err, want)
+		}
+		return done
+	}
+	here, there := memory.FileKey{Sandbox: "s-1", Path: "a.go"}, memory.FileKey{Sandbox: "s-2", Path: "a.go"}
+	if done := prune(1, here, memory.FileKey{Sandbox: "s-1", Path: "gone.go"}, memory.FileKey{Sandbox: "s-1", Path: "bare.go"}); done.Swept != 0 {
+		t.Errorf("%d documents were swept that a worktree holds", done.Swept)
+	}
+	got, err := s.File("s-1", "a.go")
+	want := f
+	want.Chunks, want.Pruned, want.Generation = []memory.FileChunk{}, true, 2
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("pruned, %v (-want +got):\n%s", err, diff)
+	}
+	if kept, err := s.File("s-1", "bare.go"); err != nil || kept.Pruned || kept.Generation != 1 || kept.Head != bare.Head {
+		t.Errorf("a file without chunks is %+v, %v; want it as it was", kept, err)
+	}
+	if _, err := s.File("s-1", "gone.go"); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("a file that was not there is there: %v", err)
+	}
+	prune(0, here)
+	if done := prune(1, there); done.Swept != 2 {
+		t.Errorf("%d documents were swept with their last file, want 2", done.Swept)
+	}
+}
