@@ -304,6 +304,7 @@ func TestReposFit(t *testing.T) {
 func TestPausedIsSaid(t *testing.T) {
 	answers := sample()
 	answers["Status"].(*memory.Status).Code.Paused = true
+	answers["Repos"].([]memory.SandboxState)[0].Progress = &memory.Progress{Phase: "paused"}
 	for _, args := range [][]string{{"repos"}, {"status"}, {"index"}} {
 		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is held") || !strings.Contains(out, "recalld resume") {
 			t.Errorf("recalld %v does not say that everything is held, and how it goes on:\n%s", args, out)
@@ -328,6 +329,11 @@ func TestPauseFlags(t *testing.T) {
 			t.Errorf("recalld %v asks for (-want +got):\n%s", tt.args, diff)
 		}
 	}
+	b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "/src is not indexed"}
+	if _, errs, code := b.run("pause", "/src"); code != ExitNotFound || !strings.Contains(errs, "recalld repos") {
+		t.Errorf("a folder that is not indexed: exit %d, %q; want %d and where to look", code, errs, ExitNotFound)
+	}
+	b.fake.Err = nil
 	b.fake.Answers["Pause"] = &memory.Paused{}
 	if out := b.ok("resume"); out != "Nothing is held.\n" {
 		t.Errorf("resume says %q", out)
@@ -552,13 +558,13 @@ func TestWaitEnds(t *testing.T) {
 		"gone":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, GoneAt: noon}}}, ExitNotFound},
 		"vanished":  {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, LastError: "no such folder", LastErrorAt: noon}}}, ExitNotFound},
 	} {
-		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos, "Status": &memory.Status{}})
+		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos})
 		if _, errs, code := b.run("index", "--wait"); code != tc.code {
 			t.Errorf("%s: exit %d (%s), want %d", name, code, errs, tc.code)
 		}
 	}
-	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "queued"}}}
-	b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": waiting, "Status": &memory.Status{Code: memory.CodeState{Paused: true}}})
+	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "paused"}}}
+	b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": waiting})
 	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "let it go on with: recalld resume") {
 		t.Errorf("everything held: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
 	}

@@ -58,7 +58,7 @@ place in the queue. With --wait, show progress until it is done.`,
 						if r.ID != queued.Sandbox {
 							continue
 						}
-						if err := a.held(c.Context(), service, &r); err != nil {
+						if err := held(&r); err != nil {
 							fmt.Fprintf(w, "It waits: %s; %s\n", err.Message, err.Hint)
 						}
 					}
@@ -95,13 +95,12 @@ func heldError(what, resume string) *memory.Error {
 }
 
 // held says that a sandbox is not indexed now because somebody wanted it so, as a
-// CodeConflict whose hint is the command that lets it go on; nil if it is not, or
-// if that cannot be told.
-func (a *App) held(ctx context.Context, service memory.Operator, r *memory.SandboxState) *memory.Error {
-	if r.Paused {
+// CodeConflict whose hint is the command that lets it go on; nil if it is not.
+func held(r *memory.SandboxState) *memory.Error {
+	switch {
+	case r.Paused:
 		return heldError("indexing of "+printable(r.Root), "recalld resume "+shellWord(r.Root))
-	}
-	if status, err := service.Status(ctx); err == nil && status.Code.Paused {
+	case r.Progress != nil && r.Progress.Phase == "paused": // and not by itself
 		return heldError("all work in the background", "recalld resume")
 	}
 	return nil
@@ -111,7 +110,7 @@ func (a *App) held(ctx context.Context, service memory.Operator, r *memory.Sandb
 // to be, after it was asked for. The error is CodeNotFound when the sandbox was
 // forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
 // to others, CodeConflict when it is held.
-func (a *App) waitIndexed(ctx context.Context, service memory.Service, sandbox string, asked time.Time) (*memory.SandboxState, error) {
+func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
@@ -137,11 +136,8 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Service, sandbox s
 		case !r.GoneAt.IsZero() && missing(r.Root):
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s is missing", printable(r.Root)),
 				Hint: "what is indexed of it stays for a while; when it is back: recalld index " + shellWord(r.Root)}
-		case r.Paused || waits(&r):
-			if held := a.held(ctx, service, &r); held != nil {
-				return nil, held
-			}
-			idle = 0
+		case held(&r) != nil:
+			return nil, held(&r)
 		case r.Progress != nil:
 			idle = 0
 		case idle == maxIdle:
@@ -156,12 +152,6 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Service, sandbox s
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// waits says that a run has not begun, which it does not do while everything is
-// held.
-func waits(r *memory.SandboxState) bool {
-	return r.Progress != nil && (r.Progress.Phase == "queued" || r.Progress.Phase == "paused")
 }
 
 // runError says why a run failed, and what can be done.

@@ -42,6 +42,9 @@ func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 		return err
 	}
 	held, err := service.Pause(c.Context(), request)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return orHint(err, "path", "`recalld repos` lists what is indexed")
+	}
 	if err != nil {
 		return err
 	}
