@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ import (
 // rig is sandboxes over the real store, indexes and write path. Its jobs run
 // when the test says so.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
+	dir   string
 	store *store.Store
 	index *indexer.Indexer
 	paths *ingest.Service
@@ -34,24 +36,38 @@ type rig struct {
 	clock *clock
 	queue *queue
 	disk  *writer
+	reads reads
+	// closed says that the store was checked and closed.
+	closed bool
 }
 
 // rigOptions are what tests choose.
 type rigOptions struct {
 	depth      int
 	staleAfter time.Duration
+	maxSize    int64
+	run        code.Options // runOptions if zero
+	dir        string       // of the store; a new one if empty
+	watch      bool
+	reconcile  time.Duration
 }
 
 // newRig opens a rig whose store is checked at the end of the test.
-func newRig(t *testing.T, opts rigOptions) *rig {
+func newRig(t testing.TB, opts rigOptions) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	if opts.run.Workers == 0 {
+		opts.run = runOptions()
+	}
+	if opts.dir == "" {
+		opts.dir = t.TempDir()
+	}
+	r := &rig{t: t, dir: opts.dir, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	model := builtin.New()
 	var err error
 	r.index, err = indexer.New(indexer.Options{Builtin: model, ChunkText: code.NewVerifier().Document})
 	must(t, err)
 	r.store, err = store.Open(store.Options{
-		Dir: t.TempDir(), NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow, Clock: r.clock.Now,
+		Dir: opts.dir, NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow, Clock: r.clock.Now,
 		Queue: worker.ScheduleOptions{Depth: opts.depth, Merge: func(_ string, older, newer json.RawMessage) json.RawMessage {
 			return code.MergeRuns(older, newer)
 		}},
@@ -66,16 +82,53 @@ func newRig(t *testing.T, opts rigOptions) *rig {
 	r.disk = &writer{Service: r.paths}
 	r.queue = &queue{queue: r.store.Queue(), asked: make(chan code.RunRequest, 1000)}
 	r.boxes, err = code.NewSandboxes(code.SandboxesOptions{
-		Shelf: r.store, Writer: r.disk, Queue: r.queue, Projects: projects,
-		Run: runOptions(), StaleAfter: cmp.Or(opts.staleAfter, config.Default().Index.StaleAfter), Clock: r.clock.Now,
+		Shelf: shelf{r.store, &r.reads}, Writer: r.disk, Queue: r.queue, Projects: projects, Switch: r.store,
+		Run: opts.run, StaleAfter: cmp.Or(opts.staleAfter, config.Default().Index.StaleAfter), Clock: r.clock.Now,
+		MaxSize: opts.maxSize, Watch: opts.watch, ReconcileEvery: opts.reconcile,
 	})
 	must(t, err)
-	t.Cleanup(func() {
-		if err := errors.Join(r.store.Check(), r.index.Check(context.Background()), r.store.Close()); err != nil {
-			t.Errorf("after the test: %v", err)
-		}
-	})
+	t.Cleanup(r.close)
 	return r
+}
+
+// close checks what is stored and closes it, once.
+func (r *rig) close() {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	if err := errors.Join(r.store.Check(), r.index.Check(context.Background()), r.store.Close()); err != nil {
+		r.t.Errorf("at the end: %v", err)
+	}
+}
+
+// reopen closes the rig and opens another one over the same store.
+func (r *rig) reopen(opts rigOptions) *rig {
+	r.t.Helper()
+	r.close()
+	opts.dir = r.dir
+	next := newRig(r.t, opts)
+	next.clock.advance(r.clock.Now().Sub(next.clock.Now()))
+	return next
+}
+
+// shelf is the store, and counts what runs read of it.
+type shelf struct {
+	*store.Store
+	reads *reads
+}
+
+// reads counts the files that were looked up, and the lists of all.
+type reads struct{ files, lists atomic.Int64 }
+
+func (s shelf) File(sandbox, path string) (memory.File, error) {
+	s.reads.files.Add(1)
+	return s.Store.File(sandbox, path)
+}
+
+func (s shelf) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
+	s.reads.lists.Add(1)
+	return s.Store.Briefs(sandbox)
 }
 
 // ask has a folder indexed that must be accepted.
@@ -218,7 +271,10 @@ func (q *queue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued, 
 // writer is the write path, which tests can hold up or break.
 type writer struct {
 	*ingest.Service
-	mu sync.Mutex // guards put
+	mu sync.Mutex // guards put, heads and prune
+	// heads and prune, if set, are called before heads are put, or files pruned.
+	heads func([]memory.File) error
+	prune func([]memory.FileKey) error
 	// put, if set, is called before a file is put.
 	put func(ctx context.Context, f memory.File) error
 }
@@ -227,6 +283,30 @@ func (w *writer) onPut(put func(context.Context, memory.File) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.put = put
+}
+
+func (w *writer) PutFiles(ctx context.Context, files []memory.File) error {
+	w.mu.Lock()
+	heads := w.heads
+	w.mu.Unlock()
+	if heads != nil {
+		if err := heads(files); err != nil {
+			return err
+		}
+	}
+	return w.Service.PutFiles(ctx, files)
+}
+
+func (w *writer) PruneFiles(ctx context.Context, files []memory.FileKey) (int, error) {
+	w.mu.Lock()
+	prune := w.prune
+	w.mu.Unlock()
+	if prune != nil {
+		if err := prune(files); err != nil {
+			return 0, err
+		}
+	}
+	return w.Service.PruneFiles(ctx, files)
 }
 
 func (w *writer) PutFile(ctx context.Context, f memory.File, docs []memory.Document) error {
@@ -261,7 +341,7 @@ func (c *clock) advance(d time.Duration) {
 
 // folder writes files, given as path and text, below a new folder without
 // symbolic links in its path.
-func folder(t *testing.T, files map[string]string) string {
+func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -271,7 +351,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func write(t *testing.T, root, name, text string) {
+func write(t testing.TB, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(name))
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -279,7 +359,7 @@ func write(t *testing.T, root, name, text string) {
 }
 
 // gitFolder makes a folder a repository, without a remote or with one.
-func gitFolder(t *testing.T, root, remote string) {
+func gitFolder(t testing.TB, root, remote string) {
 	t.Helper()
 	config := "[core]\n\tbare = false\n"
 	if remote != "" {
@@ -292,7 +372,7 @@ func gitFolder(t *testing.T, root, remote string) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,141 @@
+package code_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// BenchmarkGoTree runs over Go's own standard library: from nothing, again without
+// a change, and over one saved file.
+func BenchmarkGoTree(b *testing.B) {
+	benchmarkRuns(b, copyOf(b, filepath.Join(runtime.GOROOT(), "src")))
+}
+
+// BenchmarkHundredThousandFiles is the same over as many small files in a thousand
+// folders.
+func BenchmarkHundredThousandFiles(b *testing.B) {
+	root := folder(b, nil)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 100_000 {
+		write(b, root, fmt.Sprintf("p%03d/d%d/f%d.go", i%100, i/100%10, i), goFile(rng, i))
+	}
+	benchmarkRuns(b, root)
+}
+
+// goFile writes a small file of three functions that no other file has.
+func goFile(rng *rand.Rand, n int) string {
+	words := strings.Fields("account balance cache decode encode fetch handle index join keep limit merge order parse query read split token update verify walk")
+	word := func() string { return words[rng.IntN(len(words))] }
+	var text strings.Builder
+	fmt.Fprintf(&text, "// Package p%d %ss the %s of a %s.\npackage p%d\n", n%100, word(), word(), word(), n%100)
+	for range 3 {
+		name := fmt.Sprintf("%s%s%d", word(), strings.ToUpper(word()[:1])+word(), rng.IntN(1e6))
+		fmt.Fprintf(&text, "\n// %s %ss every %s before the %s.\nfunc %s(%s int) int {\n", name, word(), word(), word(), name, word())
+		for range 6 {
+			fmt.Fprintf(&text, "\t%s := %s(%d) + %s\n", word(), word(), rng.IntN(1e6), word())
+		}
+		text.WriteString("\treturn 0\n}\n")
+	}
+	return text.String()
+}
+
+// copyOf copies a tree, with times that prove that its files are as they are.
+func copyOf(b *testing.B, from string) string {
+	b.Helper()
+	root := folder(b, nil)
+	must(b, os.CopyFS(root, os.DirFS(from)))
+	return root
+}
+
+func benchmarkRuns(b *testing.B, root string) {
+	opts := runOptions()
+	opts.Workers, opts.TimeLimit = 16, time.Hour
+	for b.Loop() {
+		r := newRig(b, rigOptions{run: opts})
+		// The clock of the runs is ahead, so that no file counts as just written.
+		r.clock.advance(time.Since(r.clock.Now()) + time.Hour)
+		q := r.ask(root)
+		var first, heads time.Time
+		r.disk.heads = func([]memory.File) error {
+			heads = time.Now()
+			return nil
+		}
+		begun := time.Now()
+		first = begun
+		peak, stop := peakHeap()
+		r.runNext()
+		total := time.Since(begun)
+		b.ReportMetric(heads.Sub(first).Seconds(), "s/heads")
+		b.ReportMetric(total.Seconds(), "s/first")
+		s := r.state(q.Sandbox)
+		b.ReportMetric(float64(s.Files)/total.Seconds(), "files/s")
+		b.ReportMetric(float64(s.IndexBytes)/float64(s.Bytes), "disk/source")
+		b.ReportMetric(float64(r.store.DiskSize())/float64(s.IndexBytes), "real/estimated")
+		stop()
+		b.ReportMetric(float64(*peak)/(1<<20), "MB/peak")
+
+		begun = time.Now()
+		r.leaseAndRun(q)
+		b.ReportMetric(time.Since(begun).Seconds(), "s/again")
+
+		one := firstFile(b, r, q.Sandbox)
+		write(b, root, one, "package changed\n\nfunc Changed() {}\n")
+		r.ask(root, one)
+		begun = time.Now()
+		r.runNext()
+		b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, "ms/saved")
+		r.close()
+	}
+}
+
+func (r *rig) leaseAndRun(q *memory.IndexQueued) {
+	r.t.Helper()
+	if err := r.run(r.leaseOf(q)); err != nil {
+		r.t.Fatalf("run: %v", err)
+	}
+}
+
+func firstFile(b *testing.B, r *rig, sandbox string) string {
+	briefs, err := r.store.Briefs(sandbox)
+	must(b, err)
+	for path := range briefs {
+		if strings.HasSuffix(path, ".go") {
+			return path
+		}
+	}
+	b.Fatal("nothing is indexed")
+	return ""
+}
+
+// peakHeap watches the memory that is in use until stop is called.
+func peakHeap() (*uint64, func()) {
+	var peak uint64
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		var m runtime.MemStats
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				runtime.ReadMemStats(&m)
+				peak = max(peak, m.HeapInuse+m.StackInuse)
+			}
+		}
+	}()
+	return &peak, func() {
+		close(done)
+		<-ended
+	}
+}
