@@ -42,6 +42,22 @@ type found struct {
 	seq uint64
 }
 
+// search returns what a question finds and what it asks for by name or place. Code is
+// among it unless the full index is switched off.
+func (s *Service) search(ctx context.Context, req memory.RecallRequest, sel memory.Selection) found {
+	if !s.settings.Full {
+		sel.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
+		if len(sel.Kinds) == 0 { // which would mean all of them
+			return found{seq: s.opts.Corpus.Seq(), searched: true}
+		}
+	}
+	f := s.find(ctx, req.Query, sel)
+	if ctx.Err() == nil {
+		f.candidates = s.lookUp(f.candidates, req, sel)
+	}
+	return f
+}
+
 // find returns what tells of an error that the question quotes, and what the
 // retrievers found.
 func (s *Service) find(ctx context.Context, query string, sel memory.Selection) found {

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -81,24 +80,24 @@ type filler struct {
 }
 
 // fill takes candidates in rank order through the gates until the limit is
-// reached or the budget is full.
-func (s *Service) fill(ctx context.Context, req memory.RecallRequest, c caps, ranked []*candidate) shown {
+// reached or the budget is full. What is left of the room for code may then be filled
+// from the light index.
+func (s *Service) fill(ctx context.Context, req memory.RecallRequest, sel memory.Selection, found found, c caps, ranked []*candidate) shown {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
 	f := &filler{s: s, req: req, caps: c, lessons: lessonTokens, query: s.opts.Analyze(req.Query), code: code}
 	f.out.items = []memory.Item{}
 	f.out.withheld = []memory.Withheld{}
-	late := false
 	for _, c := range ranked {
 		reason := f.take(c)
 		if reason != "" {
 			f.out.withheld = append(f.out.withheld, withheld(c, reason))
 		}
-		late = late || reason == memory.TooSlow
 	}
-	if late {
+	f.light(sel, found)
+	if slices.ContainsFunc(f.out.withheld, func(w memory.Withheld) bool { return w.Reason == memory.TooSlow }) {
 		f.out.degraded = append(f.out.degraded, memory.Degraded{
-			Part: "code", Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
+			Part: partCode, Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
 		})
 	}
 	return f.out
@@ -200,16 +199,11 @@ func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 		if f.code.Err() != nil {
 			return memory.Item{}, memory.TooSlow
 		}
-		v, err := f.s.opts.Verifier.Verify(f.code, place)
-		if err == nil {
+		v, err := f.s.gates.chunk(f.code, place)
+		reason := f.reason(err)
+		if reason == "" {
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
 			return f.chunkItem(c, place, v)
-		}
-		reason := memory.Unreadable
-		if gate, ok := errors.AsType[*memory.GateError](err); ok {
-			reason = gate.Reason
-		} else if f.code.Err() != nil {
-			reason = memory.TooSlow
 		}
 		if first == "" {
 			first = reason

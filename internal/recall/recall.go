@@ -82,6 +82,12 @@ type Options struct {
 	// Content returns those of a question's terms that say what it is about.
 	// Default: all.
 	Content func(question index.Terms) index.Terms
+	// Light finds files by their names and by how they begin, where the full index
+	// cannot answer for code. Nil: there is none.
+	Light Light
+	// Missing says in a few words why the full index has not all code of a project,
+	// "not indexed yet"; empty when it has. Default: it has.
+	Missing func(project string) string
 	// Current finds the session that the scope "current" means where the caller
 	// does not say its own. Default: there is none.
 	Current Current
@@ -115,6 +121,9 @@ func (o *Options) validate() error {
 	if o.Stale == nil {
 		o.Stale = func(_ string, seen bool) bool { return seen }
 	}
+	if o.Missing == nil {
+		o.Missing = func(string) string { return "" }
+	}
 	if o.Settings == nil {
 		o.Settings = new(DefaultSettings())
 	}
@@ -134,6 +143,7 @@ func (o *Options) validate() error {
 type Service struct {
 	opts     Options
 	settings Settings
+	gates    *gates
 }
 
 // New returns a read path.
@@ -141,7 +151,7 @@ func New(opts Options) (*Service, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Service{opts: opts, settings: *opts.Settings}, nil
+	return &Service{opts: opts, settings: *opts.Settings, gates: newGates(opts.Verifier)}, nil
 }
 
 // Recall answers a question.
@@ -165,16 +175,15 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		return nil, err
 	}
 
-	found := s.find(ctx, req.Query, sel)
+	found := s.search(ctx, req, sel)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	found.candidates = s.lookUp(found.candidates, req, sel)
 	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
 	from := vantage{now: start, project: project.ID, names: project.Names, session: req.Caller.Session}
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
 	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
-	shown := s.fill(ctx, req, caps, ranked)
+	shown := s.fill(ctx, req, sel, found, caps, ranked)
 
 	a := &memory.Answer{
 		Project: project.ID, ProjectName: project.Name,
@@ -185,7 +194,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 		Redacted: shown.redacted,
 		Receipt:  receiptID(start),
 	}
-	a.NothingRelevant = len(above) == 0 && found.searched
+	a.NothingRelevant = len(above)+len(shown.items) == 0 && found.searched
 	fit(a, req)
 	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	s.opts.Ledger.Later(s.receipt(req, a, found, start))

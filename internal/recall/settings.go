@@ -10,6 +10,9 @@ import (
 // Settings are what a user may choose about answers. A question that names a
 // limit, a budget or a floor overrides them.
 type Settings struct {
+	// Full says that code is searched by its chunks. Without it, only the light index
+	// answers for code, if there is one.
+	Full bool
 	// Limit is the number of items, MaxTokens the budget of an answer.
 	Limit, MaxTokens int
 	// Chunks and ChunkBytes bound the code in an answer: pieces, and bytes of
@@ -25,15 +28,19 @@ type Settings struct {
 	// the words.
 	VectorWeight float64
 	// Deadline is how long a retriever may take, CodeDeadline how long the
-	// reading and checking of code may take.
+	// reading and checking of code may take, MaxCodeDeadline at most.
 	Deadline, CodeDeadline time.Duration
 	// Depth is how many hits each retriever is asked for.
 	Depth int
 }
 
+// MaxCodeDeadline is the longest that an answer waits for code (contract 4).
+const MaxCodeDeadline = 500 * time.Millisecond
+
 // DefaultSettings are the limits of contracts 0 and 4.
 func DefaultSettings() Settings {
 	s := Settings{
+		Full:  true,
 		Limit: memory.DefaultLimit, MaxTokens: memory.DefaultTokens, Chunks: 3, ChunkBytes: 2048,
 		MinRelevance: map[memory.Kind]float64{}, HalfLife: DefaultHalfLife(), VectorWeight: index.ZScoreWeight,
 		Deadline: 250 * time.Millisecond, CodeDeadline: 200 * time.Millisecond, Depth: 200,
@@ -52,6 +59,9 @@ func (s *Settings) validate() error {
 	}
 	if s.Deadline <= 0 || s.CodeDeadline <= 0 {
 		return memory.Invalid("deadline", "more than 0", "recall needs time")
+	}
+	if s.CodeDeadline > MaxCodeDeadline {
+		return memory.Invalid("code_deadline", "at most "+MaxCodeDeadline.String(), "%s is too long", s.CodeDeadline)
 	}
 	return nil
 }

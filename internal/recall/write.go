@@ -237,7 +237,7 @@ func itemText(i memory.Item, number int) string {
 			head += " " + i.Source.Symbol
 		}
 		fence := fenceFor(i.Text)
-		return fmt.Sprintf("%s (relevance %.2f)%s\n%s%s\n%s\n%s", head, i.Relevance, similar(i), fence, langOf(i.Source.Path), i.Text, fence)
+		return fmt.Sprintf("%s (relevance %.2f%s)%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), fence, langOf(i.Source.Path), i.Text, fence)
 	default:
 		return fmt.Sprintf("%d. [%s] %s%s", number, day, i.Text, from)
 	}
@@ -308,7 +308,7 @@ func markdown(a *memory.Answer) string {
 	}
 	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
 	for n, i := range code {
-		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f)\n", n+1, i.Source.Path, i.Relevance)
+		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, lightMark(i, "light index"))
 		for line := range strings.SplitSeq(cut(i.Text, markdownSnippet), "\n") {
 			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
 		}
