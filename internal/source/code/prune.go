@@ -14,9 +14,9 @@ const (
 	// pruneFloor is how far below its limit an index is pruned, in percent of the
 	// limit: so far that the next few files do not have it pruned again.
 	pruneFloor = 90
-	// pruneBatch is how many files lose their chunks at once. Each batch is a commit,
-	// and between them the sizes are looked at again.
-	pruneBatch = 32
+	// pruneBatch is how many files lose their chunks at once, at most. Each batch is a
+	// commit, and between them the sizes are looked at again.
+	pruneBatch = 64
 )
 
 // prune takes chunks away while the index of all code is over its limit: those of
@@ -95,29 +95,39 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	if err != nil {
 		return 0, 0, err
 	}
-	_, disk = s.opts.Shelf.IndexSizes()
-	for batch := range slices.Chunk(list, pruneBatch) {
-		keys := make([]memory.FileKey, 0, len(batch))
-		s.mu.Lock()
-		for _, f := range batch {
-			if s.running[f.Sandbox] == nil {
-				keys = append(keys, f.FileKey)
-			}
-		}
-		s.mu.Unlock()
+	sizes, disk := s.opts.Shelf.IndexSizes()
+	each := int64(1) // what a file takes in the mean
+	for _, b := range boxes {
+		each += sizes[b.ID].Disk / int64(len(list)+1)
+	}
+	for len(list) > 0 && disk > floor {
+		n := min(len(list), pruneBatch, 1+int((disk-floor)/each))
+		keys := s.idle(list[:n])
+		list = list[n:]
 		if len(keys) == 0 {
 			continue
 		}
-		n, err := s.opts.Writer.PruneFiles(ctx, keys)
+		done, err := s.opts.Writer.PruneFiles(ctx, keys)
 		if err != nil {
 			return files, disk, fmt.Errorf("prune files: %w", err)
 		}
-		files += n
-		if _, disk = s.opts.Shelf.IndexSizes(); disk <= floor {
-			break
-		}
+		files += done
+		_, disk = s.opts.Shelf.IndexSizes()
 	}
 	return files, disk, nil
+}
+
+// idle names the files whose sandboxes are not being indexed.
+func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
+	keys := make([]memory.FileKey, 0, len(list))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range list {
+		if s.running[f.Sandbox] == nil {
+			keys = append(keys, f.FileKey)
+		}
+	}
+	return keys
 }
 
 // prunables lists what of some sandboxes can be pruned, least recently used first,
