@@ -129,6 +129,10 @@ func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sand
 		}
 		// An older run's end says nothing about this one.
 		switch {
+		case !r.IndexedAt.Before(asked) && missing(r.Root):
+			// Its files went while they were read, one after the other.
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("the folder %s vanished while it was indexed", printable(r.Root)),
+				Hint: "what was indexed of it is not shown; when it is back: recalld index " + shellWord(r.Root)}
 		case !r.IndexedAt.Before(asked):
 			return &r, nil
 		case !r.LastErrorAt.Before(asked):
@@ -179,6 +183,9 @@ func writeIndexed(w io.Writer, r *memory.SandboxState) {
 		fmt.Fprintf(w, " in %s", r.LastRun.Duration().Round(time.Millisecond))
 	}
 	fmt.Fprintln(w)
+	if r.Note != "" {
+		fmt.Fprintf(w, "Note: %s\n", printable(noteText(r)))
+	}
 	if text := skippedText(r.Skipped); text != "" {
 		fmt.Fprintf(w, "%s See: recalld repos --skipped %s\n", text, shellWord(r.Root))
 	}

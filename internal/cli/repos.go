@@ -149,7 +149,19 @@ func remarks(r memory.SandboxState, now time.Time) []string {
 	if strings.HasPrefix(r.Watch, "polling") {
 		out = append(out, "changes are noticed by "+r.Watch)
 	}
+	if r.Note != "" {
+		out = append(out, noteText(&r))
+	}
 	return out
+}
+
+// maxNote bounds what is shown of a note, in characters: git says in as much what
+// it refuses and what to do.
+const maxNote = 400
+
+// noteText says how the files of a sandbox were found if not as usual.
+func noteText(r *memory.SandboxState) string {
+	return "files were found by ignore files alone: " + shortText(r.Note, maxNote)
 }
 
 // trouble says why the index of a sandbox is not up to date, with the next step.

@@ -62,6 +62,9 @@ func upBench(t *testing.T, root string, states ...memory.SandboxState) (*bench, 
 	answers["IndexRepo"] = &memory.IndexQueued{Job: "j", Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: root}
 	answers["Recall"] = &memory.Answer{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
 	b := newBench(t, answers)
+	for i := range states {
+		states[i].Root = root // which is looked for when it is done
+	}
 	s := &indexing{Service: b.fake, states: states}
 	b.service = s
 	return b, s
@@ -82,7 +85,7 @@ func TestUp(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	for _, want := range []string{
-		"Indexed /src/demo (project demo): 9 files, 90 chunks, 900 B in 1s",
+		"Indexed " + root + " (project demo): 9 files, 90 chunks, 900 B in 1s",
 		"Question: What puts failed deliveries back with exponentially growing jittered pauses between attempts?",
 		"Expected: Reschedule in queue/retry.go",
 		"1. queue/retry.go (Relevance: 0.93)",
@@ -130,21 +133,38 @@ func TestUpWithoutQuestion(t *testing.T) {
 }
 
 func TestIndexWait(t *testing.T) {
-	b, _ := upBench(t, "/src/demo", stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
-	if out := b.ok("index", "--wait"); !strings.HasPrefix(out, "Indexed /src/demo") {
+	root := t.TempDir()
+	b, _ := upBench(t, root, stateOf(memory.Progress{Phase: "done"}, noon, time.Time{}))
+	if out := b.ok("index", "--wait"); !strings.HasPrefix(out, "Indexed "+root) {
 		t.Errorf("index --wait says %q", out)
 	}
 	failed := stateOf(memory.Progress{Phase: "failed"}, time.Time{}, noon)
-	failed.Root = t.TempDir()
-	b, _ = upBench(t, failed.Root, failed)
+	b, _ = upBench(t, root, failed)
 	if _, errs, code := b.run("index", "--wait"); code != ExitFailure || !strings.Contains(errs, "disk full") {
 		t.Errorf("a failed run: exit %d, %q", code, errs)
 	}
 }
 
+// TestIndexWaitNotes: what was not as usual is said when a run is over.
+func TestIndexWaitNotes(t *testing.T) {
+	root := t.TempDir()
+	noted := stateOf(memory.Progress{Phase: "done"}, noon, time.Time{})
+	noted.Note = "git was not asked: exit status 128: fatal: detected dubious ownership\nTo add an exception, call:\n\tgit config"
+	b, _ := upBench(t, root, noted)
+	if out := b.ok("index", "--wait"); !strings.Contains(out, "Note: files were found by ignore files alone: git was not asked: exit status 128: fatal: detected dubious ownership To add an exception, call: git config\n") {
+		t.Errorf("a run without git says %q", out)
+	}
+	if err := os.Remove(root); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := b.run("index", "--wait"); code != ExitNotFound || !strings.Contains(errs, "vanished while it was indexed") {
+		t.Errorf("a folder that vanished: exit %d, %q; want %d", code, errs, ExitNotFound)
+	}
+}
+
 // TestTerminalProgress: on a terminal a bar is drawn, and taken away.
 func TestTerminalProgress(t *testing.T) {
-	b, _ := upBench(t, "/src/demo",
+	b, _ := upBench(t, t.TempDir(),
 		stateOf(memory.Progress{Phase: "indexing", FilesDone: 3, FilesTotal: 9}, time.Time{}, time.Time{}),
 		stateOf(memory.Progress{Phase: "done", FilesDone: 9, FilesTotal: 9}, noon, time.Time{}))
 	b.opts.Terminal = true

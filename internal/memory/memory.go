@@ -208,6 +208,9 @@ type Sandbox struct {
 	Paused bool `json:"paused,omitempty"`
 	// GoneAt is when its folder was first found missing.
 	GoneAt time.Time `json:"gone_at,omitzero"`
+	// Note says how the last run had to look where that is not the usual way: by
+	// ignore files, because git refuses the repository of another user.
+	Note string `json:"note,omitempty"`
 }
 
 // File is one indexed file of a sandbox with its chunks. It is stored as one

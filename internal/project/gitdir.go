@@ -91,6 +91,20 @@ func isGitDir(dir string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// isBare says that a folder holds what git keeps at the top of a repository: a HEAD
+// beside objects and refs, by which git itself knows one.
+func isBare(dir string) bool {
+	if !isGitDir(dir) {
+		return false
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // resolveIn makes a path that git wrote, with slashes everywhere, absolute.
 func resolveIn(dir, path string) string {
 	path = filepath.FromSlash(path)

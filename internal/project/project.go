@@ -51,9 +51,10 @@ const maxClones = 8
 
 // Identify finds the repository that dir lies in. It returns CodeNotFound when
 // dir does not exist, CodeInvalidInput when it is no folder, *AboveError
-// (CodeConflict) when dir lies in no repository but above some, and
-// CodeForbidden for the home folder and for the root of a file system, which
-// are too much to be one project.
+// (CodeConflict) when dir lies in no repository but above some, CodeConflict when
+// it lies in a bare one, which has no files but git's own, and CodeForbidden for
+// the home folder and for the root of a file system, which are too much to be one
+// project.
 func Identify(dir string) (Identity, error) {
 	real, err := realFolder(dir)
 	if err != nil {
@@ -62,7 +63,23 @@ func Identify(dir string) (Identity, error) {
 	if isWhole(real) {
 		return Identity{}, tooWide(real)
 	}
-	return identifyReal(real, func(string) bool { return false })
+	id, err := identifyReal(real, func(string) bool { return false })
+	if err != nil || id.GitDir != "" {
+		return id, err
+	}
+	return id, refuseBare(real)
+}
+
+// refuseBare returns an error for a folder in, or at the top of, a bare repository.
+func refuseBare(real string) error {
+	for d := real; !isWhole(d); d = filepath.Dir(d) {
+		if isBare(d) {
+			return &memory.Error{Code: memory.CodeConflict, Field: "path",
+				Message: fmt.Sprintf("%s is a bare repository: it holds no files but git's own", d),
+				Hint:    "name a worktree or a clone of it"}
+		}
+	}
+	return nil
 }
 
 // identifyReal is Identify for a real folder that may be a project. In one that is
@@ -195,7 +212,9 @@ func realFolder(dir string) (string, error) {
 		return "", memory.Errorf(memory.CodeNotFound, "look at folder: %w", err)
 	}
 	if !info.IsDir() {
-		return "", memory.Invalid("path", "a folder", "%s is not a folder", real)
+		e := memory.Invalid("path", "a folder", "%s is not a folder", real)
+		e.Hint = "name the folder that it lies in"
+		return "", e
 	}
 	return real, nil
 }

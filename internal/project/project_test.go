@@ -200,6 +200,37 @@ func TestIdentifyRefuses(t *testing.T) {
 	}
 }
 
+// TestIdentifyRefusesBare: git's own files are nobody's code. A worktree that lies
+// in a bare repository is one all the same.
+func TestIdentifyRefusesBare(t *testing.T) {
+	tmp := realTemp(t)
+	bare := filepath.Join(tmp, "shop.git")
+	write(t, filepath.Join(bare, "HEAD"), "ref: refs/heads/main\n")
+	for _, dir := range []string{"objects", "refs", "hooks"} {
+		if err := os.MkdirAll(filepath.Join(bare, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{bare, filepath.Join(bare, "hooks")} {
+		_, err := Identify(dir)
+		e, ok := errors.AsType[*memory.Error](err)
+		if !ok || e.Code != memory.CodeConflict || !strings.Contains(e.Message, bare+" is a bare repository") || e.Hint == "" {
+			t.Errorf("Identify(%s) = %v, want a conflict that names %s and a next step", dir, err, bare)
+		}
+	}
+	inside := filepath.Join(bare, "main")
+	repo(t, inside, "")
+	if id := identify(t, inside); id.Root != inside {
+		t.Errorf("in a bare repository the worktree %s is %+v", inside, id)
+	}
+	// A HEAD alone makes no repository.
+	plain := filepath.Join(tmp, "plain")
+	write(t, filepath.Join(plain, "HEAD"), "a file\n")
+	if id := identify(t, plain); id.Root != plain {
+		t.Errorf("a folder with a file HEAD is %+v", id)
+	}
+}
+
 func TestIdentifyAbove(t *testing.T) {
 	tmp := realTemp(t)
 	want := []string{filepath.Join(tmp, "a"), filepath.Join(tmp, "deep", "er", "c"), filepath.Join(tmp, "group", "b")}

@@ -229,6 +229,7 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 			return p
 		}
 		b.LastError, b.IndexedAt, b.LastRun = "", began, memory.Millis(now.Sub(began))
+		b.Note = report.Note
 		if !report.Partial {
 			b.Skipped = make(map[string]int, len(report.Skipped))
 			for reason, n := range report.Skipped {
