@@ -8,7 +8,7 @@ const maxHead = 600
 // braced finds the units between two lines of a language with braces: from the
 // first line of a declaration, with the comments and annotations above, to the
 // line where all that it opened is closed and it has ended.
-func (f *structured) braced(from, to int) []unit {
+func (f *structured) braced(from, to int, in string) []unit {
 	if from > to || f.depth > maxDepth {
 		return nil
 	}
@@ -37,14 +37,20 @@ func (f *structured) braced(from, to int) []unit {
 			}
 		}
 		u := unit{first: first, last: i - 1}
-		var kind declared
-		u.name, kind = declaration(f.lang, f.head(head, u.last))
-		if u.name == "" && f.syntax.preproc && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
-			u.name = lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
+		sig := declaration(f.lang, in, f.head(head, u.last), f.opens(head, u.last))
+		if f.syntax.preproc && u.last > head && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
+			alias := lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
+			f.define(u.last, alias)
+			if sig.name == "" {
+				sig.name = alias
+			}
 		}
-		f.define(head, u.name)
-		if kind == container {
-			if members := f.members(head, u.last, base); f.t.size(u.first, u.last) > maxPiece {
+		u.name = sig.name
+		for _, name := range sig.defines {
+			f.define(head, name)
+		}
+		if sig.kind == container {
+			if members := f.members(head, u.last, base, sig.word); f.t.size(u.first, u.last) > maxPiece {
 				u.inner = members
 			}
 		}
@@ -72,9 +78,9 @@ func (f *structured) isLead(i int, base lineInfo) bool {
 	case l.first == '[':
 		return f.lang == "csharp" && l.last == ']'
 	case l.last == ':':
-		return f.lang == "cpp" && bytes.IndexByte(line, ' ') < 0
+		return f.syntax.preproc && bytes.IndexByte(line, ' ') < 0
 	}
-	return f.lang == "cpp" && bytes.HasPrefix(line, []byte("template")) && l.last == '>'
+	return f.syntax.preproc && bytes.HasPrefix(line, []byte("template")) && l.last == '>'
 }
 
 // endsBefore says that the declaration whose head is at line head, and whose
@@ -91,7 +97,7 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	case l.first == '{':
 		return false // the body on a line of its own
 	case f.syntax.preproc && f.lines[head].first == '#':
-		return last != '\\'
+		return f.lang == "csharp" || last != '\\'
 	case last == ';' || last == '}' || f.t.blank(i):
 		return !f.continues(i)
 	case f.syntax.ends:
@@ -121,12 +127,22 @@ func (f *structured) continues(i int) bool {
 	return false
 }
 
+// opens says that a brace opens behind the head of a unit.
+func (f *structured) opens(head, last int) bool {
+	for i := head + 1; i <= last; i++ {
+		if f.lines[i].brace > f.lines[head].brace {
+			return true
+		}
+	}
+	return false
+}
+
 // head is the text from a declaration's first line of code on, without lines
 // of comment, as much as its name can be in.
 func (f *structured) head(from, to int) string {
 	var b []byte
 	for i := from; i <= to && len(b) < maxHead; i++ {
-		if f.lines[i].comment {
+		if f.lines[i].comment || i > from && f.syntax.preproc && f.lines[i].first == '#' {
 			continue
 		}
 		line := f.t.line(i)
@@ -141,7 +157,7 @@ func (f *structured) head(from, to int) string {
 
 // members are the units within the body of one: between the line that opens it
 // and the one that closes it.
-func (f *structured) members(head, last int, base lineInfo) []unit {
+func (f *structured) members(head, last int, base lineInfo, in string) []unit {
 	from := head + 1
 	for from <= last && f.lines[from].brace <= base.brace {
 		from++
@@ -153,7 +169,7 @@ func (f *structured) members(head, last int, base lineInfo) []unit {
 	if from > to {
 		return nil
 	}
-	return f.braced(from, to)
+	return f.braced(from, to, in)
 }
 
 func (f *structured) onlyCloses(i int) bool {

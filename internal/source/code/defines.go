@@ -48,6 +48,9 @@ var declaresNothing = words("css scss json yaml ini toml diff tex asciidoc")
 
 // define notes the name that a line declares, in languages with declarations.
 func (f *structured) define(line int, name string) {
+	if f.lang == "php" {
+		name = strings.TrimPrefix(name, "$")
+	}
 	if !declaresNothing[f.lang] {
 		f.t.define(line, name)
 	}

@@ -171,13 +171,17 @@ func (f *structured) indentedName(head int) (string, declared) {
 	return submatch(firstName(), line), function
 }
 
+// indentedWords stand before the name of what they declare.
+var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard task subroutine program template iterator method",
+	"class module struct type enum object defmodule defprotocol defimpl interface trait lib package", "")
+
 // pythonName reads heads of the form "[words] keyword name", and the names of
 // values: "NAME = …".
 func pythonName(line string) (string, declared) {
 	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,=[{", r) })
 	for i, w := range fields {
-		kind, ok := keywords[w]
-		if ok && kind != statement && i+1 < len(fields) && i < 3 {
+		kind, ok := indentedWords[w]
+		if ok && i+1 < len(fields) && i < 3 {
 			return strings.TrimRight(fields[i+1], "*"), kind
 		}
 		if i > 2 {

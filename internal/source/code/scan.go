@@ -30,6 +30,7 @@ type scanner struct {
 	brace, paren int
 	branches     [][2]int // brace and paren at each open #if
 	docs         []string // words that end the here-documents of this line
+	nested       int      // texts within code within texts
 }
 
 func (s *syntax) scan(t *text) []lineInfo {
@@ -39,6 +40,9 @@ func (s *syntax) scan(t *text) []lineInfo {
 	}
 	starts := [][]string{s.line, s.multi}
 	for _, b := range s.block {
+		starts = append(starts, b[:1])
+	}
+	for _, b := range s.texts {
 		starts = append(starts, b[:1])
 	}
 	for _, list := range starts {
@@ -53,6 +57,7 @@ func (s *syntax) scan(t *text) []lineInfo {
 	sc.stop['/'] = sc.stop['/'] || s.regex
 	sc.stop['<'] = sc.stop['<'] || s.heredoc
 	sc.stop['$'] = sc.stop['$'] || s.dollar
+	sc.stop['\\'] = s.escapes
 	sc.run()
 	return sc.lines
 }
@@ -74,6 +79,11 @@ func (s *scanner) run() {
 			continue
 		}
 		if s.comment() || s.literal(c) {
+			continue
+		}
+		if c == '\\' && s.escapes && s.at+1 < len(s.src) && s.src[s.at+1] != '\n' {
+			s.code(c)
+			s.at += 2
 			continue
 		}
 		switch c {
@@ -146,9 +156,17 @@ func (s *scanner) comment() bool {
 		if !hasPrefix(rest, b[0]) {
 			continue
 		}
+		// Ruby's and Perl's = begins a comment only where it begins a line.
+		if b[0][0] == '=' && s.at > 0 && s.src[s.at-1] != '\n' {
+			continue
+		}
 		s.markComment()
 		s.at += len(b[0])
-		s.until(b[1], false, true)
+		if s.nests {
+			s.untilNested(b[0], b[1])
+		} else {
+			s.until(b[1], false, true)
+		}
 		return true
 	}
 	for _, start := range s.syntax.line {
@@ -184,12 +202,25 @@ func (s *scanner) toLineEnd() {
 // literal passes over a string, if one begins here.
 func (s *scanner) literal(c byte) bool {
 	rest := s.src[s.at:]
+	if c == '"' && s.rawStyle != noRaw && s.rawText() {
+		return true
+	}
 	for _, m := range s.multi {
 		if hasPrefix(rest, m) {
 			s.code(c)
 			s.at += len(m)
 			if s.until(m, !strings.Contains(s.raw, m), false) {
 				s.code(c)
+			}
+			return true
+		}
+	}
+	for _, b := range s.texts {
+		if hasPrefix(rest, b[0]) {
+			s.code(c)
+			s.at += len(b[0])
+			if s.until(b[1], false, false) {
+				s.code(b[1][0])
 			}
 			return true
 		}
@@ -219,11 +250,14 @@ func (s *scanner) literal(c byte) bool {
 // until passes over everything up to and with an end, over several lines, and
 // says whether it was found. With escapes, a backslash hides the byte behind.
 func (s *scanner) until(end string, escapes, comment bool) bool {
+	interp := !comment && s.interpolates(end)
 	for s.at < len(s.src) {
 		switch c := s.src[s.at]; {
 		case c == end[0] && hasPrefix(s.src[s.at:], end):
 			s.at += len(end)
 			return true
+		case interp && c == s.interp[0] && hasPrefix(s.src[s.at:], s.interp):
+			s.interpolation(false)
 		case c == '\n':
 			s.newline(true)
 			if comment && s.line < len(s.lines) {
@@ -238,10 +272,39 @@ func (s *scanner) until(end string, escapes, comment bool) bool {
 	return false
 }
 
+// untilNested passes over a comment that can hold others.
+func (s *scanner) untilNested(begin, end string) {
+	for depth := 1; s.at < len(s.src); {
+		switch rest := s.src[s.at:]; {
+		case rest[0] == '\n':
+			s.newline(true)
+			if s.line < len(s.lines) {
+				s.lines[s.line].comment = true
+			}
+		case hasPrefix(rest, begin):
+			depth++
+			s.at += len(begin)
+		case hasPrefix(rest, end):
+			s.at += len(end)
+			if depth--; depth == 0 {
+				return
+			}
+		default:
+			s.at++
+		}
+	}
+}
+
 // quoted passes over a string that ends with its line at the latest.
 func (s *scanner) quoted(quote byte) {
 	s.code(quote)
+	interp := s.interpolates(string(quote))
 	for s.at++; s.at < len(s.src); s.at++ {
+		if interp && s.src[s.at] == s.interp[0] && hasPrefix(s.src[s.at:], s.interp) {
+			s.interpolation(true)
+			s.at--
+			continue
+		}
 		switch s.src[s.at] {
 		case quote:
 			s.code(quote)
@@ -289,8 +352,15 @@ func (s *scanner) regexMayBegin() bool {
 	if i < 0 || bytes.IndexByte([]byte("(,=:[!&|?{};\n+-*%~^<>"), s.src[i]) >= 0 {
 		return true
 	}
-	return bytes.HasSuffix(s.src[:i+1], []byte("return")) || bytes.HasSuffix(s.src[:i+1], []byte("typeof"))
+	start := i + 1
+	for start > 0 && isNameByte(s.src[start-1]) {
+		start--
+	}
+	return beforeRegex[string(s.src[start:i+1])]
 }
+
+// beforeRegex are words that a value follows, so that / begins an expression.
+var beforeRegex = words("return typeof case in of when if unless while and or not split grep match")
 
 func (s *scanner) regexp() bool {
 	class := false

@@ -25,6 +25,17 @@ type syntax struct {
 	quotes string
 	multi  []string
 	raw    string
+	// texts are the pairs around strings of several lines whose end differs from
+	// their beginning, without escapes; rawStyle says of other ones how they begin.
+	texts    [][2]string
+	rawStyle rawStyle
+	// interp begins code within strings, of those that begin with one of the
+	// bytes of interpIn.
+	interp, interpIn string
+	// nests: comments in block can hold others.
+	nests bool
+	// escapes: outside of strings a backslash hides the byte behind it.
+	escapes bool
 	// charQuote: ' is around one character, or stands alone (lifetimes).
 	charQuote bool
 	// regex: / may begin a regular expression.
@@ -46,26 +57,27 @@ var (
 	slashes   = []string{"//"}
 	hash      = []string{"#"}
 	slashStar = [][2]string{{"/*", "*/"}}
+	podBlocks = [][2]string{{"=pod", "=cut"}, {"=head", "=cut"}, {"=over", "=cut"}, {"=item", "=cut"}, {"=begin", "=cut"}, {"=for", "=cut"}, {"=encoding", "=cut"}}
 )
 
 // syntaxes are the languages with a structure that is scanned. Go is among them
 // for files that do not parse.
 var syntaxes = map[string]*syntax{
 	"go":         {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, raw: "`"},
-	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true},
-	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true},
+	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`"},
+	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`"},
 	"java":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, ends: true},
-	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`},
-	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true},
-	"groovy":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}},
-	"rust":       {line: slashes, block: slashStar, multi: []string{`"`}, charQuote: true, ends: true},
-	"c":          {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true},
-	"cpp":        {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true},
+	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`, interp: "${", interpIn: `"`, nests: true},
+	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true, interp: "${", interpIn: `"`, nests: true},
+	"groovy":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, interp: "${", interpIn: `"`},
+	"rust":       {line: slashes, block: slashStar, multi: []string{`"`}, charQuote: true, ends: true, rawStyle: rawHashes, nests: true},
+	"c":          {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
+	"cpp":        {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
 	"objc":       {line: slashes, block: slashStar, quotes: `"'`, preproc: true, ends: true},
-	"csharp":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, preproc: true, ends: true},
-	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}},
+	"csharp":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, preproc: true, ends: true, rawStyle: rawDoubled},
+	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, rawStyle: rawFence, interp: `\(`, interpIn: `"`, nests: true},
 	"php":        {line: []string{"//", "#"}, block: slashStar, multi: []string{`"`, `'`}, heredoc: true, ends: true},
-	"dart":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, ends: true},
+	"dart":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, ends: true, interp: "${", interpIn: `"'`, nests: true},
 	"zig":        {line: slashes, quotes: `"'`, ends: true},
 	"solidity":   {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"proto":      {line: slashes, block: slashStar, quotes: `"'`, ends: true},
@@ -75,7 +87,7 @@ var syntaxes = map[string]*syntax{
 	"css":        {block: slashStar, quotes: `"'`, ends: true},
 	"scss":       {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"json":       {line: slashes, block: slashStar, quotes: `"`},
-	"perl":       {line: hash, quotes: `"'`, heredoc: true, ends: true},
+	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true},
 	"powershell": {line: hash, block: [][2]string{{"<#", "#>"}}, multi: []string{`"`, `'`}, raw: `'`},
 	"r":          {line: hash, multi: []string{`"`, `'`}},
 	"verilog":    {family: indents, line: slashes, block: slashStar, quotes: `"`},
@@ -85,15 +97,15 @@ var syntaxes = map[string]*syntax{
 	"nim":      {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, charQuote: true},
 	"yaml":     {family: indents, line: []string{"# "}},
 	"make":     {family: indents, line: hash},
-	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true},
-	"crystal":  {family: indents, line: hash, quotes: `"`},
-	"elixir":   {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}},
+	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true},
+	"crystal":  {family: indents, line: hash, quotes: `"`, interp: "#{", interpIn: `"`},
+	"elixir":   {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, interp: "#{", interpIn: `"`},
 	"julia":    {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}},
-	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}}, quotes: `"'`, multi: []string{}},
-	"shell":    {family: indents, line: []string{"# ", "#!"}, multi: []string{`"`, `'`}, raw: `'`, heredoc: true},
-	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`},
-	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, quotes: `"`},
-	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, quotes: `"`},
+	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}},
+	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true},
+	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true},
+	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
+	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
 	"erlang":   {family: indents, line: []string{"%"}, quotes: `"`},
 	"lisp":     {family: indents, line: []string{";"}, multi: []string{`"`}},
 	"clojure":  {family: indents, line: []string{";"}, multi: []string{`"`}},
@@ -132,7 +144,7 @@ func (s *syntax) units(t *text, lang string) []unit {
 	case sections:
 		return f.sections()
 	}
-	return f.braced(0, t.lines()-1)
+	return f.braced(0, t.lines()-1, "")
 }
 
 // structured is a text that was scanned.
