@@ -2,16 +2,58 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
 )
 
-// Pause implements memory.Repositories.
+// IndexRepo implements memory.Repositories.
+func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
+	return d.sandboxes.IndexRepo(ctx, req)
+}
+
+// Repos implements memory.Repositories.
+func (d *Daemon) Repos(ctx context.Context) ([]memory.SandboxState, error) {
+	return d.sandboxes.Repos(ctx)
+}
+
+// Skipped implements memory.Repositories.
+func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
+	return d.sandboxes.Skipped(ctx, req)
+}
+
+// Pause implements memory.Repositories. To pause all is to embed nothing either.
 func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not composed yet")
+	held, err := d.sandboxes.Pause(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if held.All {
+		d.filling.hold(holdPaused)
+	} else {
+		d.filling.release(context.WithoutCancel(ctx), holdPaused)
+	}
+	return held, nil
 }
 
 // Files implements memory.Repositories.
 func (d *Daemon) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
-	return nil, memory.Errorf(memory.CodeUnavailable, "not composed yet")
+	d.awaitLoad(ctx)
+	return d.core.Recall.Files(ctx, req)
+}
+
+// codeShown counts an answer, and keeps which files it showed: what is used stays
+// when the index has to be pruned.
+func (d *Daemon) codeShown(req memory.RecallRequest, a *memory.Answer) {
+	d.tally.answer(req, a)
+	var files []memory.FileKey
+	for _, item := range a.Items {
+		if item.Kind == memory.Chunk {
+			files = append(files, memory.FileKey{Sandbox: project.SandboxID(item.Source.Sandbox), Path: item.Source.Path})
+		}
+	}
+	if len(files) > 0 {
+		d.core.Store.Used(time.Now(), files...)
+	}
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
@@ -105,6 +106,9 @@ type Daemon struct {
 	follower  *follower
 	model     *ollamaModel // nil if Ollama is not used
 	pool      *worker.Pool
+	filling   *filling
+	runs      metrics.Runs
+	tally     tally
 	mcp       *mcp.Server
 	server    *Server
 	socket    *Socket
@@ -289,19 +293,22 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	queue := d.core.Store.Queue()
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
-		Run: codeOptions(cfg.Index), StaleAfter: cfg.Index.StaleAfter, Logger: d.log,
+		Run: codeOptions(cfg.Index), StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
+		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Logger: d.log,
 	})
 	if err != nil {
 		return err
 	}
+	d.filling = newFilling(d.core.Indexer, queue, d.log)
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: handlers(d.core.Indexer, d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
+		Queue: queue, Handlers: handlers(d.filling, d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
 		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
 		Observer: d.observe,
 	})
 	if err != nil {
 		return err
 	}
+	d.filling.pool = d.pool
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
 	})
@@ -325,8 +332,12 @@ func (d *Daemon) note(text string) {
 	d.log.Info(text, attrPart, "daemon")
 }
 
-// observe has the Ollama server looked at when a job that needs it failed.
+// observe measures runs, and has the Ollama server looked at when a job that needs
+// it failed.
 func (d *Daemon) observe(e worker.Event) {
+	if e.Job.Kind == indexJob && e.Type == worker.Succeeded {
+		d.runs.Observe(e.Took)
+	}
 	if d.model != nil && e.Job.Kind == indexer.EmbedJob && (e.Type == worker.Retried || e.Type == worker.Died) {
 		d.model.look()
 	}
@@ -338,6 +349,7 @@ func (d *Daemon) listen(paths config.Paths) error {
 	mux.Handle(mcp.Path, d.mcp)
 	mux.Handle("/", api.NewHandler(d, api.Options{
 		Greeting: wire.Greeting{Version: d.opts.Version, PID: os.Getpid(), Data: paths.Data},
+		Runs:     &d.runs,
 		Log:      d.log.With(attrPart, "api"),
 	}))
 	// Both listeners are there before the first request is served.
@@ -391,8 +403,15 @@ func (d *Daemon) work(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if d.model != nil {
-		d.pool.Pause(indexer.EmbedJob) // until the server has answered
-		parts.Go(func() { d.model.keep(ctx, d.core.Indexer, d.core.Store.Queue(), d.pool, d.opts.pauses) })
+		d.filling.hold(holdNoModel) // until the server has answered
+		parts.Go(func() { d.model.keep(ctx, d.filling, d.opts.pauses) })
+	}
+	paused, err := d.core.Store.Paused()
+	if err != nil {
+		return fmt.Errorf("read whether work is paused: %w", err)
+	}
+	if paused {
+		d.filling.hold(holdPaused)
 	}
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {
@@ -408,6 +427,6 @@ func (d *Daemon) work(ctx context.Context) error {
 func codeOptions(c config.Index) code.Options {
 	return code.Options{
 		MaxFileSize: int64(c.MaxFileSize), MaxFiles: c.MaxFiles, TimeLimit: c.TimeLimit, SkipDirs: c.SkipDirs, SkipFiles: c.SkipFiles,
-		KeepGenerated: !c.SkipGenerated, Workers: c.Workers,
+		KeepGenerated: !c.SkipGenerated, Workers: c.Workers, NoChunks: !c.Full, NoHeads: !c.Light,
 	}
 }

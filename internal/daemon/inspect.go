@@ -11,11 +11,6 @@ import (
 // uncertain.
 const checkTries = 3
 
-// Skipped implements memory.Repositories.
-func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
-	return d.sandboxes.Skipped(ctx, req)
-}
-
 // Check implements memory.Doctor. What a check finds beside writes may come of
 // them: it counts only if none was committed meanwhile.
 func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {

@@ -19,9 +19,9 @@ const indexJob = "index"
 const longRun = 2 * time.Second
 
 // handlers lists what is done in the background, by kind of job.
-func handlers(x *indexer.Indexer, s *code.Sandboxes) map[string]worker.Handler {
+func handlers(f *filling, s *code.Sandboxes) map[string]worker.Handler {
 	return map[string]worker.Handler{
-		indexer.EmbedJob: x.Embed,
+		indexer.EmbedJob: f.embed,
 		indexJob: func(ctx context.Context, job worker.Job) error {
 			start := time.Now()
 			err := s.Run(ctx, job.Payload)

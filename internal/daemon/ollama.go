@@ -15,9 +15,7 @@ import (
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/config"
-	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/worker"
 )
 
 const (
@@ -128,7 +126,7 @@ func (m *ollamaModel) look() {
 }
 
 // keep keeps the model attached until ctx ends.
-func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Queue, pool *worker.Pool, p pauses) {
+func (m *ollamaModel) keep(ctx context.Context, f *filling, p pauses) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -139,19 +137,19 @@ func (m *ollamaModel) keep(ctx context.Context, x *indexer.Indexer, q worker.Que
 		case <-timer.C:
 		}
 		next := p.present
-		if err := m.attach(ctx, x, q); err != nil {
-			pool.Pause(indexer.EmbedJob)
+		if err := m.attach(ctx, f); err != nil {
+			f.hold(holdNoModel)
 			next = p.absent
 		} else {
-			pool.Resume(indexer.EmbedJob)
+			f.release(ctx, holdNoModel)
 		}
 		timer.Reset(next)
 	}
 }
 
 // attach reaches for the model and queues the filling of its space.
-func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Queue) error {
-	space := ""
+func (m *ollamaModel) attach(ctx context.Context, f *filling) error {
+	x, space := f.indexer, ""
 	err := m.reach(ctx)
 	if err == nil {
 		space, err = x.Attach(ctx, m.name())
@@ -171,11 +169,7 @@ func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer, q worker.Q
 	if err != nil {
 		return err
 	}
-	for _, job := range x.FillJobs() {
-		if _, err := q.Enqueue(ctx, job); err != nil && ctx.Err() == nil {
-			m.log.Error("space is not filled", "space", space, attrError, err)
-		}
-	}
+	f.ask(ctx)
 	return nil
 }
 

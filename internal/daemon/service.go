@@ -40,6 +40,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 		return nil, err
 	}
 	d.handedOut(req, a)
+	d.codeShown(req, a)
 	d.roots.see(ctx, req.Caller.Dir)
 	return a, nil
 }
@@ -83,16 +84,6 @@ type quiet struct {
 func (q *quiet) ProjectHoldings(project string) (memory.Holdings, error) {
 	q.release = q.sandboxes.Suspend(project)
 	return q.Store.ProjectHoldings(project)
-}
-
-// IndexRepo implements memory.Repositories.
-func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
-	return d.sandboxes.IndexRepo(ctx, req)
-}
-
-// Repos implements memory.Repositories.
-func (d *Daemon) Repos(ctx context.Context) ([]memory.SandboxState, error) {
-	return d.sandboxes.Repos(ctx)
 }
 
 // maxDeadJobs bounds the list of dead letters.

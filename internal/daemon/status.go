@@ -45,6 +45,11 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 			s.Queue.ByKind[kind] = n.Waiting + n.Running
 		}
 	}
+	if s.Code, err = d.sandboxes.Counts(); err != nil {
+		d.log.Error("sandboxes cannot be counted", attrPart, "daemon", attrError, err)
+	}
+	s.Code.Waiting = q.ByKind[indexJob].Waiting
+	d.tally.fill(&s.Code)
 	return s, nil
 }
 

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/worker"
+)
+
+// Why the filling of spaces is held. It goes on when no reason is left.
+const (
+	holdNoModel = "the model's server does not answer"
+	holdPaused  = "work in the background is paused"
+)
+
+// filling embeds in the background what has no vector yet, unless it is held.
+type filling struct {
+	indexer *indexer.Indexer
+	queue   worker.Queue
+	pool    *worker.Pool // set before anything is held
+	log     *slog.Logger
+
+	mu      sync.Mutex // guards what follows
+	reasons map[string]bool
+	cancel  context.CancelFunc // of the fill under way
+}
+
+func newFilling(x *indexer.Indexer, q worker.Queue, log *slog.Logger) *filling {
+	return &filling{indexer: x, queue: q, log: log, reasons: map[string]bool{}}
+}
+
+// embed handles indexer.EmbedJob. One that is ended because it is held is done:
+// what is missing is asked for again when it goes on.
+func (f *filling) embed(ctx context.Context, job worker.Job) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.mu.Lock()
+	if len(f.reasons) > 0 {
+		f.mu.Unlock()
+		return nil
+	}
+	f.cancel = cancel
+	f.mu.Unlock()
+	err := f.indexer.Embed(ctx, job)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cancel = nil
+	if f.reasons[holdPaused] {
+		return nil
+	}
+	return err
+}
+
+// hold holds the filling for a reason. Only somebody who pauses ends the one that
+// is under way: one without a server ends by itself, and tells of it.
+func (f *filling) hold(reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reasons[reason] = true
+	f.pool.Pause(indexer.EmbedJob)
+	if reason == holdPaused && f.cancel != nil {
+		f.cancel()
+	}
+}
+
+// release takes a reason back.
+func (f *filling) release(ctx context.Context, reason string) {
+	f.mu.Lock()
+	held := f.reasons[reason]
+	delete(f.reasons, reason)
+	free := len(f.reasons) == 0
+	f.mu.Unlock()
+	if !free {
+		return
+	}
+	f.pool.Resume(indexer.EmbedJob)
+	if held {
+		f.ask(ctx)
+	}
+}
+
+// ask queues the filling of every space that something waits for.
+func (f *filling) ask(ctx context.Context) {
+	for _, job := range f.indexer.FillJobs() {
+		if _, err := f.queue.Enqueue(ctx, job); err != nil && ctx.Err() == nil {
+			f.log.Error("a space is not filled", attrPart, "daemon", "space", job.Key, attrError, err)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestTallyCountsQuestionsForCode(t *testing.T) {
+	chunk := []memory.Item{{Kind: memory.Lesson}, {Kind: memory.Chunk}}
+	light := []memory.Degraded{{Part: "code", Reason: "light index: not indexed yet"}}
+	for _, c := range []struct {
+		name   string
+		kinds  []memory.Kind
+		answer memory.Answer
+		want   memory.CodeState
+	}{
+		{"lessons only", []memory.Kind{memory.Lesson}, memory.Answer{Items: chunk[:1]}, memory.CodeState{}},
+		{"all kinds, no code", nil, memory.Answer{Items: chunk[:1]}, memory.CodeState{Asked: 1}},
+		{"all kinds, code", nil, memory.Answer{Items: chunk}, memory.CodeState{Asked: 1, Hits: 1}},
+		{"code by the light index", []memory.Kind{memory.Chunk}, memory.Answer{Items: chunk, Degraded: light}, memory.CodeState{Asked: 1, Hits: 1, Fallbacks: 1}},
+		{"code late", nil, memory.Answer{Degraded: light}, memory.CodeState{Asked: 1, Fallbacks: 1}},
+		{"a model missing", nil, memory.Answer{Degraded: []memory.Degraded{{Part: "vector/ollama/x"}}}, memory.CodeState{Asked: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var counted tally
+			counted.answer(memory.RecallRequest{Kinds: c.kinds}, &c.answer)
+			var got memory.CodeState
+			if counted.fill(&got); got != c.want {
+				t.Errorf("counted %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
