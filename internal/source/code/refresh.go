@@ -18,7 +18,7 @@ const (
 	refreshShare = 10
 	// minReconcile is the shortest time between two sandboxes that are looked at
 	// from top to bottom by themselves.
-	minReconcile = time.Second
+	minReconcile = 100 * time.Millisecond
 )
 
 // livePriority is that of runs over what was just changed: whoever changed it may

@@ -1,0 +1,81 @@
+package code_test
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMissingFolder: what is known of it stays for a day, and is whole when the
+// folder is back.
+func TestMissingFolder(t *testing.T) {
+	r := live(t, rigOptions{staleAfter: 20 * time.Millisecond})
+	q := r.settle(folder(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n"}))
+	other := r.settle(folder(t, map[string]string{"c.go": "package c\n"}))
+	away := q.Root + "-away"
+	until := func(what string, right func() bool) {
+		t.Helper()
+		for began := time.Now(); !right(); {
+			if time.Since(began) > patience {
+				t.Fatalf("%s for %s: %+v", what, patience, r.state(q.Sandbox))
+			}
+			// Each turn of the watch over another sandbox is a moment later.
+			write(t, other.Root, "c.go", "package c\n\n// "+time.Now().String()+"\n")
+			r.changed(other, "c.go")
+		}
+	}
+	must(t, os.Rename(q.Root, away))
+	gone := r.clock.Now()
+	until("it is not seen to be missing", func() bool { return !r.state(q.Sandbox).GoneAt.IsZero() })
+	if s := r.state(q.Sandbox); !s.GoneAt.Equal(gone) || s.Watch != "" || len(r.indexed(q.Sandbox)) != 2 {
+		t.Errorf("with the folder away: %+v, want that it is gone since %s and both files", s, gone)
+	}
+	r.clock.advance(23 * time.Hour)
+	until("nobody looks", func() bool { return true })
+	write(t, away, "b.go", "package changed\n")
+	must(t, os.Rename(away, q.Root))
+	r.changed(q)
+	if s := r.state(q.Sandbox); !s.GoneAt.IsZero() || s.Files != 2 || s.Stale {
+		t.Errorf("with the folder back: %+v", s)
+	}
+
+	must(t, os.Rename(q.Root, away))
+	until("it is not seen to be missing", func() bool { return !r.state(q.Sandbox).GoneAt.IsZero() })
+	r.clock.advance(24*time.Hour + time.Second)
+	until("its files are kept", func() bool { return len(r.indexed(q.Sandbox)) == 0 && r.state(q.Sandbox).Files == 0 })
+	if s := r.state(q.Sandbox); s.Stale || s.Chunks != 0 || s.GoneAt.IsZero() {
+		t.Errorf("a day later: %+v, want it empty and not stale, for nothing of it is known", s)
+	}
+	must(t, os.Rename(away, q.Root))
+	r.changed(q)
+	if s := r.state(q.Sandbox); !s.GoneAt.IsZero() || s.Files != 2 {
+		t.Errorf("with the folder back after a day: %+v", s)
+	}
+}
+
+// TestMovedFolder: a repository that was moved is indexed where it is, and its files
+// are not found twice.
+func TestMovedFolder(t *testing.T) {
+	work := folder(t, map[string]string{"old/a.go": "package a\n"})
+	gitFolder(t, work+"/old", "https://example.com/team/thing.git")
+	r := live(t, rigOptions{}, work)
+	old := r.next()
+	r.runNext()
+	for r.state(old.Sandbox).Watch == "" {
+		r.next() // the look at the start
+		r.runNext()
+	}
+	must(t, os.Rename(work+"/old", work+"/new"))
+	moved := r.next()
+	for moved.Sandbox == old.Sandbox { // a look of before
+		moved = r.next()
+	}
+	r.runNext()
+	if s := r.state(moved.Sandbox); s.Root != work+"/new" || s.Project != old.Project || s.Files != 1 {
+		t.Fatalf("found is %+v, want the same project in %s", s, work+"/new")
+	}
+	r.next() // it is watched now
+	if n := len(r.indexed(old.Sandbox)); n != 0 {
+		t.Errorf("%d files are still found where it was", n)
+	}
+}
