@@ -15,17 +15,25 @@ import (
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
-const servedProcessEnv = "RECALLD_TEST_SERVE"
+// What a daemon in a process of its own serves, and the Ollama server that it uses,
+// none if that is empty.
+const (
+	servedProcessEnv = "RECALLD_TEST_SERVE"
+	servedOllamaEnv  = "RECALLD_TEST_SERVE_OLLAMA"
+)
 
 // TestServedProcess is no test: run as a process of its own, it serves a data
 // folder until it is killed.
 func TestServedProcess(t *testing.T) {
 	data := os.Getenv(servedProcessEnv)
 	if data == "" {
-		t.Skip("runs as the child of TestKilled only")
+		t.Skip("runs as the child of other tests only")
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Embedding.Ollama.Enabled = data, config.OllamaOff
+	if url := os.Getenv(servedOllamaEnv); url != "" {
+		useOllama(&cfg, url)
+	}
 	must(t, Serve(t.Context(), Options{Config: cfg, Version: "child", Console: os.Stdout}))
 }
 
@@ -115,6 +123,9 @@ func startChild(t *testing.T, cfg config.Config) *child {
 	out := newLines()
 	cmd := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^TestServedProcess$", "-test.v")
 	cmd.Env = append(os.Environ(), servedProcessEnv+"="+cfg.Data)
+	if cfg.Embedding.Ollama.Enabled != config.OllamaOff {
+		cmd.Env = append(cmd.Env, servedOllamaEnv+"="+cfg.Embedding.Ollama.URL)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
 	listens := out.await("daemon started")
 	must(t, cmd.Start())

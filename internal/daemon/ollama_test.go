@@ -91,9 +91,13 @@ func (s *fakeServer) Stop() {
 func ollamaConfig(t *testing.T, url string) config.Config {
 	t.Helper()
 	cfg := newConfig(t)
+	useOllama(&cfg, url)
+	return cfg
+}
+
+func useOllama(cfg *config.Config, url string) {
 	cfg.Embedding.Ollama.Enabled, cfg.Embedding.Ollama.URL, cfg.Embedding.Ollama.Model = "auto", url, ollamatest.Model
 	cfg.Embedding.Ollama.Timeout = 5 * time.Second
-	return cfg
 }
 
 // impatient looks at the server all the time.

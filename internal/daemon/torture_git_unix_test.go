@@ -126,15 +126,21 @@ func (v *vandal) passed(s *step, before []string) error {
 	// What was put aside for the while uncovers the commit that it began at.
 	after = after[:min(max(len(after)-len(before), 0)+1, len(after))]
 	for _, commit := range after {
-		names, err := v.git("ls-tree", "-r", "-z", "--name-only", commit)
+		listed, err := v.git("ls-tree", "-r", "-z", "--format=%(objectname) %(path)", commit)
 		if err != nil {
 			return err
 		}
-		for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
-			text, err := v.git("show", commit+":"+name)
-			if err == nil {
-				s.between[name] = append(s.between[name], text)
+		for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+			object, name, ok := strings.Cut(entry, " ")
+			if !ok {
+				continue // a commit without files
 			}
+			if _, ok := v.objects[object]; !ok {
+				if v.objects[object], err = v.git("cat-file", "blob", object); err != nil {
+					return err
+				}
+			}
+			s.between[name] = append(s.between[name], v.objects[object])
 		}
 	}
 	return nil

@@ -28,6 +28,9 @@ type vandal struct {
 	history *diskHistory
 	written int // texts so far
 	refused int // by git
+	// objects are the texts that git keeps, by name: a rebase goes through many commits
+	// of nearly the same files.
+	objects map[string]string
 	// asked are paths that a client could name as changed, some of them bad.
 	asked []string
 }
@@ -88,6 +91,9 @@ func (v *vandal) run(d deed) error {
 func (v *vandal) choose(all []deed) deed {
 	if v.isAway() && v.random.IntN(3) == 0 {
 		return deed{name: "put the root back", do: (*vandal).rootAway}
+	}
+	if few := len(v.history.texts()) < 20; few && !v.isAway() && v.random.IntN(2) == 0 {
+		return deed{name: "write a file in place", do: (*vandal).saveInPlace}
 	}
 	total := 0
 	for _, d := range all {
@@ -202,10 +208,20 @@ func (v *vandal) anyFolder() string {
 func (v *vandal) ask(name string) { v.asked = append(v.asked, name) }
 
 // room makes way for a file: folders above it, and nothing at its place that would
-// write elsewhere. It returns false where a link or a file is above it.
+// write elsewhere. It returns false where a folder is at its place, and now and then
+// where a link or a file is above it; else that goes.
 func (v *vandal) room(name string) (bool, error) {
-	if !v.isReal(path.Dir(name)) {
-		return false, nil
+	for at := path.Dir(name); at != "."; at = path.Dir(at) {
+		info, err := os.Lstat(v.full(at))
+		if err != nil || info.IsDir() || !v.isReal(path.Dir(at)) {
+			continue
+		}
+		if v.random.IntN(2) == 0 {
+			return false, nil
+		}
+		if err := os.Remove(v.full(at)); err != nil {
+			return false, err
+		}
 	}
 	switch info, err := os.Lstat(v.full(name)); {
 	case err == nil && info.IsDir():

@@ -101,6 +101,7 @@ func newVandal(t *testing.T, seed uint64) *vandal {
 	must(t, err)
 	v := &vandal{
 		random: rand.New(rand.NewPCG(seed, 1)), root: filepath.Join(dir, "repo"), outside: filepath.Join(dir, "outside"),
+		objects: map[string]string{},
 	}
 	v.history = newDiskHistory(v.root)
 	place(t, v.outside, "passwd", "root: "+outsideMarker+"\n")
