@@ -33,10 +33,12 @@ type rig struct {
 	index *indexer.Indexer
 	paths *ingest.Service
 	boxes *code.Sandboxes
-	clock *clock
-	queue *queue
-	disk  *writer
-	reads reads
+	// projects finds the project of a folder.
+	projects *project.Resolver
+	clock    *clock
+	queue    *queue
+	disk     *writer
+	reads    reads
 	// closed says that the store was checked and closed.
 	closed bool
 }
@@ -74,15 +76,15 @@ func newRig(t testing.TB, opts rigOptions) *rig {
 	})
 	must(t, err)
 	must(t, r.index.Load(t.Context(), r.store))
-	projects := project.NewResolver(r.store)
+	r.projects = project.NewResolver(r.store)
 	r.paths, err = ingest.New(t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store, Analyze: indexer.Analyze, Embedder: model, Held: r.index.Held,
+		Committer: r.store, Projects: r.projects, Sessions: r.store, Records: r.store, Analyze: indexer.Analyze, Embedder: model, Held: r.index.Held,
 	})
 	must(t, err)
 	r.disk = &writer{Service: r.paths}
 	r.queue = &queue{queue: r.store.Queue(), asked: make(chan code.RunRequest, 1000)}
 	r.boxes, err = code.NewSandboxes(code.SandboxesOptions{
-		Shelf: shelf{r.store, &r.reads}, Writer: r.disk, Queue: r.queue, Projects: projects, Switch: r.store,
+		Shelf: shelf{r.store, &r.reads}, Writer: r.disk, Queue: r.queue, Projects: r.projects, Switch: r.store,
 		Run: opts.run, StaleAfter: cmp.Or(opts.staleAfter, config.Default().Index.StaleAfter), Clock: r.clock.Now,
 		MaxSize: opts.maxSize, Watch: opts.watch, ReconcileEvery: opts.reconcile,
 	})
@@ -203,6 +205,14 @@ func (r *rig) leaseOf(q *memory.IndexQueued) worker.Lease {
 	_, err := r.queue.Enqueue(r.t.Context(), code.RunRequest{Sandbox: q.Sandbox, Project: q.Project})
 	must(r.t, err)
 	return r.lease()
+}
+
+// leaseAndRun looks at a whole sandbox again, as a refresh would.
+func (r *rig) leaseAndRun(q *memory.IndexQueued) {
+	r.t.Helper()
+	if err := r.run(r.leaseOf(q)); err != nil {
+		r.t.Fatalf("run: %v", err)
+	}
 }
 
 // waiting is how many runs wait.
