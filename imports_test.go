@@ -25,6 +25,8 @@ type layer struct {
 var layers = []layer{
 	{"cmd/recalld", []string{"internal/cli"},
 		"main is signals and an exit code; everything else can be tested in cli"},
+	{"bench/rivals", nil,
+		"it measures programs from outside, recalld as the others"},
 	{"configs", nil,
 		"it embeds files; what they mean is known by internal/config"},
 

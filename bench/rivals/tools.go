@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// rivals lists all tools, in the order of the table.
+func rivals(recalld string) []*rival {
+	data := func(r *rival) string { return filepath.Join(r.scratch, "data") }
+	return []*rival{
+		{
+			name: "recalld", needs: []string{recalld},
+			// The daemon runs as long as the first command does, so that its
+			// processor time is that command's.
+			index: func(r *rival) [][]string {
+				return [][]string{{"sh", "-c", `"$0" serve & pid=$!; "$0" index --wait "$1" && "$0" stop; wait $pid`, recalld, r.root}}
+			},
+			ask: func(_ *rival, q question) []string {
+				return []string{recalld, "recall", "--kinds", "chunk", "--limit", "5", "--max-tokens", "4000", "--json", "--", q.text}
+			},
+			read: readRecalld,
+			end:  func(*rival) []string { return []string{recalld, "stop"} },
+			env: func(r *rival) []string {
+				return []string{"RECALLD_DATA=" + data(r), "RECALLD_EMBEDDING_OLLAMA_ENABLED=off"}
+			},
+		},
+		{
+			name: "ripgrep", needs: []string{"rg"}, read: readLines,
+			ask: func(_ *rival, q question) []string {
+				return []string{"rg", "-n", "-i", "--no-heading", "--with-filename", "-e", pattern(q)}
+			},
+		},
+		{
+			name: "ripgrep, pattern of a definition", needs: []string{"rg"}, read: readLines,
+			ask: func(_ *rival, q question) []string {
+				if len(q.words) > 0 {
+					return nil
+				}
+				return []string{"rg", "-n", "--no-heading", "--with-filename", "-e", `^func (\([^)]*\) )?` + q.text + `[\[(]`}
+			},
+		},
+		{
+			name: "grep", needs: []string{"grep"}, read: readLines,
+			ask: func(_ *rival, q question) []string { return []string{"grep", "-rnIEi", "-e", pattern(q), "."} },
+		},
+		{
+			name: "codesearch", needs: []string{"cindex", "csearch"}, read: readLines,
+			index: func(r *rival) [][]string { return [][]string{{"cindex", r.root}} },
+			ask:   func(_ *rival, q question) []string { return []string{"csearch", "-n", "-i", pattern(q)} },
+			env:   func(r *rival) []string { return []string{"CSEARCHINDEX=" + filepath.Join(r.scratch, "index")} },
+		},
+		{
+			name: "zoekt with ctags", needs: []string{"zoekt", "zoekt-index", "ctags"}, read: readLines,
+			index: func(r *rival) [][]string {
+				return [][]string{{"zoekt-index", "-require_ctags", "-index", r.scratch, r.root}}
+			},
+			ask: askZoekt,
+			env: func(*rival) []string { return []string{"CTAGS_COMMAND=ctags"} },
+		},
+		{
+			name: "zoekt without ctags", needs: []string{"zoekt", "zoekt-index"}, read: readLines,
+			index: func(r *rival) [][]string {
+				return [][]string{{"zoekt-index", "-disable_ctags", "-index", r.scratch, r.root}}
+			},
+			ask: askZoekt,
+		},
+	}
+}
+
+// pattern is a name as a word, or any of a sentence's words.
+func pattern(q question) string {
+	if len(q.words) == 0 {
+		return `\b` + regexp.QuoteMeta(q.text) + `\b`
+	}
+	return strings.Join(q.words, "|")
+}
+
+// askZoekt asks for a name, or for any of a sentence's words; its own ranking
+// decides what comes first.
+func askZoekt(r *rival, q question) []string {
+	query := q.text
+	if len(q.words) > 0 {
+		query = strings.Join(q.words, " or ")
+	}
+	return []string{"zoekt", "-index_dir", r.scratch, query}
+}
+
+// readRecalld reads the items of an answer.
+func readRecalld(_ *rival, out []byte, _ question) ([]place, error) {
+	var answer struct {
+		Items []struct {
+			Source struct {
+				Path  string
+				Lines [2]int
+			}
+		}
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return nil, err
+	}
+	var found []place
+	for _, item := range answer.Items {
+		found = append(found, place{filepath.FromSlash(item.Source.Path), item.Source.Lines[0], item.Source.Lines[1]})
+	}
+	return found, nil
+}
+
+// line is one line that a tool printed.
+type line struct {
+	path   string
+	number int
+	text   string
+}
+
+// readLines reads lines of the form path:number:text. For a tool that does not
+// rank, the lines with the most words of a sentence are put first.
+func readLines(r *rival, out []byte, q question) ([]place, error) {
+	var found []line
+	for text := range bytes.Lines(out) {
+		path, rest, ok := strings.Cut(strings.TrimRight(string(text), "\n"), ":")
+		number, rest, ok2 := strings.Cut(rest, ":")
+		n, err := strconv.Atoi(number)
+		if !ok || !ok2 || err != nil {
+			continue // "Binary file matches", and lines of files' own
+		}
+		if filepath.IsAbs(path) {
+			if path, err = filepath.Rel(r.root, path); err != nil {
+				return nil, fmt.Errorf("place result: %w", err)
+			}
+		}
+		found = append(found, line{filepath.Clean(path), n, rest})
+	}
+	if strings.HasPrefix(r.name, "zoekt") {
+		return mostWords(found, nil), nil
+	}
+	return mostWords(found, q.words), nil
+}
