@@ -50,7 +50,7 @@ func TestTCPIsGuarded(t *testing.T) {
 		{"a page without an origin of its own", bearer, "null", "", http.StatusForbidden},
 		{"a name that leads here", bearer, "", "evil.example", http.StatusForbidden},
 	} {
-		for _, route := range []string{"/v1/hello", "/v1/status", "/v1/repos"} {
+		for _, route := range []string{"/v1/hello", "/v1/status", "/v1/repos", "/metrics"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+route, nil)
 			must(t, err)
 			for name, value := range map[string]string{"Authorization": test.authorization, "Origin": test.origin} {

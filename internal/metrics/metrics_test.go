@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +113,26 @@ func TestPage(t *testing.T) {
 	for name := range p.types {
 		if p.helps[name] == "" {
 			t.Errorf("%s has no help", name)
+		}
+	}
+}
+
+// TestDocumented: what is on the page is explained, and nothing else.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, p := page(t, full(), new(metrics.Runs))
+	documented := map[string]bool{}
+	for _, name := range regexp.MustCompile(`recalld_[a-z_]+`).FindAllString(string(text), -1) {
+		if documented[name] = true; p.types[name] == "" {
+			t.Errorf("docs/operating.md tells of %s, which is not on the page", name)
+		}
+	}
+	for name := range p.types {
+		if !documented[name] {
+			t.Errorf("docs/operating.md does not tell of %s", name)
 		}
 	}
 }
