@@ -25,6 +25,8 @@ func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memor
 
 // Pause implements memory.Repositories. To pause all is to embed nothing either.
 func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
+	d.pausing.Lock()
+	defer d.pausing.Unlock()
 	held, err := d.sandboxes.Pause(ctx, req)
 	if err != nil {
 		return nil, err

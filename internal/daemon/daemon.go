@@ -109,6 +109,7 @@ type Daemon struct {
 	filling   *filling
 	runs      metrics.Runs
 	tally     tally
+	pausing   sync.Mutex // keeps what is paused and what is filled in step
 	mcp       *mcp.Server
 	server    *Server
 	socket    *Socket
