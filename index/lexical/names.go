@@ -70,11 +70,6 @@ func appendFolded(b []byte, name string) []byte {
 	return b
 }
 
-// SameName says that two names are looked up as one.
-func SameName(a, b string) bool {
-	return string(appendFolded(nil, a)) == string(appendFolded(nil, b))
-}
-
 // nameHash is how the dictionary knows a name; it reuses buffer.
 func (d *dictionary) nameHash(name string, buffer []byte) (uint64, []byte) {
 	buffer = appendFolded(append(buffer[:0], namePrefix...), name)

@@ -72,11 +72,11 @@ func (x *Indexer) writes(doc memory.DocID, name string) bool {
 // inModule says whether a file, or a folder that it lies in, has a name. Where
 // packages are folders, modules files and namespaces both, all are meant.
 func inModule(p, name string) bool {
-	if stem := strings.TrimSuffix(path.Base(p), path.Ext(p)); lexical.SameName(stem, name) {
+	if stem := strings.TrimSuffix(path.Base(p), path.Ext(p)); strings.EqualFold(stem, name) {
 		return true
 	}
 	for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if lexical.SameName(path.Base(dir), name) {
+		if strings.EqualFold(path.Base(dir), name) {
 			return true
 		}
 	}

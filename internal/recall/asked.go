@@ -146,6 +146,9 @@ var qualifiers = strings.NewReplacer("::", ".", "#", ".", `\`, ".")
 // name reads a word as a name with the nearest of its qualifiers. The object itself
 // is none.
 func (w word) name() (memory.Name, bool) {
+	if strings.Contains(w.text, "://") {
+		return memory.Name{}, false
+	}
 	text := w.text[strings.LastIndexByte(w.text, '/')+1:] // net/http.Get
 	text = qualifiers.Replace(strings.TrimLeft(text, "@$#~%+-."))
 	parts := strings.Split(text, ".")
@@ -308,5 +311,8 @@ func number(s string) (int, bool) {
 		end++
 	}
 	n, err := strconv.Atoi(s[:end])
-	return n, err == nil && n > 0
+	if err != nil || n == 0 {
+		return 0, false
+	}
+	return n, true
 }

@@ -180,7 +180,7 @@ func TestReceiptHoldsNoSecret(t *testing.T) {
 	s.session("session-hunter2")
 	req := memory.RecallRequest{
 		Query: "needle hunter2", Repo: "hunter2", Scope: scoped("session-hunter2"), Caller: memory.Caller{Dir: "/hunter2", Client: "hunter2", Session: "hunter2"},
-		Filters: &memory.Filters{FlowTag: "hunter2", Screen: "hunter2", GitBranch: "hunter2", Lang: "hunter2", Path: "hunter2", Tag: "hunter2"},
+		Filters: &memory.Filters{FlowTag: "hunter2", Screen: "hunter2", GitBranch: "hunter2", Lang: "go", Path: "hunter2", Tag: "hunter2"},
 	}
 	asked, err := json.Marshal(req)
 	if err != nil {

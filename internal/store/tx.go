@@ -1,8 +1,8 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -172,7 +172,7 @@ func (tx *Tx) unrefFile(f *memory.File) {
 	}
 }
 
-// PutDoc writes a document unless it is held already, undamaged. What it writes
+// PutDoc writes a document unless it is held already, as it is given. What it writes
 // is swept when no record or file references it at the end of the update.
 func (tx *Tx) PutDoc(d memory.Doc) error {
 	if tx.refs[d.ID] > 0 || tx.held(d.ID) && tx.intact(d) {
@@ -192,15 +192,23 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	return nil
 }
 
-// intact says that the terms and vectors of a document can be read back.
+// intact says that a document is stored with these terms, which may have come to hold
+// more since, and that its vectors can be read back.
 func (tx *Tx) intact(d memory.Doc) bool {
-	keys := [][]byte{keyTerms(d.ID)}
-	for space := range d.Vectors {
-		keys = append(keys, keyVector(shortSpace(space), d.ID))
-	}
-	return !slices.ContainsFunc(keys, func(k []byte) bool {
-		return get(tx.txn, k, func([]byte) error { return nil }) != nil
+	same := false
+	err := get(tx.txn, keyTerms(d.ID), func(terms []byte) error {
+		same = bytes.Equal(terms, d.Terms)
+		return nil
 	})
+	if err != nil || !same {
+		return false
+	}
+	for space := range d.Vectors {
+		if get(tx.txn, keyVector(shortSpace(space), d.ID), func([]byte) error { return nil }) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // PutVector adds the vector of a document in a space, if the document is still
