@@ -126,6 +126,8 @@ type notifier struct {
 	room   int
 	full   error
 	closed bool
+	// slow, if set, is called before a folder is watched.
+	slow func(dir string)
 }
 
 var _ Notifier = (*notifier)(nil)
@@ -138,6 +140,9 @@ func (n *notifier) connect() (Notifier, error) { return n, nil }
 
 // Add implements Notifier.
 func (n *notifier) Add(dir string) error {
+	if n.slow != nil {
+		n.slow(dir)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.watched[dir] {

@@ -61,7 +61,7 @@ func (s *system) connected() (Notifier, error) {
 	}
 	s.notifier = n
 	q := newQueue()
-	s.start(func() { pump(n, q) })
+	s.start(func() { pump(n, q, s.log) })
 	s.start(func() {
 		for {
 			events, lost, open := q.wait()
@@ -83,7 +83,7 @@ func (s *system) connected() (Notifier, error) {
 // pump takes what the system tells, at once and whatever else goes on: it has room
 // for little, and on some systems watches are neither added nor removed while
 // somebody is being told.
-func pump(n Notifier, q *queue) {
+func pump(n Notifier, q *queue, log *slog.Logger) {
 	defer q.close()
 	events, errs := n.Events(), n.Errors()
 	for events != nil || errs != nil {
@@ -95,11 +95,14 @@ func pump(n Notifier, q *queue) {
 				q.put(e)
 			}
 		case err, ok := <-errs:
-			if !ok {
+			switch {
+			case !ok:
 				errs = nil
-			} else if err != nil {
-				// Whatever it is, what it stands for was not told.
+			case errors.Is(err, fsnotify.ErrEventOverflow):
 				q.lose()
+			case err != nil:
+				// It is about one folder. Looking at everything for it could have no end.
+				log.Warn("changes of a folder may be missed", "part", "watch", "error", err)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ type Options struct {
 	// MaxPaths is how many paths a batch names; with more it is of everything: 300.
 	MaxPaths int
 	// LookEvery is how often a root itself is looked for, which the system does not
-	// always tell of when it is moved away and back: 2 s.
+	// always tell of when it is moved away and back: 3 s.
 	LookEvery time.Duration
 	// PollEvery is how often a root without watches is read: 2 s. It is read less
 	// often when that would take more than a twentieth of the time.
@@ -62,7 +62,7 @@ func (o *Options) validate() error {
 	}{
 		{"Quiet", &o.Quiet, 100 * time.Millisecond}, {"MaxDelay", &o.MaxDelay, 500 * time.Millisecond},
 		{"GitQuiet", &o.GitQuiet, 300 * time.Millisecond}, {"GitHold", &o.GitHold, 10 * time.Second},
-		{"LookEvery", &o.LookEvery, 2 * time.Second}, {"PollEvery", &o.PollEvery, 2 * time.Second},
+		{"LookEvery", &o.LookEvery, 3 * time.Second}, {"PollEvery", &o.PollEvery, 2 * time.Second},
 		{"RetryAfter", &o.RetryAfter, time.Minute},
 	} {
 		if *f.value < 0 {
