@@ -1,6 +1,7 @@
 package light
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +20,18 @@ type segment struct {
 	// folders says that it is **: any number of folders, none included.
 	folders bool
 	// pieces are what stands between the stars.
-	pieces []string
+	pieces []piece
+}
+
+// piece is text in which ? is any character.
+type piece struct {
+	text string
+	wild bool // there is a ?
+	size int  // in characters
+}
+
+func newPiece(text string) piece {
+	return piece{text: text, wild: strings.Contains(text, "?"), size: utf8.RuneCountInString(text)}
 }
 
 // newGlob reads a folded glob. There is none that is not valid.
@@ -32,18 +44,23 @@ func newGlob(pattern string) glob {
 			g.segments = append(g.segments, segment{folders: true})
 			continue
 		}
-		g.segments = append(g.segments, segment{pieces: strings.Split(text, "*")})
+		var s segment
+		for p := range strings.SplitSeq(text, "*") {
+			s.pieces = append(s.pieces, newPiece(p))
+		}
+		g.segments = append(g.segments, s)
 		g.literals = append(g.literals, strings.FieldsFunc(text, func(r rune) bool { return r == '*' || r == '?' })...)
 	}
 	return g
 }
 
-// matches says whether a folded path is of the glob. Like the stars of one segment,
+// matches says whether a folded path, which ends with a name, is of the glob. Like the stars of one segment,
 // ** need only be given one folder more when what follows does not fit: whatever an
-// earlier ** could take, the last one can take as well.
-func (g *glob) matches(path string) bool {
+// earlier ** could take, the next one can take as well. What follows the last one is
+// the end of the path.
+func (g *glob) matches(path, name string) bool {
 	if g.nameOnly {
-		return g.segments[0].matches(path[strings.LastIndexByte(path, '/')+1:])
+		return g.segments[0].matches(name)
 	}
 	var after []segment // the last **
 	var taken string    // what it has not taken
@@ -51,8 +68,8 @@ func (g *glob) matches(path string) bool {
 	segments, rest, more := g.segments, path, true
 	for more {
 		if len(segments) > 0 && segments[0].folders {
-			if segments = segments[1:]; len(segments) == 0 {
-				return true
+			if segments = segments[1:]; !slices.ContainsFunc(segments, isFolders) {
+				return endsWith(rest, segments)
 			}
 			after, taken, wide = segments, rest, true
 			continue
@@ -76,64 +93,95 @@ func (g *glob) matches(path string) bool {
 	return len(segments) == 0
 }
 
+func isFolders(s segment) bool { return s.folders }
+
+// endsWith says whether the last names of a path are of the segments. They are tried
+// from the end: it is the name of the file that mostly decides.
+func endsWith(path string, segments []segment) bool {
+	for i := len(segments) - 1; i >= 0; i-- {
+		slash := strings.LastIndexByte(path, '/')
+		if !segments[i].matches(path[slash+1:]) || slash < 0 && i > 0 {
+			return false
+		}
+		path = path[:max(slash, 0)]
+	}
+	return true
+}
+
 // matches says whether the name of a file or folder is of the segment: it begins with
 // the first piece, ends with the last, and has the others in between in their order.
 // The leftmost place of each is as good as any.
 func (s *segment) matches(name string) bool {
 	last := len(s.pieces) - 1
-	if last == 0 {
-		n, ok := begins(name, s.pieces[0])
-		return ok && n == len(name)
+	begin, ok := s.pieces[0].begins(name)
+	if !ok || last == 0 {
+		return ok && begin == len(name)
 	}
-	n, ok := begins(name, s.pieces[0])
+	name = name[begin:]
+	end, ok := s.pieces[last].ends(name)
 	if !ok {
 		return false
 	}
-	name = name[n:]
-	for _, piece := range s.pieces[1:last] {
-		end := after(name, piece)
-		if end < 0 {
+	name = name[:end]
+	for i := 1; i < last; i++ {
+		next := s.pieces[i].after(name)
+		if next < 0 {
 			return false
 		}
-		name = name[end:]
+		name = name[next:]
 	}
-	return ends(name, s.pieces[last])
+	return true
 }
 
-// begins says whether a name begins with a piece, in which ? is any character, and
-// how many bytes that takes.
-func begins(name, piece string) (int, bool) {
-	if !strings.Contains(piece, "?") {
-		return len(piece), strings.HasPrefix(name, piece)
+// begins says whether a name begins with the piece, and where in the name that ends.
+func (p *piece) begins(name string) (end int, ok bool) {
+	if !p.wild {
+		return len(p.text), strings.HasPrefix(name, p.text)
 	}
-	at := 0
-	for i := 0; i < len(piece); i++ {
+	for i := range len(p.text) {
 		switch {
-		case at == len(name):
+		case end == len(name):
 			return 0, false
-		case piece[i] == '?':
-			_, size := utf8.DecodeRuneInString(name[at:])
-			at += size
-		case piece[i] == name[at]:
-			at++
+		case p.text[i] == '?':
+			_, size := utf8.DecodeRuneInString(name[end:])
+			end += size
+		case p.text[i] == name[end]:
+			end++
 		default:
 			return 0, false
 		}
 	}
-	return at, true
+	return end, true
 }
 
-// after returns where the leftmost place of a piece in a name ends, or -1.
-func after(name, piece string) int {
-	if !strings.Contains(piece, "?") {
-		if at := strings.Index(name, piece); at >= 0 {
-			return at + len(piece)
+// ends says whether a name ends with the piece, and where in the name that begins.
+func (p *piece) ends(name string) (begin int, ok bool) {
+	begin = len(name)
+	if !p.wild {
+		return begin - len(p.text), strings.HasSuffix(name, p.text)
+	}
+	for range p.size {
+		if begin == 0 {
+			return 0, false
+		}
+		_, size := utf8.DecodeLastRuneInString(name[:begin])
+		begin -= size
+	}
+	n, ok := p.begins(name[begin:])
+	return begin, ok && n == len(name)-begin
+}
+
+// after returns where the leftmost place of the piece in a name ends, or -1.
+func (p *piece) after(name string) int {
+	if !p.wild {
+		if at := strings.Index(name, p.text); at >= 0 {
+			return at + len(p.text)
 		}
 		return -1
 	}
 	for at := 0; at <= len(name); at++ {
-		if piece[0] != '?' {
-			next := strings.IndexByte(name[at:], piece[0])
+		if first := p.text[0]; first != '?' {
+			next := strings.IndexByte(name[at:], first)
 			if next < 0 {
 				return -1
 			}
@@ -141,27 +189,9 @@ func after(name, piece string) int {
 		} else if at < len(name) && !utf8.RuneStart(name[at]) {
 			continue
 		}
-		if n, ok := begins(name[at:], piece); ok {
+		if n, ok := p.begins(name[at:]); ok {
 			return at + n
 		}
 	}
 	return -1
-}
-
-// ends says whether a name ends with a piece.
-func ends(name, piece string) bool {
-	if !strings.Contains(piece, "?") {
-		return strings.HasSuffix(name, piece)
-	}
-	// A piece has as many characters as what it fits.
-	at := len(name)
-	for range utf8.RuneCountInString(piece) {
-		if at == 0 {
-			return false
-		}
-		_, size := utf8.DecodeLastRuneInString(name[:at])
-		at -= size
-	}
-	n, ok := begins(name[at:], piece)
-	return ok && n == len(name)-at
 }

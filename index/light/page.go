@@ -55,8 +55,11 @@ func newView(id uint32, path, head string) view {
 	}}
 }
 
-// folded is the path without its case.
-func (v view) folded() string { return v.text[:v.head-int32(len(separator))] }
+// folded is the path without its case, and the name that it ends with.
+func (v view) folded() (path, name string) {
+	path = v.text[:v.head-int32(len(separator))]
+	return path, path[v.name:]
+}
 
 // view returns the file of a slot.
 func (p *page) view(slot int) view {
@@ -148,14 +151,32 @@ const (
 
 // find returns the best place of a folded word.
 func (v view) find(word string) place {
-	at := strings.Index(v.text, word)
-	switch {
-	case at < 0:
-		return nowhere
-	case at >= int(v.head):
-		return inHead
-	case at >= int(v.name), strings.Contains(v.text[v.name:v.head], word):
+	path, name := v.folded()
+	switch at := strings.Index(path, word); {
+	case at >= int(v.name):
 		return inName
+	case at >= 0 && strings.Contains(name, word):
+		return inName
+	case at >= 0:
+		return inFolder
+	case contains(v.text[v.head:], word):
+		return inHead
 	}
-	return inFolder
+	return nowhere
+}
+
+// block is the longest text that strings.Index looks through at once where it has
+// the instructions for it. Beyond that it stops at every byte that a word begins with.
+const block = 64
+
+// contains is strings.Contains for texts of a few blocks, in half the time.
+func contains(text, word string) bool {
+	if len(word) <= block/2 {
+		for ; len(text) > block; text = text[block-len(word)+1:] {
+			if strings.Contains(text[:block], word) {
+				return true
+			}
+		}
+	}
+	return strings.Contains(text, word)
 }

@@ -138,6 +138,7 @@ func FuzzSearch(f *testing.F) {
 		if len(pattern) > 60 || len(files) > 2000 || strings.Contains(files, "\x00") {
 			return // the reference would take too long; no path has a NUL
 		}
+		treeOf(strings.Split(files, "\n")...).index().Search(pattern, nil, 5)
 		// What is not UTF-8 has no one reading as a regular expression.
 		if strings.ToValidUTF8(pattern, "") != pattern || strings.ToValidUTF8(files, "") != files {
 			files, pattern = strings.ToValidUTF8(files, "?"), strings.ToValidUTF8(pattern, "x")
