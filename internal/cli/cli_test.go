@@ -283,6 +283,7 @@ func TestRecallFlags(t *testing.T) {
 // what others have said, which are on lines of their own.
 func TestReposFit(t *testing.T) {
 	b := newBench(t, sample())
+	b.fake.Answers["Repos"].([]memory.SandboxState)[0].Note = "git was not asked:\n\tno git"
 	golden(t, filepath.Join("output", "repos-wide.txt"), b.ok("repos", "--wide"))
 	b.fake.Answers["Repos"] = troubled()
 	out := b.ok("repos")

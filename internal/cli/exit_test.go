@@ -44,6 +44,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
 		{[]string{"files"}, nil, ExitUsage, "requires at least 1 arg"},
 		{[]string{"files", "x", "--limit", "0"}, nil, ExitUsage, "limit: 0 is out of range (limit: 1–1000)"},
+		{[]string{"files", "x", "--limit", "1001"}, nil, ExitUsage, "limit: 1001 is out of range (limit: 1–1000)"},
+		{[]string{"files", " "}, nil, ExitUsage, "pattern: is empty"},
 		{[]string{"pause", "a", "b"}, nil, ExitUsage, "accepts at most 1 arg"},
 		{[]string{"pause", ""}, nil, ExitUsage, "path: is given and is empty"},
 		{[]string{"resume", ""}, nil, ExitUsage, "path: is given and is empty"},

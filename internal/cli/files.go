@@ -33,6 +33,9 @@ repository is meant.`,
 				return err
 			}
 			r.Pattern, r.Caller = strings.Join(args, " "), a.caller()
+			if err := r.Validate(); err != nil {
+				return err
+			}
 			service, err := a.service(c.Context())
 			if err != nil {
 				return err

@@ -91,7 +91,7 @@ const maxIdle = 20
 
 // heldError says that something is held, and how to let it go on.
 func heldError(what, resume string) *memory.Error {
-	return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: what + " is held", Hint: "let it go on with: " + resume}
+	return &memory.Error{Code: memory.CodeConflict, Message: what + " is held", Hint: "let it go on with: " + resume}
 }
 
 // held says that a sandbox is not indexed now because somebody wanted it so, as a

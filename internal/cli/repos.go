@@ -131,10 +131,14 @@ func writeRepos(w io.Writer, repos []memory.SandboxState, now time.Time) {
 func wideRows(repos []memory.SandboxState, now time.Time) [][]string {
 	rows := [][]string{{"PROJECT", "STATE", "FILES", "CHUNKS", "SIZE", "INDEX", "INDEXED", "RUN", "USED", "PRUNED", "WATCH", "FOLDER", "REMARK"}}
 	for _, r := range repos {
+		remarks := trouble(r, now)
+		if r.Note != "" {
+			remarks = append(remarks, noteText(&r))
+		}
 		rows = append(rows, []string{
 			printable(memory.ProjectLabel(r.ProjectName, r.Project)), r.IndexState(), strconv.Itoa(r.Files), strconv.Itoa(r.Chunks),
 			bytesText(r.Bytes), bytesText(r.IndexBytes), agoText(r.IndexedAt, now, "never"), r.LastRun.Duration().Round(time.Millisecond).String(),
-			agoText(r.UsedAt, now, "never"), strconv.Itoa(r.Pruned), r.Watch, printable(r.Root), printable(strings.Join(trouble(r, now), "; ")),
+			agoText(r.UsedAt, now, "never"), strconv.Itoa(r.Pruned), r.Watch, printable(r.Root), printable(strings.Join(remarks, "; ")),
 		})
 	}
 	return rows
