@@ -44,9 +44,15 @@ type Part struct {
 type Fused struct {
 	Doc   uint32
 	Score float64
-	// Raw holds the document's hit in each part that returned it, by the part's
-	// name, as the retriever gave it.
-	Raw map[string]Hit
+	// Raw holds the document's hits as the retrievers gave them, of the parts that
+	// returned it, in the order of the parts.
+	Raw []RawHit
+}
+
+// RawHit is a hit of one part, which is named by its place among the parts.
+type RawHit struct {
+	Part int
+	Hit  Hit
 }
 
 // Fuse merges the parts' hits: every document that any part returned, scored by
@@ -58,30 +64,32 @@ func Fuse(parts []Part, limit int) []Fused {
 	if limit <= 0 {
 		return nil
 	}
-	scores := make(map[uint32]float64)
-	for _, p := range parts {
-		for _, h := range p.Result.Hits {
-			scores[h.Doc] = 0
-		}
+	hits, lacked := 0, 0.0
+	normalisers := make([]func(float32) float64, len(parts))
+	missing := make([]float64, len(parts))
+	for i, p := range parts {
+		hits += len(p.Result.Hits)
+		normalisers[i], missing[i] = p.normaliser()
+		lacked += p.Weight * missing[i]
 	}
-	for _, p := range parts {
-		normalise, missing := p.normaliser()
-		for doc := range scores {
-			scores[doc] += p.Weight * missing
-		}
+	fused := make([]Fused, 0, hits)
+	place := make(map[uint32]int32, hits)
+	for i, p := range parts {
 		for _, h := range p.Result.Hits {
-			scores[h.Doc] += p.Weight * (normalise(h.Score) - missing)
+			at, known := place[h.Doc]
+			if !known {
+				at = int32(len(fused))
+				place[h.Doc] = at
+				fused = append(fused, Fused{Doc: h.Doc, Score: lacked})
+			}
+			fused[at].Score += p.Weight * (normalisers[i](h.Score) - missing[i])
 		}
-	}
-	fused := make([]Fused, 0, len(scores))
-	for doc, score := range scores {
-		fused = append(fused, Fused{Doc: doc, Score: score})
 	}
 	slices.SortFunc(fused, func(a, b Fused) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 	})
 	fused = fused[:min(limit, len(fused))]
-	addRaw(fused, parts)
+	addRaw(fused, parts, place)
 	return fused
 }
 
@@ -128,17 +136,19 @@ func spread(hits []Hit) (mean, deviation float64) {
 	return mean, math.Sqrt(variance)
 }
 
-// addRaw fills in the raw hits, only for what is left after the limit.
-func addRaw(fused []Fused, parts []Part) {
-	place := make(map[uint32]int, len(fused))
+// addRaw fills in the raw hits, only for what is left after the limit. place is
+// memory to be used again.
+func addRaw(fused []Fused, parts []Part, place map[uint32]int32) {
+	clear(place)
+	all := make([]RawHit, len(fused)*len(parts)) // one piece of memory for all
 	for i := range fused {
-		fused[i].Raw = make(map[string]Hit, len(parts))
-		place[fused[i].Doc] = i
+		fused[i].Raw = all[i*len(parts) : i*len(parts) : (i+1)*len(parts)]
+		place[fused[i].Doc] = int32(i)
 	}
-	for _, p := range parts {
+	for n, p := range parts {
 		for _, h := range p.Result.Hits {
 			if i, ok := place[h.Doc]; ok {
-				fused[i].Raw[p.Name] = h
+				fused[i].Raw = append(fused[i].Raw, RawHit{n, h})
 			}
 		}
 	}

@@ -100,11 +100,11 @@ func TestFuseOrder(t *testing.T) {
 
 func TestFuseKeepsRawHits(t *testing.T) {
 	fused := Fuse([]Part{lexicalPart(hit(1, 4), hit(2, 3)), vectorPart(.1, .2, hit(2, .9))}, 10)
-	got := map[uint32]map[string]Hit{}
+	got := map[uint32][]RawHit{}
 	for _, f := range fused {
 		got[f.Doc] = f.Raw
 	}
-	want := map[uint32]map[string]Hit{1: {"lexical": hit(1, 4)}, 2: {"lexical": hit(2, 3), "vector/m": hit(2, .9)}}
+	want := map[uint32][]RawHit{1: {{0, hit(1, 4)}}, 2: {{0, hit(2, 3)}, {1, hit(2, .9)}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("raw hits (-want +got):\n%s", diff)
 	}

@@ -27,8 +27,23 @@ type candidate struct {
 	error     bool    // it tells of an error that the question quotes
 	asked     lookedUp
 	foreign   bool // it is of another repository than the one that asked
-	scores    map[string]memory.RetrieverScore
+	scores    []score
 	factors   memory.RankFactors
+}
+
+// score is what one retriever says of a candidate.
+type score struct {
+	part string
+	memory.RetrieverScore
+}
+
+// retrievers are the scores by the names of their parts.
+func (c *candidate) retrievers() map[string]memory.RetrieverScore {
+	byName := make(map[string]memory.RetrieverScore, len(c.scores))
+	for _, s := range c.scores {
+		byName[s.part] = s.RetrieverScore
+	}
+	return byName
 }
 
 // found is the outcome of the retrievers.
@@ -122,7 +137,10 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 // resolve turns documents into candidates with their relevance.
 func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Selection) []*candidate {
 	out := make([]*candidate, 0, len(fused))
-	for _, hit := range fused {
+	// One piece of memory for all of them and one for their scores.
+	all := make([]candidate, len(fused))
+	scores := make([]score, 0, len(fused)*len(parts))
+	for i, hit := range fused {
 		places := s.opts.Corpus.Candidates(hit.Doc, sel)
 		if len(places) == 0 {
 			continue
@@ -134,17 +152,17 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 			}
 			return b.Created.Compare(a.Created) // what was done again was done last
 		})
-		c := &candidate{Candidate: places[0], others: places[1:], fused: hit.Score, scores: map[string]memory.RetrieverScore{}}
-		for _, p := range parts {
-			raw, ok := hit.Raw[p.Name]
-			if !ok {
-				continue
-			}
-			r := s.opts.Calibration.Relevance(p.Name, raw, p.Result)
-			c.scores[p.Name] = memory.RetrieverScore{Score: round(float64(raw.Score)), Relevance: round(r)}
+		c := &all[i]
+		c.Candidate, c.others, c.fused = places[0], places[1:], hit.Score
+		first := len(scores)
+		for _, raw := range hit.Raw {
+			p := &parts[raw.Part]
+			r := s.opts.Calibration.Relevance(p.Name, raw.Hit, p.Result)
+			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(r)}})
 			c.relevance = max(c.relevance, r)
-			c.held = max(c.held, float64(raw.Held))
+			c.held = max(c.held, float64(raw.Hit.Held))
 		}
+		c.scores = scores[first:len(scores):len(scores)]
 		out = append(out, c)
 	}
 	if len(out) > 0 {

@@ -130,7 +130,7 @@ func (f *filler) take(c *candidate) memory.Reason {
 	}
 	item.Relevance = round(c.relevance)
 	factors := c.factors
-	factors.Score = round(factors.Score)
+	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item.RankFactors = &factors
 	item.Tokens = itemTokens(item)
 	if item.Tokens > f.caps.tokens {

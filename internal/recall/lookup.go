@@ -89,7 +89,7 @@ func (l *lookup) candidate(places []memory.Candidate) *candidate {
 	doc := places[0].Doc
 	c := l.known(doc)
 	if c == nil {
-		c = &candidate{scores: map[string]memory.RetrieverScore{}}
+		c = new(candidate)
 		l.all = append(l.all, c)
 		l.byDoc[doc] = c
 	}

@@ -56,8 +56,7 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 		f := memory.RankFactors{
 			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
 			Success: 1, Project: 1, Session: 1,
-			Error:      c.error,
-			Retrievers: c.scores,
+			Error: c.error,
 		}
 		if c.asked.rank > 0 && c.asked.name.Name != "" {
 			f.Definition = c.asked.name.String()

@@ -229,7 +229,7 @@ func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, 
 			if len(out) == limit {
 				return out, found.degraded
 			}
-			out = append(out, Ranked{ID: place.ID, Score: c.fused, Relevance: c.relevance, Scores: c.scores})
+			out = append(out, Ranked{ID: place.ID, Score: c.fused, Relevance: c.relevance, Scores: c.retrievers()})
 		}
 	}
 	return out, found.degraded

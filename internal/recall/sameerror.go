@@ -22,7 +22,7 @@ func (s *Service) sameError(cs []*candidate, exact []memory.Candidate) []*candid
 	for _, place := range exact[:min(len(exact), s.settings.Depth)] {
 		c := byRecord[place.ID]
 		if c == nil {
-			c = &candidate{Candidate: place, scores: map[string]memory.RetrieverScore{}}
+			c = &candidate{Candidate: place}
 			cs = append(cs, c)
 		}
 		c.error, c.relevance, c.match = true, 1, 1
