@@ -57,14 +57,19 @@ func declaration(lang, in, head string, body bool) signature {
 		return wordedHead(lang, in, lexemes(head, hash), body)
 	}
 	if directive, ok := strings.CutPrefix(strings.TrimSpace(head), "#"); ok && (lang == "c" || lang == "cpp" || lang == "objc") {
-		macro, ok := strings.CutPrefix(strings.TrimSpace(directive), "define")
-		if !ok {
-			return signature{}
-		}
-		name := firstWord(upTo(strings.TrimSpace(macro), "( \t\n\\"))
-		return signature{name: name, kind: function, defines: one(name)}
+		name := macroName(directive)
+		return signature{name: name, kind: function}
 	}
 	return typed(lang, in, lexemes(head, hash), body)
+}
+
+// macroName is what a directive of C's preprocessor defines.
+func macroName(directive string) string {
+	macro, ok := strings.CutPrefix(strings.TrimSpace(directive), "define")
+	if !ok {
+		return ""
+	}
+	return firstWord(upTo(strings.TrimSpace(macro), "( \t\n\\"))
 }
 
 // hclHead reads the head of a block, "resource "type" "name" {", which defines

@@ -75,6 +75,8 @@ func unitsOf(t *text, lang string) []unit {
 		return goUnits(t)
 	case lang == "markdown":
 		return markdownUnits(t)
+	case lang == "html" || lang == "vue" || lang == "svelte":
+		return markupUnits(t)
 	case known:
 		return syntax.units(t, lang)
 	}

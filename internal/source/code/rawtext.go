@@ -111,3 +111,44 @@ func (s *scanner) interpolation(oneLine bool) {
 		s.at++
 	}
 }
+
+// percentText passes over Ruby's %w[…], %r!…! and %(…), up to the bracket or
+// sign that closes the one behind the letter.
+func (s *scanner) percentText() bool {
+	i := s.at + 1
+	letter := i < len(s.src) && strings.IndexByte("rqQwWiIxs", s.src[i]) >= 0
+	if letter {
+		i++
+	}
+	if i >= len(s.src) || isNameByte(s.src[i]) || s.src[i] <= ' ' || s.src[i] == '=' || !letter && (!s.regexMayBegin() || strings.IndexByte("([{|!", s.src[i]) < 0) {
+		return false
+	}
+	if letter && s.at > 0 && (isNameByte(s.src[s.at-1]) || s.src[s.at-1] == ')') {
+		return false // a remainder
+	}
+	opens := s.src[i]
+	closes := opens
+	if n := strings.IndexByte("([{<", opens); n >= 0 {
+		closes = ")]}>"[n]
+	}
+	s.code('%')
+	for s.at, i = i+1, 1; s.at < len(s.src); {
+		switch c := s.src[s.at]; {
+		case c == '\n':
+			s.newline(true)
+			continue
+		case c == '\\' && s.at+1 < len(s.src) && s.src[s.at+1] != '\n':
+			s.at++
+		case c == closes:
+			if i--; i == 0 {
+				s.at++
+				s.code(closes)
+				return true
+			}
+		case c == opens:
+			i++
+		}
+		s.at++
+	}
+	return true
+}

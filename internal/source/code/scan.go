@@ -29,6 +29,8 @@ type scanner struct {
 	at, line     int
 	brace, paren int
 	branches     [][2]int // brace and paren at each open #if
+	directive    bool     // this line belongs to one for the preprocessor
+	outside      [2]int   // brace and paren around it
 	docs         []string // words that end the here-documents of this line
 	nested       int      // texts within code within texts
 }
@@ -58,6 +60,7 @@ func (s *syntax) scan(t *text) []lineInfo {
 	sc.stop['<'] = sc.stop['<'] || s.heredoc
 	sc.stop['$'] = sc.stop['$'] || s.dollar
 	sc.stop['\\'] = s.escapes
+	sc.stop['%'] = sc.stop['%'] || s.percent
 	sc.run()
 	return sc.lines
 }
@@ -125,8 +128,19 @@ func (s *scanner) beginLine(literal bool) {
 	if s.line >= len(s.lines) {
 		return
 	}
+	if !literal && len(s.anchors) > 0 {
+		for _, a := range s.anchors {
+			if hasPrefix(s.src[s.at:], a) {
+				s.brace, s.paren = 0, 0
+			}
+		}
+	}
+	if s.directive { // what a macro opens is not open here
+		s.brace, s.paren = s.outside[0], s.outside[1]
+		s.directive = s.lines[s.line-1].last == '\\'
+	}
 	s.lines[s.line] = lineInfo{brace: s.brace, paren: s.paren, literal: literal}
-	if !literal && s.preproc {
+	if !literal && s.preproc && !s.directive {
 		s.preprocess()
 	}
 }
@@ -147,6 +161,7 @@ func (s *scanner) preprocess() {
 	case bytes.HasPrefix(rest, []byte("endif")) && n > 0:
 		s.branches = s.branches[:n-1]
 	}
+	s.directive, s.outside = true, [2]int{s.brace, s.paren}
 }
 
 // comment passes over a comment, if one begins here.
@@ -235,6 +250,8 @@ func (s *scanner) literal(c byte) bool {
 		return s.regexp()
 	case c == '<' && s.heredoc:
 		s.hereDoc()
+	case c == '%' && s.percent:
+		return s.percentText()
 	case c == '$' && s.dollar:
 		if end := bytes.IndexByte(rest[1:], '$'); end >= 0 && isName(rest[1:1+end]) {
 			tag := string(rest[:end+2])
@@ -388,7 +405,10 @@ func (s *scanner) hereDoc() {
 		return
 	}
 	rest = bytes.TrimLeft(rest[2:], "<-~")
-	rest = bytes.TrimLeft(rest, " \"'")
+	if s.heredocSpace {
+		rest = bytes.TrimLeft(rest, " ")
+	}
+	rest = bytes.TrimLeft(rest, "\"'")
 	n := 0
 	for n < len(rest) && isNameByte(rest[n]) {
 		n++

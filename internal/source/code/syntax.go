@@ -41,7 +41,13 @@ type syntax struct {
 	// regex: / may begin a regular expression.
 	regex bool
 	// heredoc: <<WORD begins a text up to a line of that word.
-	heredoc bool
+	// heredocSpace: there may be space between the two.
+	heredoc, heredocSpace bool
+	// percent: %w[…], %r{…} and the like are texts (Ruby).
+	percent bool
+	// anchors begin declarations that are never within braces, when they begin
+	// a line: there the scanner finds its way back.
+	anchors []string
 	// dollar: $tag$ begins a text up to the same (PostgreSQL).
 	dollar bool
 	// preproc: lines that begin with # are for the preprocessor.
@@ -83,11 +89,11 @@ var syntaxes = map[string]*syntax{
 	"proto":      {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"thrift":     {line: []string{"//", "#"}, block: slashStar, quotes: `"'`},
 	"graphql":    {line: hash, quotes: `"`, multi: []string{`"""`}},
-	"hcl":        {line: []string{"#", "//"}, block: slashStar, quotes: `"`, heredoc: true},
+	"hcl":        {line: []string{"#", "//"}, block: slashStar, quotes: `"`, heredoc: true, interp: "${", interpIn: `"`},
 	"css":        {block: slashStar, quotes: `"'`, ends: true},
 	"scss":       {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"json":       {line: slashes, block: slashStar, quotes: `"`},
-	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true},
+	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true, anchors: []string{"sub ", "package "}},
 	"powershell": {line: hash, block: [][2]string{{"<#", "#>"}}, multi: []string{`"`, `'`}, raw: `'`},
 	"r":          {line: hash, multi: []string{`"`, `'`}},
 	"verilog":    {family: indents, line: slashes, block: slashStar, quotes: `"`},
@@ -97,12 +103,12 @@ var syntaxes = map[string]*syntax{
 	"nim":      {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, charQuote: true},
 	"yaml":     {family: indents, line: []string{"# "}},
 	"make":     {family: indents, line: hash},
-	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true},
+	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true, percent: true},
 	"crystal":  {family: indents, line: hash, quotes: `"`, interp: "#{", interpIn: `"`},
 	"elixir":   {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, interp: "#{", interpIn: `"`},
 	"julia":    {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}},
 	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}},
-	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true},
+	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true},
 	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true},
 	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
 	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
@@ -117,6 +123,7 @@ var syntaxes = map[string]*syntax{
 
 	"ini":        {family: sections, begin: []string{"["}},
 	"toml":       {family: sections, line: hash, multi: []string{`"""`, `'''`}, begin: []string{"["}},
+	"asm":        {family: sections, line: slashes, block: slashStar, begin: []string{"TEXT ", "TEXT\t"}},
 	"dockerfile": {family: sections, line: hash, begin: []string{"FROM ", "from "}},
 	"diff":       {family: sections, begin: []string{"diff ", "Index: "}},
 	"tex":        {family: sections, line: []string{"%"}, begin: []string{`\chapter`, `\section`, `\subsection`, `\subsubsection`}},
@@ -136,6 +143,9 @@ func (s *syntax) units(t *text, lang string) []unit {
 	}
 	t.cost = costs
 	f := &structured{t: t, syntax: s, lang: lang, lines: lines}
+	if s.preproc {
+		f.defineMacros()
+	}
 	switch s.family {
 	case indents:
 		return f.indented(0, t.lines()-1, 0)
@@ -145,6 +155,18 @@ func (s *syntax) units(t *text, lang string) []unit {
 		return f.sections()
 	}
 	return f.braced(0, t.lines()-1, "")
+}
+
+// defineMacros notes the macros of a file, which know no scope.
+func (f *structured) defineMacros() {
+	for i, l := range f.lines {
+		if l.first != '#' || l.literal {
+			continue
+		}
+		if line := f.t.trimmed(i); line[0] == '#' {
+			f.define(i, macroName(string(line[1:min(len(line), maxHead)])))
+		}
+	}
 }
 
 // structured is a text that was scanned.
@@ -177,7 +199,11 @@ func (f *structured) sections() []unit {
 				first = max(first, units[n-1].first+1)
 				units[n-1].last = first - 1
 			}
-			units = append(units, unit{first: first, last: f.t.lines() - 1, name: sectionName(line)})
+			name := sectionName(line)
+			if f.lang == "dockerfile" && stage(line) || f.lang == "asm" {
+				f.define(i, name)
+			}
+			units = append(units, unit{first: first, last: f.t.lines() - 1, name: name})
 			break
 		}
 	}
@@ -190,10 +216,23 @@ func sectionName(line string) string {
 	if fields := strings.Fields(line); len(fields) > 1 && strings.EqualFold(fields[0], "from") {
 		return fields[len(fields)-1] // the stage's name, else the image's
 	}
+	if text, ok := strings.CutPrefix(line, "TEXT"); ok { // Go's assembler: "TEXT runtime∕internal·name<>(SB), …"
+		text = strings.TrimSpace(upTo(text, "(<"))
+		if _, name, ok := strings.Cut(text, "·"); ok {
+			return name
+		}
+		return text
+	}
 	if i := strings.IndexByte(line, '{'); i >= 0 && line[0] == '\\' {
 		line = line[i:]
 	}
 	return cutText(strings.Trim(line, "[]={} \t"), maxSymbol/2)
+}
+
+// stage says that the line that begins a section of a Dockerfile names it.
+func stage(line string) bool {
+	fields := strings.Fields(line)
+	return len(fields) > 3 && strings.EqualFold(fields[len(fields)-2], "as")
 }
 
 // commentsAbove is the first of the comment lines right above a line, but not

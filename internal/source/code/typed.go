@@ -175,7 +175,7 @@ func (r *typedReader) typedef() signature {
 		switch t := r.list[i]; {
 		case t.kind == 'w':
 			name = t.text
-		case t.kind == '(' && (strings.HasPrefix(t.text, "*") || strings.HasPrefix(t.text, "^")):
+		case t.kind == '(' && (strings.HasPrefix(t.text, "*") || strings.HasPrefix(t.text, "^") || r.at(i+1).kind == '('):
 			name = firstWord(t.text)
 			return signature{name: name, defines: one(name)}
 		case t.kind == '=': // Dart
@@ -249,7 +249,7 @@ scan:
 	if name == "" {
 		return r.variables()
 	}
-	if controls[name] {
+	if before == 1 && controls[name] {
 		return signature{}
 	}
 	s := signature{name: name, kind: function}
@@ -320,7 +320,7 @@ scan:
 		switch {
 		case value && t.kind != ',' && t.kind != ';':
 		case t.kind == 'w':
-			if announced = announced || t.text == "extern"; controls[t.text] {
+			if announced = announced || t.text == "extern"; controls[t.text] && (t.text != "new" || i > r.i+2) {
 				return signature{}
 			}
 			count++
@@ -348,10 +348,7 @@ scan:
 		return signature{name: first}
 	}
 	s := signature{name: cutNames(names), defines: names}
-	if fields := r.in == "struct" || r.in == "union" || r.in == "exception"; fields || announced {
-		s.defines = nil
-	}
-	if (r.lang == "c" || r.lang == "cpp") && r.in != "" && r.in != "namespace" && r.in != "extern" {
+	if announced || (r.lang == "c" || r.lang == "cpp") && r.in != "" && r.in != "namespace" && r.in != "extern" {
 		s.defines = nil
 	}
 	return s
