@@ -11,7 +11,8 @@
 // it prints them.
 //
 // Questions are made from the tree itself. Definitions are the bare names of
-// functions and methods that are declared once outside of tests. Sentences are
+// functions and methods that are declared once in code that is neither a test nor
+// generated, which recalld leaves out unless it is told otherwise. Sentences are
 // the first sentences of doc comments without the function's name, as in
 // CodeSearchNet (Husain et al., 2019); the comments they were made from are
 // blanked in the copy that all rivals search, or it would be a search for a
@@ -21,6 +22,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -73,7 +75,7 @@ func run(ctx context.Context, tree, recalld, only string, misses bool, count int
 		if !strings.HasPrefix(r.name, only) {
 			continue
 		}
-		r.root, r.scratch = root, filepath.Join(scratch, r.name)
+		r.root, r.scratch = root, filepath.Join(scratch, cmp.Or(r.sharing, r.name))
 		if misses {
 			r.missed = func(q question) {
 				fmt.Fprintf(os.Stderr, "%s misses %q at %s:%d\n", r.name, q.text, q.right.path, q.right.first)

@@ -16,6 +16,8 @@ type rival struct {
 	name string
 	// needs are the programs without which it is left out.
 	needs []string
+	// sharing names the rival whose index it uses; empty is its own.
+	sharing string
 	// index lists the commands that make the index; nil is none.
 	index func(r *rival) [][]string
 	// ask is the command that answers a question. A tool that cannot answer

@@ -12,24 +12,13 @@ import (
 
 // rivals lists all tools, in the order of the table.
 func rivals(recalld string) []*rival {
-	data := func(r *rival) string { return filepath.Join(r.scratch, "data") }
 	return []*rival{
-		{
-			name: "recalld", needs: []string{recalld},
+		askRecalld("recalld", recalld, func(r *rival) [][]string {
 			// The daemon runs as long as the first command does, so that its
 			// processor time is that command's.
-			index: func(r *rival) [][]string {
-				return [][]string{{"sh", "-c", `"$0" serve & pid=$!; "$0" index --wait "$1" && "$0" stop; wait $pid`, recalld, r.root}}
-			},
-			ask: func(_ *rival, q question) []string {
-				return []string{recalld, "recall", "--kinds", "chunk", "--limit", "5", "--max-tokens", "4000", "--json", "--", q.text}
-			},
-			read: readRecalld,
-			end:  func(*rival) []string { return []string{recalld, "stop"} },
-			env: func(r *rival) []string {
-				return []string{"RECALLD_DATA=" + data(r), "RECALLD_EMBEDDING_OLLAMA_ENABLED=off"}
-			},
-		},
+			return [][]string{{"sh", "-c", `"$0" serve & pid=$!; "$0" index --wait "$1" && "$0" stop; wait $pid`, recalld, r.root}}
+		}),
+		askRecalld("recalld without its floor", recalld, nil, "--min-relevance", "0.01"),
 		{
 			name: "ripgrep", needs: []string{"rg"}, read: readLines,
 			ask: func(_ *rival, q question) []string {
@@ -69,6 +58,22 @@ func rivals(recalld string) []*rival {
 				return [][]string{{"zoekt-index", "-disable_ctags", "-index", r.scratch, r.root}}
 			},
 			ask: askZoekt,
+		},
+	}
+}
+
+// askRecalld is recalld asked with some more flags. All of them share one data
+// folder, made by the one that has an index.
+func askRecalld(name, program string, index func(*rival) [][]string, flags ...string) *rival {
+	return &rival{
+		name: name, sharing: "recalld", needs: []string{program}, index: index, read: readRecalld,
+		ask: func(_ *rival, q question) []string {
+			command := []string{program, "recall", "--kinds", "chunk", "--limit", "5", "--max-tokens", "4000", "--json"}
+			return append(append(command, flags...), "--", q.text)
+		},
+		end: func(*rival) []string { return []string{program, "stop"} },
+		env: func(r *rival) []string {
+			return []string{"RECALLD_DATA=" + filepath.Join(r.scratch, "data"), "RECALLD_EMBEDDING_OLLAMA_ENABLED=off"}
 		},
 	}
 }

@@ -58,7 +58,7 @@ func codeOptions() code.Options {
 	c := config.Default().Index
 	return code.Options{
 		MaxFileSize: int64(c.MaxFileSize), MaxFiles: c.MaxFiles, TimeLimit: time.Hour, SkipDirs: c.SkipDirs, SkipFiles: c.SkipFiles,
-		KeepGenerated: !c.SkipGenerated, Workers: c.Workers,
+		KeepGenerated: !c.SkipGenerated, Workers: c.Workers, NoChunks: !c.Full, NoHeads: !c.Light,
 	}
 }
 
@@ -85,6 +85,7 @@ func indexInto(b *testing.B, root string, sink code.Sink) int {
 type discard struct{}
 
 func (discard) PutFile(context.Context, memory.File, []memory.Document) error { return nil }
+func (discard) PutFiles(context.Context, []memory.File) error                 { return nil }
 func (discard) DropFile(context.Context, string, string) error                { return nil }
 
 // analyse makes of documents what would be stored of them, and keeps nothing.
