@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// troubled are sandboxes of which something is wrong, or odd.
+func troubled() []memory.SandboxState {
+	return []memory.SandboxState{
+		{ProjectName: "full", Sandbox: memory.Sandbox{ID: "s5", Project: "p5", Root: "/src/full", LastError: "write chunks: disk full", LastErrorAt: noon.Add(-5 * time.Minute)}},
+		{ProjectName: "a-name-that-takes-more-than-a-table-has", Sandbox: memory.Sandbox{ID: "s6", Project: "p6", Root: "/media/stick/\x1b[31mred", GoneAt: noon.Add(-26 * time.Hour), IndexedAt: noon.Add(-27 * time.Hour), Files: 1_000_000, Chunks: 12_345_678, Bytes: 1 << 40}, IndexBytes: 999_900_000},
+	}
+}
+
+// TestReposFit: what people read by default fits a terminal, but for folders and
+// what others have said, which are on lines of their own.
+func TestReposFit(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Answers["Repos"].([]memory.SandboxState)[0].Note = "git was not asked:\n\tno git"
+	golden(t, filepath.Join("output", "repos-wide.txt"), b.ok("repos", "--wide"))
+	b.fake.Answers["Repos"] = troubled()
+	out := b.ok("repos")
+	golden(t, filepath.Join("output", "repos-trouble.txt"), out)
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "  ") && utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > terminalWidth {
+			t.Errorf("the line is longer than %d characters: %q", terminalWidth, line)
+		}
+	}
+	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}, {"status"}, {"files", "x"}} {
+		if out := b.ok(args...); strings.ContainsAny(out, "\x1b\r\t") {
+			t.Errorf("recalld %v hands on what a terminal acts on: %q", args, out)
+		}
+	}
+}
+
+// TestPausedIsSaid: that nothing is done in the background is said wherever its
+// results are awaited.
+func TestPausedIsSaid(t *testing.T) {
+	answers := sample()
+	answers["Status"].(*memory.Status).Code.Paused = true
+	answers["Repos"].([]memory.SandboxState)[0].Progress = &memory.Progress{Phase: "paused"}
+	for _, args := range [][]string{{"repos"}, {"status"}, {"index"}} {
+		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is held") || !strings.Contains(out, "recalld resume") {
+			t.Errorf("recalld %v does not say that everything is held, and how it goes on:\n%s", args, out)
+		}
+	}
+}
+
+func TestPauseFlags(t *testing.T) {
+	b := newBench(t, sample())
+	caller := memory.Caller{Dir: b.opts.Dir, Client: "cli"}
+	for _, tt := range []struct {
+		args []string
+		want memory.PauseRequest
+	}{
+		{[]string{"pause"}, memory.PauseRequest{Caller: caller}},
+		{[]string{"pause", "."}, memory.PauseRequest{Path: b.opts.Dir, Caller: caller}},
+		{[]string{"resume"}, memory.PauseRequest{Resume: true, Caller: caller}},
+		{[]string{"resume", "sub"}, memory.PauseRequest{Path: filepath.Join(b.opts.Dir, "sub"), Resume: true, Caller: caller}},
+	} {
+		b.ok(tt.args...)
+		if diff := cmp.Diff(tt.want, request[memory.PauseRequest](t, b, "Pause")); diff != "" {
+			t.Errorf("recalld %v asks for (-want +got):\n%s", tt.args, diff)
+		}
+	}
+	b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "/src is not indexed"}
+	if _, errs, code := b.run("pause", "/src"); code != ExitNotFound || !strings.Contains(errs, "recalld repos") {
+		t.Errorf("a folder that is not indexed: exit %d, %q; want %d and where to look", code, errs, ExitNotFound)
+	}
+	b.fake.Err = nil
+	b.fake.Answers["Pause"] = &memory.Paused{}
+	if out := b.ok("resume"); out != "Nothing is held.\n" {
+		t.Errorf("resume says %q", out)
+	}
+	if out := b.ok("resume", "--json"); strings.Contains(out, "null") {
+		t.Errorf("resume --json says null where a list is empty: %s", out)
+	}
+}
+
+func TestFilesFlags(t *testing.T) {
+	b := newBench(t, sample())
+	b.ok("files", "--project", "p", "--limit", "1000", "retry", "client")
+	want := memory.FilesRequest{Pattern: "retry client", Project: "p", Limit: 1000, Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
+	if diff := cmp.Diff(want, request[memory.FilesRequest](t, b, "Files")); diff != "" {
+		t.Errorf("request differs (-want +got):\n%s", diff)
+	}
+	b.fake.Answers["Files"] = &memory.FileList{Project: "p1", ProjectName: "demo"}
+	if out := b.ok("files", "nothing"); out != "No file of project demo fits.\n" {
+		t.Errorf("without a match files says %q", out)
+	}
+	if out := b.ok("files", "nothing", "--json"); strings.Contains(out, "null") {
+		t.Errorf("files --json says null where a list is empty: %s", out)
+	}
+	// Of several worktrees each file says which one it is in.
+	b.fake.Answers["Files"] = &memory.FileList{Total: 2, Files: []memory.FileMatch{{Path: "a.go", Sandbox: "/src/one"}, {Path: "a.go", Sandbox: "/src/two"}}}
+	if out := b.ok("files", "a.go"); !strings.Contains(out, "/src/one/a.go") || !strings.Contains(out, "/src/two/a.go") {
+		t.Errorf("two worktrees are not told apart:\n%s", out)
+	}
+}
+
+// TestForgetAsks: a person is asked before a project goes, and only a yes is one.
+func TestForgetAsks(t *testing.T) {
+	for _, tt := range []struct {
+		input  string
+		forget bool
+	}{{"y\n", true}, {" YES \n", true}, {"yes", true}, {"n\n", false}, {"\n", false}, {"", false}, {"yet\n", false}} {
+		b := newBench(t, sample())
+		b.opts.Interactive, b.opts.In = true, strings.NewReader(tt.input)
+		out, errs, code := b.run("forget", "--project", "demo")
+		if code != ExitOK || strings.Contains(out, "Forgotten") != tt.forget || strings.Contains(errs, "Nothing was removed") == tt.forget {
+			t.Errorf("answered %q: exit %d, %q, %q; want it forgotten: %v", tt.input, code, out, errs, tt.forget)
+		}
+		if !strings.Contains(errs, "/src/demo: 12 files, 345 chunks") || strings.Contains(errs, "/src/new") {
+			t.Errorf("asked without saying what goes, and only that: %q", errs)
+		}
+	}
+	b := newBench(t, sample())
+	b.opts.Interactive, b.opts.In = true, strings.NewReader("y\n")
+	if _, errs, code := b.run("forget", "--project", "demo", "--json"); code != ExitUsage || !strings.Contains(errs, "--yes") {
+		t.Errorf("with --json: exit %d, %q; want a refusal that names --yes", code, errs)
+	}
+	b.ok("forget", "--project", "demo", "--yes") // asks nobody
+}
+
+// TestWaitEnds: a run that will never be over is not waited for.
+func TestWaitEnds(t *testing.T) {
+	queued, gone := &memory.IndexQueued{Sandbox: "s", Root: "/src"}, filepath.Join(t.TempDir(), "gone")
+	for name, tc := range map[string]struct {
+		repos []memory.SandboxState
+		code  int
+	}{
+		"forgotten": {[]memory.SandboxState{}, ExitNotFound},
+		"dropped":   {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}}}, ExitUnavailable},
+		"held":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src", Paused: true}, Progress: &memory.Progress{Phase: "queued"}}}, ExitConflict},
+		"gone":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, GoneAt: noon}}}, ExitNotFound},
+		"vanished":  {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, LastError: "no such folder", LastErrorAt: noon}}}, ExitNotFound},
+	} {
+		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos})
+		if _, errs, code := b.run("index", "--wait"); code != tc.code {
+			t.Errorf("%s: exit %d (%s), want %d", name, code, errs, tc.code)
+		}
+	}
+	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "paused"}}}
+	b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": waiting})
+	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "let it go on with: recalld resume") {
+		t.Errorf("everything held: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
+	}
+}
