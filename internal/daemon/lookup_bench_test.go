@@ -127,6 +127,7 @@ func indexTree(tb testing.TB, core *Core, root string) int {
 
 // drawNames returns functions and methods whose name, of six characters or more, is
 // declared once below root in files that are not tests, the same ones every time.
+// Generated files and those over 500 KB are not indexed, so none is drawn from them.
 func drawNames(tb testing.TB, root string, n int) []declared {
 	tb.Helper()
 	var funcs []declared
@@ -145,10 +146,12 @@ func drawNames(tb testing.TB, root string, n int) []declared {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil // the tree holds some on purpose
 		}
+		// What is not indexed counts as a declaration and is not drawn.
+		left := ast.IsGenerated(f) || fset.File(f.FileStart).Size() > int(config.Default().Index.MaxFileSize)
 		rel, _ := filepath.Rel(root, path)
 		ast.Inspect(f, func(node ast.Node) bool {
 			switch node := node.(type) {
@@ -157,7 +160,9 @@ func drawNames(tb testing.TB, root string, n int) []declared {
 				if node.Recv != nil && len(node.Recv.List) > 0 {
 					fn.receiver = receiverName(node.Recv.List[0].Type)
 				}
-				funcs = append(funcs, fn)
+				if !left {
+					funcs = append(funcs, fn)
+				}
 				count[fn.name]++
 				return false
 			case *ast.TypeSpec:

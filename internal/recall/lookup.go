@@ -123,7 +123,6 @@ func (l *lookup) name(name memory.Name) []*candidate {
 		}
 		return r.c.match
 	}
-	several := len(found) > 1
 	slices.SortStableFunc(found, func(a, b ranked) int {
 		return cmp.Or(
 			boolOrder(a.Exact, b.Exact), boolOrder(!a.test, !b.test),
@@ -132,7 +131,7 @@ func (l *lookup) name(name memory.Name) []*candidate {
 	})
 	// Few enough to ask where each one lies.
 	found = found[:min(len(found), 4*maxLeading)]
-	if several && l.dir != "" {
+	if len(found) > 1 && l.dir != "" {
 		slices.SortStableFunc(found, func(a, b ranked) int {
 			return cmp.Or(boolOrder(a.Exact, b.Exact), boolOrder(l.own(a.Places), l.own(b.Places)))
 		})
@@ -202,7 +201,7 @@ func (l *lookup) place(at memory.CodePlace, alone bool) []*candidate {
 	}
 	worth := placeRelevance
 	switch {
-	case at.Line > 0 && len(files) > 1:
+	case at.Line > 0 && len(files) > 1 && found[0].File.Path != at.Path:
 		worth = severalPlaces
 	case at.Line == 0 && len(files) > maxNamedFiles:
 		return nil
@@ -213,7 +212,7 @@ func (l *lookup) place(at memory.CodePlace, alone bool) []*candidate {
 			slices.SortStableFunc(found, func(a, b memory.Candidate) int { return cmp.Compare(l.known(b.Doc).match, l.known(a.Doc).match) })
 		}
 	}
-	if l.dir != "" && len(files) != len(found) || len(files) > 1 {
+	if l.dir != "" && len(found) > 1 {
 		slices.SortStableFunc(found, func(a, b memory.Candidate) int {
 			return boolOrder(l.own([]memory.Candidate{a}), l.own([]memory.Candidate{b}))
 		})
@@ -227,6 +226,9 @@ func (l *lookup) place(at memory.CodePlace, alone bool) []*candidate {
 		seen[f.Doc] = true
 		same := slices.DeleteFunc(slices.Clone(found), func(o memory.Candidate) bool { return o.Doc != f.Doc })
 		c := l.candidate(same)
+		if at.Line > 0 && f.File.Path != found[0].File.Path {
+			worth = severalPlaces // the first is nearest to what was named
+		}
 		c.relevance, c.match = max(c.relevance, worth), 1
 		c.asked.at = at
 		if out = append(out, c); len(out) == maxLeading {
