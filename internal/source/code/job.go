@@ -137,10 +137,12 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
 	}
+	rest := goesOn(report, err)
+	s.leftOver(box.ID, rest)
 	switch {
 	case err == nil && !report.Partial:
 		s.caughtUp(box.ID, owed)
-	case goesOn(report, err):
+	case rest:
 		next := RunRequest{Sandbox: box.ID, Project: box.Project, Asked: req.Asked, Priority: refreshPriority}
 		if _, err := s.enqueue(ctx, next); err != nil {
 			return fmt.Errorf("queue the rest of a run: %w", err)
@@ -150,6 +152,17 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return nil // said in the sandbox's state; trying again brings no folder back
 	}
 	return err
+}
+
+// leftOver notes whether the rest of a run is still to come.
+func (s *Sandboxes) leftOver(sandbox string, rest bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rest {
+		s.unfinished[sandbox] = true
+	} else {
+		delete(s.unfinished, sandbox)
+	}
 }
 
 // goesOn says that a run was ended by its time limit and has got somewhere: the
@@ -199,6 +212,7 @@ func (s *Sandboxes) forgotten(sandbox string) {
 	defer s.mu.Unlock()
 	delete(s.dropped, sandbox)
 	delete(s.refreshed, sandbox)
+	delete(s.unfinished, sandbox)
 }
 
 // index runs over the sandbox and reports progress.
@@ -249,6 +263,9 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 		s.tally.failed++
 	}
 	s.mu.Unlock()
+	if s.opts.Ran != nil {
+		s.opts.Ran(took)
+	}
 	log := s.opts.Logger.With("part", "code", "root", box.Root, "took", took.Round(time.Millisecond))
 	switch {
 	case failed == nil:

@@ -102,29 +102,52 @@ func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) e
 	if err != nil {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
-	boxes, err := s.opts.Shelf.Sandboxes()
+	changed, err := s.markPaused(ctx, box.Project, !req.Resume)
 	if err != nil {
-		return fmt.Errorf("list sandboxes: %w", err)
-	}
-	changed := map[string]bool{}
-	for _, b := range boxes {
-		if b.Project != box.Project || b.Paused == !req.Resume {
-			continue
-		}
-		err := s.record(ctx, b.Project, b.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
-			b.Paused = !req.Resume
-			return p
-		})
-		if err != nil {
-			return fmt.Errorf("pause %s: %w", b.Root, err)
-		}
-		changed[b.ID] = true
+		return err
 	}
 	if !req.Resume {
 		s.end(errPaused, func(r *running) bool { return r.project == box.Project })
 		return nil
 	}
 	return s.makeUp(ctx, func(b memory.Sandbox) bool { return changed[b.ID] })
+}
+
+// markPaused writes down for every sandbox of a project whether it is paused, and
+// returns those for which that is new. One that appears meanwhile is as the others
+// were when it was written, so it looks until none differs.
+func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (map[string]bool, error) {
+	changed := map[string]bool{}
+	for more := true; more; {
+		more = false
+		boxes, err := s.opts.Shelf.Sandboxes()
+		if err != nil {
+			return nil, fmt.Errorf("list sandboxes: %w", err)
+		}
+		for _, b := range boxes {
+			if b.Project != project || b.Paused == on {
+				continue
+			}
+			err := s.record(ctx, project, b.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
+				b.Paused = on
+				return p
+			})
+			if err != nil {
+				return nil, beingForgotten(err)
+			}
+			changed[b.ID], more = true, true
+		}
+	}
+	return changed, nil
+}
+
+// beingForgotten says what errSuspended means to a caller.
+func beingForgotten(err error) error {
+	if !errors.Is(err, errSuspended) {
+		return err
+	}
+	return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "the project is being forgotten",
+		Hint: "ask again when that is done", Cause: err}
 }
 
 // makeUp queues runs over everything in sandboxes that were held. One that was

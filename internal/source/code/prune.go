@@ -117,13 +117,14 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	return files, disk, nil
 }
 
-// idle names the files whose sandboxes are not being indexed.
+// idle names the files whose sandboxes are not being indexed, nor waiting for the rest
+// of a run: what that brings back would be taken away before all of it is there.
 func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 	keys := make([]memory.FileKey, 0, len(list))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range list {
-		if s.running[f.Sandbox] == nil {
+		if s.running[f.Sandbox] == nil && !s.unfinished[f.Sandbox] {
 			keys = append(keys, f.FileKey)
 		}
 	}

@@ -1,6 +1,7 @@
 package code_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -209,5 +210,32 @@ func TestPruneGoesOn(t *testing.T) {
 	}
 	if gone := r.pruned(q.Sandbox); slices.Contains(gone, "f00.go") || slices.Contains(gone, "f01.go") || len(gone) > n*2/3 {
 		t.Errorf("pruned are %d files, %.100s", len(gone), strings.Join(gone, " "))
+	}
+}
+
+// TestPruneWaitsForTheRest: a repository that is larger than the limit and takes
+// several runs is pruned when the last of them has ended.
+func TestPruneWaitsForTheRest(t *testing.T) {
+	root := folder(t, pruneFiles("f", 8))
+	limit := sizeOf(t, root) / 2
+	opts := runOptions()
+	opts.TimeLimit = 250 * time.Millisecond
+	r := newRig(t, rigOptions{maxSize: limit, run: opts})
+	q := r.ask(root)
+	puts := 0
+	r.disk.onPut(func(ctx context.Context, f memory.File) error {
+		if puts++; puts == 7 {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+	r.runNext()
+	if gone := r.pruned(q.Sandbox); len(gone) > 0 || r.diskBytes() <= limit {
+		t.Errorf("in the middle, %q are pruned, the index takes %d of %d", gone, r.diskBytes(), limit)
+	}
+	r.runNext()
+	if n := r.waiting(); n > 0 || len(r.pruned(q.Sandbox)) == 0 || r.diskBytes() > limit {
+		t.Errorf("at the end %d runs wait, %q are pruned, the index takes %d of %d", n, r.pruned(q.Sandbox), r.diskBytes(), limit)
 	}
 }

@@ -3,7 +3,6 @@ package code
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -99,6 +98,8 @@ type SandboxesOptions struct {
 	ReconcileEvery time.Duration
 	// Switch keeps that everything is paused; nil forgets it with the process.
 	Switch Switch
+	// Ran is told of every run that is counted how long it took; nil tells nobody.
+	Ran func(took time.Duration)
 	// Clock is time.Now if nil. Logger discards if nil.
 	Clock  func() time.Time
 	Logger *slog.Logger
@@ -149,8 +150,10 @@ type Sandboxes struct {
 	dropped   map[string]int       // runs owed since the last one of everything: they gave way or were held
 	refreshed map[string]time.Time // when a lagging sandbox was last looked at
 	allPaused bool
-	tally     tally
-	watcher   *watch.Watcher // nil while nothing is watched
+	// unfinished are the sandboxes whose runs were ended by the time limit.
+	unfinished map[string]bool
+	tally      tally
+	watcher    *watch.Watcher // nil while nothing is watched
 }
 
 // running is a run in progress.
@@ -176,7 +179,7 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	return &Sandboxes{
 		opts: opts, allPaused: paused, wake: make(chan string, 64), appeared: make(chan struct{}, 1),
 		progress: map[string]memory.Progress{}, running: map[string]*running{}, asked: map[string]int{},
-		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{},
+		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{}, unfinished: map[string]bool{},
 	}, nil
 }
 
@@ -203,22 +206,17 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		return nil, err
 	}
 	box := memory.Sandbox{ID: project.SandboxID(id.Root), Project: p.ID, Root: id.Root}
-	paused, err := s.pausedProject(p.ID)
-	if err != nil {
-		return nil, err
-	}
+	var unread error
 	err = s.record(ctx, p.ID, box.ID, func(known memory.Project, b *memory.Sandbox) memory.Project {
-		b.Paused = paused
+		if b.Project != p.ID {
+			b.Paused, unread = s.pausedProject(p.ID)
+		}
 		b.ID, b.Project, b.Root = box.ID, box.Project, box.Root
 		b.RequestedAt = latest(b.RequestedAt, askedAt(req.RequestedAt, s.opts.Clock()))
 		// A host may have a name of its own for the project; it is known by that too.
 		return named(known, p, req.ProjectID)
 	})
-	if errors.Is(err, errSuspended) {
-		return nil, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: "the project is being forgotten",
-			Hint: "ask again when that is done", Cause: err}
-	}
-	if err != nil {
+	if err := cmp.Or(beingForgotten(err), unread); err != nil {
 		return nil, err
 	}
 	s.follow()
