@@ -57,7 +57,7 @@ func (r *refresher) watchFolders() {
 		if r.watched[real] != nil {
 			continue // it is a sandbox, and nothing in it is another one
 		}
-		if err := r.watcher.Add(watch.Root{Path: real, Rules: func() watch.Rules { return watch.Rules{Skip: folderRules(real)} }}); err != nil {
+		if err := r.watcher.Add(watch.Root{Path: real, Rules: func(context.Context) watch.Rules { return watch.Rules{Skip: folderRules(real)} }}); err != nil {
 			r.s.opts.Logger.Error("folder is not watched", "part", "code", "folder", dir, "error", err)
 		}
 	}
@@ -99,7 +99,10 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 			}
 			delete(r.candidates, id.Root)
 			if _, err := r.s.request(ctx, memory.IndexRequest{Path: id.Root}, refreshPriority); err != nil && ctx.Err() == nil {
-				r.s.opts.Logger.Warn("repository is not indexed", "part", "code", "root", id.Root, "error", err)
+				if why := err.Error(); r.refused[id.Root] != why {
+					r.refused[id.Root] = why
+					r.s.opts.Logger.Warn("repository is not indexed", "part", "code", "root", id.Root, "error", err)
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -36,17 +37,16 @@ func (s *Sandboxes) present(ctx context.Context, b memory.Sandbox) bool {
 }
 
 // dropGone drops the files of the sandboxes that have been missing for long.
-func (s *Sandboxes) dropGone(ctx context.Context) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+func (r *refresher) dropGone(ctx context.Context) {
+	boxes, err := r.s.opts.Shelf.Sandboxes()
 	if err != nil {
-		s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
+		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return
 	}
 	for _, b := range boxes {
-		if b.GoneAt.IsZero() || s.opts.Clock().Sub(b.GoneAt) < goneAfter || isDropped(b) || s.present(ctx, b) {
-			continue
+		if !b.GoneAt.IsZero() && r.s.opts.Clock().Sub(b.GoneAt) >= goneAfter && !isDropped(b) {
+			r.drop(ctx, b.ID, "its folder has been missing for long")
 		}
-		s.dropFiles(ctx, b, "its folder has been missing for long")
 	}
 }
 
@@ -58,49 +58,81 @@ func isDropped(b memory.Sandbox) bool {
 
 // moved drops the files of a sandbox whose folder is now that of another one: its
 // files are found there.
-func (s *Sandboxes) moved(ctx context.Context, to *watchedBox, watched map[string]*watchedBox) {
+func (r *refresher) moved(ctx context.Context, to *watchedBox) {
 	if to.folder == nil {
 		return
 	}
-	for root, from := range watched {
+	for _, from := range r.watched {
 		if from == to || from.folder == nil || !os.SameFile(from.folder, to.folder) {
 			continue
 		}
-		b, err := s.opts.Shelf.Sandbox(from.id)
-		if err != nil || s.present(ctx, b) {
-			continue
-		}
-		from.folder = nil
-		if b, err = s.opts.Shelf.Sandbox(from.id); err == nil && b.Root == root && !isDropped(b) {
-			s.dropFiles(ctx, b, "its folder was moved")
+		if b, err := r.s.opts.Shelf.Sandbox(from.id); err == nil && !r.s.present(ctx, b) {
+			from.folder = nil
+			r.drop(ctx, from.id, "its folder was moved")
 		}
 	}
 }
 
-// dropFiles drops all that is known of the files of a sandbox. The sandbox stays, so
-// that it is looked at should its folder come back.
-func (s *Sandboxes) dropFiles(ctx context.Context, b memory.Sandbox, why string) {
-	n, err := s.drop(ctx, b)
+// drop drops the files of a sandbox, while other things go on.
+func (r *refresher) drop(ctx context.Context, sandbox, why string) {
+	r.drops.Go(func() {
+		files, err := r.dropFiles(ctx, sandbox)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			r.s.opts.Logger.Error("files of a missing sandbox are not dropped", "part", "code", "sandbox", sandbox, "error", err)
+		case err == nil && files > 0:
+			r.s.opts.Logger.Info("files dropped", "part", "code", "sandbox", sandbox, "files", files, "why", why)
+		}
+	})
+}
+
+// dropWorkers is how many files are dropped at once: what waits is committed
+// together.
+const dropWorkers = 32
+
+// dropFiles drops all that is known of the files of a sandbox, if its folder is
+// missing, and returns how many there were. The sandbox stays, so that it is looked
+// at should its folder come back.
+func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) {
+	r.dropping.Lock()
+	defer r.dropping.Unlock()
+	s := r.s
+	b, err := s.opts.Shelf.Sandbox(sandbox)
 	if err != nil {
-		if ctx.Err() == nil {
-			s.opts.Logger.Error("files of a missing sandbox are not dropped", "part", "code", "root", b.Root, "error", err)
-		}
-		return
+		return 0, fmt.Errorf("read sandbox: %w", err)
 	}
-	s.opts.Logger.Info("files dropped", "part", "code", "root", b.Root, "files", n, "why", why)
-}
-
-func (s *Sandboxes) drop(ctx context.Context, b memory.Sandbox) (int, error) {
-	files, err := s.opts.Shelf.Briefs(b.ID)
+	if isDropped(b) || s.present(ctx, b) {
+		return 0, nil
+	}
+	files, err := s.opts.Shelf.Briefs(sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("list known files: %w", err)
 	}
-	for path := range files {
-		if err := s.opts.Writer.DropFile(ctx, b.ID, path); err != nil {
-			return 0, fmt.Errorf("drop %s: %w", path, err)
-		}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	paths := make(chan string)
+	var workers sync.WaitGroup
+	for range dropWorkers {
+		workers.Go(func() {
+			for path := range paths {
+				if err := s.opts.Writer.DropFile(ctx, sandbox, path); err != nil {
+					cancel(fmt.Errorf("drop %s: %w", path, err))
+				}
+			}
+		})
 	}
-	err = s.record(ctx, b.Project, b.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
+	for path := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		paths <- path
+	}
+	close(paths)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	err = s.record(ctx, b.Project, sandbox, func(p memory.Project, b *memory.Sandbox) memory.Project {
 		b.IndexedAt, b.Files, b.Chunks, b.Bytes, b.Skipped = time.Time{}, 0, 0, 0, nil
 		b.LastError, b.LastErrorAt = "", time.Time{}
 		return p
@@ -108,6 +140,6 @@ func (s *Sandboxes) drop(ctx context.Context, b memory.Sandbox) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write sandbox: %w", err)
 	}
-	s.forgotten(b.ID)
+	s.forgotten(sandbox)
 	return len(files), nil
 }

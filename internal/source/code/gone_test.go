@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // TestMissingFolder: what is known of it stays for a day, and is whole when the
@@ -15,14 +17,7 @@ func TestMissingFolder(t *testing.T) {
 	away := q.Root + "-away"
 	until := func(what string, right func() bool) {
 		t.Helper()
-		for began := time.Now(); !right(); {
-			if time.Since(began) > patience {
-				t.Fatalf("%s for %s: %+v", what, patience, r.state(q.Sandbox))
-			}
-			// Each turn of the watch over another sandbox is a moment later.
-			write(t, other.Root, "c.go", "package c\n\n// "+time.Now().String()+"\n")
-			r.changed(other, "c.go")
-		}
+		r.until(other, what, right)
 	}
 	must(t, os.Rename(q.Root, away))
 	gone := r.clock.Now()
@@ -31,7 +26,8 @@ func TestMissingFolder(t *testing.T) {
 		t.Errorf("with the folder away: %+v, want that it is gone since %s and both files", s, gone)
 	}
 	r.clock.advance(23 * time.Hour)
-	until("nobody looks", func() bool { return true })
+	looks := 0
+	until("nobody looks", func() bool { looks++; return looks == 3 })
 	write(t, away, "b.go", "package changed\n")
 	must(t, os.Rename(away, q.Root))
 	r.changed(q)
@@ -75,7 +71,20 @@ func TestMovedFolder(t *testing.T) {
 		t.Fatalf("found is %+v, want the same project in %s", s, work+"/new")
 	}
 	r.next() // it is watched now
-	if n := len(r.indexed(old.Sandbox)); n != 0 {
-		t.Errorf("%d files are still found where it was", n)
+	r.runNext()
+	r.until(&memory.IndexQueued{Sandbox: moved.Sandbox, Root: work + "/new"}, "files are still found where it was",
+		func() bool { return len(r.indexed(old.Sandbox)) == 0 })
+}
+
+// until waits until something is right. Each turn is a change of another sandbox that
+// is noticed and indexed.
+func (r *rig) until(other *memory.IndexQueued, not string, right func() bool) {
+	r.t.Helper()
+	for began := time.Now(); !right(); {
+		if time.Since(began) > patience {
+			r.t.Fatalf("%s for %s", not, patience)
+		}
+		write(r.t, other.Root, "turn.go", "package turn\n\n// "+time.Now().String()+"\n")
+		r.changed(other, "turn.go")
 	}
 }

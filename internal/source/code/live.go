@@ -39,17 +39,24 @@ func (r *refresher) follow(ctx context.Context) {
 		box := &watchedBox{id: b.ID}
 		box.folder, _ = os.Lstat(b.Root)
 		r.watched[b.Root] = box
-		r.s.moved(ctx, box, r.watched)
+		r.moved(ctx, box)
 		if err := r.watcher.Add(watch.Root{Path: b.Root, Rules: r.s.rulesOf(b.Root)}); err != nil {
 			r.s.opts.Logger.Error("sandbox is not watched", "part", "code", "root", b.Root, "error", err)
 		}
 	}
 	for root := range r.watched {
 		if !known[root] {
-			delete(r.watched, root)
-			r.watcher.Remove(root)
+			r.leave(root)
 		}
 	}
+}
+
+// leave ends the watch over a sandbox that was forgotten. It may be a folder of the
+// settings.
+func (r *refresher) leave(root string) {
+	delete(r.watched, root)
+	r.watcher.Remove(root)
+	r.watchFolders()
 }
 
 // take has what a batch names looked at.
@@ -61,8 +68,7 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 	}
 	b, err := r.s.opts.Shelf.Sandbox(box.id)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
-		delete(r.watched, batch.Root)
-		r.watcher.Remove(batch.Root)
+		r.leave(batch.Root)
 		return
 	}
 	if err != nil {

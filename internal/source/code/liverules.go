@@ -16,8 +16,8 @@ import (
 
 // rulesOf returns what of a sandbox is watched: what a walk of it would list, as far
 // as names tell.
-func (s *Sandboxes) rulesOf(root string) func() watch.Rules {
-	return func() watch.Rules {
+func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
+	return func(ctx context.Context) watch.Rules {
 		opts := &s.opts.Run
 		rules := &liveRules{root: root, opts: opts}
 		var exclude []ignoreRule
@@ -26,7 +26,7 @@ func (s *Sandboxes) rulesOf(root string) func() watch.Rules {
 			if b, err := os.ReadFile(filepath.Join(id.CommonDir, "info", "exclude")); err == nil {
 				exclude = parseIgnores(b, "")
 			}
-			rules.tracked = trackedAnyway(root, opts.Git)
+			rules.tracked = trackedAnyway(ctx, root, opts.Git)
 		}
 		rules.own = newIgnores(nil, recalldIgnore, nil)
 		rules.git = newIgnores(nil, ".gitignore", exclude)
@@ -78,7 +78,7 @@ const (
 
 // trackedAnyway asks git for the files that it tracks although its rules exclude
 // them, and returns them with the folders that they lie in.
-func trackedAnyway(root, program string) map[string]bool {
+func trackedAnyway(ctx context.Context, root, program string) map[string]bool {
 	if program == "none" {
 		return nil
 	}
@@ -86,7 +86,7 @@ func trackedAnyway(root, program string) map[string]bool {
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), trackedTimeout)
+	ctx, cancel := context.WithTimeout(ctx, trackedTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, git, "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
 	cmd.Dir, cmd.Env = root, project.GitEnv()

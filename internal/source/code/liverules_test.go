@@ -26,7 +26,7 @@ func TestLiveRules(t *testing.T) {
 		}
 	}
 	s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "none"})}}
-	rules := s.rulesOf(root)()
+	rules := s.rulesOf(root)(t.Context())
 	if want := filepath.Join(root, ".git"); rules.GitDir == "" || filepath.Base(rules.GitDir) != ".git" {
 		t.Errorf("git's folder is %q, want %q", rules.GitDir, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -32,7 +33,7 @@ const livePriority = (askedPriority + refreshPriority) / 2
 func (s *Sandboxes) Refresh(ctx context.Context, folders []string) error {
 	r := &refresher{
 		s: s, folders: folders, missing: map[string]bool{}, candidates: map[string]time.Time{},
-		watched: map[string]*watchedBox{},
+		watched: map[string]*watchedBox{}, refused: map[string]string{},
 	}
 	if s.opts.Watch {
 		w, err := watch.New(watch.Options{Logger: s.opts.Logger})
@@ -62,13 +63,19 @@ type refresher struct {
 	watched map[string]*watchedBox
 	// candidates are repositories that are not finished, and since when.
 	candidates map[string]time.Time
+	// refused are the repositories that cannot be indexed, and why, as was said.
+	refused map[string]string
 	// lookUntil is how long what appears below the folders is looked for often.
 	lookUntil time.Time
+	// drops are the drops of files under way; dropping lets one go on at a time.
+	drops    sync.WaitGroup
+	dropping sync.Mutex
 	// turn are the sandboxes in the order in which they are looked at by themselves.
 	turn []string
 }
 
 func (r *refresher) run(ctx context.Context) error {
+	defer r.drops.Wait()
 	if err := r.start(ctx); err != nil {
 		return err
 	}
@@ -93,7 +100,7 @@ func (r *refresher) run(ctx context.Context) error {
 			r.lookFor()
 			r.discover(ctx, look)
 			r.follow(ctx)
-			r.s.dropGone(ctx)
+			r.dropGone(ctx)
 		case <-look.C:
 			r.discover(ctx, look)
 		case <-r.s.appeared:

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,7 +49,7 @@ func TestGitWorkIsOneBatch(t *testing.T) {
 	// batch together.
 	opts := Options{Quiet: 10 * time.Millisecond, MaxDelay: 20 * time.Millisecond, GitQuiet: 400 * time.Millisecond}
 	for _, at := range []string{root, linked} {
-		w := start(t, opts, Root{Path: at, Rules: func() Rules { return Rules{GitDir: dirs[at]} }})
+		w := start(t, opts, Root{Path: at, Rules: func(context.Context) Rules { return Rules{GitDir: dirs[at]} }})
 		for _, step := range []struct {
 			name string
 			args []string
@@ -109,7 +110,7 @@ func TestGitHolds(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				n := newNotifier(-1, nil)
-				w := start(t, Options{Notify: n.connect}, Root{Path: root, Rules: func() Rules { return Rules{GitDir: gitDir} }})
+				w := start(t, Options{Notify: n.connect}, Root{Path: root, Rules: func(context.Context) Rules { return Rules{GitDir: gitDir} }})
 				began := time.Now()
 				n.events <- fsnotify.Event{Name: filepath.Join(root, "a.go"), Op: fsnotify.Write}
 				stop := make(chan struct{})

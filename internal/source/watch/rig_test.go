@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,8 +110,8 @@ func needGit(t testing.TB) {
 }
 
 // skipping are rules that leave out the folders of some names.
-func skipping(names ...string) func() Rules {
-	return func() Rules {
+func skipping(names ...string) func(context.Context) Rules {
+	return func(context.Context) Rules {
 		return Rules{Skip: func(path string, dir bool) bool { return dir && slices.Contains(names, filepath.Base(path)) }}
 	}
 }

@@ -196,7 +196,7 @@ func (r *root) appear() {
 func (r *root) follow() {
 	r.rules = Rules{}
 	if r.at.Rules != nil {
-		r.rules = r.at.Rules()
+		r.rules = r.at.Rules(r.ctx)
 	}
 	r.stale = false
 	keep, err := r.scanAll()

@@ -38,7 +38,8 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 		todo = todo[:len(todo)-1]
 		full := filepath.Join(r.at.Path, filepath.FromSlash(rel))
 		// What was a folder may be a link by now, which leads elsewhere.
-		if info, err := os.Lstat(full); err != nil || !info.IsDir() {
+		info, err := os.Lstat(full)
+		if err != nil || !info.IsDir() {
 			continue
 		}
 		entries, err := r.watched(full)
@@ -47,6 +48,9 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 		}
 		if err != nil {
 			return err
+		}
+		if now, err := os.Lstat(full); err != nil || !os.SameFile(info, now) {
+			continue // that it is another one will be told
 		}
 		if keep != nil {
 			keep[full] = true

@@ -92,9 +92,9 @@ type Root struct {
 	// Path is absolute and free of symbolic links. The folder need not exist yet.
 	Path string
 	// Rules returns what holds below it. It is asked at the start and again whenever
-	// an ignore file or a .git has changed, by one goroutine at a time. Nil is no
-	// rules.
-	Rules func() Rules
+	// an ignore file or a .git has changed, by one goroutine at a time, and ends early
+	// with its context. Nil is no rules.
+	Rules func(context.Context) Rules
 }
 
 // Rules say what of a root is watched.

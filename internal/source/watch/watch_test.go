@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -86,7 +87,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 func TestRulesChange(t *testing.T) {
 	root := tempDir(t)
 	write(t, root, "gen/a.go", "package a\n")
-	w := start(t, Options{}, Root{Path: root, Rules: func() Rules {
+	w := start(t, Options{}, Root{Path: root, Rules: func(context.Context) Rules {
 		_, err := os.Stat(filepath.Join(root, ".gitignore"))
 		return Rules{Skip: func(path string, _ bool) bool { return path == "gen" && err == nil }}
 	}})
