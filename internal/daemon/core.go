@@ -38,6 +38,9 @@ type CoreOptions struct {
 	// Stale says whether the code of a project may lag behind the disk; see
 	// recall.Options. Nil is what the answer itself has seen.
 	Stale func(project string, seen bool) bool
+	// Missing says why the full index has not all code of a project; see
+	// recall.Options. Nil is that it has.
+	Missing func(project string) string
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -118,11 +121,16 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 		return fmt.Errorf("make write path: %w", err)
 	}
 	settings := recallSettings(opts.Config.Recall)
+	settings.Full = opts.Config.Index.Full
+	var light recall.Light
+	if opts.Config.Index.Light {
+		light = c.Indexer
+	}
 	c.Recall, err = recall.New(recall.Options{
 		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
-		Redact:  clean, Stale: opts.Stale, Settings: &settings, Logger: opts.Logger,
+		Redact:  clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)

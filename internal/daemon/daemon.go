@@ -265,6 +265,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}()
 	cfg := d.opts.Config
+	if !cfg.Index.Full && !cfg.Index.Light {
+		d.note("code is not remembered: index.full and index.light are both off")
+	}
 	background := map[string]embedder.Embedder{}
 	switch o := &cfg.Embedding.Ollama; {
 	case o.Unused != "":
@@ -281,7 +284,8 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
 		Dir: paths.Store, Config: cfg, Background: background, Logger: d.log,
-		Stale: func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
+		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
+		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
 	if err != nil {
 		return err

@@ -93,6 +93,31 @@ func (s *Sandboxes) stale(b memory.Sandbox) bool {
 	return b.LastError != "" || s.asked[b.ID] > 0 || !s.watching(b).Live()
 }
 
+// Missing says in a few words why the index has not all code of a project: it was
+// never finished. It is empty when it has, and for a project without a sandbox,
+// which has none.
+func (s *Sandboxes) Missing(project string) string {
+	boxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return "" // said by Stale
+	}
+	why := ""
+	for _, b := range boxes {
+		switch {
+		case b.Project != project || isDropped(b):
+		case !b.IndexedAt.IsZero():
+			return "" // another worktree of it is, and most of the text is the same
+		case s.held(b):
+			why = "indexing is paused"
+		case b.LastError != "":
+			why = "indexing has failed"
+		default:
+			why = "the repository is being indexed for the first time"
+		}
+	}
+	return why
+}
+
 // Stale says whether the code of a project may lag behind the disk: an index is
 // older than StaleAfter, was never finished, or, seen, this very answer has met
 // code that is not as it was indexed. Then it has the project looked at again,
