@@ -8,9 +8,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxFiles is how many files of one name are looked into: "index.ts:10" may be any
-// of hundreds.
-const maxFiles = 16
+const (
+	// maxFiles is how many files of one name are looked into: "index.ts:10" may be any
+	// of hundreds.
+	maxFiles = 16
+	// maxMatches is how many are told apart by how near they are to what was named.
+	maxMatches = 512
+)
 
 // At returns the chunks of a selection at a place: that which holds the line, or
 // the nearest before it; without a line all of the files, in their order. Files are
@@ -62,6 +66,11 @@ func chunksAt(chunks []memory.FileChunk, line int) (first, last int) {
 	return best, best + 1
 }
 
+// endsWith says whether a path ends with another, in whole parts.
+func endsWith(p, end string) bool {
+	return strings.HasSuffix(p, end) && (len(p) == len(end) || p[len(p)-len(end)-1] == '/')
+}
+
 // files returns the files that a path may mean, the nearest first.
 func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	p = strings.TrimPrefix(path.Clean(strings.ReplaceAll(p, `\`, "/")), "/")
@@ -74,16 +83,18 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	x.mu.RLock()
 	for _, n := range x.entries.byBase[path.Base(p)] {
 		e := &x.entries.all[n]
-		if !x.selected(e, &sel) {
-			continue
-		}
-		switch own := e.file.Path; {
-		case own == p:
-			found = append(found, match{*e.file, 0})
-		case strings.HasSuffix(own, "/"+p):
+		own := e.file.Path
+		// What is cheap to tell first: there may be thousands of files of a name.
+		inside, above := endsWith(own, p), endsWith(p, own)
+		switch {
+		case !inside && !above || !x.selected(e, &sel):
+		case inside:
 			found = append(found, match{*e.file, strings.Count(own[:len(own)-len(p)], "/")})
-		case strings.HasSuffix(p, "/"+own):
+		default:
 			top = append(top, match{*e.file, 0})
+		}
+		if len(found) == maxMatches {
+			break
 		}
 	}
 	x.mu.RUnlock()
