@@ -47,22 +47,9 @@ place in the queue. With --wait, show progress until it is done.`,
 				return err
 			}
 			if !wait {
-				return a.answer(queued, func(w io.Writer) {
-					fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
-						printable(queued.Root), memory.ProjectLabel(queued.ProjectName, queued.Project), queued.Turn())
-					repos, err := service.Repos(c.Context())
-					if err != nil {
-						return // it is queued all the same
-					}
-					for _, r := range repos {
-						if r.ID != queued.Sandbox {
-							continue
-						}
-						if err := held(&r); err != nil {
-							fmt.Fprintf(w, "It waits: %s; %s\n", err.Message, err.Hint)
-						}
-					}
-				})
+				// What cannot be looked up is not said: it is queued all the same.
+				repos, _ := service.Repos(c.Context())
+				return a.answer(queued, func(w io.Writer) { writeQueued(w, queued, repos) })
 			}
 			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
 			if err != nil {
@@ -75,6 +62,19 @@ place in the queue. With --wait, show progress until it is done.`,
 	c.Flags().StringSliceVar(&changed, "changed", nil, "only these files, relative to the folder")
 	c.ValidArgsFunction = completeAnyFolder
 	return c
+}
+
+// writeQueued says that a run waits, and whether that is for long.
+func writeQueued(w io.Writer, q *memory.IndexQueued, repos []memory.SandboxState) {
+	fmt.Fprintf(w, "Queued %s (project %s), %s. Watch it with: recalld status\n",
+		printable(q.Root), memory.ProjectLabel(q.ProjectName, q.Project), q.Turn())
+	at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == q.Sandbox })
+	if at < 0 {
+		return
+	}
+	if err := held(&repos[at]); err != nil {
+		fmt.Fprintf(w, "It waits: %s; %s\n", err.Message, err.Hint)
+	}
 }
 
 // pathArgument is the folder that was named, or the working folder.
