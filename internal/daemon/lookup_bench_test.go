@@ -160,7 +160,7 @@ func drawNames(tb testing.TB, root string, n int) []declared {
 				if node.Recv != nil && len(node.Recv.List) > 0 {
 					fn.receiver = receiverName(node.Recv.List[0].Type)
 				}
-				if !left {
+				if !left && node.Body != nil { // else it is defined in assembly
 					funcs = append(funcs, fn)
 				}
 				count[fn.name]++

@@ -111,7 +111,10 @@ func (l *lookup) name(name memory.Name) []*candidate {
 	}
 	defs := l.s.opts.Corpus.Definitions(name, l.sel)
 	if len(defs) > maxUnsure && !defs[0].Within {
-		return nil
+		defs = slices.DeleteFunc(defs, func(d memory.Definition) bool { return !d.Exact })
+		if len(defs) > maxUnsure {
+			return nil
+		}
 	}
 	found := make([]ranked, 0, len(defs))
 	for _, d := range defs {
