@@ -161,6 +161,9 @@ func TestSavedFileIsFoundSoon(t *testing.T) {
 		git(t, root, "init", "-q")
 		saved = r.settle(root)
 	}
+	if s := r.state(saved.Sandbox); s.Watch != "events" {
+		t.Skipf("the sandbox is not watched by events: %s", s.Watch)
+	}
 	ended := make(chan error, 1)
 	pool, err := worker.NewPool(worker.Options{
 		Queue: r.store.Queue(), LeaseTTL: time.Minute,

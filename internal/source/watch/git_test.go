@@ -50,6 +50,7 @@ func TestGitWorkIsOneBatch(t *testing.T) {
 	opts := Options{Quiet: 10 * time.Millisecond, MaxDelay: 20 * time.Millisecond, GitQuiet: 400 * time.Millisecond}
 	for _, at := range []string{root, linked} {
 		w := start(t, opts, Root{Path: at, Rules: func(context.Context) Rules { return Rules{GitDir: dirs[at]} }})
+		needEvents(t, w, at)
 		for _, step := range []struct {
 			name string
 			args []string

@@ -81,6 +81,10 @@ func TestRandomChanges(t *testing.T) {
 				roots = append(roots, root)
 				mirrors[root] = &mirror{root: root, files: map[string]string{}}
 				must(t, w.Add(Root{Path: root}))
+				if b := next(t, w); !b.All || b.Root != root {
+					t.Fatalf("the first batch is %+v, want all of %s", b, root)
+				}
+				needEvents(t, w, root)
 			}
 			stop, taken := make(chan struct{}), make(chan struct{})
 			go func() {

@@ -30,6 +30,15 @@ func start(t *testing.T, opts Options, at Root) *Watcher {
 	return w
 }
 
+// needEvents skips a test where the system's notices are not used: what it shows
+// does not hold for polling.
+func needEvents(t testing.TB, w *Watcher, root string) {
+	t.Helper()
+	if s := w.State(root); s.Mode != Events {
+		t.Skipf("the root is not watched by events: %s", s)
+	}
+}
+
 // next waits for the next batch.
 func next(t *testing.T, w *Watcher) Batch {
 	t.Helper()
