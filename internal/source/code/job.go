@@ -177,7 +177,7 @@ func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Contex
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.suspended[req.Project] > 0 {
-		s.dropped[req.Sandbox]++
+		s.owes(req.Sandbox)
 		s.answered(req.Sandbox, s.asked[req.Sandbox])
 		return nil, nil, false
 	}
@@ -203,7 +203,13 @@ func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Contex
 func (s *Sandboxes) owe(sandbox string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.owes(sandbox)
+}
+
+// owes is owe for holders of mu. What is owed does not wait in the queue any more.
+func (s *Sandboxes) owes(sandbox string) {
 	s.dropped[sandbox]++
+	delete(s.unfinished, sandbox)
 }
 
 // forgotten drops what is known of a sandbox that is not stored any more.

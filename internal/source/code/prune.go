@@ -21,8 +21,8 @@ const (
 
 // prune takes chunks away while the index of all code is over its limit: those of
 // the projects first that were used least recently, and of the least recently used
-// files in each. A sandbox that is being indexed is left alone, and the end of its
-// run prunes again. What was pruned keeps its head.
+// files in each. A project that is being indexed is left alone, and those behind it
+// too: the end of its run prunes again. What was pruned keeps its head.
 func (s *Sandboxes) prune(ctx context.Context) error {
 	if s.opts.MaxSize == 0 || !s.pruning.TryLock() {
 		return nil // whoever prunes goes on until the size is right
@@ -39,7 +39,7 @@ func (s *Sandboxes) prune(ctx context.Context) error {
 	floor, files := s.opts.MaxSize/100*pruneFloor, 0
 	before := disk
 	for _, boxes := range order {
-		if disk <= floor {
+		if disk <= floor || s.inRun(boxes) {
 			break
 		}
 		var n int
@@ -96,12 +96,12 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 		return 0, 0, err
 	}
 	sizes, disk := s.opts.Shelf.IndexSizes()
-	each := int64(1) // what a file takes in the mean
+	mean := int64(1) // what a file takes
 	for _, b := range boxes {
-		each += sizes[b.ID].Disk / int64(len(list)+1)
+		mean += sizes[b.ID].Disk / int64(len(list)+1)
 	}
 	for len(list) > 0 && disk > floor {
-		n := min(len(list), pruneBatch, 1+int((disk-floor)/each))
+		n := min(len(list), pruneBatch, 1+int((disk-floor)/mean))
 		keys := s.idle(list[:n])
 		list = list[n:]
 		if len(keys) == 0 {
@@ -117,14 +117,26 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	return files, disk, nil
 }
 
-// idle names the files whose sandboxes are not being indexed, nor waiting for the rest
-// of a run: what that brings back would be taken away before all of it is there.
+// inRun says that a sandbox is being indexed, or waits for the rest of a run: what
+// that brings back would be taken away before all of it is there.
+func (s *Sandboxes) inRun(boxes []memory.Sandbox) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(boxes, func(b memory.Sandbox) bool { return s.runs(b.ID) })
+}
+
+// runs is called with mu held.
+func (s *Sandboxes) runs(sandbox string) bool {
+	return s.running[sandbox] != nil || s.unfinished[sandbox]
+}
+
+// idle names the files whose sandboxes have not come into a run meanwhile.
 func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 	keys := make([]memory.FileKey, 0, len(list))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range list {
-		if s.running[f.Sandbox] == nil && !s.unfinished[f.Sandbox] {
+		if !s.runs(f.Sandbox) {
 			keys = append(keys, f.FileKey)
 		}
 	}

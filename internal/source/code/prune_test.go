@@ -239,3 +239,27 @@ func TestPruneWaitsForTheRest(t *testing.T) {
 		t.Errorf("at the end %d runs wait, %q are pruned, the index takes %d of %d", n, r.pruned(q.Sandbox), r.diskBytes(), limit)
 	}
 }
+
+// TestPruneLeavesRunsAlone: while the project that is to be pruned is being indexed
+// nothing is, neither of it nor of one that was used later; its own end prunes it.
+func TestPruneLeavesRunsAlone(t *testing.T) {
+	old, newer := folder(t, pruneFiles("old", 10)), folder(t, pruneFiles("newer", 10))
+	limit := sizeOf(t, old, newer) * 80 / 100
+	r := newRig(t, rigOptions{maxSize: limit})
+	a := r.indexAll(old)[0]
+	write(t, old, "more.go", "package old\n")
+	lease := r.leaseOf(a)
+	var b *memory.IndexQueued
+	r.disk.onPut(func(_ context.Context, f memory.File) error {
+		r.disk.onPut(nil)
+		b = r.indexAll(newer)[0]
+		if n, m := len(r.pruned(a.Sandbox)), len(r.pruned(b.Sandbox)); n+m > 0 || r.diskBytes() <= limit {
+			t.Errorf("in the middle of a run %d files of it are pruned, %d of the other, at %d of %d", n, m, r.diskBytes(), limit)
+		}
+		return nil
+	})
+	must(t, r.run(lease))
+	if n, m := len(r.pruned(a.Sandbox)), len(r.pruned(b.Sandbox)); n == 0 || m > 0 || r.diskBytes() > limit {
+		t.Errorf("after it %d files of it are pruned, %d of the other, at %d of %d", n, m, r.diskBytes(), limit)
+	}
+}

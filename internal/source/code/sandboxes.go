@@ -308,7 +308,7 @@ func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error)
 		return at, err
 	}
 	if at.Dropped != "" {
-		s.dropped[at.Dropped]++
+		s.owes(at.Dropped)
 		s.answered(at.Dropped, s.asked[at.Dropped])
 	}
 	return at, nil

@@ -90,9 +90,20 @@ func benchmarkRuns(b *testing.B, root string) {
 		stop()
 		b.ReportMetric(float64(*peak)/(1<<20), "MB/peak")
 
+		b.ReportMetric(float64(s.Chunks)/float64(s.Files), "chunks/file")
+
+		// What the indexes hold stays; what a run holds itself is on top of it.
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MB/indexed")
+		held := m.HeapAlloc
+		peak, stop = peakHeap()
 		begun = time.Now()
 		r.leaseAndRun(q)
 		b.ReportMetric(time.Since(begun).Seconds(), "s/again")
+		stop()
+		b.ReportMetric(float64(*peak-min(*peak, held))/(1<<20), "MB/again")
 
 		one := firstFile(b, r, q.Sandbox)
 		write(b, root, one, "package changed\n\nfunc Changed() {}\n")
