@@ -232,6 +232,7 @@ func TestLimits(t *testing.T) {
 		{"recall", []string{recall("scope", `{"sessionId":"abcd"}`)}, []string{recall("scope", `{"sessionId":"abc"}`), recall("scope", `{}`), recall("scope", `""`)}},
 		{"recall", []string{filter("sinceHours", "1"), filter("sinceHours", "720")}, []string{filter("sinceHours", "0"), filter("sinceHours", "721")}},
 		{"recall", []string{filter("flowTag", `"x"`), filter("screen", quote(chars(200)))}, []string{filter("flowTag", `""`), filter("tag", `""`), filter("screen", quote(chars(201))), filter("gitBranch", `""`), filter("lang", `""`)}},
+		{"recall", []string{filter("lang", `"golang"`), filter("lang", `"C++"`), filter("lang", `".ts"`)}, []string{filter("lang", `"pyton"`)}},
 		{"recall", []string{filter("path", quote(chars(4096)))}, []string{filter("path", `""`), filter("path", quote(chars(4097)))}},
 		{"remember", []string{`{"lesson":"` + chars(4000) + `"}`}, []string{`{"lesson":""}`, `{"lesson":"` + chars(4001) + `"}`}},
 		{"remember", []string{lesson("context", quote(chars(2000)))}, []string{lesson("context", quote(chars(2001)))}},
