@@ -18,6 +18,11 @@ func (t *text) define(line int, name string) {
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		name = name[i+1:]
 	}
+	t.defineWhole(line, name)
+}
+
+// defineWhole notes that a line declares a name that is no path: "lib.a".
+func (t *text) defineWhole(line int, name string) {
 	if name == "" || name == "_" || len(name) > maxSymbol {
 		return
 	}
@@ -48,10 +53,13 @@ var declaresNothing = words("css scss json yaml ini toml diff tex asciidoc")
 
 // define notes the name that a line declares, in languages with declarations.
 func (f *structured) define(line int, name string) {
-	if f.lang == "php" {
-		name = strings.TrimPrefix(name, "$")
-	}
-	if !declaresNothing[f.lang] {
-		f.t.define(line, name)
+	switch {
+	case declaresNothing[f.lang]:
+	case f.lang == "make":
+		f.t.defineWhole(line, name)
+	case f.lang == "php":
+		f.t.define(line, strings.TrimPrefix(name, "$"))
+	default:
+		f.t.define(line, strings.TrimPrefix(name, "@"))
 	}
 }

@@ -35,10 +35,12 @@ func (f *structured) indented(from, to, base int) []unit {
 		head := i
 		i = f.indentedEnd(head, to, base) + 1
 		u := unit{first: first, last: i - 1}
-		var kind declared
-		u.name, kind = f.indentedName(head)
-		f.define(head, u.name)
-		if kind == container {
+		sig := f.indentedName(head)
+		u.name = sig.name
+		for _, name := range sig.defines {
+			f.define(head, name)
+		}
+		if sig.kind == container {
 			if members := f.indentedMembers(head, u.last); f.t.size(u.first, u.last) > maxPiece {
 				u.inner = members
 			}
@@ -125,73 +127,181 @@ func (f *structured) indentedMembers(head, last int) []unit {
 
 // Patterns of heads that the common rules do not read.
 var (
-	rubyName  = lazyPattern(`^\s*(?:private |protected |public |module_function )?(def|class|module)\s+(?:<<\s*)?([\w.:]+[?!=]?)`)
-	luaName   = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*=)`)
-	shellName = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
-	makeName  = lazyPattern(`^([^\s:=#][^:=#]*?)\s*::?(?:[^=]|$)`)
-	yamlName  = lazyPattern(`^\s*(?:-\s+)?["']?([^"'#:\s][^"'#:]*?)["']?\s*:(?:\s|$)`)
-	lispName  = lazyPattern(`^\s*\(def[\w-]*\*?\s+\^?[:\w]*\s*\(?([^\s()\[\]]+)`)
-	firstName = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
+	luaName    = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*(?:<\w+>\s*)?=)`)
+	shellName  = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
+	shellValue = lazyPattern(`^(?:(?:readonly|declare|typeset)\s+(?:-\w+\s+)*)?(?:alias\s+)?([A-Za-z_][\w-]*)=`)
+	makeName   = lazyPattern(`^([^\s:=#][^:=#]*?)\s*::?(?:[^=]|$)`)
+	makeValue  = lazyPattern(`^(?:define\s+([\w.-]+)|(?:(?:export|override)\s+)*([\w.-]+)\s*[:?+!]{0,3}=)`)
+	cmakeName  = lazyPattern(`(?i)^\s*(function|macro|add_executable|add_library|add_custom_target)\s*\(\s*([\w.:+-]+)`)
+	yamlName   = lazyPattern(`^\s*(?:-\s+)?["']?([^"'#:\s][^"'#:]*?)["']?\s*:(?:\s|$)`)
+	lispName   = lazyPattern(`^\s*\(def[\w-]*\*?\s+\^?[:\w]*\s*\(?([^\s()\[\]]+)`)
+	firstName  = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
 )
 
 // indentedName says what the declaration at a line declares.
-func (f *structured) indentedName(head int) (string, declared) {
+func (f *structured) indentedName(head int) signature {
 	line := string(f.t.line(head))
 	if len(line) > maxHead {
 		line = cutText(line, maxHead)
 	}
 	switch f.lang {
-	case "python", "starlark", "nim", "elixir", "julia", "crystal", "verilog", "fortran":
+	case "python", "starlark":
 		return pythonName(line)
+	case "nim", "elixir", "julia", "crystal", "verilog", "fortran":
+		return wordBeforeName(line)
+	case "scala":
+		return declaration("scala", "", line, false)
 	case "ruby":
-		m := rubyName().FindStringSubmatch(line)
-		if m == nil {
-			return "", statement
-		}
-		if m[1] == "def" {
-			return strings.ReplaceAll(m[2], "::", separator), function
-		}
-		return strings.ReplaceAll(m[2], "::", separator), container
+		return rubyName(line)
 	case "yaml":
-		return submatch(yamlName(), line), container
+		return signature{name: submatch(yamlName(), line), kind: container}
 	case "lua":
-		return submatch(luaName(), line), function
+		return functionNamed(submatch(luaName(), line))
 	case "shell":
-		return submatch(shellName(), line), function
-	case "make":
-		return submatch(makeName(), line), function
-	case "lisp", "clojure":
-		return submatch(lispName(), line), function
-	case "cmake":
-		if word, args, ok := strings.Cut(strings.TrimSpace(line), "("); ok && (word == "function" || word == "macro") {
-			return upTo(args, " )"), function
+		if name := submatch(shellName(), line); name != "" {
+			return functionNamed(name)
 		}
-		return "", statement
+		// A value has no name as a unit: scripts are full of them.
+		return signature{defines: one(submatch(shellValue(), line))}
+	case "make":
+		return makeTarget(line)
+	case "lisp", "clojure":
+		return functionNamed(submatch(lispName(), line))
+	case "cmake":
+		m := cmakeName().FindStringSubmatch(line)
+		switch {
+		case m == nil:
+			return signature{}
+		case strings.EqualFold(m[1], "function"), strings.EqualFold(m[1], "macro"):
+			return functionNamed(m[2])
+		}
+		return signature{defines: one(m[2])}
 	}
-	return submatch(firstName(), line), function
+	return functionNamed(submatch(firstName(), line))
+}
+
+// functionNamed is the signature of a function, or what is like one.
+func functionNamed(name string) signature {
+	return signature{name: name, kind: function, defines: one(name)}
+}
+
+// makeTarget reads a rule's targets. Special ones, patterns and those that are
+// made of variables name their unit and define nothing.
+func makeTarget(line string) signature {
+	if name := submatch(makeValue(), line); name != "" {
+		return signature{defines: one(name)}
+	}
+	s := signature{name: submatch(makeName(), line), kind: function}
+	for _, target := range strings.Fields(s.name) {
+		if target[0] != '.' && !strings.ContainsAny(target, "%$()&") {
+			s.defines = append(s.defines, target)
+		}
+	}
+	return s
 }
 
 // indentedWords stand before the name of what they declare.
-var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard task subroutine program template iterator method",
+var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard defdelegate task subroutine program template iterator method",
 	"class module struct type enum object defmodule defprotocol defimpl interface trait lib package", "")
 
-// pythonName reads heads of the form "[words] keyword name", and the names of
-// values: "NAME = …".
-func pythonName(line string) (string, declared) {
+// wordBeforeName reads heads of the form "[words] keyword name".
+func wordBeforeName(line string) signature {
 	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,=[{", r) })
 	for i, w := range fields {
 		kind, ok := indentedWords[w]
 		if ok && i+1 < len(fields) && i < 3 {
-			return strings.TrimRight(fields[i+1], "*"), kind
+			name := strings.TrimRight(fields[i+1], "*")
+			s := signature{name: name, kind: kind, defines: one(name)}
+			if w == "defimpl" {
+				s.defines = nil
+			}
+			return s
 		}
 		if i > 2 {
 			break
 		}
 	}
-	if name, _, ok := strings.Cut(line, "="); ok && !strings.ContainsAny(strings.TrimSpace(name), " ([.{\"'") {
-		return strings.TrimSpace(name), statement
+	return signature{}
+}
+
+// pythonName reads the head of a class or function, of a block of statements
+// that may hold some, and the names of values: "a, b = …", "a: int".
+func pythonName(line string) signature {
+	trimmed := strings.TrimSpace(line)
+	word := firstWord(trimmed)
+	switch word {
+	case "def", "class", "async", "cdef", "cpdef":
+		s := wordBeforeName(line)
+		s.word = word
+		return s
+	case "if", "else", "elif", "try", "except", "finally", "with":
+		return signature{kind: container}
+	case "", "for", "while", "return", "import", "from", "del", "assert", "raise", "pass", "global", "print", "lambda":
+		return signature{}
 	}
-	return "", statement
+	if !strings.HasPrefix(trimmed, word) { // a string, a bracket
+		return signature{}
+	}
+	left, value, assigned := strings.Cut(trimmed, "=")
+	if assigned && (strings.HasPrefix(value, "=") || strings.HasSuffix(left, "!") || strings.HasSuffix(left, "<") || strings.HasSuffix(left, ">") ||
+		strings.HasSuffix(left, "+") || strings.HasSuffix(left, "|")) {
+		return signature{}
+	}
+	left, typed, annotated := strings.Cut(left, ":")
+	if !assigned && (!annotated || strings.TrimSpace(typed) == "") {
+		return signature{}
+	}
+	var names []string
+	for part := range strings.SplitSeq(left, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" || !isName([]byte(part)) {
+			return signature{}
+		}
+		names = append(names, part)
+	}
+	return signature{name: names[0], defines: names}
+}
+
+// Words that may stand before "def" in Ruby.
+var rubyModifiers = words("private protected public module_function private_class_method memoize")
+
+// rubyName reads the head of a class, module or method, the names that a class
+// has accessors for, and constants.
+func rubyName(line string) signature {
+	fields := strings.Fields(line)
+	for len(fields) > 1 && rubyModifiers[fields[0]] {
+		fields = fields[1:]
+	}
+	if len(fields) < 2 {
+		return signature{}
+	}
+	arg := fields[1]
+	switch word := fields[0]; word {
+	case "class", "module":
+		if arg == "<<" {
+			return signature{kind: container} // the methods of the class itself
+		}
+		name := strings.ReplaceAll(upTo(arg, "<;("), "::", separator)
+		return signature{name: name, kind: container, word: word, defines: one(name)}
+	case "def":
+		name := strings.ReplaceAll(upTo(arg, "(;"), "::", separator)
+		return functionNamed(name)
+	case "attr_reader", "attr_writer", "attr_accessor", "define_method", "alias_method", "task", "scope":
+		var names []string
+		for _, a := range fields[1:] {
+			if a == "do" || a == "=>" || word != "attr_reader" && word != "attr_writer" && word != "attr_accessor" && len(names) == 1 {
+				break
+			}
+			if name := strings.Trim(a, ":,\"'"); name != "" && isName([]byte(name)) {
+				names = append(names, name)
+			}
+		}
+		return signature{defines: names}
+	}
+	if c := fields[0][0]; c >= 'A' && c <= 'Z' && arg == "=" && isName([]byte(fields[0])) {
+		return signature{name: fields[0], defines: one(fields[0])}
+	}
+	return signature{}
 }
 
 func submatch(re *regexp.Regexp, line string) string {

@@ -5,7 +5,7 @@ import "strings"
 // lexeme is a word, a sign or a bracketed group of a head.
 type lexeme struct {
 	// kind is 'w' for a word, '"' for a text in quotes, ( [ and < for a group in
-	// brackets, '>' for an arrow, else the sign itself.
+	// brackets, '>' for an arrow, 'e' for ==, else the sign itself.
 	kind byte
 	// text is the word, the text without its quotes, the inside of the group.
 	text string
@@ -66,7 +66,7 @@ func lexemes(s string, hash bool) []lexeme {
 			list = append(list, lexeme{'>', s[i : i+2]})
 			i += 2
 		case c == '=' && i+1 < len(s) && s[i+1] == '=':
-			list = append(list, lexeme{'?', "=="})
+			list = append(list, lexeme{'e', "=="})
 			i += 2
 		case c == '{':
 			return append(list, lexeme{'{', ""})

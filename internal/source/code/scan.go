@@ -59,7 +59,7 @@ func (s *syntax) scan(t *text) []lineInfo {
 	sc.stop['/'] = sc.stop['/'] || s.regex
 	sc.stop['<'] = sc.stop['<'] || s.heredoc
 	sc.stop['$'] = sc.stop['$'] || s.dollar
-	sc.stop['\\'] = s.escapes
+	sc.stop['\\'] = sc.stop['\\'] || s.escapes
 	sc.stop['%'] = sc.stop['%'] || s.percent
 	sc.run()
 	return sc.lines
@@ -249,7 +249,7 @@ func (s *scanner) literal(c byte) bool {
 	case c == '/' && s.regex && s.regexMayBegin():
 		return s.regexp()
 	case c == '<' && s.heredoc:
-		s.hereDoc()
+		return s.hereDoc()
 	case c == '%' && s.percent:
 		return s.percentText()
 	case c == '$' && s.dollar:
@@ -398,11 +398,12 @@ func (s *scanner) regexp() bool {
 	return false
 }
 
-// hereDoc notes a here-document that begins behind this line.
-func (s *scanner) hereDoc() {
+// hereDoc notes a here-document that begins behind this line, and passes over
+// its sign.
+func (s *scanner) hereDoc() bool {
 	rest := s.src[s.at:min(len(s.src), s.at+100)]
 	if !hasPrefix(rest, "<<") || hasPrefix(rest, "<<<") && s.raw != "" {
-		return
+		return false
 	}
 	rest = bytes.TrimLeft(rest[2:], "<-~")
 	if s.heredocSpace {
@@ -415,10 +416,18 @@ func (s *scanner) hereDoc() {
 	}
 	// Words in capitals, as is usual: << also shifts and appends.
 	if n < 2 || rest[0] < 'A' || rest[0] > 'Z' {
-		return
+		return false
 	}
 	s.docs = append(s.docs, string(rest[:n]))
 	s.code('<')
+	for s.src[s.at] != rest[0] {
+		s.at++
+	}
+	s.at += n
+	if s.at < len(s.src) && (s.src[s.at] == '"' || s.src[s.at] == '\'') {
+		s.at++
+	}
+	return true
 }
 
 // hereDocs passes over the here-documents of the line before.

@@ -84,7 +84,7 @@ var syntaxes = map[string]*syntax{
 	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, rawStyle: rawFence, interp: `\(`, interpIn: `"`, nests: true},
 	"php":        {line: []string{"//", "#"}, block: slashStar, multi: []string{`"`, `'`}, heredoc: true, ends: true},
 	"dart":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, ends: true, interp: "${", interpIn: `"'`, nests: true},
-	"zig":        {line: slashes, quotes: `"'`, ends: true},
+	"zig":        {line: []string{"//", `\\`}, quotes: `"'`, ends: true},
 	"solidity":   {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"proto":      {line: slashes, block: slashStar, quotes: `"'`, ends: true},
 	"thrift":     {line: []string{"//", "#"}, block: slashStar, quotes: `"'`},
@@ -146,6 +146,12 @@ func (s *syntax) units(t *text, lang string) []unit {
 	if s.preproc {
 		f.defineMacros()
 	}
+	if lang == "scala" && f.bodiesByIndent() {
+		return f.indented(0, t.lines()-1, 0)
+	}
+	if lang == "yaml" {
+		return f.yamlUnits()
+	}
 	switch s.family {
 	case indents:
 		return f.indented(0, t.lines()-1, 0)
@@ -155,6 +161,20 @@ func (s *syntax) units(t *text, lang string) []unit {
 		return f.sections()
 	}
 	return f.braced(0, t.lines()-1, "")
+}
+
+// bodiesByIndent says that a file of Scala shows bodies by indentation.
+func (f *structured) bodiesByIndent() bool {
+	colons, opened := 0, 0
+	for _, l := range f.lines {
+		switch {
+		case l.last == ':':
+			colons++
+		case l.last == '{':
+			opened++
+		}
+	}
+	return colons > opened
 }
 
 // defineMacros notes the macros of a file, which know no scope.

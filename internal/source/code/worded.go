@@ -78,7 +78,7 @@ func (r *wordedReader) read() signature {
 		case t.kind == '#' && r.at(i+1).kind == '[', t.kind == '[' && len(r.list) > i+1: // attributes
 		case t.kind == '(' && i > 0 && r.at(i-1).kind == 'w' && r.at(i-1).text == "pub":
 		case t.kind == '"' && r.at(i-1).text == "extern": // extern "C"
-		case t.kind == '*' || t.kind == '#':
+		case t.kind == '*' || t.kind == '#', t.kind == '<' && r.lang != "r":
 		case t.kind == 'w' && imports[t.text] && i == 0 && r.at(1).kind != '(' && r.at(1).kind != ':':
 			return signature{}
 		case t.kind == 'w':
@@ -123,7 +123,7 @@ func (r *wordedReader) word(i int) (signature, bool) {
 		return signature{}, false // "class func", "enum class", "companion object"
 	}
 	if valueWords[w] && kind == statement {
-		if next.kind == 'w' && (next.text == "fn" || next.text == "func" || next.text == "function" || next.text == "enum" && script(r.lang) || next.text == "class" && r.lang != "zig") {
+		if next.kind == 'w' && (r.lang == "rust" && (next.text == "unsafe" || next.text == "async" || next.text == "extern") || next.text == "fn" || next.text == "func" || next.text == "function" || next.text == "enum" && script(r.lang) || next.text == "class" && r.lang != "zig") {
 			return signature{}, false // "const fn"
 		}
 		return r.values(i + 1)
@@ -133,7 +133,7 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	switch {
 	case name == "" && w == "object": // companion object
 		s.name, s.defines = "Companion", nil
-	case notDefining[w] || w == "type" && r.at(i-1).text == "extend":
+	case notDefining[w] || r.quoted(i+1) || w == "type" && r.at(i-1).text == "extend":
 		s.defines = nil
 	case w == "typealias" || w == "type" && (script(r.lang) || r.lang == "scala"):
 		s.kind = statement
@@ -151,6 +151,9 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	}
 	return s, true
 }
+
+// quoted says that a name is a text: of a test, of another module.
+func (r *wordedReader) quoted(i int) bool { return r.at(i).kind == '"' }
 
 // name reads the name that follows a word.
 func (r *wordedReader) name(i int, word string) string {
@@ -221,6 +224,9 @@ func (r *wordedReader) values(i int) (signature, bool) {
 			expect = false
 		case t.kind == 'w' && expect:
 			names, expect = append(names, t.text), false
+		case t.kind == '.' && r.lang == "kotlin" && len(names) > 0 && r.at(i+1).kind == 'w': // of a type
+			i++
+			names[0] += separator + r.list[i].text
 		case t.kind == ',' && (r.lang == "go" || script(r.lang)):
 			expect = true
 		case t.kind == '=':
