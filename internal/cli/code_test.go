@@ -41,6 +41,20 @@ func TestReposFit(t *testing.T) {
 	}
 }
 
+// TestGoneIsNoReasonToForget: a folder that is missing, a removed worktree for
+// instance, is one of a project that has others, and lessons.
+func TestGoneIsNoReasonToForget(t *testing.T) {
+	gone := memory.SandboxState{ProjectName: "demo", Sandbox: memory.Sandbox{ID: "s", Project: "p1", Root: "/src/gone", GoneAt: noon}}
+	for files, want := range map[int]string{3: "its index is dropped after a day, lessons stay", 0: "nothing is indexed of it any more"} {
+		gone.Files = files
+		b := newBench(t, sample())
+		b.fake.Answers["Repos"] = []memory.SandboxState{gone}
+		if out := b.ok("repos"); !strings.Contains(out, "missing since 2026-01-15 12:00Z; "+want) || strings.Contains(out, "forget") {
+			t.Errorf("with %d files left, repos says:\n%s", files, out)
+		}
+	}
+}
+
 // TestPausedIsSaid: that nothing is done in the background is said wherever its
 // results are awaited.
 func TestPausedIsSaid(t *testing.T) {

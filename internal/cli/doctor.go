@@ -219,8 +219,7 @@ func (d *diagnosis) checkIndex(r memory.SandboxState) {
 	label := memory.ProjectLabel(r.ProjectName, r.Project)
 	switch {
 	case !r.GoneAt.IsZero():
-		d.add("index "+label, FindingNote, "if it does not come back: recalld forget --project "+shellWord(label),
-			"the folder %s is missing since %s", printable(r.Root), timeText(r.GoneAt, "?"))
+		d.add("index "+label, FindingNote, "", "%s: %s", printable(r.Root), goneText(&r))
 	case r.Paused:
 		d.add("index "+label, FindingNote, "recalld resume "+shellWord(r.Root), "indexing of %s is held", printable(r.Root))
 	case r.LastErrorAt.After(r.IndexedAt):

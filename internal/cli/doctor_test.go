@@ -64,7 +64,7 @@ func TestDoctorIndexes(t *testing.T) {
 	}
 	for check, want := range map[string]Finding{
 		"index full": {Level: FindingFailed, Detail: "disk full", Hint: "recalld index /src/full --wait"},
-		"index a-name-that-takes-more-than-a-table-has": {Level: FindingNote, Detail: "is missing since 2026-01-14", Hint: "recalld forget --project"},
+		"index a-name-that-takes-more-than-a-table-has": {Level: FindingNote, Detail: "is missing since 2026-01-14"},
 		"background": {Level: FindingNote, Detail: "all work is held", Hint: "recalld resume"},
 	} {
 		if f := found[check]; f.Level != want.Level || !strings.Contains(f.Detail, want.Detail) || !strings.Contains(f.Hint, want.Hint) {

@@ -172,8 +172,7 @@ func noteText(r *memory.SandboxState) string {
 func trouble(r memory.SandboxState, now time.Time) []string {
 	var out []string
 	if !r.GoneAt.IsZero() {
-		out = append(out, fmt.Sprintf("the folder is missing since %s; if it does not come back: recalld forget --project %s",
-			timeText(r.GoneAt, "?"), shellWord(memory.ProjectLabel(r.ProjectName, r.Project))))
+		out = append(out, goneText(&r))
 	}
 	if r.Paused {
 		out = append(out, "indexing is held; let it go on with: recalld resume "+shellWord(r.Root))
@@ -182,6 +181,16 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 		out = append(out, fmt.Sprintf("failed %s: %s", agoText(r.LastErrorAt, now, "?"), r.LastError))
 	}
 	return out
+}
+
+// goneText says since when a folder is missing and what becomes of its index. To
+// forget the project is no advice: it may have other folders, and has lessons.
+func goneText(r *memory.SandboxState) string {
+	text := fmt.Sprintf("the folder is missing since %s; ", timeText(r.GoneAt, "?"))
+	if r.Files == 0 {
+		return text + "nothing is indexed of it any more"
+	}
+	return text + "its index is dropped after a day, lessons stay"
 }
 
 // totalText sums the table up.
