@@ -20,14 +20,22 @@ func focus(c *candidate, text string, start int) int {
 
 // declarationOf is the line that most likely declares a name which the text does
 // declare: of the lines that have it as a word and are no comment, the least indented,
-// the first of several; -1 if there is none.
+// the first of several; -1 if there is none. Another case or style counts only where
+// the name is not written as asked.
 func declarationOf(name, text string) int {
-	best, least := -1, 0
-	n := -1
+	exact := func(word string) bool { return word == name }
+	if line := leastIndented(text, exact); line >= 0 {
+		return line
+	}
+	return leastIndented(text, func(word string) bool { return sameName(word, name) })
+}
+
+func leastIndented(text string, is func(word string) bool) int {
+	best, least, n := -1, 0, -1
 	for line := range strings.SplitSeq(text, "\n") {
 		n++
 		trimmed := strings.TrimLeft(line, " \t")
-		if indent := len(line) - len(trimmed); (best < 0 || indent < least) && !isComment(trimmed) && hasWord(line, name) {
+		if indent := len(line) - len(trimmed); (best < 0 || indent < least) && !isComment(trimmed) && hasWord(line, is) {
 			best, least = n, indent
 		}
 	}
@@ -44,8 +52,8 @@ func isComment(line string) bool {
 	return false
 }
 
-// hasWord says whether a line has a name as a whole word, in any case and style.
-func hasWord(line, name string) bool {
+// hasWord says whether one of a line's words is a name.
+func hasWord(line string, is func(word string) bool) bool {
 	for len(line) > 0 {
 		start := strings.IndexFunc(line, inName)
 		if start < 0 {
@@ -56,7 +64,7 @@ func hasWord(line, name string) bool {
 		if end < 0 {
 			end = len(line)
 		}
-		if sameName(line[:end], name) {
+		if is(line[:end]) {
 			return true
 		}
 		line = line[end:]

@@ -17,6 +17,7 @@ func TestDeclarationOf(t *testing.T) {
 		"go, called before":    {"readAll", "func first() {\n\treadAll()\n}\n\n// readAll reads.\nfunc readAll() {}", 5},
 		"a method":             {"serve", "class A:\n    def other(self):\n        self.serve()\n    def serve(self):\n        pass", 3},
 		"in another style":     {"read_all", "x = 1\ndef readAll(): pass", 1},
+		"beside another style": {"modInverse", "func ModInverse() {}\nfunc modInverse() {}", 1},
 		"not a part of a word": {"read", "func reader() {}\nfunc read() {}", 1},
 		"a macro":              {"MAX_SIZE", "# MAX_SIZE is large\n#define MAX_SIZE 10", 1},
 		"not there":            {"gone", "func here() {}", -1},
