@@ -1,7 +1,10 @@
 package indexer
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,4 +154,87 @@ func TestNoLight(t *testing.T) {
 	if got := x.CodeHeld("p"); got.Files != 1 {
 		t.Errorf("switched off, %+v is held, want the file counted", got)
 	}
+}
+
+// halfway is a store in which something happens once all files are told and no word is.
+type halfway struct {
+	Store
+	half func()
+}
+
+func (s halfway) Load(ctx context.Context, l memory.Loader) (uint64, error) {
+	terms := l.Terms
+	l.Terms = func(doc memory.DocID, encoded []byte) error {
+		s.half()
+		return terms(doc, encoded)
+	}
+	return s.Store.Load(ctx, l)
+}
+
+// TestLightWhileLoading: files are found before their words are, and one that was
+// dropped meanwhile has no place any more.
+func TestLightWhileLoading(t *testing.T) {
+	r := lightRig(t)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	err := r.index.Load(t.Context(), halfway{r.store, sync.OnceFunc(func() {
+		if state, _ := r.index.State(); state != Loading {
+			t.Errorf("the indexes are %s, want them loading", state)
+		}
+		got := r.index.Light("retry", memory.Selection{Project: "p-1"}, 5)
+		if !slices.Equal(paths(got), []string{"queue/retry.go", "docs/Queue.md"}) {
+			t.Fatalf("while loading %v is found, want both files", paths(got))
+		}
+		if at, err := r.index.Location(got[0]); err != nil || at.Root != "/one" {
+			t.Errorf("its place is %+v, %v", at, err)
+		}
+		r.commit(memory.Batch{DropFiles: []memory.FileKey{got[1].File}})
+		if _, err := r.index.Location(got[1]); memory.CodeOf(err) != memory.CodeNotFound {
+			t.Errorf("the place of one that was dropped: %v, want not found", err)
+		}
+	})})
+	if err != nil {
+		t.Fatalf("load: %v", err)
+	}
+	if got := paths(r.index.Light("retry", memory.Selection{Project: "p-1"}, 5)); !slices.Equal(got, []string{"queue/retry.go"}) {
+		t.Errorf("after loading %v is found, want what was not dropped", got)
+	}
+}
+
+// TestLightBesideChanges: questions and patterns are answered while files come and go.
+func TestLightBesideChanges(t *testing.T) {
+	r := lightRig(t)
+	sel := memory.Selection{Project: "p-1", Lang: "go"}
+	done := make(chan struct{})
+	var asking sync.WaitGroup
+	for range 2 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				for _, c := range r.index.Light("retry queue", sel, 5) {
+					if c.File.Path == "" || c.Project != "p-1" {
+						t.Errorf("found %+v, want a file of the project", c)
+					}
+				}
+				r.index.Files("**/*.go", "p-1", 5)
+				r.index.CodeHeld("p-1")
+			}
+		})
+	}
+	for i := range 60 {
+		f := memory.File{Project: "p-1", Sandbox: "s-1", Path: fmt.Sprintf("queue/f%d.go", i%7), Lang: "go", Head: "package queue"}
+		if i%3 == 2 {
+			r.commit(memory.Batch{DropFiles: []memory.FileKey{{Sandbox: "s-1", Path: f.Path}}})
+		} else {
+			r.commit(memory.Batch{Files: []memory.File{f}})
+		}
+	}
+	close(done)
+	asking.Wait()
 }

@@ -93,7 +93,9 @@ type Item struct {
 	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
 	// Foreign says that it is of another repository than the one that asked.
 	Foreign bool `json:"foreign,omitempty"`
-	// State says what became of the item: "moved" for code found elsewhere.
+	// State says what is to be known of the item: "moved" for code found elsewhere,
+	// "light" for a file that was found by its name and beginning alone, of which no
+	// more is shown.
 	State string `json:"state,omitempty"`
 	// Similar counts near-duplicates that were collapsed into this one.
 	Similar int `json:"similar,omitempty"`
