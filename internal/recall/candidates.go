@@ -197,7 +197,10 @@ func floor(cs []*candidate, byKind map[memory.Kind]float64, min *float64) (above
 
 func withheld(c *candidate, reason memory.Reason) memory.Withheld {
 	id := c.ID
-	if c.Kind == memory.Chunk {
+	switch {
+	case c.Head:
+		id = memory.ChunkID(c.File.Sandbox, c.File.Path, memory.FileChunk{})
+	case c.Kind == memory.Chunk:
 		id = "c-" + c.Doc.String()[:16]
 	}
 	return memory.Withheld{ID: id, Kind: c.Kind, Reason: reason, NearestScore: round(c.relevance), Path: c.File.Path}

@@ -93,16 +93,23 @@ func (f *filler) light(sel memory.Selection, found found) {
 	}
 	lack := f.lacks(sel, found)
 	shown := 0
-	if index := f.s.opts.Light; index != nil {
-		switch {
-		case lack.why != "":
-			shown = f.takeLight(index.Light(f.req.Query, sel, lightDepth), lightFloor, lack.why)
-		case index.CodeHeld(sel.Project).Pruned > 0:
-			lack.why = "the index is over its size limit"
-			shown = f.takeLight(index.Pruned(f.req.Query, sel, lightDepth), wellKnown, lack.why)
-		}
-	} else if !f.s.settings.Full {
+	switch index := f.s.opts.Light; {
+	case index == nil && !f.s.settings.Full:
 		lack.why = "both indexes are switched off"
+	case index == nil, f.code.Err() != nil:
+	case lack.why != "":
+		floor := lightFloor
+		if f.req.MinRelevance != nil {
+			floor = *f.req.MinRelevance
+		}
+		shown = f.takeLight(index.Light(f.req.Query, sel, lightDepth), floor, lack.why)
+	case index.CodeHeld(sel.Project).Pruned > 0:
+		floor := wellKnown
+		if f.req.MinRelevance != nil {
+			floor = max(floor, *f.req.MinRelevance)
+		}
+		lack.why = "the index is over its size limit"
+		shown = f.takeLight(index.Pruned(f.req.Query, sel, lightDepth), floor, lack.why)
 	}
 	switch {
 	case shown > 0:
@@ -119,9 +126,6 @@ func lightReason(why string) string { return "light index: " + why }
 
 // takeLight adds the files that are relevant enough, and returns how many it added.
 func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) (shown int) {
-	if f.req.MinRelevance != nil {
-		floor = *f.req.MinRelevance
-	}
 	// The line that tells of it is part of what it costs.
 	f.caps.tokens -= tokens(lightReason(why))
 	told := 0
@@ -133,7 +137,7 @@ func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) 
 			}
 			continue
 		}
-		if len(f.out.items) >= f.req.Limit || f.caps.chunks == 0 {
+		if len(f.out.items) >= f.req.Limit || f.caps.chunks == 0 || f.code.Err() != nil {
 			break
 		}
 		item, reason := f.head(c)

@@ -205,6 +205,11 @@ func TestLightFloors(t *testing.T) {
 		if len(a.Items) != test.want {
 			t.Errorf("%s: %d items, want %d", name, len(a.Items), test.want)
 		}
+		for _, w := range a.Withheld {
+			if want := memory.ChunkID("/box", w.Path, memory.FileChunk{}); w.ID != want {
+				t.Errorf("%s: %s is withheld as %s, want %s", name, w.Path, w.ID, want)
+			}
+		}
 		if test.want == 0 && (!a.NothingRelevant || reasons(a)["queue.go"] != memory.BelowFloor) {
 			t.Errorf("%s: nothing relevant %v, withheld %v; want it said", name, a.NothingRelevant, a.Withheld)
 		}
@@ -285,6 +290,34 @@ func TestLightIsNotAsked(t *testing.T) {
 	recallLight(t, s, memory.RecallRequest{Query: "queue", Kinds: []memory.Kind{memory.Lesson}}, l.options(false, ""))
 	if l.asked > 0 {
 		t.Error("the light index was asked for lessons")
+	}
+}
+
+// TestWhatGaveWay stands behind the code that the full index has, if it holds most of
+// the question, and however low a floor is asked for.
+func TestWhatGaveWay(t *testing.T) {
+	s, l := newLight()
+	s.chunk("func f() {}", at("full.go"))
+	l.file(at("queue/retry.go"), "package queue")
+	l.file(at("other.go"), "package other")
+	l.held = memory.CodeHeld{Files: 3, Chunked: 1, Pruned: 2}
+	for name, test := range map[string]struct {
+		query string
+		floor *float64
+		want  []string
+	}{
+		"all of it":        {"retry the queue", nil, []string{"full.go", "queue/retry.go"}},
+		"half of it":       {"retry kubernetes", nil, []string{"full.go"}},
+		"half, no floor":   {"retry kubernetes", new(0.0), []string{"full.go"}},
+		"all, over a high": {"retry the queue", new(0.72), []string{"full.go"}},
+	} {
+		a := recallLight(t, s, memory.RecallRequest{Query: test.query, MinRelevance: test.floor}, l.options(true, ""))
+		if got := ids(a); !slices.Equal(got, test.want) {
+			t.Errorf("%s: items = %v, want %v", name, got, test.want)
+		}
+		if said := codeReason(a) != ""; said != (len(test.want) == 2) {
+			t.Errorf("%s: code is degraded by %q", name, codeReason(a))
+		}
 	}
 }
 
