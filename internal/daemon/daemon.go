@@ -299,7 +299,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
 		Run: codeOptions(cfg.Index), StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
-		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Logger: d.log,
+		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
 	})
 	if err != nil {
 		return err
@@ -337,12 +337,8 @@ func (d *Daemon) note(text string) {
 	d.log.Info(text, attrPart, "daemon")
 }
 
-// observe measures runs, and has the Ollama server looked at when a job that needs
-// it failed.
+// observe has the Ollama server looked at when a job that needs it failed.
 func (d *Daemon) observe(e worker.Event) {
-	if e.Job.Kind == indexJob && e.Type == worker.Succeeded {
-		d.runs.Observe(e.Took)
-	}
 	if d.model != nil && e.Job.Kind == indexer.EmbedJob && (e.Type == worker.Retried || e.Type == worker.Died) {
 		d.model.look()
 	}
