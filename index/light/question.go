@@ -8,8 +8,9 @@ import (
 )
 
 // maxLooks bounds the files that a question is looked for in, counting each once for
-// every word, so that a question takes a fraction of a millisecond however long it is. The rarest words go first; a word that does not
-// fit any more is one that very many files have, and counts for nothing.
+// every word, so that a question takes a fraction of a millisecond however long it is.
+// The rarest words go first; a word that does not fit any more is one that very many
+// files have, and counts for nothing.
 const maxLooks = 5_000
 
 // placeWeight is how much of a word's weight counts in a place.

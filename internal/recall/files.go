@@ -64,6 +64,7 @@ func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) 
 		}
 		return memory.FileMatch{}, memory.Unreadable
 	}
+	// What was written since may have taken away what the pattern fits.
 	if !s.opts.Light.Fits(pattern, at.Path, v.Text) {
 		return memory.FileMatch{}, memory.Changed
 	}
