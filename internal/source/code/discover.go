@@ -32,9 +32,9 @@ const (
 // timer is when repositories are looked for next.
 type timer interface{ Reset(time.Duration) bool }
 
-// lookFor says which folders do not exist, each once until it is there: most
+// sayMissing says which folders do not exist, each once until it is there: most
 // likely its name is misspelt, and nothing of it would ever be indexed.
-func (r *refresher) lookFor() {
+func (r *refresher) sayMissing() {
 	for _, dir := range r.folders {
 		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {

@@ -97,7 +97,7 @@ func (r *refresher) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-stale.C:
-			r.lookFor()
+			r.sayMissing()
 			r.discover(ctx, look)
 			r.follow(ctx)
 			r.dropGone(ctx)
@@ -123,7 +123,7 @@ func (r *refresher) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.lookFor()
+	r.sayMissing()
 	if r.watcher == nil {
 		for _, b := range boxes {
 			r.s.again(ctx, b)
