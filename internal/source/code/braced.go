@@ -47,7 +47,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 		}
 		u.name = sig.name
 		for _, name := range sig.defines {
-			f.define(head, name)
+			f.define(f.lineOf(name, head, u.last), name)
 		}
 		if sig.kind == container {
 			if members := f.members(head, u.last, base, sig.word); f.t.size(u.first, u.last) > maxPiece {

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -45,6 +46,23 @@ func (t *text) definedIn(first, last int) []string {
 		}
 	}
 	return names
+}
+
+// maxHeadLines is how far below the first line of a head its name is looked for.
+const maxHeadLines = 20
+
+// lineOf is the line of a head that holds a name: not the first where a type, or
+// parameters of one, stand on lines of their own above.
+func (f *structured) lineOf(name string, head, last int) int {
+	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
+		name = name[i+1:]
+	}
+	for i := head; i <= min(last, head+maxHeadLines); i++ {
+		if bytes.Contains(f.t.line(i), []byte(name)) {
+			return i
+		}
+	}
+	return head
 }
 
 // declaresNothing are languages whose units have names that are no

@@ -1,12 +1,14 @@
 package code
 
 import (
+	"bytes"
 	"fmt"
 	"go/build"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +46,15 @@ func checkPieces(src []byte, pieces []Piece) string {
 		for i := p.StartLine - 1 + p.Overlap; i < p.EndLine; i++ {
 			covered[i]++
 		}
+		own := src[t.starts[p.StartLine-1+p.Overlap]:p.End]
+		for i, name := range p.Defines {
+			switch {
+			case name == "" || !utf8.ValidString(name) || slices.Contains(p.Defines[:i], name):
+				return fmt.Sprintf("piece %d defines %q", n, p.Defines)
+			case isName([]byte(name)) && !bytes.Contains(own, []byte(name)):
+				return fmt.Sprintf("piece %d, lines %d–%d, defines %q, which it does not hold", n, p.StartLine, p.EndLine, name)
+			}
+		}
 		if !utf8.ValidString(p.Doc) || !utf8.ValidString(p.Symbol) {
 			return fmt.Sprintf("piece %d is not UTF-8", n)
 		}
@@ -62,11 +73,23 @@ func checkPieces(src []byte, pieces []Piece) string {
 }
 
 // sampleLangs is one language of every kind of scanner, and no language.
-var sampleLangs = []string{"go", "markdown", "python", "yaml", "ruby", "javascript", "rust", "cpp", "java", "shell", "sql", "toml", "css", "json", "text", "lua", "php"}
+var sampleLangs = []string{"go", "markdown", "python", "yaml", "ruby", "javascript", "rust", "cpp", "java", "shell", "sql", "toml", "css", "json", "text", "lua", "php",
+	"kotlin", "swift", "scala", "csharp", "dart", "zig", "perl", "elixir", "vue", "asm", "make", "cmake", "graphql", "proto", "dockerfile", "hcl", "objc", "r"}
 
 func FuzzChunk(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s.src)
+	}
+	files, err := filepath.Glob("testdata/pieces/*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src))
 	}
 	f.Add("")
 	f.Add("\n\n \r\n")
