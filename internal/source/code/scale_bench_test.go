@@ -106,11 +106,16 @@ func benchmarkRuns(b *testing.B, root string) {
 		b.ReportMetric(float64(*peak-min(*peak, held))/(1<<20), "MB/again")
 
 		one := firstFile(b, r, q.Sandbox)
-		write(b, root, one, "package changed\n\nfunc Changed() {}\n")
-		r.ask(root, one)
-		begun = time.Now()
-		r.runNext()
-		b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, "ms/saved")
+		var saved []time.Duration
+		for n := range 9 {
+			write(b, root, one, fmt.Sprintf("package changed\n\nfunc Changed%d() {}\n", n))
+			r.ask(root, one)
+			begun = time.Now()
+			r.runNext()
+			saved = append(saved, time.Since(begun))
+		}
+		slices.Sort(saved)
+		b.ReportMetric(float64(saved[len(saved)/2].Microseconds())/1000, "ms/saved")
 		r.close()
 	}
 }
