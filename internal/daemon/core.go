@@ -68,7 +68,9 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	model := builtin.New()
 	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho()}
 	var err error
-	c.Indexer, err = indexer.New(indexer.Options{Builtin: model, ChunkText: c.Verifier.Document, Logger: opts.Logger})
+	c.Indexer, err = indexer.New(indexer.Options{
+		Builtin: model, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Logger: opts.Logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("make indexer: %w", err)
 	}
@@ -142,9 +144,16 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 // was stored.
 func (c *Core) Load(ctx context.Context) error { return c.Indexer.Load(ctx, c.Store) }
 
+// diskGrace is how long Close waits for looks at a disk that hangs. They use nothing
+// that is closed, so they may stay behind.
+const diskGrace = time.Second
+
 // Close ends what the indexes still ask of models and closes the store. Nothing
 // may use the core any more.
 func (c *Core) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), diskGrace)
+	defer cancel()
+	_ = c.Recall.Close(ctx) // what is late stays behind
 	c.Indexer.Close()
 	return c.Store.Close()
 }
