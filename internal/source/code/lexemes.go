@@ -101,7 +101,7 @@ func wordEnd(s string, i int) int {
 // qualified writes the qualifiers of a word with dots.
 func qualified(word string) string {
 	if strings.ContainsAny(word, `:\`) {
-		return strings.NewReplacer("::", separator, `\`, separator).Replace(word)
+		return strings.ReplaceAll(strings.ReplaceAll(word, "::", separator), `\`, separator)
 	}
 	return word
 }

@@ -244,7 +244,7 @@ func BenchmarkChunk(b *testing.B) {
 	for _, s := range samples {
 		src := []byte(strings.Repeat(s.src+"\n", 100_000/len(s.src)+1))
 		switch s.lang {
-		case "typescript", "python", "cpp", "ruby", "markdown", "yaml":
+		case "typescript", "python", "cpp", "java", "rust", "ruby", "shell", "sql", "markdown", "yaml":
 			run(s.lang, s.lang, src)
 		}
 	}

@@ -80,7 +80,12 @@ func creates(line []byte) bool {
 
 // unquoteSQL takes the quotes and brackets off the parts of a name.
 func unquoteSQL(name string) string {
-	return strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "").Replace(name)
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"`[]", r) {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 // blocksOpened is how many blocks of a procedure a line opens, less those that

@@ -258,8 +258,8 @@ scan:
 	switch {
 	case before == 1 && isMacro(name) && c && r.body:
 		// A macro that makes a function: TEST(Suite, Case) { … }.
-		if case_ := arguments(args); case_ != "" {
-			s.name = case_
+		if made := arguments(args); made != "" {
+			s.name = made
 		}
 		s.defines = one(s.name)
 	case last == '{' || last == ':' && r.body || last == '>' || r.body && last != ';' && last != '=':

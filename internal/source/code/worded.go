@@ -5,7 +5,7 @@ import "strings"
 // worded says for the languages that write a word before a name which words
 // they are.
 var worded = map[string]map[string]declared{
-	"javascript": scriptWords, "typescript": scriptWords, "vue": scriptWords, "svelte": scriptWords,
+	"javascript": scriptWords, "typescript": scriptWords,
 	"kotlin":     wordKinds("fun", "class interface object", "val var typealias"),
 	"swift":      wordKinds("func macro", "class struct enum protocol extension actor", "let var typealias associatedtype"),
 	"scala":      wordKinds("def given", "class object trait enum extension", "val var type"),
@@ -99,7 +99,7 @@ func (r *wordedReader) read() signature {
 }
 
 func script(lang string) bool {
-	return lang == "javascript" || lang == "typescript" || lang == "vue" || lang == "svelte"
+	return lang == "javascript" || lang == "typescript"
 }
 
 // word judges the word at i: whether a name follows that it declares.
