@@ -8,11 +8,13 @@ BENCHTIME   ?= 1s
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
+REPOS       ?=
+TREE        ?=
 SET         ?=
 OUT         ?= .build/eval.tsv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross bench eval e2e fuzz golden ollama test-ollama ci clean
+.PHONY: help build test race lint cross bench bench-code rivals eval e2e fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +42,13 @@ cross: ## build for every platform that is supported
 
 bench: ## run the benchmarks that BENCH matches, BENCHTIME each, one package after another
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -p 1 -timeout 60m ./...
+
+bench-code: ## live through a day with real git repositories: make bench-code REPOS=dir:dir
+	@test -n "$(REPOS)" || { echo "REPOS names git repositories, in the manner of PATH"; exit 2; }
+	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'CodeBases|IndexStages' -benchtime 1x -timeout 60m ./cmd/recalld
+
+rivals: build ## ask recalld and the code search tools of this machine the same: make rivals [TREE=folder of Go code]
+	$(GO) run ./bench/rivals -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 
 eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
