@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -255,6 +256,18 @@ feed:
 	return nil
 }
 
+// mayBeThere says that a file may exist although it was not seen. What lies behind a
+// link does not: it is a file of another name, or of another folder.
+func (r *run) mayBeThere(name string) bool {
+	for at := name; at != "."; at = path.Dir(at) {
+		info, err := r.root.Lstat(filepath.FromSlash(at))
+		if isGone(err) || err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // drop removes the known files that the run should have seen and has not.
 func (r *run) drop(ctx context.Context, only []string) error {
 	gone := map[string]bool{}
@@ -270,7 +283,7 @@ func (r *run) drop(ctx context.Context, only []string) error {
 		}
 		if r.report.Incomplete {
 			// Not seen is not gone, where a folder could not be looked into.
-			if _, err := r.root.Lstat(filepath.FromSlash(p)); !isGone(err) {
+			if r.mayBeThere(p) {
 				continue
 			}
 		}

@@ -112,9 +112,13 @@ func textOf(ctx context.Context, at memory.Location) ([]byte, memory.Reason) {
 
 // readInside reads a regular file through the root of its sandbox.
 func readInside(ctx context.Context, root, name string) ([]byte, memory.Reason) {
-	// A root has no links in it; one that is a link now leads elsewhere.
-	if info, err := os.Lstat(root); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	// A root has no links in it; one that is a link now leads elsewhere. To open a pipe
+	// would wait for a writer.
+	switch info, err := os.Lstat(root); {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return nil, memory.Outside
+	case err == nil && !info.IsDir():
+		return nil, memory.Gone
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {

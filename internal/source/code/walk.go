@@ -184,13 +184,20 @@ func (w *walker) enter(name string) SkipReason {
 			return w.dirSkip
 		}
 	}
-	// A folder that became a symbolic link leads to files under other names.
+	// A folder that became a symbolic link leads to files under other names. One that
+	// became a file is gone, and a pipe must not be opened: that waits for a writer.
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := w.root.Lstat(at)
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		switch {
+		case err == nil && info.Mode()&fs.ModeSymlink != 0:
 			w.dirSkip = SkipLink
 			return w.dirSkip
+		case err == nil && !info.IsDir():
+			w.dirSkip = skipGone
 		}
+	}
+	if w.dirSkip != "" {
+		return w.dirSkip
 	}
 	dir, err := w.root.OpenRoot(name)
 	switch {

@@ -1,0 +1,39 @@
+//go:build unix
+
+package code
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// TestFolderReplaced: a folder that git still lists files of has become something
+// else. The run ends, a pipe does not hold it up, and what was below is dropped.
+func TestFolderReplaced(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"a file":                func(path string) error { return os.WriteFile(path, []byte("package was\n"), 0o600) },
+		"a pipe":                func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link that leads out": func(path string) error { return os.Symlink(os.TempDir(), path) },
+		"a link inside":         func(path string) error { return os.Symlink("kept", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tree(t, map[string]string{"was/a.go": "package a\n", "kept/a.go": "package kept\n"})
+			gitInit(t, root)
+			s := newShelf()
+			index(t, root, s, nil, settings(Options{}))
+			if err := os.RemoveAll(filepath.Join(root, "was")); err != nil {
+				t.Fatal(err)
+			}
+			if err := replace(filepath.Join(root, "was")); err != nil {
+				t.Skipf("this system makes no such thing: %v", err)
+			}
+			report := index(t, root, s, nil, settings(Options{}))
+			if report.Incomplete || slices.Contains(s.paths(), "was/a.go") || !slices.Contains(s.paths(), "kept/a.go") {
+				t.Errorf("the run is incomplete: %t; kept are %q, want was/a.go dropped", report.Incomplete, s.paths())
+			}
+		})
+	}
+}
