@@ -66,6 +66,7 @@ func deeds() []deed {
 		{"let a file grow over the limit", 1, (*vandal).grow},
 		{"turn line ends", 5, (*vandal).turnLineEnds},
 		{"make a file a pipe", 2, (*vandal).pipe},
+		{"make a folder a pipe", 2, (*vandal).folderToPipe},
 		{"take permissions away", 3, (*vandal).permissions},
 		{"put the root away", 1, (*vandal).rootAway},
 		{"commit", 8, (*vandal).commit},
@@ -512,6 +513,18 @@ func (v *vandal) pipe() (step, error) {
 		return step{}, nil
 	}
 	if err := os.Remove(v.full(name)); err != nil {
+		return step{}, err
+	}
+	return step{}, syscall.Mkfifo(v.full(name), 0o644)
+}
+
+// folderToPipe waits for whoever takes it for a folder and opens it.
+func (v *vandal) folderToPipe() (step, error) {
+	name := v.anyFolder()
+	if name == "" {
+		return step{}, nil
+	}
+	if err := os.RemoveAll(v.full(name)); err != nil {
 		return step{}, err
 	}
 	return step{}, syscall.Mkfifo(v.full(name), 0o644)

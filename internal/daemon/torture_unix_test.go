@@ -279,6 +279,14 @@ func settle(t *testing.T, s *served, v *vandal, sandbox string) {
 		t.Errorf("%q is kept and not on disk", name)
 	}
 	t.Logf("at the end %d texts are on disk", len(texts))
+	if t.Failed() {
+		t.Logf("what the daemon says last:\n%s", lastLines(s.log.String(), 20))
+	}
+}
+
+func lastLines(text string, n int) string {
+	lines := slices.Collect(strings.Lines(text))
+	return strings.Join(lines[max(len(lines)-n, 0):], "")
 }
 
 // lastMark is a word of a text that no other has, empty if it has none.
