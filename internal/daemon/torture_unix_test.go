@@ -289,11 +289,13 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "")
 }
 
-// lastMark is a word of a text that no other has, empty if it has none.
+// lastMark is a word of a text that no other has, empty if it has none: as a word by
+// itself, for what is rewritten may spoil one and leave the other in a longer name.
 func lastMark(text string) string {
-	at := strings.LastIndex(text, "xya")
-	if at < 0 || at+7 > len(text) {
-		return ""
+	for _, word := range slices.Backward(strings.Fields(text)) {
+		if word = strings.Trim(word, ".:"); len(word) == len("xyaaaaa") && strings.HasPrefix(word, "xya") {
+			return word
+		}
 	}
-	return text[at : at+7]
+	return ""
 }
