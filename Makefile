@@ -4,6 +4,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
+STEPS       ?= 1000
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # Where the real Ollama of the tests is built; git ignores it.
@@ -14,7 +15,7 @@ SET         ?=
 OUT         ?= .build/eval.tsv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross bench bench-code rivals eval e2e fuzz golden ollama test-ollama ci clean
+.PHONY: help build test race lint cross bench bench-code rivals eval e2e torture fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 e2e: ## drive the built program from outside, as a person and as an MCP client
 	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
+torture: ## change a repository STEPS times at random while others recall, under the race detector
+	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 30m ./internal/daemon
+
 fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
 		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \
@@ -67,7 +71,7 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	done
 
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test ./internal/cli ./internal/connect ./internal/mcp ./internal/daemon ./embedder/builtin -update
+	$(GO) test ./cmd/recalld ./embedder/builtin ./internal/cli ./internal/connect ./internal/daemon ./internal/mcp ./internal/metrics ./internal/source/code -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)
