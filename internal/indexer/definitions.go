@@ -5,13 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 const (
 	// maxDefinitions bounds the documents that are looked at for one name: there are
-	// names, like main or String, that thousands declare.
+	// names, like main or String, that thousands declare. They are those of the
+	// selection, and among them those of the type that was named.
 	maxDefinitions = 4096
 	// maxCompared is up to how many of them it is read how they write the name.
 	maxCompared = 48
@@ -21,15 +24,23 @@ const (
 // their numbers. Where a container is named and some are declared in it, it returns
 // those alone.
 func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.Definition {
+	var allow *roaring.Bitmap
 	docs := x.lexical.Named(name.Name, nil)
-	docs = docs[:min(len(docs), maxDefinitions)]
+	if len(docs) > maxDefinitions { // most may be of other projects
+		allow = x.match(sel)
+		docs = x.lexical.Named(name.Name, allow)
+	}
 	if len(docs) == 0 {
 		return nil
 	}
 	var inType []uint32
 	if name.In != "" {
-		inType = x.lexical.Named(name.String(), nil)
+		inType = x.lexical.Named(name.String(), allow)
 	}
+	if len(docs) > maxDefinitions && len(inType) > 0 {
+		docs = inType
+	}
+	docs = docs[:min(len(docs), maxDefinitions)]
 	defs := make([]memory.Definition, 0, min(len(docs), maxCompared))
 	for _, doc := range docs {
 		def := memory.Definition{Places: x.Candidates(doc, sel), Within: name.In == ""}

@@ -183,3 +183,38 @@ func TestAt(t *testing.T) {
 		t.Errorf("a file that is gone is at %v", got)
 	}
 }
+
+// TestDefinitionsBesideVeryMany: however many declare a name elsewhere, or outside of
+// the type that is named, those that are asked for are found.
+func TestDefinitionsBesideVeryMany(t *testing.T) {
+	r := newRig(t, nil)
+	var all memory.Batch
+	for i := range maxDefinitions + 1 {
+		text := fmt.Sprintf("go main number %d", i)
+		f, _ := r.disk.write("p-1", "s-1", fmt.Sprintf("cmd/c%d/run.go", i), text)
+		d := docOf(t, text)
+		d.Terms = Analyze(memory.Document{ID: d.ID, Text: text, Defines: []string{"main"}})
+		all.Files, all.Docs = append(all.Files, f), append(all.Docs, d)
+	}
+	if _, err := r.store.Commit(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	r.putDefining("p-1", "s-1", "z/tool.go", "go Tool.main", "main", "Tool.main")
+	r.putDefining("p-2", "s-2", "z/own.go", "go main own", "main")
+	for _, c := range []struct {
+		name    memory.Name
+		project string
+		want    string
+	}{
+		{memory.Name{Name: "main"}, "p-2", "z/own.go="},
+		{memory.Name{Name: "main", In: "Tool"}, "p-1", "z/tool.go="},
+		{memory.Name{Name: "main", In: "Tool"}, "p-2", "z/own.go=!"},
+	} {
+		if got := found(r.index.Definitions(c.name, memory.Selection{Project: c.project})); got != c.want {
+			t.Errorf("%s of %s: %.200q, want %q", c.name, c.project, got, c.want)
+		}
+	}
+	if got := r.index.Definitions(memory.Name{Name: "main"}, memory.Selection{Project: "p-1"}); len(got) != maxDefinitions {
+		t.Errorf("%d definitions of main, want no more than %d", len(got), maxDefinitions)
+	}
+}
