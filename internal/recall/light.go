@@ -143,7 +143,13 @@ func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) 
 		item, reason := f.head(c)
 		switch {
 		case reason != "":
-			f.out.withheld = append(f.out.withheld, withheld(c, reason))
+			// A file of which a chunk was withheld for that is not told of twice.
+			w := withheld(c, reason)
+			if !slices.ContainsFunc(f.out.withheld, func(o memory.Withheld) bool {
+				return o.Kind == w.Kind && o.Path == w.Path && o.Reason == w.Reason
+			}) {
+				f.out.withheld = append(f.out.withheld, w)
+			}
 		case item.Text != "": // an empty file says nothing
 			f.caps.tokens -= item.Tokens
 			f.caps.chunks--

@@ -236,6 +236,20 @@ func TestLightGates(t *testing.T) {
 	}
 }
 
+// TestLightWithholdsOnce: a file that neither index can show, for one reason, is
+// counted once.
+func TestLightWithholdsOnce(t *testing.T) {
+	s, l := newLight()
+	s.chunk("package queue", at("queue.go"))
+	l.file(at("queue.go"), "package queue")
+	l.held.Chunked = 1
+	s.gates[at("queue.go")] = &memory.GateError{Reason: memory.Gone}
+	a := recallLight(t, s, memory.RecallRequest{Query: "queue"}, l.options(true, ""))
+	if l.asked == 0 || len(a.Items) > 0 || len(a.Withheld) != 1 || !strings.Contains(a.Text, "withheld: 1 gone") {
+		t.Errorf("items %v, withheld %+v, want one file that is gone:\n%s", ids(a), a.Withheld, a.Text)
+	}
+}
+
 // TestLightIsWithinTheCaps: pieces, bytes, limit and tokens hold, and it takes what
 // is left by surer memories.
 func TestLightIsWithinTheCaps(t *testing.T) {
