@@ -11,14 +11,14 @@ import (
 
 // Check reads the whole store and returns everything that is wrong with it:
 // values that fail their checksum or do not decode, references to documents
-// that are not there, documents that nothing references, vectors without
+// that are not there, documents and cuts that nothing references, vectors without
 // terms, sessions under another's key, uses of files that are not there, steps without a session, and what is
 // kept in memory but differs from what is stored. It must not run beside
 // updates. Nil means that the store is sound.
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	refs := map[memory.DocID]int32{}
+	refs, cuts := map[memory.DocID]int32{}, map[cutID]int32{}
 	counts := map[memory.Kind]int{}
 	boxes := boxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
@@ -38,7 +38,10 @@ func (s *Store) Check() error {
 			refs[r.Doc]++
 			counts[r.Kind]++
 		}
-		for f, err := range v.Files("") {
+		for f, err := range v.files("", v.cut) {
+			if f.cut != (cutID{}) {
+				cuts[f.cut]++
+			}
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -47,8 +50,9 @@ func (s *Store) Check() error {
 				refs[c.Doc]++
 			}
 			counts[memory.Chunk] += len(f.Chunks)
-			boxes.change(memory.FileChange{New: &f})
+			boxes.change(memory.FileChange{New: &f.File})
 		}
+		s.checkCuts(v, cuts, bad)
 		s.checkUsed(v, bad)
 		terms := map[memory.DocID]bool{}
 		for k := range v.keys(prefixTerms) {

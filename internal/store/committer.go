@@ -38,6 +38,7 @@ type group struct {
 	ran      []*update
 	changes  []memory.Change
 	refs     map[memory.DocID]int32
+	cuts     map[cutID]int32
 	seq      uint64
 	projects bool // some were written or removed
 	planned  bool // the queue's schedule is locked until the outcome is certain
@@ -154,7 +155,7 @@ func (s *Store) commit(us []*update) {
 
 func (s *Store) begin() *group {
 	return &group{
-		txn: s.db.NewTransaction(true), refs: map[memory.DocID]int32{}, seq: s.Seq(),
+		txn: s.db.NewTransaction(true), refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, seq: s.Seq(),
 	}
 }
 
@@ -229,6 +230,9 @@ func (g *group) note(u *update, tx *Tx) {
 	for doc, n := range tx.refs {
 		g.refs[doc] += n
 	}
+	for id, n := range tx.cuts {
+		g.cuts[id] += n
+	}
 	g.projects = g.projects || tx.projects
 	u.seq = g.seq
 	g.ran = append(g.ran, u)
@@ -279,5 +283,8 @@ func (s *Store) fail(g *group, err error) {
 }
 
 func (s *Store) newTx(g *group) *Tx {
-	return &Tx{View: View{txn: g.txn}, s: s, group: g, refs: map[memory.DocID]int32{}}
+	return &Tx{
+		View: View{txn: g.txn}, s: s, group: g, refs: map[memory.DocID]int32{},
+		cuts: map[cutID]int32{}, written: map[cutID]storedCut{},
+	}
 }

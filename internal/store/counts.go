@@ -1,6 +1,10 @@
 package store
 
-import "github.com/recalld/recalld/internal/memory"
+import (
+	"maps"
+
+	"github.com/recalld/recalld/internal/memory"
+)
 
 // settle brings the counts up to date with a committed group.
 func (s *Store) settle(g *group) {
@@ -8,7 +12,13 @@ func (s *Store) settle(g *group) {
 	defer s.mu.Unlock()
 	s.seq = g.seq
 	for doc, n := range g.refs {
-		s.addRef(doc, n)
+		refer(s.refs, doc, n, s.loaded)
+	}
+	for id, n := range g.cuts {
+		refer(s.cuts, id, n, s.loaded)
+		if s.cuts[id] == 0 {
+			delete(s.unread, id)
+		}
 	}
 	for _, c := range g.changes {
 		s.count(c)
@@ -20,12 +30,12 @@ func (s *Store) settle(g *group) {
 	s.settleSessions(g.changes)
 }
 
-// addRef is called with mu held. While loading a count may be negative for a
-// moment, when a reference was dropped before Load came across it, and one of
-// zero is kept: Load sweeps those at its end.
-func (s *Store) addRef(doc memory.DocID, n int32) {
-	if s.refs[doc] += n; s.refs[doc] == 0 && s.loaded {
-		delete(s.refs, doc)
+// refer counts references. While loading a count may be negative for a moment, when
+// a reference was dropped before Load came across it, and one of zero is kept: Load
+// sweeps those at its end.
+func refer[ID comparable](counts map[ID]int32, id ID, n int32, loaded bool) {
+	if counts[id] += n; counts[id] == 0 && loaded {
+		delete(counts, id)
 	}
 }
 
@@ -55,6 +65,13 @@ func (s *Store) references(doc memory.DocID) int32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refs[doc]
+}
+
+// unreadCuts are the cuts that files name and that cannot be read.
+func (s *Store) unreadCuts() map[cutID]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.unread)
 }
 
 func (s *Store) isLoaded() bool {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -21,26 +22,43 @@ type storedFile struct {
 	Lang       string
 	Generation uint64
 	Chunker    int
-	Chunks     cbor.RawMessage // []storedChunk
+	Chunks     cbor.RawMessage // []storedChunk, none if they are in the cut
 	Head       string
 	Pruned     bool
+	// Cut is how many chunks the cut has that the file names; 0 names none. CutHead
+	// says that the head is the cut's too.
+	Cut     int
+	CutHead bool
 }
 
-// firstFile is a file as schema version 1 wrote it.
-type firstFile struct {
-	_          struct{} `cbor:",toarray"`
-	Project    string
-	Hash       memory.DocID
-	Size       int64
-	ModTime    int64
-	Lang       string
-	Generation uint64
-	Chunker    int
-	Chunks     cbor.RawMessage
+// cutID names the cut of the file; it is zero when it has none.
+func (f *storedFile) cutID() cutID {
+	if f.Cut == 0 {
+		return cutID{}
+	}
+	return cutOf(f.Hash, f.Lang, f.Chunker)
 }
 
-// firstFileHeader begins a firstFile in CBOR: an array of eight (RFC 8949, 3.1).
-const firstFileHeader = 0x88
+// fields is how many fields a storedFile has. A file that an earlier version of the
+// schema wrote lacks the last of them: 8 are of version 1, 10 of version 2.
+const fields = 12
+
+// lacking are the last fields of a storedFile when they say nothing, in CBOR
+// (RFC 8949, 3): Head, Pruned, Cut, CutHead.
+var lacking = [...]byte{0x60, 0xf4, 0x00, 0xf4}
+
+// arrayHeader begins an array of less than 24 elements in CBOR, which it counts.
+const arrayHeader = 0x80
+
+// storedCut is a cut on disk.
+type storedCut struct {
+	_      struct{} `cbor:",toarray"`
+	Head   string
+	Chunks cbor.RawMessage // []storedChunk
+}
+
+// noChunks is an empty []storedChunk.
+var noChunks = cbor.RawMessage{arrayHeader}
 
 type storedChunk struct {
 	_         struct{} `cbor:",toarray"`
@@ -53,70 +71,114 @@ type storedChunk struct {
 	Symbol    string
 }
 
-func encodeFile(f *memory.File) ([]byte, error) {
-	chunks := make([]storedChunk, len(f.Chunks))
-	for i, c := range f.Chunks {
+func encodeChunks(list []memory.FileChunk) (cbor.RawMessage, error) {
+	chunks := make([]storedChunk, len(list))
+	for i, c := range list {
 		chunks[i] = storedChunk{
 			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
 			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
 		}
 	}
-	encoded, err := encode(chunks)
+	return encode(chunks)
+}
+
+func decodeChunks(raw cbor.RawMessage) ([]memory.FileChunk, error) {
+	chunks, err := decode[[]storedChunk](raw)
 	if err != nil {
 		return nil, err
 	}
-	return encode(storedFile{
-		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
-		Generation: f.Generation, Chunker: f.Chunker, Chunks: encoded, Head: f.Head, Pruned: f.Pruned,
-	})
-}
-
-func decodeStoredFile(payload []byte) (storedFile, error) {
-	if len(payload) == 0 || payload[0] != firstFileHeader {
-		return decode[storedFile](payload)
-	}
-	in, err := decode[firstFile](payload)
-	return storedFile{
-		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: in.ModTime, Lang: in.Lang,
-		Generation: in.Generation, Chunker: in.Chunker, Chunks: in.Chunks,
-	}, err
-}
-
-func decodeFile(sandbox, path string, payload []byte) (memory.File, error) {
-	in, err := decodeStoredFile(payload)
-	if err != nil {
-		return memory.File{}, err
-	}
-	chunks, err := decode[[]storedChunk](in.Chunks)
-	if err != nil {
-		return memory.File{}, err
-	}
-	f := memory.File{
-		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
-		ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
-		Generation: in.Generation, Chunker: in.Chunker, Chunks: make([]memory.FileChunk, len(chunks)),
-		Head: in.Head, Pruned: in.Pruned,
-	}
+	list := make([]memory.FileChunk, len(chunks))
 	for i, c := range chunks {
-		f.Chunks[i] = memory.FileChunk{
+		list[i] = memory.FileChunk{
 			Doc: c.Doc, Hash: c.Hash, Start: c.Start, End: c.End,
 			StartLine: c.StartLine, EndLine: c.EndLine, Symbol: c.Symbol,
 		}
 	}
-	return f, nil
+	return list, nil
+}
+
+// valueOf is a file's value without its chunks and its head.
+func valueOf(f *memory.File) storedFile {
+	return storedFile{
+		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
+		Generation: f.Generation, Chunker: f.Chunker, Pruned: f.Pruned,
+	}
+}
+
+func decodeStoredFile(payload []byte) (storedFile, error) {
+	if len(payload) > 0 {
+		switch missing := arrayHeader + fields - int(payload[0]); missing {
+		case fields - 8, fields - 10:
+			payload = slices.Concat([]byte{arrayHeader + fields}, payload[1:], lacking[len(lacking)-missing:])
+		}
+	}
+	return decode[storedFile](payload)
+}
+
+// decodeFile reads a file, and the cut that it names, which it also returns when
+// that cannot be read.
+func decodeFile(sandbox, path string, payload []byte, find cuts) (memory.File, cutID, error) {
+	in, err := decodeStoredFile(payload)
+	if err != nil {
+		return memory.File{}, cutID{}, err
+	}
+	c := cut{head: in.Head}
+	id := in.cutID()
+	if id == (cutID{}) {
+		c.chunks, err = decodeChunks(in.Chunks)
+	} else {
+		c, err = in.from(find, id)
+	}
+	if err != nil {
+		return memory.File{}, id, err
+	}
+	return memory.File{
+		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
+		ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
+		Generation: in.Generation, Chunker: in.Chunker, Chunks: c.chunks,
+		Head: c.head, Pruned: in.Pruned,
+	}, id, nil
+}
+
+// from finds the cut that a file names and gives it the file's own head.
+func (f *storedFile) from(find cuts, id cutID) (cut, error) {
+	c, err := find(id)
+	if err == nil && (len(c.chunks) != f.Cut || f.CutHead && c.head == "") {
+		err = memory.Errorf(memory.CodeCorrupt, "decode file: its cut is another one")
+	}
+	if !f.CutHead {
+		c.head = f.Head
+	}
+	return c, err
+}
+
+func (c *storedCut) decoded() (cut, error) {
+	chunks, err := decodeChunks(c.Chunks)
+	return cut{c.Head, chunks}, err
+}
+
+func decodeCut(payload []byte) (cut, error) {
+	in, err := decode[storedCut](payload)
+	if err != nil {
+		return cut{}, err
+	}
+	return in.decoded()
 }
 
 // decodeBrief reads of a file what its FileBrief says, without its chunks.
-func decodeBrief(payload []byte) (memory.FileBrief, error) {
+func decodeBrief(payload []byte) (memory.FileBrief, cutID, error) {
 	in, err := decodeStoredFile(payload)
 	if err != nil {
-		return memory.FileBrief{}, err
+		return memory.FileBrief{}, cutID{}, err
 	}
-	n, err := arrayLen(in.Chunks)
+	n := in.Cut
+	if n == 0 {
+		n, err = arrayLen(in.Chunks)
+	}
 	return memory.FileBrief{
 		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
-		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "", Pruned: in.Pruned,
-	}, err
+		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.CutHead, Pruned: in.Pruned,
+	}, in.cutID(), err
 }
 
 // arrayLen is the length of an array in CBOR, which its header says (RFC 8949, 3).

@@ -7,10 +7,11 @@ import (
 )
 
 // Briefs returns what is known of the files of a sandbox, by path, without their
-// chunks.
+// chunks. A file whose chunks cannot be read is not among them.
 func (s *Store) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
 	type brief struct {
 		path string
+		cut  cutID
 		memory.FileBrief
 	}
 	return read(s, func(v View) (map[string]memory.FileBrief, error) {
@@ -24,11 +25,12 @@ func (s *Store) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
 			names[text] = text
 			return text
 		}
+		unread := s.unreadCuts()
 		for f, err := range scan(v, prefix, func(k, b []byte) (brief, error) {
-			f, err := decodeBrief(b)
-			return brief{string(k[len(prefix):]), f}, err
+			f, id, err := decodeBrief(b)
+			return brief{string(k[len(prefix):]), id, f}, err
 		}) {
-			if s.damaged(err) {
+			if s.damaged(err) || unread[f.cut] {
 				continue
 			}
 			f.Project, f.Lang = same(f.Project), same(f.Lang)
@@ -64,7 +66,7 @@ func (s *Store) PathsBelow(sandbox string, paths []string) ([]string, error) {
 // it is the update that reads the file keeps it from bringing back one that was
 // dropped, or an older state of one that was put.
 func (tx *Tx) PruneFile(sandbox, path string) (bool, error) {
-	f, _, err := tx.fileThere(sandbox, path)
+	f, _, _, err := tx.fileThere(sandbox, path)
 	if err != nil || f == nil || len(f.Chunks) == 0 {
 		return false, err
 	}

@@ -39,48 +39,76 @@ func putFile(t *testing.T, s *Store, sandbox, path string, chunks int) memory.Fi
 	return f
 }
 
+// shelved is the value of a file, its chunks in it or in the cut that is returned.
+func shelved(t testing.TB, f *memory.File, inCut bool) ([]byte, cuts) {
+	t.Helper()
+	chunks, err := encodeChunks(f.Chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := valueOf(f)
+	value.Chunks, value.Head = chunks, f.Head
+	if inCut {
+		value.Chunks, value.Cut, value.Head, value.CutHead = noChunks, len(f.Chunks), "", f.Head != ""
+	}
+	b, err := encode(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := encode(storedCut{Head: f.Head, Chunks: chunks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := cutOf(f.Hash, f.Lang, f.Chunker)
+	return b, func(asked cutID) (cut, error) {
+		if asked != id {
+			return cut{}, corrupt(keyCut(asked), "it is another one")
+		}
+		return decodeCut(stored)
+	}
+}
+
 // TestFileCodec: a file is read as it was written, in whole and in brief, also one
-// of the first version.
+// of an earlier version.
 func TestFileCodec(t *testing.T) {
+	same := func(t *testing.T, f *memory.File, b []byte, find cuts) {
+		t.Helper()
+		got, _, err := decodeFile(f.Sandbox, f.Path, b, find)
+		if diff := cmp.Diff(*f, got); diff != "" || err != nil {
+			t.Fatalf("%d chunks: %v (-written +read):\n%.2000s", len(f.Chunks), err, diff)
+		}
+		brief, _, err := decodeBrief(b)
+		if diff := cmp.Diff(f.Brief(), brief); diff != "" || err != nil {
+			t.Errorf("%d chunks in brief: %v (-written +read):\n%s", len(f.Chunks), err, diff)
+		}
+	}
 	for _, chunks := range []int{0, 1, 23, 24, 255, 256, 65_536} {
 		f, _ := fileOf("s-1", "a.go", chunks)
 		f.Pruned = chunks == 0
-		b, err := encodeFile(&f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := decodeFile("s-1", "a.go", b)
-		if diff := cmp.Diff(f, got); diff != "" || err != nil {
-			t.Fatalf("%d chunks: %v (-written +read):\n%.2000s", chunks, err, diff)
-		}
-		brief, err := decodeBrief(b)
-		if diff := cmp.Diff(f.Brief(), brief); diff != "" || err != nil {
-			t.Errorf("%d chunks in brief: %v (-written +read):\n%s", chunks, err, diff)
+		b, _ := shelved(t, &f, false)
+		same(t, &f, b, nil)
+		if chunks > 0 {
+			b, find := shelved(t, &f, true)
+			same(t, &f, b, find)
 		}
 	}
 	f, _ := fileOf("s-1", "old.go", 2)
-	f.Head = ""
-	b, err := encodeFile(&f)
+	now, err := encodeChunks(f.Chunks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := decode[storedFile](b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := encode(firstFile{
-		Project: now.Project, Hash: now.Hash, Size: now.Size, ModTime: now.ModTime, Lang: now.Lang,
-		Generation: now.Generation, Chunker: now.Chunker, Chunks: now.Chunks,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := decodeFile("s-1", "old.go", old)
-	if diff := cmp.Diff(f, got); diff != "" || err != nil {
-		t.Errorf("a file of version 1: %v (-written +read):\n%s", err, diff)
-	}
-	if brief, err := decodeBrief(old); err != nil || brief != f.Brief() {
-		t.Errorf("a file of version 1 in brief: %+v, %v", brief, err)
+	second := []any{f.Project, f.Hash[:], f.Size, f.ModTime.UnixNano(), f.Lang, f.Generation, f.Chunker, now, f.Head, true}
+	for version, fields := range map[int][]any{1: second[:8], 2: second} {
+		old, err := encode(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := f
+		if version == 1 {
+			want.Head = ""
+		}
+		want.Pruned = version == 2
+		same(t, &want, old, nil)
 	}
 }
 
@@ -89,25 +117,58 @@ func TestFileCodec(t *testing.T) {
 func FuzzDecodeFile(f *testing.F) {
 	for _, chunks := range []int{0, 1, 30} {
 		file, _ := fileOf("s-1", "a.go", chunks)
-		b, err := encodeFile(&file)
-		if err != nil {
-			f.Fatal(err)
+		for _, inCut := range []bool{false, chunks > 0} {
+			b, _ := shelved(f, &file, inCut)
+			f.Add(b)
 		}
-		f.Add(b)
 	}
-	f.Add([]byte{firstFileHeader})
+	f.Add([]byte{arrayHeader + 8})
+	f.Add([]byte{arrayHeader + 10})
 	f.Add([]byte{})
+	shared := cut{head: "package shared", chunks: make([]memory.FileChunk, 1)}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		whole, err := decodeFile("s", "p", b)
+		whole, _, err := decodeFile("s", "p", b, func(cutID) (cut, error) { return shared, nil })
 		if err != nil {
 			return
 		}
-		brief, err := decodeBrief(b)
+		brief, _, err := decodeBrief(b)
 		if err != nil && cbor.Wellformed(b) == nil && len(whole.Chunks) > 0 {
 			t.Errorf("read in whole but not in brief: %v", err)
 		}
 		if err == nil && brief != whole.Brief() {
 			t.Errorf("in brief %+v, in whole %+v", brief, whole.Brief())
+		}
+	})
+}
+
+// FuzzDecodeCut: whatever bytes are stored as a cut, what is read of it can be written
+// and read again.
+func FuzzDecodeCut(f *testing.F) {
+	for _, chunks := range []int{0, 1, 30} {
+		file, _ := fileOf("s-1", "a.go", chunks)
+		list, err := encodeChunks(file.Chunks)
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, err := encode(storedCut{Head: file.Head, Chunks: list})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := decodeCut(b)
+		if err != nil {
+			return
+		}
+		list, err := encodeChunks(c.chunks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := storedCut{Head: c.head, Chunks: list}
+		again, err := stored.decoded()
+		if diff := cmp.Diff(c.chunks, again.chunks); diff != "" || err != nil || again.head != c.head {
+			t.Errorf("written again: %v (-first +second):\n%s", err, diff)
 		}
 	})
 }

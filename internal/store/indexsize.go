@@ -10,8 +10,10 @@ import (
 // that it grows and shrinks with them and needs no look at the disk.
 type boxSize struct {
 	files, chunks, pruned int
+	cuts                  int   // files that have chunks
 	source                int64 // bytes of the files
 	values                int64 // about the bytes of the files' values
+	cut                   int64 // and of their cuts
 	covered               int64 // bytes of source in chunks
 }
 
@@ -20,6 +22,7 @@ type boxSize struct {
 // code.
 const (
 	fileBytes  = 60 // key and fields of a file
+	cutBytes   = 30 // key and checksum of a cut
 	chunkBytes = 52 // two hashes, four numbers
 	docBytes   = 60 // the keys and checksums of a document's terms and of a vector
 	// termShare is what the terms of a text take of its length, in percent.
@@ -31,14 +34,19 @@ func (b *boxSize) count(f *memory.File, n int) {
 	if f == nil {
 		return
 	}
-	values, covered := fileBytes+len(f.Path)+len(f.Head), 0
+	values, cut, covered := fileBytes+len(f.Path), len(f.Head), 0
+	if len(f.Chunks) == 0 { // the head is in the file's own value
+		values, cut = values+cut, 0
+	} else {
+		cut += cutBytes
+	}
 	for _, c := range f.Chunks {
-		values += chunkBytes + len(c.Symbol)
+		cut += chunkBytes + len(c.Symbol)
 		covered += c.End - c.Start
 	}
 	b.add(boxSize{
-		files: n, chunks: n * len(f.Chunks), pruned: n * btoi(f.Pruned),
-		source: int64(n) * f.Size, values: int64(n * values), covered: int64(n * covered),
+		files: n, chunks: n * len(f.Chunks), pruned: n * btoi(f.Pruned), cuts: n * btoi(cut > 0),
+		source: int64(n) * f.Size, values: int64(n * values), cut: int64(n * cut), covered: int64(n * covered),
 	})
 }
 
@@ -46,8 +54,10 @@ func (b *boxSize) add(o boxSize) {
 	b.files += o.files
 	b.chunks += o.chunks
 	b.pruned += o.pruned
+	b.cuts += o.cuts
 	b.source += o.source
 	b.values += o.values
+	b.cut += o.cut
 	b.covered += o.covered
 }
 
@@ -87,8 +97,8 @@ func (s boxSizes) set(box string, b boxSize) {
 }
 
 // IndexSizes returns the sizes of what is indexed, by sandbox, and about what all
-// of it takes on disk. A document that several files share counts in each of their
-// sandboxes, and once in all. Both are complete once Load has ended.
+// of it takes on disk. Documents and cuts that several files share count in each of
+// their sandboxes, and once in all. Both are complete once Load has ended.
 func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 	vectors := s.spaces.vectorBytes()
 	s.mu.Lock()
@@ -105,7 +115,7 @@ func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 			out[k.Sandbox] = b
 		}
 	}
-	return out, all.values + s.share(all.documents(vectors), all.chunks)
+	return out, all.values + share(all.cut, all.cuts, len(s.cuts)) + share(all.documents(vectors), all.chunks, s.codeDocs())
 }
 
 // IndexSize returns the size of what is indexed of a sandbox.
@@ -125,24 +135,30 @@ func (s *Store) IndexSize(sandbox string) memory.IndexSize {
 
 func (b *boxSize) size(vectors int) memory.IndexSize {
 	return memory.IndexSize{
-		Files: b.files, Chunks: b.chunks, Pruned: b.pruned, Bytes: b.source, Disk: b.values + b.documents(vectors),
+		Files: b.files, Chunks: b.chunks, Pruned: b.pruned, Bytes: b.source, Disk: b.values + b.cut + b.documents(vectors),
 	}
 }
 
-// share is the part of the chunks' documents that is left when each counts once.
-// All documents that no record has a text of are code's; which of them are shared
-// is not looked up, for they are of about one size. It is called with mu held.
-func (s *Store) share(bytes int64, chunks int) int64 {
+// share is the part of some bytes that is left when what n things name counts once
+// for all that name it. Which of them share is not looked up, for what they name is
+// of about one size.
+func share(bytes int64, n, distinct int) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return bytes * int64(min(max(distinct, 1), n)) / int64(n)
+}
+
+// codeDocs is how many documents are code's: all that no record has the text of. It
+// is called with mu held.
+func (s *Store) codeDocs() int {
 	docs := len(s.refs)
 	for kind, n := range s.counts {
 		if kind != memory.Chunk {
 			docs -= n
 		}
 	}
-	if chunks <= 0 {
-		return 0
-	}
-	return bytes * int64(min(max(docs, 1), chunks)) / int64(chunks)
+	return docs
 }
 
 // checkSizes compares the sizes that were counted with those that files have.

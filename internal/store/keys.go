@@ -14,7 +14,8 @@ import (
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
-//	f/<sandbox> 0 <path>    a file with its chunks
+//	f/<sandbox> 0 <path>    a file, which names its cut or holds its chunks
+//	c/<cut:16>              what a text was cut into: its chunks
 //	u/<sandbox> 0 <path>    when code of a file was last shown
 //	t/<doc>                 a document's terms
 //	v/<space:8><doc>        a document's vector in a space
@@ -34,6 +35,7 @@ var (
 	prefixProject = []byte("p/")
 	prefixSandbox = []byte("s/")
 	prefixFile    = []byte("f/")
+	prefixCut     = []byte("c/")
 	prefixUsed    = []byte("u/")
 	prefixTerms   = []byte("t/")
 	prefixVector  = []byte("v/")
@@ -52,6 +54,8 @@ func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clo
 func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
 }
+
+func keyCut(id cutID) []byte { return key(prefixCut, string(id[:])) }
 
 func keyUsed(k memory.FileKey) []byte {
 	return key(prefixUsed, k.Sandbox+"\x00"+k.Path)

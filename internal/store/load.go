@@ -18,6 +18,8 @@ import (
 type contents struct {
 	open    openSessions
 	refs    map[memory.DocID]int32
+	cuts    map[cutID]int32
+	unread  map[cutID]bool // they are named and cannot be read
 	counts  map[memory.Kind]int
 	boxes   boxSizes
 	orphans orphans
@@ -38,6 +40,8 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		seq, sessionsAt = s.seq, s.sessionsAt
 		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
+		clear(s.cuts)
+		clear(s.unread)
 		clear(s.counts)
 		clear(s.boxes)
 	})
@@ -59,6 +63,16 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 				delete(s.refs, doc)
 			}
 		}
+		for id, n := range c.cuts {
+			s.cuts[id] += n
+		}
+		for id, n := range s.cuts {
+			if n == 0 {
+				c.orphans.cuts = append(c.orphans.cuts, id)
+				delete(s.cuts, id)
+			}
+		}
+		maps.Copy(s.unread, c.unread)
 		for kind, n := range c.counts {
 			s.counts[kind] += n
 		}
@@ -69,7 +83,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.sweep(ctx, c.orphans.all()); err != nil {
+	if err := errors.Join(s.sweep(ctx, c.orphans.all()), s.sweepOrphanCuts(ctx, c.orphans.cuts)); err != nil {
 		// They take room and nothing else; the next Load tries again.
 		s.opts.Logger.Error("unreferenced documents are left", "part", "store", "error", err)
 	}
@@ -93,7 +107,10 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 
 // walk tells a loader all that a view holds.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
-	c := &contents{open: openSessions{}, refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}, boxes: boxSizes{}}
+	c := &contents{
+		open: openSessions{}, refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
+		counts: map[memory.Kind]int{}, boxes: boxSizes{},
+	}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
@@ -113,29 +130,57 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			return nil, err
 		}
 	}
-	for f, err := range v.Files("") {
-		if s.damaged(err) {
-			continue
-		}
-		c.counts[memory.Chunk] += len(f.Chunks)
-		c.boxes.change(memory.FileChange{New: &f})
-		for _, chunk := range f.Chunks {
-			c.refs[chunk.Doc]++
-		}
-		if err := l.File(f); err != nil {
-			return nil, err
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	if err := s.walkFiles(ctx, v, l, c); err != nil {
+		return nil, err
 	}
 	return c, s.loadDocs(ctx, v, l, c.refs, &c.orphans)
 }
 
-// orphans are documents without a reference, found by the loaders of terms and
-// of vectors, each with a set of its own.
+// walkFiles tells a loader the files. The cuts are decoded before, each once.
+func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *contents) error {
+	all := s.loadCuts(v)
+	find := func(id cutID) (cut, error) {
+		found, ok := all[id]
+		if !ok {
+			return cut{}, corrupt(keyCut(id), "a file names it and it cannot be read")
+		}
+		return found, nil
+	}
+	for f, err := range v.files("", find) {
+		if f.cut != (cutID{}) {
+			c.cuts[f.cut]++
+		}
+		if s.damaged(err) {
+			if f.cut != (cutID{}) {
+				c.unread[f.cut] = true
+			}
+			continue
+		}
+		c.counts[memory.Chunk] += len(f.Chunks)
+		c.boxes.change(memory.FileChange{New: &f.File})
+		for _, chunk := range f.Chunks {
+			c.refs[chunk.Doc]++
+		}
+		if err := l.File(f.File); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	for id := range all {
+		if c.cuts[id] == 0 {
+			c.orphans.cuts = append(c.orphans.cuts, id)
+		}
+	}
+	return nil
+}
+
+// orphans are documents and cuts without a reference. Those of documents are found
+// by the loaders of terms and of vectors, each with a set of its own.
 type orphans struct {
 	terms, vectors map[memory.DocID]struct{}
+	cuts           []cutID
 }
 
 func (o *orphans) all() iter.Seq[memory.DocID] {
@@ -229,6 +274,23 @@ func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
 		})
 		if err != nil {
 			return fmt.Errorf("sweep documents: %w", err)
+		}
+	}
+	return nil
+}
+
+// sweepOrphanCuts removes cuts that a crash left without a file.
+func (s *Store) sweepOrphanCuts(ctx context.Context, cuts []cutID) error {
+	for part := range slices.Chunk(cuts, sweepPortion) {
+		_, err := s.Update(ctx, func(tx *Tx) error {
+			for _, id := range part {
+				tx.cuts[id] += 0 // touched: finish sweeps it when no file names it
+			}
+			tx.Audit("sweep", map[string]any{"cuts": len(part)})
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("sweep cuts: %w", err)
 		}
 	}
 	return nil

@@ -19,12 +19,18 @@ type migration func(*badger.DB) error
 // there needs one, and so do terms that are analysed in another way.
 var migrations = []migration{
 	filesWithHeads,
+	filesWithCuts,
 }
 
 // filesWithHeads leads to version 2, whose files have a head and may be pruned.
 // Files of version 1 are read as they are; the new version keeps an older program
 // from taking the new ones for damage.
 func filesWithHeads(*badger.DB) error { return nil }
+
+// filesWithCuts leads to version 3, whose files name the cuts that they share. Those
+// of the versions before hold their chunks themselves, and keep them until they are
+// put again.
+func filesWithCuts(*badger.DB) error { return nil }
 
 // latest is the version of the layout that migrations lead to.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }

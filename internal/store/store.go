@@ -8,7 +8,8 @@
 // applier (the indexer) in commit order, and only then acknowledges. Every
 // update that wrote something has a sequence number. A document is referenced
 // by the records and files that hold its text; when the last reference goes,
-// its terms and vectors go in the same commit (it is swept). A tombstone is the
+// its terms and vectors go in the same commit (it is swept). A cut is the chunks
+// of a text, which all files with that text share; it is swept likewise. A tombstone is the
 // id of a record that was forgotten: it keeps an import from bringing the record
 // back and holds nothing else of it.
 //
@@ -107,8 +108,10 @@ type Store struct {
 	mu     sync.Mutex
 	seq    uint64
 	refs   map[memory.DocID]int32 // references to each document
+	cuts   map[cutID]int32        // and to each cut
+	unread map[cutID]bool         // cuts that files name and Load could not read
 	counts map[memory.Kind]int
-	loaded bool // refs, counts and boxes are complete
+	loaded bool // refs, cuts, unread, counts and boxes are complete
 	// projects are those stored, kept because every question and every write asks
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
@@ -145,7 +148,8 @@ func Open(opts Options) (*Store, error) {
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
-		refs: map[memory.DocID]int32{}, counts: map[memory.Kind]int{}, boxes: boxSizes{},
+		refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
+		counts: map[memory.Kind]int{}, boxes: boxSizes{},
 	}
 	err = s.openSchema(migrations)
 	if err == nil {

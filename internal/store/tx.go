@@ -24,8 +24,8 @@ type Tx struct {
 	View
 	s *Store
 
-	// When all does not fit one transaction, documents are written first and
-	// those that nothing references any more are removed last.
+	// When all does not fit one transaction, documents and cuts are written first
+	// and those that nothing references any more are removed last.
 	docs   []write
 	writes []write // the rest, which makes them visible
 	swept  []write
@@ -33,8 +33,11 @@ type Tx struct {
 
 	change memory.Change
 	refs   map[memory.DocID]int32 // what this update adds to the references
-	group  *group
-	audit  []AuditEntry
+	cuts   map[cutID]int32        // and to those of cuts
+	// written are the cuts that this update writes.
+	written map[cutID]storedCut
+	group   *group
+	audit   []AuditEntry
 	// projects says that projects were written or removed.
 	projects bool
 	jobs     []func(*worker.Schedule)
@@ -125,20 +128,22 @@ func there[T any](s *Store, found T, err error) (*T, bool, error) {
 // documents of its chunks must be put in the same update, or be referenced
 // already. The generation is set here.
 func (tx *Tx) PutFile(f memory.File) error {
-	old, _, err := tx.fileThere(f.Sandbox, f.Path)
+	old, was, _, err := tx.fileThere(f.Sandbox, f.Path)
 	if err != nil {
 		return err
 	}
 	f.Generation = 1
 	if old != nil {
 		f.Generation = old.Generation + 1
-		tx.unrefFile(old)
 	}
-	b, err := encodeFile(&f)
-	if err != nil {
+	tx.unrefFile(old, was)
+	value := valueOf(&f)
+	if err := tx.shelve(&f, &value); err != nil {
 		return err
 	}
-	tx.put(keyFile(f.Sandbox, f.Path), b)
+	if err := tx.putValue(keyFile(f.Sandbox, f.Path), value); err != nil {
+		return err
+	}
 	for _, c := range f.Chunks {
 		tx.refs[c.Doc]++
 	}
@@ -148,25 +153,35 @@ func (tx *Tx) PutFile(f memory.File) error {
 
 // DropFile removes a file with its chunks and reports whether it was there.
 func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
-	old, there, err := tx.fileThere(sandbox, path)
+	old, was, there, err := tx.fileThere(sandbox, path)
 	if err != nil || !there {
 		return false, err
 	}
 	tx.del(keyFile(sandbox, path))
 	tx.dropUsed(memory.FileKey{Sandbox: sandbox, Path: path})
+	tx.unrefFile(old, was)
 	if old != nil {
-		tx.unrefFile(old)
 		tx.change.Files = append(tx.change.Files, memory.FileChange{Old: old})
 	}
 	return true, nil
 }
 
-func (tx *Tx) fileThere(sandbox, path string) (*memory.File, bool, error) {
-	f, err := tx.File(sandbox, path)
-	return there(tx.s, f, err)
+// fileThere says of a file what there says, and which cut it names: also one that is
+// damaged because its cut is.
+func (tx *Tx) fileThere(sandbox, path string) (*memory.File, cutID, bool, error) {
+	f, id, err := tx.file(sandbox, path)
+	old, ok, err := there(tx.s, f, err)
+	return old, id, ok, err
 }
 
-func (tx *Tx) unrefFile(f *memory.File) {
+// unrefFile takes back what a file that fileThere found refers to.
+func (tx *Tx) unrefFile(f *memory.File, named cutID) {
+	if named != (cutID{}) {
+		tx.cuts[named]--
+	}
+	if f == nil {
+		return
+	}
 	for _, c := range f.Chunks {
 		tx.refs[c.Doc]--
 	}
@@ -276,7 +291,7 @@ func (tx *Tx) PutReceipt(r memory.Receipt) error {
 }
 
 // finish numbers the update and adds what follows from it: audit lines and the
-// deletion of documents that nothing references any more.
+// deletion of documents and cuts that nothing references any more.
 func (tx *Tx) finish(seq uint64, at time.Time) error {
 	if len(tx.audit) > 0 {
 		for i := range tx.audit {
@@ -289,6 +304,7 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 	if !tx.s.isLoaded() {
 		return nil // references are not all counted yet; Load sweeps at its end
 	}
+	tx.sweepCuts()
 	fresh := make(map[memory.DocID]bool, len(tx.change.Docs))
 	for _, d := range tx.change.Docs {
 		fresh[d.ID] = true

@@ -95,7 +95,7 @@ func (s *Store) addUsed(g *group) *group {
 
 func (tx *Tx) putUsed(keys []memory.FileKey) error {
 	for _, k := range keys {
-		_, there, err := tx.fileThere(k.Sandbox, k.Path)
+		_, _, there, err := tx.fileThere(k.Sandbox, k.Path)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -52,15 +51,20 @@ func (v View) Answer(request string, answer any) error {
 	return notFound(err, "request", k)
 }
 
-// File returns an indexed file.
+// File returns an indexed file. Its chunks must not be written to.
 func (v View) File(sandbox, path string) (memory.File, error) {
+	f, _, err := v.file(sandbox, path)
+	return f, err
+}
+
+// file is File with the cut that the file names, also when that cannot be read.
+func (v View) file(sandbox, path string) (f memory.File, id cutID, err error) {
 	k := keyFile(sandbox, path)
-	var f memory.File
-	err := get(v.txn, k, func(b []byte) (err error) {
-		f, err = decodeFile(sandbox, path, b)
+	err = get(v.txn, k, func(b []byte) (err error) {
+		f, id, err = decodeFile(sandbox, path, b, v.cut)
 		return err
 	})
-	return f, notFound(err, "file", k)
+	return f, id, notFound(err, "file", k)
 }
 
 // Terms returns a document's encoded terms.
@@ -102,13 +106,32 @@ func (v View) Audit() iter.Seq2[[]AuditEntry, error] {
 // Files walks the files of a sandbox by path, or those of all sandboxes when
 // none is named.
 func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
+	return func(yield func(memory.File, error) bool) {
+		for f, err := range v.files(sandbox, v.cut) {
+			if !yield(f.File, err) {
+				return
+			}
+		}
+	}
+}
+
+// fileWithCut is a file and the cut that it names.
+type fileWithCut struct {
+	memory.File
+	cut cutID
+}
+
+// files is Files with the cuts that the files name, also of a file that cannot be
+// read because of its cut.
+func (v View) files(sandbox string, find cuts) iter.Seq2[fileWithCut, error] {
 	prefix := prefixFile
 	if sandbox != "" {
 		prefix = keyFile(sandbox, "")
 	}
-	return scan(v, prefix, func(k, b []byte) (memory.File, error) {
-		box, path, _ := bytes.Cut(k[len(prefixFile):], []byte{0})
-		return decodeFile(string(box), string(path), b)
+	return scan(v, prefix, func(k, b []byte) (fileWithCut, error) {
+		at := fileKeyOf(k[len(prefixFile):])
+		f, id, err := decodeFile(at.Sandbox, at.Path, b, find)
+		return fileWithCut{f, id}, err
 	})
 }
 
