@@ -340,8 +340,8 @@ func TestRemoteServer(t *testing.T) {
 	if len(st.Errors) != 1 || st.Errors[0].Part != "ollama" || !strings.Contains(st.Errors[0].Message, "not on this machine") || len(st.Spaces) != 1 {
 		t.Errorf("status has errors %+v and spaces %+v", st.Errors, st.Spaces)
 	}
-	if a := s.ask(t.TempDir(), "nothing leaves this machine"); len(a.Items) != 1 || a.Items[0].ID != kept.ID || degraded(a) != "" {
-		t.Errorf("the answer is %+v", a)
+	if a := s.ask(t.TempDir(), "nothing leaves this machine"); len(a.Items) != 1 || a.Items[0].ID != kept.ID || strings.Contains(degraded(a), "vector") {
+		t.Errorf("the answer is %+v, want it with no vectors missing", a)
 	}
 	if err := s.PullModel(t.Context(), "x", nil); memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("pull: %v, want %s", err, memory.CodeUnavailable)

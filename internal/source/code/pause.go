@@ -150,15 +150,16 @@ func beingForgotten(err error) error {
 		Hint: "ask again when that is done", Cause: err}
 }
 
-// makeUp queues runs over everything in sandboxes that were held. One that was
-// asked for meanwhile is done as if it were only now.
+// makeUp queues runs over everything in sandboxes that were held, and whose folder is
+// there: one that comes back is looked at then. One that was asked for meanwhile is
+// done as if it were only now.
 func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) error {
 	boxes, err := s.opts.Shelf.Sandboxes()
 	if err != nil {
 		return fmt.Errorf("list sandboxes: %w", err)
 	}
 	for _, b := range boxes {
-		if !held(b) || b.Paused {
+		if !held(b) || b.Paused || !s.present(ctx, b) {
 			continue
 		}
 		run := RunRequest{Sandbox: b.ID, Project: b.Project, Priority: refreshPriority}

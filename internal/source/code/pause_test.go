@@ -2,6 +2,7 @@ package code_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -149,6 +150,51 @@ func TestPauseAll(t *testing.T) {
 	if n := next.waiting(); n != 0 || next.state(q.Sandbox).Files != 1 || next.state(o.Sandbox).Files != 0 {
 		t.Errorf("%d runs wait; %+v and %+v", n, next.state(q.Sandbox), next.state(o.Sandbox))
 	}
+}
+
+// TestResumeWithoutFolder: a sandbox whose folder is missing is not run when all work
+// goes on, for the run could only fail.
+func TestResumeWithoutFolder(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	missing, there := r.ask(folder(t, map[string]string{"a.go": "package a\n"})), r.ask(folder(t, map[string]string{"b.go": "package b\n"}))
+	r.runNext()
+	r.runNext()
+	r.pause("", false)
+	must(t, os.RemoveAll(missing.Root))
+	r.pause("", true)
+	r.runNext()
+	if s := r.state(missing.Sandbox); r.waiting() != 0 || s.GoneAt.IsZero() || s.LastError != "" || s.Files != 1 {
+		t.Errorf("%d runs wait, the missing one is %+v; want it known to be gone and kept", r.waiting(), s)
+	}
+	if s := r.state(there.Sandbox); s.Progress != nil || s.Stale {
+		t.Errorf("the other one is %+v, want it looked at", s)
+	}
+}
+
+// TestWhyCodeIsMissing: a question is told why the index has no code of a project, and
+// nothing once one of its worktrees is indexed.
+func TestWhyCodeIsMissing(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	root := folder(t, map[string]string{"a.go": "package a\n"})
+	check := func(when, project, want string) {
+		t.Helper()
+		if got := r.boxes.Missing(project); got != want {
+			t.Errorf("%s: code is missing because %q, want %q", when, got, want)
+		}
+	}
+	check("before anything", "p-1", "nothing of the project is indexed")
+	q := r.ask(root)
+	check("queued", q.Project, "the repository is being indexed for the first time")
+	check("another project", "p-1", "nothing of the project is indexed")
+	r.pause("", false)
+	check("paused", q.Project, "indexing is paused")
+	r.pause("", true)
+	must(t, os.Rename(root, root+"-away"))
+	r.runNext()
+	check("failed", q.Project, "indexing has failed")
+	must(t, os.Rename(root+"-away", root))
+	r.leaseAndRun(q)
+	check("indexed", q.Project, "")
 }
 
 func TestPauseRefuses(t *testing.T) {

@@ -94,14 +94,13 @@ func (s *Sandboxes) stale(b memory.Sandbox) bool {
 }
 
 // Missing says in a few words why the index has not all code of a project: it was
-// never finished. It is empty when it has, and for a project without a sandbox,
-// which has none.
+// never asked for, or never finished. It is empty when it has.
 func (s *Sandboxes) Missing(project string) string {
 	boxes, err := s.opts.Shelf.Sandboxes()
 	if err != nil {
 		return "" // said by Stale
 	}
-	why := ""
+	why := "nothing of the project is indexed"
 	for _, b := range boxes {
 		switch {
 		case b.Project != project || isDropped(b):
