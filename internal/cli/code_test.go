@@ -110,6 +110,10 @@ func TestFilesFlags(t *testing.T) {
 	if out := b.ok("files", "nothing"); out != "No file of project demo fits.\n" {
 		t.Errorf("without a match files says %q", out)
 	}
+	b.fake.Answers["Files"] = &memory.FileList{Project: "p1", ProjectName: "demo", Missing: "indexing is paused"}
+	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "fits.\nNot all files are known: indexing is paused. See: recalld repos\n") {
+		t.Errorf("with files that are not known files says %q", out)
+	}
 	if out := b.ok("files", "nothing", "--json"); strings.Contains(out, "null") {
 		t.Errorf("files --json says null where a list is empty: %s", out)
 	}

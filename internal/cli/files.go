@@ -54,17 +54,21 @@ repository is meant.`,
 	return c
 }
 
-// writeFiles lists files, then how many there are of which those are the best.
+// writeFiles lists files, then how many there are of which those are the best, and
+// what is not among them.
 func writeFiles(w io.Writer, list *memory.FileList) {
 	project := memory.ProjectLabel(list.ProjectName, list.Project)
 	if list.Total == 0 {
 		fmt.Fprintf(w, "No file of project %s fits.\n", project)
-		return
+	} else {
+		table(w, fileRows(list.Files))
+		fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)
 	}
-	table(w, fileRows(list.Files))
-	fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)
 	for _, reason := range slices.Sorted(maps.Keys(list.Withheld)) {
 		fmt.Fprintf(w, "Not shown: %s, %s\n", memory.Count(list.Withheld[reason], "file"), strings.ReplaceAll(string(reason), "_", " "))
+	}
+	if list.Missing != "" {
+		fmt.Fprintf(w, "Not all files are known: %s. See: recalld repos\n", list.Missing)
 	}
 }
 

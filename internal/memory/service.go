@@ -209,6 +209,8 @@ type FileList struct {
 	Total int `json:"total"`
 	// Withheld counts the listed ones that did not pass a gate, by reason.
 	Withheld map[Reason]int `json:"withheld,omitempty"`
+	// Missing says why not all files of the project are known; empty when they are.
+	Missing string `json:"missing,omitempty"`
 }
 
 // Repositories indexes folders.

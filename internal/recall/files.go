@@ -34,7 +34,10 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 		return nil, err
 	}
 	found, total := s.opts.Light.Files(req.Pattern, project.ID, req.Limit)
-	list := &memory.FileList{Project: project.ID, ProjectName: project.Name, Files: []memory.FileMatch{}, Total: total}
+	list := &memory.FileList{
+		Project: project.ID, ProjectName: project.Name, Files: []memory.FileMatch{}, Total: total,
+		Missing: s.opts.Missing(project.ID),
+	}
 	disk, cancel := context.WithTimeout(ctx, filesDeadline)
 	defer cancel()
 	for _, c := range found {

@@ -29,6 +29,10 @@ func TestFiles(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Errorf("files (-want +got), %v:\n%s", err, diff)
 	}
+	missing, err := s.service(t, l.options(true, "not indexed yet")).Files(t.Context(), memory.FilesRequest{Pattern: "retry"})
+	if err != nil || len(missing.Files) != 1 || missing.Missing != "not indexed yet" {
+		t.Errorf("beside files that are not known: %+v, %v; want the one that is, and why", missing, err)
+	}
 	if list, err := service.Files(t.Context(), memory.FilesRequest{Pattern: "nothing"}); err != nil || list.Files == nil || list.Total != 0 {
 		t.Errorf("nothing fits: %+v, %v; want an empty list", list, err)
 	}
