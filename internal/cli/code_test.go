@@ -55,6 +55,20 @@ func TestGoneIsNoReasonToForget(t *testing.T) {
 	}
 }
 
+// TestGoneIsNoFailure: that a run has failed over a folder that is missing says nothing
+// more.
+func TestGoneIsNoFailure(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Answers["Repos"] = []memory.SandboxState{{ProjectName: "demo", Sandbox: memory.Sandbox{
+		ID: "s", Project: "p1", Root: "/src/gone", GoneAt: noon, LastError: "open sandbox: no such folder", LastErrorAt: noon,
+	}}}
+	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}} {
+		if out := b.ok(args...); !strings.Contains(out, "missing since") || strings.Contains(out, "failed") {
+			t.Errorf("recalld %v of a folder that is missing says:\n%s", args, out)
+		}
+	}
+}
+
 // TestPausedIsSaid: that nothing is done in the background is said wherever its
 // results are awaited.
 func TestPausedIsSaid(t *testing.T) {

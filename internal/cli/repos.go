@@ -177,7 +177,7 @@ func trouble(r memory.SandboxState, now time.Time) []string {
 	if r.Paused {
 		out = append(out, "indexing is held; let it go on with: recalld resume "+shellWord(r.Root))
 	}
-	if r.LastErrorAt.After(r.IndexedAt) {
+	if r.GoneAt.IsZero() && r.LastErrorAt.After(r.IndexedAt) { // else that is why it failed
 		out = append(out, fmt.Sprintf("failed %s: %s", agoText(r.LastErrorAt, now, "?"), r.LastError))
 	}
 	return out
