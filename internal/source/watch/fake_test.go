@@ -3,6 +3,8 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,5 +201,60 @@ func TestTooManyEventsAreEverything(t *testing.T) {
 	q.put(fsnotify.Event{Name: "b"})
 	if events, lost := q.take(); len(events) != 1 || lost {
 		t.Errorf("after that %d events wait, lost %t", len(events), lost)
+	}
+}
+
+// TestRootIsMadeAgain: a folder that takes the place of a root may be given its number
+// by the file system as well, so that only the event tells them apart.
+func TestRootIsMadeAgain(t *testing.T) {
+	root := tempDir(t)
+	write(t, root, "sub/a.go", "package a\n")
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotifier(-1, nil)
+		w := start(t, Options{Notify: n.connect}, Root{Path: root})
+		n.events <- fsnotify.Event{Name: root, Op: fsnotify.Remove}
+		if b := next(t, w); !b.All {
+			t.Fatalf("the batch is %+v, want everything", b)
+		}
+		synctest.Wait()
+		if s := w.State(root); s.Mode != Events || n.count() != 2 {
+			t.Errorf("then %d folders are watched in the state %+v, want 2", n.count(), s)
+		}
+		must(t, w.Close())
+	})
+}
+
+// TestFolderTakenUpWhileItIsLeft: a root takes a folder up just as the watch over it is
+// ended for another one. It makes its watches anew.
+func TestFolderTakenUpWhileItIsLeft(t *testing.T) {
+	n := newNotifier(-1, nil)
+	s := newSystem(n.connect, slog.New(slog.DiscardHandler), func(func()) {})
+	one, two := &root{inbox: newQueue()}, &root{inbox: newQueue()}
+	must(t, s.watch(one, "/shared", 0))
+	n.leaving = func(string) {
+		n.leaving = nil
+		must(t, s.watch(two, "/shared", 0))
+	}
+	s.release(one, nil)
+	if _, lost := two.inbox.take(); !lost && n.count() != 1 {
+		t.Error("the folder is not watched, and the root that has taken it up does not know")
+	}
+}
+
+// TestFolderThatCannotBeWatchedAgain: with it go the watches of all below it, or nobody
+// would ever end them.
+func TestFolderThatCannotBeWatchedAgain(t *testing.T) {
+	n := newNotifier(-1, nil)
+	s := newSystem(n.connect, slog.New(slog.DiscardHandler), func(func()) {})
+	r := &root{}
+	for _, dir := range []string{"/top", "/top/in", "/top/in/deep"} {
+		must(t, s.watch(r, dir, 0))
+	}
+	n.refuse("/top/in", fs.ErrPermission)
+	if err := s.watch(r, "/top/in", 0); !errors.Is(err, fs.ErrPermission) {
+		t.Fatalf("watched again: %v, want what the system says", err)
+	}
+	if s.watches() != 1 || n.count() != 1 {
+		t.Errorf("%d folders are known and %d watched, want the one above", s.watches(), n.count())
 	}
 }

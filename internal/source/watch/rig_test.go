@@ -136,14 +136,16 @@ type notifier struct {
 	room   int
 	full   error
 	closed bool
-	// slow, if set, is called before a folder is watched.
-	slow func(dir string)
+	// refused are the folders that cannot be watched, and why.
+	refused map[string]error
+	// slow, if set, is called before a folder is watched, leaving before it no longer is.
+	slow, leaving func(dir string)
 }
 
 var _ Notifier = (*notifier)(nil)
 
 func newNotifier(room int, full error) *notifier {
-	return &notifier{events: make(chan fsnotify.Event), errors: make(chan error), watched: map[string]bool{}, room: room, full: full}
+	return &notifier{events: make(chan fsnotify.Event), errors: make(chan error), watched: map[string]bool{}, refused: map[string]error{}, room: room, full: full}
 }
 
 func (n *notifier) connect() (Notifier, error) { return n, nil }
@@ -155,6 +157,9 @@ func (n *notifier) Add(dir string) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if err := n.refused[dir]; err != nil {
+		return err
+	}
 	if n.watched[dir] {
 		return nil
 	}
@@ -168,6 +173,9 @@ func (n *notifier) Add(dir string) error {
 
 // Remove implements Notifier.
 func (n *notifier) Remove(dir string) error {
+	if n.leaving != nil {
+		n.leaving(dir)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.watched[dir] {
@@ -194,6 +202,13 @@ func (n *notifier) Close() error {
 		close(n.errors)
 	}
 	return nil
+}
+
+// refuse lets a folder not be watched any more; it stays so if it is.
+func (n *notifier) refuse(dir string, why error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refused[dir] = why
 }
 
 // give makes room for more watches.

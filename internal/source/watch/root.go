@@ -139,7 +139,9 @@ func (r *root) event(e fsnotify.Event) {
 	}
 	if rel = filepath.ToSlash(rel); rel == "." {
 		if e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-			r.look()
+			// All its watches have ended. What is there by now cannot be told from what was:
+			// file systems give the number of a removed folder to the next one.
+			r.appear()
 		}
 		return
 	}

@@ -129,11 +129,24 @@ func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 		gone = s.cut(own, nil)
 	}
 	s.mu.Unlock()
-	for _, path := range gone {
-		_ = n.Remove(path) // the system has ended it by itself, or does now
-	}
+	s.unwatch(n, gone)
 	for _, r := range roots {
 		r.inbox.put(e)
+	}
+}
+
+// unwatch ends the watches over folders that were forgotten. A root that has taken one
+// up since then may have lost its watch with that, and makes all of its own anew.
+func (s *system) unwatch(n Notifier, paths []string) {
+	for _, path := range paths {
+		_ = n.Remove(path) // the system has ended it by itself, or does now
+		s.mu.Lock()
+		if f := s.folders[path]; f != nil {
+			for _, r := range f.roots {
+				r.inbox.lose()
+			}
+		}
+		s.mu.Unlock()
 	}
 }
 
@@ -178,11 +191,13 @@ func (s *system) watch(r *root, path string, entries int) error {
 	// Known first: the first event may come before Add returns. One that is watched
 	// is asked for again, for its folder may be another by now.
 	if err := n.Add(path); err != nil {
+		var gone []string
 		s.mu.Lock()
 		if s.folders[path] == f {
-			s.cut(f, nil)
+			gone = s.cut(f, nil)
 		}
 		s.mu.Unlock()
+		s.unwatch(n, gone)
 		return fmt.Errorf("watch folder: %w", err)
 	}
 	return nil
@@ -209,11 +224,8 @@ func (s *system) release(r *root, keep map[string]bool) {
 		delete(s.held, r)
 	}
 	s.mu.Unlock()
-	if n == nil {
-		return // closed, and all watches with it
-	}
-	for _, path := range gone {
-		_ = n.Remove(path) // the system has ended it by itself, or does now
+	if n != nil { // else it is closed, and all watches with it
+		s.unwatch(n, gone)
 	}
 }
 
