@@ -71,7 +71,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // PutFiles replaces what is known of several files that bring no documents, all of
-// them or none.
+// them or none. It returns memory.ErrDocMissing when one that their chunks name is not
+// stored.
 func (s *Service) PutFiles(ctx context.Context, files []memory.File) error {
 	_, err := s.opts.Committer.Commit(ctx, memory.Batch{Files: files})
 	return err

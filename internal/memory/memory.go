@@ -213,9 +213,9 @@ type Sandbox struct {
 	Note string `json:"note,omitempty"`
 }
 
-// File is one indexed file of a sandbox with its chunks. It is stored as one
-// value, so that a file's chunks are replaced as one; Generation grows with
-// every replacement.
+// File is one indexed file of a sandbox with its chunks, which are replaced as one;
+// Generation grows with every replacement. Files that have their text and language in
+// common share the chunks, which nobody may write to.
 type File struct {
 	Project string `json:"project"`
 	Sandbox string `json:"sandbox"`

@@ -3,8 +3,9 @@ package code
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -86,10 +87,6 @@ func (r *refresher) drop(ctx context.Context, sandbox, why string) {
 	})
 }
 
-// dropWorkers is how many files are dropped at once: what waits is committed
-// together.
-const dropWorkers = 32
-
 // dropFiles drops all that is known of the files of a sandbox, if its folder is
 // missing, and returns how many there were. The sandbox stays, so that it is looked
 // at should its folder come back.
@@ -108,29 +105,14 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 	if err != nil {
 		return 0, fmt.Errorf("list known files: %w", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	paths := make(chan string)
-	var workers sync.WaitGroup
-	for range dropWorkers {
-		workers.Go(func() {
-			for path := range paths {
-				if err := s.opts.Writer.DropFile(ctx, sandbox, path); err != nil {
-					cancel(fmt.Errorf("drop %s: %w", path, err))
-				}
-			}
-		})
-	}
-	for path := range files {
-		if ctx.Err() != nil {
-			break
+	err = each(ctx, dropWorkers, slices.Collect(maps.Keys(files)), func(ctx context.Context, path string) error {
+		if err := s.opts.Writer.DropFile(ctx, sandbox, path); err != nil {
+			return fmt.Errorf("drop %s: %w", path, err)
 		}
-		paths <- path
-	}
-	close(paths)
-	workers.Wait()
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	err = s.record(ctx, b.Project, sandbox, func(p memory.Project, b *memory.Sandbox) memory.Project {
 		b.IndexedAt, b.Files, b.Chunks, b.Bytes, b.Skipped = time.Time{}, 0, 0, 0, nil

@@ -16,7 +16,8 @@ const headBatch = 128
 
 // heads puts how the files begin that are not known yet, without their chunks, so
 // that the light index answers for a repository long before all of it is cut. Only
-// the first run over a sandbox does so; one that was ended goes on where it was.
+// the first run over a sandbox does so, and not over a second worktree; one that was
+// ended goes on where it was.
 func (r *run) heads(ctx context.Context, entries []Entry) error {
 	var fresh []Entry
 	for _, e := range entries {
@@ -28,11 +29,13 @@ func (r *run) heads(ctx context.Context, entries []Entry) error {
 			fresh = append(fresh, e)
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
+	// What is known by its text is put as a whole sooner than its heads would be.
+	known, err := r.mostlyShared(ctx, fresh)
+	if err != nil || known || len(fresh) == 0 {
+		return err
 	}
 	r.tell("heads")
-	err := each(ctx, r.opts.Workers, slices.Collect(slices.Chunk(fresh, headBatch)), r.putHeads)
+	err = each(ctx, r.opts.Workers, slices.Collect(slices.Chunk(fresh, headBatch)), r.putHeads)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.progress.FilesDone = 0

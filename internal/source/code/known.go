@@ -17,6 +17,10 @@ type Known interface {
 	Brief(ctx context.Context, path string) (memory.FileBrief, bool, error)
 	// File returns the whole of it: what is stored now.
 	File(ctx context.Context, path string) (memory.File, bool, error)
+	// Cut returns the chunks of any indexed file, of this sandbox or another one,
+	// that has a text, by the hash of its bytes, in a language, and was cut as
+	// files are cut now. They must not be written to.
+	Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error)
 	// Paths lists, in any order, the files that are among sorted paths or lie below
 	// one; nil lists all. A path may come twice.
 	Paths(ctx context.Context, only []string) iter.Seq2[string, error]
@@ -37,6 +41,16 @@ func (k KnownFiles) Brief(_ context.Context, path string) (memory.FileBrief, boo
 func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, error) {
 	f, ok := k[path]
 	return f, ok, nil
+}
+
+// Cut implements Known. It looks through all files.
+func (k KnownFiles) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+	for _, f := range k {
+		if f.Hash == text && f.Lang == lang && f.Chunker == ChunkerVersion && len(f.Chunks) > 0 {
+			return f.Chunks, true, nil
+		}
+	}
+	return nil, false, nil
 }
 
 // Paths implements Known.
@@ -88,13 +102,26 @@ func (k *stored) Brief(ctx context.Context, path string) (memory.FileBrief, bool
 // File implements Known. A file that is damaged is one that is not known.
 func (k *stored) File(_ context.Context, path string) (memory.File, bool, error) {
 	f, err := k.shelf.File(k.sandbox, path)
+	known, err := readable(err)
+	return f, known, err
+}
+
+// readable says whether something was found. What is damaged is as good as missing.
+func readable(err error) (bool, error) {
 	switch {
 	case err == nil:
-		return f, true, nil
+		return true, nil
 	case slices.Contains([]memory.Code{memory.CodeNotFound, memory.CodeCorrupt}, memory.CodeOf(err)):
-		return memory.File{}, false, nil
+		return false, nil
 	}
-	return memory.File{}, false, err
+	return false, err
+}
+
+// Cut implements Known.
+func (k *stored) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+	chunks, err := k.shelf.Cut(text, lang, ChunkerVersion)
+	known, err := readable(err)
+	return chunks, known, err
 }
 
 // Paths implements Known.

@@ -22,12 +22,12 @@ import (
 // goroutines at once, for one file once a run; an error ends the run.
 type Sink interface {
 	// PutFile replaces a file and its chunks as one. The chunks' documents are
-	// in docs, each once. No docs at all means that only size and time of the
-	// file have changed: its chunks, and so its documents, are known. Project,
-	// Sandbox and Generation of f are those of the sandbox and of what is known;
-	// the sink raises the generation.
+	// in docs, each once. Project, Sandbox and Generation of f are those of the
+	// sandbox and of what is known; the sink raises the generation.
 	PutFile(ctx context.Context, f memory.File, docs []memory.Document) error
-	// PutFiles replaces files that have a head and no chunks, all of them or none.
+	// PutFiles replaces files that bring no documents, all of them or none: they
+	// have no chunks, or those of a file that is stored. When a document of theirs
+	// is not stored any more, it returns memory.ErrDocMissing.
 	PutFiles(ctx context.Context, files []memory.File) error
 	// DropFile removes a file with its chunks.
 	DropFile(ctx context.Context, sandbox, path string) error
@@ -42,12 +42,13 @@ type Report struct {
 	Files  int
 	Chunks int
 	Bytes  int64
-	// Changed files were cut anew, Touched ones only have another time, Dropped
-	// ones are gone or no longer indexed.
-	Changed, Touched, Dropped int
+	// Changed files have another text than before, or are new; Shared are those of
+	// them that were not cut, since another file with their text had been. Touched
+	// ones only have another time, Dropped ones are gone or no longer indexed.
+	Changed, Shared, Touched, Dropped int
 	// Heads are the files whose beginning was put ahead of the rest of them.
 	Heads int
-	// Read is how many files were opened, Documents how many documents the
+	// Read is how many files were read, Documents how many documents the
 	// changed files hold.
 	Read, Documents int
 	Skipped         map[SkipReason]int
@@ -74,7 +75,7 @@ const racy = 2 * time.Second
 // wraps ErrTimeLimit when it was Options.TimeLimit that ended it.
 //
 // The first run over a sandbox, one that has no IndexedAt, puts the heads of all
-// files before it cuts the first. Files whose chunks gave way to the size limit
+// files before it cuts the first, unless most of them are known from elsewhere. Files whose chunks gave way to the size limit
 // keep to that while they are as they were, unless Options.Restore is set.
 func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []string, sink Sink, opts Options) (Report, error) {
 	if err := opts.validate(); err != nil {
@@ -124,6 +125,8 @@ type run struct {
 	seen map[string]bool
 	// headed are the paths whose heads were put.
 	headed []string
+	// waiting are the files that are put together with the next ones.
+	waiting []waiting
 }
 
 func (r *run) index(ctx context.Context, changed []string) error {
@@ -152,6 +155,9 @@ func (r *run) index(ctx context.Context, changed []string) error {
 	}
 	r.tell("indexing")
 	if err := each(ctx, r.opts.Workers, entries, r.file); err != nil {
+		return err
+	}
+	if err := r.putRest(ctx); err != nil {
 		return err
 	}
 	return r.drop(ctx, only)
@@ -272,7 +278,9 @@ func (r *run) mayBeThere(name string) bool {
 func (r *run) drop(ctx context.Context, only []string) error {
 	gone := map[string]bool{}
 	for _, p := range r.headed { // which were not known before
-		gone[p] = !r.seen[p]
+		if !r.seen[p] {
+			gone[p] = true
+		}
 	}
 	for p, err := range r.known.Paths(ctx, only) {
 		if err != nil {
@@ -289,17 +297,20 @@ func (r *run) drop(ctx context.Context, only []string) error {
 		}
 		gone[p] = true
 	}
-	for _, p := range slices.Sorted(maps.Keys(gone)) {
-		if !gone[p] {
-			continue
-		}
+	return each(ctx, dropWorkers, slices.Sorted(maps.Keys(gone)), func(ctx context.Context, p string) error {
 		if err := r.sink.DropFile(ctx, r.sandbox.ID, p); err != nil {
 			return fmt.Errorf("drop %s: %w", p, err)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.report.Dropped++
-	}
-	return nil
+		return nil
+	})
 }
+
+// dropWorkers is how many files are dropped at once: what waits is committed
+// together.
+const dropWorkers = 32
 
 // covered says that a path is among, or lies below, sorted paths.
 func covered(only []string, p string) bool {

@@ -46,11 +46,7 @@ func (s *shelf) PutFile(_ context.Context, f memory.File, docs []memory.Document
 			return err
 		}
 	}
-	if docs == nil {
-		s.touches++
-	} else {
-		s.puts++
-	}
+	s.puts++
 	for _, d := range docs {
 		s.docs[d.ID] = d.Text
 	}
@@ -75,7 +71,18 @@ func (s *shelf) PutFiles(ctx context.Context, files []memory.File) error {
 		}
 	}
 	for _, f := range files {
-		s.heads = append(s.heads, f.Path)
+		for _, c := range f.Chunks {
+			if _, ok := s.docs[c.Doc]; !ok {
+				return fmt.Errorf("document %s of %s: %w", c.Doc, f.Path, memory.ErrDocMissing)
+			}
+		}
+	}
+	for _, f := range files {
+		if f.Hash.IsZero() { // only its beginning was read
+			s.heads = append(s.heads, f.Path)
+		} else {
+			s.touches++
+		}
 		f.Generation++
 		s.files[f.Path] = f
 	}
@@ -97,6 +104,12 @@ func (s *shelf) File(_ context.Context, path string) (memory.File, bool, error) 
 	defer s.mu.Unlock()
 	f, ok := s.files[path]
 	return f, ok, nil
+}
+
+func (s *shelf) Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return KnownFiles(s.files).Cut(ctx, text, lang)
 }
 
 func (s *shelf) Brief(ctx context.Context, path string) (memory.FileBrief, bool, error) {

@@ -21,25 +21,50 @@ func (r *run) file(ctx context.Context, e Entry) error {
 		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil
 	}
+	f, src, err := r.look(ctx, e, old, known)
+	if err != nil || f == nil {
+		return err
+	}
+	if cutAsNow && old.Hash == f.Hash && old.Lang == f.Lang {
+		done, err := r.touch(ctx, e, *f)
+		if done || err != nil {
+			return err
+		}
+	}
+	done, err := r.share(ctx, e, *f)
+	if done || err != nil {
+		return err
+	}
+	return r.cut(ctx, *f, src)
+}
+
+// look reads a file and returns what is to be stored of it but its chunks, and its
+// text; nil when it is not to be indexed, or cannot be looked at now.
+func (r *run) look(ctx context.Context, e Entry, old memory.FileBrief, known bool) (*memory.File, []byte, error) {
 	src, modTime, skip := r.read(ctx, e)
+	if skip != skipGone {
+		r.mu.Lock()
+		r.report.Read++
+		r.mu.Unlock()
+	}
 	if skip == "" {
 		skip = r.opts.skipText(src)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	case skip == skipGone:
-		return nil
+		return nil, nil, nil
 	case skip == SkipUnreadable && known:
 		// What cannot be read now may be there as it was; the gates decide.
 		r.skipped(e.Path, skip)
 		r.kept(e.Path, old.Size, old.Chunks, kept)
-		return nil
+		return nil, nil, nil
 	case skip != "":
 		r.skipped(e.Path, skip)
-		return nil
+		return nil, nil, nil
 	}
-	f := memory.File{
+	f := &memory.File{
 		Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Hash: hashOf(src), Size: int64(len(src)),
 		ModTime: modTime, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
 	}
@@ -49,18 +74,17 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	if !r.opts.NoHeads {
 		f.Head = head(src)
 	}
-	if cutAsNow && old.Hash == f.Hash && old.Lang == f.Lang {
-		done, err := r.touch(ctx, f)
-		if done || err != nil {
-			return err
-		}
-	}
+	return f, src, nil
+}
+
+// cut puts a file with the chunks and documents that its text is cut into.
+func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	docs := []memory.Document{}
 	if !r.opts.NoChunks {
-		f.Chunks, docs = chunksOf(Chunk(e.Path, f.Lang, src), src)
+		f.Chunks, docs = chunksOf(Chunk(f.Path, f.Lang, src), src)
 	}
-	if err := r.put(ctx, f, docs); err != nil {
-		return err
+	if err := r.sink.PutFile(ctx, f, docs); err != nil {
+		return fmt.Errorf("put %s: %w", f.Path, err)
 	}
 	r.kept(f.Path, f.Size, len(f.Chunks), cut)
 	r.mu.Lock()
@@ -87,36 +111,6 @@ func (r *run) cutAsNow(old memory.FileBrief) bool {
 		return !r.opts.NoChunks && !r.opts.Restore
 	}
 	return old.Chunker == r.chunker()
-}
-
-// touch puts a file whose text is that of its chunks, which stay, if anything else
-// of it changed. It returns false when the file is not what it was any more.
-func (r *run) touch(ctx context.Context, f memory.File) (bool, error) {
-	old, known, err := r.known.File(ctx, f.Path)
-	if err != nil {
-		return false, fmt.Errorf("look up %s: %w", f.Path, err)
-	}
-	if !known || old.Hash != f.Hash || !r.cutAsNow(old.Brief()) {
-		return false, nil
-	}
-	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
-	// A time that proves nothing is not worth a write.
-	if old.Head == f.Head && (f.ModTime.IsZero() || f.ModTime.Equal(old.ModTime)) {
-		r.kept(f.Path, f.Size, len(f.Chunks), kept)
-		return true, nil
-	}
-	if err := r.put(ctx, f, nil); err != nil {
-		return false, err
-	}
-	r.kept(f.Path, f.Size, len(f.Chunks), touched)
-	return true, nil
-}
-
-func (r *run) put(ctx context.Context, f memory.File, docs []memory.Document) error {
-	if err := r.sink.PutFile(ctx, f, docs); err != nil {
-		return fmt.Errorf("put %s: %w", f.Path, err)
-	}
-	return nil
 }
 
 // chunksOf turns pieces into what is stored of them.
@@ -149,9 +143,6 @@ func (r *run) read(ctx context.Context, e Entry) ([]byte, time.Time, SkipReason)
 		return nil, time.Time{}, SkipUnreadable
 	}
 	defer f.Close() // only read
-	r.mu.Lock()
-	r.report.Read++
-	r.mu.Unlock()
 	now := r.opts.Now()
 	before, err := f.Stat()
 	switch {
@@ -187,6 +178,7 @@ type outcome int
 const (
 	kept outcome = iota
 	touched
+	shared
 	cut
 )
 
@@ -201,7 +193,10 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	switch what {
 	case touched:
 		r.report.Touched++
-	case cut:
+	case shared, cut:
+		if what == shared {
+			r.report.Shared++
+		}
 		r.report.Changed++
 		r.progress.Changed++
 		r.progress.Chunks += chunks

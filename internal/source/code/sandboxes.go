@@ -27,6 +27,9 @@ type Shelf interface {
 // Files reads what is stored of the files of a sandbox.
 type Files interface {
 	File(sandbox, path string) (memory.File, error)
+	// Cut returns the chunks that a text was cut into, of any sandbox, by the hash of
+	// its bytes, or CodeNotFound.
+	Cut(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error)
 	// Briefs returns all files by path.
 	Briefs(sandbox string) (map[string]memory.FileBrief, error)
 	// PathsBelow returns the files that are among the paths or lie below one.

@@ -1,0 +1,153 @@
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// waiting is a file that brings no documents, since its chunks are known, and waits to
+// be put together with others.
+type waiting struct {
+	entry Entry
+	file  memory.File
+	what  outcome
+}
+
+// putBatch is how many files that bring no documents are put at once: one commit
+// instead of as many, and small enough that the files of a run become known as it goes.
+const putBatch = 64
+
+// touch puts a file whose text is that of its chunks, which stay, if anything else
+// of it changed. It returns false when the file is not what it was any more.
+func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
+	old, known, err := r.known.File(ctx, f.Path)
+	if err != nil {
+		return false, fmt.Errorf("look up %s: %w", f.Path, err)
+	}
+	if !known || old.Hash != f.Hash || !r.cutAsNow(old.Brief()) {
+		return false, nil
+	}
+	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
+	// A time that proves nothing is not worth a write.
+	if old.Head == f.Head && (f.ModTime.IsZero() || f.ModTime.Equal(old.ModTime)) {
+		r.kept(f.Path, f.Size, len(f.Chunks), kept)
+		return true, nil
+	}
+	return true, r.putSoon(ctx, waiting{e, f, touched})
+}
+
+// share puts a file whose text is that of another one, in another worktree or under
+// another name, with the chunks of that. It returns false when there is none.
+func (r *run) share(ctx context.Context, e Entry, f memory.File) (bool, error) {
+	if r.opts.NoChunks {
+		return false, nil
+	}
+	chunks, known, err := r.known.Cut(ctx, f.Hash, f.Lang)
+	if err != nil {
+		return false, fmt.Errorf("look up the text of %s: %w", f.Path, err)
+	}
+	if !known {
+		return false, nil
+	}
+	f.Chunks = chunks
+	return true, r.putSoon(ctx, waiting{e, f, shared})
+}
+
+// putSoon puts a file that brings no documents, with others once they are enough.
+func (r *run) putSoon(ctx context.Context, w waiting) error {
+	r.mu.Lock()
+	r.waiting = append(r.waiting, w)
+	var batch []waiting
+	if len(r.waiting) >= putBatch {
+		batch, r.waiting = r.waiting, nil
+	}
+	r.mu.Unlock()
+	return r.putKnown(ctx, batch)
+}
+
+// putRest puts the files that still wait. Nobody else may put any meanwhile.
+func (r *run) putRest(ctx context.Context) error {
+	batch := r.waiting
+	r.waiting = nil
+	return r.putKnown(ctx, batch)
+}
+
+// putKnown puts files that bring no documents. One whose documents have been swept
+// since it was looked up, with the last other file that had them, is cut after all;
+// those that were refused with it are put without it.
+func (r *run) putKnown(ctx context.Context, batch []waiting) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	files := make([]memory.File, len(batch))
+	for i, w := range batch {
+		files[i] = w.file
+	}
+	err := r.sink.PutFiles(ctx, files)
+	switch half := len(batch) / 2; {
+	case err == nil:
+		for _, w := range batch {
+			r.kept(w.file.Path, w.file.Size, len(w.file.Chunks), w.what)
+		}
+		return nil
+	case !errors.Is(err, memory.ErrDocMissing):
+		return fmt.Errorf("put %s and %d other files: %w", batch[0].file.Path, len(batch)-1, err)
+	case half > 0:
+		if err := r.putKnown(ctx, batch[:half]); err != nil {
+			return err
+		}
+		return r.putKnown(ctx, batch[half:])
+	}
+	return r.cutAfterAll(ctx, batch[0])
+}
+
+// cutAfterAll cuts a file that could not be put with the chunks that were known.
+func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
+	old, known, err := r.known.Brief(ctx, w.entry.Path)
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", w.entry.Path, err)
+	}
+	f, src, err := r.look(ctx, w.entry, old, known)
+	if err != nil || f == nil {
+		return err
+	}
+	return r.cut(ctx, *f, src)
+}
+
+// sampleFiles is how many files tell whether most of a sandbox is known.
+const sampleFiles = 32
+
+// mostlyShared says that most of some files have the text of files that are indexed,
+// as in a second worktree, by a sample from all over them.
+func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
+	if r.opts.NoChunks || len(files) == 0 {
+		return false, nil
+	}
+	n := min(len(files), sampleFiles)
+	same := 0
+	for i := range n {
+		if same+n-i <= n/2 {
+			return false, nil // most are not
+		}
+		e := files[i*len(files)/n]
+		src, _, skip := r.read(ctx, e)
+		if skip != "" {
+			continue
+		}
+		lang := e.Lang
+		if lang == "" {
+			lang = languageOf(e.Path, src)
+		}
+		_, known, err := r.known.Cut(ctx, hashOf(src), lang)
+		if err != nil {
+			return false, fmt.Errorf("look up the text of %s: %w", e.Path, err)
+		}
+		if known {
+			same++
+		}
+	}
+	return same > n/2, nil
+}
