@@ -182,6 +182,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
 	from := vantage{now: start, project: project.ID, names: project.Names, session: req.Caller.Session}
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
+	s.ownVersions(ranked, req.Caller.Dir)
 	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
 	shown := s.fill(ctx, req, sel, found, caps, ranked)
 

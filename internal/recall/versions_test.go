@@ -1,0 +1,32 @@
+package recall
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TestOwnVersionFirst: of a piece that several worktrees have, each changed in its own
+// way, the caller's is shown, however the others rank, and in the place of the best.
+func TestOwnVersionFirst(t *testing.T) {
+	body := "func retry() { again and again until the server answers or the deadline has passed in "
+	s := newShelf()
+	in := func(box string) memory.FileKey { return memory.FileKey{Sandbox: box, Path: "retry.go"} }
+	s.chunk(body+"theirs }", in("/theirs"))
+	for _, path := range []string{"a.go", "b.go", "c.go"} {
+		s.chunk("something else of "+path+strings.Repeat(" "+path, 9), at(path))
+	}
+	s.chunk(body+"mine }", in("/mine"))
+	for dir, want := range map[string]string{"/mine/sub": "mine", "/theirs": "theirs", "": "theirs", "/elsewhere": "theirs"} {
+		a := s.ask(t, memory.RecallRequest{Query: "retry", Caller: memory.Caller{Dir: dir}})
+		if len(a.Items) != 3 || !strings.HasSuffix(a.Items[0].Text, want+" }") || a.Items[0].Source.Sandbox != "/"+want {
+			t.Errorf("from %q: %+v, want the piece of %s first", dir, a.Items, want)
+		}
+		for _, item := range a.Items[min(1, len(a.Items)):] {
+			if item.Source.Path == "retry.go" {
+				t.Errorf("from %q: retry.go of %s as well", dir, item.Source.Sandbox)
+			}
+		}
+	}
+}
