@@ -11,9 +11,12 @@ func (s *Store) settle(g *group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq = g.seq
+	docs := fileDocs(g.changes)
+	s.fileDocs -= s.referred(docs)
 	for doc, n := range g.refs {
 		refer(s.refs, doc, n, s.loaded)
 	}
+	s.fileDocs += s.referred(docs)
 	for id, n := range g.cuts {
 		refer(s.cuts, id, n, s.loaded)
 		if s.cuts[id] == 0 {
@@ -37,6 +40,35 @@ func refer[ID comparable](counts map[ID]int32, id ID, n int32, loaded bool) {
 	if counts[id] += n; counts[id] == 0 && loaded {
 		delete(counts, id)
 	}
+}
+
+// fileDocs are the documents that changed files name or have named.
+func fileDocs(changes []memory.Change) map[memory.DocID]struct{} {
+	docs := map[memory.DocID]struct{}{}
+	for _, c := range changes {
+		for _, f := range c.Files {
+			for _, version := range []*memory.File{f.Old, f.New} {
+				if version == nil {
+					continue
+				}
+				for _, chunk := range version.Chunks {
+					docs[chunk.Doc] = struct{}{}
+				}
+			}
+		}
+	}
+	return docs
+}
+
+// referred says to how many of the documents there are references. It is called with
+// mu held.
+func (s *Store) referred(docs map[memory.DocID]struct{}) (n int) {
+	for doc := range docs {
+		if s.refs[doc] > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // count is called with mu held.

@@ -115,7 +115,7 @@ func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 			out[k.Sandbox] = b
 		}
 	}
-	return out, all.values + share(all.cut, all.cuts, len(s.cuts)) + share(all.documents(vectors), all.chunks, s.codeDocs())
+	return out, all.values + share(all.cut, all.cuts, len(s.cuts)) + share(all.documents(vectors), all.chunks, s.fileDocs)
 }
 
 // IndexSize returns the size of what is indexed of a sandbox.
@@ -147,18 +147,6 @@ func share(bytes int64, n, distinct int) int64 {
 		return 0
 	}
 	return bytes * int64(min(max(distinct, 1), n)) / int64(n)
-}
-
-// codeDocs is how many documents are code's: all that no record has the text of. It
-// is called with mu held.
-func (s *Store) codeDocs() int {
-	docs := len(s.refs)
-	for kind, n := range s.counts {
-		if kind != memory.Chunk {
-			docs -= n
-		}
-	}
-	return docs
 }
 
 // checkSizes compares the sizes that were counted with those that files have.

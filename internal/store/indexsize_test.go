@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -50,6 +51,31 @@ func TestIndexSizes(t *testing.T) {
 	if sizes, left := s.IndexSizes(); len(sizes) != 0 || left != 0 {
 		t.Errorf("with nothing left: %+v of %d", sizes, left)
 	}
+}
+
+// TestIndexSizeBesideRecords: what is remembered besides code does not make code look
+// smaller, also when many records say the same.
+func TestIndexSizeBesideRecords(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	putFile(t, s, "s-1", "a.go", 3)
+	_, alone := s.IndexSizes()
+	check := func(when string) {
+		t.Helper()
+		if _, got := s.IndexSizes(); got != alone {
+			t.Errorf("%s code takes %d, want %d", when, got, alone)
+		}
+	}
+	for i := range 10 {
+		r, d := lesson(fmt.Sprintf("l-%d", i), "the same text")
+		put(t, s, r, d)
+	}
+	check("beside ten lessons that say the same")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	check("opened again")
 }
 
 // TestUsed: when a file was used is known at once and after a restart, the newest

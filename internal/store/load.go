@@ -16,13 +16,15 @@ import (
 
 // contents is what Load learns of the store beside what it hands on.
 type contents struct {
-	open    openSessions
-	refs    map[memory.DocID]int32
-	cuts    map[cutID]int32
-	unread  map[cutID]bool // they are named and cannot be read
-	counts  map[memory.Kind]int
-	boxes   boxSizes
-	orphans orphans
+	open   openSessions
+	refs   map[memory.DocID]int32
+	cuts   map[cutID]int32
+	unread map[cutID]bool // they are named and cannot be read
+	counts map[memory.Kind]int
+	boxes  boxSizes
+	// fileDocs is how many documents the files name.
+	fileDocs int
+	orphans  orphans
 }
 
 // Load reads one consistent state, counts the references to every document and
@@ -44,6 +46,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.unread)
 		clear(s.counts)
 		clear(s.boxes)
+		s.fileDocs = 0
 	})
 	if err != nil {
 		return 0, err
@@ -77,6 +80,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 			s.counts[kind] += n
 		}
 		s.boxes.add(c.boxes)
+		s.fileDocs += c.fileDocs
 		s.keepOpen(c.open, sessionsAt)
 		s.loaded = true
 	})
@@ -159,7 +163,9 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 		c.counts[memory.Chunk] += len(f.Chunks)
 		c.boxes.change(memory.FileChange{New: &f.File})
 		for _, chunk := range f.Chunks {
-			c.refs[chunk.Doc]++
+			if c.refs[chunk.Doc]++; c.refs[chunk.Doc] == 1 {
+				c.fileDocs++
+			}
 		}
 		if err := l.File(f.File); err != nil {
 			return err

@@ -122,7 +122,10 @@ type Store struct {
 	sessionsAt uint64
 	pending    []memory.Receipt // not yet written, see Later
 	boxes      boxSizes
-	used       usage
+	// fileDocs is about how many documents files name: one that a record has the text
+	// of too, or that changes while Load runs, may be missed or counted too long.
+	fileDocs int
+	used     usage
 }
 
 // Open opens or creates the store in opts.Dir and brings its layout up to date. It
