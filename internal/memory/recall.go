@@ -91,7 +91,8 @@ type Item struct {
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
 	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
-	// Foreign says that it is of another repository than the one that asked.
+	// Foreign says that it is of another repository than the one that asked; of code,
+	// that it is as another worktree or clone than the caller's has it.
 	Foreign bool `json:"foreign,omitempty"`
 	// State says what is to be known of the item: "moved" for code found elsewhere,
 	// "light" for a file that was found by its name and beginning alone, of which no

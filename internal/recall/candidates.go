@@ -26,7 +26,7 @@ type candidate struct {
 	held      float64 // the share of the question's content, by words
 	error     bool    // it tells of an error that the question quotes
 	asked     lookedUp
-	foreign   bool // it is of another repository than the one that asked
+	foreign   bool // it is of another repository, worktree or clone than the one that asked
 	scores    []score
 	factors   memory.RankFactors
 }

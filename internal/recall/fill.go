@@ -195,16 +195,20 @@ func (f *filler) lesson(item *memory.Item, e *memory.Event) {
 // places that passes them; the caller's own folder is tried first.
 func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
+	refused := false // what the caller's own folder has
 	for _, place := range f.places(c) {
 		if f.code.Err() != nil {
 			return memory.Item{}, memory.TooSlow
 		}
 		v, err := f.s.gates.chunk(f.code, place)
 		reason := f.reason(err)
+		own := within(f.req.Caller.Dir, place.Root)
 		if reason == "" {
+			c.foreign = c.foreign || refused && !own
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
 			return f.chunkItem(c, place, v)
 		}
+		refused = refused || own
 		if first == "" {
 			first = reason
 		}
@@ -267,7 +271,7 @@ func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) 
 	}
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, at.Chunk), Kind: memory.Chunk, Project: at.Project,
-		Text: text, CreatedAt: c.Created,
+		Text: text, CreatedAt: c.Created, Foreign: c.foreign,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
 	}
 	if v.Moved {

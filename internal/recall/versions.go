@@ -20,28 +20,31 @@ type version struct {
 // ownVersions gives the places of a piece of code that several worktrees or clones of
 // a project have, each as it is there, to that of the caller's first. By their words
 // they are alike; the caller's is the one that is meant, and what is nearly the same
-// collapses into it. A piece is known by its path and symbol.
+// collapses into it. A piece is known by its path and symbol. Where some code is of the
+// caller's folder, what is not is marked as foreign.
 func (s *Service) ownVersions(ranked []*candidate, dir string) {
 	if dir == "" {
 		return
 	}
 	l := &lookup{s: s, dir: dir}
 	byPath := map[string][]version{}
-	foreign := false
+	own, foreign := false, false
 	for i, c := range ranked[:min(len(ranked), maxVersions)] {
 		if c.Kind != memory.Chunk {
 			continue
 		}
 		v := version{c, i, l.own(append([]memory.Candidate{c.Candidate}, c.others...))}
-		foreign = foreign || !v.own
+		own, foreign = own || v.own, foreign || !v.own
 		byPath[c.File.Path] = append(byPath[c.File.Path], v)
 	}
-	if !foreign {
-		return
+	if !own || !foreign {
+		return // one folder, or that of nobody's code
 	}
-	isOwn := func(v version) bool { return v.own }
 	for _, versions := range byPath {
-		if !slices.ContainsFunc(versions, isOwn) {
+		for _, v := range versions {
+			v.foreign = !v.own
+		}
+		if !slices.ContainsFunc(versions, func(v version) bool { return v.own }) {
 			continue
 		}
 		bySymbol := map[string][]version{}

@@ -30,3 +30,29 @@ func TestOwnVersionFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeOfAnotherWorktreeIsMarked, also where the caller's own has changed since and
+// that of another folder is shown in its place; nothing is where no code is the caller's.
+func TestCodeOfAnotherWorktreeIsMarked(t *testing.T) {
+	s := newShelf()
+	in := func(box, path string) memory.FileKey { return memory.FileKey{Sandbox: box, Path: path} }
+	s.chunk("func mine() { one thing }", in("/mine", "mine.go"))
+	s.chunk("func theirs() { another matter }", in("/theirs", "theirs.go"))
+	s.chunk("func both() { alike everywhere }", in("/theirs", "both.go"), in("/mine", "both.go"))
+	s.gates[in("/mine", "both.go")] = &memory.GateError{Reason: memory.Changed}
+	for dir, want := range map[string]string{"/mine": "theirs.go both.go", "/theirs/sub": "mine.go", "": "", "/elsewhere": ""} {
+		a := s.ask(t, memory.RecallRequest{Query: "what", Caller: memory.Caller{Dir: dir}})
+		var marked []string
+		for _, item := range a.Items {
+			if item.Foreign {
+				marked = append(marked, item.Source.Path)
+			}
+			if told := strings.Contains(itemText(item, 1), " [in "+item.Source.Sandbox+"]\n"); told != item.Foreign {
+				t.Errorf("from %q: %s is foreign: %v, and the text says so: %v", dir, item.Source.Path, item.Foreign, told)
+			}
+		}
+		if got := strings.Join(marked, " "); got != want || len(a.Items) != 3 {
+			t.Errorf("from %q: of %d pieces %q are marked, want %q", dir, len(a.Items), got, want)
+		}
+	}
+}

@@ -221,7 +221,8 @@ func split(items []memory.Item) (lessons, others, code []memory.Item) {
 	return lessons, others, code
 }
 
-// itemText writes one numbered item, marked if it is of another repository.
+// itemText writes one numbered item, marked if it is of another repository, or of
+// another folder than the caller's.
 func itemText(i memory.Item, number int) string {
 	from := similar(i)
 	if i.Foreign {
@@ -236,8 +237,12 @@ func itemText(i memory.Item, number int) string {
 		if i.Source.Symbol != "" {
 			head += " " + i.Source.Symbol
 		}
+		in := ""
+		if i.Foreign {
+			in = " [in " + oneLine(i.Source.Sandbox) + "]"
+		}
 		fence := fenceFor(i.Text)
-		return fmt.Sprintf("%s (relevance %.2f%s)%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), fence, langOf(i.Source.Path), i.Text, fence)
+		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence)
 	default:
 		return fmt.Sprintf("%d. [%s] %s%s", number, day, i.Text, from)
 	}
