@@ -67,7 +67,7 @@ func recallFields() schema {
 		"lesson":     typed("string", "The whole of it, and so context and command; with format json only."),
 		"context":    typed("string", ""), "command": typed("string", ""),
 		"success_rate": typed("string", "Successes of attempts: 9/10."),
-		"foreign":      typed("boolean", "It is of another repository, or code as another worktree or clone has it, than the one that asked."),
+		"foreign":      typed("boolean", "It is of another repository than the one that asked; of code, that another worktree or clone has it so."),
 		"state":        typed("string", ""),
 		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
 		"tokens":       typed("integer", ""),
