@@ -123,5 +123,11 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 		return 0, fmt.Errorf("write sandbox: %w", err)
 	}
 	s.forgotten(sandbox)
+	if s.present(ctx, b) {
+		// It came back meanwhile. Who has looked at it may have found files indexed that
+		// were dropped then.
+		s.owe(sandbox)
+		s.again(ctx, b)
+	}
 	return len(files), nil
 }

@@ -49,6 +49,31 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
+// TestFolderIsBackWhileItsFilesAreDropped: the look at it may have taken them for
+// indexed, so another one follows.
+func TestFolderIsBackWhileItsFilesAreDropped(t *testing.T) {
+	r := live(t, rigOptions{staleAfter: 20 * time.Millisecond})
+	q := r.settle(folder(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n"}))
+	other := r.settle(folder(t, map[string]string{"c.go": "package c\n"}))
+	away := q.Root + "-away"
+	must(t, os.Rename(q.Root, away))
+	r.until(other, "it is not seen to be missing", func() bool { return !r.state(q.Sandbox).GoneAt.IsZero() })
+	begun, goOn := make(chan struct{}, 2), make(chan struct{})
+	r.disk.onDrop(func() {
+		begun <- struct{}{}
+		<-goOn
+	})
+	r.clock.advance(24*time.Hour + time.Second)
+	<-begun
+	must(t, os.Rename(away, q.Root))
+	r.changed(q)
+	close(goOn)
+	r.changed(q)
+	if s, files := r.state(q.Sandbox), r.indexed(q.Sandbox); len(files) != 2 || s.Stale || !s.GoneAt.IsZero() {
+		t.Errorf("at the end %d files are indexed and the state is %+v, want both files", len(files), s)
+	}
+}
+
 // TestMovedFolder: a repository that was moved is indexed where it is, and its files
 // are not found twice.
 func TestMovedFolder(t *testing.T) {

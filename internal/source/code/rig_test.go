@@ -281,12 +281,30 @@ func (q *queue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued, 
 // writer is the write path, which tests can hold up or break.
 type writer struct {
 	*ingest.Service
-	mu sync.Mutex // guards put, heads and prune
+	mu sync.Mutex // guards what follows
 	// heads and prune, if set, are called before heads are put, or files pruned.
 	heads func([]memory.File) error
 	prune func([]memory.FileKey) error
 	// put, if set, is called before a file is put.
 	put func(ctx context.Context, f memory.File) error
+	// drop, if set, is called before a file is dropped.
+	drop func()
+}
+
+func (w *writer) onDrop(drop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drop = drop
+}
+
+func (w *writer) DropFile(ctx context.Context, sandbox, path string) error {
+	w.mu.Lock()
+	drop := w.drop
+	w.mu.Unlock()
+	if drop != nil {
+		drop()
+	}
+	return w.Service.DropFile(ctx, sandbox, path)
 }
 
 func (w *writer) onPut(put func(context.Context, memory.File) error) {
