@@ -320,8 +320,12 @@ func (v *vandal) sameSizeAndTime() (step, error) {
 		return step{}, err
 	}
 	text := []byte(v.history.current(name).text)
-	for i := range text { // another letter for every letter of some lines
-		if line := strings.Count(string(text[:i]), "\n"); line%3 == 0 && text[i] >= 'a' && text[i] <= 'z' && v.random.IntN(4) == 0 {
+	line := 0
+	for i, c := range text { // another letter for some letters of every third line
+		switch {
+		case c == '\n':
+			line++
+		case line%3 == 0 && c >= 'a' && c <= 'z' && v.random.IntN(4) == 0:
 			text[i] = byte('a' + v.random.IntN(26))
 		}
 	}
