@@ -80,9 +80,18 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 		b.Docs, b.Records = append(b.Docs, d), append(b.Records, r)
 	}
 	for range rng.IntN(2) {
-		f := memory.File{Project: "p-1", Sandbox: id("s", 2), Path: fmt.Sprintf("f%d.go", rng.IntN(10))}
-		for i := range rng.IntN(5) {
-			d := doc(fmt.Sprintf("text %d", rng.IntN(30)))
+		text := rng.IntN(8)
+		f := memory.File{
+			Project: "p-1", Sandbox: id("s", 2), Path: fmt.Sprintf("f%d.go", rng.IntN(10)),
+			Hash: memory.DocID{byte(text)}, Head: fmt.Sprintf("head %d", text),
+		}
+		// Mostly what follows from the text, else a file that cannot share.
+		cutting := rng
+		if rng.IntN(5) > 0 {
+			cutting = rand.New(rand.NewPCG(uint64(text), 0))
+		}
+		for i := range cutting.IntN(5) {
+			d := doc(fmt.Sprintf("text %d", cutting.IntN(30)))
 			b.Docs = append(b.Docs, d)
 			f.Chunks = append(f.Chunks, memory.FileChunk{Doc: d.ID, Start: i, End: i + 1})
 		}
@@ -268,7 +277,7 @@ func (m *model) compare(t *testing.T, s *Store) {
 	}
 	for k, want := range m.files {
 		f, ok := got.files[k]
-		if !ok || len(f.Chunks) != len(want.Chunks) || f.Pruned != want.Pruned {
+		if !ok || len(f.Chunks) != len(want.Chunks) || f.Pruned != want.Pruned || f.Head != want.Head {
 			t.Errorf("file %v: stored %v, want %v", k, f, want)
 		}
 		for i := range f.Chunks {
