@@ -47,6 +47,9 @@ type Options struct {
 
 	// Restore gives files their chunks back that gave way to the size limit.
 	Restore bool
+	// Indexed is how many files are indexed already: a run over some paths, which does
+	// not see the others, adds none above MaxFiles.
+	Indexed int
 	// Git is the git program; "git" is looked for in PATH, "none" is not to run
 	// any and to read ignore files instead.
 	Git string

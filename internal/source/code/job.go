@@ -228,7 +228,7 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 		return Report{}, err
 	}
 	opts := s.opts.Run
-	opts.Restore = asked
+	opts.Restore, opts.Indexed = asked, s.opts.Shelf.IndexSize(box.ID).Files
 	opts.Progress = func(p memory.Progress) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

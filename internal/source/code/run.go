@@ -123,6 +123,8 @@ type run struct {
 	told     time.Time
 	// seen are the paths whose files were put, or kept as they are.
 	seen map[string]bool
+	// added are the files that a run over some paths found and that were not known.
+	added int
 	// headed are the paths whose heads were put.
 	headed []string
 	// waiting are the files that are put together with the next ones.

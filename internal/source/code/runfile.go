@@ -16,6 +16,10 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", e.Path, err)
 	}
+	if !known && !r.mayAdd() {
+		r.skipped(e.Path, SkipMany)
+		return nil
+	}
 	cutAsNow := known && r.cutAsNow(old)
 	if cutAsNow && old.Head == !r.opts.NoHeads && old.Size == e.Size && !old.ModTime.IsZero() && old.ModTime.Equal(e.ModTime) {
 		r.kept(e.Path, old.Size, old.Chunks, kept)
@@ -203,6 +207,18 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 		r.progress.Bytes += size
 	}
 	r.step(1)
+}
+
+// mayAdd says whether there is room for a file that is not known. A run over everything
+// has counted its files as it walked.
+func (r *run) mayAdd() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.report.Partial && r.opts.Indexed+r.added >= r.opts.MaxFiles {
+		return false
+	}
+	r.added++
+	return true
 }
 
 // skipped counts a file that a guard of its text stops.

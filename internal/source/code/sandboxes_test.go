@@ -2,6 +2,7 @@ package code_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -312,4 +313,24 @@ func (h *holdings) ProjectHoldings(project string) (memory.Holdings, error) {
 	h.release = h.boxes.Suspend(project)
 	h.listed()
 	return h.store.ProjectHoldings(project)
+}
+
+// TestMaxFilesHoldsForChanges: files that appear one by one are no more than those that
+// a look at everything takes.
+func TestMaxFilesHoldsForChanges(t *testing.T) {
+	opts := runOptions()
+	opts.MaxFiles = 2
+	r := newRig(t, rigOptions{run: opts})
+	root := folder(t, map[string]string{"a.go": "package a\n"})
+	q := r.ask(root)
+	r.runNext()
+	for _, name := range []string{"b.go", "c.go", "a.go"} {
+		write(t, root, name, "package now\n\n// "+name+"\n")
+		r.ask(root, name)
+		r.runNext()
+	}
+	files := r.indexed(q.Sandbox)
+	if _, over := files["c.go"]; over || len(files) != 2 || files["a.go"].Size < 20 {
+		t.Errorf("indexed are %v, want b.go and the new a.go", slices.Sorted(maps.Keys(files)))
+	}
 }
