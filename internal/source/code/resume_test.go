@@ -38,7 +38,7 @@ func TestRunGoesOnAfterEveryFailure(t *testing.T) {
 			}
 			return nil
 		}
-		r.disk.heads = func([]memory.File) error { return failAt() }
+		r.disk.files = func([]memory.File) error { return failAt() }
 		r.disk.onPut(func(_ context.Context, f memory.File) error {
 			err := failAt()
 			if err == nil {

@@ -282,8 +282,9 @@ func (q *queue) Enqueue(ctx context.Context, run code.RunRequest) (code.Queued, 
 type writer struct {
 	*ingest.Service
 	mu sync.Mutex // guards what follows
-	// heads and prune, if set, are called before heads are put, or files pruned.
-	heads func([]memory.File) error
+	// files and prune, if set, are called before files are put without documents, or
+	// pruned.
+	files func([]memory.File) error
 	prune func([]memory.FileKey) error
 	// put, if set, is called before a file is put.
 	put func(ctx context.Context, f memory.File) error
@@ -313,12 +314,18 @@ func (w *writer) onPut(put func(context.Context, memory.File) error) {
 	w.put = put
 }
 
+func (w *writer) onPutFiles(put func([]memory.File) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.files = put
+}
+
 func (w *writer) PutFiles(ctx context.Context, files []memory.File) error {
 	w.mu.Lock()
-	heads := w.heads
+	put := w.files
 	w.mu.Unlock()
-	if heads != nil {
-		if err := heads(files); err != nil {
+	if put != nil {
+		if err := put(files); err != nil {
 			return err
 		}
 	}

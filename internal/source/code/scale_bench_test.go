@@ -69,7 +69,7 @@ func benchmarkRuns(b *testing.B, root string) {
 		r.clock.advance(time.Since(r.clock.Now()) + time.Hour)
 		q := r.ask(root)
 		var heads time.Time
-		r.disk.heads = func([]memory.File) error {
+		r.disk.files = func([]memory.File) error {
 			heads = time.Now()
 			return nil
 		}
