@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -37,6 +38,20 @@ func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Pa
 		d.filling.release(context.WithoutCancel(ctx), holdPaused)
 	}
 	return held, nil
+}
+
+// holdPaused holds after a start what was paused before.
+func (d *Daemon) holdPaused() error {
+	d.pausing.Lock()
+	defer d.pausing.Unlock()
+	paused, err := d.core.Store.Paused()
+	if err != nil {
+		return fmt.Errorf("read whether work is paused: %w", err)
+	}
+	if paused {
+		d.filling.hold(holdPaused)
+	}
+	return nil
 }
 
 // Files implements memory.Repositories.

@@ -407,12 +407,8 @@ func (d *Daemon) work(ctx context.Context) error {
 		d.filling.hold(holdNoModel) // until the server has answered
 		parts.Go(func() { d.model.keep(ctx, d.filling, d.opts.pauses) })
 	}
-	paused, err := d.core.Store.Paused()
-	if err != nil {
-		return fmt.Errorf("read whether work is paused: %w", err)
-	}
-	if paused {
-		d.filling.hold(holdPaused)
+	if err := d.holdPaused(); err != nil {
+		return err
 	}
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {

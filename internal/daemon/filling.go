@@ -68,11 +68,10 @@ func (f *filling) hold(reason string) {
 // release takes a reason back.
 func (f *filling) release(ctx context.Context, reason string) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	held := f.reasons[reason]
 	delete(f.reasons, reason)
-	free := len(f.reasons) == 0
-	f.mu.Unlock()
-	if !free {
+	if len(f.reasons) > 0 {
 		return
 	}
 	f.pool.Resume(indexer.EmbedJob)
