@@ -275,7 +275,7 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 	log := s.opts.Logger.With("part", "code", "root", box.Root, "took", took.Round(time.Millisecond))
 	switch {
 	case failed == nil:
-		log.Info("indexed", "files", size.Files, "chunks", size.Chunks, "changed", report.Changed, "dropped", report.Dropped)
+		log.Info("indexed", "files", size.Files, "chunks", size.Chunks, "changed", report.Changed, "shared", report.Shared, "dropped", report.Dropped)
 	case goesOn(report, failed):
 		log.Info("indexing goes on later", "files", size.Files, "chunks", size.Chunks, "changed", report.Changed, "why", failed)
 	default:

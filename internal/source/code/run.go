@@ -238,7 +238,7 @@ func each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 	defer cancel(nil)
 	work := make(chan T)
 	var busy sync.WaitGroup
-	for range workers {
+	for range min(workers, len(items)) {
 		busy.Go(func() {
 			for item := range work {
 				if err := do(ctx, item); err != nil {
