@@ -25,12 +25,15 @@ type declared struct {
 	line                      int // of its name
 }
 
-// forms are how a function is asked for.
-var forms = []struct {
+// form is a way to ask for a function.
+type form struct {
 	name  string
 	least int // hits of 200
 	query func(declared) string
-}{
+}
+
+// forms are how a function is asked for.
+var forms = []form{
 	{"name", 180, func(d declared) string { return d.name }},
 	{"where", 180, func(d declared) string { return "where is " + d.name + " defined" }},
 	{"what", 180, func(d declared) string { return "what does " + d.name + " do" }},
@@ -53,9 +56,23 @@ func swapCase(s string) string {
 //
 //	go test ./internal/daemon -run '^$' -bench GoNames -benchtime 200x -timeout 30m
 func BenchmarkGoNames(b *testing.B) {
+	askGoNames(b, config.Default(), forms, func(guarded bool) bool { return guarded })
+}
+
+// BenchmarkAllGoNames is BenchmarkGoNames with the guards off: what is generated,
+// large or kept for others is indexed, and names are drawn from it as well.
+func BenchmarkAllGoNames(b *testing.B) {
+	cfg := config.Default()
+	cfg.Index.SkipGenerated, cfg.Index.SkipDirs, cfg.Index.MaxFileSize = false, []string{".git", "testdata"}, 20e6
+	askGoNames(b, cfg, forms[:1], func(bool) bool { return false })
+}
+
+// askGoNames asks for names in some forms. skip says whether none is drawn from files
+// that guards leave out, or from others.
+func askGoNames(b *testing.B, cfg config.Config, forms []form, skip func(guarded bool) bool) {
 	root := filepath.Join(build.Default.GOROOT, "src")
-	names := drawNames(b, root, 200)
-	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: config.Default()})
+	names := drawNames(b, root, 200, skip)
+	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: cfg})
 	if err != nil {
 		b.Fatalf("open core: %v", err)
 	}
@@ -67,7 +84,7 @@ func BenchmarkGoNames(b *testing.B) {
 	if err := core.Load(b.Context()); err != nil {
 		b.Fatalf("load: %v", err)
 	}
-	b.Logf("%d chunks", indexTree(b, core, root))
+	b.Logf("%d chunks", indexTree(b, core, root, cfg.Index))
 	for _, form := range forms {
 		b.Run(form.name, func(b *testing.B) {
 			hits, asked := 0, 0
@@ -104,7 +121,7 @@ func first(tb testing.TB, core *Core, root, query string, d declared) bool {
 }
 
 // indexTree brings a folder into the store and returns the number of its chunks.
-func indexTree(tb testing.TB, core *Core, root string) int {
+func indexTree(tb testing.TB, core *Core, root string, x config.Index) int {
 	tb.Helper()
 	p, _, err := core.Projects.Resolve(tb.Context(), "", memory.Caller{Dir: root})
 	if err != nil {
@@ -114,11 +131,9 @@ func indexTree(tb testing.TB, core *Core, root string) int {
 	if err := core.Ingest.PutSandbox(tb.Context(), p, box); err != nil {
 		tb.Fatalf("put sandbox: %v", err)
 	}
-	x := config.Default().Index
-	report, err := code.Index(tb.Context(), box, code.KnownFiles{}, nil, core.Ingest, code.Options{
-		MaxFileSize: int64(x.MaxFileSize), MaxFiles: x.MaxFiles, TimeLimit: 30 * time.Minute,
-		SkipDirs: x.SkipDirs, SkipFiles: x.SkipFiles, Workers: 2, Git: "none",
-	})
+	opts := codeOptions(x)
+	opts.TimeLimit, opts.Workers, opts.Git = 30*time.Minute, 2, "none"
+	report, err := code.Index(tb.Context(), box, code.KnownFiles{}, nil, core.Ingest, opts)
 	if err != nil {
 		tb.Fatalf("index: %v", err)
 	}
@@ -126,9 +141,10 @@ func indexTree(tb testing.TB, core *Core, root string) int {
 }
 
 // drawNames returns functions and methods whose name, of six characters or more, is
-// declared once below root in files that are not tests, the same ones every time.
-// Generated files and those over 500 KB are not indexed, so none is drawn from them.
-func drawNames(tb testing.TB, root string, n int) []declared {
+// declared once below root in files that are not tests, the same ones every time. Skip
+// says of files that guards leave out, and of others, whether none is drawn from them;
+// what they declare counts.
+func drawNames(tb testing.TB, root string, n int, skip func(guarded bool) bool) []declared {
 	tb.Helper()
 	var funcs []declared
 	count := map[string]int{}
@@ -138,7 +154,7 @@ func drawNames(tb testing.TB, root string, n int) []declared {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{"testdata", "vendor"}, d.Name()) {
+			if d.Name() == "testdata" || d.Name() == "vendor" && skip(true) {
 				return fs.SkipDir
 			}
 			return nil
@@ -150,8 +166,7 @@ func drawNames(tb testing.TB, root string, n int) []declared {
 		if err != nil {
 			return nil // the tree holds some on purpose
 		}
-		// What is not indexed counts as a declaration and is not drawn.
-		left := ast.IsGenerated(f) || fset.File(f.FileStart).Size() > int(config.Default().Index.MaxFileSize)
+		left := skip(ast.IsGenerated(f) || fset.File(f.FileStart).Size() > int(config.Default().Index.MaxFileSize))
 		rel, _ := filepath.Rel(root, path)
 		ast.Inspect(f, func(node ast.Node) bool {
 			switch node := node.(type) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -97,7 +98,7 @@ func TestLookUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	indexTree(t, core, root)
+	indexTree(t, core, root, config.Default().Index)
 	ask := func(req memory.RecallRequest) *memory.Answer {
 		t.Helper()
 		req.Caller.Dir = root
