@@ -1,16 +1,16 @@
 package code_test
 
 import (
+	"go/build"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
 // TestIndexSizeIsAboutRight holds the size that is reckoned from counters against
 // the files that the database has written.
 func TestIndexSizeIsAboutRight(t *testing.T) {
-	from := filepath.Join(runtime.GOROOT(), "src", "encoding")
+	from := filepath.Join(build.Default.GOROOT, "src", "encoding")
 	if _, err := os.Stat(from); err != nil {
 		t.Skipf("no source of Go to index: %v", err)
 	}

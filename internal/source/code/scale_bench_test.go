@@ -2,6 +2,7 @@ package code_test
 
 import (
 	"fmt"
+	"go/build"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 // BenchmarkGoTree runs over Go's own standard library: from nothing, again without
 // a change, and over one saved file.
 func BenchmarkGoTree(b *testing.B) {
-	benchmarkRuns(b, copyOf(b, filepath.Join(runtime.GOROOT(), "src")))
+	benchmarkRuns(b, copyOf(b, filepath.Join(build.Default.GOROOT, "src")))
 }
 
 // BenchmarkHundredThousandFiles is the same over as many small files in a thousand
