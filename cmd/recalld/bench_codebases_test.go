@@ -33,7 +33,7 @@ func codeBases(b *testing.B, otherwise ...string) []string {
 func BenchmarkCodeBases(b *testing.B) {
 	bases := codeBases(b)
 	if len(bases) == 0 {
-		b.Skip("RECALLD_BENCH_REPOS names no git repositories")
+		b.Skip("set RECALLD_BENCH_REPOS to folders of git repositories, or use make bench-code REPOS=dir:dir")
 	}
 	for _, base := range bases {
 		b.Run(filepath.Base(base), func(b *testing.B) {
@@ -262,7 +262,7 @@ func (c *codeBase) earlier(b *testing.B) (commit string, files int) {
 		}
 	}
 	if commit == "" {
-		b.Skip("the repository has one commit only")
+		b.Skip("the repository has one commit only: clone it with its history")
 	}
 	return commit, files
 }

@@ -144,7 +144,7 @@ func TestE2EKindsOfRepositories(t *testing.T) {
 	})
 	t.Run("of another owner", func(t *testing.T) {
 		if runtime.GOOS == "windows" || os.Getuid() != 0 {
-			t.Skip("only root can give a folder away")
+			t.Skip("only root can give a folder away: run it as root")
 		}
 		git("clone", "-q", "lib", "foreign")
 		write(t, filepath.Join(at("foreign"), ".gitignore"), "ignored.md\n")

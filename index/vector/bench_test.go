@@ -36,7 +36,7 @@ func BenchmarkSearch(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 500_000} {
 		b.Run(fmt.Sprintf("docs=%d", n), func(b *testing.B) {
 			if n > 100_000 && testing.Short() {
-				b.Skip("takes 1 GB")
+				b.Skip("takes 1 GB: leave out -short")
 			}
 			s, c := fill(b, n)
 			queries := make([][]float32, 64)

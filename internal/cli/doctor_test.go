@@ -180,7 +180,7 @@ func TestDoctorWithoutDaemon(t *testing.T) {
 
 func TestDoctorFolders(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permission bits")
+		t.Skip("Windows has no permission bits: run it on Linux or macOS")
 	}
 	b := newBench(t, sample())
 	data := t.TempDir()

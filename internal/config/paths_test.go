@@ -30,7 +30,7 @@ func TestPlatformFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
-				t.Skip("the paths are written as on Unix")
+				t.Skip("the paths are written as on Unix: run it on Linux or macOS")
 			}
 			got, err := platformFolders(tc.goos, func(name string) string { return tc.env[name] })
 			if (err != nil) != (tc.want == folders{}) {
@@ -62,7 +62,7 @@ func TestSocketPath(t *testing.T) {
 // environment names other folders or none.
 func TestSocketDoesNotDependOnTheEnvironment(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has one temporary folder for a user")
+		t.Skip("Windows has one temporary folder for a user: run it on Linux or macOS")
 	}
 	cfg := Default()
 	cfg.Data = "/data/" + strings.Repeat("x", 120)
@@ -77,7 +77,7 @@ func TestSocketDoesNotDependOnTheEnvironment(t *testing.T) {
 
 func TestPrepare(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permission bits")
+		t.Skip("Windows has no permission bits: run it on Linux or macOS")
 	}
 	cfg := Default()
 	cfg.Data = filepath.Join(t.TempDir(), "data")

@@ -16,7 +16,7 @@ import (
 
 func TestSocketModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permission bits")
+		t.Skip("Windows has no permission bits: run it on Linux or macOS")
 	}
 	cfg := config.Default()
 	cfg.Data = filepath.Join(t.TempDir(), "d")

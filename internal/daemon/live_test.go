@@ -27,7 +27,7 @@ func TestSavedFileIsFoundWithinASecond(t *testing.T) {
 		})
 	})
 	if s.indexed(s.index(dir)).Watch != "events" {
-		t.Skip("the repository is not watched by events")
+		t.Skip("the repository is not watched by events: raise fs.inotify.max_user_watches")
 	}
 	var took []time.Duration
 	for i, subject := range []string{"voucher", "refund", "invoice"} {

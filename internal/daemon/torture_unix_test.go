@@ -39,7 +39,7 @@ func TestTorture(t *testing.T) {
 		t.Skip("git is needed: install it and put it on PATH")
 	}
 	if runtime.GOOS == "darwin" {
-		t.Skip("the file system takes names for the same that the script writes differently")
+		t.Skip("the file system takes names for the same that the script writes differently: run it on Linux")
 	}
 	steps, seed := tortureSettings(t)
 	t.Logf("%d steps with the seed %d; to see them again set %s=%d", steps, seed, tortureSeedEnv, seed)

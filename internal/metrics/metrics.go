@@ -44,18 +44,15 @@ func Write(w io.Writer, s *memory.Status, runs *Runs) error {
 func daemon(p *page, s *memory.Status) {
 	p.gauge("recalld_build_info", "What runs; the value is always 1.")
 	p.sample(1, label{"version", s.Version}, label{"protocol", strconv.Itoa(s.Protocol)})
-	p.gauge("recalld_up", "Whether questions are answered from all that is stored: 0 while the indexes are loaded and while the daemon stops.")
-	p.sample(boolean(s.State == "ready"))
+	p.gaugeValue("recalld_up", "Whether questions are answered from all that is stored: 0 while the indexes are loaded and while the daemon stops.", boolean(s.State == "ready"))
 	p.gauge("recalld_start_time_seconds", "When the daemon started, since the epoch.")
 	if !s.StartedAt.IsZero() { // a 0 would be 1970
 		p.sample(epoch(s.StartedAt))
 	}
 	if s.RSSBytes > 0 { // it is not known on every system
-		p.gauge("recalld_resident_bytes", "Memory of the daemon that is not swapped out.")
-		p.sample(float64(s.RSSBytes))
+		p.gaugeValue("recalld_resident_bytes", "Memory of the daemon that is not swapped out.", float64(s.RSSBytes))
 	}
-	p.gauge("recalld_disk_bytes", "What the store takes on disk.")
-	p.sample(float64(s.DiskBytes))
+	p.gaugeValue("recalld_disk_bytes", "What the store takes on disk.", float64(s.DiskBytes))
 }
 
 func records(p *page, s *memory.Status) {
@@ -63,8 +60,7 @@ func records(p *page, s *memory.Status) {
 	for _, kind := range slices.Sorted(maps.Keys(s.Records)) {
 		p.sample(float64(s.Records[kind]), label{"kind", string(kind)})
 	}
-	p.gauge("recalld_documents", "Distinct texts that are searched.")
-	p.sample(float64(s.Documents))
+	p.gaugeValue("recalld_documents", "Distinct texts that are searched.", float64(s.Documents))
 	p.gauge("recalld_embedded", "Texts that have a vector, by space.")
 	for _, space := range s.Spaces {
 		p.sample(float64(space.Embedded), label{"space", space.Name})
@@ -77,27 +73,21 @@ func records(p *page, s *memory.Status) {
 
 func queue(p *page, s *memory.Status) {
 	q := &s.Queue
-	p.gauge("recalld_queue_depth", "Jobs that wait.")
-	p.sample(float64(q.Waiting))
-	p.gauge("recalld_queue_running", "Jobs in work.")
-	p.sample(float64(q.Running))
+	p.gaugeValue("recalld_queue_depth", "Jobs that wait.", float64(q.Waiting))
+	p.gaugeValue("recalld_queue_running", "Jobs in work.", float64(q.Running))
 	p.gauge("recalld_jobs", "Jobs that wait or are in work, by kind.")
 	for _, kind := range slices.Sorted(maps.Keys(q.ByKind)) {
 		p.sample(float64(q.ByKind[kind]), label{"kind", kind})
 	}
-	p.gauge("recalld_jobs_dead", "Jobs that were given up and wait for somebody to look.")
-	p.sample(float64(q.Dead))
-	p.counter("recalld_jobs_dropped_total", "Jobs that gave way when the queue was full.")
-	p.sample(float64(q.Dropped))
+	p.gaugeValue("recalld_jobs_dead", "Jobs that were given up and wait for somebody to look.", float64(q.Dead))
+	p.counterValue("recalld_jobs_dropped_total", "Jobs that gave way when the queue was full.", float64(q.Dropped))
 }
 
 // indexing writes the metrics of contract 4 about runs: depth, mean duration and
 // the share of stale projects.
 func indexing(p *page, c *memory.CodeState, runs *Runs) {
-	p.gauge("recalld_index_queue_depth", "Runs of the index that wait.")
-	p.sample(float64(c.Waiting))
-	p.gauge("recalld_index_paused", "Whether all work in the background is held.")
-	p.sample(boolean(c.Paused))
+	p.gaugeValue("recalld_index_queue_depth", "Runs of the index that wait.", float64(c.Waiting))
+	p.gaugeValue("recalld_index_paused", "Whether all work in the background is held.", boolean(c.Paused))
 	p.counter("recalld_index_runs_total", "Runs of the index that have ended, by result.")
 	p.sample(float64(max(c.Runs-c.Failed, 0)), label{"result", "ok"})
 	p.sample(float64(c.Failed), label{"result", "failed"})
@@ -105,32 +95,23 @@ func indexing(p *page, c *memory.CodeState, runs *Runs) {
 		runs.write(p)
 	}
 	if c.Runs > 0 {
-		p.gauge("recalld_index_run_duration_mean_seconds", "How long a run of the index took on average, since the daemon started.")
-		p.sample(c.MeanRun.Duration().Seconds())
+		p.gaugeValue("recalld_index_run_duration_mean_seconds", "How long a run of the index took on average, since the daemon started.", c.MeanRun.Duration().Seconds())
 	}
-	p.gauge("recalld_index_bytes", "About what the index of all code takes on disk.")
-	p.sample(float64(c.IndexBytes))
+	p.gaugeValue("recalld_index_bytes", "About what the index of all code takes on disk.", float64(c.IndexBytes))
 	if c.MaxBytes > 0 {
-		p.gauge("recalld_index_limit_bytes", "What the index of all code may take on disk.")
-		p.sample(float64(c.MaxBytes))
+		p.gaugeValue("recalld_index_limit_bytes", "What the index of all code may take on disk.", float64(c.MaxBytes))
 	}
-	p.gauge("recalld_index_pruned_files", "Files whose chunks gave way to that limit.")
-	p.sample(float64(c.Pruned))
-	p.gauge("recalld_sandboxes", "Folders that are indexed.")
-	p.sample(float64(c.Sandboxes))
-	p.gauge("recalld_sandboxes_stale", "Folders whose index may lag behind the disk.")
-	p.sample(float64(c.Stale))
+	p.gaugeValue("recalld_index_pruned_files", "Files whose chunks gave way to that limit.", float64(c.Pruned))
+	p.gaugeValue("recalld_sandboxes", "Folders that are indexed.", float64(c.Sandboxes))
+	p.gaugeValue("recalld_sandboxes_stale", "Folders whose index may lag behind the disk.", float64(c.Stale))
 	p.ratio("recalld_sandboxes_stale_ratio", "Share of the folders whose index may lag behind the disk.", c.Stale, c.Sandboxes)
 }
 
 // recalls writes the metrics of contract 4 about answers: hit and fallback rate.
 func recalls(p *page, c *memory.CodeState) {
-	p.counter("recalld_recall_code_asked_total", "Questions that code could have answered.")
-	p.sample(float64(c.Asked))
-	p.counter("recalld_recall_code_hits_total", "Those whose answer held code.")
-	p.sample(float64(c.Hits))
-	p.counter("recalld_recall_code_fallbacks_total", "Those that the light index answered, or that did without code because it was missing or late.")
-	p.sample(float64(c.Fallbacks))
+	p.counterValue("recalld_recall_code_asked_total", "Questions that code could have answered.", float64(c.Asked))
+	p.counterValue("recalld_recall_code_hits_total", "Those whose answer held code.", float64(c.Hits))
+	p.counterValue("recalld_recall_code_fallbacks_total", "Those that the light index answered, or that did without code because it was missing or late.", float64(c.Fallbacks))
 	p.ratio("recalld_recall_code_hit_ratio", "Share of those questions whose answer held code, since the daemon started.", c.Hits, c.Asked)
 	p.ratio("recalld_recall_code_fallback_ratio", "Share of those questions that fell back, since the daemon started.", c.Fallbacks, c.Asked)
 }

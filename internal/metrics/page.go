@@ -23,6 +23,17 @@ func (p *page) gauge(name, help string)     { p.family(name, "gauge", help) }
 func (p *page) counter(name, help string)   { p.family(name, "counter", help) }
 func (p *page) histogram(name, help string) { p.family(name, "histogram", help) }
 
+// gaugeValue and counterValue write a family of one sample without labels.
+func (p *page) gaugeValue(name, help string, value float64) {
+	p.gauge(name, help)
+	p.sample(value)
+}
+
+func (p *page) counterValue(name, help string, value float64) {
+	p.counter(name, help)
+	p.sample(value)
+}
+
 // family begins a family. The library leaves HELP empty and TYPE to a switch for
 // the whole program, so both are written here.
 func (p *page) family(name, kind, help string) {

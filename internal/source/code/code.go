@@ -8,7 +8,10 @@
 // analysed and embedded: language, symbol and the piece without its secrets,
 // never the path, so that a renamed file and a second worktree cost nothing. A
 // run brings what is known of a sandbox up to date with the disk. A gate is a
-// check that a piece must pass, when it is recalled, before it is shown.
+// check that a piece must pass, when it is recalled, before it is shown. The head
+// of a file is how it begins, which the light index knows. A brief is what is known
+// of a file without its chunks, its cut is what its text was cut into. To prune is to
+// take chunks away, and leave heads, when all indexes together are over their limit.
 //
 // Every file is opened through an os.Root of its sandbox, so that neither ".."
 // nor a symbolic link leads outside, whatever is changed meanwhile.

@@ -12,7 +12,7 @@ import (
 func TestIndexSizeIsAboutRight(t *testing.T) {
 	from := filepath.Join(build.Default.GOROOT, "src", "encoding")
 	if _, err := os.Stat(from); err != nil {
-		t.Skipf("no source of Go to index: %v", err)
+		t.Skipf("Go's own source is needed: install Go with its src folder: %v", err)
 	}
 	root := folder(t, nil)
 	must(t, os.CopyFS(root, os.DirFS(from)))

@@ -69,7 +69,7 @@ func git(t testing.TB, dir string, args ...string) {
 func withGit(t testing.TB) code.Options {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	o := runOptions()
 	o.Git = "git"
@@ -254,15 +254,9 @@ func TestPausedIsWatchedAndNotRun(t *testing.T) {
 func TestReconcile(t *testing.T) {
 	r := newRig(t, rigOptions{reconcile: 10 * time.Millisecond})
 	one, two := r.ask(folder(t, map[string]string{"a.go": "package a\n"})), r.ask(folder(t, map[string]string{"b.go": "package b\n"}))
-	for range 2 {
-		r.next()
-		r.runNext()
-	}
+	r.runBoth()
 	r.refresh()
-	for range 2 { // of the start
-		r.next()
-		r.runNext()
-	}
+	r.runBoth() // of the start
 	first, second := r.next(), r.next()
 	got := []string{first.Sandbox, second.Sandbox}
 	slices.Sort(got)

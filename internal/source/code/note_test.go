@@ -14,7 +14,7 @@ import (
 func TestGitRefusalIsNoted(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git here")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	run := runOptions()
 	run.Git = git

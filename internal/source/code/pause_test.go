@@ -1,7 +1,6 @@
 package code_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,15 +84,7 @@ func TestPauseEndsRun(t *testing.T) {
 		root := folder(t, map[string]string{"a.go": "package a\n", "b.go": "package b\n"})
 		q := r.ask(root)
 		lease := r.lease()
-		entered := make(chan struct{})
-		r.disk.onPut(func(ctx context.Context, f memory.File) error {
-			if f.Path == "a.go" {
-				return nil
-			}
-			close(entered)
-			<-ctx.Done()
-			return ctx.Err()
-		})
+		entered := r.stallPut("a.go")
 		ended := make(chan error, 1)
 		go func() { ended <- r.run(lease) }()
 		<-entered

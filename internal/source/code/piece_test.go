@@ -221,7 +221,7 @@ func TestStandardLibrary(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Skipf("the standard library's source is not installed: %v", err)
+			t.Skipf("Go's own source is needed: install Go with its src folder: %v", err)
 		}
 	}
 	t.Logf("%d files, %d bytes", files, bytesIn)
@@ -230,7 +230,7 @@ func TestStandardLibrary(t *testing.T) {
 func BenchmarkChunk(b *testing.B) {
 	server, err := os.ReadFile(filepath.Join(build.Default.GOROOT, "src", "net", "http", "server.go"))
 	if err != nil {
-		b.Skip("the standard library's source is not installed")
+		b.Skip("Go's own source is needed: install Go with its src folder")
 	}
 	run := func(name, lang string, src []byte) {
 		b.Run(name, func(b *testing.B) {

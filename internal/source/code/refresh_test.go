@@ -265,15 +265,9 @@ func TestRefreshAtStart(t *testing.T) {
 func TestRefreshIsLimited(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	one, two := r.ask(folder(t, map[string]string{"a.go": "package a\n"})), r.ask(folder(t, map[string]string{"b.go": "package b\n"}))
-	for range 2 {
-		r.next()
-		r.runNext()
-	}
+	r.runBoth()
 	r.refresh()
-	for range 2 { // of the start
-		r.next()
-		r.runNext()
-	}
+	r.runBoth() // of the start
 	ask := func(q *memory.IndexQueued) {
 		t.Helper()
 		if !r.boxes.Stale(q.Project, true) {

@@ -165,6 +165,29 @@ func (r *rig) run(lease worker.Lease) error {
 	return err
 }
 
+// stallPut has every put of a file but one hang until its run is cancelled. The
+// channel is closed when one hangs.
+func (r *rig) stallPut(but string) (stalled <-chan struct{}) {
+	entered := make(chan struct{})
+	r.disk.onPut(func(ctx context.Context, f memory.File) error {
+		if f.Path == but {
+			return nil
+		}
+		close(entered)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	return entered
+}
+
+// runBoth runs what waits for two sandboxes, each by itself.
+func (r *rig) runBoth() {
+	for range 2 {
+		r.next()
+		r.runNext()
+	}
+}
+
 // runNext runs what is next in the queue, which must succeed.
 func (r *rig) runNext() {
 	r.t.Helper()

@@ -377,7 +377,7 @@ func TestIndexFailures(t *testing.T) {
 // be there, and is kept.
 func TestIndexUnreadableFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root reads every folder")
+		t.Skip("root reads every folder: run it as another user")
 	}
 	root := tree(t, map[string]string{"a.go": "package a\n", "closed/b.go": "package b\n", "c.go": "package c\n"})
 	s := newShelf()

@@ -223,15 +223,7 @@ func TestForgetWhileIndexing(t *testing.T) {
 	root := folder(t, map[string]string{"a.go": "package a\n\nfunc A() {}\n", "b.go": "package b\n\nfunc B() {}\n"})
 	q := r.ask(root)
 	lease := r.lease()
-	entered := make(chan struct{})
-	r.disk.onPut(func(ctx context.Context, f memory.File) error {
-		if f.Path == "a.go" {
-			return nil
-		}
-		close(entered)
-		<-ctx.Done()
-		return ctx.Err()
-	})
+	entered := r.stallPut("a.go")
 	ended := make(chan error, 1)
 	go func() { ended <- r.boxes.Run(t.Context(), lease.Job.Payload) }()
 	<-entered

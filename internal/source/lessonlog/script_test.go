@@ -21,7 +21,7 @@ import (
 func shells(t *testing.T) map[string][]string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of Windows are not those of its shells")
+		t.Skip("the paths of Windows are not those of its shells: run it on Linux or macOS")
 	}
 	found := map[string][]string{}
 	for _, command := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}, {"ksh"}, {"mksh"}, {"yash"}, {"zsh", "--emulate", "sh"}} {
@@ -30,7 +30,7 @@ func shells(t *testing.T) map[string][]string {
 		}
 	}
 	if len(found) == 0 {
-		t.Skip("no shell here runs the script")
+		t.Skip("no shell here runs the script: install one and put it on PATH")
 	}
 	return found
 }

@@ -114,7 +114,7 @@ func git(t testing.TB, dir string, args ...string) string {
 func needGit(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 }
 
