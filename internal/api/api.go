@@ -1,4 +1,4 @@
-// Package api is the HTTP transport of memory.Service: JSON requests and answers
+// Package api is the HTTP transport of session.Service: JSON requests and answers
 // under /v1, one route per method (see wire), over the daemon's socket and,
 // guarded by the daemon, over loopback TCP. GET /metrics is the status as a page
 // for Prometheus.
@@ -20,6 +20,7 @@ import (
 	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
 )
@@ -52,13 +53,13 @@ func (o *Options) validate() {
 
 // handler serves a service.
 type handler struct {
-	svc  memory.Service
+	svc  session.Service
 	opts Options
 	mux  *http.ServeMux
 }
 
 // NewHandler returns the API of a service. It is safe for concurrent use.
-func NewHandler(svc memory.Service, opts Options) http.Handler {
+func NewHandler(svc session.Service, opts Options) http.Handler {
 	opts.validate()
 	h := &handler{svc: svc, opts: opts, mux: http.NewServeMux()}
 	h.routes()

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -54,6 +52,7 @@ func (h *handler) routes() {
 	post(h, wire.Check, func(ctx context.Context, _ struct{}) (any, error) { return h.svc.Check(ctx) })
 	h.journalRoutes()
 	h.historyRoutes()
+	h.sessionRoutes()
 	serve(h, wire.Import, h.svc.Import)
 	serve(h, wire.Export, h.svc.Export)
 	h.command(wire.Stop, func(r *http.Request) error { return h.svc.Stop(r.Context()) })
@@ -131,28 +130,15 @@ func (h *handler) pull(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	begun := false
-	send := func(ev wire.PullEvent) {
-		if !begun {
-			w.Header().Set("Content-Type", wire.MIMELine)
-			begun = true
-		}
-		line, err := json.Marshal(ev)
-		if err != nil { // strings and numbers only: cannot happen
-			panic(fmt.Errorf("encode pull event: %w", err))
-		}
-		// A client that is gone ends r's context, and with it the download.
-		_, _ = w.Write(append(line, '\n'))
-		_ = http.NewResponseController(w).Flush()
-	}
+	lines := &lineWriter{w: w}
 	err := h.svc.PullModel(r.Context(), req.Name, func(p memory.PullProgress) {
-		send(wire.PullEvent{Progress: &p})
+		lines.send(wire.PullEvent{Progress: &p})
 	})
 	switch {
 	case err == nil:
-		send(wire.PullEvent{Done: true})
-	case begun:
-		send(wire.PullEvent{Error: outward(err)})
+		lines.send(wire.PullEvent{Done: true})
+	case lines.begun:
+		lines.send(wire.PullEvent{Error: outward(err)})
 	default:
 		h.fail(w, r, err)
 	}

@@ -24,12 +24,13 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
 // Daemon is the daemon as the commands see it.
 type Daemon interface {
-	memory.Service
+	session.Service
 	// HTTP reaches the daemon's other endpoints, MCP for one.
 	HTTP() *http.Client
 	Close() error

@@ -13,11 +13,12 @@ import (
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // overHTTP is a daemon whose endpoints are served somewhere else.
 type overHTTP struct {
-	memory.Service
+	session.Service
 	fakeRest
 	client *http.Client
 }

@@ -1,4 +1,4 @@
-// Package client is memory.Service over the daemon's socket: what the command
+// Package client is session.Service over the daemon's socket: what the command
 // line and the MCP bridge talk to. Connect finds the daemon, starting it where
 // none answers.
 //
@@ -11,7 +11,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -35,7 +35,7 @@ type Client struct {
 	http *http.Client
 }
 
-var _ memory.Service = (*Client)(nil)
+var _ session.Service = (*Client)(nil)
 
 // newClient returns a client of the socket; nothing is dialled.
 func newClient(opts Options) *Client {
@@ -53,7 +53,7 @@ func newClient(opts Options) *Client {
 }
 
 // HTTP returns an HTTP client that reaches the daemon whatever host a URL names,
-// for what is not a method of memory.Service: the MCP endpoint.
+// for what is not a method of session.Service: the MCP endpoint.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close closes idle connections. Calls after it open new ones.
@@ -82,9 +82,7 @@ func (c *Client) Receipt(ctx context.Context, id string) (*memory.Receipt, error
 // Remember implements memory.Rememberer. A request without an id is given one,
 // by which the daemon knows a repetition.
 func (c *Client) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
-	if req.RequestID == "" {
-		req.RequestID = rand.Text()
-	}
+	named(&req.RequestID)
 	return post[memory.Remembered](ctx, c, wire.Remember, req, repeatable)
 }
 
@@ -96,26 +94,20 @@ func (c *Client) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 
 // StartSession implements memory.Journal. A request without an id is given one.
 func (c *Client) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	if req.RequestID == "" {
-		req.RequestID = rand.Text()
-	}
+	named(&req.RequestID)
 	return post[memory.SessionState](ctx, c, wire.Start, req, repeatable)
 }
 
 // RecordStep implements memory.Journal. A request without an id is given one.
 func (c *Client) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	if req.RequestID == "" {
-		req.RequestID = rand.Text()
-	}
+	named(&req.RequestID)
 	return post[memory.StepRecorded](ctx, c, wire.Step, req, repeatable)
 }
 
 // EndSession implements memory.Journal. A request without an id is given one:
 // when it names no session, the second time would mean another.
 func (c *Client) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	if req.RequestID == "" {
-		req.RequestID = rand.Text()
-	}
+	named(&req.RequestID)
 	return post[memory.SessionState](ctx, c, wire.End, req, repeatable)
 }
 
@@ -206,30 +198,15 @@ func (c *Client) Models(ctx context.Context) ([]memory.ModelState, error) {
 
 // PullModel implements memory.Models.
 func (c *Client) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
-	resp, err := c.send(ctx, http.MethodPost, wire.Pull, wire.PullRequest{Name: name})
-	if isRefused(err) {
-		if err = c.Ensure(ctx); err == nil {
-			resp, err = c.send(ctx, http.MethodPost, wire.Pull, wire.PullRequest{Name: name})
-		}
-	}
-	if err != nil {
-		return outward(ctx, err)
-	}
-	defer resp.Body.Close()
-	for dec := json.NewDecoder(resp.Body); ; {
-		var ev wire.PullEvent
-		if err := dec.Decode(&ev); err != nil {
-			return outward(ctx, fmt.Errorf("read progress: %w", err))
-		}
-		switch {
-		case ev.Error != nil:
-			return ev.Error
-		case ev.Done:
-			return nil
-		case ev.Progress != nil && progress != nil:
+	return lines(ctx, c, wire.Pull, wire.PullRequest{Name: name}, func(ev wire.PullEvent) (bool, error) {
+		if ev.Progress != nil && progress != nil {
 			progress(*ev.Progress)
 		}
-	}
+		if ev.Error != nil {
+			return true, ev.Error
+		}
+		return ev.Done, nil
+	})
 }
 
 // repetition says whether a call may be made again after its connection broke,

@@ -34,6 +34,8 @@ type Config struct {
 	Receipts  Receipts  `yaml:"receipts"`
 	Lessons   Lessons   `yaml:"lessons"`
 	Sessions  Sessions  `yaml:"sessions"`
+	Tasks     Tasks     `yaml:"tasks"`
+	Context   Context   `yaml:"context"`
 	// FollowEvery is how often logs and session folders are looked at; 0 is never.
 	FollowEvery time.Duration `yaml:"follow_every"`
 	MCP         MCP           `yaml:"mcp"`
@@ -213,8 +215,64 @@ type LabelRule struct {
 	Failed bool `yaml:"failed,omitempty"`
 }
 
+// Tasks is working memory.
+type Tasks struct {
+	// Window is how many completed tasks are shown.
+	Window int `yaml:"window"`
+	// RequiresContext is of a task that does not say.
+	RequiresContext bool `yaml:"requires_context"`
+	// AuditFile appends every event to logs/audit.log.jsonl in the repository.
+	AuditFile bool `yaml:"audit_file"`
+	// Overrides are gone through in order; the last that fits a setting wins.
+	Overrides []TaskOverride `yaml:"overrides"`
+}
+
+// TaskOverride changes settings for a project, a type of task, or both. Nil leaves a
+// setting as it is.
+type TaskOverride struct {
+	Project  string `yaml:"project,omitempty"` // id or name; empty is any
+	TaskType string `yaml:"task_type,omitempty"`
+	Window   *int   `yaml:"window,omitempty"`
+	// RequiresContext is of a task that does not say. LeaveOut assembles contexts
+	// without history and code, as if the request had said so.
+	RequiresContext *bool `yaml:"requires_context,omitempty"`
+	LeaveOut        *bool `yaml:"leave_out,omitempty"`
+}
+
+// Context is how the context of a request is put together.
+type Context struct {
+	MaxTokens    int     `yaml:"max_tokens"`
+	TopK         int     `yaml:"top_k"`
+	TopN         int     `yaml:"top_n"`
+	IncludeScore float64 `yaml:"include_score"`
+	// Shares of the budget that what is relevant may take, by kind; what one leaves
+	// is for those after it.
+	Shares ContextShares `yaml:"shares"`
+	// Files reads rules, references and servers from files of the repository.
+	Files bool `yaml:"files"`
+	// KeepTurns is what a host is told to keep after a compaction.
+	KeepTurns int `yaml:"keep_turns"`
+	// SummaryModel is a chat model of the Ollama server that writes summaries; empty
+	// is none. SummaryTimeout is what it may take.
+	SummaryModel   string        `yaml:"summary_model"`
+	SummaryTimeout time.Duration `yaml:"summary_timeout"`
+}
+
+// ContextShares are shares of a budget, 0–1.
+type ContextShares struct {
+	Rule      float64 `yaml:"rule"`
+	Reference float64 `yaml:"reference"`
+	Tool      float64 `yaml:"tool"`
+	Lesson    float64 `yaml:"lesson"`
+	Step      float64 `yaml:"step"`
+	Chunk     float64 `yaml:"chunk"`
+}
+
 // MCP is the MCP server.
 type MCP struct {
 	// Prefix begins the names of the knowledge tools.
 	Prefix string `yaml:"prefix"`
+	// Toolsets are the tools that are listed from the start: core, knowledge, history,
+	// tasks, context, admin or all. The others are found by search_tools.
+	Toolsets []string `yaml:"toolsets"`
 }

@@ -47,7 +47,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}), tree.Docs[0].Body)
 
 	// The comment above a group explains all of it.
-	grouped := []string{"recall.min_relevance.", "recall.half_life_days.",
+	grouped := []string{"recall.min_relevance.", "recall.half_life_days.", "context.shares.",
 		"queue.backoff_max", "recall.code_size"}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
 		switch comment, ok := explained[path]; {

@@ -81,8 +81,15 @@ func Default() Config {
 			FlowTags: []string{"send", "swap", "connect", "sign", "onboarding", "settings", "tx-confirmation"},
 			Labels:   defaultLabels(),
 		},
+		Tasks: Tasks{Window: 5, Overrides: []TaskOverride{}},
+		Context: Context{
+			MaxTokens: 4000, TopK: 20, TopN: 5, IncludeScore: .7,
+			Shares:    ContextShares{Rule: .25, Reference: .25, Tool: .2, Lesson: .15, Step: .1, Chunk: .25},
+			Files:     true,
+			KeepTurns: 3, SummaryTimeout: time.Minute,
+		},
 		FollowEvery: 2 * time.Second,
-		MCP:         MCP{Prefix: "mm_"},
+		MCP:         MCP{Prefix: "mm_", Toolsets: []string{"core"}},
 	}
 }
 

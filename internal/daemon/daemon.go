@@ -90,7 +90,7 @@ func (p *pauses) setDefaults() {
 	p.load = cmp.Or(p.load, loadPatience)
 }
 
-// Daemon is a running daemon. It implements memory.Service.
+// Daemon is a running daemon. It implements session.Service.
 type Daemon struct {
 	opts    Options
 	log     *slog.Logger

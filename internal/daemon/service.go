@@ -9,12 +9,13 @@ import (
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker"
 )
 
-var _ memory.Service = (*Daemon)(nil)
+var _ session.Service = (*Daemon)(nil)
 
 // loadPatience is how long a question waits for the indexes of a daemon that has
 // just been started, perhaps for it. Loading 100,000 chunks takes about as long;

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// fakeService is a memory.Service that validates as the contract says, keeps
+// fakeService is a session.Service that validates as the contract says, keeps
 // lessons in memory and remembers who asked.
 type fakeService struct {
-	memory.Service // what no tool calls
+	session.Service // what no tool calls
 
 	// hold, if set, is called inside Recall, so that a test can keep calls in
 	// flight.

@@ -58,15 +58,15 @@ type link struct {
 	// fields below, and is held while a session is made: everybody else waits
 	// for that one.
 	turn    chan struct{}
-	current *session
+	current *connection
 	// initialize is the client's own message, kept to be replayed; server is
 	// what the first daemon said it is.
 	initialize []byte
 	server     json.RawMessage
 }
 
-// session is one session with one daemon.
-type session struct {
+// connection is one session with one daemon.
+type connection struct {
 	http    *http.Client
 	id      string
 	version string          // of the protocol
@@ -76,8 +76,8 @@ type session struct {
 	listening atomic.Bool
 }
 
-func newSession(ctx context.Context, client *http.Client) *session {
-	s := &session{http: client}
+func newConnection(ctx context.Context, client *http.Client) *connection {
+	s := &connection{http: client}
 	s.ctx, s.end = context.WithCancel(ctx)
 	return s
 }
@@ -154,7 +154,7 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 
 // session returns the present session. After a loss it makes a new one on
 // behalf of the client, who need not know.
-func (l *link) session(ctx context.Context) (*session, error) {
+func (l *link) session(ctx context.Context) (*connection, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (l *link) session(ctx context.Context) (*session, error) {
 		if err != nil {
 			return nil, fmt.Errorf("connect to daemon: %w", err)
 		}
-		l.current = newSession(ctx, client)
+		l.current = newConnection(ctx, client)
 		return l.current, nil
 	}
 	replay := outgoing{env: envelope{ID: json.RawMessage("0"), Method: "initialize"}, text: l.initialize}
@@ -204,12 +204,12 @@ func (l *link) session(ctx context.Context) (*session, error) {
 
 // handshake connects and initializes; it returns the daemon's answer. The
 // session has no id when the daemon refused it.
-func (l *link) handshake(ctx context.Context, out outgoing) (s *session, answer []byte, err error) {
+func (l *link) handshake(ctx context.Context, out outgoing) (s *connection, answer []byte, err error) {
 	client, err := l.connect(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
 	}
-	s = newSession(ctx, client)
+	s = newConnection(ctx, client)
 	defer func() {
 		if err != nil {
 			s.end()
@@ -238,7 +238,7 @@ func (l *link) handshake(ctx context.Context, out outgoing) (s *session, answer 
 }
 
 // post sends a message. An error is errLost unless ctx ended.
-func (l *link) post(ctx context.Context, s *session, out outgoing) (*http.Response, error) {
+func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(out.text))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
@@ -259,7 +259,7 @@ func (l *link) post(ctx context.Context, s *session, out outgoing) (*http.Respon
 // identify sets the headers that streamable HTTP wants. A message that names
 // its own protocol version, as those of the stateless revision do, is sent
 // under that one.
-func (l *link) identify(request *http.Request, s *session, env envelope) {
+func (l *link) identify(request *http.Request, s *connection, env envelope) {
 	var params struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
@@ -282,7 +282,7 @@ func (l *link) identify(request *http.Request, s *session, env envelope) {
 	}
 }
 
-func (l *link) do(ctx context.Context, s *session, request *http.Request) (*http.Response, error) {
+func (l *link) do(ctx context.Context, s *connection, request *http.Request) (*http.Response, error) {
 	response, err := s.http.Do(request)
 	if ctx.Err() != nil {
 		if err == nil {
@@ -344,7 +344,7 @@ func (l *link) readStream(body io.Reader, out outgoing) error {
 // listen opens the stream of what the server sends by itself, unless it is
 // open. It ends with the session; a stream that broke is opened again after the
 // next answer, so that an idle bridge never starts a daemon that was stopped.
-func (l *link) listen(s *session) {
+func (l *link) listen(s *connection) {
 	if s.id == "" || s.ctx.Err() != nil || !s.listening.CompareAndSwap(false, true) {
 		return
 	}
@@ -357,7 +357,7 @@ func (l *link) listen(s *session) {
 
 // stream reads the stream until it ends; it returns false when the server has
 // none to offer.
-func (l *link) stream(s *session) (again bool) {
+func (l *link) stream(s *connection) (again bool) {
 	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, endpoint, nil)
 	if err != nil {
 		return false
@@ -379,7 +379,7 @@ func (l *link) stream(s *session) (again bool) {
 }
 
 // lose forgets a session, unless somebody already made another.
-func (l *link) lose(s *session) {
+func (l *link) lose(s *connection) {
 	l.turn <- struct{}{}
 	defer l.unlock()
 	if l.current == s {

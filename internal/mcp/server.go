@@ -24,7 +24,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Path is where the daemon serves MCP.
@@ -103,9 +103,9 @@ func notInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
-// Server offers a memory.Service as MCP tools. It is an http.Handler for Path.
+// Server offers a session.Service as MCP tools. It is an http.Handler for Path.
 type Server struct {
-	svc    memory.Service
+	svc    session.Service
 	opts   Options
 	log    *slog.Logger
 	mcp    *server.MCPServer
@@ -124,7 +124,7 @@ type Server struct {
 var _ http.Handler = (*Server)(nil)
 
 // NewServer returns a server over svc. Close it when it is no longer served.
-func NewServer(svc memory.Service, opts Options) (*Server, error) {
+func NewServer(svc session.Service, opts Options) (*Server, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}

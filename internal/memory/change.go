@@ -72,6 +72,10 @@ type Batch struct {
 	// MergeSession is called for a session whose key exists and returns what is to
 	// be kept, or an error, which refuses the batch. Nil replaces.
 	MergeSession func(old, new Session) (Session, error)
+	// States are edited in their order; two of one key are an error.
+	States []StateEdit
+	// Receipts are written with the batch, so that they are as durable as it is.
+	Receipts []Receipt
 	// Action and Detail become a line of the audit log, unless Action is empty.
 	Action string
 	Detail any

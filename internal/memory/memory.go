@@ -86,6 +86,11 @@ type Record struct {
 	Event     *Event       `json:"event,omitempty"`     // kind lesson
 	Step      *StepContent `json:"step,omitempty"`      // kind step
 	Reference *RefContent  `json:"reference,omitempty"` // kind reference
+	Entry     *Entry       `json:"entry,omitempty"`     // kinds rule, reference and tool, of a catalogue
+	Task      *TaskContent `json:"task,omitempty"`      // kinds task and blocker
+	// Verdicts count what came of it where it was handed out. A lesson's move its rate
+	// as well.
+	Verdicts *Verdicted `json:"verdicts,omitempty"`
 	// Extra holds fields that this version does not know, from imported files.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }

@@ -122,6 +122,8 @@ type RankFactors struct {
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that score was calibrated to.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
+	// Verdicts are those that were given on the item before.
+	Verdicts *Verdicted `json:"verdicts,omitempty"`
 }
 
 // RetrieverScore is one retriever's opinion of one candidate.
@@ -155,6 +157,9 @@ type Withheld struct {
 	// NearestScore is its relevance.
 	NearestScore float64 `json:"nearest_score"`
 	Path         string  `json:"path,omitempty"`
+	// Name and Server are as in ReceiptItem.
+	Name   string `json:"name,omitempty"`
+	Server string `json:"server,omitempty"`
 }
 
 // Degraded names a part that should have taken part in an answer and did not.
@@ -197,6 +202,15 @@ type Receipt struct {
 	Took        Millis        `json:"took_ms"`
 	// Seq is the last committed batch that the answer could see.
 	Seq uint64 `json:"seq"`
+	// Purpose says what it is of. Session is the session that asked and Turn the
+	// request of that session which it served, counted from 1; 0 is before the first.
+	Purpose Purpose `json:"purpose,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Turn    int     `json:"turn,omitempty"`
+	// Settings are those that the answer was made with.
+	Settings *AnswerSettings `json:"settings,omitempty"`
+	// Judged are the verdicts that came later, oldest first.
+	Judged []Judged `json:"judged,omitempty"`
 }
 
 // ReceiptItem is an item as the ledger keeps it.
@@ -206,6 +220,12 @@ type ReceiptItem struct {
 	Relevance   float64      `json:"relevance"`
 	RankFactors *RankFactors `json:"rank_factors,omitempty"`
 	Tokens      int          `json:"tokens"`
+	// Name and Server are those of a rule, reference or tool, and Name the id of a
+	// task. They stay readable when the item is gone.
+	Name   string `json:"name,omitempty"`
+	Server string `json:"server,omitempty"`
+	// Mode says how an item got into a context.
+	Mode Include `json:"mode,omitempty"`
 }
 
 // Recaller answers questions.

@@ -6,6 +6,8 @@ import "time"
 type Selection struct {
 	Kinds   []Kind
 	Project string
+	// Also lets the records of a second project in, of the kinds that are asked for.
+	Also string
 	// AllLessons lets lessons of other projects in beside Project's records.
 	AllLessons bool
 	// Repos are the names of one repository; a lesson of any of them passes.

@@ -1,4 +1,4 @@
-// Package memorytest holds a memory.Service for tests of transports.
+// Package memorytest holds a session.Service for tests of transports.
 package memorytest
 
 import (
@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Call is one call that a Service received.
@@ -26,6 +27,8 @@ type Service struct {
 	Err error
 	// Progress is what PullModel reports before it ends.
 	Progress []memory.PullProgress
+	// Replayed is what Replay reports before it ends.
+	Replayed []session.ReplayProgress
 	// Before, if set, runs first in every call, with its method.
 	Before func(ctx context.Context, method string)
 
@@ -33,7 +36,7 @@ type Service struct {
 	calls []Call // guarded by mu
 }
 
-var _ memory.Service = (*Service)(nil)
+var _ session.Service = (*Service)(nil)
 
 // Calls returns the calls received so far.
 func (s *Service) Calls() []Call {

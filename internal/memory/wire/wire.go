@@ -6,7 +6,10 @@
 // an ErrorBody. Routes with {id} take the id as one escaped segment.
 package wire
 
-import "github.com/recalld/recalld/internal/memory"
+import (
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
 
 // Protocol is the number of the protocol spoken here. It grows when a client
 // and a daemon of two versions would misunderstand each other, not when
@@ -21,35 +24,54 @@ const ProtocolHeader = "X-Recalld-Protocol"
 // The routes. Hello and Stop are understood across protocols, so that a newer
 // client can have an older daemon make way: they never change.
 const (
-	Hello    = "/v1/hello"            // GET → Greeting
-	Stop     = "/v1/stop"             // POST
-	Recall   = "/v1/recall"           // POST memory.RecallRequest → memory.Answer
-	Receipts = "/v1/receipts/"        // GET {id} → memory.Receipt
-	Remember = "/v1/remember"         // POST memory.RememberRequest → memory.Remembered
-	Forget   = "/v1/forget"           // POST memory.ForgetRequest → memory.Forgotten
-	Index    = "/v1/index"            // POST memory.IndexRequest → memory.IndexQueued
-	Repos    = "/v1/repos"            // GET → RepoList
-	Skipped  = "/v1/repos/skipped"    // POST memory.SkippedRequest → memory.SkippedList
-	Pause    = "/v1/repos/pause"      // POST memory.PauseRequest → memory.Paused
-	Files    = "/v1/files"            // POST memory.FilesRequest → memory.FileList
-	Metrics  = "/metrics"             // GET → text for Prometheus
-	Start    = "/v1/sessions/start"   // POST memory.StartSessionRequest → memory.SessionState
-	Step     = "/v1/sessions/step"    // POST memory.RecordStepRequest → memory.StepRecorded
-	End      = "/v1/sessions/end"     // POST memory.EndSessionRequest → memory.SessionState
-	Search   = "/v1/history/search"   // POST SearchRequest → memory.StepMatches
-	Last     = "/v1/history/last"     // POST LastRequest → memory.StepList
-	Summary  = "/v1/history/summary"  // POST SummaryRequest → memory.Summary
-	Sessions = "/v1/history/sessions" // POST SessionsRequest → memory.SessionList
-	Import   = "/v1/import"           // POST memory.ImportRequest → memory.Imported
-	Export   = "/v1/export"           // POST memory.ExportRequest → memory.Exported
-	Status   = "/v1/status"           // GET → memory.Status
-	Check    = "/v1/check"            // POST → memory.CheckReport
-	DeadJobs = "/v1/jobs/dead"        // GET → DeadJobList
-	Requeue  = "/v1/jobs/requeue/"    // POST {id}
-	Models   = "/v1/models"           // GET → ModelList
-	Pull     = "/v1/models/pull"      // POST PullRequest → a PullEvent per line
-	MIMEJSON = "application/json"     // of requests and answers
-	MIMELine = "application/x-ndjson" // of Pull's answer
+	Hello    = "/v1/hello"                // GET → Greeting
+	Stop     = "/v1/stop"                 // POST
+	Recall   = "/v1/recall"               // POST memory.RecallRequest → memory.Answer
+	Receipts = "/v1/receipts/"            // GET {id} → memory.Receipt
+	Remember = "/v1/remember"             // POST memory.RememberRequest → memory.Remembered
+	Forget   = "/v1/forget"               // POST memory.ForgetRequest → memory.Forgotten
+	Index    = "/v1/index"                // POST memory.IndexRequest → memory.IndexQueued
+	Repos    = "/v1/repos"                // GET → RepoList
+	Skipped  = "/v1/repos/skipped"        // POST memory.SkippedRequest → memory.SkippedList
+	Pause    = "/v1/repos/pause"          // POST memory.PauseRequest → memory.Paused
+	Files    = "/v1/files"                // POST memory.FilesRequest → memory.FileList
+	Metrics  = "/metrics"                 // GET → text for Prometheus
+	Start    = "/v1/sessions/start"       // POST memory.StartSessionRequest → memory.SessionState
+	Step     = "/v1/sessions/step"        // POST memory.RecordStepRequest → memory.StepRecorded
+	End      = "/v1/sessions/end"         // POST memory.EndSessionRequest → memory.SessionState
+	Search   = "/v1/history/search"       // POST SearchRequest → memory.StepMatches
+	Last     = "/v1/history/last"         // POST LastRequest → memory.StepList
+	Summary  = "/v1/history/summary"      // POST SummaryRequest → memory.Summary
+	Sessions = "/v1/history/sessions"     // POST SessionsRequest → memory.SessionList
+	Tasks    = "/v1/tasks"                // POST session.TaskWindowRequest → session.TaskWindow
+	Complete = "/v1/tasks/complete"       // POST session.CompleteTaskRequest → session.TaskKept
+	Block    = "/v1/tasks/block"          // POST session.BlockTaskRequest → session.TaskKept
+	Unblock  = "/v1/tasks/unblock"        // POST session.UnblockTaskRequest → session.TaskKept
+	Load     = "/v1/tasks/load"           // POST session.LoadTasksRequest → session.TasksLoaded
+	Entries  = "/v1/catalogue"            // POST session.EntriesRequest → session.EntryList
+	Register = "/v1/catalogue/register"   // POST session.RegisterRequest → session.Registered
+	Remove   = "/v1/catalogue/unregister" // POST session.UnregisterRequest → session.Registered
+	Tools    = "/v1/tools/search"         // POST session.SearchToolsRequest → session.ToolMatches
+	Context  = "/v1/context"              // POST session.ContextRequest → session.Context
+	Change   = "/v1/context/change"       // POST session.ChangeContextRequest → session.Context
+	Assemble = "/v1/context/assemble"     // POST session.AssembleRequest → session.Assembled
+	Turn     = "/v1/context/turn"         // POST session.ContextOfRequest → session.TurnContext
+	Working  = "/v1/working"              // POST session.WorkingContextRequest → session.WorkingContext
+	Report   = "/v1/working/report"       // POST session.ReportRequest → session.WorkingContext
+	Compact  = "/v1/working/compact"      // POST session.CompactRequest → session.Compacted
+	Ledger   = "/v1/receipts"             // POST session.ReceiptsRequest → session.ReceiptList
+	Feedback = "/v1/feedback"             // POST session.FeedbackRequest → session.FeedbackTaken
+	Replay   = "/v1/replay"               // POST session.ReplayRequest → a ReplayEvent per line
+	Import   = "/v1/import"               // POST memory.ImportRequest → memory.Imported
+	Export   = "/v1/export"               // POST memory.ExportRequest → memory.Exported
+	Status   = "/v1/status"               // GET → memory.Status
+	Check    = "/v1/check"                // POST → memory.CheckReport
+	DeadJobs = "/v1/jobs/dead"            // GET → DeadJobList
+	Requeue  = "/v1/jobs/requeue/"        // POST {id}
+	Models   = "/v1/models"               // GET → ModelList
+	Pull     = "/v1/models/pull"          // POST PullRequest → a PullEvent per line
+	MIMEJSON = "application/json"         // of requests and answers
+	MIMELine = "application/x-ndjson"     // of Pull's and Replay's answers
 )
 
 // Greeting is the answer to Hello.
@@ -93,4 +115,12 @@ type PullEvent struct {
 	Progress *memory.PullProgress `json:"progress,omitempty"`
 	Done     bool                 `json:"done,omitempty"`
 	Error    *memory.Error        `json:"error,omitempty"`
+}
+
+// ReplayEvent is one line of a replay: progress, or, as the last one, what it came to
+// or the failure.
+type ReplayEvent struct {
+	Progress *session.ReplayProgress `json:"progress,omitempty"`
+	Done     *session.Replayed       `json:"done,omitempty"`
+	Error    *memory.Error           `json:"error,omitempty"`
 }

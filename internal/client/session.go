@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// CompleteTask implements session.WorkingMemory. A request without an id is given one.
+func (c *Client) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+	named(&req.RequestID)
+	return post[session.TaskKept](ctx, c, wire.Complete, req, repeatable)
+}
+
+// BlockTask implements session.WorkingMemory. A request without an id is given one.
+func (c *Client) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+	named(&req.RequestID)
+	return post[session.TaskKept](ctx, c, wire.Block, req, repeatable)
+}
+
+// UnblockTask implements session.WorkingMemory. A request without an id is given one.
+func (c *Client) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+	named(&req.RequestID)
+	return post[session.TaskKept](ctx, c, wire.Unblock, req, repeatable)
+}
+
+// TaskWindow implements session.WorkingMemory.
+func (c *Client) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
+	return post[session.TaskWindow](ctx, c, wire.Tasks, req, repeatable)
+}
+
+// LoadTasks implements session.WorkingMemory. A request without an id is given one.
+func (c *Client) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
+	named(&req.RequestID)
+	return post[session.TasksLoaded](ctx, c, wire.Load, req, repeatable)
+}
+
+// Register implements session.Catalogue. A request without an id is given one.
+func (c *Client) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
+	named(&req.RequestID)
+	return post[session.Registered](ctx, c, wire.Register, req, repeatable)
+}
+
+// Unregister implements session.Catalogue. A request without an id is given one.
+func (c *Client) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+	named(&req.RequestID)
+	return post[session.Registered](ctx, c, wire.Remove, req, repeatable)
+}
+
+// Entries implements session.Catalogue.
+func (c *Client) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
+	return post[session.EntryList](ctx, c, wire.Entries, req, repeatable)
+}
+
+// SearchTools implements session.Catalogue. A request without an id is given one.
+func (c *Client) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+	named(&req.RequestID)
+	return post[session.ToolMatches](ctx, c, wire.Tools, req, repeatable)
+}
+
+// SessionContext implements session.Contexts.
+func (c *Client) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
+	return post[session.Context](ctx, c, wire.Context, req, repeatable)
+}
+
+// ChangeContext implements session.Contexts. A request without an id is given one.
+func (c *Client) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+	named(&req.RequestID)
+	return post[session.Context](ctx, c, wire.Change, req, repeatable)
+}
+
+// Assemble implements session.Contexts. A request without an id is given one.
+func (c *Client) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+	named(&req.RequestID)
+	return post[session.Assembled](ctx, c, wire.Assemble, req, repeatable)
+}
+
+// WorkingContext implements session.WorkingContexts.
+func (c *Client) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
+	return post[session.WorkingContext](ctx, c, wire.Working, req, repeatable)
+}
+
+// Report implements session.WorkingContexts. A request without an id is given one.
+func (c *Client) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+	named(&req.RequestID)
+	return post[session.WorkingContext](ctx, c, wire.Report, req, repeatable)
+}
+
+// Compact implements session.WorkingContexts. A request without an id is given one.
+func (c *Client) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
+	named(&req.RequestID)
+	return post[session.Compacted](ctx, c, wire.Compact, req, repeatable)
+}
+
+// Receipts implements session.Ledger.
+func (c *Client) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
+	return post[session.ReceiptList](ctx, c, wire.Ledger, req, repeatable)
+}
+
+// ContextOf implements session.Ledger.
+func (c *Client) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
+	return post[session.TurnContext](ctx, c, wire.Turn, req, repeatable)
+}
+
+// Feedback implements session.Ledger. A request without an id is given one.
+func (c *Client) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+	named(&req.RequestID)
+	return post[session.FeedbackTaken](ctx, c, wire.Feedback, req, repeatable)
+}
+
+// Replay implements session.Ledger.
+func (c *Client) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
+	var done *session.Replayed
+	err := lines(ctx, c, wire.Replay, req, func(ev wire.ReplayEvent) (bool, error) {
+		if ev.Progress != nil && progress != nil {
+			progress(*ev.Progress)
+		}
+		done = ev.Done
+		if ev.Error != nil {
+			return true, ev.Error
+		}
+		return ev.Done != nil, nil
+	})
+	return done, err
+}
+
+// named gives a write without an id one, by which the daemon knows a repetition.
+func named(id *string) {
+	if *id == "" {
+		*id = rand.Text()
+	}
+}
+
+// lines makes a call that is answered with an event per line, until the last one.
+func lines[Event any](ctx context.Context, c *Client, path string, req any, event func(Event) (last bool, err error)) error {
+	resp, err := c.send(ctx, http.MethodPost, path, req)
+	if isRefused(err) {
+		if err = c.Ensure(ctx); err == nil {
+			resp, err = c.send(ctx, http.MethodPost, path, req)
+		}
+	}
+	if err != nil {
+		return outward(ctx, err)
+	}
+	defer resp.Body.Close()
+	for dec := json.NewDecoder(resp.Body); ; {
+		var ev Event
+		if err := dec.Decode(&ev); err != nil {
+			return outward(ctx, fmt.Errorf("read progress: %w", err))
+		}
+		if last, err := event(ev); last || err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Limits of a catalogue.
+const (
+	MaxEntries      = 5000   // of a project
+	MaxRegistered   = 2000   // in one request
+	MaxContent      = 20_000 // characters of a rule or reference
+	MaxDescription  = 4000
+	MaxGuidance     = 8000
+	MaxInputSchema  = 64 << 10 // bytes
+	DefaultTools    = 5
+	MaxToolsFound   = 20
+	MaxToolsQuery   = 1000
+	MaxServers      = 500
+	GuidanceHeading = "[TOOL GUIDANCE] Instructions for discovered tools"
+)
+
+// OwnProject holds the tools of recalld itself; every search for tools sees them.
+const OwnProject = "recalld:own"
+
+// Entry is a rule, a reference or a tool, as a host registers and lists it.
+type Entry struct {
+	Ref
+	Description string          `json:"description,omitempty"`
+	Content     string          `json:"content,omitempty"`     // rules and references
+	Guidance    string          `json:"guidance,omitempty"`    // tools
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools
+	Core        bool            `json:"core,omitempty"`        // tools
+	// Include and Enabled are the entry's own settings; empty and nil leave them to
+	// the server's.
+	Include memory.Include `json:"include,omitempty"`
+	Enabled *bool          `json:"enabled,omitempty"`
+}
+
+// Server holds the settings of a server: the defaults of its tools.
+type Server struct {
+	Name    string         `json:"name"`
+	Include memory.Include `json:"include,omitempty"`
+	Enabled *bool          `json:"enabled,omitempty"`
+}
+
+// RegisterRequest registers entries and settings of servers.
+type RegisterRequest struct {
+	RequestID string `json:"request_id,omitempty"`
+	// Source says who registers: a host's name; by default the caller's client.
+	Source  string   `json:"source,omitempty"`
+	Entries []Entry  `json:"entries,omitempty"`
+	Servers []Server `json:"servers,omitempty"`
+	// Replace removes what the source registered before and does not name now.
+	Replace bool          `json:"replace,omitempty"`
+	Project string        `json:"project,omitempty"`
+	Caller  memory.Caller `json:"caller,omitzero"`
+}
+
+// UnregisterRequest removes entries, or all of a source.
+type UnregisterRequest struct {
+	RequestID string        `json:"request_id,omitempty"`
+	Entries   []Ref         `json:"entries,omitempty"`
+	Source    string        `json:"source,omitempty"`
+	Project   string        `json:"project,omitempty"`
+	Caller    memory.Caller `json:"caller,omitzero"`
+}
+
+// Registered says what became of a catalogue.
+type Registered struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Added       int    `json:"added"`
+	Changed     int    `json:"changed"`
+	Unchanged   int    `json:"unchanged"`
+	Removed     int    `json:"removed"`
+	// Total is what the catalogue holds now.
+	Total    int    `json:"total"`
+	Redacted bool   `json:"redacted,omitempty"`
+	Seq      uint64 `json:"seq"`
+}
+
+// EntriesRequest lists a catalogue.
+type EntriesRequest struct {
+	Types  []memory.Kind `json:"types,omitempty"`
+	Server string        `json:"server,omitempty"`
+	// Content adds texts, guidance and schemas, which are left out otherwise.
+	Content bool          `json:"content,omitempty"`
+	Project string        `json:"project,omitempty"`
+	Caller  memory.Caller `json:"caller,omitzero"`
+}
+
+// EntryState is an entry with what applies to it.
+type EntryState struct {
+	ID string `json:"id"` // of the record
+	Entry
+	Source  string `json:"source,omitempty"`
+	Version int    `json:"version"`
+	// Mode and On are the include mode and whether it is enabled after the server's
+	// settings.
+	Mode memory.Include `json:"mode"`
+	On   bool           `json:"on"`
+}
+
+// EntryList is a catalogue.
+type EntryList struct {
+	Project     string       `json:"project"`
+	ProjectName string       `json:"project_name,omitempty"`
+	Entries     []EntryState `json:"entries"`
+	Servers     []Server     `json:"servers"`
+}
+
+// SearchToolsRequest looks for tools.
+type SearchToolsRequest struct {
+	RequestID string `json:"request_id,omitempty"`
+	Query     string `json:"query"` // 1–1,000 characters
+	Limit     int    `json:"limit,omitempty" given:"1–20"`
+	// Own lets recalld's own tools in beside the host's catalogue.
+	Own bool `json:"own,omitempty"`
+	Which
+}
+
+// FoundTool is a tool that a search found.
+type FoundTool struct {
+	ID          string `json:"id"`
+	ServerName  string `json:"serverName"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Guidance is told once between compactions, here and in the block of the answer.
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	Relevance   float64         `json:"relevance"`
+	// Active says that the session may call it from now on; New that it could not
+	// before.
+	Active bool `json:"active"`
+	New    bool `json:"new,omitempty"`
+}
+
+// ToolMatches is what a search for tools found, best first.
+type ToolMatches struct {
+	Project     string      `json:"project"`
+	ProjectName string      `json:"project_name,omitempty"`
+	SessionID   string      `json:"sessionId,omitempty"` // empty when none is open
+	Tools       []FoundTool `json:"tools"`
+	// Guidance is the block for the tools that are new; empty when there is none.
+	Guidance string            `json:"guidance,omitempty"`
+	Degraded []memory.Degraded `json:"degraded,omitempty"`
+	Version  uint64            `json:"version,omitempty"` // of the working context
+	Receipt  string            `json:"receipt"`
+	Text     string            `json:"text,omitempty"`
+}

@@ -1,0 +1,198 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Defaults and limits of contexts.
+const (
+	DefaultTopK         = 20
+	DefaultTopN         = 5
+	DefaultIncludeScore = 0.7
+	DefaultBudget       = 4000 // tokens of an assembled context
+	MaxBudget           = 100_000
+	DefaultKeepTurns    = 3
+	MaxSummaryTokens    = 2000
+	MaxEntities         = 1000 // of a session
+	MaxUsedTools        = 1000
+)
+
+// ContextItem is an entry in a context.
+type ContextItem struct {
+	Ref
+	IncludeMode memory.Include `json:"includeMode"`
+	// SimilarityScore is its relevance to the message; only agent items have one.
+	SimilarityScore *float64 `json:"similarityScore,omitempty"`
+}
+
+// ContextRequest asks for a session's context.
+type ContextRequest struct{ Which }
+
+// ChangeContextRequest changes a session's context by hand.
+type ChangeContextRequest struct {
+	RequestID string        `json:"request_id,omitempty"`
+	Add       []ContextItem `json:"add,omitempty"` // includeMode always or manual; default manual
+	Remove    []Ref         `json:"remove,omitempty"`
+	Which
+}
+
+// Context is what a session holds: entries that are always included, in the
+// catalogue's order, and then those that were added, in theirs.
+type Context struct {
+	Project     string        `json:"project"`
+	ProjectName string        `json:"project_name,omitempty"`
+	SessionID   string        `json:"sessionId"`
+	Items       []ContextItem `json:"items"`
+	Rules       []string      `json:"rules"`
+	References  []string      `json:"references"`
+	Tools       []ToolRef     `json:"tools"`
+	// Changed says that the request changed anything.
+	Changed bool   `json:"changed,omitempty"`
+	Version uint64 `json:"version"`
+}
+
+// AssembleRequest asks for the context of one message. Zero values mean the settings.
+type AssembleRequest struct {
+	// RequestID makes a repetition be answered with the receipt of the first.
+	RequestID string `json:"request_id,omitempty"`
+	Message   string `json:"message"` // 1–8,000 characters
+	// TaskType is of the task that the context is for. RequiresContext that is
+	// false leaves out history and code; nil is the settings'.
+	TaskType        string   `json:"task_type,omitempty"`
+	RequiresContext *bool    `json:"requires_context,omitempty"`
+	TopK            int      `json:"topK,omitempty" given:"1–200"`
+	TopN            int      `json:"topN,omitempty" given:"1–50"`
+	IncludeScore    *float64 `json:"includeScore,omitempty"`
+	MaxTokens       int      `json:"max_tokens,omitempty" given:"50–100000"`
+	// NoSearch switches search off: the request context is the session context.
+	NoSearch bool `json:"no_search,omitempty"`
+	Which
+}
+
+// AssembledItem is an entry with what it hands out.
+type AssembledItem struct {
+	ContextItem
+	ID          string          `json:"id,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Text        string          `json:"text,omitempty"`        // rules and references
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools
+	Tokens      int             `json:"tokens"`
+}
+
+// Assembled is the context of one request: what a host builds it from.
+type Assembled struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	SessionID   string `json:"sessionId"`
+	// Turn counts the requests of the session, from 1.
+	Turn  int             `json:"turn"`
+	Items []AssembledItem `json:"items"`
+	// Memories are the lessons, steps and code that have to do with the message.
+	Memories []memory.Item `json:"memories"`
+	Window   *TaskWindow   `json:"window,omitempty"`
+	// ActiveTools are those that the session may call: the core's, those of its
+	// context and the discovered ones.
+	ActiveTools []ToolRef         `json:"activeTools"`
+	Guidance    string            `json:"guidance,omitempty"`
+	Withheld    []memory.Withheld `json:"withheld"`
+	Degraded    []memory.Degraded `json:"degraded,omitempty"`
+	Tokens      int               `json:"tokens"`
+	MaxTokens   int               `json:"max_tokens"`
+	Record      ContextRecord     `json:"record"`
+	Receipt     string            `json:"receipt"`
+	// Text is the whole written out for a prompt.
+	Text string `json:"text"`
+}
+
+// ContextRecord is what contract 6 keeps of a request.
+type ContextRecord struct {
+	Items     []RecordItem `json:"items"`
+	Timestamp time.Time    `json:"timestamp"`
+}
+
+// RecordItem is an entry or a memory of a record. A memory's name is its id.
+type RecordItem struct {
+	Type            memory.Kind    `json:"type"`
+	Name            string         `json:"name"`
+	ServerName      string         `json:"serverName,omitempty"`
+	IncludeMode     memory.Include `json:"includeMode"`
+	SimilarityScore *float64       `json:"similarityScore,omitempty"`
+}
+
+// Entity is something that a session dealt with: an order, a file, a pull request.
+type Entity struct {
+	ID   string `json:"id"`
+	Type string `json:"type,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Data is an object of the host's, kept as it came.
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// WorkingContextRequest asks for a session's working context.
+type WorkingContextRequest struct{ Which }
+
+// ReportRequest tells what a session used and met.
+type ReportRequest struct {
+	RequestID string    `json:"request_id,omitempty"`
+	UsedTools []ToolRef `json:"usedTools,omitempty"`
+	// Entities are added in their order; one with a known id replaces it in its place.
+	Entities []Entity `json:"entities,omitempty"`
+	// ClearDiscovered takes away what search_tools found, and nothing else.
+	ClearDiscovered bool `json:"clearDiscovered,omitempty"`
+	Which
+}
+
+// WorkingContext is what a session has come across. Its JSON is what is stored, byte
+// for byte.
+type WorkingContext struct {
+	SessionID string `json:"sessionId"`
+	// Version is raised by every change and clearing, and reset by nothing.
+	Version uint64 `json:"version"`
+	// Turn counts the requests that were assembled.
+	Turn int `json:"turn"`
+	// Added and Removed are the changes by hand to the session context.
+	Added           []ContextItem `json:"added,omitempty"`
+	Removed         []Ref         `json:"removed,omitempty"`
+	DiscoveredTools []ToolRef     `json:"discoveredTools"`
+	UsedTools       []ToolRef     `json:"usedTools"`
+	Entities        []Entity      `json:"entities"`
+	// Guided are the tools whose guidance was handed out since the last compaction.
+	Guided []ToolRef `json:"guided,omitempty"`
+	// Summary is of the last compaction.
+	Summary     string    `json:"summary,omitempty"`
+	Compactions int       `json:"compactions,omitempty"`
+	CompactedAt time.Time `json:"compactedAt,omitzero"`
+}
+
+// CompactRequest is a clean slate.
+type CompactRequest struct {
+	RequestID string `json:"request_id,omitempty"`
+	// Summary says what was done, with names and ids, and names no tool. Where it is
+	// empty a local chat model writes it, if one is configured, from Transcript.
+	Summary    string `json:"summary,omitempty"`
+	Transcript string `json:"transcript,omitempty"`
+	// KeepTurns replaces the setting.
+	KeepTurns int `json:"keepTurns,omitempty" given:"1–100"`
+	Which
+}
+
+// Compacted is the answer to a compaction.
+type Compacted struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	SessionID   string `json:"sessionId"`
+	Summary     string `json:"summary"`
+	// Model wrote the summary; empty when the caller did.
+	Model string `json:"model,omitempty"`
+	// KeepTurns is how many recent turns the host is to keep.
+	KeepTurns int `json:"keepTurns"`
+	// Cleared counts what is gone.
+	ClearedTools    int       `json:"clearedTools"`
+	ClearedEntities int       `json:"clearedEntities"`
+	ActiveTools     []ToolRef `json:"activeTools"`
+	Version         uint64    `json:"version"`
+	Redacted        bool      `json:"redacted,omitempty"`
+}

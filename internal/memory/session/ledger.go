@@ -1,0 +1,157 @@
+package session
+
+import (
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Limits of the ledger.
+const (
+	DefaultReceipts = 20
+	MaxReceipts     = 200
+	MaxReplayed     = 1000
+	MaxNote         = 1000
+)
+
+// ReceiptsRequest lists receipts. Zero values do not narrow.
+type ReceiptsRequest struct {
+	SessionID string        `json:"sessionId,omitempty"`
+	Turn      *int          `json:"turn,omitempty"`
+	Since     time.Time     `json:"since,omitzero"`
+	Limit     int           `json:"limit,omitempty" given:"1–200"`
+	Project   string        `json:"project,omitempty"`
+	Caller    memory.Caller `json:"caller,omitzero"`
+}
+
+// ReceiptList is what the ledger holds, newest first.
+type ReceiptList struct {
+	Project     string           `json:"project"`
+	ProjectName string           `json:"project_name,omitempty"`
+	Receipts    []memory.Receipt `json:"receipts"`
+	// More says that there are older ones.
+	More bool `json:"more,omitempty"`
+}
+
+// ContextOfRequest asks what a turn was given; 0 is the last one.
+type ContextOfRequest struct {
+	Turn int `json:"turn,omitempty" given:"1–1000000"`
+	Which
+}
+
+// TurnContext is what a turn was given.
+type TurnContext struct {
+	Project     string            `json:"project"`
+	ProjectName string            `json:"project_name,omitempty"`
+	SessionID   string            `json:"sessionId"`
+	Turn        int               `json:"turn"`
+	Record      *ContextRecord    `json:"record"` // null when the turn has none
+	Withheld    []memory.Withheld `json:"withheld"`
+	Receipt     string            `json:"receipt,omitempty"`
+	// Summary is contract 6's line, Text its list; without a record "No context data
+	// available".
+	Summary string `json:"summary"`
+	Text    string `json:"text"`
+}
+
+// FeedbackRequest is a verdict. Without an item it is on all that the receipt holds.
+type FeedbackRequest struct {
+	RequestID string         `json:"request_id,omitempty"`
+	Receipt   string         `json:"receipt"`
+	Item      string         `json:"item,omitempty"`
+	Verdict   memory.Verdict `json:"verdict"`
+	Note      string         `json:"note,omitempty"`
+	Caller    memory.Caller  `json:"caller,omitzero"`
+}
+
+// ItemFeedback is what a verdict came to on one item.
+type ItemFeedback struct {
+	ID   string      `json:"id"`
+	Kind memory.Kind `json:"kind"`
+	// SuccessRate and Verdicts are the counts as they are now. An item that is gone, and
+	// code, have none: the verdict stands on the receipt alone.
+	SuccessRate string            `json:"success_rate,omitempty"`
+	Verdicts    *memory.Verdicted `json:"verdicts,omitempty"`
+}
+
+// FeedbackTaken says what a verdict came to.
+type FeedbackTaken struct {
+	Receipt string         `json:"receipt"`
+	Verdict memory.Verdict `json:"verdict"`
+	Items   []ItemFeedback `json:"items"`
+	// Replaced says that the same item had another verdict on this receipt, which no
+	// longer counts.
+	Replaced bool   `json:"replaced,omitempty"`
+	Seq      uint64 `json:"seq"`
+}
+
+// ReplayRequest asks past questions again: those of a session, or since a time.
+type ReplayRequest struct {
+	SessionID string    `json:"sessionId,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	Limit     int       `json:"limit,omitempty" given:"1–1000"`
+	// The new settings; what is left out stays as it was recorded.
+	Embedder     string                  `json:"embedder,omitempty"`
+	MinRelevance map[memory.Kind]float64 `json:"min_relevance,omitempty"`
+	VectorWeight *float64                `json:"vector_weight,omitempty"`
+	Project      string                  `json:"project,omitempty"`
+	Caller       memory.Caller           `json:"caller,omitzero"`
+}
+
+// ReplayProgress is how far a replay is.
+type ReplayProgress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// ReplayedItem is one item that differs, or that all have in common. Ranks count from
+// 1; 0 is that it was not shown.
+type ReplayedItem struct {
+	ID       string      `json:"id"`
+	Kind     memory.Kind `json:"kind"`
+	Title    string      `json:"title,omitempty"` // a short form of its text, or its path
+	Recorded int         `json:"recorded"`        // as the receipt has it
+	Before   int         `json:"before"`          // with the recorded settings, on today's data
+	After    int         `json:"after"`           // with the new settings, on today's data
+	// Why it is missing after: the reason it was withheld for.
+	Reason memory.Reason `json:"reason,omitempty"`
+}
+
+// ReplayedAnswer is one question asked again.
+type ReplayedAnswer struct {
+	Receipt string         `json:"receipt"`
+	Query   string         `json:"query"`
+	At      time.Time      `json:"at"`
+	Items   []ReplayedItem `json:"items"`
+	// DataChanged and SettingsChanged tell what is different: of the recorded answer
+	// for the data's sake, and of that for the settings'.
+	DataChanged     bool   `json:"data_changed,omitempty"`
+	SettingsChanged bool   `json:"settings_changed,omitempty"`
+	Error           string `json:"error,omitempty"` // why it could not be asked
+}
+
+// ReplayTally sums up a replay in items.
+type ReplayTally struct {
+	Questions int `json:"questions"`
+	Failed    int `json:"failed,omitempty"`
+	// Of the items: those that all three have, those that came or went with the data,
+	// and those that come, go or move with the settings.
+	Same            int `json:"same"`
+	DataAdded       int `json:"data_added"`
+	DataRemoved     int `json:"data_removed"`
+	SettingsAdded   int `json:"settings_added"`
+	SettingsRemoved int `json:"settings_removed"`
+	SettingsMoved   int `json:"settings_moved"`
+}
+
+// Replayed is what a replay came to.
+type Replayed struct {
+	Project     string                `json:"project"`
+	ProjectName string                `json:"project_name,omitempty"`
+	New         memory.AnswerSettings `json:"new"`
+	Answers     []ReplayedAnswer      `json:"answers"`
+	Tally       ReplayTally           `json:"tally"`
+	// More says that there were more than the limit.
+	More bool   `json:"more,omitempty"`
+	Text string `json:"text,omitempty"`
+}
