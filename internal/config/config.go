@@ -268,6 +268,17 @@ type ContextShares struct {
 	Chunk     float64 `yaml:"chunk"`
 }
 
+// Map returns the shares by the kinds' wire names.
+func (s ContextShares) Map() map[string]float64 {
+	return map[string]float64{
+		"rule": s.Rule, "reference": s.Reference, "tool": s.Tool,
+		"lesson": s.Lesson, "step": s.Step, "chunk": s.Chunk,
+	}
+}
+
+// Toolsets lists the words that stand for several tools.
+var Toolsets = []string{"core", "knowledge", "history", "tasks", "context", "admin", "all"}
+
 // MCP is the MCP server.
 type MCP struct {
 	// Prefix begins the names of the knowledge tools.

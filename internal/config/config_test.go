@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +202,30 @@ func TestRefusedSettings(t *testing.T) {
 		"no home": {file: "socket: ~/s\n", env: map[string]string{"HOME": "", "USERPROFILE": ""}, field: "socket", want: "HOME is not set"},
 		"model":   {file: "embedding: {ollama: {model: \"\"}}\n", field: "embedding.ollama.model"},
 
+		"window":                 {file: "tasks: {window: 0}\n", field: "tasks.window", want: "1–100"},
+		"window, too large":      {file: "tasks: {window: 101}\n", field: "tasks.window", want: "1–100"},
+		"override's window":      {file: "tasks: {overrides: [{window: 5}, {project: shop, window: 0}]}\n", field: "tasks.overrides[1].window", want: "1–100"},
+		"override of nothing":    {file: "tasks: {overrides: [{project: shop}]}\n", field: "tasks.overrides[0]", want: "leave_out"},
+		"override's field":       {file: "tasks: {overrides: [{type: x}]}\n", want: "type"},
+		"override's long name":   {file: "tasks: {overrides: [{task_type: " + strings.Repeat("x", 201) + ", window: 2}]}\n", field: "tasks.overrides[0].task_type", want: "200"},
+		"too many overrides":     {file: "tasks: {overrides: [" + strings.Repeat("{window: 5}, ", 101) + "]}\n", field: "tasks.overrides", want: "at most 100"},
+		"context's tokens":       {file: "context: {max_tokens: 49}\n", field: "context.max_tokens", want: "50–100000"},
+		"context's tokens, many": {file: "context: {max_tokens: 100001}\n", field: "context.max_tokens", want: "50–100000"},
+		"considered":             {file: "context: {top_k: 201}\n", field: "context.top_k", want: "1–200"},
+		"taken":                  {file: "context: {top_n: 0}\n", field: "context.top_n", want: "1–50"},
+		"always taken":           {file: "context: {include_score: 1.1}\n", field: "context.include_score", want: "0–1"},
+		"share":                  {file: "context: {shares: {lesson: -0.1}}\n", field: "context.shares.lesson", want: "0–1"},
+		"share not a number":     {file: "context: {shares: {chunk: .nan}}\n", field: "context.shares.chunk", want: "0–1"},
+		"share of a task":        {file: "context: {shares: {task: 0.1}}\n", want: "task"},
+		"kept turns":             {file: "context: {keep_turns: 0}\n", field: "context.keep_turns", want: "1–100"},
+		"summary's model":        {file: "context: {summary_model: \"a b\"}\n", field: "context.summary_model", want: "without spaces"},
+		"summary's time":         {file: "context: {summary_timeout: 0s}\n", field: "context.summary_timeout", want: "1s–10m"},
+		"summary's time, below":  {file: "context: {summary_timeout: -1s}\n", field: "context.summary_timeout", want: "1s–10m"},
+		"no toolset":             {file: "mcp: {toolsets: []}\n", field: "mcp.toolsets", want: "1–100"},
+		"empty toolset":          {file: "mcp: {toolsets: [core, \"\"]}\n", field: "mcp.toolsets[1]", want: "knowledge"},
+		"not a toolset":          {file: "mcp: {toolsets: [\"core,admin\"]}\n", field: "mcp.toolsets[0]", want: "name of a tool"},
+		"too many toolsets":      {file: "mcp: {toolsets: [" + strings.Repeat("core, ", 101) + "]}\n", field: "mcp.toolsets", want: "1–100"},
+
 		"environment":  {env: map[string]string{"RECALLD_QUEUE_DEPTH": "x"}, field: "queue.depth", want: "RECALLD_QUEUE_DEPTH"},
 		"flag":         {set: map[string]string{"log.levle": "x"}, field: "log.levle", want: "unknown setting"},
 		"flag's value": {set: map[string]string{"redact.enabled": "perhaps"}, field: "redact.enabled", want: "true nor false"},
@@ -237,6 +262,26 @@ func TestValidateJoins(t *testing.T) {
 	def := config.Default()
 	if err := def.Validate(); err != nil {
 		t.Errorf("the defaults are refused: %v", err)
+	}
+}
+
+// What the limits allow at their ends is allowed.
+func TestValidAtTheEdges(t *testing.T) {
+	for _, text := range []string{
+		"tasks: {window: 1}", "tasks: {window: 100, overrides: [{task_type: x, window: 100}, {project: p, leave_out: true}, {requires_context: true}]}",
+		"context: {max_tokens: 50, top_k: 1, top_n: 50, include_score: 1, keep_turns: 100}",
+		"context: {max_tokens: 100000, top_k: 200, top_n: 1, include_score: 0, keep_turns: 1}",
+		"context: {shares: {rule: 0, reference: 1, tool: 0, lesson: 0, step: 0, chunk: 1}, summary_model: \"qwen3:4b\", summary_timeout: 10m}",
+		"mcp: {toolsets: [all]}", "mcp: {toolsets: [core, knowledge, history, tasks, context, admin, index_repo]}",
+	} {
+		if _, err := load(t, text+"\n", nil, nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// Lists come from the environment too.
+	cfg, err := load(t, "", map[string]string{"RECALLD_MCP_TOOLSETS": "core, knowledge"}, nil)
+	if err != nil || !slices.Equal(cfg.MCP.Toolsets, []string{"core", "knowledge"}) {
+		t.Errorf("toolsets from the environment: %q, %v", cfg.MCP.Toolsets, err)
 	}
 }
 

@@ -84,14 +84,14 @@ func (c *Config) Validate() error {
 	c.Embedding.Ollama.validate(v)
 	within(v, "receipts.retention_days", c.Receipts.RetentionDays, 0, 36_500)
 	c.Sessions.validate(v)
+	c.Tasks.validate(v)
+	c.Context.validate(v)
+	c.MCP.validate(v)
 	if c.Lessons.Dir == "" {
 		v.fail("lessons.dir", "a folder", "is empty")
 	}
 	if c.FollowEvery != 0 {
 		within(v, "follow_every", c.FollowEvery, 100*time.Millisecond, time.Hour)
-	}
-	if !isToolName(c.MCP.Prefix + "x") {
-		v.fail("mcp.prefix", "up to 40 letters, digits, _ and -", "%q cannot begin a tool's name", c.MCP.Prefix)
 	}
 	return errors.Join(v.errs...)
 }
@@ -216,9 +216,10 @@ func (s *Sessions) validate(v *checks) {
 	}
 }
 
-// isToolName says whether MCP clients take a text for a tool's name.
+// isToolName says whether MCP clients take a text for a tool's name, or for the
+// first characters of one.
 func isToolName(s string) bool {
-	return len(s) <= 41 && strings.IndexFunc(s, func(r rune) bool {
+	return len(s) <= maxToolName && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0
 }
