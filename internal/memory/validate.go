@@ -161,7 +161,7 @@ func (r *RememberRequest) Validate() error {
 			return err
 		}
 	}
-	if err := r.Caller.validate(); err != nil {
+	if err := r.Caller.Validate(); err != nil {
 		return err
 	}
 	if err := validTags("tags", r.Tags); err != nil {

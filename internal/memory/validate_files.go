@@ -23,5 +23,5 @@ func (r *FilesRequest) Validate() error {
 	case r.Limit < 1 || r.Limit > MaxFilesListed:
 		return Invalid("limit", fmt.Sprintf("1–%d", MaxFilesListed), "%d is out of range", r.Limit)
 	}
-	return r.Caller.validate()
+	return r.Caller.Validate()
 }

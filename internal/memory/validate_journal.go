@@ -74,8 +74,8 @@ func (s *Session) Validate() error {
 	if !validTime(s.CreatedAt) && !s.Bare {
 		return Invalid("createdAt", timeLimit, "is missing or out of range")
 	}
-	if !s.EndedAt.IsZero() && !validTime(s.EndedAt) {
-		return Invalid("endedAt", timeLimit, "is out of range")
+	if err := ValidTime("endedAt", s.EndedAt); err != nil {
+		return err
 	}
 	if err := s.Git.validate(); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s *Session) Validate() error {
 	return r.Validate()
 }
 
-// validate checks the limits of what a caller says of itself.
-func (c *Caller) validate() error {
+// Validate checks the limits of what a caller says of itself.
+func (c *Caller) Validate() error {
 	for _, t := range []struct {
 		field, text string
 		most        int
@@ -228,7 +228,7 @@ func validRequest(requestID, project *string, sessionID string, caller *Caller) 
 	if err != nil {
 		return err
 	}
-	if err := caller.validate(); err != nil || sessionID == "" {
+	if err := caller.Validate(); err != nil || sessionID == "" {
 		return err
 	}
 	return ValidSessionID("sessionId", sessionID)
@@ -237,6 +237,15 @@ func validRequest(requestID, project *string, sessionID string, caller *Caller) 
 // timeLimit is what RFC 3339 can write and what was not before computers told
 // the time this way.
 const timeLimit = "a time from 1970 to 9999"
+
+// ValidTime checks that a field is a time that can be written; a zero one is left to
+// whoever fills it in.
+func ValidTime(field string, t time.Time) error {
+	if !t.IsZero() && !validTime(t) {
+		return Invalid(field, timeLimit, "is out of range")
+	}
+	return nil
+}
 
 func validTime(t time.Time) bool { return t.Unix() >= 0 && t.UTC().Year() <= 9999 }
 
