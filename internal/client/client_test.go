@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -54,7 +56,7 @@ func connect(t *testing.T, opts client.Options) *client.Client {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
 
-// method is one method of memory.Service, called with a request, to be answered.
+// method is one method of session.Service, called with a request, to be answered.
 type method struct {
 	request any
 	answer  any
@@ -68,7 +70,7 @@ func raw(text string) json.RawMessage { return json.RawMessage(text) }
 
 // What several methods carry, with every field set.
 var (
-	session = memory.Session{ID: "abcd", Project: "p", Client: "c", CreatedAt: at, EndedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{"a"},
+	opened = memory.Session{ID: "abcd", Project: "p", Client: "c", CreatedAt: at, EndedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{"a"},
 		Git: &memory.Git{Branch: "main", Commit: "abc123", Dirty: true}, Build: raw(`{"n":1.50}`), Launch: raw(`{}`), Screenshots: true,
 		Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
 	allFilters = &memory.StepFilters{FlowTag: new("send"), Tag: new("a"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}
@@ -76,8 +78,8 @@ var (
 		SessionGoal: "g", MatchedFields: []string{"tool"}}
 )
 
-// methods holds every method of memory.Service, with all that its types can say.
-var methods = map[string]method{
+// methods holds every method of session.Service, with all that its types can say.
+var methods = merged(sessionMethods, map[string]method{
 	"Recall": {
 		request: memory.RecallRequest{Query: "größe <b> \u2028", Kinds: []memory.Kind{memory.Lesson}, Project: "p", Repo: "r",
 			Scope: &memory.Scope{Session: "abcd"}, Filters: &memory.Filters{Tag: "t", Since: at}, Limit: 3, MaxTokens: 60,
@@ -96,7 +98,7 @@ var methods = map[string]method{
 	"Forget": {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
 	"StartSession": {request: memory.StartSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Goal: "größe <b>", FlowTags: []string{"send"},
 		Tags: []string{"a"}, Build: raw(`{"n":1.50,"z":"<b>","a":[null]}`), Launch: raw(`{}`), Screenshots: true, Project: "p", Caller: memory.Caller{Session: "old1"}},
-		answer: &memory.SessionState{Session: session, ProjectName: "demo", Steps: 3, Dir: "/d", Redacted: true, Warning: "w", Seq: 8}},
+		answer: &memory.SessionState{Session: opened, ProjectName: "demo", Steps: 3, Dir: "/d", Redacted: true, Warning: "w", Seq: 8}},
 	"RecordStep": {request: memory.RecordStepRequest{RequestID: "made by the caller", SessionID: "abcd", Open: true, Timestamp: at,
 		Tool:    memory.StepTool{Name: "bash", Input: raw(`{"command":"a && b"}`), Target: raw(`"web"`)},
 		Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`[1]`)}}, Observation: raw(`"red"`),
@@ -105,7 +107,7 @@ var methods = map[string]method{
 			Advice: &memory.Answer{Project: "p", Items: []memory.Item{{ID: "1", Kind: memory.Lesson, Timestamp: at, RankFactors: &memory.RankFactors{Error: true}}},
 				Withheld: []memory.Withheld{}, Receipt: "rc"}, Seq: 9}},
 	"EndSession": {request: memory.EndSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Project: "p"},
-		answer: &memory.SessionState{Session: session, Seq: 10}},
+		answer: &memory.SessionState{Session: opened, Seq: 10}},
 	"SearchSteps": {request: memory.HistoryRequest{Query: "größe <b>", Scope: &memory.Scope{Session: "abcd"}, Filters: allFilters, Limit: 100, Project: "p", Caller: memory.Caller{Session: "old1"}},
 		answer: &memory.StepMatches{Query: "größe <b>", Matches: []memory.StepView{view}}},
 	"LastSteps": {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Filters: &memory.StepFilters{}, Limit: 200},
@@ -115,7 +117,7 @@ var methods = map[string]method{
 			Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
 			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "e", RecoveredBy: 2, Recovery: "r"}}}},
 	"Sessions": {request: memory.HistoryRequest{Filters: allFilters, Limit: 50},
-		answer: &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "abcd", CreatedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{}, Git: *session.Git}}}},
+		answer: &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "abcd", CreatedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{}, Git: *opened.Git}}}},
 	"Import": {request: memory.ImportRequest{Path: "/p", Project: "p"},
 		answer: &memory.Imported{Project: "p", ProjectName: "demo", Lessons: 1, Sessions: 2, Steps: 3, Known: 4, Skipped: 5,
 			Problems: []memory.ImportProblem{{File: "/p/a.jsonl", Line: 6, Message: "not JSON"}}}},
@@ -139,16 +141,26 @@ var methods = map[string]method{
 	"Stop":       {},
 	"Models":     {answer: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}},
 	"PullModel":  {request: "m"},
+})
+
+// merged joins two tables of methods.
+func merged(a, b map[string]method) map[string]method {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }
 
 // invoke calls a method by name.
-func (m method) invoke(ctx context.Context, svc memory.Service, name string) (any, error) {
+func (m method) invoke(ctx context.Context, svc session.Service, name string) (any, error) {
 	args := []reflect.Value{reflect.ValueOf(ctx)}
 	if m.request != nil {
 		args = append(args, reflect.ValueOf(m.request))
 	}
-	if name == "PullModel" {
+	switch name {
+	case "PullModel":
 		args = append(args, reflect.ValueOf(func(memory.PullProgress) {}))
+	case "Replay":
+		args = append(args, reflect.ValueOf(func(session.ReplayProgress) {}))
 	}
 	out := reflect.ValueOf(svc).MethodByName(name).Call(args)
 	err, _ := out[len(out)-1].Interface().(error)
@@ -160,7 +172,7 @@ func (m method) invoke(ctx context.Context, svc memory.Service, name string) (an
 
 // Every method makes the trip over the socket with all that it carries.
 func TestEveryMethodSurvivesTheTrip(t *testing.T) {
-	service := reflect.TypeFor[memory.Service]()
+	service := reflect.TypeFor[session.Service]()
 	for i := range service.NumMethod() {
 		name := service.Method(i).Name
 		t.Run(name, func(t *testing.T) {

@@ -1,12 +1,17 @@
 package client
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
@@ -148,13 +153,23 @@ func lines[Event any](ctx context.Context, c *Client, path string, req any, even
 		return outward(ctx, err)
 	}
 	defer resp.Body.Close()
-	for dec := json.NewDecoder(resp.Body); ; {
+	events := bufio.NewScanner(resp.Body)
+	events.Buffer(nil, maxAnswer)
+	for events.Scan() {
 		var ev Event
-		if err := dec.Decode(&ev); err != nil {
-			return outward(ctx, fmt.Errorf("read progress: %w", err))
+		if err := json.Unmarshal(events.Bytes(), &ev); err != nil {
+			if broken := events.Err(); broken != nil { // in the middle of a line
+				return outward(ctx, fmt.Errorf("read progress: %w", broken))
+			}
+			return memory.Errorf(memory.CodeIncompatible, "the daemon's answer is not understood: %w", err)
 		}
 		if last, err := event(ev); last || err != nil {
 			return err
 		}
 	}
+	err = events.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return memory.Errorf(memory.CodeInternal, "the daemon's answer is over %d bytes", maxAnswer)
+	}
+	return outward(ctx, fmt.Errorf("read progress: %w", cmp.Or(err, io.ErrUnexpectedEOF)))
 }

@@ -1,0 +1,255 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/api"
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// made is the id of requests whose caller has made one.
+const made = "made by the caller"
+
+// What several methods carry, with every field set.
+var (
+	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd"}
+	which    = session.Which{SessionID: "abcd", Project: "p", Caller: caller}
+	toolRef  = session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
+	tool     = session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
+	schema   = raw(`{"type":"object","n":1.50,"a":"<b>"}`)
+	entry    = session.Entry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
+	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
+	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
+	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin"}
+	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s"}}
+	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
+	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
+	blocked  = session.Blocker{TaskID: "t", Reason: "r", BlockedAt: at}
+	window   = session.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []session.CompletedTask{done}, Blockers: []session.Blocker{blocked}, Total: 9, Tokens: 8, Text: "x"}
+	kept     = session.TaskKept{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, AuditFile: "/f", Warning: "w", Seq: 4}
+	known    = session.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, Redacted: true, Seq: 6}
+	thing    = session.Entity{ID: "o-1", Type: "order", Name: "first", Data: raw(`{"b":1,"a":[null]}`)}
+	held     = session.Context{Project: "p", ProjectName: "demo", SessionID: "abcd", Items: []session.ContextItem{inside}, Rules: []string{"A"}, References: []string{"X"},
+		Tools: []session.ToolRef{tool}, Changed: true, Version: 7}
+	working = session.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []session.ContextItem{inside}, Removed: []session.Ref{toolRef},
+		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, Guided: []session.ToolRef{tool},
+		Summary: "s", Compactions: 1, CompactedAt: at}
+	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)}}}
+)
+
+// sessionMethods are the methods of package session.
+var sessionMethods = map[string]method{
+	"CompleteTask": {request: session.CompleteTaskRequest{RequestID: made, TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: new(false), Intent: "größe <b>",
+		Summary: "s", ValidationReport: raw(`{"valid":false,"z":1.50}`), Project: "p", Caller: caller}, answer: &kept},
+	"BlockTask":   {request: session.BlockTaskRequest{RequestID: made, TaskID: "t", Reason: "r", BlockedAt: at, Project: "p", Caller: caller}, answer: &kept},
+	"UnblockTask": {request: session.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
+	"TaskWindow":  {request: session.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
+	"LoadTasks": {request: session.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
+		answer: &session.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Redacted: true}},
+	"Register": {request: session.RegisterRequest{RequestID: made, Source: "host", Entries: []session.Entry{entry}, Servers: []session.Server{server}, Replace: true,
+		Project: "p", Caller: caller}, answer: &known},
+	"Unregister": {request: session.UnregisterRequest{RequestID: made, Entries: []session.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
+	"Entries": {request: session.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
+		answer: &session.EntryList{Project: "p", ProjectName: "demo", Servers: []session.Server{server},
+			Entries: []session.EntryState{{ID: "o-1", Entry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true}}}},
+	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, Which: which},
+		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Version: 7, Receipt: "rc", Text: "x",
+			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Active: true, New: true}}}},
+	"SessionContext": {request: session.ContextRequest{Which: which}, answer: &held},
+	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, Which: which},
+		answer: &held},
+	"Assemble": {request: session.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
+		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Which: which},
+		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
+			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9}},
+			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, State: "moved", Similar: 2, Tokens: 7,
+				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Definition: "F", Place: "a:1",
+					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
+					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
+			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g", Withheld: withheld, Degraded: degraded, Tokens: 8, MaxTokens: 4000, Record: record,
+			Receipt: "rc", Text: "x"}},
+	"WorkingContext": {request: session.WorkingContextRequest{Which: which}, answer: &working},
+	"Report": {request: session.ReportRequest{RequestID: made, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ClearDiscovered: true, Which: which},
+		answer: &working},
+	"Compact": {request: session.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, Which: which},
+		answer: &session.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
+			ActiveTools: []session.ToolRef{tool}, Version: 8, Redacted: true}},
+	"Receipts": {request: session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
+		answer: &session.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
+			Request: memory.RecallRequest{Query: "q", Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
+				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
+				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
+			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent,
+				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Definition: "F", Place: "a:1",
+					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
+					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
+			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
+			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings,
+			Judged: []memory.Judged{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
+	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Which: which},
+		answer: &session.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
+	"Feedback": {request: session.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
+		answer: &session.FeedbackTaken{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
+			Items: []session.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
+	"Replay": {request: session.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
+		VectorWeight: new(0.0), Project: "p", Caller: caller},
+		answer: &session.Replayed{Project: "p", ProjectName: "demo", New: settings, More: true, Text: "x",
+			Answers: []session.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
+				Items: []session.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowFloor}}}},
+			Tally: session.ReplayTally{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
+}
+
+// TestSessionMethodsSayAll: a field that the table leaves out would not be tried.
+func TestSessionMethodsSayAll(t *testing.T) {
+	for name, m := range sessionMethods {
+		for _, value := range []any{m.request, m.answer} {
+			for _, path := range unset(reflect.ValueOf(value), name) {
+				t.Errorf("%s is not set", path)
+			}
+		}
+	}
+}
+
+// unset lists the fields below a value that hold nothing. What is behind a pointer
+// may be zero: that it arrives as such is what the pointer is for.
+func unset(v reflect.Value, path string) (paths []string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || v.Elem().Kind() != reflect.Struct {
+			break
+		}
+		return unset(v.Elem(), path)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[memory.Scope]() || !v.Type().Field(0).IsExported() { // one of two, and times
+			break
+		}
+		for i := range v.NumField() {
+			paths = append(paths, unset(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+		}
+		return paths
+	case reflect.Slice:
+		if v.Len() > 0 && v.Type().Elem().Kind() == reflect.Struct {
+			return unset(v.Index(0), path)
+		}
+	}
+	if v.IsZero() {
+		return []string{path}
+	}
+	return nil
+}
+
+// TestReplayReportsProgressInOrder: progress first, then what it came to, or why it
+// failed.
+func TestReplayReportsProgressInOrder(t *testing.T) {
+	want := []session.ReplayProgress{{Done: 0, Total: 2}, {Done: 1, Total: 2}, {Done: 2, Total: 2}}
+	answer := &session.Replayed{Project: "p", Answers: []session.ReplayedAnswer{}, Tally: session.ReplayTally{Questions: 2}}
+	fake := &memorytest.Service{Replayed: want, Answers: map[string]any{"Replay": answer}}
+	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+	replay := func() (got []session.ReplayProgress, done *session.Replayed, err error) {
+		done, err = c.Replay(t.Context(), session.ReplayRequest{SessionID: "abcd"}, func(p session.ReplayProgress) { got = append(got, p) })
+		return got, done, err
+	}
+	got, done, err := replay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("progress (-sent +received):\n%s", diff)
+	}
+	if diff := cmp.Diff(answer, done); diff != "" {
+		t.Errorf("answer (-sent +received):\n%s", diff)
+	}
+	if done, err := c.Replay(t.Context(), session.ReplayRequest{}, nil); err != nil || done == nil {
+		t.Errorf("without a listener: %v, %v", done, err)
+	}
+	fake.Err = memory.Errorf(memory.CodeUnavailable, "the index is loading")
+	got, done, err = replay()
+	if memory.CodeOf(err) != memory.CodeUnavailable || err.Error() != "the index is loading" || done != nil {
+		t.Errorf("failure after progress: %v, %v", done, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("progress before the failure (-sent +received):\n%s", diff)
+	}
+}
+
+// TestReplayGivenUp: a caller that gives up ends the work in the daemon, also when
+// the work hangs after it has reported progress.
+func TestReplayGivenUp(t *testing.T) {
+	hung, ended := make(chan struct{}), make(chan error, 1)
+	fake := &memorytest.Service{
+		Replayed: []session.ReplayProgress{{Done: 1, Total: 2}},
+		Before: func(ctx context.Context, _ string) {
+			close(hung)
+			<-ctx.Done()
+			ended <- ctx.Err()
+		},
+	}
+	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
+	ctx, cancel := context.WithCancel(t.Context())
+	reported := make(chan struct{})
+	go func() {
+		<-reported
+		<-hung
+		cancel()
+	}()
+	done, err := c.Replay(ctx, session.ReplayRequest{SessionID: "abcd"}, func(session.ReplayProgress) { close(reported) })
+	if done != nil || !errors.Is(err, context.Canceled) || memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("given up: %v, %v; want an error that is context.Canceled and unavailable", done, err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) { // hangs if the work goes on
+		t.Errorf("the work ended with %v, want context.Canceled", err)
+	}
+	if n := len(fake.Calls()); n != 1 {
+		t.Errorf("%d calls, want 1: what the caller gave up is not repeated", n)
+	}
+}
+
+// TestBrokenLines: an answer of lines that ends early, or is not what it should be,
+// is an error and never half an answer.
+func TestBrokenLines(t *testing.T) {
+	progress := `{"progress":{"done":1,"total":2}}` + "\n"
+	for name, tc := range map[string]struct {
+		body  string
+		abort bool // the connection, after the body
+		code  memory.Code
+	}{
+		"no last line":       {progress, false, memory.CodeUnavailable},
+		"nothing":            {"", false, memory.CodeUnavailable},
+		"a daemon that died": {progress + `{"done":{"project":`, true, memory.CodeUnavailable},
+		"half a line":        {progress + `{"done":{"project":`, false, memory.CodeIncompatible},
+		"not JSON":           {progress + "busy\n", false, memory.CodeIncompatible},
+		"an endless line":    {strings.Repeat("x", 65<<20), false, memory.CodeInternal},
+		"of another shape":   {`{"progress":7}` + "\n", false, memory.CodeIncompatible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mux := http.NewServeMux()
+			mux.HandleFunc(wire.Hello, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"protocol": %d}`, wire.Protocol) })
+			mux.HandleFunc(wire.Replay, func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, tc.body)
+				if tc.abort {
+					_ = http.NewResponseController(w).Flush()
+					panic(http.ErrAbortHandler)
+				}
+			})
+			c := connect(t, client.Options{Socket: listen(t, mux)})
+			done, err := c.Replay(t.Context(), session.ReplayRequest{}, nil)
+			if done != nil || memory.CodeOf(err) != tc.code {
+				t.Errorf("answer %v, error %v (%s), want %s", done, err, memory.CodeOf(err), tc.code)
+			}
+		})
+	}
+}
