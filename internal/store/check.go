@@ -12,8 +12,8 @@ import (
 // Check reads the whole store and returns everything that is wrong with it:
 // values that fail their checksum or do not decode, references to documents
 // that are not there, documents and cuts that nothing references, vectors without
-// terms, sessions under another's key, uses of files that are not there, steps without a session, and what is
-// kept in memory but differs from what is stored. It must not run beside
+// terms, sessions under another's key, states and turns of what is not there, uses of
+// files that are not there, steps without a session, and what is kept in memory but differs from what is stored. It must not run beside
 // updates. Nil means that the store is sound.
 func (s *Store) Check() error {
 	var errs []error
@@ -24,6 +24,8 @@ func (s *Store) Check() error {
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
 		checkSessions(v, sessions, bad)
+		checkStates(v, sessions, bad)
+		checkReceipts(v, bad)
 		for r, err := range v.Records() {
 			if err != nil {
 				errs = append(errs, err)

@@ -80,7 +80,28 @@ func distinct(b memory.Batch) error {
 	for _, k := range b.DropSessions {
 		errs = append(errs, twice(keySession(k)))
 	}
-	return errors.Join(errs...)
+	for _, e := range b.States {
+		errs = append(errs, twice(keyState(e.Key)))
+	}
+	for _, r := range b.Receipts {
+		errs = append(errs, twice(key(prefixReceipt, r.ID)))
+	}
+	for _, id := range b.DropReceipts {
+		errs = append(errs, twice(key(prefixReceipt, id)))
+	}
+	return errors.Join(append(errs, apart(b))...)
+}
+
+// apart refuses a batch that drops a session and writes what goes with it.
+func apart(b memory.Batch) error {
+	for _, k := range b.DropSessions {
+		of := memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}
+		if slices.ContainsFunc(b.States, func(e memory.StateEdit) bool { return e.Key == of }) ||
+			slices.ContainsFunc(b.Receipts, func(r memory.Receipt) bool { return r.Project == k.Project && r.Session == k.ID }) {
+			return memory.Errorf(memory.CodeInvalidInput, "commit batch: it drops session %q and writes to it", k.ID)
+		}
+	}
+	return nil
 }
 
 func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
@@ -142,6 +163,16 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 			return err
 		}
 	}
+	for _, e := range b.States {
+		if err := tx.EditState(e); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.Receipts {
+		if err := tx.PutReceipt(r); err != nil {
+			return err
+		}
+	}
 	if err := tx.dropBatch(b, out); err != nil {
 		return err
 	}
@@ -169,12 +200,16 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 	for _, id := range b.DropProjects {
 		tx.del(key(prefixProject, id))
 		tx.projects = true
+		tx.dropStates(prefixStates(id))
+		tx.dropTurns(prefixTurns(id))
 	}
 	for _, id := range b.DropSandboxes {
 		tx.del(key(prefixSandbox, id))
 	}
 	for _, id := range b.DropReceipts {
-		tx.del(key(prefixReceipt, id))
+		if err := tx.dropReceipt(id); err != nil {
+			return err
+		}
 	}
 	for _, k := range b.DropSessions {
 		if _, err := tx.DropSession(k); err != nil {

@@ -168,7 +168,7 @@ func (s *Store) run(g *group, u *update) *group {
 		err = tx.finish(g.seq+1, s.opts.Clock().UTC())
 	}
 	if err == nil {
-		err = errors.Join(writable(tx.docs), writable(tx.writes))
+		err = errors.Join(writable(tx.ahead), writable(tx.writes))
 	}
 	if err != nil {
 		u.end(err)
@@ -201,18 +201,18 @@ func (s *Store) run(g *group, u *update) *group {
 
 // add writes an update into the group's transaction. What does not fit there
 // goes into others, in an order that a crash may end anywhere: new documents
-// before, since until the rest is committed nothing refers to them, and swept
+// ahead, since until the rest is committed nothing refers to them, and swept
 // ones after, when nothing refers to them any more. Load sweeps what is left.
 func (s *Store) add(g *group, tx *Tx) error {
 	s.queue.plan(g, tx)
 	if tx.extent.within(s.whole()) {
-		return apply(g.txn, tx.docs, tx.writes, tx.swept)
+		return apply(g.txn, tx.ahead, tx.writes, tx.swept)
 	}
 	// Before anything is written ahead, it is certain that the rest fits.
 	if err := apply(g.txn, tx.writes); err != nil {
 		return err
 	}
-	if err := s.inPortions(tx.docs); err != nil {
+	if err := s.inPortions(tx.ahead); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	g.after = tx.swept

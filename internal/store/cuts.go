@@ -122,7 +122,7 @@ func (tx *Tx) cutToShare(id cutID, wanted storedCut) (storedCut, bool, error) {
 		return storedCut{}, false, err
 	}
 	k := keyCut(id)
-	tx.add(&tx.docs, write{key: k, value: seal(k, b)})
+	tx.add(&tx.ahead, write{key: k, value: seal(k, b)})
 	tx.written[id] = wanted
 	return wanted, true, nil
 }

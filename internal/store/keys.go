@@ -22,8 +22,10 @@ import (
 //	x/<space:8>             a space: the model it belongs to
 //	j/<job>, J/<job>        a waiting or running job, a dead letter
 //	n/<project> 0 <session> a session
+//	g/<project> 0 <kind> 0 <id>  a state: JSON as it came
 //	d/<record>              a tombstone: the record was forgotten
 //	l/<receipt>             the ledger
+//	i/<project> 0 <session> 0 <turn:4><receipt> 0 <purpose>  a turn: a receipt of a session
 //	a/<seq:8>               the audit log
 //	q/<request>             what a client's write was answered, for a day
 var (
@@ -43,8 +45,10 @@ var (
 	prefixJob     = []byte("j/")
 	prefixDead    = []byte("J/")
 	prefixSession = []byte("n/")
+	prefixState   = []byte("g/")
 	prefixTomb    = []byte("d/")
 	prefixReceipt = []byte("l/")
+	prefixTurn    = []byte("i/")
 	prefixAudit   = []byte("a/")
 	prefixRequest = []byte("q/")
 )
@@ -69,6 +73,18 @@ func fileKeyOf(rest []byte) memory.FileKey {
 
 func keySession(k memory.SessionKey) []byte {
 	return key(prefixSession, k.Project+"\x00"+k.ID)
+}
+
+func keyState(k memory.StateKey) []byte {
+	return key(prefixState, k.Project+"\x00"+k.Kind+"\x00"+k.ID)
+}
+
+func prefixStates(project string) []byte { return key(prefixState, project+"\x00") }
+
+func prefixTurns(project string) []byte { return key(prefixTurn, project+"\x00") }
+
+func prefixSessionTurns(k memory.SessionKey) []byte {
+	return key(prefixTurn, k.Project+"\x00"+k.ID+"\x00")
 }
 
 func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }

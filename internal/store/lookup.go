@@ -38,7 +38,7 @@ func (s *Store) Terms(doc memory.DocID) ([]byte, error) {
 // Receipt returns a receipt, also one that is not written yet, or CodeNotFound.
 func (s *Store) Receipt(id string) (memory.Receipt, error) {
 	s.mu.Lock()
-	for _, r := range s.pending {
+	for _, r := range slices.Backward(s.pending) { // of two the last is to stay
 		if r.ID == id {
 			s.mu.Unlock()
 			return r, nil

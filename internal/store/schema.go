@@ -20,6 +20,7 @@ type migration func(*badger.DB) error
 var migrations = []migration{
 	filesWithHeads,
 	filesWithCuts,
+	receiptsWithTurns,
 }
 
 // filesWithHeads leads to version 2, whose files have a head and may be pruned.
@@ -31,6 +32,11 @@ func filesWithHeads(*badger.DB) error { return nil }
 // of the versions before hold their chunks themselves, and keep them until they are
 // put again.
 func filesWithCuts(*badger.DB) error { return nil }
+
+// receiptsWithTurns leads to version 4, which has states, and turns of the receipts
+// that have a session; those of before have none. An older program would drop a
+// session and leave both.
+func receiptsWithTurns(*badger.DB) error { return nil }
 
 // latest is the version of the layout that migrations lead to.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }

@@ -69,9 +69,11 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	return nil
 }
 
-// DropSession removes a session, not its steps, and reports whether it was
-// there.
+// DropSession removes a session with its state and its receipts, not its steps, and
+// reports whether it was there.
 func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
+	tx.delAhead(keyState(memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}))
+	tx.dropTurns(prefixSessionTurns(k))
 	old, there, err := tx.sessionThere(k)
 	if err != nil || !there {
 		return false, err
@@ -81,6 +83,17 @@ func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
 		tx.change.Sessions = append(tx.change.Sessions, memory.SessionChange{Old: old})
 	}
 	return true, nil
+}
+
+// hasSession says that a session is stored or put by this update.
+func (tx *Tx) hasSession(k memory.SessionKey) (bool, error) {
+	for _, c := range tx.change.Sessions {
+		if c.New != nil && c.New.Key() == k {
+			return true, nil
+		}
+	}
+	_, stored, err := tx.sessionThere(k)
+	return stored, err
 }
 
 func (tx *Tx) sessionThere(k memory.SessionKey) (*memory.Session, bool, error) {

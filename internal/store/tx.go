@@ -24,9 +24,11 @@ type Tx struct {
 	View
 	s *Store
 
-	// When all does not fit one transaction, documents and cuts are written first
-	// and those that nothing references any more are removed last.
-	docs   []write
+	// When all does not fit one transaction, documents and cuts are written ahead
+	// and those that nothing references any more are removed last. What goes with a
+	// session or project is removed ahead: until it is dropped itself, dropping it
+	// again removes the rest.
+	ahead  []write
 	writes []write // the rest, which makes them visible
 	swept  []write
 	extent extent // of all three
@@ -52,6 +54,8 @@ func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload), ttl: ttl})
 }
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
+
+func (tx *Tx) delAhead(key []byte) { tx.add(&tx.ahead, write{key: key}) }
 
 func (tx *Tx) add(list *[]write, w write) {
 	*list = append(*list, w)
@@ -195,7 +199,7 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	}
 	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
 	k := keyTerms(d.ID)
-	tx.add(&tx.docs, write{key: k, value: seal(k, d.Terms)})
+	tx.add(&tx.ahead, write{key: k, value: seal(k, d.Terms)})
 	for space, v := range d.Vectors {
 		decoded, err := tx.putVector(space, d.ID, v)
 		if err != nil {
@@ -250,7 +254,7 @@ func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32,
 		return nil, fmt.Errorf("put vector of document %s: %w", doc, err)
 	}
 	k := keyVector(shortSpace(space), doc)
-	tx.add(&tx.docs, write{key: k, value: seal(k, codes)})
+	tx.add(&tx.ahead, write{key: k, value: seal(k, codes)})
 	tx.s.spaces.saw(space, len(codes))
 	return decoded, nil
 }
@@ -278,16 +282,6 @@ func (tx *Tx) PutAnswer(request string, answer any) error {
 // Audit appends a line to the audit log.
 func (tx *Tx) Audit(action string, detail any) {
 	tx.audit = append(tx.audit, AuditEntry{Action: action, Detail: detail})
-}
-
-// PutReceipt writes a receipt with the rest of the update; see also Later.
-func (tx *Tx) PutReceipt(r memory.Receipt) error {
-	b, err := encode(r)
-	if err != nil {
-		return err
-	}
-	tx.putFor(tx.s.opts.KeepReceipts, key(prefixReceipt, r.ID), b)
-	return nil
 }
 
 // finish numbers the update and adds what follows from it: audit lines and the
@@ -334,4 +328,4 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 func (tx *Tx) Schedule(fn func(*worker.Schedule)) { tx.jobs = append(tx.jobs, fn) }
 
 // empty says that the update wrote nothing.
-func (tx *Tx) empty() bool { return len(tx.docs)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }
+func (tx *Tx) empty() bool { return len(tx.ahead)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }

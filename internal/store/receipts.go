@@ -1,0 +1,334 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A receipt of a session is found by a turn: a key without a value that names
+// project, session, turn, receipt and purpose. It comes and goes with the receipt.
+type turn struct {
+	memory.SessionKey
+	number  uint32
+	receipt string
+	purpose memory.Purpose
+}
+
+// turnOf returns the turn of a receipt that has a session. CodeInvalidInput when it
+// cannot be part of a key.
+func turnOf(r *memory.Receipt) (turn, error) {
+	t := turn{memory.SessionKey{Project: r.Project, ID: r.Session}, uint32(r.Turn), r.ID, r.Purpose}
+	if strings.ContainsRune(t.Project+t.ID+t.receipt+string(t.purpose), 0) {
+		return t, memory.Invalid("session", "", "%q cannot name a session of a receipt", r.Session)
+	}
+	if r.Turn < 0 || r.Turn > math.MaxUint32 {
+		return t, memory.Invalid("turn", "0–4294967295", "is %d", r.Turn)
+	}
+	return t, nil
+}
+
+func (t turn) key() []byte {
+	k := binary.BigEndian.AppendUint32(prefixSessionTurns(t.SessionKey), t.number)
+	return append(append(append(k, t.receipt...), 0), t.purpose...)
+}
+
+// parseTurn reads what turn.key wrote.
+func parseTurn(key []byte) (t turn, ok bool) {
+	project, rest, ok1 := bytes.Cut(key[len(prefixTurn):], []byte{0})
+	session, rest, ok2 := bytes.Cut(rest, []byte{0})
+	if !ok1 || !ok2 || len(rest) < 4 {
+		return t, false
+	}
+	receipt, purpose, ok := bytes.Cut(rest[4:], []byte{0})
+	return turn{
+		SessionKey: memory.SessionKey{Project: string(project), ID: string(session)},
+		number:     binary.BigEndian.Uint32(rest), receipt: string(receipt), purpose: memory.Purpose(purpose),
+	}, ok && len(receipt) > 0
+}
+
+// leastKept is how long a receipt is kept that was made long ago and is put again.
+const leastKept = time.Minute
+
+// PutReceipt writes a receipt, in place of the one of its id, with the rest of the
+// update; see also Later. One of a stored session lives as long as the session, any
+// other for Options.KeepReceipts from its time on.
+func (tx *Tx) PutReceipt(r memory.Receipt) error {
+	b, err := encode(r)
+	if err != nil {
+		return err
+	}
+	before, err := tx.turnsOf(r.ID)
+	if err != nil {
+		return err
+	}
+	var now []byte
+	ttl := tx.keptFor(r.At)
+	if r.Session != "" {
+		t, err := turnOf(&r)
+		if err != nil {
+			return err
+		}
+		stored, err := tx.hasSession(t.SessionKey)
+		if err != nil {
+			return err
+		}
+		if stored { // else it was forgotten, and would never go
+			ttl = 0
+		}
+		now = t.key()
+		tx.putFor(ttl, now, nil)
+	}
+	for _, k := range before {
+		if !bytes.Equal(k, now) {
+			tx.del(k)
+		}
+	}
+	tx.putFor(ttl, key(prefixReceipt, r.ID), b)
+	return nil
+}
+
+// keptFor is how much longer a receipt of a time is kept; 0 is for good.
+func (tx *Tx) keptFor(at time.Time) time.Duration {
+	keep := tx.s.opts.KeepReceipts
+	if keep == 0 || at.IsZero() {
+		return keep
+	}
+	return max(keep-tx.s.opts.Clock().Sub(at), leastKept)
+}
+
+// dropReceipt removes a receipt, if it is there, and its turn.
+func (tx *Tx) dropReceipt(id string) error {
+	turns, err := tx.turnsOf(id)
+	if err != nil {
+		return err
+	}
+	for _, k := range turns {
+		tx.del(k)
+	}
+	tx.del(key(prefixReceipt, id))
+	return nil
+}
+
+// turnsOf returns the keys of the turns of a receipt, which are one at most. Those of
+// a damaged receipt are searched for.
+func (tx *Tx) turnsOf(id string) (keys [][]byte, _ error) {
+	r, err := tx.Receipt(id)
+	old, was, err := there(tx.s, r, err)
+	switch {
+	case err != nil || !was || old != nil && old.Session == "":
+		return nil, err
+	case old != nil:
+		t, err := turnOf(old)
+		return [][]byte{t.key()}, err
+	}
+	for k := range tx.keys(prefixTurn) {
+		if t, ok := parseTurn(k); ok && t.receipt == id {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+// dropTurns removes the turns under a prefix of keys, and their receipts.
+func (tx *Tx) dropTurns(prefix []byte) {
+	for k := range tx.keys(prefix) {
+		if t, ok := parseTurn(k); ok {
+			tx.delAhead(key(prefixReceipt, t.receipt))
+		}
+		tx.delAhead(k)
+	}
+}
+
+// Receipts returns the receipts that a filter chooses, newest first by their ids, at
+// most limit, and whether there are more. Those that are not written yet are among
+// them. It reads those of a session by its turns, and of others no more than are
+// newer than the oldest that it returns, or than the filter's Since.
+func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error) {
+	if limit < 1 {
+		return nil, false, memory.Invalid("limit", "at least 1", "is %d", limit)
+	}
+	if f.Session != "" && f.Project == "" {
+		return nil, false, memory.Invalid("project", "", "a session is named with its project")
+	}
+	// First those that wait: one that is written meanwhile is among both.
+	waiting := map[string]bool{}
+	s.mu.Lock()
+	for _, r := range slices.Backward(s.pending) {
+		if !waiting[r.ID] && chosen(&f, headOf(&r)) {
+			found = append(found, r)
+		}
+		waiting[r.ID] = true
+	}
+	s.mu.Unlock()
+	err = s.View(func(v View) error {
+		stored := 0
+		take := func(r memory.Receipt) bool {
+			if !waiting[r.ID] {
+				found = append(found, r)
+				stored++
+			}
+			return stored <= limit // one more tells that there are more
+		}
+		if f.Session != "" {
+			return s.sessionReceipts(v, &f, take)
+		}
+		return s.recentReceipts(v, &f, take)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(found, func(a, b memory.Receipt) int { return cmp.Compare(b.ID, a.ID) })
+	if len(found) > limit {
+		return found[:limit:limit], true, nil
+	}
+	return found, false, nil
+}
+
+// sessionReceipts calls take with the chosen receipts of a session, newest first,
+// until it returns false.
+func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
+	prefix := prefixSessionTurns(memory.SessionKey{Project: f.Project, ID: f.Session})
+	if f.Turn != nil {
+		if *f.Turn < 0 || *f.Turn > math.MaxUint32 {
+			return nil // there is none
+		}
+		prefix = binary.BigEndian.AppendUint32(prefix, uint32(*f.Turn))
+	}
+	var ids []string
+	for k := range v.keys(prefix) {
+		if t, ok := parseTurn(k); ok && (len(f.Purposes) == 0 || slices.Contains(f.Purposes, t.purpose)) {
+			ids = append(ids, t.receipt)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Backward(ids) {
+		r, err := v.Receipt(id)
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			continue // its time ran out between the two
+		}
+		if s.damaged(err) {
+			continue
+		}
+		if before(f, r.At) {
+			return nil
+		}
+		if chosen(f, headOf(&r)) && !take(r) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// recentReceipts walks the ledger back in time and calls take with what is chosen,
+// until it returns false.
+func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
+	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixReceipt, Reverse: true})
+	defer it.Close()
+	// Behind the last id: none begins with this byte.
+	for it.Seek(append(slices.Clone(prefixReceipt), 0xff)); it.Valid(); it.Next() {
+		var r memory.Receipt
+		var wanted, done bool
+		item := it.Item()
+		err := item.Value(func(value []byte) error {
+			payload, err := unseal(item.Key(), value)
+			if err != nil {
+				return err
+			}
+			head, err := decode[receiptHead](payload)
+			if done = before(f, head.At); err != nil || done {
+				return err
+			}
+			if wanted = chosen(f, head); wanted {
+				r, err = decode[memory.Receipt](payload)
+			}
+			return err
+		})
+		if s.damaged(err) {
+			continue
+		}
+		if done || wanted && !take(r) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// receiptHead is what of a receipt a filter asks for; its items and candidates, most
+// of a receipt, need not be decoded to pass it over.
+type receiptHead struct {
+	At      time.Time      `json:"at"`
+	Project string         `json:"project"`
+	Session string         `json:"session"`
+	Turn    int            `json:"turn"`
+	Purpose memory.Purpose `json:"purpose"`
+}
+
+func headOf(r *memory.Receipt) receiptHead {
+	return receiptHead{r.At, r.Project, r.Session, r.Turn, r.Purpose}
+}
+
+func chosen(f *memory.ReceiptFilter, r receiptHead) bool {
+	return (f.Project == "" || f.Project == r.Project) &&
+		(f.Session == "" || f.Session == r.Session) &&
+		(f.Turn == nil || *f.Turn == r.Turn) &&
+		!r.At.Before(f.Since) &&
+		(len(f.Purposes) == 0 || slices.Contains(f.Purposes, r.Purpose))
+}
+
+// idSlack is how far the order of ids and that of times may be apart: an id is made
+// when its question comes, beside the time.
+const idSlack = time.Minute
+
+// before says that a receipt is so old that none before it is chosen.
+func before(f *memory.ReceiptFilter, at time.Time) bool {
+	return !f.Since.IsZero() && at.Before(f.Since.Add(-idSlack))
+}
+
+// checkReceipts reports turns without their receipt, and receipts of sessions without
+// their turn. What has a time to live may be gone a second before the other.
+func checkReceipts(v View, bad func(string, ...any)) {
+	turns := map[string]turn{}
+	brief := map[string]bool{}
+	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixTurn})
+	for it.Rewind(); it.Valid(); it.Next() {
+		k := it.Item().KeyCopy(nil)
+		t, ok := parseTurn(k)
+		if !ok {
+			bad("stored value %q: the key names no turn", k)
+			continue
+		}
+		if _, twice := turns[t.receipt]; twice {
+			bad("receipt %s: it has two turns", t.receipt)
+		}
+		turns[t.receipt], brief[t.receipt] = t, it.Item().ExpiresAt() > 0
+	}
+	it.Close()
+	for r, err := range v.Receipts() {
+		if err != nil {
+			bad("%w", err)
+			continue
+		}
+		if r.Session == "" {
+			continue
+		}
+		want, err := turnOf(&r)
+		if got, ok := turns[r.ID]; (!ok || got != want) && err == nil {
+			bad("receipt %s: its turn %d of session %s is not stored", r.ID, r.Turn, r.Session)
+		}
+		delete(turns, r.ID)
+	}
+	for id, t := range turns {
+		if !brief[id] {
+			bad("turn %d of session %s: its receipt %s is not stored", t.number, t.ID, id)
+		}
+	}
+}

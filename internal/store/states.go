@@ -1,0 +1,104 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxState bounds a state in bytes. It is read and written whole with every edit,
+// and several must fit one transaction.
+const maxState = 1 << 20
+
+// State returns a state as it was stored, byte by byte.
+func (v View) State(k memory.StateKey) ([]byte, error) {
+	key := keyState(k)
+	var state []byte
+	err := get(v.txn, key, func(b []byte) error {
+		state = slices.Clone(b)
+		return nil
+	})
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no state %s", nameState(k))
+	}
+	return state, notFound(err, "state", key)
+}
+
+// State returns a state as it was stored, byte by byte, or CodeNotFound.
+func (s *Store) State(k memory.StateKey) ([]byte, error) {
+	return read(s, func(v View) ([]byte, error) { return v.State(k) })
+}
+
+// EditState changes a state. An update may edit a state once: it does not read its
+// own writes. It returns the edit's error, CodeInvalidInput for a state that is too
+// large or cannot be named, and CodeNotFound for that of a session which is not
+// stored: nothing would ever remove it.
+func (tx *Tx) EditState(e memory.StateEdit) error {
+	k := e.Key
+	if k.Project == "" || k.Kind == "" || strings.ContainsRune(k.Project+k.Kind+k.ID, 0) {
+		return memory.Invalid("states", "", "a project, a kind and an id without NUL name a state, not %q, %q and %q", k.Project, k.Kind, k.ID)
+	}
+	old, err := tx.State(k)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return err // also a damaged one: nobody knows what the edit would change
+	}
+	state, err := e.Edit(old)
+	switch {
+	case err != nil:
+		return err
+	case state == nil:
+		tx.del(keyState(k))
+		return nil
+	case len(state) > maxState:
+		return memory.Invalid("states", "1 MiB", "the state %s would have %d bytes", nameState(k), len(state))
+	}
+	if k.Kind == memory.StateSession {
+		x := memory.SessionKey{Project: k.Project, ID: k.ID}
+		if stored, err := tx.hasSession(x); err != nil {
+			return err
+		} else if !stored {
+			return memory.Errorf(memory.CodeNotFound, "there is no session %q", k.ID)
+		}
+	}
+	tx.put(keyState(k), state)
+	return nil
+}
+
+// dropStates removes the states under a prefix of keys.
+func (tx *Tx) dropStates(prefix []byte) {
+	for k := range tx.keys(prefix) {
+		tx.delAhead(k)
+	}
+}
+
+// nameState writes a state's key for people.
+func nameState(k memory.StateKey) string {
+	if k.ID == "" {
+		return k.Kind + " of " + k.Project
+	}
+	return k.Kind + " " + memory.Quote(k.ID) + " of " + k.Project
+}
+
+// checkStates reports states that nobody could read, and those of sessions that are
+// not stored. checkValues reads the values.
+func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
+	for k := range v.keys(prefixState) {
+		parts := bytes.Split(k[len(prefixState):], []byte{0})
+		if len(parts) != 3 {
+			bad("stored value %q: the key names no state", k)
+			continue
+		}
+		at := memory.StateKey{Project: string(parts[0]), Kind: string(parts[1]), ID: string(parts[2])}
+		if at.Kind != memory.StateSession {
+			continue
+		}
+		if _, ok := sessions[memory.SessionKey{Project: at.Project, ID: at.ID}]; !ok {
+			bad("state %s: its session is not stored", nameState(at))
+		}
+	}
+}
