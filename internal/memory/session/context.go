@@ -165,6 +165,9 @@ type WorkingContext struct {
 	Summary     string    `json:"summary,omitempty"`
 	Compactions int       `json:"compactions,omitempty"`
 	CompactedAt time.Time `json:"compactedAt,omitzero"`
+	// Extra holds fields that this version does not know. They stand beside the
+	// others.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // CompactRequest is a clean slate.

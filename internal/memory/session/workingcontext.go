@@ -1,0 +1,83 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// plainContext is a WorkingContext without its methods.
+type plainContext WorkingContext
+
+// contextFields are the names of its fields in JSON.
+var contextFields = sync.OnceValue(func() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[plainContext]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+})
+
+// MarshalJSON writes a working context in one way only: its fields in their order,
+// then those that this version does not know by their names, and lists that are empty
+// as such. What is the same has therefore the same bytes.
+func (wc WorkingContext) MarshalJSON() ([]byte, error) {
+	plain := plainContext(wc)
+	plain.DiscoveredTools = listed(plain.DiscoveredTools)
+	plain.UsedTools = listed(plain.UsedTools)
+	plain.Entities = listed(plain.Entities)
+	raw, err := json.Marshal(plain)
+	if err != nil || len(wc.Extra) == 0 {
+		return raw, err
+	}
+	b := bytes.NewBuffer(raw[:len(raw)-1]) // without the brace
+	for _, name := range slices.Sorted(maps.Keys(wc.Extra)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte(',')
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(wc.Extra[name])
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, by this version or a newer one.
+func (wc *WorkingContext) UnmarshalJSON(raw []byte) error {
+	plain := plainContext{}
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return err
+	}
+	for _, name := range contextFields() {
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		plain.Extra = fields
+	}
+	plain.DiscoveredTools = listed(plain.DiscoveredTools)
+	plain.UsedTools = listed(plain.UsedTools)
+	plain.Entities = listed(plain.Entities)
+	*wc = WorkingContext(plain)
+	return nil
+}
+
+// listed returns a list that is empty instead of missing.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

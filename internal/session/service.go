@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Projects finds the project that a caller means.
+type Projects interface {
+	// Resolve returns the project of an id, a name or a folder, or of the caller's
+	// folder when none is named, and whether it is known already.
+	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+}
+
+// Sessions finds the session that a request means.
+type Sessions interface {
+	// FindSession returns the session with an id, or the current one of the caller.
+	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
+}
+
+// States reads states.
+type States interface {
+	// State returns the bytes of a state as they were written, or CodeNotFound.
+	State(key memory.StateKey) ([]byte, error)
+}
+
+// Writer writes durably and takes secrets out.
+type Writer interface {
+	// WriteWith commits the batch that prepare makes, and the project with it if it
+	// is not stored. Nothing is forgotten between the two.
+	WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error)
+	// Clean takes the secrets out of a text, which is cut to most characters if there
+	// were some, and says how many; CleanJSON is Clean for the texts of a JSON value.
+	Clean(text string, most int) (clean string, n int)
+	CleanJSON(raw json.RawMessage) (clean json.RawMessage, n int)
+}
+
+// Catalogue lists the entries of a project.
+type Catalogue interface {
+	// Items returns them with what applies to them, in the order in which they were
+	// registered. Nobody writes to what it returns.
+	Items(project string) []session.EntryState
+}
+
+// Steps tells what a session did.
+type Steps interface {
+	SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error)
+}
+
+// Summarizer writes texts with a chat model.
+type Summarizer interface {
+	// Summarize returns what the model answers to a prompt, and the model's name. Its
+	// errors are told to the caller as CodeUnavailable.
+	Summarize(ctx context.Context, prompt string) (text, model string, err error)
+}
+
+// Options configure a Service. The fields up to Steps are required.
+type Options struct {
+	Projects  Projects
+	Sessions  Sessions
+	States    States
+	Writer    Writer
+	Catalogue Catalogue
+	Steps     Steps
+	// Summarizer writes the summary of a compaction where the host gives none. Nil:
+	// nobody does.
+	Summarizer Summarizer
+	// KeepTurns is how many recent turns a host is told to keep after a compaction,
+	// 1–100; DefaultKeepTurns when zero.
+	KeepTurns int
+	// Clock gives the time of writes. Default time.Now.
+	Clock func() time.Time
+	// Logger is told what is wrong and not worth an error. Default: silent.
+	Logger *slog.Logger
+}
+
+func (o *Options) validate() error {
+	for field, missing := range map[string]bool{
+		"projects": o.Projects == nil, "sessions": o.Sessions == nil, "states": o.States == nil,
+		"writer": o.Writer == nil, "catalogue": o.Catalogue == nil, "steps": o.Steps == nil,
+	} {
+		if missing {
+			return memory.Invalid(field, "", "contexts need it")
+		}
+	}
+	if o.KeepTurns == 0 {
+		o.KeepTurns = session.DefaultKeepTurns
+	}
+	if o.KeepTurns < 1 || o.KeepTurns > session.MaxKeepTurns {
+		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", session.MaxKeepTurns), "%d is out of range", o.KeepTurns)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// Service keeps the contexts of sessions. It is safe for concurrent use.
+type Service struct{ opts Options }
+
+// New returns a Service.
+func New(opts Options) (*Service, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Service{opts: opts}, nil
+}
+
+// now is the time of a write, in milliseconds as other programs keep it.
+func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
+
+// find returns the project and the session that a request means.
+func (s *Service) find(ctx context.Context, which session.Which) (memory.Project, memory.Session, error) {
+	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
+	if err != nil {
+		return memory.Project{}, memory.Session{}, err
+	}
+	meant, err := s.opts.Sessions.FindSession(project.ID, which.SessionID, which.Caller)
+	return project, meant, err
+}

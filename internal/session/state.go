@@ -1,0 +1,178 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// errMoved refuses a batch that was made from a working context which another writer
+// has changed since.
+var errMoved = errors.New("the working context has changed meanwhile")
+
+// stateKey names the state that a session's working context is kept in.
+func stateKey(key memory.SessionKey) memory.StateKey {
+	return memory.StateKey{Project: key.Project, Kind: memory.StateSession, ID: key.ID}
+}
+
+// load returns the working context of a session and the bytes that it is stored as,
+// nil where nothing is. One that is not stored yet has version 0.
+func (s *Service) load(key memory.SessionKey) (*session.WorkingContext, []byte, error) {
+	raw, err := s.opts.States.State(stateKey(key))
+	switch {
+	case err == nil:
+	case memory.CodeOf(err) == memory.CodeNotFound:
+		return newWorkingContext(key.ID), nil, nil
+	default:
+		return nil, nil, fmt.Errorf("read working context: %w", err)
+	}
+	wc := new(session.WorkingContext)
+	if err := json.Unmarshal(raw, wc); err != nil {
+		return nil, nil, memory.Errorf(memory.CodeCorrupt, "read working context of session %s: %w", key.ID, err)
+	}
+	return wc, raw, nil
+}
+
+func newWorkingContext(id string) *session.WorkingContext {
+	return &session.WorkingContext{
+		SessionID: id, DiscoveredTools: []session.ToolRef{}, UsedTools: []session.ToolRef{}, Entities: []session.Entity{},
+	}
+}
+
+// written is what became of a change.
+type written struct {
+	// context is what is stored now.
+	context *session.WorkingContext
+	// changed says that edit changed it. repeated says that the request was done before:
+	// nothing was written, and context is as it is now.
+	changed, repeated bool
+	committed         memory.Committed
+}
+
+// change edits the working context of a session and raises its version once. edit says
+// whether it changed anything; where it did not, nothing is written, unless there is
+// extra. extra, which may be nil, adds to the batch what is to be as durable as the
+// change; it may look at what edit has noted. An error of edit ends the change.
+//
+// What is committed follows from what is stored then: a commit is refused if another
+// writer was there in between, and edit and extra are called again, on the new
+// context. Both must therefore begin anew at every call.
+func (s *Service) change(ctx context.Context, project memory.Project, sessionID, requestID string,
+	edit func(*session.WorkingContext) (changed bool, err error), extra func(*memory.Batch)) (written, error) {
+	key := memory.SessionKey{Project: project.ID, ID: sessionID}
+	for {
+		w, err := s.changeOnce(ctx, project, key, requestID, edit, extra)
+		if errors.Is(err, errMoved) && ctx.Err() == nil {
+			continue // one writer got through, so this ends
+		}
+		return w, err
+	}
+}
+
+// errUnchanged ends a change that has nothing to write.
+var errUnchanged = errors.New("nothing is to be written")
+
+func (s *Service) changeOnce(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string,
+	edit func(*session.WorkingContext) (bool, error), extra func(*memory.Batch)) (written, error) {
+	var w written
+	done, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) {
+		// What is forgotten goes with its state, so the session is looked up again where
+		// nothing can be forgotten: its state must not come back without it.
+		if _, err := s.opts.Sessions.FindSession(key.Project, key.ID, memory.Caller{}); err != nil {
+			return memory.Batch{}, err
+		}
+		wc, base, err := s.load(key)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		w.context = wc
+		if w.changed, err = edit(wc); err != nil {
+			return memory.Batch{}, err
+		}
+		b := memory.Batch{RequestID: requestID}
+		switch {
+		case w.changed:
+			wc.Version++
+			state, err := encode(wc)
+			if err != nil {
+				return memory.Batch{}, err
+			}
+			b.States = []memory.StateEdit{{Key: stateKey(key), Edit: func(old []byte) ([]byte, error) {
+				if !bytes.Equal(old, base) {
+					return nil, errMoved
+				}
+				return state, nil
+			}}}
+		case extra == nil:
+			return memory.Batch{}, errUnchanged
+		}
+		if extra != nil {
+			extra(&b)
+		}
+		return b, nil
+	})
+	switch {
+	case errors.Is(err, errUnchanged):
+		return w, nil
+	case err != nil:
+		return written{}, err
+	case done.Repeated:
+		w.changed, w.repeated = false, true
+		if w.context, _, err = s.load(key); err != nil {
+			return written{}, err
+		}
+	}
+	w.committed = done
+	return w, nil
+}
+
+// encode writes a working context as it is stored, and refuses one that is too large.
+func encode(wc *session.WorkingContext) ([]byte, error) {
+	raw, err := json.Marshal(wc)
+	if err != nil {
+		return nil, fmt.Errorf("write working context: %w", err)
+	}
+	if len(raw) > session.MaxWorkingContext {
+		e := memory.Invalid("entities", fmt.Sprintf("at most %d bytes of JSON in a working context", session.MaxWorkingContext), "it would have %d bytes", len(raw))
+		e.Hint = "compact the session, or report less data with its entities"
+		return nil, e
+	}
+	return raw, nil
+}
+
+// Turn returns how many requests of a session were assembled, 0 where none was or the
+// session is unknown. It reads the state up to the number, which comes third, and so
+// takes microseconds however much the session has met.
+func (s *Service) Turn(key memory.SessionKey) int {
+	raw, err := s.opts.States.State(stateKey(key))
+	if err != nil {
+		return 0
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil { // the brace
+		return 0
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return 0
+		}
+		var turn int
+		if name == "turn" {
+			if d.Decode(&turn) != nil {
+				return 0
+			}
+			return turn
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return 0
+		}
+	}
+	return 0
+}
