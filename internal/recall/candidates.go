@@ -87,7 +87,7 @@ func (s *Service) find(ctx context.Context, query string, sel memory.Selection) 
 // what they found.
 func (s *Service) candidates(ctx context.Context, query string, sel memory.Selection) found {
 	f := found{seq: s.opts.Corpus.Seq()}
-	sources := s.opts.Corpus.Sources()
+	sources := s.sources()
 	allow, universe := s.opts.Corpus.Select(sel)
 	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.settings.Depth}
 
@@ -176,17 +176,13 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 	return out
 }
 
-// floor separates what is relevant from what is not; of the latter the nearest
-// few are told. A floor that was asked for overrides those by kind.
-func floor(cs []*candidate, byKind map[memory.Kind]float64, min *float64) (above []*candidate, below []memory.Withheld) {
+// floor separates what is relevant by the floors of the kinds from what is not; of the
+// latter the nearest few are told.
+func floor(cs []*candidate, floors map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
 	const tell = 5
 	for _, c := range cs {
-		limit := byKind[c.Kind]
-		if min != nil {
-			limit = *min
-		}
 		switch {
-		case c.relevance >= limit:
+		case c.relevance >= floors[c.Kind]:
 			above = append(above, c)
 		case len(below) < tell:
 			below = append(below, withheld(c, memory.BelowFloor))

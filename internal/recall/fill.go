@@ -65,6 +65,7 @@ type shown struct {
 	withheld []memory.Withheld
 	degraded []memory.Degraded
 	redacted bool
+	names    map[string]entryName // of items, by id
 }
 
 // filler fills an answer in rank order.
@@ -168,7 +169,14 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 		item.Timestamp = r.Created
 		item.Text = shorten(f.redact(stepText(r.Step)), stepLine)
 	default:
-		item.Text = f.redact(r.Text)
+		f.named(&item, c, &r)
+	}
+	c.factors.Verdicts = r.Verdicts
+	if n, ok := nameOf(&r); ok {
+		if f.out.names == nil {
+			f.out.names = map[string]entryName{}
+		}
+		f.out.names[r.ID] = n
 	}
 	return item, ""
 }

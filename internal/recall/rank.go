@@ -38,12 +38,16 @@ const leastLessons = 0.5
 type vantage struct {
 	now     time.Time
 	project string
+	also    string   // a project whose records count as the own ones
 	names   []string // of the project's repository; empty for any
 	session string
 }
 
 // owns says whether a record is of the repository that the question is about.
 func (v vantage) owns(c *candidate) bool {
+	if v.also != "" && c.Project == v.also {
+		return true
+	}
 	return c.Project == v.project && (c.Repo == "" || len(v.names) == 0 || slices.Contains(v.names, c.Repo))
 }
 

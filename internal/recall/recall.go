@@ -19,11 +19,9 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -88,9 +86,11 @@ type Options struct {
 	// Missing says in a few words why the full index has not all code of a project,
 	// "not indexed yet"; empty when it has. Default: it has.
 	Missing func(project string) string
-	// Current finds the session that the scope "current" means where the caller
-	// does not say its own. Default: there is none.
+	// Current finds the session that the scope "current" means, and that receipts
+	// are of, where the caller does not say its own. Default: there is none.
 	Current Current
+	// Turn returns the turn that a session is at, see memory.Receipt. Default: 0.
+	Turn func(memory.SessionKey) int
 	// Redact takes secrets out of what is shown. Default: nothing.
 	Redact func(text string) (string, int)
 	// Stale says whether the code of a project may lag behind the disk. Seen
@@ -124,6 +124,9 @@ func (o *Options) validate() error {
 	if o.Missing == nil {
 		o.Missing = func(string) string { return "" }
 	}
+	if o.Turn == nil {
+		o.Turn = func(memory.SessionKey) int { return 0 }
+	}
 	if o.Settings == nil {
 		o.Settings = new(DefaultSettings())
 	}
@@ -152,59 +155,6 @@ func New(opts Options) (*Service, error) {
 		return nil, err
 	}
 	return &Service{opts: opts, settings: *opts.Settings, gates: newGates(opts.Verifier)}, nil
-}
-
-// Recall answers a question.
-func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
-	start := s.opts.Clock()
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	caps := s.settings.caps(req) // before the settings are filled in
-	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
-	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
-	if err != nil {
-		return nil, err
-	}
-	sel, err := selection(req, project.ID, start)
-	if err != nil {
-		return nil, err
-	}
-	sel.Repos = s.repos(ctx, req.Repo, project)
-	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
-		return nil, err
-	}
-
-	found := s.search(ctx, req, sel)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	above, below := floor(found.candidates, s.settings.MinRelevance, req.MinRelevance)
-	from := vantage{now: start, project: project.ID, names: project.Names, session: req.Caller.Session}
-	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
-	s.ownVersions(ranked, req.Caller.Dir)
-	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
-	shown := s.fill(ctx, req, sel, found, caps, ranked)
-
-	a := &memory.Answer{
-		Project: project.ID, ProjectName: project.Name,
-		Items:    shown.items,
-		Withheld: append(shown.withheld, below...),
-		Degraded: append(found.degraded, shown.degraded...),
-		Stale:    s.opts.Stale(project.ID, slices.ContainsFunc(shown.withheld, outdated)),
-		Redacted: shown.redacted,
-		Receipt:  receiptID(start),
-	}
-	a.NothingRelevant = len(above)+len(shown.items) == 0 && found.searched
-	fit(a, req)
-	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
-	s.opts.Ledger.Later(s.receipt(req, a, found, start))
-	if !req.Explain {
-		for i := range a.Items {
-			a.Items[i].RankFactors = nil
-		}
-	}
-	return a, nil
 }
 
 // outdated says that a chunk was withheld because the disk has moved on.

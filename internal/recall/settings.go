@@ -27,6 +27,8 @@ type Settings struct {
 	// against 1 for the lexical one's share of its best; 0 leaves the order to
 	// the words.
 	VectorWeight float64
+	// Embedder limits the vector retrievers, see memory.AnswerSettings.
+	Embedder string
 	// Deadline is how long a retriever may take, CodeDeadline how long the
 	// reading and checking of code may take, MaxCodeDeadline at most.
 	Deadline, CodeDeadline time.Duration

@@ -147,7 +147,8 @@ func TestLeadLessons(t *testing.T) {
 }
 
 func TestFloor(t *testing.T) {
-	byKind := map[memory.Kind]float64{memory.Lesson: .5, memory.Chunk: .75}
+	service := newShelf().service(t) // with the floors .5 and .75
+	kinds := []memory.Kind{memory.Lesson, memory.Chunk}
 	var cs []*candidate
 	for i, r := range []float64{.9, .75, .7499, .5, .4, .3, .2, .1, 0} {
 		kind := memory.Lesson
@@ -158,15 +159,24 @@ func TestFloor(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		min   *float64
+		other map[memory.Kind]float64
 		above int
 		below int
 	}{
-		"by kind":     {nil, 3, 5},
-		"asked for":   {new(.7), 3, 5},
-		"off":         {new(0.0), 9, 0},
-		"unreachable": {new(1.0), 0, 5},
+		"by kind":                     {nil, nil, 3, 5},
+		"asked for":                   {new(.7), nil, 3, 5},
+		"off":                         {new(0.0), nil, 9, 0},
+		"unreachable":                 {new(1.0), nil, 0, 5},
+		"of another kind":             {nil, map[memory.Kind]float64{memory.Rule: 1}, 3, 5},
+		"other settings":              {nil, map[memory.Kind]float64{memory.Chunk: .8}, 2, 5},
+		"other settings, asked for":   {new(.2), map[memory.Kind]float64{memory.Lesson: .4}, 5, 4},
+		"other settings for one kind": {new(0.0), map[memory.Kind]float64{memory.Chunk: 1}, 6, 3},
 	} {
-		above, below := floor(cs, byKind, test.min)
+		var other *memory.AnswerSettings
+		if test.other != nil {
+			other = &memory.AnswerSettings{MinRelevance: test.other}
+		}
+		above, below := floor(cs, service.floors(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
 		if len(above) != test.above || len(below) != test.below {
 			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
 		}
@@ -176,7 +186,7 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
-	if _, below := floor(cs, byKind, nil); below[0].NearestScore != .7499 {
+	if _, below := floor(cs, service.floors(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
 		t.Errorf("the first below has %v, want the nearest, .7499", below[0].NearestScore)
 	}
 }

@@ -243,8 +243,10 @@ func itemText(i memory.Item, number int) string {
 		}
 		fence := fenceFor(i.Text)
 		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence)
-	default:
+	case memory.Step:
 		return fmt.Sprintf("%d. [%s] %s%s", number, day, i.Text, from)
+	default:
+		return fmt.Sprintf("%d. [%s] %s %s%s%s", number, day, i.Kind, i.Text, rateSuffix(i), from)
 	}
 }
 
@@ -366,6 +368,9 @@ func explainItem(i memory.Item) string {
 	if f.Place != "" {
 		b.WriteString(", at " + f.Place)
 	}
+	if said := verdictsText(f.Verdicts); said != "" {
+		b.WriteString(", verdicts: " + said)
+	}
 	b.WriteByte('\n')
 	for _, name := range sortedKeys(f.Retrievers) {
 		r := f.Retrievers[name]
@@ -377,7 +382,11 @@ func explainItem(i memory.Item) string {
 func explainAnswer(a *memory.Answer) []string {
 	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
 	for _, w := range a.Withheld {
-		line := fmt.Sprintf("withheld %s %s: %s (relevance %.2f) %s", w.Kind, w.ID, w.Reason, w.NearestScore, w.Path)
+		what := w.ID
+		if w.Name != "" {
+			what += " " + strings.TrimPrefix(w.Server+":"+w.Name, ":")
+		}
+		line := fmt.Sprintf("withheld %s %s: %s (relevance %.2f) %s", w.Kind, what, w.Reason, w.NearestScore, w.Path)
 		lines = append(lines, strings.TrimRight(line, " ")+"\n")
 	}
 	return lines

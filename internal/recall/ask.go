@@ -1,0 +1,138 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// AskOptions change how one question is answered. The zero value changes nothing.
+type AskOptions struct {
+	// Settings take the place of the service's, and its floors also of one that the
+	// question names. A kind without a floor among them keeps its own. Nil changes
+	// nothing.
+	Settings *memory.AnswerSettings
+	// Project is the question's, found before; it is not looked for again.
+	Project *memory.Project
+	// At is the time that the question is asked at: of what it says about time, and
+	// of the age of what it finds. Zero is now.
+	At time.Time
+}
+
+// Recall answers a question and has the ledger keep its receipt.
+func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+	a, receipt, err := s.Ask(ctx, req, AskOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s.opts.Ledger.Later(receipt)
+	return a, nil
+}
+
+// Ask is Recall without the ledger: the receipt is the caller's to keep, or not. It
+// changes nothing. Beside the errors of memory.Recaller it returns CodeInvalidInput
+// for settings out of their range, and CodeNotFound, field "embedder", for one that
+// there is not.
+func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.Answer, memory.Receipt, error) {
+	none := memory.Receipt{}
+	start := s.opts.Clock()
+	if err := req.Validate(); err != nil {
+		return nil, none, err
+	}
+	s, err := s.with(opts.Settings)
+	if err != nil {
+		return nil, none, err
+	}
+	asked := cmp.Or(opts.At, start)
+	caps := s.settings.caps(req) // before the settings are filled in
+	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
+	project, err := s.project(ctx, req, opts.Project)
+	if err != nil {
+		return nil, none, err
+	}
+	sel, err := selection(req, project.ID, asked)
+	if err != nil {
+		return nil, none, err
+	}
+	sel.Repos = s.repos(ctx, req.Repo, project)
+	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
+		return nil, none, err
+	}
+
+	found := s.search(ctx, req, sel)
+	if ctx.Err() != nil {
+		return nil, none, ctx.Err()
+	}
+	floors := s.floors(req, opts.Settings)
+	above, below := floor(found.candidates, floors)
+	from := vantage{now: asked, project: project.ID, names: project.Names, session: req.Caller.Session}
+	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
+	s.ownVersions(ranked, req.Caller.Dir)
+	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
+	shown := s.fill(ctx, req, sel, found, caps, ranked)
+
+	a := &memory.Answer{
+		Project: project.ID, ProjectName: project.Name,
+		Items:    shown.items,
+		Withheld: append(shown.withheld, below...),
+		Degraded: append(found.degraded, shown.degraded...),
+		Stale:    s.opts.Stale(project.ID, slices.ContainsFunc(shown.withheld, outdated)),
+		Redacted: shown.redacted,
+		Receipt:  receiptID(start),
+	}
+	a.NothingRelevant = len(above)+len(shown.items) == 0 && found.searched
+	fit(a, req)
+	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
+	s.nameWithheld(a.Withheld)
+	receipt := s.receipt(req, a, found, start)
+	receipt.Settings = s.inForce(req.Kinds, floors)
+	receipt.Session = s.asker(project.ID, req.Caller)
+	if receipt.Session != "" {
+		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: project.ID, ID: receipt.Session})
+	}
+	for i, item := range receipt.Items {
+		receipt.Items[i].Name, receipt.Items[i].Server = shown.names[item.ID].name, shown.names[item.ID].server
+	}
+	if !req.Explain {
+		for i := range a.Items {
+			a.Items[i].RankFactors = nil
+		}
+	}
+	return a, receipt, nil
+}
+
+// project is the project that a question is about.
+func (s *Service) project(ctx context.Context, req memory.RecallRequest, known *memory.Project) (memory.Project, error) {
+	if known != nil {
+		return *known, nil
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	return p, err
+}
+
+// asker returns the session that a receipt is of: the one that the caller says, open
+// or ended, and else its current one; empty if there is none. A caller that looks into
+// another project than its session's has none there.
+func (s *Service) asker(project string, caller memory.Caller) string {
+	if caller.Session != "" {
+		// While it is loading, the shelf knows none.
+		if s.shelved(project, caller.Session) || s.ready() != nil {
+			return s.clean(caller.Session)
+		}
+		return ""
+	}
+	if s.opts.Current == nil {
+		return ""
+	}
+	open, ok, err := s.opts.Current.CurrentSession(project, caller.Client)
+	if err != nil {
+		s.opts.Logger.Warn("the current session is not known", "part", "recall", "project", project, "error", err)
+	}
+	if !ok {
+		return ""
+	}
+	return open.ID
+}

@@ -1,0 +1,113 @@
+package recall
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// NoEmbedder leaves every vector retriever out, see memory.AnswerSettings.
+const NoEmbedder = "none"
+
+// maxVectorWeight bounds the weight of vectors in the fusion: by then the words
+// decide nothing.
+const maxVectorWeight = 100
+
+// with returns the service under other settings, itself for none.
+func (s *Service) with(a *memory.AnswerSettings) (*Service, error) {
+	if a == nil {
+		return s, nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(a.MinRelevance)) {
+		if f := a.MinRelevance[kind]; !(f >= 0 && f <= 1) {
+			return nil, memory.Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", f)
+		}
+	}
+	if w := a.VectorWeight; !(w >= 0 && w <= maxVectorWeight) || math.IsNaN(w) {
+		return nil, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", maxVectorWeight), "%v is out of range", w)
+	}
+	other := *s
+	other.settings.VectorWeight, other.settings.Embedder = a.VectorWeight, a.Embedder
+	other.settings.MinRelevance = maps.Clone(s.settings.MinRelevance)
+	maps.Copy(other.settings.MinRelevance, a.MinRelevance)
+	return &other, other.checkEmbedder()
+}
+
+// checkEmbedder returns CodeNotFound when no vector retriever is of the embedder that
+// the settings name.
+func (s *Service) checkEmbedder() error {
+	want := s.settings.Embedder
+	if want == "" || want == NoEmbedder {
+		return nil
+	}
+	var there []string
+	for _, src := range s.opts.Corpus.Sources() {
+		if model, vector := strings.CutPrefix(src.Name, vectorPrefix); vector {
+			if isModel(model, want) {
+				return nil
+			}
+			there = append(there, model)
+		}
+	}
+	return &memory.Error{
+		Code: memory.CodeNotFound, Field: "embedder", Message: "no documents are embedded by " + memory.Quote(want),
+		Hint: "there is " + strings.Join(append(there, NoEmbedder), ", "),
+	}
+}
+
+// isModel says that a model is the one that is wanted, which may be named without its
+// version: "builtin" is "builtin/hash-v1", "ollama/m" is "ollama/m:latest".
+func isModel(model, want string) bool {
+	rest, ok := strings.CutPrefix(model, want)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == ':')
+}
+
+// sources are the retrievers that the settings let take part.
+func (s *Service) sources() []index.Source {
+	all := s.opts.Corpus.Sources()
+	want := s.settings.Embedder
+	if want == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(src index.Source) bool {
+		model, vector := strings.CutPrefix(src.Name, vectorPrefix)
+		return vector && !isModel(model, want)
+	})
+}
+
+// floors are those of the kinds that a question asks for: the one that it names takes
+// the place of the service's, and those of other settings that of both.
+func (s *Service) floors(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
+	floors := make(map[memory.Kind]float64, len(req.Kinds))
+	for _, kind := range req.Kinds {
+		floors[kind] = s.settings.MinRelevance[kind]
+		if req.MinRelevance != nil {
+			floors[kind] = *req.MinRelevance
+		}
+		if other != nil {
+			if f, named := other.MinRelevance[kind]; named {
+				floors[kind] = f
+			}
+		}
+	}
+	return floors
+}
+
+// Settings are what answers are made with where nothing else is asked for.
+func (s *Service) Settings() memory.AnswerSettings { return *s.inForce(nil, s.settings.MinRelevance) }
+
+// inForce are the settings that an answer is made with; no kinds are all.
+func (s *Service) inForce(kinds []memory.Kind, floors map[memory.Kind]float64) *memory.AnswerSettings {
+	a := &memory.AnswerSettings{VectorWeight: s.settings.VectorWeight, Embedder: s.settings.Embedder, MinRelevance: map[memory.Kind]float64{}}
+	for kind, f := range floors {
+		if len(kinds) == 0 || slices.Contains(kinds, kind) {
+			a.MinRelevance[kind] = f
+		}
+	}
+	return a
+}

@@ -1,0 +1,98 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// MaxMatched is how many records one Match may return.
+const MaxMatched = 200
+
+// Matched is a record that has to do with a text.
+type Matched struct {
+	ID        string
+	Kind      memory.Kind
+	Project   string
+	Relevance float64
+	Factors   memory.RankFactors
+}
+
+// Matches are the records that have to do with a text, and what a receipt keeps of how
+// they were found.
+type Matches struct {
+	// Items are ranked, best first.
+	Items []Matched
+	// Withheld were found and are below the floor, or over the limit; the nearest 50
+	// at most. Their names are for whoever holds the records.
+	Withheld []memory.Withheld
+	Degraded []memory.Degraded
+	Spaces   []string
+	// Calibration and Settings are those in force, Seq is as in a memory.Receipt.
+	Calibration string
+	Settings    memory.AnswerSettings
+	Seq         uint64
+	// Searched says that one retriever at least has answered: without it, that nothing
+	// was found says nothing.
+	Searched bool
+}
+
+// Match finds the records of a selection that have to do with a text, at most limit of
+// them: of kinds that are kept as records, not of code. It reads no records, tells no
+// ledger and needs no project to be resolved, so that a context of many parts costs
+// little more than its searches. The errors are CodeInvalidInput and those of Ask for
+// settings; a part that is missing is no error.
+func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, limit int, opts AskOptions) (Matches, error) {
+	if err := memory.Text("query", text, 1, memory.MaxQuery); err != nil {
+		return Matches{}, err
+	}
+	if len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Chunk) {
+		return Matches{}, memory.Invalid("kinds", "kinds of records", "code is not matched")
+	}
+	if limit < 1 || limit > MaxMatched {
+		return Matches{}, memory.Invalid("limit", fmt.Sprintf("1–%d", MaxMatched), "%d is out of range", limit)
+	}
+	s, err := s.with(opts.Settings)
+	if err != nil {
+		return Matches{}, err
+	}
+	found := s.candidates(ctx, text, sel)
+	if ctx.Err() != nil {
+		return Matches{}, ctx.Err()
+	}
+	above, below := floor(found.candidates, s.settings.MinRelevance)
+	from := vantage{now: opts.At, project: sel.Project, also: sel.Also}
+	if from.now.IsZero() {
+		from.now = s.opts.Clock()
+	}
+	ranked := rank(above, s.settings.HalfLife, from)
+	out := Matches{
+		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: found.degraded, Spaces: found.spaces,
+		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(sel.Kinds, s.settings.MinRelevance),
+		Seq: found.seq, Searched: found.searched,
+	}
+	for i, c := range ranked {
+		if i < limit {
+			out.Items = append(out.Items, s.matched(c))
+		} else if len(out.Withheld) < maxWithheld-len(below) {
+			out.Withheld = append(out.Withheld, withheld(c, memory.OverLimit))
+		}
+	}
+	out.Withheld = append(out.Withheld, below...)
+	return out, nil
+}
+
+// matched is what is told of a candidate. The verdicts on a record are read where
+// there are any that count.
+func (s *Service) matched(c *candidate) Matched {
+	m := Matched{ID: c.ID, Kind: c.Kind, Project: c.Project, Relevance: round(c.relevance), Factors: c.factors}
+	m.Factors.Score, m.Factors.Retrievers = round(c.factors.Score), c.retrievers()
+	if c.Rate != nil {
+		if r, err := s.opts.Corpus.Record(c.ID); err == nil {
+			m.Factors.Verdicts = r.Verdicts
+		}
+	}
+	return m
+}
