@@ -13,8 +13,29 @@ const (
 	// the blockers take together, in bytes of JSON.
 	MaxTasks     = 100
 	MaxTaskState = 500_000
-	// DefaultWindow is how many completed tasks the window shows.
+	// DefaultWindow is how many completed tasks the window shows, MaxWindow the most
+	// that it can be asked for.
 	DefaultWindow = 5
+	MaxWindow     = 100
+	// MaxBlockers bounds the active blockers of a project, MaxBlockerState what they
+	// take together, in bytes of JSON: the rest of MaxTaskState is for tasks, however
+	// much is blocked.
+	MaxBlockers     = 200
+	MaxBlockerState = 250_000
+	// MaxTaskReport bounds a validation report, MaxLoadedState a state that is taken
+	// over, both in bytes.
+	MaxTaskReport  = 64 << 10
+	MaxLoadedState = 1 << 20
+)
+
+// Limits of the texts of working memory, in code points.
+const (
+	MaxTaskID      = memory.MaxNameText
+	MaxTaskType    = memory.MaxNameText
+	MaxIntent      = 2000
+	MaxTaskSummary = 4000
+	MaxReason      = 2000
+	MaxResolution  = 2000
 )
 
 // CompletedTask is a task that was done, well or not. Intent and summary are kept
@@ -131,6 +152,9 @@ type TasksLoaded struct {
 	Tasks       int    `json:"tasks"`
 	Blockers    int    `json:"blockers"`
 	Known       int    `json:"known"`
-	Dropped     int    `json:"dropped,omitempty"`
-	Redacted    bool   `json:"redacted,omitempty"`
+	// Dropped counts what gave way to the bounds, Settled what was forgotten or
+	// resolved here before: neither comes back.
+	Dropped  int  `json:"dropped,omitempty"`
+	Settled  int  `json:"settled,omitempty"`
+	Redacted bool `json:"redacted,omitempty"`
 }

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Validate checks the limits. The settings and the clock fill in what is not said.
+func (r *CompleteTaskRequest) Validate() error {
+	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	t := r.Task()
+	if err := t.validate(true); err != nil {
+		return err
+	}
+	r.TaskID, r.TaskType, r.Intent, r.Summary = t.TaskID, t.TaskType, t.Intent, t.Summary
+	return nil
+}
+
+// Task is what the request reports. A requirement of context that it does not say
+// is none.
+func (r *CompleteTaskRequest) Task() CompletedTask {
+	return CompletedTask{
+		TaskID: r.TaskID, CompletedAt: r.CompletedAt, TaskType: r.TaskType,
+		RequiresContext: r.RequiresContext != nil && *r.RequiresContext,
+		Intent:          r.Intent, Summary: r.Summary, ValidationReport: r.ValidationReport,
+	}
+}
+
+// Validate checks the limits. The clock fills in the time.
+func (r *BlockTaskRequest) Validate() error {
+	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	b := Blocker{TaskID: r.TaskID, Reason: r.Reason, BlockedAt: r.BlockedAt}
+	if err := b.validate(true); err != nil {
+		return err
+	}
+	r.TaskID, r.Reason = b.TaskID, b.Reason
+	return nil
+}
+
+// Validate checks the limits.
+func (r *UnblockTaskRequest) Validate() error {
+	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	return trimmed(taskText{"task_id", &r.TaskID, 1, MaxTaskID}, taskText{"resolution", &r.Resolution, 0, MaxResolution})
+}
+
+// Validate checks the limits; zero leaves the size of the window to the settings.
+func (r *TaskWindowRequest) Validate() error {
+	if err := validTaskRequest(nil, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	if r.Limit < 0 || r.Limit > MaxWindow {
+		return memory.Invalid("limit", fmt.Sprintf("1–%d", MaxWindow), "%d is out of range", r.Limit)
+	}
+	return trimmed(taskText{"task_type", &r.TaskType, 0, MaxTaskType})
+}
+
+// Validate checks the limits, but not what the state says: reading it tells.
+func (r *LoadTasksRequest) Validate() error {
+	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	const limit = "a JSON object or list of at most 1048576 bytes"
+	switch text := strings.TrimSpace(string(r.State)); {
+	case len(r.State) > MaxLoadedState:
+		return memory.Invalid("state", limit, "%d bytes are too many", len(r.State))
+	case text == "" || text[0] != '{' && text[0] != '[' || !json.Valid(r.State):
+		return memory.Invalid("state", limit, "is no JSON object or list")
+	}
+	return nil
+}
+
+// Validate checks the limits of a task that was kept elsewhere, and trims its texts.
+func (t *CompletedTask) Validate() error { return t.validate(false) }
+
+// validate is Validate; a new task may lack its time.
+func (t *CompletedTask) validate(isNew bool) error {
+	err := trimmed(
+		taskText{"task_id", &t.TaskID, 1, MaxTaskID}, taskText{"task_type", &t.TaskType, 0, MaxTaskType},
+		taskText{"intent", &t.Intent, 0, MaxIntent}, taskText{"summary", &t.Summary, 0, MaxTaskSummary})
+	if err != nil {
+		return err
+	}
+	if err := validTaskTime("completed_at", t.CompletedAt, isNew); err != nil {
+		return err
+	}
+	return validReport(t.ValidationReport)
+}
+
+// Validate checks the limits of a blocker that was kept elsewhere, and trims its
+// texts.
+func (b *Blocker) Validate() error { return b.validate(false) }
+
+func (b *Blocker) validate(isNew bool) error {
+	err := trimmed(taskText{"task_id", &b.TaskID, 1, MaxTaskID}, taskText{"reason", &b.Reason, 1, MaxReason})
+	if err != nil {
+		return err
+	}
+	return validTaskTime("blocked_at", b.BlockedAt, isNew)
+}
+
+// validReport checks a validation report.
+func validReport(report json.RawMessage) error {
+	const limit = "a JSON object of at most 65536 bytes"
+	switch text := strings.TrimSpace(string(report)); {
+	case text == "":
+		return memory.Invalid("validation_report", limit, "is missing")
+	case len(report) > MaxTaskReport:
+		return memory.Invalid("validation_report", limit, "%d bytes are too many", len(report))
+	case text[0] != '{' || !json.Valid(report):
+		return memory.Invalid("validation_report", limit, "is no JSON object")
+	}
+	return nil
+}
+
+func validTaskTime(field string, at time.Time, mayLack bool) error {
+	if at.IsZero() && !mayLack {
+		return memory.Invalid(field, "a time", "is missing")
+	}
+	return memory.ValidTime(field, at)
+}
+
+// validTaskRequest checks what all requests of working memory have in common; a nil
+// id is of one that writes nothing.
+func validTaskRequest(requestID, project *string, caller *memory.Caller) error {
+	if requestID != nil {
+		if err := trimmed(taskText{"request_id", requestID, 0, memory.MaxNameText}); err != nil {
+			return err
+		}
+	}
+	if err := trimmed(taskText{"project", project, 0, memory.MaxPathText}); err != nil {
+		return err
+	}
+	return caller.Validate()
+}
+
+// taskText is a text with its limits in characters.
+type taskText struct {
+	field    string
+	text     *string
+	min, max int
+}
+
+// trimmed trims texts and checks their limits.
+func trimmed(texts ...taskText) error {
+	for _, t := range texts {
+		*t.text = strings.TrimSpace(*t.text)
+		if err := memory.Text(t.field, *t.text, t.min, t.max); err != nil {
+			return err
+		}
+	}
+	return nil
+}
