@@ -13,8 +13,8 @@ import (
 
 // Check compares the indexes with what the store holds: every document that a
 // record or file references is in them, with its attributes and its vectors,
-// every session is on the shelf with its steps and lessons in their order, and
-// nothing else is. It must not run beside changes.
+// every session is on the shelf with its steps and lessons in their order, every
+// record that is listed on the roster, and nothing else is. It must not run beside changes.
 func (x *Indexer) Check(ctx context.Context) error {
 	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical, NoLight: x.opts.NoLight})
 	if err != nil {
@@ -48,6 +48,7 @@ func (x *Indexer) Check(ctx context.Context) error {
 		x.compare(fresh, ours, theirs, memory.DocID(id), bad)
 	}
 	x.shelf.compare(&fresh.shelf, bad)
+	x.roster.compare(&fresh.roster, bad)
 	x.compareHeads(fresh, bad)
 	return errors.Join(errs...)
 }

@@ -124,6 +124,8 @@ func recordEntry(r *memory.Record) entry {
 	if r.Event != nil {
 		more.rate, more.fingerprints = r.Event.Rate, r.Event.Fingerprints
 		e.aside = r.Event.Aside != nil
+	} else if r.Verdicts != nil {
+		more.rate = verdictRate(*r.Verdicts)
 	}
 	if r.Step != nil {
 		e.screen, more.fingerprints = nameOf(r.Step.Screen), r.Step.Fingerprints
@@ -132,6 +134,17 @@ func recordEntry(r *memory.Record) entry {
 		e.details = &more
 	}
 	return e
+}
+
+// verdictRate is how often what was handed out worked, of the verdicts that say so or
+// the opposite; nil when there is none. An irrelevant answer says nothing about what
+// it held.
+func verdictRate(v memory.Verdicted) *memory.Rate {
+	n := v.Worked + v.Failed + v.Outdated
+	if n == 0 {
+		return nil
+	}
+	return &memory.Rate{Successes: v.Worked, Attempts: n}
 }
 
 func fileEntry(f *memory.File) entry {

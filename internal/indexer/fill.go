@@ -66,7 +66,8 @@ func (x *Indexer) fillJobs(wanted func(*space) bool) []worker.Job {
 }
 
 // Embed is the handler of EmbedJob: it embeds, in batches, every document that
-// has no vector in the space, lessons first and code last. What it has done
+// has no vector in the space, lessons first, then steps and what is listed, and code
+// last. What it has done
 // stays done when it fails, so running it again costs only what is missing.
 func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	var p embedPayload
@@ -101,7 +102,7 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 func (x *Indexer) missing(s *space) []uint32 {
 	done := s.settled()
 	for _, kinds := range [][]string{
-		{string(memory.Lesson)}, {string(memory.Step)}, nil,
+		{string(memory.Lesson)}, {string(memory.Step)}, listedKinds(), nil,
 	} {
 		var clauses []index.Clause
 		if kinds != nil {

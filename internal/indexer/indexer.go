@@ -7,7 +7,8 @@
 // of it). The words of the paths at which a document lies are its extra field:
 // they are searched but not embedded, so that a rename costs no embedding. The
 // shelf is where sessions stand, in the order of their time, each with its steps
-// and lessons: filters choose sessions from it before any step is looked at. Heads are
+// and lessons: filters choose sessions from it before any step is looked at. The roster
+// holds whole what is listed: tasks, blockers and the entries of catalogues. Heads are
 // how files begin: the light index of every project.
 package indexer
 
@@ -83,6 +84,9 @@ type Indexer struct {
 	shelf   shelf
 	heads   heads
 
+	// roster locks itself.
+	roster roster
+
 	// loadMu orders Apply and the end of Load, and guards what follows.
 	loadMu  sync.Mutex
 	state   State
@@ -127,6 +131,7 @@ func New(opts Options) (*Indexer, error) {
 	x := &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}
 	x.shelf = newShelf(&x.entries)
 	x.heads = newHeads(opts.NoLight)
+	x.roster = newRoster()
 	return x, nil
 }
 
@@ -185,6 +190,7 @@ func (x *Indexer) apply(c memory.Change) {
 			terms[d.ID] = d.Terms
 		}
 	}
+	x.roster.apply(c.Records)
 	x.mu.Lock()
 	for _, s := range c.Sessions {
 		if s.New != nil {

@@ -39,6 +39,7 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	defer x.loadMu.Unlock()
 	x.mu.Lock()
 	x.shelf.settle()
+	x.roster.settle()
 	x.mu.Unlock()
 	x.seq.Store(seq)
 	for _, c := range x.pending {
@@ -60,6 +61,7 @@ func (x *Indexer) loadSession(s memory.Session) error {
 }
 
 func (x *Indexer) loadRecord(r memory.Record) error {
+	x.roster.apply([]memory.RecordChange{{New: &r}})
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.addRecord(&r)

@@ -13,7 +13,8 @@ import (
 )
 
 // Select returns the documents that a selection allows, and those whose
-// statistics count: the project's and, with AllLessons, everyone's lessons.
+// statistics count: the project's, those of the one beside it and, with AllLessons,
+// everyone's lessons.
 // Allowed is slightly more than selected where one text has several places,
 // unless a path or a time was asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
@@ -75,8 +76,13 @@ func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
 
 var allLessons = index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
 
+// own is a document of the project, or of the one beside it.
 func own(sel memory.Selection) index.Clause {
-	return index.Clause{Key: attrProject, Values: []string{sel.Project}}
+	c := index.Clause{Key: attrProject, Values: []string{sel.Project}}
+	if sel.Also != "" {
+		c.Values = append(c.Values, sel.Also)
+	}
+	return c
 }
 
 func wantsAllLessons(sel memory.Selection) bool {
@@ -145,7 +151,7 @@ func (x *Indexer) candidates(doc uint32, wanted func(*entry) bool) []memory.Cand
 // selected is called with mu held.
 func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
 	is := func(want string, have name) bool { return want == "" || want == have.Value() }
-	project := is(sel.Project, e.project) || sel.AllLessons && e.is(memory.Lesson)
+	project := is(sel.Project, e.project) || sel.Also != "" && is(sel.Also, e.project) || sel.AllLessons && e.is(memory.Lesson)
 	return project && !e.aside && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&

@@ -32,7 +32,7 @@ type Candidate struct {
 	Repo    string // that a record speaks of
 	Session string
 	Created time.Time
-	Rate    *Rate // of a lesson's outcomes, if any is known
+	Rate    *Rate // of a lesson's outcomes, of another record's verdicts; nil for none
 	// ID is a record's; empty for a chunk.
 	ID string
 	// File and Ord are a chunk's place: the file and the chunk's index in it.
