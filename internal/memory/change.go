@@ -67,8 +67,10 @@ type Batch struct {
 	Import         bool
 
 	// Merge is called for a record whose id exists and returns what is to be
-	// kept. Nil replaces.
-	Merge func(old, new Record) Record
+	// kept. Nil replaces. With Existing, records whose id does not exist are left out:
+	// a change of what has gone meanwhile brings nothing back.
+	Merge    func(old, new Record) Record
+	Existing bool
 	// MergeSession is called for a session whose key exists and returns what is to
 	// be kept, or an error, which refuses the batch. Nil replaces.
 	MergeSession func(old, new Session) (Session, error)
@@ -90,7 +92,7 @@ type Committed struct {
 	Put []string
 	// Merged are the ids of the records that existed already.
 	Merged []string
-	// Left are the ids of the records that have a tombstone.
+	// Left are the ids of the records that have a tombstone, or are gone.
 	Left []string
 	// Dropped counts the records and files that were there to be dropped, Pruned the
 	// files that lost chunks, Swept the documents that nothing holds any more.

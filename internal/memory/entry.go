@@ -126,4 +126,8 @@ type AnswerSettings struct {
 	// Embedder limits the vector retrievers to the space of one model, "builtin" or
 	// "ollama/nomic-embed-text"; "none" leaves them all out, empty lets all in.
 	Embedder string `json:"embedder,omitempty"`
+	// Code and CodeBytes bound the code in the answer: pieces, and bytes of their text
+	// together. Zero leaves them to whoever answers.
+	Code      int `json:"code,omitempty"`
+	CodeBytes int `json:"code_bytes,omitempty"`
 }

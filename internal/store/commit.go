@@ -123,11 +123,15 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		out.Put = append(out.Put, x.ID)
 	}
 	for _, r := range b.Records {
-		out.Put = append(out.Put, r.ID)
 		old, _, err := tx.recordThere(r.ID)
 		if err != nil {
 			return err
 		}
+		if old == nil && b.Existing {
+			out.Left = append(out.Left, r.ID)
+			continue
+		}
+		out.Put = append(out.Put, r.ID)
 		if old != nil {
 			out.Merged = append(out.Merged, r.ID)
 			if b.Merge != nil {
