@@ -47,7 +47,8 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		return nil, none, err
 	}
 	asked := cmp.Or(opts.At, start)
-	caps := s.settings.caps(req) // before the settings are filled in
+	caps := s.caps(req, opts.Settings) // before the settings are filled into the question
+	inForce := caps
 	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
 	project, err := s.project(ctx, req, opts.Project)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	s.nameWithheld(a.Withheld)
 	receipt := s.receipt(req, a, found, start)
-	receipt.Settings = s.inForce(req.Kinds, floors)
+	receipt.Settings = s.inForce(floors, inForce)
 	receipt.Session = s.asker(project.ID, req.Caller)
 	if receipt.Session != "" {
 		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: project.ID, ID: receipt.Session})

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -30,6 +31,9 @@ func (s *Service) with(a *memory.AnswerSettings) (*Service, error) {
 	}
 	if w := a.VectorWeight; !(w >= 0 && w <= maxVectorWeight) || math.IsNaN(w) {
 		return nil, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", maxVectorWeight), "%v is out of range", w)
+	}
+	if a.Code < 0 || a.CodeBytes < 0 {
+		return nil, memory.Invalid("code", "at least 0", "%d pieces of %d bytes", a.Code, a.CodeBytes)
 	}
 	other := *s
 	other.settings.VectorWeight, other.settings.Embedder = a.VectorWeight, a.Embedder
@@ -80,6 +84,15 @@ func (s *Service) sources() []index.Source {
 	})
 }
 
+// caps bound an answer, before the settings are filled into its question.
+func (s *Service) caps(req memory.RecallRequest, other *memory.AnswerSettings) caps {
+	c := s.settings.caps(req)
+	if other != nil {
+		c.chunks, c.bytes = cmp.Or(other.Code, c.chunks), cmp.Or(other.CodeBytes, c.bytes)
+	}
+	return c
+}
+
 // floors are those of the kinds that a question asks for: the one that it names takes
 // the place of the service's, and those of other settings that of both.
 func (s *Service) floors(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
@@ -99,15 +112,14 @@ func (s *Service) floors(req memory.RecallRequest, other *memory.AnswerSettings)
 }
 
 // Settings are what answers are made with where nothing else is asked for.
-func (s *Service) Settings() memory.AnswerSettings { return *s.inForce(nil, s.settings.MinRelevance) }
+func (s *Service) Settings() memory.AnswerSettings {
+	return *s.inForce(maps.Clone(s.settings.MinRelevance), caps{})
+}
 
-// inForce are the settings that an answer is made with; no kinds are all.
-func (s *Service) inForce(kinds []memory.Kind, floors map[memory.Kind]float64) *memory.AnswerSettings {
-	a := &memory.AnswerSettings{VectorWeight: s.settings.VectorWeight, Embedder: s.settings.Embedder, MinRelevance: map[memory.Kind]float64{}}
-	for kind, f := range floors {
-		if len(kinds) == 0 || slices.Contains(kinds, kind) {
-			a.MinRelevance[kind] = f
-		}
+// inForce are the settings that an answer is made with.
+func (s *Service) inForce(floors map[memory.Kind]float64, c caps) *memory.AnswerSettings {
+	return &memory.AnswerSettings{
+		MinRelevance: floors, VectorWeight: s.settings.VectorWeight, Embedder: s.settings.Embedder,
+		Code: c.chunks, CodeBytes: c.bytes,
 	}
-	return a
 }

@@ -62,7 +62,8 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if ctx.Err() != nil {
 		return Matches{}, ctx.Err()
 	}
-	above, below := floor(found.candidates, s.settings.MinRelevance)
+	floors := s.floors(memory.RecallRequest{Kinds: sel.Kinds}, opts.Settings)
+	above, below := floor(found.candidates, floors)
 	from := vantage{now: opts.At, project: sel.Project, also: sel.Also}
 	if from.now.IsZero() {
 		from.now = s.opts.Clock()
@@ -70,7 +71,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	ranked := rank(above, s.settings.HalfLife, from)
 	out := Matches{
 		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: found.degraded, Spaces: found.spaces,
-		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(sel.Kinds, s.settings.MinRelevance),
+		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(floors, caps{}),
 		Seq: found.seq, Searched: found.searched,
 	}
 	for i, c := range ranked {

@@ -12,6 +12,7 @@ const (
 	MaxReceipts     = 200
 	MaxReplayed     = 1000
 	MaxNote         = 1000
+	MaxTurn         = 1_000_000
 )
 
 // ReceiptsRequest lists receipts. Zero values do not narrow.
@@ -48,13 +49,16 @@ type TurnContext struct {
 	Record      *ContextRecord    `json:"record"` // null when the turn has none
 	Withheld    []memory.Withheld `json:"withheld"`
 	Receipt     string            `json:"receipt,omitempty"`
-	// Summary is contract 6's line, Text its list; without a record "No context data
-	// available".
+	// Summary is contract 6's line, Text its list; without a record NoContext.
 	Summary string `json:"summary"`
 	Text    string `json:"text"`
 }
 
-// FeedbackRequest is a verdict. Without an item it is on all that the receipt holds.
+// NoContext is the text of a turn without a record.
+const NoContext = "No context data available"
+
+// FeedbackRequest is a verdict. Without an item it is on all that the receipt holds,
+// whatever was said of single items before.
 type FeedbackRequest struct {
 	RequestID string         `json:"request_id,omitempty"`
 	Receipt   string         `json:"receipt"`
@@ -135,7 +139,8 @@ type ReplayTally struct {
 	Questions int `json:"questions"`
 	Failed    int `json:"failed,omitempty"`
 	// Of the items: those that all three have, those that came or went with the data,
-	// and those that come, go or move with the settings.
+	// and those that come, go or move with the settings. An item moves when it changes
+	// places with another that stays.
 	Same            int `json:"same"`
 	DataAdded       int `json:"data_added"`
 	DataRemoved     int `json:"data_removed"`
@@ -149,6 +154,9 @@ type Replayed struct {
 	Project     string                `json:"project"`
 	ProjectName string                `json:"project_name,omitempty"`
 	New         memory.AnswerSettings `json:"new"`
+	// Degraded names the parts that were missing when questions were asked again: what
+	// differs may be for their sake.
+	Degraded []memory.Degraded `json:"degraded,omitempty"`
 	Answers     []ReplayedAnswer      `json:"answers"`
 	Tally       ReplayTally           `json:"tally"`
 	// More says that there were more than the limit.
