@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
 )
 
 // Projects finds the project that a caller means.
@@ -33,9 +34,8 @@ type States interface {
 
 // Writer writes durably and takes secrets out.
 type Writer interface {
-	// WriteWith commits the batch that prepare makes, and the project with it if it
-	// is not stored. Nothing is forgotten between the two.
-	WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error)
+	// Write commits a batch, and the project with it if it is not stored.
+	Write(ctx context.Context, project memory.Project, b memory.Batch) (memory.Committed, error)
 	// Clean takes the secrets out of a text, which is cut to most characters if there
 	// were some, and says how many; CleanJSON is Clean for the texts of a JSON value.
 	Clean(text string, most int) (clean string, n int)
@@ -48,6 +48,16 @@ type Catalogue interface {
 	// registered. Nobody writes to what it returns.
 	Items(project string) []session.EntryState
 }
+
+// Matcher finds entries by meaning.
+type Matcher interface {
+	// Match finds the records of a selection that have to do with a text; see
+	// recall.Service.Match.
+	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
+}
+
+// Receipts keeps receipts that need not be durable at once.
+type Receipts interface{ Later(memory.Receipt) }
 
 // Steps tells what a session did.
 type Steps interface {
@@ -68,6 +78,8 @@ type Options struct {
 	States    States
 	Writer    Writer
 	Catalogue Catalogue
+	Matcher   Matcher
+	Receipts  Receipts
 	Steps     Steps
 	// Summarizer writes the summary of a compaction where the host gives none. Nil:
 	// nobody does.
@@ -85,6 +97,7 @@ func (o *Options) validate() error {
 	for field, missing := range map[string]bool{
 		"projects": o.Projects == nil, "sessions": o.Sessions == nil, "states": o.States == nil,
 		"writer": o.Writer == nil, "catalogue": o.Catalogue == nil, "steps": o.Steps == nil,
+		"matcher": o.Matcher == nil, "receipts": o.Receipts == nil,
 	} {
 		if missing {
 			return memory.Invalid(field, "", "contexts need it")

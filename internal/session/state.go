@@ -51,17 +51,19 @@ type written struct {
 	// changed says that edit changed it. repeated says that the request was done before:
 	// nothing was written, and context is as it is now.
 	changed, repeated bool
-	committed         memory.Committed
+	seq               uint64 // of the update; 0 where nothing was written
 }
 
 // change edits the working context of a session and raises its version once. edit says
-// whether it changed anything; where it did not, nothing is written, unless there is
-// extra. extra, which may be nil, adds to the batch what is to be as durable as the
-// change; it may look at what edit has noted. An error of edit ends the change.
+// whether it changed anything. extra, which may be nil, adds to the batch what is to be
+// as durable as the change; it is called after edit, and may look at what that noted.
+// Where neither has anything to write, nothing is written. An error of edit ends the
+// change. CodeNotFound for a session that was forgotten meanwhile.
 //
 // What is committed follows from what is stored then: a commit is refused if another
 // writer was there in between, and edit and extra are called again, on the new
-// context. Both must therefore begin anew at every call.
+// context. Both must therefore begin anew at every call. To run edit within the commit
+// instead would leave nothing for extra to look at before it.
 func (s *Service) change(ctx context.Context, project memory.Project, sessionID, requestID string,
 	edit func(*session.WorkingContext) (changed bool, err error), extra func(*memory.Batch)) (written, error) {
 	key := memory.SessionKey{Project: project.ID, ID: sessionID}
@@ -74,60 +76,47 @@ func (s *Service) change(ctx context.Context, project memory.Project, sessionID,
 	}
 }
 
-// errUnchanged ends a change that has nothing to write.
-var errUnchanged = errors.New("nothing is to be written")
-
 func (s *Service) changeOnce(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string,
 	edit func(*session.WorkingContext) (bool, error), extra func(*memory.Batch)) (written, error) {
 	var w written
-	done, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) {
-		// What is forgotten goes with its state, so the session is looked up again where
-		// nothing can be forgotten: its state must not come back without it.
-		if _, err := s.opts.Sessions.FindSession(key.Project, key.ID, memory.Caller{}); err != nil {
-			return memory.Batch{}, err
-		}
-		wc, base, err := s.load(key)
-		if err != nil {
-			return memory.Batch{}, err
-		}
-		w.context = wc
-		if w.changed, err = edit(wc); err != nil {
-			return memory.Batch{}, err
-		}
-		b := memory.Batch{RequestID: requestID}
-		switch {
-		case w.changed:
-			wc.Version++
-			state, err := encode(wc)
-			if err != nil {
-				return memory.Batch{}, err
-			}
-			b.States = []memory.StateEdit{{Key: stateKey(key), Edit: func(old []byte) ([]byte, error) {
-				if !bytes.Equal(old, base) {
-					return nil, errMoved
-				}
-				return state, nil
-			}}}
-		case extra == nil:
-			return memory.Batch{}, errUnchanged
-		}
-		if extra != nil {
-			extra(&b)
-		}
-		return b, nil
-	})
-	switch {
-	case errors.Is(err, errUnchanged):
-		return w, nil
-	case err != nil:
+	var base []byte
+	var err error
+	if w.context, base, err = s.load(key); err != nil {
 		return written{}, err
-	case done.Repeated:
+	}
+	if w.changed, err = edit(w.context); err != nil {
+		return written{}, err
+	}
+	b := memory.Batch{RequestID: requestID}
+	if w.changed {
+		w.context.Version++
+		state, err := encode(w.context)
+		if err != nil {
+			return written{}, err
+		}
+		b.States = []memory.StateEdit{{Key: stateKey(key), Edit: func(old []byte) ([]byte, error) {
+			if !bytes.Equal(old, base) {
+				return nil, errMoved
+			}
+			return state, nil
+		}}}
+	}
+	if extra != nil {
+		extra(&b)
+	}
+	if len(b.States)+len(b.Receipts)+len(b.Records) == 0 {
+		return w, nil
+	}
+	done, err := s.opts.Writer.Write(ctx, project, b)
+	if err != nil {
+		return written{}, err
+	}
+	if w.seq = done.Seq; done.Repeated {
 		w.changed, w.repeated = false, true
 		if w.context, _, err = s.load(key); err != nil {
 			return written{}, err
 		}
 	}
-	w.committed = done
 	return w, nil
 }
 

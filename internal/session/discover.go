@@ -1,0 +1,268 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// SearchTools implements session.Catalogue. What it makes active is durable, with its
+// receipt, when it returns; a search that changes nothing is written a little later. A
+// request that is repeated is answered as if its tools were new, for whoever asks again
+// has not got the first answer.
+func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+	start := s.opts.Clock()
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.openSession(project.ID, req.Which)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.findTools(ctx, project.ID, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &session.ToolMatches{
+		Project: project.ID, ProjectName: project.Name, SessionID: open,
+		Tools: found.told(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
+	}
+	receipt := found.receipt(project.ID, s.asked(req))
+	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
+	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
+	if open == "" {
+		s.opts.Receipts.Later(receipt)
+		writeTools(out)
+		return out, nil
+	}
+	var changed bool
+	tokens := receipt.Tokens
+	w, err := s.change(ctx, project, open, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+		out.Tools, out.Guidance, changed = found.discover(wc)
+		receipt.Turn, receipt.Tokens = wc.Turn, tokens+recall.Tokens(out.Guidance)
+		return changed, nil
+	}, func(b *memory.Batch) {
+		// A request that has an id is written in any case, or its repetition would not be
+		// known for one.
+		if changed || req.RequestID != "" {
+			b.Receipts = []memory.Receipt{receipt}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.repeated {
+		out.Tools, out.Guidance, _ = found.discover(newWorkingContext(open))
+	}
+	if w.repeated || w.seq == 0 {
+		s.opts.Receipts.Later(receipt)
+	}
+	out.Version = w.context.Version
+	writeTools(out)
+	return out, nil
+}
+
+// openSession returns the id of the session that a search is made for, empty if none is
+// open. A session that the request itself names must be there.
+func (s *Service) openSession(project string, which session.Which) (string, error) {
+	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
+	code := memory.CodeOf(err)
+	switch {
+	case err == nil:
+		return meant.ID, nil
+	case which.SessionID == "" && (code == memory.CodeInvalidInput || code == memory.CodeNotFound):
+		return "", nil // the caller has none, or has it in another project
+	}
+	return "", err
+}
+
+// foundTool is an enabled tool that has to do with a query.
+type foundTool struct {
+	entry *session.EntryState
+	match recall.Matched
+}
+
+// always says that every session may call the tool: it is the core's or recalld's own.
+func (t foundTool) always() bool { return t.entry.Core || t.match.Project == session.OwnProject }
+
+// foundTools is what a search for tools came to.
+type foundTools struct {
+	recall.Matches // its items and what it withheld are in the fields below
+	tools          []foundTool
+	withheld       []memory.Withheld
+}
+
+// findTools matches a query against the enabled tools of a project, and recalld's own
+// if they are asked for.
+func (s *Service) findTools(ctx context.Context, project string, req session.SearchToolsRequest) (foundTools, error) {
+	sel := memory.Selection{Kinds: []memory.Kind{memory.Tool}, Project: project}
+	projects := []string{project}
+	if req.Own {
+		sel.Also = session.OwnProject
+		projects = append(projects, session.OwnProject)
+	}
+	entries := map[string]*session.EntryState{} // enabled tools, by the ids of their records
+	disabled := 0
+	for _, p := range projects {
+		items := s.opts.Catalogue.Items(p)
+		for i := range items {
+			switch {
+			case items[i].Type != memory.Tool:
+			case items[i].On:
+				entries[items[i].ID] = &items[i]
+			default:
+				disabled++
+			}
+		}
+	}
+	// Disabled tools are matched with the others: they must not take their places.
+	limit := min(req.Limit+disabled, recall.MaxMatched)
+	matches, err := s.opts.Matcher.Match(ctx, req.Query, sel, limit, recall.AskOptions{})
+	if err != nil {
+		return foundTools{}, fmt.Errorf("match tools: %w", err)
+	}
+	out := foundTools{Matches: matches, withheld: []memory.Withheld{}}
+	for _, m := range matches.Items {
+		e, ok := entries[m.ID]
+		switch {
+		case !ok: // disabled, or removed since
+		case len(out.tools) < req.Limit:
+			out.tools = append(out.tools, foundTool{e, m})
+		default:
+			out.withheld = append(out.withheld, memory.Withheld{
+				ID: m.ID, Kind: memory.Tool, Reason: memory.OverLimit, NearestScore: m.Relevance, Name: e.Name, Server: e.ServerName,
+			})
+		}
+	}
+	for _, w := range matches.Withheld {
+		if e, ok := entries[w.ID]; ok {
+			w.Name, w.Server = e.Name, e.ServerName
+			out.withheld = append(out.withheld, w)
+		}
+	}
+	return out, nil
+}
+
+// discover makes the tools active in a working context, and returns them as they are
+// answered and the guidance of those that are new.
+func (f foundTools) discover(wc *session.WorkingContext) (told []session.FoundTool, guidance string, changed bool) {
+	known := make(map[session.ToolRef]bool, len(wc.DiscoveredTools))
+	for _, ref := range wc.DiscoveredTools {
+		known[ref] = true
+	}
+	told = f.told()
+	var fresh []session.EntryState
+	for i, t := range f.tools {
+		told[i].Active = true
+		if ref := toolOf(*t.entry); !t.always() && !known[ref] {
+			told[i].New = true
+			wc.DiscoveredTools = append(wc.DiscoveredTools, ref)
+			fresh = append(fresh, *t.entry)
+		}
+	}
+	wc.DiscoveredTools = latest(wc.DiscoveredTools)
+	return told, guide(wc, fresh), len(fresh) > 0
+}
+
+// told returns the tools as they are answered where no session is open.
+func (f foundTools) told() []session.FoundTool {
+	out := make([]session.FoundTool, len(f.tools))
+	for i, t := range f.tools {
+		out[i] = session.FoundTool{
+			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
+			InputSchema: t.entry.InputSchema, Relevance: t.match.Relevance, Active: t.always(),
+		}
+	}
+	return out
+}
+
+// receipt is what the ledger keeps of the search, but for what only its answer knows.
+func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.Receipt {
+	r := memory.Receipt{
+		Request: asked, Project: project, Items: make([]memory.ReceiptItem, len(f.tools)), Withheld: f.withheld,
+		Degraded: f.Degraded, Spaces: f.Spaces, Calibration: f.Calibration, Seq: f.Seq, Purpose: memory.PurposeTools,
+		Settings: &f.Settings,
+	}
+	for i, t := range f.tools {
+		r.Items[i] = memory.ReceiptItem{
+			ID: t.match.ID, Kind: memory.Tool, Relevance: t.match.Relevance, RankFactors: &t.match.Factors,
+			Tokens: toolTokens(t.entry), Name: t.entry.Name, Server: t.entry.ServerName,
+		}
+		r.Tokens += r.Items[i].Tokens
+	}
+	return r
+}
+
+// toolTokens is what a tool takes in an answer, its schema included.
+func toolTokens(e *session.EntryState) int {
+	return recall.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
+}
+
+// asked is a search as a receipt keeps it: what replay asks again, without secrets.
+func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
+	clean := func(text string) string {
+		text, _ = s.opts.Writer.Clean(text, len(text))
+		return text
+	}
+	return memory.RecallRequest{
+		Query: clean(req.Query), Kinds: []memory.Kind{memory.Tool}, Project: clean(req.Project), Limit: req.Limit,
+		Caller: memory.Caller{Dir: clean(req.Caller.Dir), Client: clean(req.Caller.Client), Session: clean(req.Caller.Session)},
+	}
+}
+
+// writeTools writes the answer out for an agent.
+func writeTools(m *session.ToolMatches) {
+	if len(m.Tools) == 0 {
+		m.Text = "No tool has to do with this.\n"
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Tools (%d):**\n\n", len(m.Tools))
+	idle := 0
+	for i, t := range m.Tools {
+		ref := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+		fmt.Fprintf(&b, "%d. %s", i+1, ref)
+		if line := firstLine(t.Description); line != "" {
+			b.WriteString(": " + line)
+		}
+		b.WriteByte('\n')
+		if !t.Active {
+			idle++
+		}
+	}
+	if idle > 0 {
+		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
+	}
+	if m.Guidance != "" {
+		b.WriteString("\n" + m.Guidance)
+	}
+	m.Text = b.String()
+}
+
+// maxToolLine is how much of a description a line of the text shows, in characters; the
+// answer's fields have it whole.
+const maxToolLine = 200
+
+// firstLine returns the beginning of a description on one line.
+func firstLine(text string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Join(strings.Fields(line), " ")
+	n := 0
+	for at := range line {
+		if n++; n > maxToolLine {
+			return line[:at] + "…"
+		}
+	}
+	if more {
+		line += " …"
+	}
+	return line
+}

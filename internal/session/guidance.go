@@ -1,0 +1,68 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// guide returns the block of guidance for tools that a session has just got, and marks
+// them in its working context: of a tool it is handed out once between compactions. It
+// is empty, and nothing is marked, where none has guidance that was not told.
+//
+//	[TOOL GUIDANCE] Instructions for discovered tools
+//
+//	filesystem:read_file
+//	Read a file before you edit it.
+func guide(wc *session.WorkingContext, tools []session.EntryState) string {
+	var b strings.Builder
+	for _, t := range tools {
+		ref := toolOf(t)
+		if t.Guidance == "" || slices.Contains(wc.Guided, ref) {
+			continue
+		}
+		wc.Guided = latest(append(wc.Guided, ref))
+		if b.Len() == 0 {
+			b.WriteString(session.GuidanceHeading + "\n")
+		}
+		b.WriteString("\n" + ref.String() + "\n" + t.Guidance + "\n")
+	}
+	return b.String()
+}
+
+// toolOf is the identity of a tool's entry.
+func toolOf(t session.EntryState) session.ToolRef {
+	return session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+}
+
+// latest returns the last MaxDiscovered tools of a list: what gives way is found, and
+// told, again.
+func latest(tools []session.ToolRef) []session.ToolRef {
+	return tools[max(0, len(tools)-session.MaxDiscovered):]
+}
+
+// active returns the tools that a session may call by contract 5: the core's in the
+// order of the catalogue, and then those that it discovered, of what is there and
+// enabled.
+func active(items []session.EntryState, wc *session.WorkingContext) []session.ToolRef {
+	tools := []session.ToolRef{}
+	there := make(map[session.ToolRef]bool, len(wc.DiscoveredTools))
+	for _, item := range items {
+		ref := toolOf(item)
+		switch {
+		case item.Type != memory.Tool || !item.On:
+		case item.Core:
+			tools = append(tools, ref)
+		default:
+			there[ref] = true
+		}
+	}
+	for _, ref := range wc.DiscoveredTools {
+		if there[ref] {
+			tools = append(tools, ref)
+		}
+	}
+	return tools
+}

@@ -1,0 +1,110 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// WorkingContext implements session.WorkingContexts.
+func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, meant, err := s.find(ctx, req.Which)
+	if err != nil {
+		return nil, err
+	}
+	wc, _, err := s.load(memory.SessionKey{Project: project.ID, ID: meant.ID})
+	return wc, err
+}
+
+// Report implements session.WorkingContexts. Tools and entities stand in the order in
+// which they first came. Over their bounds it returns CodeInvalidInput and keeps none of
+// the request: what a session met is dropped by compaction alone, never in silence.
+func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, meant, err := s.find(ctx, req.Which)
+	if err != nil {
+		return nil, err
+	}
+	entities := s.withoutSecrets(req.Entities)
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+		changed := false
+		if req.ClearDiscovered && len(wc.DiscoveredTools) > 0 {
+			wc.DiscoveredTools, changed = []session.ToolRef{}, true
+		}
+		for _, t := range req.UsedTools {
+			if !slices.Contains(wc.UsedTools, t) {
+				wc.UsedTools, changed = append(wc.UsedTools, t), true
+			}
+		}
+		if addEntities(wc, entities) {
+			changed = true
+		}
+		return changed, bounded(wc)
+	}, nil)
+	return w.context, err
+}
+
+// addEntities puts entities into a working context and says whether that changed it.
+// One with a known id takes the place of the other.
+func addEntities(wc *session.WorkingContext, entities []session.Entity) (changed bool) {
+	at := make(map[string]int, len(wc.Entities))
+	for i, e := range wc.Entities {
+		at[e.ID] = i
+	}
+	for _, e := range entities {
+		i, known := at[e.ID]
+		switch {
+		case !known:
+			at[e.ID] = len(wc.Entities)
+			wc.Entities = append(wc.Entities, e)
+		case same(wc.Entities[i], e):
+			continue
+		default:
+			wc.Entities[i] = e
+		}
+		changed = true
+	}
+	return changed
+}
+
+// same says that two entities are written the same.
+func same(a, b session.Entity) bool {
+	return a.ID == b.ID && a.Type == b.Type && a.Name == b.Name && string(a.Data) == string(b.Data)
+}
+
+// bounded refuses what is over the bounds of a working context.
+func bounded(wc *session.WorkingContext) error {
+	for _, list := range []struct {
+		field   string
+		n, most int
+	}{{"usedTools", len(wc.UsedTools), session.MaxUsedTools}, {"entities", len(wc.Entities), session.MaxEntities}} {
+		if list.n > list.most {
+			e := memory.Invalid(list.field, fmt.Sprintf("at most %d in a session", list.most), "there would be %d", list.n)
+			e.Hint = "compact the session to begin anew"
+			return e
+		}
+	}
+	return nil
+}
+
+// withoutSecrets returns entities that can be kept. Their data is written as the state
+// will be, so that the same data reported again is known for the same.
+func (s *Service) withoutSecrets(entities []session.Entity) []session.Entity {
+	out := slices.Clone(entities)
+	for i := range out {
+		e := &out[i]
+		e.ID, _ = s.opts.Writer.Clean(e.ID, memory.MaxNameText)
+		e.Type, _ = s.opts.Writer.Clean(e.Type, session.MaxEntityText)
+		e.Name, _ = s.opts.Writer.Clean(e.Name, session.MaxEntityText)
+		e.Data, _ = s.opts.Writer.CleanJSON(e.Data)
+	}
+	return out
+}
