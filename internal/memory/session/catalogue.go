@@ -48,7 +48,8 @@ type Server struct {
 // RegisterRequest registers entries and settings of servers.
 type RegisterRequest struct {
 	RequestID string `json:"request_id,omitempty"`
-	// Source says who registers: a host's name; by default the caller's client.
+	// Source says who registers: a host's name; by default the caller's client. What
+	// two sources register is the newest writer's; only a file takes nothing over.
 	Source  string   `json:"source,omitempty"`
 	Entries []Entry  `json:"entries,omitempty"`
 	Servers []Server `json:"servers,omitempty"`
@@ -67,7 +68,22 @@ type UnregisterRequest struct {
 	Caller    memory.Caller `json:"caller,omitzero"`
 }
 
-// Registered says what became of a catalogue.
+// FilePrefix begins the source of what was read from a file of the repository; the
+// file's path follows.
+const FilePrefix = "file:"
+
+// FileEntries is what one file of a repository has for its project's catalogue. It is
+// handed over within the daemon; no request holds one.
+type FileEntries struct {
+	// Path is relative to the repository, with slashes.
+	Path    string
+	Entries []Entry
+	// Servers are those that the file configures, or only names.
+	Servers []Server
+}
+
+// Registered says what became of a catalogue. The counts are of entries; settings of
+// servers are not among them.
 type Registered struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name,omitempty"`
@@ -76,9 +92,10 @@ type Registered struct {
 	Unchanged   int    `json:"unchanged"`
 	Removed     int    `json:"removed"`
 	// Total is what the catalogue holds now.
-	Total    int    `json:"total"`
-	Redacted bool   `json:"redacted,omitempty"`
-	Seq      uint64 `json:"seq"`
+	Total    int  `json:"total"`
+	Redacted bool `json:"redacted,omitempty"`
+	// Seq is of the update that wrote it; 0 when there was nothing to write.
+	Seq uint64 `json:"seq"`
 }
 
 // EntriesRequest lists a catalogue.

@@ -1,0 +1,69 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// TakeFiles makes what files have in a project's catalogue what these files have; the
+// entries of files that are not among them are removed. Of two files that have the
+// same entry the first one's is taken, a host's own entry stays, and what was
+// forgotten stays so. What has a secret in its name is passed over and logged.
+//
+// hash names what was read: the same hash as the last time for the project costs
+// nothing, unless the catalogue was changed by hand since; an empty one is never the
+// same. Nil and no error are returned then. Atomicity is that of Register, and so are
+// the errors.
+func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash string, files []session.FileEntries) (*session.Registered, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if hash != "" && s.taken[project.ID] == hash {
+		return nil, nil
+	}
+	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile}
+	seen := map[session.Ref]bool{}
+	for _, f := range files {
+		source := session.FilePrefix + f.Path
+		for i, e := range f.Entries {
+			if err := e.Validate(fmt.Sprintf("%s: entries[%d].", f.Path, i)); err != nil {
+				return nil, fmt.Errorf("take files: %w", err)
+			}
+			if !seen[e.Ref] && !s.secretIn(f.Path, e.Name, e.ServerName) {
+				seen[e.Ref] = true
+				c.entries = append(c.entries, sourced{e, source})
+			}
+		}
+		for i, x := range f.Servers {
+			if err := x.Validate(fmt.Sprintf("%s: servers[%d].", f.Path, i)); err != nil {
+				return nil, fmt.Errorf("take files: %w", err)
+			}
+			if !s.secretIn(f.Path, x.Name) {
+				c.servers = append(c.servers, storedServer{x, source})
+			}
+		}
+	}
+	if err := s.clean(c); err != nil {
+		return nil, fmt.Errorf("take files: %w", err)
+	}
+	out, err := s.write(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("take files: %w", err)
+	}
+	s.taken[project.ID] = hash
+	return out, nil
+}
+
+// secretIn says that one of the names holds a secret, and logs which file has it, not
+// what it is.
+func (s *Service) secretIn(path string, names ...string) bool {
+	for _, name := range names {
+		if _, n := s.opts.Writer.Clean(name, memory.MaxNameText); n > 0 {
+			s.opts.Logger.Warn("passed over an entry or server with a secret in its name", "file", path)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package catalogue
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+func file(path string, entries ...session.Entry) session.FileEntries {
+	return session.FileEntries{Path: path, Entries: entries}
+}
+
+// What files have is what there is of files: what they no longer have goes.
+func TestTakeFiles(t *testing.T) {
+	r := newRig(t)
+	agents, claude := file("AGENTS.md", rule("AGENTS.md", "be kind")), file("CLAUDE.md", rule("CLAUDE.md", "be brief"), rule("X", "x"))
+	if out := r.takeFiles("1", agents, claude); counts(out) != "+3 ~0 =0 -0 of 3" {
+		t.Fatalf("taken %s", counts(out))
+	}
+	if got := r.catalogue.Items(r.project.ID)[0].Source; got != "file:AGENTS.md" {
+		t.Errorf("the source is %q", got)
+	}
+	if out := r.takeFiles("1", agents); out != nil {
+		t.Errorf("the same hash once more: %+v, want nothing done", out)
+	}
+	if out := r.takeFiles("", agents, claude); out == nil || counts(out) != "+0 ~0 =3 -0 of 3" || out.Seq != 0 {
+		t.Errorf("the same files without a hash: %+v, want them compared and unchanged", out)
+	}
+	// A file is gone, and another has what it had.
+	if out := r.takeFiles("2", file("AGENTS.md", rule("X", "x"))); counts(out) != "+0 ~1 =0 -2 of 1" {
+		t.Errorf("one left: %s", counts(out))
+	}
+	if out := r.takeFiles("3"); counts(out) != "+0 ~0 =0 -1 of 0" {
+		t.Errorf("none left: %s", counts(out))
+	}
+}
+
+// What a host registered by hand stays, whoever was first.
+func TestFilesTakeNothingFromHosts(t *testing.T) {
+	r := newRig(t)
+	fromFile := file(".recalld/context.yaml", rule("A", "of the file"), rule("B", "b"))
+	fromFile.Servers = []session.Server{{Name: "s", Include: memory.IncludeAgent}, {Name: "t"}}
+	byHand := rule("A", "by hand")
+	byHand.Enabled = new(false)
+	settings := []session.Server{{Name: "s", Enabled: new(false)}}
+	r.register(session.RegisterRequest{Entries: []session.Entry{byHand}, Servers: settings})
+	r.takeFiles("1", fromFile)
+	r.takeFiles("2", fromFile)
+	state := func() string {
+		a, _ := r.catalogue.Find(r.project.ID, byHand.Ref)
+		return a.Content + " of " + a.Source
+	}
+	if got := state(); got != "by hand of host" {
+		t.Errorf("after files came: %s", got)
+	}
+	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller})
+	if want := append(settings, session.Server{Name: "t"}); err != nil || !cmp.Equal(list.Servers, want) {
+		t.Errorf("servers %+v, %v; want %+v", list.Servers, err, want)
+	}
+	// When the host takes its own away, the file's is there again, with the same hash.
+	if _, err := r.catalogue.Unregister(t.Context(), session.UnregisterRequest{Source: "host", Caller: r.caller}); err != nil {
+		t.Fatal(err)
+	}
+	if r.takeFiles("2", fromFile); state() != "of the file of file:.recalld/context.yaml" {
+		t.Errorf("after the host went: %s", state())
+	}
+	// And a host takes over what a file had.
+	r.register(session.RegisterRequest{Entries: []session.Entry{byHand}})
+	r.takeFiles("2", fromFile)
+	if got := state(); got != "by hand of host" {
+		t.Errorf("after the host came back: %s", got)
+	}
+}
+
+// Of two files with one entry the first has it; a server that two files know keeps the
+// settings of the one that has some.
+func TestFilesOverlap(t *testing.T) {
+	r := newRig(t)
+	a, b := file("a", rule("A", "first")), file("b", rule("A", "second"))
+	a.Servers, b.Servers = []session.Server{{Name: "s", Include: memory.IncludeManual}}, []session.Server{{Name: "s"}, {Name: "only b"}}
+	for range 2 {
+		r.takeFiles("", a, b)
+		got, _ := r.catalogue.Find(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"})
+		if got.Content != "first" || got.Version != 1 {
+			t.Errorf("of two files: %q, version %d; want the first", got.Content, got.Version)
+		}
+	}
+	want := []session.Server{{Name: "s", Include: memory.IncludeManual}, {Name: "only b"}}
+	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller})
+	if err != nil || !cmp.Equal(list.Servers, want) {
+		t.Errorf("servers %+v, %v; want %+v", list.Servers, err, want)
+	}
+	r.takeFiles("", b)
+	if list, err = r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller}); err != nil || len(list.Servers) != 2 || list.Servers[1].Include != "" && list.Servers[0].Include != "" {
+		t.Errorf("servers %+v, %v; want both, without the settings of the file that is gone", list.Servers, err)
+	}
+}
+
+// What was forgotten is not brought back by a file, but by a host.
+func TestForgottenEntries(t *testing.T) {
+	r := newRig(t)
+	r.takeFiles("1", file("AGENTS.md", rule("A", "a"), rule("B", "b")))
+	id := EntryID(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"})
+	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	r.takeFiles("2", file("AGENTS.md", rule("A", "changed"), rule("B", "b")))
+	if got := r.listed(); got != "rule B v1" {
+		t.Errorf("after forgetting A a file brings %s, want B alone", got)
+	}
+	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}})
+	if got := r.listed(); got != "rule B v1, rule A v1" {
+		t.Errorf("a host registers A again: %s", got)
+	}
+}
+
+// A name that is a secret is passed over and not logged; the rest is taken.
+func TestFilesWithSecrets(t *testing.T) {
+	r := newRig(t)
+	var log bytes.Buffer
+	r.catalogue.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
+	f := file("AGENTS.md", rule(secret, "x"), rule("B", "b"))
+	f.Servers = []session.Server{{Name: secret}, {Name: "s"}}
+	if out := r.takeFiles("1", f); counts(out) != "+1 ~0 =0 -0 of 1" {
+		t.Errorf("taken %s, want one", counts(out))
+	}
+	if got := log.String(); !strings.Contains(got, "AGENTS.md") || strings.Contains(got, secret[4:]) {
+		t.Errorf("logged %q, want the file and no secret", got)
+	}
+	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "2", []session.FileEntries{file("X.md", rule("", "x"))}); memory.AsError(err).Field != "X.md: entries[0].name" {
+		t.Errorf("an entry without a name: %v, want file and field", err)
+	}
+}

@@ -1,0 +1,117 @@
+package catalogue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Items returns the entries of a project with what applies to them, in the order in
+// which they were registered; session.OwnProject has recalld's own tools. Their
+// schemas must not be written to. Settings of servers that cannot be read, which is
+// logged, count as none.
+func (s *Service) Items(project string) []session.EntryState {
+	records := s.opts.Shelf.Entries(project, session.EntryKinds...)
+	servers, err := s.serversOf(project)
+	if err != nil {
+		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
+	}
+	items := make([]session.EntryState, len(records))
+	for i := range records {
+		items[i] = stateOf(&records[i], servers.byName)
+	}
+	return items
+}
+
+// Find returns one entry with what applies to it, and whether it exists.
+func (s *Service) Find(project string, ref session.Ref) (session.EntryState, bool) {
+	if !slices.Contains(session.EntryKinds, ref.Type) {
+		return session.EntryState{}, false
+	}
+	for _, r := range s.opts.Shelf.Entries(project, ref.Type) {
+		if refOf(&r) != ref {
+			continue
+		}
+		servers, err := s.serversOf(project)
+		if err != nil {
+			s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
+		}
+		return stateOf(&r, servers.byName), true
+	}
+	return session.EntryState{}, false
+}
+
+// Entries implements session.Catalogue. A project that nobody knows has
+// none. CodeUnavailable while the memory is loading.
+func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	servers, err := s.serversOf(project.ID)
+	if err != nil {
+		return nil, err
+	}
+	kinds := req.Types
+	if len(kinds) == 0 {
+		kinds = session.EntryKinds
+	}
+	out := &session.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []session.EntryState{}, Servers: []session.Server{}}
+	for _, x := range servers.servers {
+		if req.Server == "" || x.Name == req.Server {
+			out.Servers = append(out.Servers, x.Server)
+		}
+	}
+	named := map[string]bool{}
+	for _, r := range s.opts.Shelf.Entries(project.ID, session.EntryKinds...) {
+		name := r.Entry.Server
+		if req.Server != "" && name != req.Server {
+			continue
+		}
+		if _, known := servers.byName[name]; name != "" && !known && !named[name] {
+			named[name] = true
+			out.Servers = append(out.Servers, session.Server{Name: name})
+		}
+		if !slices.Contains(kinds, r.Kind) {
+			continue
+		}
+		e := stateOf(&r, servers.byName)
+		if !req.Content {
+			e.Content, e.Guidance, e.InputSchema = "", "", nil
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	return out, nil
+}
+
+// stateOf returns a record's entry with what applies to it.
+func stateOf(r *memory.Record, servers map[string]session.Server) session.EntryState {
+	e := r.Entry
+	state := session.EntryState{
+		ID: r.ID, Source: e.Source, Version: e.Version,
+		Entry: session.Entry{
+			Ref: refOf(r), Description: e.Description, Content: e.Content, Guidance: e.Guidance,
+			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled,
+		},
+	}
+	server := servers[e.Server] // rules and references have the settings of none
+	state.Mode = cmp.Or(e.Include, server.Include, memory.IncludeAlways)
+	state.On = true
+	if enabled := cmp.Or(e.Enabled, server.Enabled); enabled != nil {
+		state.On = *enabled
+	}
+	return state
+}
+
+func refOf(r *memory.Record) session.Ref {
+	return session.Ref{Type: r.Kind, Name: r.Entry.Name, ServerName: r.Entry.Server}
+}

@@ -1,0 +1,77 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Unregister implements session.Catalogue. It removes all that is named or nothing.
+// With a source it removes that source's settings of servers as well; a source that
+// has nothing is no error. An entry that a file has comes back when the repository's
+// files are read again: register it with enabled false to keep it out.
+//
+// CodeNotFound for an entry that is not registered, which the message names;
+// CodeUnavailable while the memory is loading.
+func (s *Service) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	delete(s.taken, project.ID)
+	written, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) { return s.removal(project.ID, &req) })
+	if err != nil {
+		return nil, err
+	}
+	return &session.Registered{
+		Project: project.ID, ProjectName: project.Name, Removed: written.Dropped, Total: len(s.byRef(project.ID)), Seq: written.Seq,
+	}, nil
+}
+
+// removal returns the batch that removes what is named.
+func (s *Service) removal(project string, req *session.UnregisterRequest) (memory.Batch, error) {
+	b := memory.Batch{RequestID: req.RequestID, Action: "unregister entries"}
+	stored := s.byRef(project)
+	c := &change{replaces: func(source string) bool { return req.Source != "" && source == req.Source }}
+	for _, r := range stored {
+		if c.replaces(r.Entry.Source) {
+			b.DropRecords = append(b.DropRecords, r.ID)
+		}
+	}
+	edit := c.editServers(project)
+	for i, ref := range req.Entries {
+		if r, ok := stored[ref]; ok {
+			b.DropRecords = append(b.DropRecords, r.ID)
+			continue
+		}
+		// The edit is made when the request is not a repeated one, whose entries are
+		// gone because it was carried out.
+		missing := &memory.Error{
+			Code: memory.CodeNotFound, Field: fmt.Sprintf("entries[%d]", i),
+			Message: fmt.Sprintf("there is no %s %s", ref.Type, memory.Quote(nameOf(ref))),
+		}
+		edit.Edit = func([]byte) ([]byte, error) { return nil, missing }
+		break
+	}
+	b.States = []memory.StateEdit{edit}
+	b.Detail = map[string]any{"project": project, "removed": len(b.DropRecords)}
+	return b, nil
+}
+
+// nameOf writes a ref as contexts show it: a tool with its server.
+func nameOf(ref session.Ref) string {
+	if ref.Type == memory.Tool {
+		return session.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
+	}
+	return ref.Name
+}
