@@ -202,6 +202,9 @@ type Receipt struct {
 	Took        Millis        `json:"took_ms"`
 	// Seq is the last committed batch that the answer could see.
 	Seq uint64 `json:"seq"`
+	// RequestID is the request's that it answers, of a context: a repetition is
+	// answered from it.
+	RequestID string `json:"request_id,omitempty"`
 	// Purpose says what it is of. Session is the session that asked and Turn the
 	// request of that session which it served, counted from 1; 0 is before the first.
 	Purpose Purpose `json:"purpose,omitempty"`

@@ -16,6 +16,7 @@ const (
 	MaxBudget           = 100_000
 	DefaultKeepTurns    = 3
 	MaxSummaryTokens    = 2000
+	MaxByHand           = 1000 // entries added to a session by hand, and taken out of it
 	MaxEntities         = 1000 // of a session
 	MaxUsedTools        = 1000
 )
@@ -82,7 +83,8 @@ type AssembledItem struct {
 	Tokens      int             `json:"tokens"`
 }
 
-// Assembled is the context of one request: what a host builds it from.
+// Assembled is the context of one request: what a host builds it from. Items are those
+// of the session context, then those that are relevant: rules, references, tools.
 type Assembled struct {
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name,omitempty"`
@@ -99,10 +101,12 @@ type Assembled struct {
 	Guidance    string            `json:"guidance,omitempty"`
 	Withheld    []memory.Withheld `json:"withheld"`
 	Degraded    []memory.Degraded `json:"degraded,omitempty"`
-	Tokens      int               `json:"tokens"`
-	MaxTokens   int               `json:"max_tokens"`
-	Record      ContextRecord     `json:"record"`
-	Receipt     string            `json:"receipt"`
+	// Tokens is the room that all of it takes, the schemas of its tools included. Text,
+	// which has no schemas and shortens code, takes no more.
+	Tokens    int           `json:"tokens"`
+	MaxTokens int           `json:"max_tokens"`
+	Record    ContextRecord `json:"record"`
+	Receipt   string        `json:"receipt"`
 	// Text is the whole written out for a prompt.
 	Text string `json:"text"`
 }
@@ -120,6 +124,22 @@ type RecordItem struct {
 	ServerName      string         `json:"serverName,omitempty"`
 	IncludeMode     memory.Include `json:"includeMode"`
 	SimilarityScore *float64       `json:"similarityScore,omitempty"`
+}
+
+// RecordOf is what a receipt of a context has recorded.
+func RecordOf(r *memory.Receipt) ContextRecord {
+	record := ContextRecord{Items: make([]RecordItem, len(r.Items)), Timestamp: r.At}
+	for i, item := range r.Items {
+		record.Items[i] = RecordItem{Type: item.Kind, Name: item.Name, ServerName: item.Server, IncludeMode: item.Mode}
+		switch item.Kind {
+		case memory.Lesson, memory.Step, memory.Chunk:
+			record.Items[i].Name = item.ID
+		}
+		if item.Mode == memory.IncludeAgent {
+			record.Items[i].SimilarityScore = &r.Items[i].Relevance
+		}
+	}
+	return record
 }
 
 // Entity is something that a session dealt with: an order, a file, a pull request.
