@@ -26,14 +26,18 @@ func TestDamagedValueIsReplaced(t *testing.T) {
 		Chunks: []memory.FileChunk{{Doc: d.ID, End: 1}},
 	}
 	session := memory.Session{ID: "x-1", Project: "p-1", Client: "c", CreatedAt: time.Unix(5, 0).UTC()}
-	whole := memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}, Files: []memory.File{file}, Sessions: []memory.Session{session}}
+	whole := memory.Batch{
+		Docs: []memory.Doc{d}, Records: []memory.Record{r}, Files: []memory.File{file}, Sessions: []memory.Session{session},
+		States: []memory.StateEdit{setState(stateOf("x-1"), "1")},
+	}
 	drop := memory.Batch{
 		DropRecords: []string{"l-1"}, DropFiles: []memory.FileKey{{Sandbox: "s-1", Path: "a.go"}},
 		DropSessions: []memory.SessionKey{session.Key()},
 	}
 	for name, k := range map[string][]byte{
 		"record": key(prefixRecord, "l-1"), "file": keyFile("s-1", "a.go"), "session": keySession(session.Key()),
-		"cut": keyCut(cutOf(file.Hash, file.Lang, file.Chunker)), "terms": keyTerms(d.ID), "vector": keyVector(shortSpace(testSpace), d.ID),
+		"state": keyState(stateOf("x-1")),
+		"cut":   keyCut(cutOf(file.Hash, file.Lang, file.Chunker)), "terms": keyTerms(d.ID), "vector": keyVector(shortSpace(testSpace), d.ID),
 	} {
 		t.Run(name+" put again", func(t *testing.T) {
 			s := open(t, Options{})

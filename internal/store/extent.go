@@ -14,6 +14,8 @@ import (
 type write struct {
 	key, value []byte // a nil value deletes
 	ttl        time.Duration
+	// joined says that it is never in another transaction than the one before it.
+	joined bool
 }
 
 // extent is how much of a transaction something takes. Badger bounds both.
@@ -91,7 +93,7 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 func (s *Store) inPortions(writes []write) error {
 	for len(writes) > 0 {
 		n, size := 1, writes[0].extent()
-		for n < len(writes) && size.plus(writes[n].extent()).within(s.whole()) {
+		for n < len(writes) && (writes[n].joined || size.plus(writes[n].extent()).within(s.whole())) {
 			size = size.plus(writes[n].extent())
 			n++
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -29,6 +30,11 @@ func TestRandomOperations(t *testing.T) {
 	m := newModel()
 	for step := range steps {
 		b := m.randomBatch(rng)
+		if rng.IntN(3) == 0 { // written before the batch, whenever that is
+			r := m.randomReceipt(rng, "wait", b)
+			s.Later(r)
+			m.receipts[r.ID] = r
+		}
 		c, err := s.Commit(context.Background(), b)
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
@@ -41,6 +47,7 @@ func TestRandomOperations(t *testing.T) {
 		}
 		if step%3 == 0 { // else it is not kept in memory for long
 			m.compareCurrent(t, s, step)
+			m.compareLedger(t, s, rng, step)
 		}
 		if rng.IntN(200) == 0 {
 			if err := s.Check(); err != nil {
@@ -60,13 +67,16 @@ type model struct {
 	records    map[string]memory.Record
 	files      map[memory.FileKey]memory.File
 	sessions   map[memory.SessionKey]memory.Session
+	states     map[memory.StateKey]string
+	receipts   map[string]memory.Receipt
 	tombstones map[string]bool
 }
 
 func newModel() model {
 	return model{
 		records: map[string]memory.Record{}, files: map[memory.FileKey]memory.File{},
-		sessions: map[memory.SessionKey]memory.Session{}, tombstones: map[string]bool{},
+		sessions: map[memory.SessionKey]memory.Session{}, states: map[memory.StateKey]string{},
+		receipts: map[string]memory.Receipt{}, tombstones: map[string]bool{},
 	}
 }
 
@@ -114,6 +124,14 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 		b.DropTombstones = append(b.DropTombstones, id("l", 40))
 	}
 	m.addSessions(rng, &b, id)
+	b = withoutRepeats(b)
+	m.addStates(rng, &b)
+	for range rng.IntN(3) {
+		b.Receipts = append(b.Receipts, m.randomReceipt(rng, "rc", b))
+	}
+	if rng.IntN(3) == 0 {
+		b.DropReceipts = append(b.DropReceipts, id("rc", 60), id("wait", 60))
+	}
 	return withoutRepeats(b)
 }
 
@@ -153,6 +171,45 @@ func (m *model) addSessions(rng *rand.Rand, b *memory.Batch, id func(string, int
 	}
 }
 
+// addStates has a batch edit the states of sessions that will be there, and of a
+// catalogue, some of them away.
+func (m *model) addStates(rng *rand.Rand, b *memory.Batch) {
+	var keys []memory.StateKey
+	for k := range m.sessions {
+		keys = append(keys, memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID})
+	}
+	for _, x := range b.Sessions {
+		keys = append(keys, memory.StateKey{Project: x.Project, Kind: memory.StateSession, ID: x.ID})
+	}
+	keys = append(keys, memory.StateKey{Project: "p-0", Kind: memory.StateServers})
+	for _, k := range keys {
+		if slices.Contains(b.DropSessions, memory.SessionKey{Project: k.Project, ID: k.ID}) || rng.IntN(6) > 0 {
+			continue
+		}
+		removes, what := rng.IntN(4) == 0, byte('a'+rng.IntN(26))
+		b.States = append(b.States, memory.StateEdit{Key: k, Edit: func(old []byte) ([]byte, error) {
+			if removes || len(old) > 40 {
+				return nil, nil
+			}
+			return append(old, what), nil
+		}})
+	}
+}
+
+// randomReceipt draws from few ids, so that receipts are put again in other turns and
+// sessions, some of them not stored, but none that the batch drops.
+func (m *model) randomReceipt(rng *rand.Rand, id string, b memory.Batch) memory.Receipt {
+	n := rng.IntN(60)
+	r := memory.Receipt{ID: fmt.Sprintf("%s-%d", id, n), Project: fmt.Sprintf("p-%d", rng.IntN(2)), At: noon.Add(time.Duration(n) * time.Second)}
+	if x := fmt.Sprintf("x-%d", rng.IntN(9)); rng.IntN(3) > 0 && !slices.Contains(b.DropSessions, memory.SessionKey{Project: r.Project, ID: x}) {
+		r.Session, r.Turn = x, rng.IntN(4)
+	}
+	if rng.IntN(2) == 0 {
+		r.Purpose = memory.PurposeContext
+	}
+	return r
+}
+
 // withoutRepeats keeps one write per key: a batch may have nothing twice.
 func withoutRepeats(b memory.Batch) memory.Batch {
 	seen := map[string]bool{}
@@ -168,6 +225,9 @@ func withoutRepeats(b memory.Batch) memory.Batch {
 	b.DropFiles = keep(b.DropFiles, func(f memory.FileKey) bool { return first("f", f.Sandbox, f.Path) })
 	b.PruneFiles = keep(b.PruneFiles, func(f memory.FileKey) bool { return first("f", f.Sandbox, f.Path) })
 	b.Sessions = keep(b.Sessions, func(x memory.Session) bool { return first("x", x.Project, x.ID) })
+	b.States = keep(b.States, func(e memory.StateEdit) bool { return first("g", e.Key.Project, e.Key.Kind, e.Key.ID) })
+	b.Receipts = keep(b.Receipts, func(r memory.Receipt) bool { return first("l", r.ID) })
+	b.DropReceipts = keep(b.DropReceipts, func(id string) bool { return first("l", id) })
 	b.Tombstones = keep(b.Tombstones, func(id string) bool { return first("d", id) })
 	b.DropTombstones = keep(b.DropTombstones, func(id string) bool { return first("d", id) })
 	return b
@@ -207,8 +267,27 @@ func (m *model) apply(b memory.Batch) (left []string) {
 	for _, k := range b.DropFiles {
 		delete(m.files, k)
 	}
+	for _, e := range b.States {
+		var old []byte
+		if was, ok := m.states[e.Key]; ok {
+			old = []byte(was)
+		}
+		if state, _ := e.Edit(old); state == nil {
+			delete(m.states, e.Key)
+		} else {
+			m.states[e.Key] = string(state)
+		}
+	}
+	for _, r := range b.Receipts {
+		m.receipts[r.ID] = r
+	}
+	for _, id := range b.DropReceipts {
+		delete(m.receipts, id)
+	}
 	for _, k := range b.DropSessions {
 		delete(m.sessions, k)
+		delete(m.states, memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID})
+		maps.DeleteFunc(m.receipts, func(_ string, r memory.Receipt) bool { return r.Project == k.Project && r.Session == k.ID })
 	}
 	for _, id := range b.DropTombstones {
 		delete(m.tombstones, id)
@@ -237,6 +316,39 @@ func (m *model) compareCurrent(t *testing.T, s *Store, step int) {
 	}
 }
 
+// compareLedger asks for receipts in a random way.
+func (m *model) compareLedger(t *testing.T, s *Store, rng *rand.Rand, step int) {
+	t.Helper()
+	var f memory.ReceiptFilter
+	if rng.IntN(4) > 0 {
+		f.Project = fmt.Sprintf("p-%d", rng.IntN(2))
+	}
+	if f.Project != "" && rng.IntN(2) == 0 {
+		f.Session = fmt.Sprintf("x-%d", rng.IntN(9))
+	}
+	if rng.IntN(3) == 0 {
+		f.Turn = new(rng.IntN(4))
+	}
+	if rng.IntN(3) == 0 {
+		f.Purposes = []memory.Purpose{memory.PurposeContext}
+	}
+	limit := 1 + rng.IntN(30)
+	want := []string{}
+	for _, r := range m.receipts {
+		if (f.Project == "" || r.Project == f.Project) && (f.Session == "" || r.Session == f.Session) &&
+			(f.Turn == nil || r.Turn == *f.Turn) && (f.Purposes == nil || r.Purpose == memory.PurposeContext) {
+			want = append(want, r.ID)
+		}
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	wantMore := len(want) > limit
+	got, more, err := s.Receipts(f, limit)
+	if diff := cmp.Diff(want[:min(len(want), limit)], receiptIDs(got)); diff != "" || more != wantMore || err != nil {
+		t.Fatalf("step %d: receipts of %+v, at most %d: more %v, %v, want more %v (-model +store):\n%s", step, f, limit, more, err, wantMore, diff)
+	}
+}
+
 func (m *model) compare(t *testing.T, s *Store) {
 	t.Helper()
 	got := newModel()
@@ -259,6 +371,21 @@ func (m *model) compare(t *testing.T, s *Store) {
 			}
 			got.sessions[x.Key()] = x
 		}
+		for r, err := range v.Receipts() {
+			if err != nil {
+				return err
+			}
+			got.receipts[r.ID] = r
+		}
+		for k := range v.keys(prefixState) {
+			parts := strings.Split(string(k[len(prefixState):]), "\x00")
+			at := memory.StateKey{Project: parts[0], Kind: parts[1], ID: parts[2]}
+			state, err := v.State(at)
+			if err != nil {
+				return err
+			}
+			got.states[at] = string(state)
+		}
 		for k := range v.keys(prefixTomb) {
 			got.tombstones[string(k[len(prefixTomb):])] = true
 		}
@@ -268,6 +395,12 @@ func (m *model) compare(t *testing.T, s *Store) {
 	}
 	if diff := cmp.Diff(m.sessions, got.sessions); diff != "" {
 		t.Errorf("sessions (-model +store):\n%s", diff)
+	}
+	if diff := cmp.Diff(m.states, got.states); diff != "" {
+		t.Errorf("states (-model +store):\n%s", diff)
+	}
+	if diff := cmp.Diff(m.receipts, got.receipts); diff != "" {
+		t.Errorf("receipts (-model +store):\n%s", diff)
 	}
 	if diff := cmp.Diff(m.tombstones, got.tombstones); diff != "" {
 		t.Errorf("tombstones (-model +store):\n%s", diff)

@@ -142,9 +142,10 @@ func (tx *Tx) turnsOf(id string) (keys [][]byte, _ error) {
 func (tx *Tx) dropTurns(prefix []byte) {
 	for k := range tx.keys(prefix) {
 		if t, ok := parseTurn(k); ok {
-			tx.delAhead(key(prefixReceipt, t.receipt))
+			tx.delAhead(k, key(prefixReceipt, t.receipt))
+		} else {
+			tx.delAhead(k)
 		}
-		tx.delAhead(k)
 	}
 }
 

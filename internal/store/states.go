@@ -43,11 +43,15 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 	if k.Project == "" || k.Kind == "" || strings.ContainsRune(k.Project+k.Kind+k.ID, 0) {
 		return memory.Invalid("states", "", "a project, a kind and an id without NUL name a state, not %q, %q and %q", k.Project, k.Kind, k.ID)
 	}
-	old, err := tx.State(k)
-	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
-		return err // also a damaged one: nobody knows what the edit would change
+	stored, err := tx.State(k)
+	old, _, err := there(tx.s, stored, err)
+	if err != nil {
+		return err
 	}
-	state, err := e.Edit(old)
+	if old == nil { // nothing, or damaged: the edit begins anew
+		old = new([]byte)
+	}
+	state, err := e.Edit(*old)
 	switch {
 	case err != nil:
 		return err
@@ -59,9 +63,9 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 	}
 	if k.Kind == memory.StateSession {
 		x := memory.SessionKey{Project: k.Project, ID: k.ID}
-		if stored, err := tx.hasSession(x); err != nil {
+		if known, err := tx.hasSession(x); err != nil {
 			return err
-		} else if !stored {
+		} else if !known {
 			return memory.Errorf(memory.CodeNotFound, "there is no session %q", k.ID)
 		}
 	}

@@ -357,6 +357,11 @@ func TestBatchHasNothingTwice(t *testing.T) {
 		"files dropped":           {DropFiles: []memory.FileKey{at, at}},
 		"sessions put":            {Sessions: []memory.Session{session, session}},
 		"a session put, dropped":  {Sessions: []memory.Session{session}, DropSessions: []memory.SessionKey{session.Key()}},
+		"states edited":           {States: []memory.StateEdit{setState(servers, "1"), setState(servers, "2")}},
+		"a state edited, dropped": {States: []memory.StateEdit{setState(stateOf("x"), "1")}, DropSessions: []memory.SessionKey{session.Key()}},
+		"receipts put":            {Receipts: []memory.Receipt{{ID: "rc-1"}, {ID: "rc-1"}}},
+		"a receipt put, dropped":  {Receipts: []memory.Receipt{{ID: "rc-1"}}, DropReceipts: []string{"rc-1"}},
+		"with its session":        {Receipts: []memory.Receipt{{ID: "rc-1", Project: "p-1", Session: "x"}}, DropSessions: []memory.SessionKey{session.Key()}},
 		"one record among others": {DropRecords: []string{"l-2", "l-1", "l-3", "l-2"}},
 	} {
 		if _, err := s.Commit(t.Context(), b); memory.CodeOf(err) != memory.CodeInvalidInput {

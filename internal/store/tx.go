@@ -55,7 +55,12 @@ func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
 }
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
 
-func (tx *Tx) delAhead(key []byte) { tx.add(&tx.ahead, write{key: key}) }
+// delAhead deletes keys together, ahead of the rest.
+func (tx *Tx) delAhead(keys ...[]byte) {
+	for i, k := range keys {
+		tx.add(&tx.ahead, write{key: k, joined: i > 0})
+	}
+}
 
 func (tx *Tx) add(list *[]write, w write) {
 	*list = append(*list, w)
