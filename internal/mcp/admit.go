@@ -10,7 +10,7 @@ import (
 // admit reads the body of a request and puts it back. A body that must not
 // reach the protocol is answered here, with the id of its message where that
 // can be read, and admit returns false.
-func admit(w http.ResponseWriter, r *http.Request) bool {
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxMessage+1))
 	if err != nil {
 		http.Error(w, "the request was cut short", http.StatusBadRequest)
@@ -21,9 +21,16 @@ func admit(w http.ResponseWriter, r *http.Request) bool {
 			fmt.Sprintf("the message is longer than %d bytes", MaxMessage)))
 		return false
 	}
-	if env, wrong := parseEnvelope(body); wrong != nil {
+	env, wrong := parseEnvelope(body)
+	if wrong != nil {
 		refuse(w, http.StatusBadRequest, rpcError(env.ID, wrong.code, wrong.text))
 		return false
+	}
+	if chosen := splitToolsets(r.Header.Get(HeaderToolsets)); len(chosen) > 0 {
+		if _, err := chooseTools(s.tools, chosen); err != nil {
+			refuse(w, http.StatusBadRequest, rpcError(env.ID, codeInvalidRequest, err.Error()))
+			return false
+		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return true

@@ -3,11 +3,9 @@ package mcp
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -69,59 +67,6 @@ func (s *Server) endAgent(ended memory.SessionKey) {
 	}
 }
 
-// agentWriter tells the client, with the head of an answer, which agent's session
-// its session has by then.
-type agentWriter struct {
-	http.ResponseWriter
-	server  *Server
-	request *http.Request
-	told    bool
-}
-
-var _ http.Flusher = (*agentWriter)(nil)
-
-// tell sets HeaderAgent. In an answer to initialize, the first that knows the new
-// session's id, it first takes over what the bridge hands back.
-func (w *agentWriter) tell() {
-	if w.told {
-		return
-	}
-	w.told = true
-	session := w.request.Header.Get(mcpgo.HeaderSessionID)
-	s := w.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if session == "" {
-		session = w.Header().Get(mcpgo.HeaderSessionID)
-		if agent, ok := parseAgent(w.request.Header.Get(HeaderAgent)); ok && session != "" {
-			s.agents[session] = agent
-		}
-	}
-	if agent, ok := s.agents[session]; ok {
-		w.Header().Set(HeaderAgent, formatAgent(agent))
-	}
-}
-
-func (w *agentWriter) WriteHeader(status int) {
-	w.tell()
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *agentWriter) Write(b []byte) (int, error) {
-	w.tell()
-	return w.ResponseWriter.Write(b)
-}
-
-// Flush sends what is written, as streams of events must.
-func (w *agentWriter) Flush() {
-	w.tell()
-	// A writer that cannot flush sends everything at the end.
-	_ = http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-// Unwrap lets http.ResponseController set deadlines.
-func (w *agentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
 // namedMark is the third part of the HeaderAgent of a session whose project was
 // named.
 const namedMark = "named"
@@ -154,4 +99,5 @@ func (s *Server) forget(session string) {
 	defer s.mu.Unlock()
 	delete(s.roots, session)
 	delete(s.agents, session)
+	delete(s.found, session)
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,9 @@ type BridgeOptions struct {
 	Connect func(ctx context.Context) (*http.Client, error)
 	// Dir is the working folder, by which the daemon knows the project.
 	Dir string
+	// Toolsets are what the client is shown from the start, as Options.Toolsets, in
+	// the place of the daemon's setting; none leaves it to that.
+	Toolsets []string
 	// Logger must not write to Out; default: discarded.
 	Logger *slog.Logger
 }
@@ -55,6 +59,11 @@ func (o *BridgeOptions) validate() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, name := range o.Toolsets { // whether there is one of this name the daemon knows
+		if name == "" || strings.ContainsFunc(name, notInName) {
+			return fmt.Errorf("bridge options: %q cannot be the name of a toolset or tool", name)
+		}
 	}
 	return nil
 }

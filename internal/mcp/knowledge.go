@@ -45,21 +45,23 @@ type knowledgeError struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// knowledge turns a typed function into the handler of a knowledge tool. Text
-// and structured content say the same: hosts read one or the other.
-func knowledge[In any](s *Server, tool string, do func(context.Context, call, In) (any, error)) server.ToolHandlerFunc {
-	return handlerRefusing(s, tool, knowledgeRefusal, func(ctx context.Context, c call, in In) (string, any, error) {
-		result, err := do(ctx, c, in)
-		if err != nil {
-			return "", nil, err
-		}
-		answer := knowledgeAnswer{OK: true, Result: result}
-		text, err := plainJSON(answer)
-		if err != nil {
-			return "", nil, fmt.Errorf("encode answer: %w", err)
-		}
-		return text, answer, nil
-	})
+// knowledge binds a method to a knowledge tool. Text and structured content say the
+// same: hosts read one or the other.
+func knowledge[In any](do func(*Server, context.Context, call, In) (any, error)) binder {
+	return func(s *Server, name string) server.ToolHandlerFunc {
+		return handlerRefusing(s, name, knowledgeRefusal, func(ctx context.Context, c call, in In) (string, any, error) {
+			result, err := do(s, ctx, c, in)
+			if err != nil {
+				return "", nil, err
+			}
+			answer := knowledgeAnswer{OK: true, Result: result}
+			text, err := plainJSON(answer)
+			if err != nil {
+				return "", nil, fmt.Errorf("encode answer: %w", err)
+			}
+			return text, answer, nil
+		})
+	}
 }
 
 // knowledgeRefusal is the result of a knowledge tool that failed.

@@ -37,6 +37,7 @@ type outgoing struct {
 	text      []byte
 	requestID string
 	agent     string       // HeaderAgent, of a replayed initialize
+	found     string       // HeaderFound, likewise
 	reply     func([]byte) // takes the answer
 }
 
@@ -44,16 +45,16 @@ type outgoing struct {
 // session is lost it makes another: it connects again, replays initialize and
 // opens the stream of what the server sends by itself.
 type link struct {
-	connect func(context.Context) (*http.Client, error)
-	log     *slog.Logger
-	dir     string
-	push    func([]byte) // takes what the server sends by itself
-	streams sync.WaitGroup
+	connect  func(context.Context) (*http.Client, error)
+	log      *slog.Logger
+	dir      string
+	toolsets string       // HeaderToolsets
+	push     func([]byte) // takes what the server sends by itself
+	streams  sync.WaitGroup
 	// agent is the HeaderAgent of the last answer to a call that opens or ends a
 	// session, to be handed back when the session with the daemon is lost. Answers
 	// to other calls may come late and tell of what was before.
 	agent atomic.Pointer[string]
-
 	// turn is a lock that a context can give up waiting for. It guards the
 	// fields below, and is held while a session is made: everybody else waits
 	// for that one.
@@ -63,6 +64,9 @@ type link struct {
 	// what the first daemon said it is.
 	initialize []byte
 	server     json.RawMessage
+	// found is what the client has found since it sent initialize, to be handed back
+	// as agent is.
+	found *latestFound
 }
 
 // connection is one session with one daemon.
@@ -70,14 +74,15 @@ type connection struct {
 	http    *http.Client
 	id      string
 	version string          // of the protocol
+	found   *latestFound    // of the client's initialize, shared by those that replay it
 	ctx     context.Context // ends with the session, and its stream with it
 	end     context.CancelFunc
 
 	listening atomic.Bool
 }
 
-func newConnection(ctx context.Context, client *http.Client) *connection {
-	s := &connection{http: client}
+func newConnection(ctx context.Context, client *http.Client, found *latestFound) *connection {
+	s := &connection{http: client, found: found}
 	s.ctx, s.end = context.WithCancel(ctx)
 	return s
 }
@@ -85,7 +90,7 @@ func newConnection(ctx context.Context, client *http.Client) *connection {
 func newLink(opts BridgeOptions, push func([]byte)) *link {
 	return &link{
 		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir),
-		push: push, turn: make(chan struct{}, 1),
+		toolsets: strings.Join(opts.Toolsets, ","), push: push, turn: make(chan struct{}, 1), found: new(latestFound),
 	}
 }
 
@@ -115,6 +120,7 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 	if response.StatusCode == http.StatusOK && changesAgent(out.env) {
 		l.agent.Store(new(response.Header.Get(HeaderAgent)))
 	}
+	s.found.keep(response.Header.Get(HeaderFound))
 	l.listen(s)
 	return err
 }
@@ -137,6 +143,7 @@ func (l *link) open(ctx context.Context, out outgoing) error {
 	defer l.unlock()
 	l.drop()
 	l.agent.Store(nil) // the client begins anew
+	l.found = new(latestFound)
 	s, answer, err := l.handshake(ctx, out)
 	if err != nil {
 		return err
@@ -167,13 +174,14 @@ func (l *link) session(ctx context.Context) (*connection, error) {
 		if err != nil {
 			return nil, fmt.Errorf("connect to daemon: %w", err)
 		}
-		l.current = newConnection(ctx, client)
+		l.current = newConnection(ctx, client, l.found)
 		return l.current, nil
 	}
 	replay := outgoing{env: envelope{ID: json.RawMessage("0"), Method: "initialize"}, text: l.initialize}
 	if agent := l.agent.Load(); agent != nil {
 		replay.agent = *agent
 	}
+	replay.found = l.found.header()
 	s, answer, err := l.handshake(ctx, replay)
 	if err != nil {
 		return nil, err
@@ -197,7 +205,7 @@ func (l *link) session(ctx context.Context) (*connection, error) {
 	l.listen(s)
 	if !bytes.Equal(l.server, serverInfo(answer)) {
 		// Another version of the daemon may have other tools.
-		l.push([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+		l.push([]byte(listChanged))
 	}
 	return s, nil
 }
@@ -209,7 +217,7 @@ func (l *link) handshake(ctx context.Context, out outgoing) (s *connection, answ
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to daemon: %w", err)
 	}
-	s = newConnection(ctx, client)
+	s = newConnection(ctx, client, l.found)
 	defer func() {
 		if err != nil {
 			s.end()
@@ -251,6 +259,12 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	}
 	if out.agent != "" {
 		request.Header.Set(HeaderAgent, out.agent)
+	}
+	if out.found != "" {
+		request.Header.Set(HeaderFound, out.found)
+	}
+	if l.toolsets != "" {
+		request.Header.Set(HeaderToolsets, l.toolsets)
 	}
 	l.identify(request, s, out.env)
 	return l.do(ctx, s, request)

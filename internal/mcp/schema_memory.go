@@ -45,8 +45,24 @@ var recallRequired = []string{"project", "items", "withheld", "stale", "tokens",
 
 // recallFields are those of an answer, which record_step gives as advice too.
 func recallFields() schema {
+	return schema{
+		"project":          typed("string", "The project that was searched."),
+		"project_name":     typed("string", ""),
+		"items":            list("Lessons, steps, then code.", memoryItem(), 0),
+		"withheld":         list("Candidates not shown, and why, as far as the budget has room for them.", withheldSchema(), 0),
+		"degraded":         list("Parts that did not take part.", degradedSchema(), 0),
+		"stale":            typed("boolean", "The code index lags behind the disk."),
+		"nothing_relevant": typed("boolean", ""),
+		"redacted":         typed("boolean", "A secret was taken out."),
+		"tokens":           typed("integer", ""),
+		"receipt":          typed("string", "Names this answer in the ledger, for feedback."),
+	}
+}
+
+// memoryItem is one memory of an answer.
+func memoryItem() schema {
 	retriever := object("", false, schema{"score": typed("number", ""), "relevance": typed("number", "")}, "score", "relevance")
-	item := object("", false, schema{
+	return object("", false, schema{
 		"id":   typed("string", ""),
 		"kind": typed("string", ""),
 		"text": typed("string", "What the budget has room for."),
@@ -60,7 +76,10 @@ func recallFields() schema {
 			"score": typed("number", ""), "recency": typed("number", ""), "success": typed("number", ""),
 			"project": typed("number", ""), "session": typed("number", ""),
 			"error":      typed("boolean", "It tells of the very error that was asked about."),
+			"definition": typed("string", "The name that was asked for, which it declares."),
+			"place":      typed("string", "The place that was asked for."),
 			"retrievers": typed("object", "").with("additionalProperties", retriever),
+			"verdicts":   verdictsSchema(),
 		}),
 		"created_at": typed("string", "").with("format", "date-time"),
 		"timestamp":  typed("string", "The same as created_at; with format json only.").with("format", "date-time"),
@@ -72,23 +91,20 @@ func recallFields() schema {
 		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
 		"tokens":       typed("integer", ""),
 	}, "id", "kind", "text", "source", "project", "relevance")
-	withheld := object("", false, schema{
+}
+
+// withheldSchema is a candidate that was not shown.
+func withheldSchema() schema {
+	return object("", false, schema{
 		"id": typed("string", ""), "kind": typed("string", ""), "reason": typed("string", ""),
 		"nearest_score": typed("number", ""), "path": typed("string", ""),
+		"name": typed("string", "Of a rule, reference, tool or task."), "server": typed("string", ""),
 	}, "id", "kind", "reason", "nearest_score")
-	degraded := object("", false, schema{"part": typed("string", ""), "reason": typed("string", "")}, "part", "reason")
-	return schema{
-		"project":          typed("string", "The project that was searched."),
-		"project_name":     typed("string", ""),
-		"items":            list("Lessons, steps, then code.", item, 0),
-		"withheld":         list("Candidates not shown, and why, as far as the budget has room for them.", withheld, 0),
-		"degraded":         list("Parts that did not take part.", degraded, 0),
-		"stale":            typed("boolean", "The code index lags behind the disk."),
-		"nothing_relevant": typed("boolean", ""),
-		"redacted":         typed("boolean", "A secret was taken out."),
-		"tokens":           typed("integer", ""),
-		"receipt":          typed("string", "Names this answer in the ledger."),
-	}
+}
+
+// degradedSchema is a part that did not take part in an answer.
+func degradedSchema() schema {
+	return object("", false, schema{"part": typed("string", ""), "reason": typed("string", "")}, "part", "reason")
 }
 
 func rememberInputSchema() schema {

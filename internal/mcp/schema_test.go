@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	mcpclient "github.com/mark3labs/mcp-go/client"
@@ -15,12 +17,8 @@ import (
 // file: descriptions, schemas and annotations are an interface.
 func TestToolSchemas(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, &fakeService{}, Options{})))
-	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var names []string
-	for _, tool := range list.Tools {
+	for _, tool := range listTools(t, c, allTools) {
 		names = append(names, tool.Name)
 		encoded, err := json.Marshal(tool)
 		if err != nil {
@@ -45,22 +43,47 @@ func TestToolSchemas(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"index_repo", "mm_knowledge_last", "mm_knowledge_search", "mm_knowledge_sessions", "mm_knowledge_summarize",
-		"recall", "record_step", "remember", "session_end", "session_start", "status"}; !slices.Equal(names, want) {
-		t.Errorf("tools = %v, want %v", names, want)
+	files, err := filepath.Glob(filepath.Join("testdata", "tools", "*.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	var kept []string
+	for _, file := range files {
+		kept = append(kept, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	wantEqual(t, "tools with a golden file", names, kept)
+}
+
+// listTools lists the tools of a client over HTTP, with toolsets if any are named.
+func listTools(t *testing.T, c *mcpclient.Client, toolsets ...string) []mcpgo.Tool {
+	t.Helper()
+	request := mcpgo.ListToolsRequest{Header: http.Header{}}
+	if len(toolsets) > 0 {
+		request.Header.Set(HeaderToolsets, strings.Join(toolsets, ","))
+	}
+	list, err := c.ListTools(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Tools
+}
+
+// namesOf returns the names of tools, sorted.
+func namesOf(tools []mcpgo.Tool) []string {
+	names := make([]string, len(tools))
+	for i, tool := range tools {
+		names[i] = tool.Name
+	}
+	slices.Sort(names)
+	return names
 }
 
 // outputSchemas compiles every tool's output schema. Their objects are closed
 // first, so that a field of an answer that the schema lacks is found.
 func outputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
 	t.Helper()
-	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	schemas := map[string]*jsonschema.Schema{}
-	for _, tool := range list.Tools {
+	for _, tool := range listTools(t, c, allTools) {
 		encoded, err := json.Marshal(tool)
 		if err != nil {
 			t.Fatal(err)
@@ -86,12 +109,8 @@ func outputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Sch
 // inputSchemas compiles every tool's input schema.
 func inputSchemas(t *testing.T, c *mcpclient.Client) map[string]*jsonschema.Schema {
 	t.Helper()
-	list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	schemas := map[string]*jsonschema.Schema{}
-	for _, tool := range list.Tools {
+	for _, tool := range listTools(t, c, allTools) {
 		encoded, err := json.Marshal(tool)
 		if err != nil {
 			t.Fatal(err)

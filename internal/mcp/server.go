@@ -8,7 +8,10 @@
 // forwards messages and knows the protocol only as far as it must to survive a
 // restart of the daemon. A refusal is a tool result with isError set; it carries
 // the error's code, field and limit, so that an agent can correct itself. The
-// knowledge tools are those of contract 1, with an answer form of their own.
+// knowledge tools are those of contract 1, with an answer form of their own. A
+// toolset is what settings and clients call a part of the tools; a group is tools
+// that are used together. The core is listed to every session, the rest once its
+// toolset is named or a search has found its group.
 package mcp
 
 import (
@@ -40,6 +43,13 @@ const (
 	// HeaderAgent names the agent's session of a connection. The server sends it
 	// with every answer; the bridge hands it back when it replays initialize.
 	HeaderAgent = "Recalld-Agent-Session"
+	// HeaderToolsets names the toolsets and tools that a client is shown from the
+	// start, with commas between, in the place of Options.Toolsets. Any client may
+	// send it, with every request.
+	HeaderToolsets = "Recalld-Toolsets"
+	// HeaderFound holds what a connection has found by search_tools, and goes back
+	// and forth as HeaderAgent does.
+	HeaderFound = "Recalld-Found"
 )
 
 // MaxMessage is the longest message in bytes that is read. The longest
@@ -64,6 +74,10 @@ type Options struct {
 	// FlowTags are those that a session may be started with, for the schema of
 	// session_start; empty: the schema does not list them.
 	FlowTags []string
+	// Toolsets are the tools that are listed from the start beside the core: core,
+	// knowledge, history, tasks, context, admin, all, or names of single tools. The
+	// others are found by search_tools, and answer without being listed.
+	Toolsets []string
 }
 
 // DefaultKnowledgePrefix begins the names of the knowledge tools.
@@ -114,11 +128,17 @@ type Server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests for roots under way
 
-	mu    sync.Mutex // guards roots and agents
+	tools  []ownTool
+	groups map[string]group // of the tools, by name
+	first  map[string]bool  // the tools that are listed from the start
+
+	mu    sync.Mutex // guards roots, agents and found
 	roots map[string]*roots
 	// agents holds the agent's session that each session has started, by the
 	// session's id; see agent.go.
 	agents map[string]agent
+	// found holds what each session has found, by its id; see listing.go.
+	found map[string]found
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -128,21 +148,31 @@ func NewServer(svc session.Service, opts Options) (*Server, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	tools := tools(*opts.KnowledgePrefix, opts.FlowTags)
+	first, err := chooseTools(tools, opts.Toolsets)
+	if err != nil {
+		return nil, fmt.Errorf("mcp options: %w", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		roots: map[string]*roots{}, agents: map[string]agent{}}
+		tools: tools, groups: map[string]group{}, first: first,
+		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
 
 	hooks := &server.Hooks{}
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		s.forget(session.SessionID())
 	})
+	hooks.AddAfterListTools(s.onListed)
 	s.mcp = server.NewMCPServer("recalld", opts.Version,
 		server.WithTitle("recalld: memory for coding agents"),
-		server.WithInstructions(s.instructions()),
+		server.WithInstructions(instructions(*opts.KnowledgePrefix)),
 		server.WithToolCapabilities(true),
 		server.WithHooks(hooks),
 	)
-	s.mcp.AddTools(s.tools()...)
+	for _, t := range tools {
+		s.groups[t.name] = t.group
+		s.mcp.AddTool(t.describe(), t.bind(s, t.name))
+	}
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)
 
@@ -161,10 +191,11 @@ func NewServer(svc session.Service, opts Options) (*Server, error) {
 // valid UTF-8 within MaxMessage is refused before it is taken apart.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		if !admit(w, r) {
+		if !s.admit(w, r) {
 			return
 		}
-		w = &agentWriter{ResponseWriter: w, server: s, request: r}
+		answer := &answerWriter{ResponseWriter: w, server: s, request: r}
+		w, r = answer, r.WithContext(context.WithValue(r.Context(), answerWriterKey{}, answer))
 	}
 	s.http.ServeHTTP(w, r)
 }

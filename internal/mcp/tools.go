@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -12,117 +13,68 @@ import (
 const startTool, endTool = "session_start", "session_end"
 
 // instructions is what the server tells a client's model when it connects.
-func (s *Server) instructions() string {
+func instructions(prefix string) string {
 	return fmt.Sprintf(`recalld is this project's memory across sessions and agents: lessons, earlier steps and the indexed code.
 
-Ask it with recall before you start a task, when an error appears, and before you search the code by hand. What works as a query: an error message, pasted whole; the goal of the task in a sentence; a file, symbol or command with what you want of it. Answers are short, ranked and verified against the disk; "nothing relevant" is an answer, do not ask again in other words more than once.
+Ask it with recall before you start a task, when an error appears, and before you search the code by hand. What works as a query: an error message, pasted whole; the goal of the task in a sentence; a file, symbol or command with what you want of it. Answers are short, ranked and verified against the disk; "nothing relevant" is an answer, do not ask again in other words more than once. Say with feedback when an answer worked, failed or is out of date: only that moves its rank.
 
 Write to it with remember
 - after an error that took more than one attempt,
 - after a working solution to a known problem,
 - after finding a reusable pattern.
 
-For work of several steps: session_start with the goal, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. These three are for clients without recalld's hooks: where hooks are installed (recalld connect claude-code does) they record sessions and steps by themselves, and what you record is there twice. %[1]s, %[2]s, %[3]s and %[4]s look back at sessions and steps.
+More tools are listed when search_tools finds them; ask it for what you want to do, such as "start a session". They answer without being listed, too:
+- sessions: session_start with the goal of work of several steps, record_step for what another agent would want to know of, failures above all (a failing step is answered with lessons about its error), session_end. Where recalld's hooks are installed (recalld connect claude-code) they record by themselves, and what you record is there twice.
+- looking back at sessions and steps: %[1]sknowledge_search, %[1]sknowledge_last, %[1]sknowledge_summarize, %[1]sknowledge_sessions.
+- tasks and blockers; rules, references and tools of a host; the context of a request and what it held; compaction; indexing and status.
 
-Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`,
-		s.knowledgeName("search"), s.knowledgeName("last"), s.knowledgeName("summarize"), s.knowledgeName("sessions"))
+Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`, prefix)
 }
 
-// knowledgeName is the name of a knowledge tool.
-func (s *Server) knowledgeName(verb string) string {
-	return *s.opts.KnowledgePrefix + "knowledge_" + verb
+// tools lists every tool. The prefix begins the names of the knowledge tools; the
+// flow tags are Options.FlowTags.
+func tools(prefix string, flowTags []string) []ownTool {
+	var all []ownTool
+	all = append(all, coreTools()...)
+	all = append(all, historyTools(flowTags)...)
+	all = append(all, knowledgeTools(prefix)...)
+	all = append(all, taskTools()...)
+	all = append(all, catalogueTools()...)
+	all = append(all, contextTools()...)
+	all = append(all, ledgerTools()...)
+	return append(all, adminTools()...)
 }
 
-const recallDescription = `Search this project's memory: lessons learned, steps of earlier sessions, and code by meaning and by words. Use it before starting a task, when an error message appears (paste it whole as the query: a lesson about the same error comes first), and to find where something is implemented. Narrow with filters rather than with more words. Returns a short, ranked text within max_tokens, with file and lines for code, and says so when nothing is relevant. Use this instead of reading the lesson logs.`
+// hints are the annotations in which the tools differ. None reaches beyond this
+// machine's memory.
+type hints struct{ readOnly, idempotent, destructive bool }
 
-const rememberDescription = `Keep a lesson for later sessions and other agents. Call it after an error that took more than one attempt, after a working solution to a known problem, and after finding a reusable pattern. Say what was attempted (context, with the error message), what was learned (lesson) and the exact command where there is one. If a lesson that recall gave you is out of date, name its id in supersedes; if it is wrong, in retracts. It is found by recall as soon as this returns. Secrets are taken out. Never read or edit the lesson log itself.`
+var (
+	reads   = hints{readOnly: true, idempotent: true}
+	repeats = hints{idempotent: true} // writes, and again without a change
+)
 
-const startDescription = `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end; if you name a project here, calls that name none are about that one until then. Not for clients whose hooks record: see the instructions.`
-
-const stepDescription = `Record one step of the open session: the tool used, on what, and how it ended. Record what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`
-
-const endDescription = `End the open session, when the task is done or given up. It stays searchable. Ending it again changes nothing.`
-
-const searchDescription = `Find steps of this project's sessions by words and meaning, best first. Query with the name of a tool, a screen, a button or file, or the words of an error; narrow with filters, which choose sessions before any step is ranked. Answers {"ok":true,"result":{"query","matches"}}.`
-
-const lastDescription = `List the newest steps, newest first: of the current session by default, of every session of the project with scope "all". Use it to see where you, or the agent before you, left off. Answers {"ok":true,"result":{"steps"}}.`
-
-const summarizeDescription = `Summarise one session: the recipe of its steps, its goal, counts by label, screens in order, and each failure with what recovered it. Use it to repeat what worked before. Find ids with the sessions tool. Answers {"ok":true,"result":{"sessionId","stepCount","recipe",...}}.`
-
-const sessionsDescription = `List the project's sessions, newest first, with goal, tags and branch; filters narrow them. Use it to find an earlier run of a task like yours, then summarise that. Answers {"ok":true,"result":{"sessions"}}.`
-
-const indexDescription = `Index a repository, or redo files that changed, in the background; answers at once with the place in the queue. Use it when recall says that a project is not indexed or its code is stale. Without a path the caller's own repository is meant. The status tool shows how far it is.`
-
-const statusDescription = `Show how the memory daemon is doing: the state of each project's index, how far each model's vectors are, the queue and the last errors. Use it when answers look degraded or stale, or after index_repo.`
-
-// tools lists every tool with its handler.
-func (s *Server) tools() []server.ServerTool {
-	reading := hints{readOnly: true, idempotent: true}
-	search, last := s.knowledgeName("search"), s.knowledgeName("last")
-	summarize, sessions := s.knowledgeName("summarize"), s.knowledgeName("sessions")
-	return []server.ServerTool{
-		{
-			Tool:    tool("recall", "Recall", recallDescription, reading, recallInputSchema(), recallOutputSchema()),
-			Handler: handler(s, "recall", s.recall),
-		},
-		{
-			// Not idempotent: a lesson that is told twice counts twice.
-			Tool:    tool("remember", "Remember a lesson", rememberDescription, hints{}, rememberInputSchema(), rememberOutputSchema()),
-			Handler: handler(s, "remember", s.remember),
-		},
-		{
-			Tool:    tool(startTool, "Start a session", startDescription, hints{}, startInputSchema(s.opts.FlowTags), sessionOutputSchema()),
-			Handler: handler(s, startTool, s.startSession),
-		},
-		{
-			Tool:    tool("record_step", "Record a step", stepDescription, hints{}, stepInputSchema(), stepOutputSchema()),
-			Handler: handler(s, "record_step", s.recordStep),
-		},
-		{
-			Tool:    tool(endTool, "End a session", endDescription, hints{idempotent: true}, endInputSchema(), sessionOutputSchema()),
-			Handler: handler(s, endTool, s.endSession),
-		},
-		{
-			Tool:    tool(search, "Search steps", searchDescription, reading, searchInputSchema(), searchOutputSchema()),
-			Handler: knowledge(s, search, s.searchSteps),
-		},
-		{
-			Tool:    tool(last, "Last steps", lastDescription, reading, lastInputSchema(), lastOutputSchema()),
-			Handler: knowledge(s, last, s.lastSteps),
-		},
-		{
-			Tool:    tool(summarize, "Summarise a session", summarizeDescription, reading, summarizeInputSchema(), summarizeOutputSchema()),
-			Handler: knowledge(s, summarize, s.summarize),
-		},
-		{
-			Tool:    tool(sessions, "List sessions", sessionsDescription, reading, sessionsInputSchema(), sessionsOutputSchema()),
-			Handler: knowledge(s, sessions, s.listSessions),
-		},
-		{
-			Tool:    tool("index_repo", "Index a repository", indexDescription, hints{idempotent: true}, indexInputSchema(), indexOutputSchema()),
-			Handler: handler(s, "index_repo", s.indexRepo),
-		},
-		{
-			Tool:    tool("status", "Memory status", statusDescription, reading, object("", true, schema{}), statusOutputSchema()),
-			Handler: handler(s, "status", s.status),
+// describe is the tool as tools/list shows it.
+func (t ownTool) describe() mcpgo.Tool {
+	return mcpgo.Tool{
+		Name: t.name, Title: t.title, Description: t.description,
+		RawInputSchema: t.in.raw(), RawOutputSchema: t.out.raw(),
+		Annotations: mcpgo.ToolAnnotation{
+			Title:           t.title,
+			ReadOnlyHint:    new(t.hints.readOnly),
+			DestructiveHint: new(t.hints.destructive),
+			IdempotentHint:  new(t.hints.idempotent),
+			OpenWorldHint:   new(false),
 		},
 	}
 }
 
-// hints are the annotations in which the tools differ. None destroys anything
-// and none reaches beyond this machine's memory.
-type hints struct{ readOnly, idempotent bool }
+// binder makes the handler of a tool of a server.
+type binder = func(s *Server, name string) server.ToolHandlerFunc
 
-func tool(name, title, description string, h hints, in, out schema) mcpgo.Tool {
-	return mcpgo.Tool{
-		Name: name, Title: title, Description: description,
-		RawInputSchema: in.raw(), RawOutputSchema: out.raw(),
-		Annotations: mcpgo.ToolAnnotation{
-			Title:           title,
-			ReadOnlyHint:    new(h.readOnly),
-			DestructiveHint: new(false),
-			IdempotentHint:  new(h.idempotent),
-			OpenWorldHint:   new(false),
-		},
+// plain binds a method that answers with a text and the same as structured content.
+func plain[In any](do func(*Server, context.Context, call, In) (string, any, error)) binder {
+	return func(s *Server, name string) server.ToolHandlerFunc {
+		return handler(s, name, func(ctx context.Context, c call, in In) (string, any, error) { return do(s, ctx, c, in) })
 	}
 }

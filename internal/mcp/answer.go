@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// answerWriter stands between mcp-go and the client. With the head of an answer it
+// tells what the session has by then, for the bridge to hand back; and it puts
+// notifications that a call brings about before the call's answer, in the same
+// stream. mcp-go has a channel for these, but what its forwarder has taken out of
+// it when the call returns is dropped.
+type answerWriter struct {
+	http.ResponseWriter
+	server  *Server
+	request *http.Request
+
+	mu     sync.Mutex // guards what follows, and keeps events whole
+	told   bool
+	stream bool // the answer was turned into a stream of events
+	events []string
+}
+
+var _ http.Flusher = (*answerWriter)(nil)
+
+type answerWriterKey struct{}
+
+// tell sends a notification to the client of the calling session, ahead of the
+// answer to the call.
+func tell(ctx context.Context, notification string) {
+	if w, ok := ctx.Value(answerWriterKey{}).(*answerWriter); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.events = append(w.events, notification)
+	}
+}
+
+// head sets the headers of an answer, and its type where events go with it. In an
+// answer to initialize, the first that knows the new session's id, it first takes
+// over what the bridge hands back.
+func (w *answerWriter) head() {
+	if w.told {
+		return
+	}
+	w.told = true
+	session := w.request.Header.Get(mcpgo.HeaderSessionID)
+	s := w.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session == "" {
+		session = w.Header().Get(mcpgo.HeaderSessionID)
+		if agent, ok := parseAgent(w.request.Header.Get(HeaderAgent)); ok && session != "" {
+			s.agents[session] = agent
+		}
+		if found, ok := parseFound(w.request.Header.Get(HeaderFound)); ok && session != "" {
+			s.found[session] = found
+		}
+	}
+	if agent, ok := s.agents[session]; ok {
+		w.Header().Set(HeaderAgent, formatAgent(agent))
+	}
+	if found, ok := s.found[session]; ok {
+		w.Header().Set(HeaderFound, formatFound(found))
+	}
+	if len(w.events) > 0 && strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+		w.stream = true
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-cache")
+	}
+}
+
+func (w *answerWriter) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.head()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the answer: mcp-go writes a whole message, or a whole event
+// of a stream, at once.
+func (w *answerWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.head()
+	for _, event := range w.events {
+		if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
+			return 0, err
+		}
+	}
+	w.events = nil
+	if !w.stream {
+		return w.ResponseWriter.Write(b)
+	}
+	if _, err := w.ResponseWriter.Write(eventOf(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// eventOf writes a message of one line as a server-sent event.
+func eventOf(message []byte) []byte {
+	var event bytes.Buffer
+	event.WriteString("event: message\ndata: ")
+	event.Write(bytes.TrimSpace(message))
+	event.WriteString("\n\n")
+	return event.Bytes()
+}
+
+// Flush sends what is written, as streams of events must.
+func (w *answerWriter) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.head()
+	// A writer that cannot flush sends everything at the end.
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap lets http.ResponseController set deadlines.
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

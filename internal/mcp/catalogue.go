@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// registerInput is what register_context takes.
+type registerInput struct {
+	Entries []session.Entry  `json:"entries"`
+	Servers []session.Server `json:"servers"`
+	Source  string           `json:"source"`
+	Replace bool             `json:"replace"`
+	Project string           `json:"project"`
+}
+
+func (s *Server) registerContext(ctx context.Context, c call, in registerInput) (string, any, error) {
+	registered, err := s.svc.Register(ctx, session.RegisterRequest{
+		RequestID: c.requestID, Source: in.Source, Entries: in.Entries, Servers: in.Servers, Replace: in.Replace,
+		Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	return catalogueAnswer(registered, err)
+}
+
+// unregisterInput is what unregister_context takes.
+type unregisterInput struct {
+	Entries []session.Ref `json:"entries"`
+	Source  string        `json:"source"`
+	Project string        `json:"project"`
+}
+
+func (s *Server) unregisterContext(ctx context.Context, c call, in unregisterInput) (string, any, error) {
+	registered, err := s.svc.Unregister(ctx, session.UnregisterRequest{
+		RequestID: c.requestID, Entries: in.Entries, Source: in.Source, Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	return catalogueAnswer(registered, err)
+}
+
+// catalogueAnswer says what became of a catalogue.
+func catalogueAnswer(r *session.Registered, err error) (string, any, error) {
+	if err != nil {
+		return "", nil, err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "The catalogue of project %s holds %d: %d added, %d changed, %d unchanged, %d removed.",
+		memory.ProjectLabel(r.ProjectName, r.Project), r.Total, r.Added, r.Changed, r.Unchanged, r.Removed)
+	writeNotes(&text, r.Redacted, "")
+	return text.String(), r, nil
+}
+
+// entriesInput is what list_context takes.
+type entriesInput struct {
+	Types   []memory.Kind `json:"types"`
+	Server  string        `json:"server"`
+	Content bool          `json:"content"`
+	Project string        `json:"project"`
+}
+
+func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (string, any, error) {
+	entries, err := s.svc.Entries(ctx, session.EntriesRequest{
+		Types: in.Types, Server: in.Server, Content: in.Content, Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	whole := *entries
+	whole.Entries, whole.Servers = orEmpty(entries.Entries), orEmpty(entries.Servers)
+	return entriesText(entries), whole, nil
+}
+
+// entriesText lists a catalogue in a line for each entry.
+func entriesText(l *session.EntryList) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "The catalogue of project %s holds %d.", memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries))
+	for _, e := range l.Entries {
+		fmt.Fprintf(&text, "\n- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
+		if !e.On {
+			text.WriteString(", disabled")
+		}
+		text.WriteString("]")
+		if brief := firstLine(e.Description); brief != "" {
+			text.WriteString(": " + brief)
+		}
+		if e.Content != "" {
+			text.WriteString("\n" + e.Content)
+		}
+		if e.Guidance != "" {
+			text.WriteString("\n" + e.Guidance)
+		}
+	}
+	return text.String()
+}
+
+// refName is what an entry is called in texts; a tool has its server before it.
+func refName(ref session.Ref) string {
+	if ref.ServerName == "" {
+		return ref.Name
+	}
+	return ref.ServerName + ":" + ref.Name
+}
+
+// maxBrief is how much of a description a list shows, in code points.
+const maxBrief = 160
+
+// firstLine is the beginning of a description, for a list.
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > maxBrief {
+		return strings.TrimSpace(string(runes[:maxBrief-1])) + "…"
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// maxTurn is the highest number of a turn that is asked for, as the limits of
+// session.ContextOfRequest have it.
+const maxTurn = 1_000_000
+
+// feedbackInput is what feedback takes.
+type feedbackInput struct {
+	Receipt string         `json:"receipt"`
+	Item    string         `json:"item"`
+	Verdict memory.Verdict `json:"verdict"`
+	Note    string         `json:"note"`
+}
+
+func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string, any, error) {
+	taken, err := s.svc.Feedback(ctx, session.FeedbackRequest{
+		RequestID: c.requestID, Receipt: in.Receipt, Item: in.Item, Verdict: in.Verdict, Note: in.Note, Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	whole := *taken
+	whole.Items = orEmpty(taken.Items)
+	var text strings.Builder
+	fmt.Fprintf(&text, "Noted: %s, of %s of %s.", taken.Verdict, memory.Count(len(taken.Items), "item"), taken.Receipt)
+	for _, item := range taken.Items {
+		if item.SuccessRate != "" {
+			fmt.Fprintf(&text, " %s is at %s.", item.ID, item.SuccessRate)
+		}
+	}
+	if taken.Replaced {
+		text.WriteString(" An earlier verdict no longer counts.")
+	}
+	return text.String(), whole, nil
+}
+
+// turnInput is what context_of_turn takes.
+type turnInput struct {
+	Turn int `json:"turn" given:"1–1000000"`
+	whichInput
+}
+
+func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (string, any, error) {
+	which, err := in.which(c)
+	if err != nil {
+		return "", nil, err
+	}
+	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Which: which})
+	if err != nil {
+		return "", nil, err
+	}
+	whole := *turn
+	whole.Withheld = orEmpty(turn.Withheld)
+	if turn.Record != nil {
+		whole.Record = &session.ContextRecord{Items: orEmpty(turn.Record.Items), Timestamp: turn.Record.Timestamp}
+	}
+	text := turn.Summary
+	if turn.Text != "" && turn.Text != turn.Summary {
+		text += "\n\n" + turn.Text
+	}
+	return text, whole, nil
+}
+
+// receiptsInput is what receipts takes.
+type receiptsInput struct {
+	SessionID *string   `json:"sessionId"`
+	Turn      *int      `json:"turn"`
+	Since     time.Time `json:"since"`
+	Limit     int       `json:"limit" given:"1–200"`
+	Project   string    `json:"project"`
+}
+
+func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string, any, error) {
+	id, err := sessionID("sessionId", in.SessionID)
+	if err != nil {
+		return "", nil, err
+	}
+	found, err := s.svc.Receipts(ctx, session.ReceiptsRequest{
+		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	whole := *found
+	whole.Receipts = make([]memory.Receipt, len(found.Receipts))
+	for i, r := range found.Receipts {
+		r.Items, r.Withheld = orEmpty(r.Items), orEmpty(r.Withheld)
+		whole.Receipts[i] = r
+	}
+	return receiptsText(found), whole, nil
+}
+
+// receiptsText lists receipts in a line each.
+func receiptsText(l *session.ReceiptList) string {
+	if len(l.Receipts) == 0 {
+		return "No receipts."
+	}
+	var text strings.Builder
+	for _, r := range l.Receipts {
+		purpose := string(r.Purpose)
+		if r.Purpose == memory.PurposeRecall {
+			purpose = "recall"
+		}
+		fmt.Fprintf(&text, "- %s %s %s", r.ID, r.At.UTC().Format("2006-01-02T15:04Z"), purpose)
+		if r.Session != "" {
+			fmt.Fprintf(&text, ", session %s turn %d", r.Session, r.Turn)
+		}
+		fmt.Fprintf(&text, ": %s, %d withheld, %s", memory.Count(len(r.Items), "item"), len(r.Withheld), memory.Count(r.Tokens, "token"))
+		if query := firstLine(r.Request.Query); query != "" {
+			fmt.Fprintf(&text, ", asked %q", query)
+		}
+		text.WriteByte('\n')
+	}
+	if l.More {
+		text.WriteString("There are older ones.\n")
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import "github.com/recalld/recalld/internal/memory/session"
+
+// The schemas of the tools of working memory.
+
+// taskID is the id of a task, as its host gave it.
+func taskID() schema { return text("The task's id, of your own.", 1, session.MaxTaskID) }
+
+func completeInputSchema() schema {
+	return object("", true, schema{
+		"task_id":           taskID(),
+		"validation_report": typed("object", `How it was checked; {"valid": true} says success.`),
+		"completed_at":      moment("Default: now."),
+		"task_type":         text("Its type, by which settings differ.", 0, session.MaxTaskType),
+		"requires_context":  typed("boolean", "Keep intent and summary for later tasks; default: the settings'."),
+		"intent":            text("What it was for, in a sentence.", 0, session.MaxIntent),
+		"summary":           text("What came of it; made from the report if left out.", 0, session.MaxTaskSummary),
+		"project":           projectField(),
+	}, "task_id", "validation_report")
+}
+
+func blockInputSchema() schema {
+	return object("", true, schema{
+		"task_id":    taskID(),
+		"reason":     text("Why it cannot go on.", 1, session.MaxReason),
+		"blocked_at": moment("Default: now."),
+		"project":    projectField(),
+	}, "task_id", "reason")
+}
+
+func unblockInputSchema() schema {
+	return object("", true, schema{
+		"task_id":    taskID(),
+		"resolution": text("How it was resolved.", 0, session.MaxResolution),
+		"project":    projectField(),
+	}, "task_id")
+}
+
+func taskKeptSchema() schema {
+	return answer(schema{
+		"id": typed("string", "Of the record."), "task_id": typed("string", ""),
+		"project": typed("string", ""), "project_name": typed("string", ""),
+		"completed":  typed("integer", "Completed tasks that are held now."),
+		"blocked":    typed("integer", "Active blockers."),
+		"dropped":    typed("integer", "What gave way to the bounds; the audit log still has it."),
+		"redacted":   typed("boolean", "A secret was taken out."),
+		"audit_file": typed("string", "The file that the event was appended to."),
+		"warning":    typed("string", "What could not be done beside; the record is kept."),
+		"seq":        typed("integer", "The committed batch that holds it."),
+	}, "id", "task_id", "project", "completed", "blocked", "seq")
+}
+
+func windowInputSchema() schema {
+	return object("", true, schema{
+		"task_type": text("Show the window as the settings have it for this type.", 0, session.MaxTaskType),
+		"limit":     number("integer", "Most completed tasks; default: the settings', 5.", 1, session.MaxWindow),
+		"project":   projectField(),
+	})
+}
+
+func windowOutputSchema() schema {
+	return answer(windowFields(), "project", "tasks", "blockers", "total", "tokens", "text")
+}
+
+// windowFields are those of a window, which an assembled context holds too.
+func windowFields() schema {
+	word := typed("string", "")
+	return schema{
+		"project": word, "project_name": word,
+		"tasks": list("Oldest first.", object("", false, schema{
+			"task_id": word, "completed_at": moment(""), "task_type": word,
+			"requires_context": typed("boolean", "Intent and summary are shown."), "intent": word, "summary": word,
+			"validation_report": anything(""),
+		}, "task_id", "completed_at", "requires_context"), 0),
+		"blockers": list("All that are active.", object("", false, schema{
+			"task_id": word, "reason": word, "blocked_at": moment(""),
+		}, "task_id", "reason", "blocked_at"), 0),
+		"total":  typed("integer", "All completed tasks that are held."),
+		"tokens": typed("integer", ""),
+		"text":   typed("string", "For a prompt; empty when there is nothing."),
+	}
+}
+
+func loadInputSchema() schema {
+	return object("", true, schema{
+		"state": schema{
+			"description": "An object with completed_tasks and active_blockers, or a list of tasks.",
+			"anyOf":       []schema{typed("object", ""), typed("array", "")},
+		},
+		"project": projectField(),
+	}, "state")
+}
+
+func loadOutputSchema() schema {
+	return answer(schema{
+		"project": typed("string", ""), "project_name": typed("string", ""),
+		"tasks": typed("integer", "Taken over."), "blockers": typed("integer", "Taken over."),
+		"known":    typed("integer", "There already, and left as they were."),
+		"dropped":  typed("integer", "What gave way to the bounds."),
+		"settled":  typed("integer", "Forgotten or resolved here before; they do not come back."),
+		"redacted": typed("boolean", "A secret was taken out."),
+	}, "project", "tasks", "blockers", "known")
+}

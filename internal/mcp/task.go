@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// completeInput is what complete_task takes.
+type completeInput struct {
+	TaskID           string          `json:"task_id"`
+	ValidationReport json.RawMessage `json:"validation_report"`
+	CompletedAt      time.Time       `json:"completed_at"`
+	TaskType         string          `json:"task_type"`
+	RequiresContext  *bool           `json:"requires_context"`
+	Intent           string          `json:"intent"`
+	Summary          string          `json:"summary"`
+	Project          string          `json:"project"`
+}
+
+func (s *Server) completeTask(ctx context.Context, c call, in completeInput) (string, any, error) {
+	kept, err := s.svc.CompleteTask(ctx, session.CompleteTaskRequest{
+		RequestID: c.requestID, TaskID: in.TaskID, CompletedAt: in.CompletedAt, TaskType: in.TaskType,
+		RequiresContext: in.RequiresContext, Intent: in.Intent, Summary: in.Summary,
+		ValidationReport: unlessNull(in.ValidationReport), Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	return taskAnswer("Kept", kept, err)
+}
+
+// blockInput is what block_task takes.
+type blockInput struct {
+	TaskID    string    `json:"task_id"`
+	Reason    string    `json:"reason"`
+	BlockedAt time.Time `json:"blocked_at"`
+	Project   string    `json:"project"`
+}
+
+func (s *Server) blockTask(ctx context.Context, c call, in blockInput) (string, any, error) {
+	kept, err := s.svc.BlockTask(ctx, session.BlockTaskRequest{
+		RequestID: c.requestID, TaskID: in.TaskID, Reason: in.Reason, BlockedAt: in.BlockedAt,
+		Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	return taskAnswer("Blocked", kept, err)
+}
+
+// unblockInput is what unblock_task takes.
+type unblockInput struct {
+	TaskID     string `json:"task_id"`
+	Resolution string `json:"resolution"`
+	Project    string `json:"project"`
+}
+
+func (s *Server) unblockTask(ctx context.Context, c call, in unblockInput) (string, any, error) {
+	kept, err := s.svc.UnblockTask(ctx, session.UnblockTaskRequest{
+		RequestID: c.requestID, TaskID: in.TaskID, Resolution: in.Resolution,
+		Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	return taskAnswer("Unblocked", kept, err)
+}
+
+// taskAnswer says what became of a task, and what is held now.
+func taskAnswer(verb string, kept *session.TaskKept, err error) (string, any, error) {
+	if err != nil {
+		return "", nil, err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s task %s in project %s: %s, %s held.", verb, kept.TaskID, memory.ProjectLabel(kept.ProjectName, kept.Project),
+		memory.Count(kept.Completed, "completed task"), memory.Count(kept.Blocked, "active blocker"))
+	if kept.Dropped > 0 {
+		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(kept.Dropped, "record"))
+	}
+	writeNotes(&text, kept.Redacted, kept.Warning)
+	return text.String(), kept, nil
+}
+
+// windowInput is what task_window takes.
+type windowInput struct {
+	TaskType string `json:"task_type"`
+	Limit    int    `json:"limit" given:"1–100"`
+	Project  string `json:"project"`
+}
+
+func (s *Server) taskWindow(ctx context.Context, c call, in windowInput) (string, any, error) {
+	window, err := s.svc.TaskWindow(ctx, session.TaskWindowRequest{
+		TaskType: in.TaskType, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	answer := wholeWindow(window)
+	text := window.Text
+	if text == "" {
+		text = "No completed tasks and no blockers."
+	}
+	return text, answer, nil
+}
+
+// wholeWindow makes the lists of a window lists.
+func wholeWindow(window *session.TaskWindow) *session.TaskWindow {
+	whole := *window
+	whole.Tasks, whole.Blockers = orEmpty(window.Tasks), orEmpty(window.Blockers)
+	return &whole
+}
+
+// loadInput is what load_tasks takes.
+type loadInput struct {
+	State   json.RawMessage `json:"state"`
+	Project string          `json:"project"`
+}
+
+func (s *Server) loadTasks(ctx context.Context, c call, in loadInput) (string, any, error) {
+	loaded, err := s.svc.LoadTasks(ctx, session.LoadTasksRequest{
+		RequestID: c.requestID, State: unlessNull(in.State), Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "Took over %s and %s in project %s; %d known.", memory.Count(loaded.Tasks, "task"), memory.Count(loaded.Blockers, "blocker"),
+		memory.ProjectLabel(loaded.ProjectName, loaded.Project), loaded.Known)
+	if loaded.Dropped > 0 {
+		fmt.Fprintf(&text, " %d gave way to the bounds.", loaded.Dropped)
+	}
+	if loaded.Settled > 0 {
+		fmt.Fprintf(&text, " %d were forgotten or resolved before, and stay so.", loaded.Settled)
+	}
+	writeNotes(&text, loaded.Redacted, "")
+	return text.String(), loaded, nil
+}

@@ -1,0 +1,122 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// ownTool is one of recalld's own tools, not yet bound to a server.
+type ownTool struct {
+	name, title, description string
+	group                    group
+	hints                    hints
+	in, out                  schema
+	bind                     func(s *Server, name string) server.ToolHandlerFunc
+}
+
+// A group is tools that are used together. A search that finds one of them lists
+// them all, so that nobody opens a session and then has to look for the tool that
+// ends it. The names travel in HeaderFound: they are not changed.
+type group string
+
+const (
+	groupCore      group = "core"
+	groupKnowledge group = "knowledge"
+	groupHistory   group = "history"
+	groupTasks     group = "tasks"
+	groupCatalogue group = "catalogue"
+	groupContexts  group = "contexts"
+	groupWorking   group = "working"
+	groupLedger    group = "ledger"
+	groupAdmin     group = "admin"
+)
+
+// allTools is the toolset of every tool.
+const allTools = "all"
+
+// toolsets are what the settings and HeaderToolsets name beside single tools: one
+// or more groups that are listed from the start.
+var toolsets = []struct {
+	name   string
+	groups []group
+}{
+	{"core", []group{groupCore}},
+	{"knowledge", []group{groupKnowledge}},
+	{"history", []group{groupHistory}},
+	{"tasks", []group{groupTasks}},
+	{"context", []group{groupCatalogue, groupContexts, groupWorking, groupLedger}},
+	{"admin", []group{groupAdmin}},
+}
+
+// OwnServer is the name of the server under which recalld's own tools stand in its
+// catalogue.
+const OwnServer = "recalld"
+
+// OwnTools returns recalld's own tools as entries of a catalogue, to be registered
+// under session.OwnProject. The prefix begins the names of the knowledge tools, as
+// Options.KnowledgePrefix does.
+func OwnTools(prefix string) []session.Entry {
+	tools := tools(prefix, nil)
+	entries := make([]session.Entry, len(tools))
+	for i, t := range tools {
+		entries[i] = session.Entry{
+			Ref:         session.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
+			Description: t.description, InputSchema: t.in.raw(), Core: t.group == groupCore,
+		}
+	}
+	return entries
+}
+
+// chooseTools returns the names of the tools that toolsets and names of single
+// tools stand for. The core is among them whatever is chosen: without search_tools
+// nothing else could be found.
+func chooseTools(tools []ownTool, chosen []string) (map[string]bool, error) {
+	names := map[string]bool{}
+	take := func(of func(ownTool) bool) (any bool) {
+		for _, t := range tools {
+			if of(t) {
+				names[t.name], any = true, true
+			}
+		}
+		return any
+	}
+	take(func(t ownTool) bool { return t.group == groupCore })
+	for _, name := range chosen {
+		var groups []group
+		for _, set := range toolsets {
+			if set.name == name {
+				groups = set.groups
+			}
+		}
+		if !take(func(t ownTool) bool { return name == allTools || t.name == name || slices.Contains(groups, t.group) }) {
+			return nil, fmt.Errorf("no toolset or tool is called %q; there are %s", name, toolsetNames())
+		}
+	}
+	return names, nil
+}
+
+// toolsetNames lists the toolsets for people.
+func toolsetNames() string {
+	var names strings.Builder
+	for _, set := range toolsets {
+		names.WriteString(set.name + ", ")
+	}
+	return names.String() + allTools + " and the names of tools"
+}
+
+// splitToolsets reads HeaderToolsets: names with commas between.
+func splitToolsets(header string) []string {
+	var names []string
+	for name := range strings.SplitSeq(header, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
