@@ -107,7 +107,7 @@ func TestForgottenEntries(t *testing.T) {
 	r := newRig(t)
 	r.takeFiles("1", file("AGENTS.md", rule("A", "a"), rule("B", "b")))
 	id := EntryID(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"})
-	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{id}}); err != nil {
+	if _, err := r.store.Commit(t.Context(), memory.Batch{DropRecords: []string{id}, Tombstones: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
 	r.takeFiles("2", file("AGENTS.md", rule("A", "changed"), rule("B", "b")))
