@@ -118,6 +118,10 @@ type Verdicted struct {
 	Outdated   int `json:"outdated,omitempty"`
 }
 
+// MaxVectorWeight bounds the weight of vectors in the fusion: by then the words decide
+// little.
+const MaxVectorWeight = 10
+
 // AnswerSettings are the settings that an answer was made with: what replay asks
 // again with.
 type AnswerSettings struct {

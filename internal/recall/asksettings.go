@@ -15,10 +15,6 @@ import (
 // NoEmbedder leaves every vector retriever out, see memory.AnswerSettings.
 const NoEmbedder = "none"
 
-// maxVectorWeight bounds the weight of vectors in the fusion: by then the words
-// decide nothing.
-const maxVectorWeight = 100
-
 // with returns the service under other settings, itself for none.
 func (s *Service) with(a *memory.AnswerSettings) (*Service, error) {
 	if a == nil {
@@ -29,8 +25,8 @@ func (s *Service) with(a *memory.AnswerSettings) (*Service, error) {
 			return nil, memory.Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", f)
 		}
 	}
-	if w := a.VectorWeight; !(w >= 0 && w <= maxVectorWeight) || math.IsNaN(w) {
-		return nil, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", maxVectorWeight), "%v is out of range", w)
+	if w := a.VectorWeight; !(w >= 0 && w <= memory.MaxVectorWeight) || math.IsNaN(w) {
+		return nil, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", w)
 	}
 	if a.Code < 0 || a.CodeBytes < 0 {
 		return nil, memory.Invalid("code", "at least 0", "%d pieces of %d bytes", a.Code, a.CodeBytes)

@@ -157,8 +157,8 @@ type Replayed struct {
 	// Degraded names the parts that were missing when questions were asked again: what
 	// differs may be for their sake.
 	Degraded []memory.Degraded `json:"degraded,omitempty"`
-	Answers     []ReplayedAnswer      `json:"answers"`
-	Tally       ReplayTally           `json:"tally"`
+	Answers  []ReplayedAnswer  `json:"answers"`
+	Tally    ReplayTally       `json:"tally"`
 	// More says that there were more than the limit.
 	More bool   `json:"more,omitempty"`
 	Text string `json:"text,omitempty"`

@@ -9,9 +9,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxVectorWeight is the largest weight of vectors that is asked again with.
-const maxVectorWeight = 100
-
 // Validate checks the limits and fills in the default.
 func (r *ReceiptsRequest) Validate() error {
 	if err := validAsker(&r.Project, r.SessionID, &r.Caller); err != nil {
@@ -88,8 +85,8 @@ func (r *ReplayRequest) Validate() error {
 			return memory.Invalid(field, "0–1", "%v is out of range", f)
 		}
 	}
-	if w := r.VectorWeight; w != nil && !(*w >= 0 && *w <= maxVectorWeight) {
-		return memory.Invalid("vector_weight", fmt.Sprintf("0–%d", maxVectorWeight), "%v is out of range", *w)
+	if w := r.VectorWeight; w != nil && !(*w >= 0 && *w <= memory.MaxVectorWeight) {
+		return memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", *w)
 	}
 	return nil
 }

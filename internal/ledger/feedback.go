@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Feedback implements session.Ledger. The verdict is kept with the receipt, and the
+// counts of the records move in the same batch. CodeNotFound for a receipt that there
+// is not, or an item that it does not hold.
+func (l *Ledger) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	note, _ := l.opts.Clean(req.Note, session.MaxNote)
+	verdict := memory.Judged{
+		Item: req.Item, Verdict: req.Verdict, Note: note,
+		// Milliseconds, as all that files may tell of.
+		At: l.opts.Clock().UTC().Truncate(time.Millisecond),
+	}
+	l.judging.Lock()
+	defer l.judging.Unlock()
+	receipt, err := l.opts.Store.Receipt(req.Receipt)
+	if err != nil {
+		return nil, notFound(err, "receipt", "no receipt is called "+memory.Quote(req.Receipt), "answers name theirs; the list of receipts has those that are kept")
+	}
+	var w *weighing
+	done, err := l.opts.Writer.WriteWith(ctx, memory.Project{ID: receipt.Project}, func() (memory.Batch, error) {
+		// Again, where nothing is forgotten any more: it may have been just now.
+		if receipt, err = l.opts.Store.Receipt(req.Receipt); err != nil {
+			return memory.Batch{}, notFound(err, "receipt", "the receipt was forgotten", "")
+		}
+		w, err = l.weigh(receipt, verdict)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		return w.batch(req), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if done.Repeated {
+		return l.repeated(req, done)
+	}
+	return l.taken(req, w.items, w.replaced, done)
+}
+
+// notFound says in words of the ledger that something is not there; other errors stay.
+func notFound(err error, field, message, hint string) error {
+	if memory.CodeOf(err) != memory.CodeNotFound {
+		return err
+	}
+	return &memory.Error{Code: memory.CodeNotFound, Field: field, Message: message, Hint: hint, Cause: err}
+}
+
+// weighing is what a verdict comes to.
+type weighing struct {
+	receipt memory.Receipt // with the verdict
+	verdict memory.Judged
+	items   []memory.ReceiptItem // that it is on
+	records []memory.Record      // of these, as they are
+	before  map[string]*memory.Judged
+	// replaced says that an item had another verdict.
+	replaced bool
+}
+
+// weigh finds out what a verdict is on and what it replaces.
+func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.Judged) (*weighing, error) {
+	w := &weighing{receipt: receipt, verdict: verdict, items: receipt.Items, before: map[string]*memory.Judged{}}
+	if verdict.Item != "" {
+		i := slices.IndexFunc(receipt.Items, func(x memory.ReceiptItem) bool { return x.ID == verdict.Item })
+		if i < 0 {
+			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "item",
+				Message: "the receipt holds no item " + memory.Quote(verdict.Item), Hint: "a verdict without an item is on all that it holds"}
+		}
+		w.items = receipt.Items[i : i+1]
+	}
+	seen := map[string]bool{}
+	for _, item := range w.items {
+		if item.ID == "" || seen[item.ID] {
+			continue
+		}
+		seen[item.ID] = true
+		if j, ok := on(receipt.Judged, item.ID); ok {
+			w.before[item.ID] = &j
+			w.replaced = w.replaced || j.Verdict != verdict.Verdict
+		}
+		if item.Kind == memory.Chunk {
+			continue // code has no counts
+		}
+		r, err := l.opts.Store.Record(item.ID)
+		switch {
+		case err == nil:
+			w.records = append(w.records, r)
+		case memory.CodeOf(err) != memory.CodeNotFound:
+			return nil, fmt.Errorf("read what was judged: %w", err)
+		}
+	}
+	w.receipt.Judged = judge(receipt.Judged, verdict)
+	return w, nil
+}
+
+// batch writes the verdict and the counts. They are counted inside the commit, on
+// what is stored by then: other receipts may hold the same record.
+func (w *weighing) batch(req session.FeedbackRequest) memory.Batch {
+	return memory.Batch{
+		RequestID: req.RequestID,
+		Records:   w.records,
+		Existing:  true,
+		Merge: func(old, _ memory.Record) memory.Record {
+			return count(old, w.verdict, w.before[old.ID])
+		},
+		Receipts: []memory.Receipt{w.receipt},
+		Action:   "feedback",
+		Detail:   map[string]string{"receipt": w.receipt.ID, "item": req.Item, "verdict": string(req.Verdict)},
+	}
+}
+
+// repeated answers a request that was committed before: it changes nothing. One that
+// was committed as something else is refused.
+func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*session.FeedbackTaken, error) {
+	receipt, err := l.opts.Store.Receipt(req.Receipt)
+	if err != nil {
+		return nil, err
+	}
+	items := receipt.Items
+	if req.Item != "" {
+		items = slices.DeleteFunc(slices.Clone(items), func(x memory.ReceiptItem) bool { return x.ID != req.Item })
+	}
+	for _, item := range items {
+		if _, ok := on(receipt.Judged, item.ID); !ok {
+			return nil, memory.Invalid("request_id", "another id for every request", "another request had this id")
+		}
+	}
+	return l.taken(req, items, false, done)
+}
+
+// taken tells what a verdict came to, with the counts as they are now.
+func (l *Ledger) taken(req session.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*session.FeedbackTaken, error) {
+	out := &session.FeedbackTaken{
+		Receipt: req.Receipt, Verdict: req.Verdict, Items: make([]session.ItemFeedback, len(items)), Replaced: replaced, Seq: done.Seq,
+	}
+	for i, item := range items {
+		out.Items[i] = session.ItemFeedback{ID: item.ID, Kind: item.Kind}
+		if item.Kind == memory.Chunk {
+			continue
+		}
+		r, err := l.opts.Store.Record(item.ID)
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read what was judged: %w", err)
+		}
+		out.Items[i].Verdicts = r.Verdicts
+		if r.Event != nil && r.Event.Rate != nil {
+			out.Items[i].SuccessRate = r.Event.Rate.String()
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,166 @@
+// Package ledger reads what was handed out and takes verdicts on it.
+//
+// Vocabulary. A receipt says what one answer or one context held, what it withheld
+// and why. A context's record is what contract 6 keeps of it: its items, how each got
+// in, and when. A verdict says what came of an item, or of all items of a receipt; an
+// item has one verdict on each receipt, the last one. Verdicts are what counts for or
+// against a record: that it was handed out counts for nothing.
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Store holds receipts and records.
+type Store interface {
+	// Receipts returns the receipts that a filter chooses, newest first, at most
+	// limit, and whether there are more.
+	Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error)
+	// Receipt and Record return CodeNotFound for an unknown id.
+	Receipt(id string) (memory.Receipt, error)
+	Record(id string) (memory.Record, error)
+}
+
+// Writer commits batches that follow from what is stored.
+type Writer interface {
+	// WriteWith commits the batch that prepare makes. Nothing is forgotten between the
+	// two; an error of prepare is returned as it is.
+	WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error)
+}
+
+// Projects finds the project that a caller means.
+type Projects interface {
+	// Resolve returns the project of an id, a name or a folder, or of the caller's
+	// folder when none is named, and whether it is known already.
+	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+}
+
+// Sessions finds the session that a caller means.
+type Sessions interface {
+	// FindSession returns the session with an id, or the current one of the caller.
+	// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
+}
+
+// Options configure a ledger. The first four fields are required.
+type Options struct {
+	Store    Store
+	Writer   Writer
+	Projects Projects
+	Sessions Sessions
+	// Clean takes secrets out of a text, which is cut to most characters then, and
+	// says how many there were. Default: nothing.
+	Clean func(text string, most int) (string, int)
+	// Clock gives the time of verdicts. Default time.Now.
+	Clock func() time.Time
+}
+
+func (o *Options) validate() error {
+	for field, missing := range map[string]bool{
+		"store": o.Store == nil, "writer": o.Writer == nil, "projects": o.Projects == nil, "sessions": o.Sessions == nil,
+	} {
+		if missing {
+			return memory.Invalid(field, "", "the ledger needs it")
+		}
+	}
+	if o.Clean == nil {
+		o.Clean = func(text string, _ int) (string, int) { return text, 0 }
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return nil
+}
+
+// Ledger answers for what was handed out: session.Ledger but for Replay, which
+// package replay implements. It is safe for concurrent use.
+type Ledger struct {
+	opts Options
+	// judging is held while a verdict is taken: from reading what was said of a
+	// receipt until what is said now is written.
+	judging sync.Mutex
+}
+
+// New returns a ledger.
+func New(opts Options) (*Ledger, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Ledger{opts: opts}, nil
+}
+
+var _ interface {
+	Receipts(context.Context, session.ReceiptsRequest) (*session.ReceiptList, error)
+	ContextOf(context.Context, session.ContextOfRequest) (*session.TurnContext, error)
+	Feedback(context.Context, session.FeedbackRequest) (*session.FeedbackTaken, error)
+} = (*Ledger)(nil)
+
+// Receipts implements session.Ledger. CodeNotFound for a session that there is not.
+func (l *Ledger) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	if req.SessionID != "" {
+		if _, err := l.opts.Sessions.FindSession(project.ID, req.SessionID, req.Caller); err != nil {
+			return nil, err
+		}
+	}
+	found, more, err := l.opts.Store.Receipts(memory.ReceiptFilter{
+		Project: project.ID, Session: req.SessionID, Turn: req.Turn, Since: req.Since,
+	}, req.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list receipts: %w", err)
+	}
+	list := &session.ReceiptList{Project: project.ID, ProjectName: project.Name, Receipts: found, More: more}
+	if found == nil {
+		list.Receipts = []memory.Receipt{}
+	}
+	return list, nil
+}
+
+// ContextOf implements session.Ledger. A turn that was given no context is no error:
+// it has no record. The errors are those of session.Which.
+func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := l.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	of, err := l.opts.Sessions.FindSession(project.ID, req.SessionID, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	filter := memory.ReceiptFilter{Project: project.ID, Session: of.ID, Purposes: []memory.Purpose{memory.PurposeContext}}
+	if req.Turn > 0 {
+		filter.Turn = &req.Turn
+	}
+	found, _, err := l.opts.Store.Receipts(filter, 1)
+	if err != nil {
+		return nil, fmt.Errorf("find context: %w", err)
+	}
+	out := &session.TurnContext{
+		Project: project.ID, ProjectName: project.Name, SessionID: of.ID, Turn: req.Turn,
+		Withheld: []memory.Withheld{}, Summary: session.NoContext, Text: session.NoContext,
+	}
+	if len(found) == 0 {
+		return out, nil
+	}
+	r := found[0]
+	record := RecordOf(r)
+	out.Turn, out.Record, out.Receipt = r.Turn, &record, r.ID
+	out.Summary, out.Text = Summary(record), Text(record)
+	out.Withheld = append(out.Withheld, r.Withheld...)
+	return out, nil
+}

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// RecordOf is what contract 6 keeps of a context: its items in the order in which
+// they were handed out. A lesson, step or chunk goes by its id, a task or blocker by
+// that of the task.
+func RecordOf(r memory.Receipt) session.ContextRecord {
+	record := session.ContextRecord{Items: make([]session.RecordItem, len(r.Items)), Timestamp: r.At}
+	for i, item := range r.Items {
+		// What no entry is was found by its relevance, unless the receipt says
+		// otherwise.
+		x := session.RecordItem{
+			Type: item.Kind, Name: cmp.Or(item.Name, item.ID), ServerName: item.Server,
+			IncludeMode: cmp.Or(item.Mode, memory.IncludeAgent),
+		}
+		if x.IncludeMode == memory.IncludeAgent {
+			x.SimilarityScore = new(item.Relevance)
+		}
+		record.Items[i] = x
+	}
+	return record
+}
+
+// section is a part of a context's text.
+type section struct {
+	kind memory.Kind
+	// heading is of the text; one and many are how the summary counts.
+	heading, one, many string
+}
+
+// sections in the order of the text: those of contract 6, and then the memories.
+var sections = []section{
+	{memory.Rule, "Rules", "rule", "rules"},
+	{memory.Reference, "References", "reference", "references"},
+	{memory.Tool, "Tools", "tool", "tools"},
+	{memory.Lesson, "Lessons", "lesson", "lessons"},
+	{memory.Step, "Steps", "step", "steps"},
+	{memory.Chunk, "Code", "piece of code", "pieces of code"},
+	{memory.Task, "Tasks", "task", "tasks"},
+	{memory.Blocker, "Blockers", "blocker", "blockers"},
+}
+
+// of returns the items of a section.
+func (s section) of(record session.ContextRecord) []session.RecordItem {
+	var items []session.RecordItem
+	for _, item := range record.Items {
+		if item.Type == s.kind {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Text writes a record as contract 6 does. Sections without items are left out; the
+// memories stand after the tools: lessons, steps, code, tasks, blockers.
+func Text(record session.ContextRecord) string {
+	if len(record.Items) == 0 {
+		return "Context Used: nothing"
+	}
+	var b strings.Builder
+	b.WriteString("Context Used:")
+	for _, s := range sections {
+		items := s.of(record)
+		if len(items) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s (%d):", s.heading, len(items))
+		for _, item := range items {
+			fmt.Fprintf(&b, "\n  • %s [%s]", nameOf(item.Name, item.ServerName), modeText(item))
+		}
+	}
+	return b.String()
+}
+
+// nameOf writes a name as contexts show it, "filesystem:read_file".
+func nameOf(name, server string) string {
+	if server == "" {
+		return name
+	}
+	return session.ToolRef{ServerName: server, ToolName: name}.String()
+}
+
+// modeText says how an item got in: "Always", "Manual", "Agent - 0.87".
+func modeText(item session.RecordItem) string {
+	switch item.IncludeMode {
+	case memory.IncludeAlways:
+		return "Always"
+	case memory.IncludeManual:
+		return "Manual"
+	}
+	if item.SimilarityScore == nil {
+		return "Agent"
+	}
+	return fmt.Sprintf("Agent - %.2f", *item.SimilarityScore)
+}
+
+// summaryModes are the modes in the order in which a summary counts them.
+var summaryModes = []memory.Include{memory.IncludeAgent, memory.IncludeAlways, memory.IncludeManual}
+
+// Summary counts a record in one line as contract 6 does: "5 rules (3 agent, 2
+// always), 3 tools (all manual)". Of memories, which get in by what they are, only
+// the number is told.
+func Summary(record session.ContextRecord) string {
+	var parts []string
+	for _, s := range sections {
+		items := s.of(record)
+		if len(items) == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", len(items), s.many)
+		if len(items) == 1 {
+			part = "1 " + s.one
+		}
+		switch s.kind {
+		case memory.Rule, memory.Reference, memory.Tool:
+			part += " (" + modesText(items) + ")"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// modesText counts the modes of items: "3 agent, 2 always", "all manual", and of a
+// single item "manual".
+func modesText(items []session.RecordItem) string {
+	counts := map[memory.Include]int{}
+	for _, item := range items {
+		counts[item.IncludeMode]++
+	}
+	var parts []string
+	for _, mode := range summaryModes {
+		switch n := counts[mode]; {
+		case n == 1 && len(items) == 1:
+			return string(mode)
+		case n == len(items):
+			return "all " + string(mode)
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, mode))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
