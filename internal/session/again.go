@@ -1,0 +1,101 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// keptRequests is how long the store knows a request again, and a little more.
+const keptRequests = 25 * time.Hour
+
+// again answers a repeated request with the receipt and record of the first. Receipts
+// hold no texts: they are those of today, and what has none any more is in the record
+// alone, which Degraded says. Guidance is told again, for whoever repeats a request has
+// not got the first answer.
+func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error) {
+	first, err := a.first()
+	if err != nil {
+		return nil, err
+	}
+	b := newBudget(a.req.MaxTokens)
+	b.withheld = first.Withheld
+	entries := make(map[session.Ref]*session.EntryState, len(first.Items))
+	for i := range a.items {
+		entries[a.items[i].Ref] = &a.items[i]
+	}
+	memories := make(map[string]memory.Item, len(a.found.memories))
+	for _, m := range a.found.memories {
+		memories[m.ID] = m
+	}
+	lost := 0
+	shown := map[taskKey]bool{}
+	for _, item := range first.Items {
+		switch item.Kind {
+		case memory.Rule, memory.Reference, memory.Tool:
+			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance})
+				b.tokens = append(b.tokens, item.Tokens)
+				continue
+			}
+		case memory.Task, memory.Blocker:
+			shown[taskKey{item.Kind, item.Name}] = true
+			continue
+		default:
+			if m, found := memories[item.ID]; found {
+				b.memories = append(b.memories, m)
+				continue
+			}
+		}
+		lost++
+	}
+	if window := a.window; window != nil && shows(window, shown) {
+		b.window = window
+	} else {
+		lost += len(shown)
+	}
+	for _, e := range b.entries {
+		if e.Type == memory.Tool {
+			b.guided = append(b.guided, *e.EntryState)
+		}
+	}
+	out := a.out(b, wc, guide(newWorkingContext(a.session.ID), b.guided))
+	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, session.RecordOf(&first)
+	out.Withheld, out.Tokens, out.Degraded = slices.Concat([]memory.Withheld{}, first.Withheld), first.Tokens, slices.Clone(first.Degraded)
+	if lost > 0 {
+		out.Degraded = append(out.Degraded, memory.Degraded{Part: "repeat", Reason: "what has changed since is in the record alone"})
+	}
+	return out, nil
+}
+
+// first returns the receipt of the request that is repeated. CodeConflict when the id
+// is of another request.
+func (a *assembly) first() (memory.Receipt, error) {
+	if a.s.opts.Assembly.Ledger != nil {
+		receipts, _, err := a.s.opts.Assembly.Ledger.Receipts(memory.ReceiptFilter{
+			Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
+		}, session.MaxReplayed)
+		if err != nil {
+			return memory.Receipt{}, err
+		}
+		for _, r := range receipts {
+			if r.RequestID == a.req.RequestID {
+				return r, nil
+			}
+		}
+	}
+	return memory.Receipt{}, &memory.Error{
+		Code: memory.CodeConflict, Field: "request_id", Message: "another request was done under this id", Hint: "give every request an id of its own",
+	}
+}
+
+// shows says that a window has exactly some tasks and blockers.
+func shows(w *session.TaskWindow, names map[taskKey]bool) bool {
+	if len(w.Tasks)+len(w.Blockers) != len(names) {
+		return false
+	}
+	return !slices.ContainsFunc(w.Tasks, func(t session.CompletedTask) bool { return !names[taskKey{memory.Task, t.TaskID}] }) &&
+		!slices.ContainsFunc(w.Blockers, func(t session.Blocker) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
+}

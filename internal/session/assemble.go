@@ -1,0 +1,327 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// Tasks shows what was done and what is blocked.
+type Tasks interface {
+	TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error)
+}
+
+// Ledger reads receipts.
+type Ledger interface {
+	// Receipts returns the receipts that a filter chooses, newest first, at most limit.
+	Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error)
+}
+
+// Shelf holds the records of tasks and blockers in memory.
+type Shelf interface {
+	Entries(project string, kinds ...memory.Kind) []memory.Record
+}
+
+// Assembly is what request contexts are made from. Each part may be nil: without
+// memories there are none in a context, without tasks no window.
+type Assembly struct {
+	Memories Memories
+	Tasks    Tasks
+	// Ledger answers repeated requests. Without it they are refused.
+	Ledger Ledger
+	// LeaveOut says that contexts for a type of task go without history and code where
+	// the request does not say. Nil: none do.
+	LeaveOut func(project memory.Project, taskType string) bool
+	// Shelf names the records of tasks and blockers, by which receipts have them. Nil:
+	// receipts have their names alone.
+	Shelf Shelf
+	// Settings are the user's choices; nil is DefaultSettings.
+	Settings *Settings
+}
+
+// Settings are what a user may choose about request contexts. A request that names
+// another value overrides them.
+type Settings struct {
+	// MaxTokens is the budget, session.MinBudget to session.MaxBudget.
+	MaxTokens int
+	// TopK matches are considered, TopN of them taken, and all that score IncludeScore
+	// or more (contract 6).
+	TopK, TopN   int
+	IncludeScore float64
+	// Shares of what is left of the budget that relevant items of a kind may take, from
+	// 0 to 1. A kind that is not in it has none.
+	Shares map[memory.Kind]float64
+}
+
+// DefaultSettings are those of contract 6.
+func DefaultSettings() Settings {
+	return Settings{
+		MaxTokens: session.DefaultBudget, TopK: session.DefaultTopK, TopN: session.DefaultTopN,
+		IncludeScore: session.DefaultIncludeScore, Shares: DefaultShares(),
+	}
+}
+
+func (a *Assembly) validate() error {
+	if a.LeaveOut == nil {
+		a.LeaveOut = func(memory.Project, string) bool { return false }
+	}
+	if a.Settings == nil {
+		a.Settings = new(DefaultSettings())
+	}
+	for _, n := range []struct {
+		field            string
+		value, min, most int
+	}{
+		{"max_tokens", a.Settings.MaxTokens, session.MinBudget, session.MaxBudget},
+		{"top_k", a.Settings.TopK, 1, session.MaxTopK}, {"top_n", a.Settings.TopN, 1, session.MaxTopN},
+	} {
+		if n.value < n.min || n.value > n.most {
+			return memory.Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.most), "%d is out of range", n.value)
+		}
+	}
+	if s := a.Settings.IncludeScore; !(s >= 0 && s <= 1) {
+		return memory.Invalid("include_score", "0–1", "%v is out of range", s)
+	}
+	return validShares(a.Settings.Shares)
+}
+
+// assembly is one request on its way to a context.
+type assembly struct {
+	s       *Service
+	start   time.Time
+	project memory.Project
+	session memory.Session
+	req     session.AssembleRequest
+	message string // without secrets
+	items   []session.EntryState
+	found   found
+	window  *session.TaskWindow
+	shorter func(n int) *session.TaskWindow
+}
+
+// Assemble implements session.Contexts.
+func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+	a := &assembly{s: s, start: s.opts.Clock()}
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.project, a.session, err = s.find(ctx, req.Which); err != nil {
+		return nil, err
+	}
+	a.req = s.opts.Assembly.Settings.fill(req)
+	a.message, _ = s.opts.Writer.Clean(req.Message, memory.MaxQuery)
+	a.items = s.opts.Catalogue.Items(a.project.ID)
+	if err := a.gather(ctx); err != nil {
+		return nil, err
+	}
+	var out *session.Assembled
+	var receipt memory.Receipt
+	w, err := s.change(ctx, a.project, a.session.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+		out, receipt = a.assemble(wc)
+		return true, nil
+	}, func(b *memory.Batch) { b.Receipts = []memory.Receipt{receipt} })
+	if err != nil {
+		return nil, err
+	}
+	if w.repeated {
+		return a.again(w.context)
+	}
+	return out, nil
+}
+
+// fill gives a request the settings that it leaves open.
+func (s *Settings) fill(req session.AssembleRequest) session.AssembleRequest {
+	req.TopK, req.TopN = cmp.Or(req.TopK, s.TopK), cmp.Or(req.TopN, s.TopN)
+	req.MaxTokens = cmp.Or(req.MaxTokens, s.MaxTokens)
+	if req.IncludeScore == nil {
+		req.IncludeScore = &s.IncludeScore
+	}
+	return req
+}
+
+// gather reads the window and searches. History, which is the window and steps, and
+// code are left out for a task that requires no context; what was learned is not.
+func (a *assembly) gather(ctx context.Context) error {
+	bare := a.req.RequiresContext != nil && !*a.req.RequiresContext ||
+		a.req.RequiresContext == nil && a.s.opts.Assembly.LeaveOut(a.project, a.req.TaskType)
+	var missing []memory.Degraded
+	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
+		request := session.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
+		window, err := tasks.TaskWindow(ctx, request)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			missing = append(missing, memory.Degraded{Part: partTasks, Reason: memory.AsError(err).Message})
+			a.s.opts.Logger.Warn("the window of tasks is missing", "part", "session", "project", a.project.ID, "error", err)
+		default:
+			a.window = window
+		}
+		a.shorter = func(n int) *session.TaskWindow {
+			request.Limit = n
+			if window, err = tasks.TaskWindow(ctx, request); err != nil {
+				return nil
+			}
+			return window
+		}
+	}
+	if a.req.NoSearch {
+		a.found.lacks(partSearch, "switched off")
+	} else {
+		kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Chunk}
+		if bare {
+			kinds = kinds[:1]
+		}
+		if a.s.opts.Assembly.Memories == nil {
+			kinds = nil
+		}
+		var err error
+		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, kinds, a.considered(), a.req.MaxTokens); err != nil {
+			return err
+		}
+	}
+	a.found.degraded = append(a.found.degraded, missing...)
+	return nil
+}
+
+// considered is how many matches are asked for so that topK of them can be considered:
+// the others are known to be held, taken out or disabled, or not the agent's choice. It
+// is 0 where there is nothing to be considered.
+func (a *assembly) considered() int {
+	others := 0
+	for i := range a.items {
+		if e := &a.items[i]; !e.On || e.Mode != memory.IncludeAgent {
+			others++
+		}
+	}
+	if others == len(a.items) {
+		return 0
+	}
+	return min(a.req.TopK+others, recall.MaxMatched)
+}
+
+// assemble works out a request context on a working context, and changes that to what
+// it is after the turn. It is a pure function of what was gathered.
+func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, memory.Receipt) {
+	h := hold(a.items, wc)
+	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)
+	b := newBudget(a.req.MaxTokens)
+	b.held(h, a.window, a.shorter)
+	b.relevant(a.s.opts.Assembly.Settings.Shares, chosen, a.found.memories, wc)
+	wc.Turn++
+	guidance := guide(wc, b.guided)
+	out := a.out(b, wc, guidance)
+	out.Turn = wc.Turn
+	out.Withheld = slices.Concat(b.withheld, withheld, a.found.withheld)
+	out.Withheld = out.Withheld[:min(len(out.Withheld), maxWithheld)]
+	receipt := a.receipt(out, b)
+	out.Receipt, out.Record = receipt.ID, session.RecordOf(&receipt)
+	return out, receipt
+}
+
+// maxWithheld bounds what is told of what was not handed out.
+const maxWithheld = 200
+
+// alike says that two texts are near-duplicates.
+func (s *Service) alike(a, b string) bool {
+	if m := s.opts.Assembly.Memories; m != nil {
+		return m.Alike(a, b)
+	}
+	return a == b
+}
+
+// out is what is handed out of a budget that was filled.
+func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *session.Assembled {
+	out := &session.Assembled{
+		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
+		Items: make([]session.AssembledItem, len(b.entries)), Memories: b.memories, Window: b.window, Guidance: guidance,
+		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
+		Tokens: b.used, MaxTokens: b.most,
+	}
+	if out.Memories == nil {
+		out.Memories = []memory.Item{}
+	}
+	callable := make(map[session.ToolRef]bool, len(out.ActiveTools))
+	for _, ref := range out.ActiveTools {
+		callable[ref] = true
+	}
+	for i, e := range b.entries {
+		item := session.AssembledItem{
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+		}
+		if e.Type != memory.Tool {
+			item.Text = entryBody(e.EntryState)
+		} else if ref := toolOf(*e.EntryState); !callable[ref] {
+			out.ActiveTools = append(out.ActiveTools, ref)
+		}
+		out.Items[i] = item
+	}
+	out.Text = writeContext(b.entries, guidance, b.memories, b.window)
+	return out
+}
+
+// receipt is the record of a turn: exactly what is handed out, with scores.
+func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
+	r := memory.Receipt{
+		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
+		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
+		Request: memory.RecallRequest{
+			Query: a.message, Kinds: a.found.kinds, Project: a.req.Project,
+			Caller: memory.Caller{Dir: a.req.Caller.Dir, Client: a.req.Caller.Client, Session: a.session.ID},
+		},
+		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
+		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
+		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)),
+	}
+	for i, e := range b.entries {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
+			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i],
+		})
+	}
+	for _, m := range b.memories {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
+		})
+	}
+	if b.window == nil {
+		return r
+	}
+	ids := a.taskIDs()
+	task := func(kind memory.Kind, name string) {
+		r.Items = append(r.Items, memory.ReceiptItem{ID: ids[taskKey{kind, name}], Kind: kind, Name: name, Mode: memory.IncludeAlways})
+	}
+	for _, t := range b.window.Tasks {
+		task(memory.Task, t.TaskID)
+	}
+	for _, t := range b.window.Blockers {
+		task(memory.Blocker, t.TaskID)
+	}
+	return r
+}
+
+// taskKey names a completed task or a blocker.
+type taskKey struct {
+	kind memory.Kind
+	name string
+}
+
+// taskIDs are the ids of the records of a project's tasks and blockers.
+func (a *assembly) taskIDs() map[taskKey]string {
+	ids := map[taskKey]string{}
+	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
+		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
+			if r.Task != nil {
+				ids[taskKey{r.Kind, r.Task.TaskID}] = r.ID
+			}
+		}
+	}
+	return ids
+}

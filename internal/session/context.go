@@ -1,0 +1,198 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// placed is an entry in a context.
+type placed struct {
+	*session.EntryState
+	mode memory.Include
+	// score and factors are of relevant entries.
+	score   float64
+	factors *memory.RankFactors
+}
+
+// item is what a context shows of it.
+func (p placed) item() session.ContextItem {
+	item := session.ContextItem{Ref: p.Ref, IncludeMode: p.mode}
+	if p.mode == memory.IncludeAgent {
+		item.SimilarityScore = &p.score
+	}
+	return item
+}
+
+// holding is what a session holds of its catalogue.
+type holding struct {
+	// entries are those that are always included, in the catalogue's order, and then
+	// those that were added, in theirs.
+	entries []placed
+	// gone were added and are not in the catalogue any more.
+	gone []session.Ref
+	// decided are held or were taken out: relevance has no say in them.
+	decided map[session.Ref]bool
+}
+
+// hold works out a session context. A disabled entry is held only if it was added by
+// hand, and what was taken out stays out whatever becomes of its mode.
+func hold(items []session.EntryState, wc *session.WorkingContext) holding {
+	h := holding{decided: make(map[session.Ref]bool, len(wc.Removed)+len(wc.Added))}
+	for _, ref := range wc.Removed {
+		h.decided[ref] = true
+	}
+	added := make(map[session.Ref]*session.EntryState, len(wc.Added))
+	for _, item := range wc.Added {
+		added[item.Ref] = nil
+	}
+	for i := range items {
+		e := &items[i]
+		if _, by := added[e.Ref]; by {
+			added[e.Ref] = e
+		}
+		if included(e) && !h.decided[e.Ref] {
+			h.entries = append(h.entries, placed{EntryState: e, mode: memory.IncludeAlways})
+		}
+	}
+	always := len(h.entries)
+	for _, item := range wc.Added {
+		switch e := added[item.Ref]; {
+		case e == nil:
+			h.gone = append(h.gone, item.Ref)
+		case !included(e): // else it is among the first
+			h.entries = append(h.entries, placed{EntryState: e, mode: item.IncludeMode})
+		}
+		h.decided[item.Ref] = true
+	}
+	for _, e := range h.entries[:always] {
+		h.decided[e.Ref] = true
+	}
+	return h
+}
+
+// included says that an entry is in every context of its project.
+func included(e *session.EntryState) bool { return e.Mode == memory.IncludeAlways && e.On }
+
+// SessionContext implements session.Contexts.
+func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, meant, err := s.find(ctx, req.Which)
+	if err != nil {
+		return nil, err
+	}
+	wc, _, err := s.load(meant.Key())
+	if err != nil {
+		return nil, err
+	}
+	return contextOf(project, wc, s.opts.Catalogue.Items(project.ID)), nil
+}
+
+// ChangeContext implements session.Contexts. All of a request is done or nothing.
+func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, meant, err := s.find(ctx, req.Which)
+	if err != nil {
+		return nil, err
+	}
+	items := s.opts.Catalogue.Items(project.ID)
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+		return byHand(items, wc, req)
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := contextOf(project, w.context, items)
+	out.Changed = w.changed || w.repeated // only what changed something is known as repeated
+	return out, nil
+}
+
+func contextOf(project memory.Project, wc *session.WorkingContext, items []session.EntryState) *session.Context {
+	out := &session.Context{
+		Project: project.ID, ProjectName: project.Name, SessionID: wc.SessionID, Version: wc.Version,
+		Items: []session.ContextItem{}, Rules: []string{}, References: []string{}, Tools: []session.ToolRef{},
+	}
+	for _, e := range hold(items, wc).entries {
+		out.Items = append(out.Items, e.item())
+		switch e.Type {
+		case memory.Rule:
+			out.Rules = append(out.Rules, e.Name)
+		case memory.Reference:
+			out.References = append(out.References, e.Name)
+		default:
+			out.Tools = append(out.Tools, session.ToolRef{ServerName: e.ServerName, ToolName: e.Name})
+		}
+	}
+	return out
+}
+
+// byHand changes a session context as a request says, and says whether that changed
+// anything. Taking out an entry that is always included keeps it out of this session;
+// of any other, only that it was added is taken back. What has gone from the catalogue
+// can be taken out, not added.
+func byHand(items []session.EntryState, wc *session.WorkingContext, req session.ChangeContextRequest) (changed bool, err error) {
+	wanted := make(map[session.Ref]*session.EntryState, len(req.Add)+len(req.Remove))
+	for _, item := range req.Add {
+		wanted[item.Ref] = nil
+	}
+	for _, ref := range req.Remove {
+		wanted[ref] = nil
+	}
+	for i := range items {
+		if _, ok := wanted[items[i].Ref]; ok {
+			wanted[items[i].Ref] = &items[i]
+		}
+	}
+	for i, ref := range req.Remove {
+		e := wanted[ref]
+		at := slices.IndexFunc(wc.Added, func(item session.ContextItem) bool { return item.Ref == ref })
+		out := slices.Contains(wc.Removed, ref)
+		if e == nil && at < 0 && !out {
+			return false, missing(fmt.Sprintf("remove[%d]", i), ref)
+		}
+		if at >= 0 {
+			wc.Added, changed = slices.Delete(wc.Added, at, at+1), true
+		}
+		if e != nil && e.Mode == memory.IncludeAlways && !out {
+			wc.Removed, changed = append(wc.Removed, ref), true
+		}
+	}
+	for i, item := range req.Add {
+		e := wanted[item.Ref]
+		if e == nil {
+			return false, missing(fmt.Sprintf("add[%d]", i), item.Ref)
+		}
+		if at := slices.Index(wc.Removed, item.Ref); at >= 0 {
+			wc.Removed, changed = slices.Delete(wc.Removed, at, at+1), true
+		}
+		has := slices.ContainsFunc(wc.Added, func(has session.ContextItem) bool { return has.Ref == item.Ref })
+		if !has && !included(e) {
+			wc.Added, changed = append(wc.Added, item), true
+		}
+	}
+	for field, n := range map[string]int{"add": len(wc.Added), "remove": len(wc.Removed)} {
+		if n > session.MaxByHand {
+			return false, memory.Invalid(field, fmt.Sprintf("at most %d entries of a session", session.MaxByHand), "there would be %d", n)
+		}
+	}
+	return changed, nil
+}
+
+// missing is the error for an entry that the catalogue does not have.
+func missing(field string, ref session.Ref) error {
+	name := ref.Name
+	if ref.Type == memory.Tool {
+		name = session.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
+	}
+	return &memory.Error{
+		Code: memory.CodeNotFound, Field: field, Message: fmt.Sprintf("the catalogue has no %s %s", ref.Type, memory.Quote(name)),
+		Hint: "register it, or list the catalogue to see what there is",
+	}
+}

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// headings are those of the sections of entries.
+var headings = map[memory.Kind]string{memory.Rule: "## Rules\n", memory.Reference: "## References\n", memory.Tool: "## Tools\n\n"}
+
+// separator stands between two sections.
+const separator = "\n"
+
+// entryBody is what a rule or reference says: its content, or its description if it has
+// nothing else.
+func entryBody(e *session.EntryState) string { return cmp.Or(e.Content, e.Description) }
+
+// entryText writes one entry of a section: a rule or reference under its name, a tool
+// in a line.
+func entryText(e *session.EntryState) string {
+	if e.Type != memory.Tool {
+		return "\n### " + e.Name + "\n\n" + strings.TrimSpace(entryBody(e)) + "\n"
+	}
+	line := "- `" + toolOf(*e).String() + "`"
+	if e.Description != "" {
+		line += ": " + strings.ReplaceAll(strings.TrimSpace(e.Description), "\n", "\n  ")
+	}
+	return line + "\n"
+}
+
+// guidanceText is about how guide writes the guidance of one tool.
+func guidanceText(e *session.EntryState) string {
+	return separator + toolOf(*e).String() + "\n" + e.Guidance + "\n"
+}
+
+// writeContext writes a request context out for a prompt: rules, references and tools, the
+// guidance, the memories as contracts 2 and 4 do, and the window as contract 3 does.
+// Sections without anything are left out.
+func writeContext(entries []placed, guidance string, memories []memory.Item, window *session.TaskWindow) string {
+	var sections []string
+	for _, kind := range session.EntryKinds {
+		var section strings.Builder
+		for _, e := range entries {
+			if e.Type != kind {
+				continue
+			}
+			if section.Len() == 0 {
+				section.WriteString(headings[kind])
+			}
+			section.WriteString(entryText(e.EntryState))
+		}
+		sections = append(sections, section.String())
+	}
+	sections = append(sections, guidance, recall.Markdown(memories))
+	if window != nil {
+		sections = append(sections, window.Text)
+	}
+	var text strings.Builder
+	for _, section := range sections {
+		if section == "" {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteString(separator)
+		}
+		text.WriteString(strings.TrimRight(section, "\n") + "\n")
+	}
+	return text.String()
+}
