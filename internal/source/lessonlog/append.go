@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -40,50 +38,9 @@ func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (p
 	if err != nil {
 		return "", fmt.Errorf("lock log: %w", err)
 	}
-	err = appendText(logs, name, text)
+	err = folder.Append(logs, name, text)
 	if err := errors.Join(err, release()); err != nil {
 		return "", fmt.Errorf("append to log: %w", err)
 	}
 	return filepath.Join(at, name), nil
-}
-
-// appendText adds a line by one write. Behind a line that another writer left
-// torn it begins on a new one.
-func appendText(folder *os.Root, name string, text []byte) (err error) {
-	if err := isPlainFile(folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := folder.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if size := info.Size(); size > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, size-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			text = append([]byte{'\n'}, text...)
-		}
-	}
-	_, err = f.Write(text)
-	return err
-}
-
-// isPlainFile refuses what is no regular file: a link, which may lead to a file
-// that is no log, a folder, a pipe, which would make its reader wait.
-func isPlainFile(folder *os.Root, name string) error {
-	info, err := folder.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return memory.Errorf(memory.CodeForbidden, "%s is not a plain file", name)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // A part is bounded in both, so that a log of any size takes little memory.
@@ -71,11 +72,11 @@ func ReadFile(path string) iter.Seq2[FileLines, error] {
 func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 }
 
 // openLog opens a plain file for reading.
-func openLog(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	if err := isPlainFile(folder, name); err != nil {
+func openLog(logs *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	if err := folder.CheckPlain(logs, name); err != nil {
 		return nil, nil, err
 	}
-	f, err := folder.Open(name)
+	f, err := logs.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
