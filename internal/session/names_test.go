@@ -58,7 +58,7 @@ func TestToolNames(t *testing.T) {
 		"other letters":             {"Mit GRÖSSE_LESEN? Mit Größe_lesen.", []string{"größe_lesen"}},
 		"order of occurrence":       {"createIssue then read_file", []string{"createIssue", "read_file"}},
 		"shared by servers":         {"shared_name", []string{"shared_name"}},
-		"shared, one with server":   {"two:shared_name", []string{"shared_name", "two:shared_name"}},
+		"shared, one with server":   {"two:shared_name", []string{"two:shared_name", "shared_name"}},
 		"broken bytes":              {"\xff`search\xff` read_file\xff", []string{"search", "read_file"}},
 	} {
 		t.Run(name, func(t *testing.T) {

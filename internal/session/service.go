@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,6 +85,10 @@ type Options struct {
 	// Summarizer writes the summary of a compaction where the host gives none. Nil:
 	// nobody does.
 	Summarizer Summarizer
+	// SummaryTimeout bounds what the Summarizer takes for one compaction; 1 minute.
+	SummaryTimeout time.Duration
+	// Assembly is what request contexts are made from.
+	Assembly Assembly
 	// KeepTurns is how many recent turns a host is told to keep after a compaction,
 	// 1–100; DefaultKeepTurns when zero.
 	KeepTurns int
@@ -109,13 +114,16 @@ func (o *Options) validate() error {
 	if o.KeepTurns < 1 || o.KeepTurns > session.MaxKeepTurns {
 		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", session.MaxKeepTurns), "%d is out of range", o.KeepTurns)
 	}
+	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
+		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return nil
+	return o.Assembly.validate()
 }
 
 // Service keeps the contexts of sessions. It is safe for concurrent use.
