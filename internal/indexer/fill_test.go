@@ -36,26 +36,27 @@ func TestFillEmbedsAllKindsLessonsFirst(t *testing.T) {
 	step.Kind, step.Event, step.Session = memory.Step, nil, "sess"
 	r.commit(memory.Batch{Sessions: []memory.Session{{ID: "sess", Project: "p-1", CreatedAt: testTime}}})
 	r.remember(step)
+	r.remember(listing(memory.Rule, "u-1", 0, 0))
 	r.remember(lesson("l-1", "p-1", "a lesson"))
-	if got := r.degraded(); got != "partial: 0 of 4 documents embedded" {
+	if got := r.degraded(); got != "partial: 0 of 5 documents embedded" {
 		t.Errorf("degraded before filling = %q", got)
 	}
 	r.mustFill()
-	if got, want := strings.Join(order, ", "), "a lesson, a step, code one, code two"; got != want {
+	if got, want := strings.Join(order, ", "), "a lesson, a step, listed u-1, code one, code two"; got != want {
 		t.Errorf("embedded in the order %q, want %q", got, want)
 	}
-	if s := r.space(); s.Embedded != 4 || s.State != "ready" || r.degraded() != "" {
-		t.Errorf("after filling: %+v, degraded %q; want 4 embedded and ready", s, r.degraded())
+	if s := r.space(); s.Embedded != 5 || s.State != "ready" || r.degraded() != "" {
+		t.Errorf("after filling: %+v, degraded %q; want 5 embedded and ready", s, r.degraded())
 	}
-	if _, texts := fake.Calls(); texts != 4 {
-		t.Errorf("%d texts were embedded, want 4", texts)
+	if _, texts := fake.Calls(); texts != 5 {
+		t.Errorf("%d texts were embedded, want 5", texts)
 	}
 	r.mustFill()
 	r.reopen()
 	r.attach()
 	r.mustFill()
-	if _, texts := fake.Calls(); texts != 4 {
-		t.Errorf("%d texts were embedded after reopening, want the stored 4 to do", texts)
+	if _, texts := fake.Calls(); texts != 5 {
+		t.Errorf("%d texts were embedded after reopening, want the stored 5 to do", texts)
 	}
 }
 

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -89,7 +90,7 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 	text := textOf(rng.IntN(textCount))
 	id := fmt.Sprintf("l-%d", rng.IntN(30))
 	key := memory.FileKey{Sandbox: fmt.Sprintf("s-%d", rng.IntN(3)), Path: fmt.Sprintf("dir/file%d.go", rng.IntN(8))}
-	switch rng.IntN(13) {
+	switch rng.IntN(16) {
 	case 0, 1: // remember, in place of what has the id
 		rec := lesson(id, fmt.Sprintf("p-%d", 1+rng.IntN(2)), text)
 		rec.Tags = []string{fmt.Sprintf("tag%d", rng.IntN(3))}
@@ -149,8 +150,52 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 		rec.Event = &event
 		r.remember(rec)
 		m.records[id] = rec
+	case 10, 11, 12:
+		m.stepRoster(rng, r, text)
 	default:
 		m.stepSession(rng, r, text)
+	}
+}
+
+// stepRoster writes, changes or drops a record of the roster, or a reference that
+// comes and goes from it.
+func (m *world) stepRoster(rng *rand.Rand, r *rig, text string) {
+	n := rng.IntN(25)
+	rec := listing(listed[n%len(listed)], fmt.Sprintf("o-%d", n), rng.IntN(4), rng.IntN(3), in(fmt.Sprintf("p-%d", 1+rng.IntN(2))))
+	if rng.IntN(5) == 0 {
+		r.commit(memory.Batch{DropRecords: []string{rec.ID}})
+		delete(m.records, rec.ID)
+		return
+	}
+	rec.Text, rec.Doc, rec.Verdicts = text, memory.DocumentID(text), &memory.Verdicted{Worked: rng.IntN(9)}
+	if rec.Kind == memory.Reference && rng.IntN(3) == 0 {
+		rec.Entry = nil
+	}
+	r.remember(rec)
+	m.records[rec.ID] = rec
+}
+
+// compareRoster holds what is listed of a project, and in which order, against the
+// world.
+func (m *world) compareRoster(t *testing.T, r *rig, project string) {
+	t.Helper()
+	want := []memory.Record{}
+	for _, rec := range m.records {
+		if rec.Project == project && (rec.Entry != nil || rec.Task != nil) {
+			want = append(want, rec)
+		}
+	}
+	slices.SortFunc(want, func(a, b memory.Record) int {
+		ord := func(x memory.Record) int {
+			if x.Entry == nil {
+				return 0
+			}
+			return x.Entry.Ord
+		}
+		return stdcmp.Or(a.Created.Compare(b.Created), stdcmp.Compare(ord(a), ord(b)), strings.Compare(a.ID, b.ID))
+	})
+	if diff := cmp.Diff(want, append([]memory.Record{}, r.index.Entries(project)...)); diff != "" {
+		t.Errorf("the roster of %s (-want +got):\n%s", project, diff)
 	}
 }
 
@@ -298,6 +343,7 @@ func (m *world) compare(t *testing.T, r *rig) {
 			t.Errorf("lessons of %s (-want +got):\n%s", project, diff)
 		}
 		m.compareSessions(t, r, project)
+		m.compareRoster(t, r, project)
 	}
 }
 

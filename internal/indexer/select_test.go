@@ -63,6 +63,10 @@ func TestSelection(t *testing.T) {
 		"another's repository":  {memory.Selection{Project: "p-1", Repos: []string{"two"}, AllLessons: true}, []string{"other", "same-2"}},
 		"under two names":       {memory.Selection{Repos: []string{"two", "one"}, Project: "p-1", AllLessons: true}, []string{"new", "old", "other", "same-2"}},
 		"under two, own only":   {memory.Selection{Repos: []string{"two", "one"}, Project: "p-1"}, []string{"new", "old"}},
+		"a second project":      {memory.Selection{Project: "p-1", Also: "p-2", Kinds: []memory.Kind{memory.Lesson, memory.Reference}}, []string{"new", "old", "other", "ref-2", "same-1", "same-2"}},
+		"a second, its kinds":   {memory.Selection{Project: "p-1", Also: "p-2", Kinds: []memory.Kind{memory.Reference}}, []string{"ref-2"}},
+		"a second, tag":         {memory.Selection{Project: "p-1", Also: "p-2", Tag: "ci"}, []string{"new", "other"}},
+		"a second, unknown":     {memory.Selection{Project: "p-1", Also: "p-3", Kinds: []memory.Kind{memory.Step}}, []string{"step"}},
 		"session":               {memory.Selection{Project: "p-1", Session: "sess"}, []string{"new", "step"}},
 		"tag":                   {memory.Selection{Tag: "ci"}, []string{"new", "other"}},
 		"tag of the other same": {memory.Selection{Project: "p-2", Tag: "npm"}, nil},
@@ -107,6 +111,7 @@ func TestUniverseIsTheProjectSearched(t *testing.T) {
 	}{
 		"all":             {memory.Selection{Tag: "ci"}, 10},
 		"project":         {memory.Selection{Project: "p-1", Tag: "npm"}, 7},
+		"and a second":    {memory.Selection{Project: "p-1", Also: "p-2", Tag: "npm"}, 10},
 		"and all lessons": {memory.Selection{Project: "p-1", AllLessons: true, Kinds: []memory.Kind{memory.Lesson}}, 8},
 	} {
 		_, universe := r.index.Select(test.sel)
