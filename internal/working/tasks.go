@@ -1,0 +1,228 @@
+package working
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// CompleteTask implements session.WorkingMemory. The task reported stays, even if it
+// says that it was completed before all others.
+func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	t := req.Task()
+	if req.RequiresContext == nil {
+		t.RequiresContext = s.Settings(p, t.TaskType).RequiresContext
+	}
+	redacted, err := s.settle(&t)
+	if err != nil {
+		return nil, err
+	}
+	out := &session.TaskKept{
+		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
+	}
+	e := s.event(TaskCompleted, p, req.Caller)
+	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+		st, err := s.state(p.ID)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		if t.CompletedAt.IsZero() {
+			t.CompletedAt = stamp(s.now(), st.tasks)
+		}
+		r := taskRecord(p, t, nil)
+		st.put(r)
+		return s.batch(&st, r, e, out), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("complete task: %w", err)
+	}
+	return s.kept(ctx, req.Caller, out, e, done)
+}
+
+// BlockTask implements session.WorkingMemory. CodeConflict, with the bound, when the
+// project has as many blockers as it may have.
+func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	b := session.Blocker{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
+	redacted, err := s.settleBlocker(&b)
+	if err != nil {
+		return nil, err
+	}
+	out := &session.TaskKept{
+		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
+	}
+	e := s.event(TaskBlocked, p, req.Caller)
+	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+		st, err := s.state(p.ID)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		if b.BlockedAt.IsZero() {
+			b.BlockedAt = stamp(s.now(), st.blockers)
+		}
+		r := blockerRecord(p, b, nil)
+		st.put(r)
+		if err := st.checkBlockers(); err != nil {
+			return memory.Batch{}, err
+		}
+		batch := s.batch(&st, r, e, out)
+		batch.DropTombstones = append(batch.DropTombstones, resolvedMark(r))
+		return batch, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("block task: %w", err)
+	}
+	return s.kept(ctx, req.Caller, out, e, done)
+}
+
+// UnblockTask implements session.WorkingMemory.
+func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &session.TaskKept{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
+	e := s.event(TaskUnblocked, p, req.Caller)
+	var redacted int
+	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, session.MaxResolution)
+	out.Redacted = redacted > 0
+	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+		st, err := s.state(p.ID)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		i := slices.IndexFunc(st.blockers, func(r memory.Record) bool { return r.ID == out.ID })
+		if i < 0 {
+			return memory.Batch{}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id",
+				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "`recalld tasks` lists the active blockers"}
+		}
+		r := st.blockers[i]
+		e.Blocker = jsonOf(r)
+		return memory.Batch{
+			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)}, Action: actions[e.Event], Detail: e,
+		}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unblock task: %w", err)
+	}
+	return s.kept(ctx, req.Caller, out, e, done)
+}
+
+// settle takes the secrets out of a task, counts them, and leaves of it what is to be
+// kept.
+func (s *Service) settle(t *session.CompletedTask) (redacted int, err error) {
+	w := s.opts.Writer
+	if err := s.withoutSecret("task_id", t.TaskID, session.MaxTaskID); err != nil {
+		return 0, err
+	}
+	t.CompletedAt = inMillis(t.CompletedAt)
+	if !t.RequiresContext {
+		t.Intent, t.Summary = "", ""
+	}
+	for _, x := range []struct {
+		text *string
+		most int
+	}{{&t.TaskType, session.MaxTaskType}, {&t.Intent, session.MaxIntent}, {&t.Summary, session.MaxTaskSummary}} {
+		clean, n := w.Clean(*x.text, x.most)
+		*x.text, redacted = clean, redacted+n
+	}
+	report, n := w.CleanJSON(t.ValidationReport)
+	redacted += n
+	// Without white space, as it is stored: the bounds are of what is kept.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, report); err != nil {
+		return 0, memory.Invalid("validation_report", "a JSON object", "is no JSON object")
+	}
+	t.ValidationReport = compact.Bytes()
+	if n := len(t.ValidationReport); n > session.MaxTaskReport {
+		return 0, memory.Invalid("validation_report", fmt.Sprintf("a JSON object of at most %d bytes", session.MaxTaskReport),
+			"%d bytes are too many, with its secrets marked", n)
+	}
+	if t.RequiresContext && t.Summary == "" {
+		t.Summary = summarize(t.Intent, t.ValidationReport)
+	}
+	return redacted, nil
+}
+
+// settleBlocker takes the secrets out of a blocker and counts them.
+func (s *Service) settleBlocker(b *session.Blocker) (redacted int, err error) {
+	if err := s.withoutSecret("task_id", b.TaskID, session.MaxTaskID); err != nil {
+		return 0, err
+	}
+	b.BlockedAt = inMillis(b.BlockedAt)
+	b.Reason, redacted = s.opts.Writer.Clean(b.Reason, session.MaxReason)
+	return redacted, nil
+}
+
+// withoutSecret refuses a name that is a secret: taken out of it, tasks that are not
+// the same would become one.
+func (s *Service) withoutSecret(field, name string, most int) error {
+	if _, n := s.opts.Writer.Clean(name, most); n > 0 {
+		return memory.Invalid(field, "a name without secrets", "it holds what looks like a secret")
+	}
+	return nil
+}
+
+// batch writes one record and what gave way to it, and fills in what is to be
+// answered.
+func (s *Service) batch(st *state, r memory.Record, e *Event, out *session.TaskKept) memory.Batch {
+	gone := st.trim(r.ID)
+	e.GaveWay = taskIDs(gone)
+	if r.Kind == memory.Blocker {
+		e.Blocker = jsonOf(r)
+	} else {
+		e.Task = jsonOf(r)
+	}
+	return memory.Batch{
+		Records: []memory.Record{r}, DropRecords: ids(gone), DropTombstones: []string{r.ID}, Action: actions[e.Event], Detail: e,
+	}
+}
+
+// kept completes an answer when the change is committed.
+func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskKept, e *Event, done memory.Committed) (*session.TaskKept, error) {
+	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
+	if e.Event == TaskUnblocked {
+		isSame = len(done.Put) == 0 && done.Dropped == 1
+	}
+	if !isSame {
+		return nil, errOtherRequest()
+	}
+	out.Seq = done.Seq
+	if e.Event != TaskUnblocked {
+		out.Dropped = done.Dropped
+	}
+	held, err := s.held(out.Project)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range held {
+		if r.Kind == memory.Blocker {
+			out.Blocked++
+		} else {
+			out.Completed++
+		}
+	}
+	out.AuditFile, out.Warning = s.toFile(ctx, caller, e, done)
+	return out, nil
+}
