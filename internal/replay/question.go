@@ -1,0 +1,210 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// question is what a receipt has asked.
+type question struct {
+	p       *Replayer
+	receipt memory.Receipt
+	project memory.Project
+	// chosen are the entries that a context may choose, by id; nil for an answer.
+	chosen map[string]session.EntryState
+	// aside is what is not compared, by id.
+	aside map[string]bool
+}
+
+// outcome is what a question found.
+type outcome struct {
+	items    []hit
+	withheld []memory.Withheld
+	degraded []memory.Degraded
+}
+
+// hit is an item of an outcome.
+type hit struct {
+	id, title string
+	kind      memory.Kind
+	path      string // of code
+}
+
+func (p *Replayer) question(r memory.Receipt, project memory.Project) *question {
+	q := &question{p: p, receipt: r, project: project}
+	if r.Purpose != memory.PurposeContext {
+		return q
+	}
+	q.aside = map[string]bool{}
+	for _, item := range r.Items {
+		if cmp.Or(item.Mode, memory.IncludeAgent) != memory.IncludeAgent {
+			q.aside[item.ID] = true
+		}
+	}
+	for _, w := range r.Withheld {
+		if w.Reason == memory.OverBudget || w.Reason == memory.Duplicate {
+			q.aside[w.ID] = true
+		}
+	}
+	q.chosen = p.choosable(r, project)
+	return q
+}
+
+// choosable are the entries that a context of a project may choose by relevance.
+func (p *Replayer) choosable(r memory.Receipt, project memory.Project) map[string]session.EntryState {
+	chosen := map[string]session.EntryState{}
+	if p.opts.Catalogue == nil {
+		for _, item := range r.Items {
+			chosen[item.ID] = session.EntryState{ID: item.ID, Entry: session.Entry{Ref: session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}}}
+		}
+		for _, w := range r.Withheld {
+			chosen[w.ID] = session.EntryState{ID: w.ID, Entry: session.Entry{Ref: session.Ref{Type: w.Kind, Name: w.Name, ServerName: w.Server}}}
+		}
+		return chosen
+	}
+	for _, e := range p.opts.Catalogue.Items(project.ID) {
+		if e.On && e.Mode == memory.IncludeAgent {
+			chosen[e.ID] = e
+		}
+	}
+	return chosen
+}
+
+// recorded is what the receipt shows, as far as it is compared.
+func (q *question) recorded() []hit {
+	var hits []hit
+	for _, item := range q.receipt.Items {
+		hits = append(hits, hit{id: item.ID, kind: item.Kind, title: name(item.Name, item.Server)})
+	}
+	return q.compared(hits)
+}
+
+// compared leaves out what is not compared. A context's parts come in the order of
+// kinds, whatever order it has them in.
+func (q *question) compared(hits []hit) []hit {
+	if q.receipt.Purpose != memory.PurposeContext {
+		return hits
+	}
+	hits = slices.DeleteFunc(hits, func(h hit) bool { return q.aside[h.id] || h.kind == memory.Task || h.kind == memory.Blocker })
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Compare(slices.Index(memory.Kinds, a.kind), slices.Index(memory.Kinds, b.kind))
+	})
+	return hits
+}
+
+// ask asks the question under some settings, nil for today's. Floors that were asked
+// for anew are among them, and count as if the question named them.
+func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, anew map[memory.Kind]float64) (outcome, error) {
+	opts := recall.AskOptions{Settings: settings, Project: &q.project, At: q.receipt.At}
+	req := q.receipt.Request
+	req.Explain = false
+	if floor, ok := anew[memory.Chunk]; ok {
+		req.MinRelevance = &floor // of code, where files that are known by their beginning alone have one of their own
+	}
+	if req.Scope != nil && req.Scope.Name == memory.ScopeCurrent {
+		if q.receipt.Session == "" {
+			return outcome{}, memory.Errorf(memory.CodeNotFound, "its session is not known")
+		}
+		req.Scope = &memory.Scope{Session: q.receipt.Session}
+	}
+	if q.receipt.Purpose != memory.PurposeContext {
+		return q.askMemories(ctx, req, opts)
+	}
+	var out outcome
+	var entries []memory.Kind
+	for _, kind := range req.Kinds {
+		if slices.Contains(session.EntryKinds, kind) {
+			entries = append(entries, kind)
+			continue
+		}
+		one := req
+		one.Kinds, one.Format = []memory.Kind{kind}, memory.FormatMarkdown // as contexts ask
+		found, err := q.askMemories(ctx, one, opts)
+		if err != nil {
+			return outcome{}, err
+		}
+		out.add(found)
+	}
+	if len(entries) > 0 {
+		found, err := q.match(ctx, entries, opts)
+		if err != nil {
+			return outcome{}, err
+		}
+		out.add(found)
+	}
+	out.items = q.compared(out.items)
+	return out, nil
+}
+
+func (o *outcome) add(other outcome) {
+	o.items = append(o.items, other.items...)
+	o.withheld = append(o.withheld, other.withheld...)
+	o.degraded = append(o.degraded, other.degraded...)
+}
+
+func (q *question) askMemories(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (outcome, error) {
+	a, _, err := q.p.opts.Asker.Ask(ctx, req, opts)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{withheld: a.Withheld, degraded: a.Degraded, items: make([]hit, len(a.Items))}
+	for i, item := range a.Items {
+		out.items[i] = hit{id: item.ID, kind: item.Kind, title: titleOf(item.Text), path: item.Source.Path}
+		if item.Source.Path != "" {
+			out.items[i].title = item.Source.Path
+			if lines := item.Source.Lines; lines != nil {
+				out.items[i].title += fmt.Sprintf(":%d-%d", lines[0], lines[1])
+			}
+		}
+	}
+	return out, nil
+}
+
+// match chooses entries as a context does.
+func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.AskOptions) (outcome, error) {
+	sel := memory.Selection{Kinds: kinds, Project: q.project.ID}
+	m, err := q.p.opts.Asker.Match(ctx, q.receipt.Request.Query, sel, recall.MaxMatched, opts)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{withheld: m.Withheld, degraded: m.Degraded}
+	considered, take := 0, q.p.opts.Taken
+	for _, x := range m.Items {
+		e, ok := q.chosen[x.ID]
+		if !ok || q.aside[x.ID] {
+			continue
+		}
+		considered++
+		if considered > take.TopK || len(out.items) >= take.TopN && x.Relevance < take.IncludeScore {
+			out.withheld = append(out.withheld, memory.Withheld{ID: x.ID, Kind: x.Kind, Reason: memory.OverLimit, NearestScore: x.Relevance})
+			continue
+		}
+		out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: name(e.Name, e.ServerName)})
+	}
+	return out, nil
+}
+
+// reason is why an outcome lacks an item; empty where it does not tell.
+func (o *outcome) reason(h hit) memory.Reason {
+	for _, w := range o.withheld {
+		// Code that was not read has no id of its own yet, only a path.
+		if w.ID == h.id || h.path != "" && w.Path == h.path {
+			return w.Reason
+		}
+	}
+	return ""
+}
+
+// name writes the name of an entry, of a tool with its server.
+func name(name, server string) string {
+	if server == "" {
+		return name
+	}
+	return session.ToolRef{ServerName: server, ToolName: name}.String()
+}
