@@ -9,7 +9,8 @@ import (
 )
 
 // Event is a change of a project's state, as the audit log keeps it: in full, and
-// without secrets.
+// without secrets. In the store's log it is the detail of an entry, as JSON in a text:
+// so reports stay byte by byte what they were.
 type Event struct {
 	Event EventName `json:"event"`
 	// At is when it was reported, which may be later than when it happened. Seq is the
@@ -50,6 +51,12 @@ var actions = map[EventName]string{
 func (s *Service) event(name EventName, p memory.Project, caller memory.Caller) *Event {
 	client, _ := s.opts.Writer.Clean(caller.Client, memory.MaxNameText)
 	return &Event{Event: name, At: s.now(), Project: p.ID, Client: client}
+}
+
+// detail is the event for the store's log.
+func (e *Event) detail() string {
+	text, _ := json.Marshal(e) // all that is raw in it was valid JSON
+	return string(text)
 }
 
 // toFile appends an event that was committed to the audit file of the caller's

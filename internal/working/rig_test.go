@@ -168,13 +168,10 @@ func (r *rig) audit() []Event {
 				return err
 			}
 			for _, e := range entries {
-				raw, err := json.Marshal(e.Detail)
-				if err != nil {
-					return err
-				}
+				text, _ := e.Detail.(string)
 				var event Event
-				if err := json.Unmarshal(raw, &event); err != nil {
-					return fmt.Errorf("event %s: %w", raw, err)
+				if err := json.Unmarshal([]byte(text), &event); err != nil {
+					return fmt.Errorf("event %v: %w", e.Detail, err)
 				}
 				out = append(out, event)
 			}

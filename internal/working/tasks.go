@@ -120,7 +120,7 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 		r := st.blockers[i]
 		e.Blocker = jsonOf(r)
 		return memory.Batch{
-			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)}, Action: actions[e.Event], Detail: e,
+			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)}, Action: actions[e.Event], Detail: e.detail(),
 		}, nil
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) batch(st *state, r memory.Record, e *Event, out *session.TaskK
 		e.Task = jsonOf(r)
 	}
 	return memory.Batch{
-		Records: []memory.Record{r}, DropRecords: ids(gone), DropTombstones: []string{r.ID}, Action: actions[e.Event], Detail: e,
+		Records: []memory.Record{r}, DropRecords: ids(gone), DropTombstones: []string{r.ID}, Action: actions[e.Event], Detail: e.detail(),
 	}
 }
 

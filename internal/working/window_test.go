@@ -131,7 +131,9 @@ func TestWindowSettings(t *testing.T) {
 // a bound counts what the shelf does not hold yet.
 func TestWindowWhileLoading(t *testing.T) {
 	loaded := true
-	r := newRig(t, func(r *rig, o *Options) { o.Loaded, o.Shelf = func() bool { return loaded }, &emptied{Shelf: o.Shelf, not: &loaded} })
+	r := newRig(t, func(r *rig, o *Options) {
+		o.Loaded, o.Shelf = func() bool { return loaded }, &emptied{Shelf: o.Shelf, not: &loaded}
+	})
 	for _, id := range []string{"t1", "t2", "t3"} {
 		r.complete(session.CompleteTaskRequest{TaskID: id})
 	}
