@@ -1,0 +1,299 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/catalogue"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/working"
+)
+
+var deskTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// desk is contexts over a real store, indexes, write path, read path, catalogue and
+// working memory, in a repository with an open session.
+type desk struct {
+	t         testing.TB
+	dir       string // the store's
+	store     *store.Store
+	index     *indexer.Indexer
+	ingest    *ingest.Service
+	recall    *recall.Service
+	catalogue *catalogue.Service
+	working   *working.Service
+	contexts  *Service
+	caller    memory.Caller
+	project   memory.Project
+	session   string
+	ticks     atomic.Int64
+	change    []func(*Options)
+}
+
+// newDesk opens a desk that is checked and closed at the end of the test. change may
+// replace what contexts are made of.
+func newDesk(t testing.TB, change ...func(*Options)) *desk {
+	t.Helper()
+	d := &desk{t: t, dir: t.TempDir(), change: change}
+	repo := filepath.Join(t.TempDir(), "demo")
+	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.caller = memory.Caller{Dir: repo, Client: "host"}
+	d.open()
+	t.Cleanup(d.close)
+	state, err := d.ingest.StartSession(t.Context(), memory.StartSessionRequest{Goal: "test contexts", Caller: d.caller})
+	if err != nil {
+		t.Fatalf("start session: %v", err)
+	}
+	d.session = state.ID
+	if d.project, _, err = project.NewResolver(d.store).Resolve(t.Context(), "", d.caller); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// now is a clock that moves by a second with every look.
+func (d *desk) now() time.Time { return deskTime.Add(time.Duration(d.ticks.Add(1)) * time.Second) }
+
+func (d *desk) open() {
+	d.t.Helper()
+	fatal := func(what string, err error) {
+		if err != nil {
+			d.t.Fatalf("%s: %v", what, err)
+		}
+	}
+	ctx := d.t.Context()
+	var err error
+	verifier := code.NewVerifier()
+	d.index, err = indexer.New(indexer.Options{Builtin: builtin.New(), ChunkText: verifier.Document})
+	fatal("make indexer", err)
+	d.store, err = store.Open(store.Options{Dir: d.dir, NoSync: true, Apply: d.index.Apply, Follow: d.index.Follow})
+	fatal("open store", err)
+	fatal("load", d.index.Load(ctx, d.store))
+	projects := project.NewResolver(d.store)
+	d.ingest, err = ingest.New(ctx, ingest.Options{
+		Committer: d.store, Projects: projects, Sessions: d.store, Records: d.store, Analyze: indexer.Analyze,
+		Embedder: builtin.New(), Held: d.index.Held, Redact: redact.Redact, RedactValue: redact.Value, Clock: d.now,
+	})
+	fatal("make write path", err)
+	d.recall, err = recall.New(recall.Options{
+		Corpus: d.index, Shelf: d.index, Current: d.store, Projects: projects, Verifier: verifier, Ledger: d.store,
+		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Redact: redact.Redact, Clock: d.now,
+	})
+	fatal("make read path", err)
+	d.catalogue, err = catalogue.New(catalogue.Options{Writer: d.ingest, Shelf: d.index, States: d.store, Projects: projects, Clock: d.now})
+	fatal("make catalogue", err)
+	d.working, err = working.New(working.Options{
+		Writer: d.ingest, Projects: projects, Shelf: d.index, Store: d.store, Tokens: recall.Tokens, Clock: d.now,
+	})
+	fatal("make working memory", err)
+	opts := Options{
+		Projects: projects, Sessions: d.ingest, States: d.store, Writer: d.ingest, Catalogue: d.catalogue, Matcher: d.recall,
+		Receipts: d.store, Steps: d.recall, Clock: d.now,
+		Assembly: Assembly{Memories: d.recall, Tasks: d.working, Ledger: d.store, Shelf: d.index},
+	}
+	for _, c := range d.change {
+		c(&opts)
+	}
+	d.contexts, err = New(opts)
+	fatal("make contexts", err)
+}
+
+func (d *desk) close() {
+	if err := d.store.Check(); err != nil {
+		d.t.Errorf("the store is not sound: %v", err)
+	}
+	if err := d.store.Close(); err != nil {
+		d.t.Errorf("close store: %v", err)
+	}
+}
+
+// reopen closes everything and opens it anew, as another process would.
+func (d *desk) reopen() {
+	d.t.Helper()
+	if err := d.store.Close(); err != nil {
+		d.t.Fatalf("close store: %v", err)
+	}
+	d.open()
+}
+
+func (d *desk) which() session.Which { return session.Which{Caller: d.caller} }
+
+func (d *desk) register(entries ...session.Entry) {
+	d.t.Helper()
+	if _, err := d.catalogue.Register(d.t.Context(), session.RegisterRequest{Entries: entries, Caller: d.caller}); err != nil {
+		d.t.Fatalf("register: %v", err)
+	}
+}
+
+func (d *desk) unregister(refs ...session.Ref) {
+	d.t.Helper()
+	if _, err := d.catalogue.Unregister(d.t.Context(), session.UnregisterRequest{Entries: refs, Caller: d.caller}); err != nil {
+		d.t.Fatalf("unregister: %v", err)
+	}
+}
+
+// assemble must be accepted. The session is the caller's unless the request names one.
+func (d *desk) assemble(req session.AssembleRequest) *session.Assembled {
+	d.t.Helper()
+	req.Which = d.which()
+	out, err := d.contexts.Assemble(d.t.Context(), req)
+	if err != nil {
+		d.t.Fatalf("assemble %q: %v", req.Message, err)
+	}
+	return out
+}
+
+func (d *desk) alter(add []session.ContextItem, remove ...session.Ref) *session.Context {
+	d.t.Helper()
+	out, err := d.contexts.ChangeContext(d.t.Context(), session.ChangeContextRequest{Add: add, Remove: remove, Which: d.which()})
+	if err != nil {
+		d.t.Fatalf("change context: %v", err)
+	}
+	return out
+}
+
+func (d *desk) held() string {
+	d.t.Helper()
+	out, err := d.contexts.SessionContext(d.t.Context(), session.ContextRequest{Which: d.which()})
+	if err != nil {
+		d.t.Fatalf("session context: %v", err)
+	}
+	return itemNames(out.Items)
+}
+
+func (d *desk) receipt(id string) memory.Receipt {
+	d.t.Helper()
+	r, err := d.store.Receipt(id)
+	if err != nil {
+		d.t.Fatalf("receipt %s: %v", id, err)
+	}
+	return r
+}
+
+func (d *desk) done(id, intent string) {
+	d.t.Helper()
+	_, err := d.working.CompleteTask(d.t.Context(), session.CompleteTaskRequest{
+		TaskID: id, Intent: intent, RequiresContext: new(true), ValidationReport: []byte(`{"valid":true}`), Caller: d.caller,
+	})
+	if err != nil {
+		d.t.Fatalf("complete task %s: %v", id, err)
+	}
+}
+
+func (d *desk) blocked(id, reason string) {
+	d.t.Helper()
+	if _, err := d.working.BlockTask(d.t.Context(), session.BlockTaskRequest{TaskID: id, Reason: reason, Caller: d.caller}); err != nil {
+		d.t.Fatalf("block task %s: %v", id, err)
+	}
+}
+
+func (d *desk) remember(context, lesson string) {
+	d.t.Helper()
+	if _, err := d.ingest.Remember(d.t.Context(), memory.RememberRequest{Context: context, Lesson: lesson, Caller: d.caller}); err != nil {
+		d.t.Fatalf("remember: %v", err)
+	}
+}
+
+// entry makes an entry of "rule A always", "tool fs:read agent off core" and a text.
+func entry(spec, text string) session.Entry {
+	words := strings.Fields(spec)
+	e := session.Entry{Ref: ref(words[0] + " " + words[1])}
+	for _, w := range words[2:] {
+		switch w {
+		case "off":
+			e.Enabled = new(false)
+		case "core":
+			e.Core = true
+		default:
+			e.Include = memory.Include(w)
+		}
+	}
+	if e.Type == memory.Tool {
+		e.Description = text
+	} else {
+		e.Content = text
+	}
+	return e
+}
+
+// ref makes an identity of "rule A" or "tool fs:read".
+func ref(spec string) session.Ref {
+	kind, name, _ := strings.Cut(spec, " ")
+	r := session.Ref{Type: memory.Kind(kind), Name: name}
+	if server, tool, ok := strings.Cut(name, ":"); ok && r.Type == memory.Tool {
+		r.ServerName, r.Name = server, tool
+	}
+	return r
+}
+
+// added makes items to add by hand.
+func added(specs ...string) []session.ContextItem {
+	var out []session.ContextItem
+	for _, spec := range specs {
+		out = append(out, session.ContextItem{Ref: ref(spec)})
+	}
+	return out
+}
+
+func itemName(r session.Ref, mode memory.Include) string {
+	name := r.Name
+	if r.ServerName != "" {
+		name = r.ServerName + ":" + name
+	}
+	return fmt.Sprintf("%s %s %s", r.Type, name, mode)
+}
+
+// itemNames are items as "rule A always, reference X always".
+func itemNames(items []session.ContextItem) string {
+	var out []string
+	for _, item := range items {
+		out = append(out, itemName(item.Ref, item.IncludeMode))
+	}
+	return strings.Join(out, ", ")
+}
+
+func handedOut(a *session.Assembled) string {
+	var out []string
+	for _, item := range a.Items {
+		out = append(out, itemName(item.Ref, item.IncludeMode))
+	}
+	return strings.Join(out, ", ")
+}
+
+// withheldFor are what was withheld for a reason, as "rule A".
+func withheldFor(a *session.Assembled, reason memory.Reason) string {
+	var out []string
+	for _, w := range a.Withheld {
+		if w.Reason == reason {
+			name := w.Name
+			if w.Server != "" {
+				name = w.Server + ":" + name
+			}
+			out = append(out, string(w.Kind)+" "+name)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
