@@ -107,7 +107,7 @@ func TestE2EAgents(t *testing.T) {
 	if err := json.Unmarshal(first.call("tools/list", `{}`), &list); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"recall", "remember", "index_repo", "status"} {
+	for _, want := range []string{"recall", "remember", "feedback", "search_tools"} {
 		if !slices.ContainsFunc(list.Tools, func(tool struct{ Name string }) bool { return tool.Name == want }) {
 			t.Errorf("tools/list lacks %s: %v", want, list.Tools)
 		}

@@ -64,8 +64,13 @@ func (d *Daemon) Files(ctx context.Context, req memory.FilesRequest) (*memory.Fi
 // when the index has to be pruned.
 func (d *Daemon) codeShown(req memory.RecallRequest, a *memory.Answer) {
 	d.tally.answer(req, a)
+	d.codeUsed(a.Items)
+}
+
+// codeUsed has the store keep which files were shown.
+func (d *Daemon) codeUsed(items []memory.Item) {
 	var files []memory.FileKey
-	for _, item := range a.Items {
+	for _, item := range items {
 		if item.Kind == memory.Chunk {
 			files = append(files, memory.FileKey{Sandbox: project.SandboxID(item.Source.Sandbox), Path: item.Source.Path})
 		}

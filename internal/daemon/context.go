@@ -7,99 +7,137 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
-var errUnbuilt = memory.Errorf(memory.CodeUnavailable, "not built yet")
+// ready waits for the indexes and takes notice of where a caller is.
+func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
+	d.awaitLoad(ctx)
+	d.roots.see(ctx, caller.Dir)
+}
 
 // CompleteTask implements session.WorkingMemory.
 func (d *Daemon) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.CompleteTask(ctx, req)
 }
 
 // BlockTask implements session.WorkingMemory.
 func (d *Daemon) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.BlockTask(ctx, req)
 }
 
 // UnblockTask implements session.WorkingMemory.
 func (d *Daemon) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.UnblockTask(ctx, req)
 }
 
 // TaskWindow implements session.WorkingMemory.
 func (d *Daemon) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.TaskWindow(ctx, req)
 }
 
 // LoadTasks implements session.WorkingMemory.
 func (d *Daemon) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.LoadTasks(ctx, req)
 }
 
 // Register implements session.Catalogue.
 func (d *Daemon) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	return d.core.Catalogue.Register(ctx, req)
 }
 
 // Unregister implements session.Catalogue.
 func (d *Daemon) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	return d.core.Catalogue.Unregister(ctx, req)
 }
 
 // Entries implements session.Catalogue.
 func (d *Daemon) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	d.takeFiles(ctx, req.Project, req.Caller)
+	return d.core.Catalogue.Entries(ctx, req)
 }
 
 // SearchTools implements session.Catalogue.
 func (d *Daemon) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	d.takeFiles(ctx, req.Project, req.Caller)
+	return d.core.Session.SearchTools(ctx, req)
 }
 
 // SessionContext implements session.Contexts.
 func (d *Daemon) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	d.takeFiles(ctx, req.Project, req.Caller)
+	return d.core.Session.SessionContext(ctx, req)
 }
 
 // ChangeContext implements session.Contexts.
 func (d *Daemon) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	d.takeFiles(ctx, req.Project, req.Caller)
+	return d.core.Session.ChangeContext(ctx, req)
 }
 
 // Assemble implements session.Contexts.
 func (d *Daemon) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	d.takeFiles(ctx, req.Project, req.Caller)
+	a, err := d.core.Session.Assemble(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d.core.Echo.Add(a.Text)
+	for _, item := range a.Memories {
+		d.core.Echo.Add(item.Text)
+	}
+	d.codeUsed(a.Memories)
+	return a, nil
 }
 
 // WorkingContext implements session.WorkingContexts.
 func (d *Daemon) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Session.WorkingContext(ctx, req)
 }
 
 // Report implements session.WorkingContexts.
 func (d *Daemon) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Session.Report(ctx, req)
 }
 
 // Compact implements session.WorkingContexts.
 func (d *Daemon) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	return d.core.Session.Compact(ctx, req)
 }
 
 // Receipts implements session.Ledger.
 func (d *Daemon) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Ledger.Receipts(ctx, req)
 }
 
 // ContextOf implements session.Ledger.
 func (d *Daemon) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
-	return nil, errUnbuilt
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Ledger.ContextOf(ctx, req)
 }
 
 // Feedback implements session.Ledger.
 func (d *Daemon) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
-	return nil, errUnbuilt
+	return d.core.Ledger.Feedback(ctx, req)
 }
 
 // Replay implements session.Ledger.
 func (d *Daemon) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
-	return nil, errUnbuilt
+	d.ready(ctx, req.Caller)
+	return d.core.Replay.Replay(ctx, req, progress)
 }
+
+func (d *Daemon) takeFiles(ctx context.Context, project string, caller memory.Caller) {}

@@ -11,16 +11,21 @@ import (
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/catalogue"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/ledger"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/replay"
+	"github.com/recalld/recalld/internal/session"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/internal/working"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -41,6 +46,9 @@ type CoreOptions struct {
 	// Missing says why the full index has not all code of a project; see
 	// recall.Options. Nil is that it has.
 	Missing func(project string) string
+	// AuditFile and Summarizer are as in working.Options and session.Options.
+	AuditFile  working.AuditFile
+	Summarizer session.Summarizer
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -54,6 +62,12 @@ type Core struct {
 	Recall   *recall.Service
 	Projects *project.Resolver
 	Verifier *code.Verifier
+	// What contexts are made of; see contexts.
+	Working   *working.Service
+	Catalogue *catalogue.Service
+	Session   *session.Service
+	Ledger    *ledger.Ledger
+	Replay    *replay.Replayer
 	// Echo knows what was handed out; see Daemon.Recall.
 	Echo *ingest.Echo
 }
@@ -102,7 +116,8 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	return c, nil
 }
 
-// paths makes the write path and the read path over the open store.
+// paths makes the write path and the read path over the open store, and what contexts
+// are made of over these.
 func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOptions) error {
 	clean, cleanValue := redact.Redact, redact.Value
 	if !opts.Config.Redact.Enabled {
@@ -132,12 +147,13 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
+		Turn:    func(k memory.SessionKey) int { return c.Session.Turn(k) },
 		Redact:  clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)
 	}
-	return nil
+	return c.contexts(opts)
 }
 
 // Load fills the indexes from the store; once it returns, recall finds all that

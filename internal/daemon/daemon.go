@@ -37,6 +37,7 @@ import (
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/working"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -282,8 +283,14 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			background[d.model.name()] = attached{d.model}
 		}
 	}
+	var audit working.AuditFile
+	if cfg.Tasks.AuditFile {
+		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
+			return d.files.appendAudit(ctx, caller, project, line)
+		}
+	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, Config: cfg, Background: background, Logger: d.log,
+		Dir: paths.Store, Config: cfg, Background: background, AuditFile: audit, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -316,6 +323,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	d.filling.pool = d.pool
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
+		Toolsets: cfg.MCP.Toolsets,
 	})
 	if err != nil {
 		return err
@@ -397,6 +405,9 @@ func (d *Daemon) work(ctx context.Context) error {
 		return err
 	}
 	close(d.loaded)
+	if err := d.core.Catalogue.RegisterOwn(ctx, mcp.OwnTools(d.opts.Config.MCP.Prefix)); err != nil && ctx.Err() == nil {
+		d.log.Error("recalld's own tools are not found by search_tools", attrPart, "catalogue", attrError, err)
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/folder"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -93,6 +94,19 @@ func (f *files) putStep(ctx context.Context, caller memory.Caller, s memory.Sess
 	if warning := f.warning("write step file", err); warning != "" {
 		out.Warning = warning
 	}
+}
+
+// The file that every event of working memory is appended to, in the repository.
+const auditDir, auditName = "logs", "audit.log.jsonl"
+
+// appendAudit writes a line into the audit file of the caller's repository and
+// returns its path; empty where there is none to write to.
+func (f *files) appendAudit(ctx context.Context, caller memory.Caller, project string, line []byte) (path string, err error) {
+	root, ok := f.root(ctx, caller, project, auditDir)
+	if !ok {
+		return "", nil
+	}
+	return folder.AppendLine(root, auditDir, auditName, line)
 }
 
 // warning logs an error and returns what the caller is told of it.

@@ -84,7 +84,7 @@ func TestMCPOverTCP(t *testing.T) {
 	must(t, err)
 	list, err := agent.ListTools(t.Context(), mcp.ListToolsRequest{})
 	must(t, err)
-	for _, want := range []string{"recall", "remember", "index_repo", "status"} {
+	for _, want := range []string{"recall", "remember", "feedback", "search_tools"} {
 		if !slices.ContainsFunc(list.Tools, func(tool mcp.Tool) bool { return tool.Name == want }) {
 			t.Errorf("there is no tool %s", want)
 		}
