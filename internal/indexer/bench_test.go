@@ -167,3 +167,29 @@ func BenchmarkMissing(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEntries lists what a large catalogue holds: 1,000 tools, 200 rules and 500
+// references.
+func BenchmarkEntries(b *testing.B) {
+	x, err := New(Options{Builtin: builtin.New()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x.roster.settle()
+	for kind, n := range map[memory.Kind]int{memory.Tool: 1000, memory.Rule: 200, memory.Reference: 500} {
+		for i := range n {
+			rec := listing(kind, fmt.Sprintf("%s-%d", kind, i), i/100, i%100)
+			x.roster.apply([]memory.RecordChange{{New: &rec}})
+		}
+	}
+	for name, kinds := range map[string][]memory.Kind{
+		"tools": {memory.Tool}, "all": {memory.Tool, memory.Rule, memory.Reference}, "tasks": {memory.Task, memory.Blocker},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Entries("p-1", kinds...)
+			}
+		})
+	}
+}

@@ -28,8 +28,10 @@ func listedKinds() []string {
 type roster struct {
 	mu   sync.RWMutex // guards what follows
 	byID map[string]*memory.Record
-	// of are the records of one project and kind in the order of Entries.
-	of map[rosterKey][]*memory.Record
+	// of are the records of one project and kind in the order of Entries. They are
+	// values, so that a list is handed out by copying one piece of memory, not by
+	// following a thousand pointers. Their texts are those of byID.
+	of map[rosterKey][]memory.Record
 	// unsettled says that the lists are in any order: Load is at work.
 	unsettled bool
 }
@@ -40,7 +42,7 @@ type rosterKey struct {
 }
 
 func newRoster() roster {
-	return roster{byID: map[string]*memory.Record{}, of: map[rosterKey][]*memory.Record{}, unsettled: true}
+	return roster{byID: map[string]*memory.Record{}, of: map[rosterKey][]memory.Record{}, unsettled: true}
 }
 
 // Entries returns the records of a project that are of these kinds, or of all the
@@ -83,29 +85,44 @@ func onRoster(r *memory.Record) bool {
 func (l *roster) list(project string, kinds []memory.Kind) []memory.Record {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	n, lists := 0, 0
+	var lists [][]memory.Record
 	for i, kind := range kinds {
 		if list := l.of[rosterKey{project, kind}]; len(list) > 0 && !slices.Contains(kinds[:i], kind) {
-			n, lists = n+len(list), lists+1
+			lists = append(lists, list)
 		}
+	}
+	switch {
+	case l.unsettled:
+		all := slices.Concat(lists...)
+		slices.SortFunc(all, byPlace)
+		return all
+	case len(lists) == 1:
+		return slices.Clone(lists[0])
+	}
+	return merge(lists)
+}
+
+// merge joins lists that are in order, which are one for each kind at most.
+func merge(lists [][]memory.Record) []memory.Record {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
 	}
 	if n == 0 {
 		return nil
 	}
-	found := make([]*memory.Record, 0, n)
-	for i, kind := range kinds {
-		if !slices.Contains(kinds[:i], kind) {
-			found = append(found, l.of[rosterKey{project, kind}]...)
+	all := make([]memory.Record, 0, n)
+	for len(all) < n {
+		first := -1
+		for i, list := range lists {
+			if len(list) > 0 && (first < 0 || comparePlace(&list[0], &lists[first][0]) < 0) {
+				first = i
+			}
 		}
+		all = append(all, lists[first][0])
+		lists[first] = lists[first][1:]
 	}
-	if l.unsettled || lists > 1 {
-		slices.SortFunc(found, byPlace)
-	}
-	out := make([]memory.Record, n)
-	for i, r := range found {
-		out[i] = *r
-	}
-	return out
+	return all
 }
 
 // apply takes in what a change wrote and drops what it removed, all at once: nobody
@@ -121,36 +138,60 @@ func (l *roster) apply(changes []memory.RecordChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range changes {
-		if c.Old != nil {
-			l.remove(c.Old.ID)
-		}
 		if c.New != nil && onRoster(c.New) {
 			l.put(c.New)
+		} else if old, ok := l.byID[idOf(c)]; ok {
+			l.remove(old)
 		}
 	}
 }
 
-// put takes a record in, in place of the one of its id. It is called with mu held.
-func (l *roster) put(r *memory.Record) {
-	l.remove(r.ID) // there is one if what was stored of it was damaged
-	l.byID[r.ID] = r
-	k := rosterKey{r.Project, r.Kind}
-	at := len(l.of[k])
-	if !l.unsettled {
-		at, _ = slices.BinarySearchFunc(l.of[k], r, byPlace)
+func idOf(c memory.RecordChange) string {
+	if c.New != nil {
+		return c.New.ID
 	}
-	l.of[k] = slices.Insert(l.of[k], at, r)
+	return c.Old.ID
 }
 
-// remove is called with mu held.
-func (l *roster) remove(id string) {
-	r, ok := l.byID[id]
-	if !ok {
-		return
-	}
-	delete(l.byID, id)
+// put takes a record in, in place of the one of its id, whatever was stored of
+// that. It is called with mu held.
+func (l *roster) put(r *memory.Record) {
 	k := rosterKey{r.Project, r.Kind}
-	at := slices.Index(l.of[k], r)
+	if old, ok := l.byID[r.ID]; ok {
+		if k == (rosterKey{old.Project, old.Kind}) && comparePlace(old, r) == 0 {
+			l.of[k][l.find(k, old)] = *r
+			l.byID[r.ID] = r
+			return
+		}
+		l.remove(old)
+	}
+	l.byID[r.ID] = r
+	at := len(l.of[k])
+	if !l.unsettled {
+		at, _ = slices.BinarySearchFunc(l.of[k], *r, byPlace)
+	}
+	l.of[k] = slices.Insert(l.of[k], at, *r)
+}
+
+// find returns where a record of the roster is in its list. It is called with mu held.
+func (l *roster) find(k rosterKey, r *memory.Record) int {
+	if !l.unsettled {
+		at, _ := slices.BinarySearchFunc(l.of[k], *r, byPlace)
+		return at
+	}
+	for at := range l.of[k] {
+		if l.of[k][at].ID == r.ID {
+			return at
+		}
+	}
+	return -1
+}
+
+// remove takes out a record as it is on the roster. It is called with mu held.
+func (l *roster) remove(r *memory.Record) {
+	delete(l.byID, r.ID)
+	k := rosterKey{r.Project, r.Kind}
+	at := l.find(k, r)
 	if l.of[k] = slices.Delete(l.of[k], at, at+1); len(l.of[k]) == 0 {
 		delete(l.of, k)
 	}
@@ -167,7 +208,10 @@ func (l *roster) settle() {
 }
 
 // byPlace is the order of Entries.
-func byPlace(a, b *memory.Record) int {
+func byPlace(a, b memory.Record) int { return comparePlace(&a, &b) }
+
+// comparePlace is byPlace for those who compare many: records are large.
+func comparePlace(a, b *memory.Record) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(ordOf(a), ordOf(b)), cmp.Compare(a.ID, b.ID))
 }
 
@@ -183,7 +227,7 @@ func (l *roster) compare(fresh *roster, bad func(string, ...any)) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for k, list := range l.of {
-		if !slices.EqualFunc(list, fresh.of[k], func(a, b *memory.Record) bool { return a.ID == b.ID }) {
+		if !slices.EqualFunc(list, fresh.of[k], func(a, b memory.Record) bool { return a.ID == b.ID }) {
 			bad("project %s: its %ss are not those that are stored, or in another order", k.project, k.kind)
 		}
 	}
