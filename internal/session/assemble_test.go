@@ -1,0 +1,483 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// matcher answers with the scores that a test chooses, by the names of entries, best
+// first; of what is not in the catalogue it says nothing.
+type matcher struct {
+	items  func() []session.EntryState
+	scores []score
+	err    error
+}
+
+type score struct {
+	name  string
+	value float64
+}
+
+func (m *matcher) Match(_ context.Context, _ string, _ memory.Selection, limit int, _ recall.AskOptions) (recall.Matches, error) {
+	var out recall.Matches
+	for _, s := range m.scores {
+		for _, e := range m.items() {
+			switch {
+			case e.Name != s.name:
+			case s.value < .5:
+				out.Withheld = append(out.Withheld, memory.Withheld{ID: e.ID, Kind: e.Type, Reason: memory.BelowFloor, NearestScore: s.value})
+			case len(out.Items) < limit:
+				out.Items = append(out.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: s.value})
+			}
+		}
+	}
+	return out, m.err
+}
+
+// withMatcher opens a desk on which a test chooses what is relevant, and to whose
+// contexts memories add nothing.
+func withMatcher(t testing.TB) (*desk, *matcher) {
+	m := &matcher{}
+	d := newDesk(t, func(o *Options) { o.Matcher, o.Assembly.Memories = m, nil })
+	m.items = func() []session.EntryState { return d.catalogue.Items(d.project.ID) }
+	return d, m
+}
+
+// scored are the items of a record, as "rule A always", "rule C agent 0.92".
+func scored(r session.ContextRecord) string {
+	var out []string
+	for _, item := range r.Items {
+		name := itemName(session.Ref{Type: item.Type, Name: item.Name, ServerName: item.ServerName}, item.IncludeMode)
+		if item.SimilarityScore != nil {
+			name += fmt.Sprintf(" %.2f", *item.SimilarityScore)
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// register the entries of the contract's example.
+func (d *desk) registerExample() {
+	d.register(
+		entry("rule A always", "Answer in whole sentences."),
+		entry("reference X always", "The service has a gateway, a ledger and a queue."),
+		entry("rule B manual", "Every change comes with a test."),
+		entry("rule C agent", "How to authenticate: users authenticate with a password, which is checked against its hash, and get a session token."),
+		entry("reference Y agent", "Database schema: the table orders has the columns id, customer, total and created_at."),
+	)
+}
+
+func TestTheFlowOfTheContract(t *testing.T) {
+	d, m := withMatcher(t)
+	d.registerExample()
+	d.alter(added("rule B"))
+	if got, want := d.held(), "rule A always, reference X always, rule B manual"; got != want {
+		t.Fatalf("the session holds %q, want %q", got, want)
+	}
+	for i, turn := range []struct {
+		scores []score
+		want   string
+	}{
+		{nil, "rule A always, reference X always, rule B manual"},
+		{[]score{{"C", .92}, {"A", .91}, {"B", .8}, {"Y", .3}}, "rule A always, reference X always, rule B manual, rule C agent 0.92"},
+		{[]score{{"Y", .87}, {"C", .2}}, "rule A always, reference X always, rule B manual, reference Y agent 0.87"},
+	} {
+		m.scores = turn.scores
+		out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?"})
+		if got := scored(out.Record); got != turn.want {
+			t.Errorf("turn %d: the record is %q, want %q", i+1, got, turn.want)
+		}
+		if out.Turn != i+1 {
+			t.Errorf("turn %d is told as %d", i+1, out.Turn)
+		}
+		stored := d.receipt(out.Receipt)
+		if got := scored(session.RecordOf(&stored)); got != turn.want || stored.Turn != i+1 || stored.Session != d.session || stored.Purpose != memory.PurposeContext {
+			t.Errorf("turn %d: the ledger has %q of turn %d of session %q, want %q", i+1, got, stored.Turn, stored.Session, turn.want)
+		}
+	}
+}
+
+func TestTheFlowOfTheContractWithRealSearch(t *testing.T) {
+	d := newDesk(t)
+	d.registerExample()
+	d.alter(added("rule B"))
+	first := d.assemble(session.AssembleRequest{Message: "How do users authenticate with a password?"})
+	if got, want := handedOut(first), "rule A always, reference X always, rule B manual, rule C agent"; got != want {
+		t.Errorf("turn 1 is given %q, want %q", got, want)
+	}
+	second := d.assemble(session.AssembleRequest{Message: "Which columns does the table orders have in the database schema?"})
+	if got, want := handedOut(second), "rule A always, reference X always, rule B manual, reference Y agent"; got != want {
+		t.Errorf("turn 2 is given %q, want %q", got, want)
+	}
+	receipt := d.receipt(second.Receipt)
+	if len(receipt.Spaces) == 0 || receipt.Calibration == "" || receipt.Settings == nil || receipt.Settings.MinRelevance[memory.Rule] == 0 {
+		t.Errorf("the receipt does not say how the search went: %+v", receipt)
+	}
+	d.reopen()
+	if third := d.assemble(session.AssembleRequest{Message: "hello"}); third.Turn != 3 {
+		t.Errorf("after a restart turn 3 is told as %d", third.Turn)
+	}
+}
+
+func TestWhichMatchesAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		what                  string
+		req                   session.AssembleRequest
+		scores                []score
+		taken, over, below    string
+		registered            []session.Entry
+		removed, addedEntries []string
+	}{
+		{what: "the first, and none below the floor",
+			req:    session.AssembleRequest{TopN: 1},
+			scores: []score{{"a", .69}, {"b", .6}, {"c", .4}}, taken: "rule a", over: "rule b", below: "rule c"},
+		{what: "all that score high, too",
+			req:    session.AssembleRequest{TopN: 1},
+			scores: []score{{"a", .9}, {"b", .7}, {"c", .69}, {"d", .8}}, taken: "rule a, rule b, rule d", over: "rule c"},
+		{what: "with another score",
+			req:    session.AssembleRequest{TopN: 1, IncludeScore: new(.6)},
+			scores: []score{{"a", .9}, {"b", .65}, {"c", .55}}, taken: "rule a, rule b", over: "rule c"},
+		{what: "a score of 0 takes all that is above the floor",
+			req:    session.AssembleRequest{TopN: 1, IncludeScore: new(0.0)},
+			scores: []score{{"a", .9}, {"b", .55}, {"c", .45}}, taken: "rule a, rule b", below: "rule c"},
+		{what: "no more than are considered",
+			req:    session.AssembleRequest{TopK: 2, TopN: 1},
+			scores: []score{{"a", .9}, {"b", .85}, {"c", .8}}, taken: "rule a, rule b", over: "rule c"},
+		{what: "what is held or disabled is not considered",
+			req:    session.AssembleRequest{TopK: 2, TopN: 2},
+			scores: []score{{"always", .99}, {"manual", .98}, {"off", .97}, {"a", .6}, {"b", .55}}, taken: "rule a, rule b"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			d, m := withMatcher(t)
+			for i, name := range []string{"a", "b", "c", "d"} {
+				d.register(entry("rule "+name+" agent", strings.Repeat(fmt.Sprintf("text %d of %s ", i, name), 3)))
+			}
+			d.register(entry("rule always always", "yes"), entry("rule manual manual", "perhaps"), entry("rule off agent off", "no"))
+			m.scores, c.req.Message = c.scores, "a message"
+			out := d.assemble(c.req)
+			var taken []string
+			for _, item := range out.Items {
+				if item.IncludeMode == memory.IncludeAgent {
+					taken = append(taken, string(item.Type)+" "+item.Name)
+				}
+			}
+			if got := strings.Join(taken, ", "); got != c.taken {
+				t.Errorf("taken are %q, want %q", got, c.taken)
+			}
+			if got := withheldFor(out, memory.OverLimit); got != c.over {
+				t.Errorf("over the limit are %q, want %q", got, c.over)
+			}
+			if got := withheldFor(out, memory.BelowFloor); got != c.below {
+				t.Errorf("below the floor are %q, want %q", got, c.below)
+			}
+		})
+	}
+}
+
+func TestWithoutSearchTheRequestContextIsTheSessionContext(t *testing.T) {
+	d, m := withMatcher(t)
+	d.registerExample()
+	d.alter(added("rule B"))
+	d.done("task-1", "Build the login")
+	const held = "rule A always, reference X always, rule B manual"
+	for _, c := range []struct {
+		what string
+		req  session.AssembleRequest
+		err  error
+		part string
+	}{
+		{"switched off", session.AssembleRequest{NoSearch: true}, nil, "search"},
+		{"failing", session.AssembleRequest{}, errors.New("the index is on fire"), "entries"},
+	} {
+		m.scores, m.err = []score{{"C", .99}}, c.err
+		c.req.Message = "How do I authenticate?"
+		out := d.assemble(c.req)
+		if got := handedOut(out); got != held {
+			t.Errorf("%s: handed out %q, want %q", c.what, got, held)
+		}
+		if !slices.ContainsFunc(out.Degraded, func(g memory.Degraded) bool { return g.Part == c.part && g.Reason != "" }) {
+			t.Errorf("%s: degraded is %v, want %s named", c.what, out.Degraded, c.part)
+		}
+		if out.Window == nil || len(out.Window.Tasks) != 1 {
+			t.Errorf("%s: the window is missing", c.what)
+		}
+		if got, want := scored(out.Record), held+", task task-1 always"; got != want {
+			t.Errorf("%s: the record is %q, want %q", c.what, got, want)
+		}
+		if got := d.receipt(out.Receipt).Degraded; len(got) != len(out.Degraded) {
+			t.Errorf("%s: the receipt says %v, want %v", c.what, got, out.Degraded)
+		}
+	}
+}
+
+func TestMemoriesTasksAndBlockersAreInTheRecord(t *testing.T) {
+	d := newDesk(t)
+	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
+	d.done("task-1", "Install the packages")
+	d.blocked("task-2", "The registry is down")
+	out := d.assemble(session.AssembleRequest{Message: "npm install fails with EACCES"})
+	if len(out.Memories) != 1 || out.Memories[0].Kind != memory.Lesson {
+		t.Fatalf("memories are %+v, want the lesson", out.Memories)
+	}
+	lesson := out.Memories[0]
+	want := fmt.Sprintf("lesson %s agent %.2f, task task-1 always, blocker task-2 always", lesson.ID, lesson.Relevance)
+	if got := scored(out.Record); got != want {
+		t.Errorf("the record is %q, want %q", got, want)
+	}
+	for _, item := range d.receipt(out.Receipt).Items {
+		rec, err := d.store.Record(item.ID)
+		if err != nil || rec.Kind != item.Kind {
+			t.Errorf("the receipt names %s %s, which is no record of that kind: %v", item.Kind, item.ID, err)
+		}
+		if item.Kind == memory.Lesson && (item.RankFactors == nil || item.RankFactors.Score == 0) {
+			t.Errorf("the receipt does not explain the lesson's rank: %+v", item)
+		}
+	}
+	for _, part := range []string{"change the owner of the npm cache", "## Recent Task History", "Install the packages", "## Active Blockers", "The registry is down"} {
+		if !strings.Contains(out.Text, part) {
+			t.Errorf("the text lacks %q:\n%s", part, out.Text)
+		}
+	}
+}
+
+func TestATaskThatRequiresNoContextGetsNoHistory(t *testing.T) {
+	leave := false
+	d := newDesk(t, func(o *Options) {
+		o.Assembly.LeaveOut = func(p memory.Project, taskType string) bool { return leave && p.Name == "demo" && taskType == "chore" }
+	})
+	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
+	if _, err := d.ingest.RecordStep(t.Context(), memory.RecordStepRequest{
+		Tool: memory.StepTool{Name: "run"}, Outcome: memory.Outcome{Error: &memory.StepError{Message: "npm install fails with EACCES on the cache"}}, Caller: d.caller,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.done("task-1", "Install the packages")
+	for _, c := range []struct {
+		what     string
+		requires *bool
+		taskType string
+		leave    bool
+		history  bool
+	}{
+		{what: "not said", history: true},
+		{what: "required", requires: new(true), history: true},
+		{what: "not required", requires: new(false)},
+		{what: "left out by the settings", taskType: "chore", leave: true},
+		{what: "left out by the settings of another type", taskType: "feature", leave: true, history: true},
+		{what: "required against the settings", requires: new(true), taskType: "chore", leave: true, history: true},
+	} {
+		leave = c.leave
+		out := d.assemble(session.AssembleRequest{Message: "npm install fails with EACCES", RequiresContext: c.requires, TaskType: c.taskType})
+		kinds := map[memory.Kind]bool{}
+		for _, m := range out.Memories {
+			kinds[m.Kind] = true
+		}
+		if !kinds[memory.Lesson] {
+			t.Errorf("%s: the lesson is missing", c.what)
+		}
+		if kinds[memory.Step] != c.history || (out.Window != nil) != c.history {
+			t.Errorf("%s: steps %v and window %v, want %v", c.what, kinds[memory.Step], out.Window != nil, c.history)
+		}
+	}
+}
+
+func TestGuidanceIsToldOnceAndAgainAfterACompaction(t *testing.T) {
+	d, m := withMatcher(t)
+	held := entry("tool fs:read always", "Reads a file.")
+	held.Guidance = "Read before you edit."
+	found := entry("tool db:query agent", "Asks the database.")
+	found.Guidance = "Limit what you ask for."
+	d.register(held, found, entry("tool db:plain agent", "Has no guidance."))
+	ask := func() *session.Assembled { return d.assemble(session.AssembleRequest{Message: "a message"}) }
+
+	first := ask()
+	if !strings.HasPrefix(first.Guidance, session.GuidanceHeading+"\n") || !strings.Contains(first.Guidance, held.Guidance) || strings.Contains(first.Guidance, found.Guidance) {
+		t.Errorf("turn 1 is told %q", first.Guidance)
+	}
+	m.scores = []score{{"query", .9}, {"plain", .8}}
+	second := ask()
+	if !strings.Contains(second.Guidance, found.Guidance) || strings.Contains(second.Guidance, held.Guidance) {
+		t.Errorf("turn 2 is told %q", second.Guidance)
+	}
+	if !strings.Contains(second.Text, found.Guidance) {
+		t.Errorf("the text lacks the guidance:\n%s", second.Text)
+	}
+	d.reopen()
+	if third := ask(); third.Guidance != "" {
+		t.Errorf("turn 3 is told %q again", third.Guidance)
+	}
+	if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "The orders were counted.", Which: d.which()}); err != nil {
+		t.Fatal(err)
+	}
+	if fourth := ask(); !strings.Contains(fourth.Guidance, held.Guidance) || !strings.Contains(fourth.Guidance, found.Guidance) {
+		t.Errorf("after the compaction is told %q, want both", fourth.Guidance)
+	}
+}
+
+func TestActiveToolsAreTheCoresThoseOfTheContextAndTheDiscovered(t *testing.T) {
+	d, m := withMatcher(t)
+	d.register(
+		entry("tool fs:core manual core", "Core."), entry("tool fs:always always", "Always."), entry("tool fs:found agent", "Found."),
+		entry("tool fs:relevant agent", "Relevant."), entry("tool fs:idle manual", "Idle."),
+	)
+	m.scores = []score{{"found", .9}}
+	if _, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "find", Which: d.which()}); err != nil {
+		t.Fatal(err)
+	}
+	m.scores = []score{{"relevant", .9}}
+	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	var names []string
+	for _, ref := range out.ActiveTools {
+		names = append(names, ref.ToolName)
+	}
+	slices.Sort(names)
+	if got, want := strings.Join(names, ","), "always,core,found,relevant"; got != want {
+		t.Errorf("active are %q, want %q", got, want)
+	}
+	if got, want := handedOut(out), "tool fs:always always, tool fs:relevant agent"; got != want {
+		t.Errorf("handed out %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsGoneIsWithheldAndReadableInOldRecords(t *testing.T) {
+	d, _ := withMatcher(t)
+	d.register(entry("rule B manual", "Write tests."), entry("tool fs:read manual", "Reads a file."))
+	d.alter(added("rule B", "tool fs:read"))
+	before := d.assemble(session.AssembleRequest{Message: "a message"})
+	d.unregister(ref("rule B"), ref("tool fs:read"))
+	after := d.assemble(session.AssembleRequest{Message: "a message"})
+	if got, want := withheldFor(after, memory.Gone), "rule B, tool fs:read"; got != want || len(after.Items) != 0 {
+		t.Errorf("gone are %q and handed out %q, want %q and nothing", got, handedOut(after), want)
+	}
+	old := d.receipt(before.Receipt)
+	if got, want := scored(session.RecordOf(&old)), "rule B manual, tool fs:read manual"; got != want {
+		t.Errorf("the old record says %q, want %q", got, want)
+	}
+}
+
+func TestDuplicatesCollapse(t *testing.T) {
+	d, m := withMatcher(t)
+	const text = "Use the logger of the context and never print to standard output."
+	d.register(entry("rule held always", text), entry("rule copy agent", text), entry("reference copied agent", text),
+		entry("tool a:log agent", "Logs."), entry("tool b:log agent", "Logs."))
+	m.scores = []score{{"copy", .9}, {"copied", .8}, {"log", .75}}
+	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	if got, want := handedOut(out), "rule held always, reference copied agent, tool a:log agent, tool b:log agent"; got != want {
+		t.Errorf("handed out %q, want %q", got, want)
+	}
+	if got, want := withheldFor(out, memory.Duplicate), "rule copy"; got != want {
+		t.Errorf("duplicates are %q, want %q", got, want)
+	}
+}
+
+func TestARepeatedRequestIsAnsweredAsTheFirst(t *testing.T) {
+	d := newDesk(t)
+	d.registerExample()
+	tool := entry("tool fs:read always", "Reads a file.")
+	tool.Guidance = "Read before you edit."
+	d.register(tool)
+	d.remember("authenticate users with a password", "check the hash, not the password")
+	d.done("task-1", "Build the login")
+	req := session.AssembleRequest{RequestID: "request-1", Message: "How do users authenticate with a password?"}
+	first := d.assemble(req)
+	d.reopen()
+	second := d.assemble(req)
+	if second.Receipt != first.Receipt || second.Turn != first.Turn || scored(second.Record) != scored(first.Record) || !second.Record.Timestamp.Equal(first.Record.Timestamp) {
+		t.Errorf("repeated: receipt %s of turn %d is %q, want %s of %d, %q", second.Receipt, second.Turn, scored(second.Record), first.Receipt, first.Turn, scored(first.Record))
+	}
+	if second.Text != first.Text || second.Tokens != first.Tokens || second.Guidance != first.Guidance {
+		t.Errorf("repeated, the text is\n%s\nwant\n%s", second.Text, first.Text)
+	}
+	if next := d.assemble(session.AssembleRequest{Message: "hello"}); next.Turn != 2 {
+		t.Errorf("the next turn is %d, want 2", next.Turn)
+	}
+	d.unregister(ref("rule A"))
+	third := d.assemble(req)
+	if scored(third.Record) != scored(first.Record) || third.Receipt != first.Receipt {
+		t.Errorf("with a rule gone, the record is %q, want %q", scored(third.Record), scored(first.Record))
+	}
+	if !slices.ContainsFunc(third.Degraded, func(g memory.Degraded) bool { return g.Part == "repeat" }) {
+		t.Errorf("with a rule gone, degraded is %v", third.Degraded)
+	}
+	receipts, _, err := d.store.Receipts(memory.ReceiptFilter{Project: d.project.ID, Session: d.session, Purposes: []memory.Purpose{memory.PurposeContext}}, 10)
+	if err != nil || len(receipts) != 2 {
+		t.Errorf("there are %d receipts (%v), want 2", len(receipts), err)
+	}
+}
+
+func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
+	d, _ := withMatcher(t)
+	d.registerExample()
+	const requests = 12
+	turns := make(chan int, requests)
+	for range requests {
+		go func() {
+			out, err := d.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "a message", Which: d.which()})
+			if err != nil {
+				t.Error(err)
+				turns <- 0
+				return
+			}
+			if got := d.receipt(out.Receipt).Turn; got != out.Turn {
+				t.Errorf("turn %d is recorded as %d", out.Turn, got)
+			}
+			turns <- out.Turn
+		}()
+	}
+	var all []int
+	for range requests {
+		all = append(all, <-turns)
+	}
+	slices.Sort(all)
+	for i, turn := range all {
+		if turn != i+1 {
+			t.Fatalf("the turns are %v, want 1 to %d", all, requests)
+		}
+	}
+}
+
+func TestAReceiptOfAContextHoldsNoSecret(t *testing.T) {
+	d, _ := withMatcher(t)
+	secret := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+	out := d.assemble(session.AssembleRequest{Message: "Why is the token " + secret + " refused?"})
+	if asked := d.receipt(out.Receipt).Request.Query; strings.Contains(asked, secret) || !strings.Contains(asked, "Why is the token") {
+		t.Errorf("the receipt says %q", asked)
+	}
+}
+
+func TestRefusedAssemblies(t *testing.T) {
+	d, _ := withMatcher(t)
+	for _, c := range []struct {
+		what  string
+		req   session.AssembleRequest
+		code  memory.Code
+		field string
+	}{
+		{"no message", session.AssembleRequest{}, memory.CodeInvalidInput, "message"},
+		{"an unknown session", session.AssembleRequest{Message: "x", Which: session.Which{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
+		{"no open session", session.AssembleRequest{Message: "x", Which: session.Which{Caller: memory.Caller{Client: "another"}}}, memory.CodeInvalidInput, "sessionId"},
+		{"a topK too large", session.AssembleRequest{Message: "x", TopK: session.MaxTopK + 1}, memory.CodeInvalidInput, "topK"},
+	} {
+		c.req.Caller.Dir = d.caller.Dir
+		_, err := d.contexts.Assemble(t.Context(), c.req)
+		if e := memory.AsError(err); err == nil || e.Code != c.code || e.Field != c.field {
+			t.Errorf("%s: %v, want %s at %s", c.what, err, c.code, c.field)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.contexts.Assemble(ctx, session.AssembleRequest{Message: "x", Which: d.which()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after its end: %v", err)
+	}
+	if got := d.contexts.Turn(memory.SessionKey{Project: d.project.ID, ID: d.session}); got != 0 {
+		t.Errorf("refused requests are %d turns", got)
+	}
+}
