@@ -25,9 +25,9 @@ const dropBatch = 1000
 const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last
-// record or file that holds a text its terms and vectors go as well. Lessons, steps
-// and sessions leave tombstones, so that no import brings them back. An id of a
-// session is enough where only one project has it, CodeConflict else.
+// record or file that holds a text its terms and vectors go as well. Lessons, steps,
+// tasks, blockers and sessions leave tombstones, so that no import brings them back.
+// An id of a session is enough where only one project has it, CodeConflict else.
 func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Holdings) (*memory.Forgotten, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -172,16 +172,13 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 	})
 }
 
-// importable returns the ids of the records that files may hold: lessons and
-// steps.
+// importable returns the ids of the records that may come from elsewhere again:
+// lessons and steps from files, tasks and blockers from old states.
 func importable(ids []string) []string {
-	var found []string
-	for _, id := range ids {
-		if strings.HasPrefix(id, "l-") || strings.HasPrefix(id, "s-") {
-			found = append(found, id)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		letter, _, _ := strings.Cut(id, "-")
+		return !slices.Contains([]string{"l", "s", "t", "b"}, letter)
+	})
 }
 
 // sessionTombstone is the tombstone of a session, which is no record and has its
