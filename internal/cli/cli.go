@@ -180,18 +180,11 @@ Begin with: recalld up .`,
 	flags.StringVar(&a.source.Data, "data", "", "data folder (default $RECALLD_DATA, else the platform's)")
 	flags.StringVar(&a.source.File, "config", "", "settings file (default $RECALLD_CONFIG, else the platform's)")
 	flags.StringArrayVar(&a.set, "set", nil, "override a setting: --set log.level=debug")
-	for _, command := range []func(*App) *cobra.Command{
-		upCommand, recallCommand, rememberCommand, indexCommand, filesCommand, pauseCommand, resumeCommand, forgetCommand, reposCommand, statusCommand,
-		sessionsCommand, stepsCommand, lastCommand, summarizeCommand, sessionCommand, stepCommand, importCommand, exportCommand,
-		connectCommand, hookCommand, serveCommand, stopCommand, mcpCommand, modelCommand, evalCommand, doctorCommand, versionCommand, completionCommand,
-	} {
-		root.AddCommand(command(a))
-	}
+	a.addGroups(root)
 	for _, command := range a.opts.Commands {
 		root.AddCommand(command(a))
 	}
 	root.AddCommand(exitCodesTopic())
-	root.SetHelpCommand(helpCommand())
 	wrapArgErrors(root)
 	return root
 }

@@ -155,6 +155,9 @@ func TestEveryCommand(t *testing.T) {
 		if c.InheritedFlags().Lookup("json") == nil {
 			t.Errorf("%s has no --json", name)
 		}
+		if c.Parent() == c.Root() && c.GroupID == "" {
+			t.Errorf("%s is in no group of the help", name)
+		}
 		if c.Example == "" || c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: example %q, short description %q", name, c.Example, c.Short)
 		}
@@ -165,9 +168,10 @@ func TestEveryCommand(t *testing.T) {
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"completion", "connect", "doctor", "eval", "export", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
-		"pause", "recall", "remember", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
-		"stop", "summarize", "up", "version",
+		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
+		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
+		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
+		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "up", "version", "working", "working report",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
@@ -205,6 +209,7 @@ func sample() map[string]any {
 		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
 	}
 	maps.Copy(answers, history())
+	maps.Copy(answers, contexts())
 	return answers
 }
 
@@ -233,9 +238,33 @@ func TestOutput(t *testing.T) {
 		{"step", []string{"step", "--tool", "bash"}},
 		{"import", []string{"import", "logs"}},
 		{"export", []string{"export", "out"}},
+		{"task-done", []string{"task", "done", "task-042"}},
+		{"task-block", []string{"task", "block", "task-043", "the", "key", "has", "expired"}},
+		{"task-unblock", []string{"task", "unblock", "task-043"}},
+		{"task-load", []string{"task", "load", "-"}},
+		{"tasks", []string{"tasks"}},
+		{"catalogue", []string{"catalogue"}},
+		{"catalogue-content", []string{"catalogue", "--content"}},
+		{"catalogue-register", []string{"catalogue", "register", "-", "--replace"}},
+		{"catalogue-remove", []string{"catalogue", "remove", "rule", "Errors"}},
+		{"tools", []string{"tools", "read", "a", "file"}},
+		{"context-show", []string{"context"}},
+		{"context-for", []string{"context", "for", "How do I authenticate?"}},
+		{"context-add", []string{"context", "add", "tool", "filesystem:read_file"}},
+		{"context-remove", []string{"context", "remove", "rule", "Errors"}},
+		{"context-turn", []string{"context", "turn", "2"}},
+		{"working", []string{"working"}},
+		{"working-report", []string{"working", "report", "--tool", "shop:get_order"}},
+		{"compact", []string{"compact", "--transcript", "-"}},
+		{"receipts", []string{"receipts"}},
+		{"receipts-one", []string{"receipts", "r-1"}},
+		{"feedback", []string{"feedback", "r-1", "worked"}},
+		{"replay", []string{"replay", "--since", "2d", "--weights", "0.1"}},
 	} {
-		golden(t, filepath.Join("output", tt.name+".txt"), newBench(t, sample()).ok(tt.args...))
-		out := newBench(t, sample()).ok(append(tt.args, "--json")...)
+		text, asJSON := newBench(t, sample()), newBench(t, sample())
+		text.opts.In, asJSON.opts.In = strings.NewReader(inputs[tt.name]), strings.NewReader(inputs[tt.name])
+		golden(t, filepath.Join("output", tt.name+".txt"), text.ok(tt.args...))
+		out := asJSON.ok(append(tt.args, "--json")...)
 		if !json.Valid([]byte(out)) {
 			t.Errorf("%s --json is no JSON: %s", tt.name, out)
 		}
@@ -469,6 +498,14 @@ func TestCompletion(t *testing.T) {
 		{[]string{"steps", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
 		{[]string{"sessions", "--flow-tag", ""}, []string{"send", "swap", "connect"}},
 		{[]string{"session", "start", "--flow-tags", ""}, []string{"send", "swap", "connect"}},
+		{[]string{"task", "unblock", ""}, []string{"task-043\tThe key has expired", ":4"}},
+		{[]string{"catalogue", "remove", ""}, []string{"rule", "reference", "tool", ":4"}},
+		{[]string{"context", "add", "tool", "files"}, []string{"filesystem:read_file\tRead a file", ":4"}},
+		{[]string{"context", "for", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
+		{[]string{"receipts", "r-1"}, []string{"r-1\tHow do I authenticate?", ":4"}},
+		{[]string{"feedback", "r-1", "w"}, []string{"worked", ":4"}},
+		{[]string{"feedback", "r-1", "worked", ""}, []string{":4"}},
+		{[]string{"replay", "--embedder", ""}, []string{"builtin", "none", ":4"}},
 	} {
 		out := b.ok(append([]string{"__complete"}, tt.args...)...)
 		got := strings.Split(out, "\n")

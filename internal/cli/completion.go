@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // completionDeadline bounds what a completion may ask the daemon: a person
@@ -156,11 +157,82 @@ func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]s
 		if err != nil {
 			return nil
 		}
-		for _, m := range slices.DeleteFunc(models, func(m memory.ModelState) bool { return m.State != "missing" }) {
-			names = append(names, m.Name)
+		for _, m := range models {
+			if m.State == "missing" {
+				names = append(names, m.Name)
+			}
 		}
 		return names
 	})
+}
+
+// completeBlocked completes the one argument of a command with the blocked tasks of
+// the working folder's project.
+func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		window, err := d.TaskWindow(ctx, session.TaskWindowRequest{Caller: a.caller()})
+		if err != nil {
+			return nil
+		}
+		for _, b := range window.Blockers {
+			names = append(names, cobra.CompletionWithDesc(b.TaskID, shortText(b.Reason, 60)))
+		}
+		return names
+	})
+}
+
+// completeNames completes the name of an entry of one type.
+func (a *App) completeNames(c *cobra.Command, kind memory.Kind, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		list, err := d.Entries(ctx, session.EntriesRequest{Types: []memory.Kind{kind}, Caller: a.caller()})
+		if err != nil {
+			return nil
+		}
+		for _, e := range list.Entries {
+			names = append(names, cobra.CompletionWithDesc(entryName(e.ServerName, e.Name), shortText(e.Description, 60)))
+		}
+		return names
+	})
+}
+
+// completeReceipt completes the one argument of a command with the newest receipts,
+// each with what was asked.
+func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
+		list, err := d.Receipts(ctx, session.ReceiptsRequest{Limit: session.DefaultReceipts, Caller: a.caller()})
+		if err != nil {
+			return nil
+		}
+		for _, r := range list.Receipts {
+			names = append(names, cobra.CompletionWithDesc(r.ID, shortText(r.Request.Query, 60)))
+		}
+		return names
+	})
+}
+
+// completeEmbedders completes a flag with the models that embed, and with none.
+func (a *App) completeEmbedders(c *cobra.Command, flag string) {
+	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.ask(c, typed, func(ctx context.Context, d Daemon) []string {
+			models, err := d.Models(ctx)
+			if err != nil {
+				return nil
+			}
+			names := []string{"none"}
+			for _, m := range models {
+				if m.State != "missing" {
+					names = append(names, m.Name)
+				}
+			}
+			return names
+		})
+	}))
 }
 
 // ask asks a daemon that runs; a completion neither starts one nor complains.

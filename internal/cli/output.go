@@ -99,6 +99,14 @@ func ageText(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
+// countOf writes a number with what is counted, where the plural is not an s.
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // shortText brings a text into one line of at most max characters.
 func shortText(text string, max int) string {
 	text = strings.Join(strings.Fields(text), " ")
@@ -120,6 +128,17 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// foreignLine brings a text of somebody else's into one line of at most max
+// characters that a terminal shows and does not act on.
+func foreignLine(text string, max int) string { return printable(shortText(text, max)) }
+
+// writeLines writes a text of somebody else's line by line, each behind an indent.
+func writeLines(w io.Writer, indent, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(w, "%s%s\n", indent, printable(strings.TrimRight(line, "\r\n")))
+	}
 }
 
 // shellWord writes a path as one word of a command line that is to be copied.

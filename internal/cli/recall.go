@@ -42,7 +42,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 		RunE: func(c *cobra.Command, args []string) error {
 			f.limitSet, f.maxTokensSet = c.Flags().Changed("limit"), c.Flags().Changed("max-tokens")
 			f.minimumSet = c.Flags().Changed("min-relevance")
-			request, err := f.request(strings.Join(args, " "))
+			request, err := f.request(strings.Join(args, " "), a.opts.Now())
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 	flags.BoolVar(&f.explain, "explain", false, "give the factors of each rank")
 	flags.StringVar(&f.lang, "lang", "", "only code in this language")
 	flags.StringVar(&f.path, "path", "", "only code under this path prefix or glob")
-	flags.StringVar(&f.since, "since", "", "nothing older: a day (2026-01-31) or an RFC 3339 time")
+	flags.StringVar(&f.since, "since", "", "nothing older: "+sinceUsage)
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "kind" { // as it is said of one
 			name = "kinds"
@@ -106,7 +106,7 @@ func idRows(items []memory.Item) [][]string {
 
 // request turns flags into a question. A zero that was spelled out is refused
 // here, because the service takes it for the default.
-func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
+func (f *recallFlags) request(query string, now time.Time) (memory.RecallRequest, error) {
 	r := memory.RecallRequest{
 		Query: query, Project: f.project, Repo: f.repo,
 		Format: memory.Format(f.format), Explain: f.explain,
@@ -142,7 +142,7 @@ func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 		filters.FlowTag, filters.Tag, filters.Screen = f.flowTag, f.tag, f.screen
 		filters.GitBranch, filters.SinceHours = f.branch, f.sinceHours
 	}
-	if filters.Since, err = parseSince(f.since); err != nil {
+	if filters.Since, err = parseSince("filters.since", f.since, now); err != nil {
 		return r, err
 	}
 	if filters != (memory.Filters{}) {
@@ -150,17 +150,4 @@ func (f *recallFlags) request(query string) (memory.RecallRequest, error) {
 	}
 	// Before a daemon is started for a question that it would refuse.
 	return r, r.Validate()
-}
-
-// parseSince reads a day, in UTC, or a time.
-func parseSince(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, memory.Invalid("filters.since", "2026-01-31 or 2026-01-31T15:04:05Z", "%q is not a time", text)
 }

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// catalogueCommand lists the catalogue and holds the commands that change it.
+func catalogueCommand(a *App) *cobra.Command {
+	var r session.EntriesRequest
+	var types []string
+	c := &cobra.Command{
+		Use:   "catalogue",
+		Short: "List and register rules, references and tools",
+		Long: `List the rules, references and tools that contexts are made of, in the order in
+which they were registered, each with the mode that applies to it: always, manual or
+agent, which is when it is relevant. Hosts register them, and so do files of the
+repository: .recalld/context.yaml, AGENTS.md and the like.`,
+		Example: `  recalld catalogue
+  recalld catalogue --types rule,reference --content
+  recalld catalogue --server filesystem --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, t := range types {
+				r.Types = append(r.Types, memory.Kind(t))
+			}
+			r.Caller = a.caller()
+			list, err := call(c, a, &r, session.Service.Entries)
+			if err != nil {
+				return err
+			}
+			list.Entries, list.Servers = orEmpty(list.Entries), orEmpty(list.Servers)
+			return a.answer(list, func(w io.Writer) { writeCatalogue(w, list, r.Content) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&types, "types", nil, "only rules, references or tools: rule,tool")
+	flags.StringVar(&r.Server, "server", "", "only the tools of this server")
+	flags.BoolVar(&r.Content, "content", false, "with texts, guidance and schemas")
+	completeWords(c, "types", entryTypes...)
+	a.projectFlag(c, &r.Project)
+	c.AddCommand(catalogueRegisterCommand(a), catalogueRemoveCommand(a))
+	return c
+}
+
+func writeCatalogue(w io.Writer, list *session.EntryList, content bool) {
+	if len(list.Entries) == 0 && len(list.Servers) == 0 {
+		fmt.Fprintf(w, "Nothing of the kind is registered in project %s. Register with: recalld catalogue register FILE\n",
+			memory.ProjectLabel(list.ProjectName, list.Project))
+		return
+	}
+	if content {
+		for i := range list.Entries {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			writeEntry(w, &list.Entries[i])
+		}
+	} else if len(list.Entries) > 0 {
+		table(w, entryRows(list.Entries))
+	}
+	if len(list.Servers) > 0 {
+		if len(list.Entries) > 0 {
+			fmt.Fprintln(w)
+		}
+		rows := [][]string{{"SERVER", "MODE", "ENABLED"}}
+		for _, s := range list.Servers {
+			rows = append(rows, []string{foreignLine(s.Name, 40), string(s.Include), enabledText(s.Enabled == nil || *s.Enabled)})
+		}
+		table(w, rows)
+	}
+}
+
+// entryRows are the lines of the table of entries.
+func entryRows(entries []session.EntryState) [][]string {
+	rows := [][]string{{"TYPE", "NAME", "MODE", "ENABLED", "DESCRIPTION"}}
+	for _, e := range entries {
+		rows = append(rows, []string{string(e.Type), shortText(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
+			foreignLine(cmp.Or(e.Description, e.Content), 60)})
+	}
+	return rows
+}
+
+// writeEntry writes an entry with all it says.
+func writeEntry(w io.Writer, e *session.EntryState) {
+	fmt.Fprintf(w, "%s %s [%s] version %d", e.Type, entryName(e.ServerName, e.Name), modeText(e.Mode), e.Version)
+	if !e.On {
+		fmt.Fprint(w, ", disabled")
+	}
+	if e.Core {
+		fmt.Fprint(w, ", core")
+	}
+	if e.Source != "" {
+		fmt.Fprintf(w, ", from %s", printable(e.Source))
+	}
+	fmt.Fprintln(w)
+	for _, text := range []string{e.Description, e.Content, e.Guidance, string(e.InputSchema)} {
+		writeLines(w, "  ", text)
+	}
+}
+
+func entryMode(e *session.EntryState) string {
+	if e.Core {
+		return string(e.Mode) + ", core"
+	}
+	return string(e.Mode)
+}
+
+func enabledText(on bool) string {
+	if on {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// contextForCommand assembles the context of one message. The text alone goes to
+// standard output, so that a script can put it into a prompt; what it came to goes
+// to standard error.
+func contextForCommand(a *App) *cobra.Command {
+	var r session.AssembleRequest
+	var score float64
+	var requires bool
+	c := &cobra.Command{
+		Use:   "for MESSAGE...",
+		Short: "Assemble the context of one request",
+		Long: `Assemble what an agent is given for one message, or with - for the one on standard
+input: what the session holds, then what is relevant to the message (rules, references,
+tools, lessons, steps and code, each within its share of the budget), and the last
+tasks. It counts as a turn of the session, and is recorded: recalld context turn shows
+what it held.`,
+		Example: `  recalld context for "How do I authenticate?"
+  recalld context for --session nightly-42 --max-tokens 2000 --top-n 3 fix the login
+  recalld context for --requires-context=false bump the version > prompt.md`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Message = strings.Join(args, " ")
+			if r.Message == "-" {
+				text, err := a.readInput("message", "-")
+				if err != nil {
+					return err
+				}
+				r.Message = string(text)
+			}
+			for _, n := range []struct {
+				flag, field string
+				value, most int
+			}{{"top-k", "topK", r.TopK, session.MaxTopK}, {"top-n", "topN", r.TopN, session.MaxTopN}} {
+				if err := counted(c, n.flag, n.field, n.value, n.most); err != nil {
+					return err
+				}
+			}
+			if c.Flags().Changed("max-tokens") && r.MaxTokens == 0 {
+				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", session.MinBudget, session.MaxBudget), "0 is out of range")
+			}
+			r.IncludeScore, r.RequiresContext = givenFloat(c, "include-score", score), givenBool(c, "requires-context", requires)
+			if err := a.which(c, &r.Which); err != nil {
+				return err
+			}
+			assembled, err := call(c, a, &r, session.Service.Assemble)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.answer(assembled, nil)
+			}
+			if text := strings.TrimRight(assembled.Text, "\n"); text != "" {
+				fmt.Fprintln(a.opts.Out, text)
+			}
+			fmt.Fprintf(a.opts.Err, "Turn %d of session %s: %s, %s, %d withheld; %d of %d tokens; receipt %s\n", assembled.Turn, assembled.SessionID,
+				countOf(len(assembled.Items), "entry", "entries"), countOf(len(assembled.Memories), "memory", "memories"), len(assembled.Withheld),
+				assembled.Tokens, assembled.MaxTokens, assembled.Receipt)
+			writeDegraded(a.opts.Err, assembled.Degraded)
+			return nil
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.TaskType, "task-type", "", "the type of the task that it is for, by which settings may differ")
+	flags.BoolVar(&requires, "requires-context", false, "with =false, leave out history and code (default: as the settings say)")
+	flags.IntVar(&r.TopK, "top-k", 0, fmt.Sprintf("matches considered, 1–%d (default %d)", session.MaxTopK, session.DefaultTopK))
+	flags.IntVar(&r.TopN, "top-n", 0, fmt.Sprintf("matches taken, 1–%d (default %d)", session.MaxTopN, session.DefaultTopN))
+	flags.Float64Var(&score, "include-score", 0, fmt.Sprintf("relevance from which a match is always taken, 0–1 (default %v)", session.DefaultIncludeScore))
+	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", session.MinBudget, session.MaxBudget, session.DefaultBudget))
+	flags.BoolVar(&r.NoSearch, "no-search", false, "nothing by relevance: what the session holds and the last tasks")
+	allowEmpty(c, "task-type")
+	a.whichFlags(c, &r.Which)
+	return c
+}

@@ -1,0 +1,399 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// inputs are what the commands of TestOutput read from standard input.
+var inputs = map[string]string{
+	"task-load":          `{"completed_tasks": [], "active_blockers": []}`,
+	"catalogue-register": `{"entries": [{"type": "rule", "name": "Errors", "content": "Wrap every error."}]}`,
+	"compact":            "user: refund order 17\n",
+}
+
+// contexts answers for the methods about tasks, the catalogue, contexts and the
+// ledger.
+func contexts() map[string]any {
+	const id = "mm-20260115-abc"
+	readFile := session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
+	kept := &session.TaskKept{ID: "t-1", TaskID: "task-042", Project: "p1", ProjectName: "demo", Completed: 100, Blocked: 1, Dropped: 1, Redacted: true,
+		AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full", Seq: 5}
+	registered := &session.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Seq: 7}
+	held := &session.Context{Project: "p1", ProjectName: "demo", SessionID: id, Version: 3, Changed: true,
+		Items: []session.ContextItem{
+			{Ref: session.Ref{Type: memory.Rule, Name: "Authentication Rules"}, IncludeMode: memory.IncludeAlways},
+			{Ref: session.Ref{Type: memory.Reference, Name: "API Documentation"}, IncludeMode: memory.IncludeAlways},
+			{Ref: readFile.Ref(), IncludeMode: memory.IncludeManual},
+		},
+		Rules: []string{"Authentication Rules"}, References: []string{"API Documentation"}, Tools: []session.ToolRef{readFile}}
+	working := &session.WorkingContext{SessionID: id, Version: 9, Turn: 2, DiscoveredTools: []session.ToolRef{readFile}, UsedTools: []session.ToolRef{readFile},
+		Entities: []session.Entity{{ID: "order-17", Type: "order", Name: "the first", Data: json.RawMessage(`{"total":12.50}`)}, {ID: "pr-3"}},
+		Summary:  "Order 17 was refunded.\nNext: the invoice.", Compactions: 1, CompactedAt: noon.Add(-time.Hour)}
+	withheld := []memory.Withheld{{ID: "u-3", Kind: memory.Rule, Reason: memory.BelowFloor, NearestScore: .31, Name: "Styling"},
+		{ID: "c-1", Kind: memory.Chunk, Reason: memory.Changed, NearestScore: .91, Path: "src/auth/login.ts"},
+		{ID: "o-9", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .72, Name: "query", Server: "database"}}
+	record := &session.ContextRecord{Timestamp: noon, Items: []session.RecordItem{{Type: memory.Rule, Name: "Authentication Rules", IncludeMode: memory.IncludeAlways}}}
+	receipt := memory.Receipt{ID: "r-1", At: noon.Add(-5 * time.Minute), Request: memory.RecallRequest{Query: "How do I authenticate?"}, Project: "p1",
+		Items: []memory.ReceiptItem{
+			{ID: "u-1", Kind: memory.Rule, Tokens: 40, Name: "Authentication Rules", Mode: memory.IncludeAlways},
+			{ID: "f-2", Kind: memory.Reference, Relevance: .92, Tokens: 80, Name: "Database Schema", Mode: memory.IncludeAgent},
+			{ID: "l-1", Kind: memory.Lesson, Relevance: .81, Tokens: 30, RankFactors: &memory.RankFactors{Score: 1, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true,
+				Retrievers: map[string]memory.RetrieverScore{"vector/builtin": {Score: .6, Relevance: .81}, "lexical": {Score: 4, Relevance: .7}},
+				Verdicts:   &memory.Verdicted{Worked: 2, Irrelevant: 1}}},
+			{ID: "c-2", Kind: memory.Chunk, Relevance: .95, Tokens: 90, RankFactors: &memory.RankFactors{Recency: 1, Success: 1, Project: 1, Session: 1, Definition: "Login", Place: "login.go:12"}},
+		},
+		Withheld: withheld, Degraded: []memory.Degraded{{Part: "vector/ollama/nomic-embed-text", Reason: "deadline"}}, Tokens: 240, Spaces: []string{"builtin"},
+		Calibration: "1", Took: memory.Millis(12345 * time.Microsecond), Seq: 8, Purpose: memory.PurposeContext, Session: id, Turn: 2,
+		Settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75, memory.Lesson: .5}, VectorWeight: .0583, Embedder: "builtin"},
+		Judged:   []memory.Judged{{Verdict: memory.Worked, At: noon, Note: "logged in"}, {Item: "l-1", Verdict: memory.Failed, At: noon}}}
+	return map[string]any{
+		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept,
+		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2},
+		"TaskWindow": &session.TaskWindow{Project: "p1", ProjectName: "demo", Total: 7, Tokens: 60,
+			Tasks:    []session.CompletedTask{{TaskID: "task-041", CompletedAt: noon, ValidationReport: json.RawMessage(`{"valid":true}`)}},
+			Blockers: []session.Blocker{{TaskID: "task-043", Reason: "The key has expired", BlockedAt: noon}},
+			Text:     "## Recent Task History\n1. task-041 (completed: 2026-01-15T12:00Z, ✓ success)\n\n## Active Blockers\n- task-043: \"The key has expired\" (blocked: 2026-01-15T12:00Z)\n"},
+		"Register": registered, "Unregister": registered,
+		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "filesystem", Include: memory.IncludeAgent, Enabled: new(false)}},
+			Entries: []session.EntryState{
+				{ID: "u-1", Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "Errors"}, Content: "Wrap every error.\nName the step."}, Source: "file:AGENTS.md", Version: 2, Mode: memory.IncludeAlways, On: true},
+				{ID: "o-1", Entry: session.Entry{Ref: readFile.Ref(), Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
+					Source: "my-host", Version: 1, Mode: memory.IncludeAgent},
+			}},
+		"SearchTools": &session.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: id, Receipt: "r-2", Version: 9,
+			Tools: []session.FoundTool{{ID: "o-1", ServerName: "filesystem", Name: "read_file", Description: "Read a file", Relevance: .912, Active: true, New: true},
+				{ID: "o-2", ServerName: "database", Name: "query", Description: "Ask the database", Relevance: .7}},
+			Guidance: "[TOOL GUIDANCE] Instructions for discovered tools\n\nfilesystem:read_file: Give paths relative to the root.",
+			Degraded: []memory.Degraded{{Part: "vector/builtin", Reason: "loading"}}},
+		"SessionContext": held, "ChangeContext": held,
+		"Assemble": &session.Assembled{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Items: []session.AssembledItem{{Tokens: 40}}, Memories: []memory.Item{},
+			Withheld: withheld, Degraded: []memory.Degraded{{Part: "code", Reason: "deadline"}}, Tokens: 240, MaxTokens: 4000, Record: *record, Receipt: "r-1",
+			ActiveTools: []session.ToolRef{readFile}, Text: "## Rules\n\nAuthentication Rules: use the gateway.\n"},
+		"WorkingContext": working, "Report": working,
+		"Compact": &session.Compacted{Project: "p1", ProjectName: "demo", SessionID: id, Summary: "Order 17 was refunded.", Model: "ollama/qwen3", KeepTurns: 3, ClearedTools: 2,
+			ClearedEntities: 1, ActiveTools: []session.ToolRef{readFile}, Version: 10, Redacted: true},
+		"Receipts":  &session.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}}, More: true},
+		"Receipt":   &receipt,
+		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
+		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
+			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}, {ID: "c-2", Kind: memory.Chunk}}},
+		"Replay": &session.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true,
+			Answers: []session.ReplayedAnswer{
+				{Receipt: "r-1", Query: "How do I authenticate?", At: noon, DataChanged: true, SettingsChanged: true, Items: []session.ReplayedItem{
+					{ID: "l-1", Kind: memory.Lesson, Title: "use the gateway", Recorded: 1, Before: 1, After: 1},
+					{ID: "c-1", Kind: memory.Chunk, Title: "src/auth/login.ts", Recorded: 2, Before: 2, Reason: memory.BelowFloor},
+					{ID: "l-7", Kind: memory.Lesson, Before: 3, After: 2}}},
+				{Receipt: "r-2", Query: "unchanged", At: noon, Items: []session.ReplayedItem{{ID: "l-1", Recorded: 1, Before: 1, After: 1}}},
+				{Receipt: "r-3", Query: "broken", At: noon, Error: "the project is gone"},
+			},
+			Tally: session.ReplayTally{Questions: 3, Failed: 1, Same: 2, DataAdded: 1, SettingsRemoved: 1, SettingsMoved: 1}},
+	}
+}
+
+// TestContextRequests: every flag reaches the service.
+func TestContextRequests(t *testing.T) {
+	which := func(b *bench) session.Which {
+		return session.Which{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
+	}
+	caller := func(b *bench) memory.Caller { return which(b).Caller }
+	own := func(b *bench) session.Which { return session.Which{Caller: caller(b)} }
+	readFile := session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
+	for _, tt := range []struct {
+		args   []string
+		input  string
+		method string
+		want   func(*bench) any
+	}{
+		{[]string{"task", "done", "t"}, "", "CompleteTask", func(b *bench) any {
+			return session.CompleteTaskRequest{TaskID: "t", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: caller(b)}
+		}},
+		{[]string{"task", "done", "t", "--type", "y", "--intent", "i", "--summary", "s", "--valid=false", "--requires-context", "--at", "36h", "--project", "p"}, "", "CompleteTask", func(b *bench) any {
+			return session.CompleteTaskRequest{TaskID: "t", TaskType: "y", Intent: "i", Summary: "s", RequiresContext: new(true), CompletedAt: noon.Add(-36 * time.Hour),
+				ValidationReport: json.RawMessage(`{"valid":false}`), Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"task", "done", "t", "--report", `{"valid": true, "n": 1.50}`, "--requires-context=false"}, "", "CompleteTask", func(b *bench) any {
+			return session.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid": true, "n": 1.50}`), Caller: caller(b)}
+		}},
+		{[]string{"task", "block", "t", "the", "key", "--at", "2026-01-15T12:00:00Z", "--project", "p"}, "", "BlockTask", func(b *bench) any {
+			return session.BlockTaskRequest{TaskID: "t", Reason: "the key", BlockedAt: noon, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"task", "unblock", "t", "--resolution", "r", "--project", "p"}, "", "UnblockTask", func(b *bench) any {
+			return session.UnblockTaskRequest{TaskID: "t", Resolution: "r", Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"task", "load", "-", "--project", "p"}, `[{"task_id": "t", "odd": 1.50}]`, "LoadTasks", func(b *bench) any {
+			return session.LoadTasksRequest{State: json.RawMessage(`[{"task_id": "t", "odd": 1.50}]`), Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"tasks", "--type", "y", "--limit", "100", "--project", "p"}, "", "TaskWindow", func(b *bench) any {
+			return session.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"catalogue", "--types", "rule,tool", "--server", "s", "--content", "--project", "p"}, "", "Entries", func(b *bench) any {
+			return session.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "s", Content: true, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"catalogue", "register", "-", "--source", "host", "--replace", "--project", "p"},
+			`{"entries":[{"type":"tool","name":"read_file","serverName":"filesystem","inputSchema":{"n":1.50},"enabled":false}],"servers":[{"name":"filesystem","include":"agent"}]}`,
+			"Register", func(b *bench) any {
+				return session.RegisterRequest{Source: "host", Replace: true, Project: "p", Caller: caller(b),
+					Entries: []session.Entry{{Ref: readFile, InputSchema: json.RawMessage(`{"n":1.50}`), Enabled: new(false)}},
+					Servers: []session.Server{{Name: "filesystem", Include: memory.IncludeAgent}}}
+			}},
+		{[]string{"catalogue", "register", "-", "--source", "host", "--replace"}, `{}`, "Register", func(b *bench) any {
+			return session.RegisterRequest{Source: "host", Replace: true, Caller: caller(b)}
+		}},
+		{[]string{"catalogue", "remove", "tool", "filesystem:read_file", "--project", "p"}, "", "Unregister", func(b *bench) any {
+			return session.UnregisterRequest{Entries: []session.Ref{readFile}, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"catalogue", "remove", "--source", "host"}, "", "Unregister", func(b *bench) any {
+			return session.UnregisterRequest{Source: "host", Caller: caller(b)}
+		}},
+		{[]string{"tools", "read", "a file", "--limit", "20", "--own", "--session", "abcd", "--project", "p"}, "", "SearchTools", func(b *bench) any {
+			return session.SearchToolsRequest{Query: "read a file", Limit: 20, Own: true, Which: which(b)}
+		}},
+		{[]string{"context"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: own(b)} }},
+		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: which(b)} }},
+		{[]string{"context", "for", "fix", "it"}, "", "Assemble", func(b *bench) any { return session.AssembleRequest{Message: "fix it", Which: own(b)} }},
+		{[]string{"context", "for", "-", "--task-type", "y", "--requires-context=false", "--top-k", "200", "--top-n", "50", "--include-score", "0", "--max-tokens", "50", "--no-search",
+			"--session", "abcd", "--project", "p"}, "fix\nit\n", "Assemble", func(b *bench) any {
+			return session.AssembleRequest{Message: "fix\nit", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50, IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, Which: which(b)}
+		}},
+		{[]string{"context", "add", "tool", "read_file", "--server", "filesystem", "--always", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
+			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: readFile, IncludeMode: memory.IncludeAlways}}, Remove: nil, Which: which(b)}
+		}},
+		{[]string{"context", "add", "rule", "A: B"}, "", "ChangeContext", func(b *bench) any {
+			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "A: B"}, IncludeMode: memory.IncludeManual}}, Which: own(b)}
+		}},
+		{[]string{"context", "remove", "tool", "filesystem:read_file", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
+			return session.ChangeContextRequest{Remove: []session.Ref{readFile}, Which: which(b)}
+		}},
+		{[]string{"context", "turn"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Which: own(b)} }},
+		{[]string{"context", "turn", "7", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Turn: 7, Which: which(b)} }},
+		{[]string{"working", "--session", "abcd", "--project", "p"}, "", "WorkingContext", func(b *bench) any { return session.WorkingContextRequest{Which: which(b)} }},
+		{[]string{"working", "report", "--tool", "filesystem:read_file", "--tool", "a:b:c", "--entity", `{"id":"o-1","type":"order","name":"n","data":{"n":1.50}}`, "--entity", `{"id":"o-2"}`,
+			"--clear-discovered", "--session", "abcd", "--project", "p"}, "", "Report", func(b *bench) any {
+			return session.ReportRequest{UsedTools: []session.ToolRef{{ServerName: "filesystem", ToolName: "read_file"}, {ServerName: "a", ToolName: "b:c"}},
+				Entities:        []session.Entity{{ID: "o-1", Type: "order", Name: "n", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
+				ClearDiscovered: true, Which: which(b)}
+		}},
+		{[]string{"compact", "--summary", "-", "--keep-turns", "100", "--session", "abcd", "--project", "p"}, "done\n", "Compact", func(b *bench) any {
+			return session.CompactRequest{Summary: "done", KeepTurns: 100, Which: which(b)}
+		}},
+		{[]string{"compact", "--summary", "all done"}, "", "Compact", func(b *bench) any { return session.CompactRequest{Summary: "all done", Which: own(b)} }},
+		{[]string{"compact"}, "", "Compact", func(b *bench) any { return session.CompactRequest{Which: own(b)} }},
+		{[]string{"receipts", "--session", "abcd", "--turn", "0", "--since", "2d", "--limit", "200", "--project", "p"}, "", "Receipts", func(b *bench) any {
+			return session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: noon.Add(-48 * time.Hour), Limit: 200, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"receipts"}, "", "Receipts", func(b *bench) any { return session.ReceiptsRequest{Limit: session.DefaultReceipts, Caller: caller(b)} }},
+		{[]string{"receipts", "r-1"}, "", "Receipt", func(*bench) any { return "r-1" }},
+		{[]string{"feedback", "r-1", "outdated", "--item", "l-1", "--note", "n"}, "", "Feedback", func(b *bench) any {
+			return session.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Outdated, Note: "n", Caller: caller(b)}
+		}},
+		{[]string{"replay", "--session", "abcd", "--since", "2026-01-01", "--limit", "7", "--embedder", "builtin", "--floor", "chunk=0", "--floor", "lesson=0.4", "--weights", "0", "--project", "p"}, "",
+			"Replay", func(b *bench) any {
+				return session.ReplayRequest{SessionID: "abcd", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 7, Embedder: "builtin",
+					MinRelevance: map[memory.Kind]float64{memory.Chunk: 0, memory.Lesson: .4}, VectorWeight: new(0.0), Project: "p", Caller: caller(b)}
+			}},
+		{[]string{"replay", "--session", "abcd"}, "", "Replay", func(b *bench) any {
+			return session.ReplayRequest{SessionID: "abcd", Limit: session.MaxReplayed, Caller: caller(b)}
+		}},
+	} {
+		b := newBench(t, sample())
+		b.opts.In = strings.NewReader(tt.input)
+		b.ok(tt.args...)
+		if diff := cmp.Diff(tt.want(b), request[any](t, b, tt.method), cmp.Transformer("nil", emptyIsNil)); diff != "" {
+			t.Errorf("recalld %q (-want +got):\n%s", tt.args, diff)
+		}
+	}
+}
+
+// emptyIsNil lets a list that a validation has copied be as the one that was given.
+func emptyIsNil(refs []session.Ref) []session.Ref {
+	if len(refs) == 0 {
+		return nil
+	}
+	return refs
+}
+
+// TestInputFiles: what is read from a file is read relative to the working folder,
+// and is checked field by field before it is sent.
+func TestInputFiles(t *testing.T) {
+	b := newBench(t, sample())
+	if err := os.MkdirAll(b.opts.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(b.opts.Dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("entries.json", `{"entries":[{"type":"rule","name":"A","content":"c"}]}`)
+	b.ok("catalogue", "register", "entries.json")
+	if got := request[session.RegisterRequest](t, b, "Register").Entries; len(got) != 1 || got[0].Name != "A" {
+		t.Errorf("registered %+v, want the entry of the file", got)
+	}
+	write("conversation.txt", "user: hello\n")
+	b.ok("compact", "--transcript", "conversation.txt")
+	if got := request[session.CompactRequest](t, b, "Compact").Transcript; !strings.HasPrefix(got, "user: hello") {
+		t.Errorf("the transcript is %q, want what the file says", got)
+	}
+	calls := len(b.fake.Calls())
+	for text, want := range map[string]string{
+		`{"entries":[{"type":"rule","name":"A","text":"c"}]}`:   "entries[0].text: unknown field",
+		`{"entries":[{"type":"rule","name":7}]}`:                "entries[0].name: must be a string",
+		`{"entries":[{"type":"rule","name":"A"}`:                "file: ends in the middle of the JSON",
+		`[{"type":"rule","name":"A"}]`:                          "file: must be an object",
+		`{"source":"x","entries":[]}`:                           "source: unknown field",
+		`{"entries":[{"type":"rule","name":"","content":"c"}]}`: "entries[0].name: is empty",
+		strings.Repeat(" ", maxInput+1):                         "file: is too long",
+	} {
+		write("wrong.json", text)
+		if _, errs, code := b.run("catalogue", "register", "wrong.json"); code != ExitUsage || !strings.Contains(errs, want) {
+			t.Errorf("registering %.60s: exit %d, %q; want %d and %q", text, code, errs, ExitUsage, want)
+		}
+	}
+	if n := len(b.fake.Calls()); n != calls {
+		t.Error("a file that is wrong reached the daemon")
+	}
+}
+
+// TestNothingThere: nothing is an answer that says what to do next; JSON says [],
+// not null.
+func TestNothingThere(t *testing.T) {
+	const id = "abcd"
+	for _, tt := range []struct {
+		args   []string
+		method string
+		answer any
+		want   string
+	}{
+		{[]string{"tasks"}, "TaskWindow", &session.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld task done ID\n"},
+		{[]string{"catalogue"}, "Entries", &session.EntryList{ProjectName: "demo"}, "Nothing of the kind is registered in project demo. Register with: recalld catalogue register FILE\n"},
+		{[]string{"tools", "q"}, "SearchTools", &session.ToolMatches{ProjectName: "demo"}, "No tool of project demo fits. Those there are: recalld catalogue --types tool\n"},
+		{[]string{"context"}, "SessionContext", &session.Context{SessionID: id, ProjectName: "demo"}, "Session abcd of project demo, version 0\nIts context is empty. Add to it with: recalld context add TYPE NAME\n"},
+		{[]string{"context", "add", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is there already\n"},
+		{[]string{"context", "remove", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is not there\n"},
+		{[]string{"receipts"}, "Receipts", &session.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
+		{[]string{"feedback", "r", "worked"}, "Feedback", &session.FeedbackTaken{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
+		{[]string{"replay", "--since", "1d"}, "Replay", &session.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
+	} {
+		b := newBench(t, map[string]any{tt.method: tt.answer})
+		if out := b.ok(tt.args...); out != tt.want {
+			t.Errorf("recalld %q says %q, want %q", tt.args, out, tt.want)
+		}
+		if out := b.ok(append(tt.args, "--json")...); strings.Contains(out, "null") || !strings.Contains(out, "[]") {
+			t.Errorf("recalld %q --json says %s, want an empty list", tt.args, out)
+		}
+	}
+	// A turn without a record is one line, and null for programs, as contract 6 has it.
+	b := newBench(t, map[string]any{"ContextOf": &session.TurnContext{SessionID: id, Turn: 1, Summary: "No context data available", Text: "No context data available"}})
+	if out := b.ok("context", "turn"); out != "No context data available\n" {
+		t.Errorf("a turn without a record is shown as %q", out)
+	}
+	if out := b.ok("context", "turn", "--json"); !strings.Contains(out, `"record": null`) || !strings.Contains(out, `"withheld": []`) {
+		t.Errorf("a turn without a record is told as %s", out)
+	}
+}
+
+// TestContextForScripts: standard output is the prompt and nothing else; what it came
+// to is told beside it, and not at all to programs.
+func TestContextForScripts(t *testing.T) {
+	b := newBench(t, sample())
+	out, errs, _ := b.run("context", "for", "m")
+	if out != "## Rules\n\nAuthentication Rules: use the gateway.\n" {
+		t.Errorf("standard output is %q, want the text alone", out)
+	}
+	want := "Turn 2 of session mm-20260115-abc: 1 entry, 0 memories, 3 withheld; 240 of 4000 tokens; receipt r-1\nWithout code: deadline\n"
+	if errs != want {
+		t.Errorf("standard error is %q, want %q", errs, want)
+	}
+	if _, errs, _ := b.run("context", "for", "m", "--json"); errs != "" {
+		t.Errorf("with --json standard error is %q, want nothing", errs)
+	}
+}
+
+// TestReplayProgress: a bar on a terminal, lines of JSON with --json, and nothing of
+// it among the answer.
+func TestReplayProgress(t *testing.T) {
+	b := newBench(t, sample())
+	b.fake.Replayed = []session.ReplayProgress{{Done: 0, Total: 3}, {Done: 3, Total: 3}}
+	out, errs, _ := b.run("replay", "--since", "2d")
+	if errs != "asking again: 0 of 3 questions\n" || strings.Contains(out, "asking") {
+		t.Errorf("standard error is %q, standard output %q", errs, out)
+	}
+	_, errs, _ = b.run("replay", "--since", "2d", "--json")
+	if want := `{"progress":{"phase":"asking again","done":0,"total":3,"unit":"questions"}}` + "\n"; errs != want {
+		t.Errorf("with --json standard error is %q, want %q", errs, want)
+	}
+	var bar bytes.Buffer
+	opts := b.opts
+	opts.Out, opts.Err, opts.Terminal = new(bytes.Buffer), &bar, true
+	if code := Run(t.Context(), []string{"replay", "--since", "2d"}, opts); code != ExitOK || !strings.Contains(bar.String(), "asking again") || !strings.Contains(bar.String(), "\r") {
+		t.Errorf("on a terminal: exit %d, %q, want a bar", code, bar.String())
+	}
+}
+
+// TestReplayInterrupted: a replay that hangs ends with the command.
+func TestReplayInterrupted(t *testing.T) {
+	b := newBench(t, sample())
+	ctx, cancel := context.WithCancel(t.Context())
+	b.fake.Before = func(ctx context.Context, _ string) {
+		cancel()
+		<-ctx.Done()
+	}
+	b.fake.Err = context.Canceled
+	b.opts.Out, b.opts.Err = new(bytes.Buffer), new(bytes.Buffer)
+	if code := Run(ctx, []string{"replay", "--since", "2d"}, b.opts); code != ExitInterrupted {
+		t.Errorf("exit code = %d, want %d", code, ExitInterrupted)
+	}
+}
+
+// TestForeignTextIsShown: what hosts and repositories have written is shown and not
+// acted on by a terminal.
+func TestForeignTextIsShown(t *testing.T) {
+	const odd = "a\x1b[2Jb\u202ec"
+	b := newBench(t, map[string]any{
+		"Entries": &session.EntryList{Entries: []session.EntryState{{Source: odd, Entry: session.Entry{
+			Ref: session.Ref{Type: memory.Tool, Name: odd, ServerName: odd}, Description: odd, Content: odd, Guidance: odd}}}},
+		"SearchTools":    &session.ToolMatches{Guidance: odd, Tools: []session.FoundTool{{Name: odd, ServerName: odd, Description: odd}}},
+		"SessionContext": &session.Context{SessionID: "abcd", Items: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: odd}}}},
+		"WorkingContext": &session.WorkingContext{Summary: odd, UsedTools: []session.ToolRef{{ServerName: odd, ToolName: odd}}, Entities: []session.Entity{{ID: odd, Type: odd, Name: odd}}},
+		"Receipt": &memory.Receipt{Request: memory.RecallRequest{Query: odd}, Items: []memory.ReceiptItem{{Name: odd, Server: odd}}, Withheld: []memory.Withheld{{Path: odd}},
+			Judged: []memory.Judged{{Note: odd}}},
+		"Receipts": &session.ReceiptList{Receipts: []memory.Receipt{{Request: memory.RecallRequest{Query: odd}}}},
+		"Replay": &session.Replayed{Tally: session.ReplayTally{Questions: 1}, Answers: []session.ReplayedAnswer{{Query: odd, DataChanged: true,
+			Items: []session.ReplayedItem{{Title: odd, Recorded: 1}}}}},
+	})
+	for _, args := range [][]string{{"catalogue"}, {"catalogue", "--content"}, {"tools", "q"}, {"context"}, {"working"}, {"receipts", "r"}, {"receipts"}, {"replay", "--since", "1d"}} {
+		if out := b.ok(args...); strings.ContainsAny(out, "\x1b\u202e") || !strings.Contains(out, "a") {
+			t.Errorf("recalld %q hands on what a terminal acts on: %q", args, out)
+		}
+	}
+}
+
+func TestParseSince(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"": {}, "2026-01-02": time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), "2026-01-15T12:00:00Z": noon,
+		"2d": noon.Add(-48 * time.Hour), "0d": noon, "3w": noon.Add(-21 * 24 * time.Hour), "36h": noon.Add(-36 * time.Hour), "1h30m": noon.Add(-90 * time.Minute),
+		"36500d": noon.Add(-36500 * 24 * time.Hour),
+	} {
+		if got, err := parseSince("since", text, noon); err != nil || !got.Equal(want) {
+			t.Errorf("parseSince(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"d", "-2d", "2 d", "36501d", "5215w", "99999999999999999999d", "-1h", "900000h", "yesterday", "2026-13-01", "2"} {
+		if got, err := parseSince("since", text, noon); err == nil || !strings.Contains(err.Error(), "since: ") {
+			t.Errorf("parseSince(%q) = %v, %v; want an error that names the field", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// feedbackCommand takes a verdict.
+func feedbackCommand(a *App) *cobra.Command {
+	var r session.FeedbackRequest
+	verdicts := make([]string, len(memory.Verdicts))
+	for i, v := range memory.Verdicts {
+		verdicts[i] = string(v)
+	}
+	c := &cobra.Command{
+		Use:   "feedback RECEIPT VERDICT",
+		Short: "Say what came of an answer",
+		Long: `Say what came of an answer or a context, or of one item of it: it worked, failed, was
+irrelevant or outdated. Worked and failed move an item's success rate; being found
+never does. Another verdict on the same item replaces the first. Answers with --json
+name their receipt; recalld receipts lists them.`,
+		Example: "  recalld feedback r-4f2a9c worked\n  recalld feedback r-4f2a9c outdated --item l-17ab --note \"npm 12 has no such flag\"",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
+			taken, err := call(c, a, &r, session.Service.Feedback)
+			if err != nil {
+				return orHint(err, "receipt", "those there are: recalld receipts")
+			}
+			taken.Items = orEmpty(taken.Items)
+			return a.answer(taken, func(w io.Writer) { writeFeedback(w, taken) })
+		},
+	}
+	c.Flags().StringVar(&r.Item, "item", "", "only this item, by its id (default: all that the receipt holds)")
+	c.Flags().StringVar(&r.Note, "note", "", "why")
+	allowEmpty(c, "note")
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return a.completeReceipt(c, args, typed)
+		}
+		return slices.DeleteFunc(slices.Clone(verdicts), func(v string) bool { return !strings.HasPrefix(v, typed) }), cobra.ShellCompDirectiveNoFileComp
+	}
+	return c
+}
+
+func writeFeedback(w io.Writer, f *session.FeedbackTaken) {
+	fmt.Fprintf(w, "Noted: %s, on %s of receipt %s", f.Verdict, memory.Count(len(f.Items), "item"), f.Receipt)
+	if f.Replaced {
+		fmt.Fprint(w, ", in the place of an earlier verdict")
+	}
+	fmt.Fprintln(w)
+	if len(f.Items) == 0 {
+		return
+	}
+	rows := [][]string{{"ID", "KIND", "SUCCESS", "VERDICTS"}}
+	for _, i := range f.Items {
+		rows = append(rows, []string{i.ID, string(i.Kind), i.SuccessRate, verdictsText(i.Verdicts)})
+	}
+	table(w, rows)
+}
+
+// verdictsText counts the verdicts on an item; empty when there are none.
+func verdictsText(v *memory.Verdicted) string {
+	if v == nil {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word memory.Verdict
+	}{{v.Worked, memory.Worked}, {v.Failed, memory.Failed}, {v.Irrelevant, memory.Irrelevant}, {v.Outdated, memory.Outdated}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,33 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// group is commands that the help lists together.
+type group struct {
+	id, title string
+	commands  []func(*App) *cobra.Command
+}
+
+// groups lists every command, in the order of the help.
+var groups = []group{
+	{"memory", "Memory:", []func(*App) *cobra.Command{recallCommand, rememberCommand, forgetCommand, receiptsCommand, feedbackCommand, replayCommand, importCommand, exportCommand}},
+	{"code", "Code:", []func(*App) *cobra.Command{indexCommand, filesCommand, reposCommand, pauseCommand, resumeCommand}},
+	{"sessions", "Sessions and what was done:", []func(*App) *cobra.Command{sessionCommand, sessionsCommand, stepCommand, stepsCommand, lastCommand, summarizeCommand, taskCommand, tasksCommand}},
+	{"contexts", "Contexts:", []func(*App) *cobra.Command{contextCommand, catalogueCommand, toolsCommand, workingCommand, compactCommand}},
+	{"daemon", "Daemon and clients:", []func(*App) *cobra.Command{upCommand, statusCommand, doctorCommand, connectCommand, mcpCommand, hookCommand, serveCommand, stopCommand, modelCommand, evalCommand, versionCommand, completionCommand}},
+}
+
+// addGroups adds every command to the root, in its group, and help to the last one.
+func (a *App) addGroups(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, command := range g.commands {
+			c := command(a)
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	help := helpCommand()
+	help.GroupID = "daemon"
+	root.SetHelpCommand(help)
+}

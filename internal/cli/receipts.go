@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// receiptsCommand lists receipts, or explains one.
+func receiptsCommand(a *App) *cobra.Command {
+	var r session.ReceiptsRequest
+	var since string
+	var turn int
+	c := &cobra.Command{
+		Use:   "receipts [ID]",
+		Short: "Say what an answer held, what it withheld, and why",
+		Long: `List the receipts of a project, newest first: one for every answer, every assembled
+context and every search for tools. With an id, explain that one: what it held, with
+scores and factors, what it withheld and why, with which settings it was made, and
+what came of it.`,
+		Example: `  recalld receipts
+  recalld receipts --session nightly-42 --turn 2
+  recalld receipts --since 2d --limit 50 --json
+  recalld receipts r-4f2a9c`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.explainReceipt(c, args[0])
+			}
+			if err := counted(c, "limit", "limit", r.Limit, session.MaxReceipts); err != nil {
+				return err
+			}
+			var err error
+			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
+				return err
+			}
+			if c.Flags().Changed("turn") {
+				r.Turn = &turn
+			}
+			if err := sessionFlag(c, "session", r.SessionID); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			list, err := call(c, a, &r, session.Service.Receipts)
+			if err != nil {
+				return err
+			}
+			list.Receipts = orEmpty(list.Receipts)
+			return a.answer(list, func(w io.Writer) { writeReceipts(w, list, a.opts.Now()) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.SessionID, "session", "", "only this session's, by its id")
+	flags.IntVar(&turn, "turn", 0, "only this request of the session's, from 1; 0 is what was asked before the first")
+	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most receipts, 1–%d (default %d)", session.MaxReceipts, session.DefaultReceipts))
+	allowEmpty(c, "session") // refused by its field's name
+	a.completeSessions(c, "session")
+	a.projectFlag(c, &r.Project)
+	c.ValidArgsFunction = a.completeReceipt
+	return c
+}
+
+// explainReceipt answers with one receipt.
+func (a *App) explainReceipt(c *cobra.Command, id string) error {
+	if err := memory.Text("receipt", id, 1, memory.MaxNameText); err != nil {
+		return err
+	}
+	for _, flag := range []string{"session", "turn", "since", "limit", "project"} {
+		if c.Flags().Changed(flag) {
+			return memory.Invalid(flag, "an id, or flags", "is given beside the id of a receipt")
+		}
+	}
+	service, err := a.service(c.Context())
+	if err != nil {
+		return err
+	}
+	receipt, err := service.Receipt(c.Context(), id)
+	if err != nil {
+		if e := memory.AsError(err); e.Code == memory.CodeNotFound && e.Hint == "" {
+			named := *e
+			named.Hint = "those there are: recalld receipts; how long they are kept is the setting receipts.retention_days"
+			return &named
+		}
+		return err
+	}
+	receipt.Items, receipt.Withheld = orEmpty(receipt.Items), orEmpty(receipt.Withheld)
+	return a.answer(receipt, func(w io.Writer) { writeReceipt(w, receipt) })
+}
+
+func writeReceipts(w io.Writer, list *session.ReceiptList, now time.Time) {
+	if len(list.Receipts) == 0 {
+		fmt.Fprintf(w, "No receipt of project %s fits. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
+		return
+	}
+	rows := [][]string{{"RECEIPT", "AGE", "OF", "TURN", "ITEMS", "WITHHELD", "TOKENS", "ASKED"}}
+	for _, r := range list.Receipts {
+		turn := ""
+		if r.Turn > 0 {
+			turn = strconv.Itoa(r.Turn)
+		}
+		rows = append(rows, []string{r.ID, ageText(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
+			strconv.Itoa(r.Tokens), foreignLine(r.Request.Query, 40)})
+	}
+	table(w, rows)
+	if list.More {
+		fmt.Fprintln(w, "There are older ones; see --limit and --since.")
+	}
+}
+
+// purposeWord says what a receipt is of, in a word.
+func purposeWord(p memory.Purpose) string {
+	if p == memory.PurposeRecall {
+		return "recall"
+	}
+	return string(p)
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// replayCommand asks past questions again under other settings.
+func replayCommand(a *App) *cobra.Command {
+	var r session.ReplayRequest
+	var since string
+	var floors []string
+	var weight float64
+	c := &cobra.Command{
+		Use:   "replay --session SESSION | --since TIME",
+		Short: "Ask past questions again under other settings",
+		Long: `Ask the questions of a session, or of a time, again under other settings, and show
+what would change, item by item and in sum. Both the recorded and the new settings run
+on today's data, so that what the data's own change did is told apart. It changes
+nothing. Without new settings it shows what the data's change alone did.`,
+		Example: `  recalld replay --since 7d --embedder builtin
+  recalld replay --session nightly-42 --floor chunk=0.6 --floor lesson=0.4
+  recalld replay --since 2026-01-01 --weights 0.1 --limit 200 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if r.Since, err = parseSince("since", since, a.opts.Now()); err != nil {
+				return err
+			}
+			if r.MinRelevance, err = floorFlags(floors); err != nil {
+				return err
+			}
+			if err := counted(c, "limit", "limit", r.Limit, session.MaxReplayed); err != nil {
+				return err
+			}
+			if err := sessionFlag(c, "session", r.SessionID); err != nil {
+				return err
+			}
+			r.VectorWeight, r.Caller = givenFloat(c, "weights", weight), a.caller()
+			if err := r.Validate(); err != nil {
+				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			shown := a.newProgress("questions")
+			replayed, err := service.Replay(c.Context(), r, func(p session.ReplayProgress) {
+				shown.show("asking again", int64(p.Done), int64(p.Total))
+			})
+			shown.done()
+			if err != nil {
+				return orOpened(err)
+			}
+			replayed.Answers = orEmpty(replayed.Answers)
+			return a.answer(replayed, func(w io.Writer) { writeReplayed(w, replayed) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.SessionID, "session", "", "the questions of this session, by its id")
+	flags.StringVar(&since, "since", "", "the questions from then on: "+sinceUsage)
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", session.MaxReplayed, session.MaxReplayed))
+	flags.StringVar(&r.Embedder, "embedder", "", "the one model that answers: builtin, ollama/NAME, or none for words alone")
+	flags.StringArrayVar(&floors, "floor", nil, "another floor of relevance, 0–1: chunk=0.6; may be given several times")
+	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words, as the setting recall.vector_weight")
+	allowEmpty(c, "session") // refused by its field's name
+	a.completeSessions(c, "session")
+	a.completeEmbedders(c, "embedder")
+	a.projectFlag(c, &r.Project)
+	return c
+}
+
+// floorFlags reads kind=floor; nil when none is given.
+func floorFlags(texts []string) (map[memory.Kind]float64, error) {
+	var floors map[memory.Kind]float64
+	for _, text := range texts {
+		kind, number, _ := strings.Cut(text, "=")
+		floor, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return nil, memory.Invalid("floor", "KIND=0–1", "%s is no floor", memory.Quote(text))
+		}
+		if _, twice := floors[memory.Kind(kind)]; twice {
+			return nil, memory.Invalid("floor", "each kind once", "%s is given twice", memory.Quote(kind))
+		}
+		if floors == nil {
+			floors = map[memory.Kind]float64{}
+		}
+		floors[memory.Kind(kind)] = floor
+	}
+	return floors, nil
+}
+
+func writeReplayed(w io.Writer, r *session.Replayed) {
+	if r.Tally.Questions == 0 {
+		fmt.Fprintf(w, "No question of project %s to ask again.\n", memory.ProjectLabel(r.ProjectName, r.Project))
+		return
+	}
+	fmt.Fprintf(w, "New settings: %s\n", settingsText(r.New))
+	same := 0
+	for _, answer := range r.Answers {
+		if !answer.DataChanged && !answer.SettingsChanged && answer.Error == "" {
+			same++
+			continue
+		}
+		writeReplayedAnswer(w, &answer)
+	}
+	if same > 0 {
+		fmt.Fprintf(w, "\n%s as before.\n", memory.Count(same, "answer"))
+	}
+	t := r.Tally
+	fmt.Fprintf(w, "\n%s, %d failed: %s the same; the data brought %d and took %d; the settings bring %d, take %d and move %d.\n",
+		memory.Count(t.Questions, "question"), t.Failed, memory.Count(t.Same, "item"), t.DataAdded, t.DataRemoved, t.SettingsAdded, t.SettingsRemoved, t.SettingsMoved)
+	if r.More {
+		fmt.Fprintln(w, "There were more questions; see --limit.")
+	}
+}
+
+// writeReplayedAnswer writes what differs of one answer.
+func writeReplayedAnswer(w io.Writer, answer *session.ReplayedAnswer) {
+	fmt.Fprintf(w, "\n%s  %s  %s\n", answer.Receipt, timeText(answer.At, "?"), foreignLine(answer.Query, 60))
+	if answer.Error != "" {
+		fmt.Fprintf(w, "  could not be asked: %s\n", answer.Error)
+		return
+	}
+	rows := [][]string{{"  RECORDED", "TODAY", "NEW", "KIND", "WHAT"}}
+	for _, item := range answer.Items {
+		if item.Recorded == item.Before && item.Before == item.After {
+			continue
+		}
+		what := foreignLine(item.Title, 50)
+		if what == "" {
+			what = item.ID
+		}
+		if item.Reason != "" {
+			what += " (" + reasonText(item.Reason) + ")"
+		}
+		rows = append(rows, []string{"  " + rankText(item.Recorded), rankText(item.Before), rankText(item.After), string(item.Kind), what})
+	}
+	table(w, rows)
+}
+
+// rankText writes a rank; one that is 0 was not shown.
+func rankText(rank int) string {
+	if rank == 0 {
+		return "-"
+	}
+	return strconv.Itoa(rank)
+}

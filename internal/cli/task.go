@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// taskCommand holds the commands that report tasks and blockers.
+func taskCommand(a *App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "task",
+		Short: "Report tasks that are done or blocked",
+		Long: `Report what was done and what is blocked, for hosts and scripts. The last tasks and
+every active blocker are what recalld tasks shows, and what each assembled context
+begins with.`,
+		Example: "  recalld task done task-042 --type feature --valid=false\n  recalld task block task-043 \"The key has expired\"",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(taskDoneCommand(a), taskBlockCommand(a), taskUnblockCommand(a), taskLoadCommand(a))
+	return c
+}
+
+// writeKept says what became of a task or a blocker.
+func writeKept(w io.Writer, what string, k *session.TaskKept) {
+	fmt.Fprintf(w, "%s is %s in project %s: %d completed, %d blocked\n", printable(k.TaskID), what,
+		memory.ProjectLabel(k.ProjectName, k.Project), k.Completed, k.Blocked)
+	writeDropped(w, k.Dropped)
+	writeNotes(w, k.Redacted, "audit log", k.AuditFile, k.Warning)
+}
+
+// writeDropped says that older tasks gave way.
+func writeDropped(w io.Writer, n int) {
+	if n > 0 {
+		fmt.Fprintf(w, "%s gave way to the bound of %d; the records keep what was.\n", memory.Count(n, "older task"), session.MaxTasks)
+	}
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// tasksCommand prints the window of working memory.
+func tasksCommand(a *App) *cobra.Command {
+	var r session.TaskWindowRequest
+	c := &cobra.Command{
+		Use:   "tasks",
+		Short: "Show the last tasks and what is blocked",
+		Long: `Show the last completed tasks, oldest first, and all active blockers: the text that
+every assembled context begins with.`,
+		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := counted(c, "limit", "limit", r.Limit, session.MaxTasks); err != nil {
+				return err
+			}
+			r.Caller = a.caller()
+			window, err := call(c, a, &r, session.Service.TaskWindow)
+			if err != nil {
+				return err
+			}
+			window.Tasks, window.Blockers = orEmpty(window.Tasks), orEmpty(window.Blockers)
+			return a.answer(window, func(w io.Writer) { writeWindow(w, window) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.TaskType, "type", "", "with the settings of this type of task")
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most completed tasks, 1–%d (default %d)", session.MaxTasks, session.DefaultWindow))
+	a.projectFlag(c, &r.Project)
+	return c
+}
+
+func writeWindow(w io.Writer, t *session.TaskWindow) {
+	if t.Text == "" {
+		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld task done ID\n", memory.ProjectLabel(t.ProjectName, t.Project))
+		return
+	}
+	writeLines(w, "", t.Text)
+	if more := t.Total - len(t.Tasks); more > 0 {
+		fmt.Fprintf(w, "\n%d older, see: recalld tasks --limit %d\n", more, min(t.Total, session.MaxTasks))
+	}
+}

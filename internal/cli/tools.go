@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// toolsCommand searches the tools of a catalogue.
+func toolsCommand(a *App) *cobra.Command {
+	var r session.SearchToolsRequest
+	c := &cobra.Command{
+		Use:   "tools QUERY...",
+		Short: "Find tools by what they do",
+		Long: `Find tools of the catalogue by what is to be done, best first. Where a session is
+open they are active for it from then on, and the guidance of those that are new is
+printed, once.`,
+		Example: "  recalld tools read a file from disk\n  recalld tools --limit 3 --session nightly-42 send a message",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Query = strings.Join(args, " ")
+			if err := counted(c, "limit", "limit", r.Limit, session.MaxToolsFound); err != nil {
+				return err
+			}
+			if err := a.which(c, &r.Which); err != nil {
+				return err
+			}
+			found, err := call(c, a, &r, session.Service.SearchTools)
+			if err != nil {
+				return err
+			}
+			found.Tools = orEmpty(found.Tools)
+			return a.answer(found, func(w io.Writer) { writeTools(w, found) })
+		},
+	}
+	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most tools, 1–%d (default %d)", session.MaxToolsFound, session.DefaultTools))
+	c.Flags().BoolVar(&r.Own, "own", false, "recalld's own tools too")
+	a.whichFlags(c, &r.Which)
+	return c
+}
+
+func writeTools(w io.Writer, m *session.ToolMatches) {
+	if len(m.Tools) == 0 {
+		fmt.Fprintf(w, "No tool of project %s fits. Those there are: recalld catalogue --types tool\n", memory.ProjectLabel(m.ProjectName, m.Project))
+	} else {
+		rows := [][]string{{"TOOL", "RELEVANCE", "ACTIVE", "DESCRIPTION"}}
+		for _, t := range m.Tools {
+			active := enabledText(t.Active)
+			if t.New {
+				active = "new"
+			}
+			rows = append(rows, []string{entryName(t.ServerName, t.Name), fmt.Sprintf("%.2f", t.Relevance), active, foreignLine(t.Description, 60)})
+		}
+		table(w, rows)
+	}
+	if m.Guidance != "" {
+		fmt.Fprintln(w)
+		writeLines(w, "", m.Guidance)
+	}
+	writeDegraded(w, m.Degraded)
+}
+
+// writeDegraded names the parts that did not take part.
+func writeDegraded(w io.Writer, parts []memory.Degraded) {
+	for _, d := range parts {
+		fmt.Fprintf(w, "Without %s: %s\n", d.Part, d.Reason)
+	}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// workingCommand shows what a session has come across.
+func workingCommand(a *App) *cobra.Command {
+	var r session.WorkingContextRequest
+	c := &cobra.Command{
+		Use:   "working",
+		Short: "Show what a session has come across",
+		Long: `Show the working context of a session: the tools that it has found and used, the
+entities that it has met, in their order, and the summary of its last compaction. It
+is kept through turns and restarts until recalld compact clears it. With --json it is
+what is stored, field by field.`,
+		Example: "  recalld working\n  recalld working --session nightly-42 --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.which(c, &r.Which); err != nil {
+				return err
+			}
+			working, err := call(c, a, &r, session.Service.WorkingContext)
+			if err != nil {
+				return err
+			}
+			return a.answer(working, func(w io.Writer) { writeWorking(w, working) })
+		},
+	}
+	a.whichFlags(c, &r.Which)
+	c.AddCommand(workingReportCommand(a))
+	return c
+}
+
+func writeWorking(w io.Writer, k *session.WorkingContext) {
+	rows := [][]string{{"session", fmt.Sprintf("%s, version %d, %s", k.SessionID, k.Version, memory.Count(k.Turn, "turn"))}}
+	for _, list := range []struct {
+		name  string
+		tools []session.ToolRef
+	}{{"discovered", k.DiscoveredTools}, {"used", k.UsedTools}} {
+		if len(list.tools) > 0 {
+			rows = append(rows, []string{list.name, toolList(list.tools)})
+		}
+	}
+	if k.Compactions > 0 {
+		rows = append(rows, []string{"compacted", fmt.Sprintf("%s, %s", memory.Count(k.Compactions, "time"), timeText(k.CompactedAt, "?"))})
+	}
+	table(w, rows)
+	if len(k.Entities) > 0 {
+		fmt.Fprintln(w)
+		entities := [][]string{{"#", "ENTITY", "TYPE", "NAME"}}
+		for i, e := range k.Entities {
+			entities = append(entities, []string{strconv.Itoa(i + 1), foreignLine(e.ID, 40), foreignLine(e.Type, 20), foreignLine(e.Name, 60)})
+		}
+		table(w, entities)
+	}
+	if k.Summary != "" {
+		fmt.Fprintln(w, "\nSummary:")
+		writeLines(w, "  ", k.Summary)
+	}
+}
+
+// toolList writes tools in a line.
+func toolList(tools []session.ToolRef) string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = entryName(t.ServerName, t.ToolName)
+	}
+	return strings.Join(names, ", ")
+}
