@@ -30,7 +30,7 @@ const (
 // turns with a list, how long it takes to read as many records from the store and
 // do nothing with them.
 func BenchmarkHistory(b *testing.B) {
-	h := newHistory(b)
+	h := newHistory(b, historyLessons, historySessions)
 	all := &memory.Scope{Name: memory.ScopeAll}
 	search := func(filters func() *memory.StepFilters) func() (int, error) {
 		return func() (int, error) {
@@ -180,10 +180,11 @@ func (h *history) read(b *testing.B, n int) time.Duration {
 	return time.Since(begin)
 }
 
-// newHistory writes the history. Analysing and embedding is most of the work.
-func newHistory(b *testing.B) *history {
+// newHistory writes a history of so many lessons and sessions. Analysing and embedding
+// is most of the work.
+func newHistory(b *testing.B, lessons, sessions int) *history {
 	b.Helper()
-	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), NoSync: true, Config: config.Default()})
+	core, err := OpenCore(b.Context(), CoreOptions{Dir: b.TempDir(), Config: config.Default()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -201,12 +202,12 @@ func newHistory(b *testing.B) *history {
 	// The last session began an hour ago, each a quarter of an hour after the
 	// one before it.
 	began := func(n int) time.Time {
-		return time.Now().Add(-time.Hour - time.Duration(historySessions-n)*15*time.Minute).UTC().Truncate(time.Millisecond)
+		return time.Now().Add(-time.Hour - time.Duration(sessions-n)*15*time.Minute).UTC().Truncate(time.Millisecond)
 	}
-	for n := range historyLessons {
-		w.add(b, h.lesson(n, began(n%historySessions)))
+	for n := range lessons {
+		w.add(b, h.lesson(n, began(n%sessions)))
 	}
-	for n := range historySessions {
+	for n := range sessions {
 		s := memory.Session{
 			ID: sessionName(n), Project: h.project.ID, Client: "bench", CreatedAt: began(n), EndedAt: began(n).Add(10 * time.Minute),
 			Goal: h.words.text(8), FlowTags: []string{h.flow()}, Tags: []string{h.tag()}, Git: &memory.Git{Branch: h.branch()},
