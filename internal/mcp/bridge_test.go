@@ -122,17 +122,29 @@ type pipe struct {
 
 func startBridge(t *testing.T, connect func(context.Context) (*http.Client, error), dir string) *pipe {
 	t.Helper()
+	return startBridgeWith(t, BridgeOptions{Connect: connect, Dir: dir})
+}
+
+// startBridgeWith starts a bridge between pipes.
+func startBridgeWith(t *testing.T, opts BridgeOptions) *pipe {
+	t.Helper()
 	inEnd, in := io.Pipe()
 	out, outEnd := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &pipe{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20), outEnd: out, ended: make(chan error, 1), cancel: cancel}
+	opts.In, opts.Out = inEnd, outEnd
 	go func() {
-		err := RunBridge(ctx, BridgeOptions{In: inEnd, Out: outEnd, Connect: connect, Dir: dir})
+		err := RunBridge(ctx, opts)
 		outEnd.Close()
 		p.ended <- err
 	}()
 	t.Cleanup(func() { in.Close(); cancel(); out.Close() })
 	return p
+}
+
+// transport lets a real client speak through the pipes.
+func (p *pipe) transport() transport.Interface {
+	return transport.NewIO(p.outEnd, p.in, io.NopCloser(strings.NewReader("")))
 }
 
 func (p *pipe) write(lines ...string) {
@@ -184,8 +196,7 @@ func toolCall(id int, tool, arguments string) string {
 // stdioClient is a real MCP client that speaks to a bridge through pipes.
 func stdioClient(t *testing.T, d *daemon, dir string, opts ...mcpclient.ClientOption) *mcpclient.Client {
 	t.Helper()
-	p := startBridge(t, d.connect, dir)
-	return connect(t, transport.NewIO(p.outEnd, p.in, io.NopCloser(strings.NewReader(""))), opts...)
+	return connect(t, startBridge(t, d.connect, dir).transport(), opts...)
 }
 
 func TestBridgeRealClient(t *testing.T) {

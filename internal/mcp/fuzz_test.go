@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -71,6 +74,60 @@ func FuzzStepArguments(f *testing.F) {
 			if value != nil && (!json.Valid(value) || string(value) == "null") {
 				t.Errorf("%s leads to the value %q", raw, value)
 			}
+		}
+	})
+}
+
+// FuzzContextArguments: whatever the arguments of the tools of tasks, catalogue,
+// contexts and ledger, they are taken or refused with an error that names a field,
+// and so is what they ask the service for.
+func FuzzContextArguments(f *testing.F) {
+	for i, call := range contextCalls {
+		f.Add(byte(i), call.full)
+		f.Add(byte(i), call.short)
+	}
+	f.Add(byte(5), `{"entries":[{"type":"tool","name":"\ud800","inputSchema":null}]}`)
+	f.Add(byte(15), `{"entities":[{"id":"a","data":{"a":1,"a":2}}],"usedTools":[null]}`)
+	s, err := NewServer(fullContexts(), Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	binders := map[string]ownTool{}
+	for _, tool := range s.tools {
+		binders[tool.name] = tool
+	}
+	f.Fuzz(func(t *testing.T, which byte, raw string) {
+		if !json.Valid([]byte(raw)) || strings.ToValidUTF8(raw, "") != raw {
+			return // refused before it gets here
+		}
+		tool := binders[contextCalls[int(which)%len(contextCalls)].tool]
+		var request mcpgo.CallToolRequest
+		request.Params.Name, request.Params.RawArguments = tool.name, json.RawMessage(raw)
+		result, err := tool.bind(s, tool.name)(t.Context(), request)
+		if err != nil {
+			t.Fatalf("%s %s: protocol error: %v", tool.name, raw, err)
+		}
+		if refused, ok := result.StructuredContent.(refused); ok && (refused.Error.Code != memory.CodeInvalidInput || refused.Error.Field == "") {
+			t.Errorf("%s %s is refused with %+v, want invalid_input that names a field", tool.name, raw, refused.Error)
+		}
+		if _, err := json.Marshal(result); err != nil {
+			t.Errorf("%s %s: the answer cannot be sent: %v", tool.name, raw, err)
+		}
+	})
+}
+
+// FuzzFoundHeader: what is taken for a HeaderFound is written the same again.
+func FuzzFoundHeader(f *testing.F) {
+	for _, seed := range []string{"1;admin", "7;history,tasks", "2;", "0;x", ";", "1;a,,b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		found, ok := parseFound(text)
+		if !ok {
+			return
+		}
+		if again, ok := parseFound(formatFound(found)); !ok || !slices.Equal(again.groups, found.groups) || again.version != found.version {
+			t.Errorf("%q is %+v, and written again %+v, %v", text, found, again, ok)
 		}
 	})
 }

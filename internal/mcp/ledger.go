@@ -10,10 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// maxTurn is the highest number of a turn that is asked for, as the limits of
-// session.ContextOfRequest have it.
-const maxTurn = 1_000_000
-
 // feedbackInput is what feedback takes.
 type feedbackInput struct {
 	Receipt string         `json:"receipt"`
@@ -84,6 +80,9 @@ func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string
 	id, err := sessionID("sessionId", in.SessionID)
 	if err != nil {
 		return "", nil, err
+	}
+	if in.Turn != nil && id == "" {
+		id = c.agent.ID // turns are those of a session
 	}
 	found, err := s.svc.Receipts(ctx, session.ReceiptsRequest{
 		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,

@@ -38,7 +38,7 @@ func verdictsSchema() schema {
 
 func turnInputSchema() schema {
 	fields := whichFields()
-	fields["turn"] = number("integer", "Counted from 1; default: the last one.", 1, maxTurn)
+	fields["turn"] = number("integer", "Counted from 1; default: the last one.", 1, session.MaxTurn)
 	return object("", true, fields)
 }
 
@@ -59,7 +59,7 @@ func turnOutputSchema() schema {
 func receiptsInputSchema() schema {
 	return object("", true, schema{
 		"sessionId": text("Only of this session.", memory.MinSessionID, memory.MaxNameText),
-		"turn":      number("integer", "Only of this turn of it; 0 is before the first.", 0, maxTurn),
+		"turn":      number("integer", "Only of this turn of the session; 0 is before the first.", 0, session.MaxTurn),
 		"since":     moment("Nothing older."),
 		"limit":     number("integer", "Most receipts.", 1, session.MaxReceipts).with("default", session.DefaultReceipts),
 		"project":   projectField(),

@@ -54,38 +54,13 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	return foundText(matches, answer.Listed), answer, nil
 }
 
-// foundText names what was found in a line each, as it is called: recalld's own
-// without their server. It is written here because only the transport knows that.
+// foundText is the service's text, and what the search has listed. A host that does
+// not hear of changed lists can have the tools called all the same.
 func foundText(m *session.ToolMatches, listed []string) string {
-	var text strings.Builder
-	if len(m.Tools) == 0 {
-		text.WriteString("No tool fits. Try other words for what you want to do.")
-	}
-	inactive := false
-	for i, t := range m.Tools {
-		if i > 0 {
-			text.WriteByte('\n')
-		}
-		name := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}.String()
-		if t.ServerName == OwnServer {
-			name = t.Name
-		} else if !t.Active {
-			inactive = true
-		}
-		fmt.Fprintf(&text, "- %s: %s", name, firstLine(t.Description))
-	}
+	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {
-		fmt.Fprintf(&text, "\n\nListed from now on: %s. If your client does not show them, call them all the same; a wrong argument is answered with the right ones.",
+		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, call them all the same; a wrong argument is answered with the right ones.",
 			strings.Join(listed, ", "))
 	}
-	if inactive {
-		fmt.Fprintf(&text, "\n\nNo session is open, so tools of other servers were found but not activated: open one with %s and search again.", startTool)
-	}
-	if m.Guidance != "" {
-		fmt.Fprintf(&text, "\n\n%s", strings.TrimSpace(m.Guidance))
-	}
-	for _, d := range m.Degraded {
-		fmt.Fprintf(&text, "\n\nDegraded: %s (%s).", d.Part, d.Reason)
-	}
-	return text.String()
+	return text
 }

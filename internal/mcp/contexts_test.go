@@ -1,0 +1,368 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// contextCalls is a full and a short call of every tool of tasks, catalogue, contexts,
+// working contexts and ledger.
+var contextCalls = []struct{ tool, method, full, short string }{
+	{"complete_task", "CompleteTask", `{"task_id":"task-1","validation_report":{"valid":true},"completed_at":"2026-01-15T12:00:00Z","task_type":"code","requires_context":true,"intent":"i","summary":"s","project":"demo"}`,
+		`{"task_id":"t","validation_report":{}}`},
+	{"block_task", "BlockTask", `{"task_id":"task-1","reason":"r","blocked_at":"2026-01-15T12:00:00Z","project":"demo"}`, `{"task_id":"t","reason":"r"}`},
+	{"unblock_task", "UnblockTask", `{"task_id":"task-1","resolution":"done","project":"demo"}`, `{"task_id":"t"}`},
+	{"task_window", "TaskWindow", `{"task_type":"code","limit":3,"project":"demo"}`, `{}`},
+	{"load_tasks", "LoadTasks", `{"state":[{"task_id":"a"}],"project":"demo"}`, `{"state":{}}`},
+	{"register_context", "Register", `{"entries":[{"type":"tool","name":"query","serverName":"database","description":"d","guidance":"g","inputSchema":{"type":"object"},"core":true,"include":"agent","enabled":false},{"type":"rule","name":"A","content":"c"}],
+		"servers":[{"name":"database","include":"manual","enabled":true}],"source":"host","replace":true,"project":"demo"}`, `{"servers":[{"name":"s"}]}`},
+	{"unregister_context", "Unregister", `{"entries":[{"type":"rule","name":"A"}],"project":"demo"}`, `{"source":"host"}`},
+	{"list_context", "Entries", `{"types":["rule","tool"],"server":"database","content":true,"project":"demo"}`, `{}`},
+	{"search_tools", "SearchTools", `{"query":" read a table ","limit":20,"sessionId":"mm-1","project":"demo"}`, `{"query":"q"}`},
+	{"session_context", "SessionContext", `{"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"change_context", "ChangeContext", `{"add":[{"type":"rule","name":"B","includeMode":"always"},{"type":"tool","name":"query","serverName":"database"}],"remove":[{"type":"reference","name":"X"}],"sessionId":"mm-1","project":"demo"}`,
+		`{"remove":[{"type":"rule","name":"B"}]}`},
+	{"assemble_context", "Assemble", `{"message":"How do I authenticate?","task_type":"code","requires_context":false,"topK":10,"topN":3,"includeScore":0,"max_tokens":50,"no_search":true,"sessionId":"mm-1","project":"demo"}`,
+		`{"message":"m"}`},
+	{"context_of_turn", "ContextOf", `{"turn":2,"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"receipts", "Receipts", `{"sessionId":"mm-1","turn":0,"since":"2026-01-15T12:00:00Z","limit":200,"project":"demo"}`, `{}`},
+	{"working_context", "WorkingContext", `{"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"report_context", "Report", `{"usedTools":[{"serverName":"database","toolName":"query"}],"entities":[{"id":"o-1","type":"order","name":"Order","data":{"n":1.50}},{"id":"o-2","data":null}],"clearDiscovered":true,"sessionId":"mm-1","project":"demo"}`,
+		`{"entities":[{"id":"a"}]}`},
+	{"compact_session", "Compact", `{"summary":"Continuing","transcript":"t","keepTurns":5,"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"feedback", "Feedback", `{"receipt":"r-1","item":"l-1","verdict":"worked","note":"n"}`, `{"receipt":"r-1","verdict":"outdated"}`},
+}
+
+// TestContextRequests: what is sent reaches the service, all of it and nothing else.
+func TestContextRequests(t *testing.T) {
+	s := fullContexts()
+	c := connect(t, overHTTP(t, serve(t, s, Options{})))
+	which := session.Which{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
+	caller, table := which.Caller, session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
+	for _, call := range contextCalls {
+		if r := callTool(t, c, call.tool, call.full); r.IsError {
+			t.Errorf("%s %s was refused: %s", call.tool, call.full, textOf(r))
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	wantEqual(t, "complete_task", session.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
+		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[session.CompleteTaskRequest](t, s, "CompleteTask"))
+	wantEqual(t, "block_task", session.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
+		requestOf[session.BlockTaskRequest](t, s, "BlockTask"))
+	wantEqual(t, "unblock_task", session.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
+		requestOf[session.UnblockTaskRequest](t, s, "UnblockTask"))
+	wantEqual(t, "task_window", session.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
+		requestOf[session.TaskWindowRequest](t, s, "TaskWindow"))
+	wantEqual(t, "load_tasks", session.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
+		requestOf[session.LoadTasksRequest](t, s, "LoadTasks"))
+	wantEqual(t, "register_context", session.RegisterRequest{
+		Entries: []session.Entry{
+			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
+			{Ref: session.Ref{Type: memory.Rule, Name: "A"}, Content: "c"},
+		},
+		Servers: []session.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
+		Source:  "host", Replace: true, Project: "demo", Caller: caller,
+	}, requestOf[session.RegisterRequest](t, s, "Register"))
+	wantEqual(t, "unregister_context", session.UnregisterRequest{Entries: []session.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
+		requestOf[session.UnregisterRequest](t, s, "Unregister"))
+	wantEqual(t, "list_context", session.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
+		requestOf[session.EntriesRequest](t, s, "Entries"))
+	wantEqual(t, "search_tools", session.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, Which: which},
+		requestOf[session.SearchToolsRequest](t, s, "SearchTools"))
+	wantEqual(t, "session_context", session.ContextRequest{Which: which}, requestOf[session.ContextRequest](t, s, "SessionContext"))
+	wantEqual(t, "change_context", session.ChangeContextRequest{
+		Add:    []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
+		Remove: []session.Ref{{Type: memory.Reference, Name: "X"}}, Which: which,
+	}, requestOf[session.ChangeContextRequest](t, s, "ChangeContext"))
+	wantEqual(t, "assemble_context", session.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
+		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, Which: which}, requestOf[session.AssembleRequest](t, s, "Assemble"))
+	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Which: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
+	wantEqual(t, "receipts", session.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
+		requestOf[session.ReceiptsRequest](t, s, "Receipts"))
+	wantEqual(t, "working_context", session.WorkingContextRequest{Which: which}, requestOf[session.WorkingContextRequest](t, s, "WorkingContext"))
+	wantEqual(t, "report_context", session.ReportRequest{UsedTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}},
+		Entities:        []session.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
+		ClearDiscovered: true, Which: which}, requestOf[session.ReportRequest](t, s, "Report"))
+	wantEqual(t, "compact_session", session.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, Which: which},
+		requestOf[session.CompactRequest](t, s, "Compact"))
+	wantEqual(t, "feedback", session.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
+		requestOf[session.FeedbackRequest](t, s, "Feedback"))
+}
+
+// TestContextAnswers: what the service says reaches the agent within the published
+// schema, with lists where lists belong, and as a text that says what matters.
+func TestContextAnswers(t *testing.T) {
+	full := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
+	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{})))
+	schemas, inputs := outputSchemas(t, full), inputSchemas(t, full)
+	texts := map[string][2]string{ // of the full and of the empty answer
+		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 record gave way to the bounds; the audit log still has it all. A secret was taken out of the text. Warning: no space left."},
+		"block_task":         {"Blocked task task-1 in project demo"},
+		"unblock_task":       {"Unblocked task task-1 in project demo"},
+		"task_window":        {"## Recent Task History\n1. task-1", "No completed tasks and no blockers."},
+		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 gave way to the bounds. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text."},
+		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. A secret was taken out of the text."},
+		"unregister_context": {"The catalogue of project demo holds 6"},
+		"list_context": {"The catalogue of project demo holds 2.\n- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once.",
+			"The catalogue of project p1 holds 0."},
+		"search_tools":     {"**Tools (1):**\n\n1. database:query: Ask", "No tool has to do with this."},
+		"session_context":  {"The context of session mm-1 holds 2.\n- rule Authentication Rules [always]\n- tool database:query [agent]", "The context of session mm-1 holds 0."},
+		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
+		"assemble_context": {"# Rules", ""},
+		"context_of_turn":  {"1 tool (agent)\n\nContext Used:\nTools (1):", "No context data available"},
+		"receipts": {"- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"\nThere are older ones.",
+			"No receipts."},
+		"working_context": {`{"sessionId":"mm-1","version":4,"turn":2,`, `{"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
+		"report_context":  {`{"sessionId":"mm-1","version":4,`, `{"sessionId":"mm-1","version":0,`},
+		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. A secret was taken out of the text.\n\nContinuing",
+			"0 tools and 0 entities cleared. Keep the last 1 turn"},
+		"feedback": {"Noted: worked, of 1 item of r-1. l-1 is at 9/10. An earlier verdict no longer counts.", "Noted: failed, of 0 items of r-1."},
+	}
+	for _, call := range contextCalls {
+		for i, of := range []struct {
+			client    *mcpclient.Client
+			arguments string
+		}{{full, call.full}, {empty, call.short}} {
+			want := texts[call.tool][i]
+			if i == 1 && want == "" && call.tool != "assemble_context" {
+				continue // what it answers has no lists
+			}
+			r := callTool(t, of.client, call.tool, of.arguments)
+			if r.IsError || !strings.Contains(textOf(r), want) {
+				t.Errorf("%s %s: text %q (error %v), want it to contain %q", call.tool, of.arguments, textOf(r), r.IsError, want)
+			}
+			content := checkStructured(t, schemas[call.tool], r)
+			if call.tool == "assemble_context" || call.tool == "search_tools" {
+				if content["text"] != nil {
+					t.Errorf("%s: the structured content repeats the text", call.tool)
+				}
+			}
+			wantSchema(t, inputs[call.tool], of.arguments, true)
+		}
+	}
+	content := checkStructured(t, schemas["context_of_turn"], callTool(t, empty, "context_of_turn", `{}`))
+	if record, ok := content["record"]; !ok || record != nil {
+		t.Errorf("record of a turn without one = %v, want null", record)
+	}
+}
+
+// TestContextCallsOfASession: calls that name no session are about the one that the
+// connection has started, and its project.
+func TestContextCallsOfASession(t *testing.T) {
+	s := fullContexts()
+	c := connect(t, overHTTP(t, serve(t, s, Options{})))
+	callTool(t, c, "session_start", `{"sessionId":"session-a","project":"demo"}`)
+	for _, call := range contextCalls {
+		if r := callTool(t, c, call.tool, call.short); r.IsError {
+			t.Errorf("%s %s was refused: %s", call.tool, call.short, textOf(r))
+		}
+		calls := s.Calls()
+		encoded, err := json.Marshal(calls[len(calls)-1].Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			SessionID string
+			Project   string
+			Caller    memory.Caller
+		}
+		if err := json.Unmarshal(encoded, &got); err != nil {
+			t.Fatal(err)
+		}
+		// A receipt has its own project.
+		if got.Caller.Session != "session-a" || got.SessionID != "" || got.Project != "p1" && call.tool != "feedback" {
+			t.Errorf("%s reaches %s with %s, want the session of the connection and its project", call.tool, calls[len(calls)-1].Method, encoded)
+		}
+	}
+	callTool(t, c, "receipts", `{"turn":1}`)
+	if got := requestOf[session.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" {
+		t.Errorf("receipts of a turn are asked of session %q, want that of the connection", got.SessionID)
+	}
+}
+
+// TestContextRefusals: every tool refuses fields that it does not know, values of the
+// wrong type, and requests that say nothing.
+func TestContextRefusals(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
+	schemas := outputSchemas(t, c)
+	type refusalCase struct{ tool, arguments, field, limit string }
+	var cases []refusalCase
+	for _, call := range contextCalls {
+		cases = append(cases,
+			refusalCase{call.tool, `{"colour":1}`, "colour", "known fields"},
+			refusalCase{call.tool, `{"request_id":"x"}`, "request_id", "known fields"},
+			refusalCase{call.tool, `{"caller":{"dir":"/"}}`, "caller", "known fields"},
+			refusalCase{call.tool, `[]`, "arguments", "an object"})
+		if strings.Contains(call.full, `"sessionId"`) {
+			cases = append(cases,
+				refusalCase{call.tool, `{"sessionId":""}`, "sessionId", "4–200 characters"},
+				refusalCase{call.tool, `{"sessionId":7}`, "sessionId", "a string"})
+		}
+	}
+	cases = append(cases, []refusalCase{
+		{"complete_task", `{"task_id":"t","validation_report":{},"completed_at":"now"}`, "completed_at", "RFC 3339"},
+		{"complete_task", `{"task_id":"t","validation_report":null}`, "validation_report", ""},
+		{"complete_task", `{"task_id":"t","validation_report":[]}`, "validation_report", ""},
+		{"complete_task", `{"task_id":"t","validation_report":{},"requires_context":"yes"}`, "requires_context", "a boolean"},
+		{"block_task", `{"task_id":"t"}`, "reason", "characters"},
+		{"unblock_task", `{}`, "task_id", "characters"},
+		{"task_window", `{"limit":0}`, "limit", "1–100"},
+		{"load_tasks", `{"state":null}`, "state", "object or list"},
+		{"register_context", `{}`, "entries", ""},
+		{"register_context", `{"entries":[{"type":"rule","name":"A","colour":1}]}`, "entries[0].colour", "known fields"},
+		{"register_context", `{"entries":[{"type":"lesson","name":"A"}]}`, "entries[0].type", "rule, reference or tool"},
+		{"register_context", `{"entries":[{"type":"tool","name":"A"}]}`, "entries[0].serverName", "characters"},
+		{"register_context", `{"entries":[{"type":"rule","name":"A","content":"c","include":"never"}]}`, "entries[0].include", "always, manual or agent"},
+		{"register_context", `{"servers":[{"name":"s","url":"x"}]}`, "servers[0].url", "known fields"},
+		{"unregister_context", `{}`, "entries", ""},
+		{"list_context", `{"types":["lesson"]}`, "types[0]", "rule, reference or tool"},
+		{"search_tools", `{}`, "query", "1–1000 characters"},
+		{"search_tools", `{"query":"q","limit":0}`, "limit", "1–20"},
+		{"search_tools", `{"query":"q","own":false}`, "own", "known fields"},
+		{"change_context", `{}`, "add", ""},
+		{"change_context", `{"add":[{"type":"rule","name":"A","includeMode":"agent"}]}`, "add[0].includeMode", "always, manual"},
+		{"change_context", `{"add":[{"type":"rule","name":"A","similarityScore":1}]}`, "add[0].similarityScore", "known fields"},
+		{"assemble_context", `{}`, "message", "1–8000 characters"},
+		{"assemble_context", `{"message":"m","topK":0}`, "topK", "1–200"},
+		{"assemble_context", `{"message":"m","topN":0}`, "topN", "1–50"},
+		{"assemble_context", `{"message":"m","max_tokens":0}`, "max_tokens", "50–100000"},
+		{"context_of_turn", `{"turn":0}`, "turn", "1–1000000"},
+		{"receipts", `{"limit":0}`, "limit", "1–200"},
+		{"receipts", `{"since":"yesterday"}`, "since", "RFC 3339"},
+		{"receipts", `{"turn":1}`, "turn", ""},
+		{"report_context", `{}`, "entities", ""},
+		{"report_context", `{"entities":[{"id":"a","data":[1]}]}`, "entities[0].data", "object"},
+		{"report_context", `{"usedTools":[{"tool":"x"}]}`, "usedTools[0].tool", "known fields"},
+		{"compact_session", `{"keepTurns":0}`, "keepTurns", "1–100"},
+		{"feedback", `{"verdict":"worked"}`, "receipt", "characters"},
+		{"feedback", `{"receipt":"r","verdict":"good"}`, "verdict", "worked, failed, irrelevant, outdated"},
+	}...)
+	for _, tt := range cases {
+		r := callTool(t, c, tt.tool, tt.arguments)
+		e, _ := checkStructured(t, schemas[tt.tool], r)["error"].(map[string]any)
+		limit, _ := e["limit"].(string)
+		if !r.IsError || e["code"] != "invalid_input" || e["field"] != tt.field || !strings.Contains(limit, tt.limit) {
+			t.Errorf("%s %s: isError %v, error %v; want invalid_input, field %q, limit %q", tt.tool, tt.arguments, r.IsError, e, tt.field, tt.limit)
+		}
+	}
+}
+
+// TestContextLimits asks on both sides of every limit, and holds the published schema
+// against what is refused.
+func TestContextLimits(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
+	inputs := inputSchemas(t, c)
+	chars := func(n int) string { return fmt.Sprintf("%q", strings.Repeat("ä", n)) } // two bytes each
+	list := func(n int, item func(i int) string) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = item(i)
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	rule := func(i int) string { return fmt.Sprintf(`{"type":"rule","name":"A%d","content":"c"}`, i) }
+	ref := func(i int) string { return fmt.Sprintf(`{"type":"rule","name":"A%d"}`, i) }
+	server := func(i int) string { return fmt.Sprintf(`{"name":"s%d"}`, i) }
+	entity := func(i int) string { return fmt.Sprintf(`{"id":"e%d"}`, i) }
+	used := func(i int) string { return fmt.Sprintf(`{"toolName":"t%d"}`, i) }
+	data := func(n int) string { return `{"a":"` + strings.Repeat("a", n-8) + `"}` }
+	for _, tt := range []struct {
+		tool, form      string // with %s where the value goes
+		inside, outside string
+		field           string
+		blind           bool // the schema cannot tell: sizes in bytes, or two fields together
+	}{
+		{"complete_task", `{"task_id":%s,"validation_report":{}}`, chars(200), chars(201), "task_id", false},
+		{"complete_task", `{"task_id":%s,"validation_report":{}}`, `"x"`, `""`, "task_id", false},
+		{"complete_task", `{"task_id":"t","validation_report":{},"task_type":%s}`, chars(200), chars(201), "task_type", false},
+		{"complete_task", `{"task_id":"t","validation_report":{},"intent":%s}`, chars(2000), chars(2001), "intent", false},
+		{"complete_task", `{"task_id":"t","validation_report":{},"summary":%s}`, chars(4000), chars(4001), "summary", false},
+		{"complete_task", `{"task_id":"t","validation_report":%s}`, data(64 << 10), data(64<<10 + 1), "validation_report", true},
+		{"complete_task", `{"task_id":"t","validation_report":{},"project":%s}`, chars(4096), chars(4097), "project", false},
+		{"block_task", `{"task_id":"t","reason":%s}`, chars(2000), chars(2001), "reason", false},
+		{"unblock_task", `{"task_id":"t","resolution":%s}`, chars(2000), chars(2001), "resolution", false},
+		{"task_window", `{"limit":%s}`, "100", "101", "limit", false},
+		{"task_window", `{"limit":%s}`, "1", "-1", "limit", false},
+		{"task_window", `{"task_type":%s}`, chars(200), chars(201), "task_type", false},
+		{"load_tasks", `{"state":%s}`, data(1 << 20), data(1<<20 + 1), "state", true},
+		{"load_tasks", `{"state":%s}`, `[]`, `"x"`, "state", false},
+		{"register_context", `{"entries":%s}`, list(2000, rule), list(2001, rule), "entries", false},
+		{"register_context", `{"entries":[{"type":"rule","name":%s,"content":"c"}]}`, chars(200), chars(201), "entries[0].name", false},
+		{"register_context", `{"entries":[{"type":"rule","name":"A","content":%s}]}`, chars(20000), chars(20001), "entries[0].content", false},
+		{"register_context", `{"entries":[{"type":"rule","name":"A","description":%s}]}`, chars(4000), chars(4001), "entries[0].description", false},
+		{"register_context", `{"entries":[{"type":"tool","name":"A","serverName":"s","guidance":%s}]}`, chars(8000), chars(8001), "entries[0].guidance", false},
+		{"register_context", `{"entries":[{"type":"tool","name":"A","serverName":"s","inputSchema":%s}]}`, data(64 << 10), data(64<<10 + 1), "entries[0].inputSchema", true},
+		{"register_context", `{"servers":%s}`, list(500, server), list(501, server), "servers", false},
+		{"register_context", `{"servers":[{"name":"s"}],"source":%s}`, chars(200), chars(201), "source", false},
+		{"unregister_context", `{"entries":%s}`, list(2000, ref), list(2001, ref), "entries", false},
+		{"unregister_context", `{"source":%s}`, chars(200), chars(201), "source", false},
+		{"list_context", `{"types":%s}`, `["rule","rule","rule"]`, `["rule","rule","rule","rule"]`, "types", false},
+		{"list_context", `{"server":%s}`, chars(200), chars(201), "server", false},
+		{"search_tools", `{"query":%s}`, chars(1000), chars(1001), "query", false},
+		{"search_tools", `{"query":%s}`, `"x"`, `""`, "query", false},
+		{"search_tools", `{"query":"q","limit":%s}`, "20", "21", "limit", false},
+		{"session_context", `{"sessionId":%s}`, `"abcd"`, `"abc"`, "sessionId", false},
+		{"change_context", `{"add":%s}`, list(200, ref), list(201, ref), "add", false},
+		{"change_context", `{"remove":%s}`, list(200, ref), list(201, ref), "add", false},
+		{"change_context", `{"add":[{"type":"rule","name":"B"}],"remove":%s}`, list(199, ref), list(200, ref), "add", true},
+		{"assemble_context", `{"message":%s}`, chars(8000), chars(8001), "message", false},
+		{"assemble_context", `{"message":"m","topK":%s}`, "200", "201", "topK", false},
+		{"assemble_context", `{"message":"m","topN":%s}`, "50", "51", "topN", false},
+		{"assemble_context", `{"message":"m","max_tokens":%s}`, "50", "49", "max_tokens", false},
+		{"assemble_context", `{"message":"m","max_tokens":%s}`, "100000", "100001", "max_tokens", false},
+		{"assemble_context", `{"message":"m","includeScore":%s}`, "0", "-0.01", "includeScore", false},
+		{"assemble_context", `{"message":"m","includeScore":%s}`, "1", "1.01", "includeScore", false},
+		{"assemble_context", `{"message":"m","task_type":%s}`, chars(200), chars(201), "task_type", false},
+		{"context_of_turn", `{"turn":%s}`, "1000000", "1000001", "turn", false},
+		{"receipts", `{"limit":%s}`, "200", "201", "limit", false},
+		{"receipts", `{"sessionId":"abcd","turn":%s}`, "0", "-1", "turn", false},
+		{"receipts", `{"sessionId":"abcd","turn":%s}`, "1000000", "1000001", "turn", false},
+		{"report_context", `{"entities":%s}`, list(1000, entity), list(1001, entity), "entities", false},
+		{"report_context", `{"entities":[{"id":%s}]}`, chars(200), chars(201), "entities[0].id", false},
+		{"report_context", `{"entities":[{"id":"a","name":%s}]}`, chars(500), chars(501), "entities[0].name", false},
+		{"report_context", `{"entities":[{"id":"a","type":%s}]}`, chars(500), chars(501), "entities[0].type", false},
+		{"report_context", `{"entities":[{"id":"a","data":%s}]}`, data(16 << 10), data(16<<10 + 1), "entities[0].data", true},
+		{"report_context", `{"usedTools":%s}`, list(1000, used), list(1001, used), "usedTools", false},
+		{"compact_session", `{"summary":%s}`, chars(20000), chars(20001), "summary", false},
+		{"compact_session", `{"transcript":%s}`, chars(200000), chars(200001), "transcript", false},
+		{"compact_session", `{"keepTurns":%s}`, "100", "101", "keepTurns", false},
+		{"feedback", `{"receipt":%s,"verdict":"worked"}`, chars(200), chars(201), "receipt", false},
+		{"feedback", `{"receipt":"r","verdict":"failed","item":%s}`, chars(200), chars(201), "item", false},
+		{"feedback", `{"receipt":"r","verdict":"failed","note":%s}`, chars(1000), chars(1001), "note", false},
+	} {
+		inside, outside := fmt.Sprintf(tt.form, tt.inside), fmt.Sprintf(tt.form, tt.outside)
+		if r := callTool(t, c, tt.tool, inside); r.IsError {
+			t.Errorf("%s %.80s is within the limits and was refused: %s", tt.tool, inside, textOf(r))
+		}
+		r := callTool(t, c, tt.tool, outside)
+		if text := textOf(r); !r.IsError || !strings.HasPrefix(text, "invalid_input: "+tt.field+": ") || !strings.Contains(text, "limit: ") {
+			t.Errorf("%s %.80s is outside the limits and was answered %.200q, want %s refused with its limit", tt.tool, outside, text, tt.field)
+		}
+		wantSchema(t, inputs[tt.tool], inside, true)
+		wantSchema(t, inputs[tt.tool], outside, tt.blind)
+	}
+}
+
+// TestEveryToolIsTried: a tool that is added is held against its schemas and limits.
+func TestEveryToolIsTried(t *testing.T) {
+	var tried []string
+	for _, call := range contextCalls {
+		tried = append(tried, call.tool)
+	}
+	// Those of TestTools, TestJournalTools and TestKnowledgeTools.
+	tried = append(tried, "recall", "remember", "index_repo", "status", "session_start", "record_step", "session_end",
+		"mm_knowledge_search", "mm_knowledge_last", "mm_knowledge_summarize", "mm_knowledge_sessions")
+	slices.Sort(tried)
+	c := connect(t, overHTTP(t, serve(t, fullContexts(), Options{})))
+	wantEqual(t, "tools that are tried", namesOf(listTools(t, c, allTools)), tried)
+}
