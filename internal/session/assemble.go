@@ -183,28 +183,12 @@ func (a *assembly) gather(ctx context.Context) error {
 			kinds = nil
 		}
 		var err error
-		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, kinds, a.considered(), a.req.MaxTokens); err != nil {
+		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, consider(a.items, a.req.TopK), kinds); err != nil {
 			return err
 		}
 	}
 	a.found.degraded = append(a.found.degraded, missing...)
 	return nil
-}
-
-// considered is how many matches are asked for so that topK of them can be considered:
-// the others are known to be held, taken out or disabled, or not the agent's choice. It
-// is 0 where there is nothing to be considered.
-func (a *assembly) considered() int {
-	others := 0
-	for i := range a.items {
-		if e := &a.items[i]; !e.On || e.Mode != memory.IncludeAgent {
-			others++
-		}
-	}
-	if others == len(a.items) {
-		return 0
-	}
-	return min(a.req.TopK+others, recall.MaxMatched)
 }
 
 // assemble works out a request context on a working context, and changes that to what

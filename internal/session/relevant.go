@@ -43,11 +43,40 @@ type found struct {
 	factors     map[string]*memory.RankFactors // of the memories, by id
 }
 
+// considered says for which entries is searched: the kinds of those that relevance may
+// decide on, and how many matches are asked for.
+type considered struct {
+	kinds []memory.Kind
+	limit int
+}
+
+// consider works out what is to be searched so that topK eligible matches are found:
+// what is disabled, or not the agent's choice, may match better and is passed over.
+func consider(items []session.EntryState, topK int) considered {
+	eligible, others := map[memory.Kind]bool{}, map[memory.Kind]int{}
+	for i := range items {
+		if e := &items[i]; e.On && e.Mode == memory.IncludeAgent {
+			eligible[e.Type] = true
+		} else {
+			others[e.Type]++
+		}
+	}
+	c := considered{limit: topK}
+	for _, kind := range session.EntryKinds {
+		if eligible[kind] {
+			c.kinds = append(c.kinds, kind)
+			c.limit += others[kind]
+		}
+	}
+	c.limit = min(c.limit, recall.MaxMatched)
+	return c
+}
+
 // search asks for relevant entries and for memories of the kinds given, all at once:
 // each kind alone, for in one answer the steps of a long session would leave no room
 // for code. What cannot be answered is missing and named; only the end of ctx is an
 // error.
-func (s *Service) search(ctx context.Context, project memory.Project, sessionID string, req session.AssembleRequest, kinds []memory.Kind, limit, room int) (found, error) {
+func (s *Service) search(ctx context.Context, project memory.Project, sessionID string, req session.AssembleRequest, entries considered, kinds []memory.Kind) (found, error) {
 	opts := recall.AskOptions{Project: &project, At: s.now()}
 	var matches recall.Matches
 	var matchErr error
@@ -58,10 +87,10 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 	}
 	answers := make([]answer, len(kinds))
 	var wg sync.WaitGroup
-	if limit > 0 {
+	if len(entries.kinds) > 0 {
 		wg.Go(func() {
-			sel := memory.Selection{Kinds: session.EntryKinds, Project: project.ID}
-			matches, matchErr = s.opts.Matcher.Match(ctx, req.Message, sel, limit, opts)
+			sel := memory.Selection{Kinds: entries.kinds, Project: project.ID}
+			matches, matchErr = s.opts.Matcher.Match(ctx, req.Message, sel, entries.limit, opts)
 		})
 	}
 	for i, kind := range kinds {
@@ -70,8 +99,8 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 				Query: req.Message, Kinds: []memory.Kind{kind}, Project: req.Project, Format: memory.FormatMarkdown, Explain: true,
 				Caller: memory.Caller{Dir: req.Caller.Dir, Client: req.Caller.Client, Session: sessionID},
 			}
-			if room < memory.DefaultTokens { // else an answer of the settings is small enough
-				ask.MaxTokens = max(room, memory.MinTokens)
+			if req.MaxTokens < memory.DefaultTokens { // else an answer of the settings is small enough
+				ask.MaxTokens = req.MaxTokens
 			}
 			a := &answers[i]
 			a.answer, a.receipt, a.err = s.opts.Assembly.Memories.Ask(ctx, ask, opts)
@@ -83,13 +112,13 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 	}
 
 	f := found{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
-	if limit > 0 {
+	if len(entries.kinds) > 0 {
 		if matchErr != nil {
 			f.lacks(partEntries, memory.AsError(matchErr).Message)
 			s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
 		} else {
 			f.entries = matches
-			f.kinds = append(f.kinds, session.EntryKinds...)
+			f.kinds = append(f.kinds, entries.kinds...)
 			f.tells(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
 		}
 	}
@@ -163,16 +192,16 @@ func choose(items []session.EntryState, h holding, m recall.Matches, c choice, a
 			byID[items[i].ID] = &items[i]
 		}
 	}
-	considered := 0
+	looked := 0
 	for _, match := range m.Items {
 		e := byID[match.ID]
 		if !eligible(e, h) {
 			continue
 		}
 		p := placed{EntryState: e, mode: memory.IncludeAgent, score: match.Relevance, factors: &match.Factors}
-		considered++
+		looked++
 		switch {
-		case considered > c.topK, len(taken) >= c.topN && match.Relevance < c.include:
+		case looked > c.topK, len(taken) >= c.topN && match.Relevance < c.include:
 			withheld = append(withheld, p.withheld(memory.OverLimit))
 		case repeats(p, taken, alike), repeats(p, h.entries, func(a, b string) bool { return a == b }): // those of the session are too many to be compared by their words
 			withheld = append(withheld, p.withheld(memory.Duplicate))
