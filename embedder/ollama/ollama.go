@@ -7,7 +7,8 @@
 // some times before it counts as failed; a request refused because of what is
 // in it is taken apart until the bad text is alone.
 //
-// The server is never asked to truncate, so nothing is cut silently.
+// The server is never asked to truncate, so nothing is cut silently. A Server also
+// lists and fetches models, and has one chat: answer one message, for summaries.
 package ollama
 
 import (

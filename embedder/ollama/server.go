@@ -226,12 +226,9 @@ type description struct {
 // describe asks the server about a model. It returns ErrNotEmbedding,
 // ErrModelNotFound, ErrRemote or ErrUnavailable.
 func (s *Server) describe(ctx context.Context, name string) (description, error) {
-	show, err := s.api.Show(ctx, &api.ShowRequest{Model: name})
+	show, err := s.show(ctx, name)
 	if err != nil {
-		return description{}, fmt.Errorf("show model %s: %w", name, classify(ctx, err))
-	}
-	if show.RemoteHost != "" && !s.remote {
-		return description{}, fmt.Errorf("model %s runs on %s: %w", name, show.RemoteHost, ErrRemote)
+		return description{}, err
 	}
 	arch, _ := show.ModelInfo["general.architecture"].(string)
 	// Servers before capabilities were told derive this one from the same key.
@@ -239,14 +236,31 @@ func (s *Server) describe(ctx context.Context, name string) (description, error)
 	if !slices.Contains(show.Capabilities, model.CapabilityEmbedding) && !(show.Capabilities == nil && pools) {
 		return description{}, fmt.Errorf("model %s: %w", name, embedder.ErrNotEmbedding)
 	}
-	d := description{
-		dim:     number(show.ModelInfo[arch+".embedding_length"]),
-		context: number(show.ModelInfo[arch+".context_length"]),
+	return description{dim: number(show.ModelInfo[arch+".embedding_length"]), context: contextOf(show)}, nil
+}
+
+// show asks the server about a model and refuses one that runs elsewhere, unless that
+// is allowed. It returns ErrModelNotFound, ErrRemote or ErrUnavailable.
+func (s *Server) show(ctx context.Context, name string) (*api.ShowResponse, error) {
+	show, err := s.api.Show(ctx, &api.ShowRequest{Model: name})
+	if err != nil {
+		return nil, fmt.Errorf("show model %s: %w", name, classify(ctx, err))
 	}
-	if n := numCtx(show.Parameters); n > 0 && (d.context == 0 || n < d.context) {
-		d.context = n
+	if show.RemoteHost != "" && !s.remote {
+		return nil, fmt.Errorf("model %s runs on %s: %w", name, show.RemoteHost, ErrRemote)
 	}
-	return d, nil
+	return show, nil
+}
+
+// contextOf returns how many tokens a model reads as it is known to the server, 0 if it
+// does not say.
+func contextOf(show *api.ShowResponse) int {
+	arch, _ := show.ModelInfo["general.architecture"].(string)
+	size := number(show.ModelInfo[arch+".context_length"])
+	if n := numCtx(show.Parameters); n > 0 && (size == 0 || n < size) {
+		size = n
+	}
+	return size
 }
 
 func number(v any) int {

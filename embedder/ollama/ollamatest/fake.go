@@ -61,6 +61,10 @@ type Fake struct {
 	down   bool
 	embeds []api.EmbedRequest
 	pull   []string // raw lines that /api/pull answers with
+	// Of /api/chat, see chat.go.
+	answer     func(api.ChatRequest) string
+	chats      []api.ChatRequest
+	chatFaults []ChatFault
 }
 
 var (
@@ -165,6 +169,8 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.show(w, r)
 	case "POST /api/embed":
 		f.embed(w, r)
+	case "POST /api/chat":
+		f.chat(w, r)
 	case "POST /api/pull":
 		f.mu.Lock()
 		lines := f.pull
