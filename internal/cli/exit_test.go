@@ -156,6 +156,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"context", "for", "m"}, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start"}, ExitUsage, "hint: open one: recalld session start"},
 		{[]string{"compact"}, &memory.Error{Code: memory.CodeUnavailable, Message: "no model writes summaries"}, ExitUnavailable, "no model"},
 		{[]string{"replay", "--since", "2d"}, &memory.Error{Code: memory.CodeUnavailable, Message: "the index is loading"}, ExitUnavailable, "the index is loading"},
+		{[]string{"mcp", "--toolsets", "all tools"}, nil, ExitUsage, `--toolsets: mcp.toolsets[0]: "all tools" is neither`},
+		{[]string{"mcp", "--toolsets", ""}, nil, ExitUsage, "--toolsets: is given and is empty"},
 		{[]string{"completion", "tcsh"}, nil, ExitUsage, "tcsh"},
 		{[]string{"status", "--set", "log.level"}, nil, ExitUsage, "setting=value"},
 		{[]string{"status", "--set", "log.level=loud"}, nil, ExitUsage, "log.level"},

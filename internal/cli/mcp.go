@@ -4,28 +4,42 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/mcp"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // mcpCommand runs the bridge. It connects at the client's first message and not
 // before, so that a client sees it start at once.
 func mcpCommand(a *App) *cobra.Command {
-	return &cobra.Command{
+	var toolsets []string
+	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Speak MCP over standard input and output",
 		Long: `Join an MCP client's standard input and output to the daemon, which is started
 if none runs and again if it goes away. MCP clients run this; logs go to standard
-error.`,
+error. Clients are shown a few tools at first, and the others once search_tools has
+found them; --toolsets shows more from the start, for clients that do not take note
+of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 		Example: `  recalld mcp
+  recalld mcp --toolsets all
+  recalld mcp --toolsets knowledge,tasks,index_repo
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp"]}}}`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.Config()
 			if err != nil {
 				return err
+			}
+			if c.Flags().Changed("toolsets") {
+				cfg.MCP.Toolsets = toolsets
+				if err := cfg.Validate(); err != nil {
+					return &memory.Error{Code: memory.CodeInvalidInput, Field: "--toolsets", Message: err.Error(), Cause: err}
+				}
 			}
 			var level slog.Level
 			if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
@@ -38,7 +52,7 @@ error.`,
 				}
 			}()
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
-				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir,
+				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Toolsets: toolsets,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
 				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {
@@ -55,4 +69,7 @@ error.`,
 			})
 		},
 	}
+	c.Flags().StringSliceVar(&toolsets, "toolsets", nil, "tools shown from the start: "+strings.Join(config.Toolsets, ", ")+" (default: as the setting says)")
+	completeWords(c, "toolsets", config.Toolsets...)
+	return c
 }

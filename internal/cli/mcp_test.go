@@ -12,7 +12,6 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
@@ -34,27 +33,35 @@ func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// TestMCPCommand: what goes in on standard input is answered by the daemon's
-// MCP endpoint on standard output, and nothing else is written there.
-func TestMCPCommand(t *testing.T) {
-	fake := &memorytest.Service{Answers: sample()}
-	server, err := mcp.NewServer(fake, mcp.Options{})
+// mcpBench is a bench whose daemon serves MCP.
+func mcpBench(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, sample())
+	server, err := mcp.NewServer(b.fake, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(mcp.Path, server)
 	web := httptest.NewServer(mux)
-	defer web.Close()
-	defer server.Close(context.Background())
+	t.Cleanup(func() {
+		server.Close(context.Background())
+		web.Close()
+	})
 	to, err := url.Parse(web.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, nil)
 	b.opts.Connect = func(context.Context, config.Config, bool) (Daemon, error) {
-		return overHTTP{fake, fakeRest{}, &http.Client{Transport: redirect{to}}}, nil
+		return overHTTP{b.fake, fakeRest{}, &http.Client{Transport: redirect{to}}}, nil
 	}
+	return b
+}
+
+// TestMCPCommand: what goes in on standard input is answered by the daemon's
+// MCP endpoint on standard output, and nothing else is written there.
+func TestMCPCommand(t *testing.T) {
+	b := mcpBench(t)
 	b.opts.In = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 not json
@@ -65,7 +72,33 @@ not json
 	if len(lines) != 3 || !strings.Contains(out, "use npm ci") || !strings.Contains(out, "-32700") {
 		t.Errorf("%d lines on standard output:\n%s", len(lines), out)
 	}
-	if got := request[memory.RecallRequest](t, &bench{t: t, fake: fake}, "Recall").Caller; got.Dir != b.opts.Dir || got.Client != "x" {
+	if got := request[memory.RecallRequest](t, b, "Recall").Caller; got.Dir != b.opts.Dir || got.Client != "x" {
 		t.Errorf("caller = %+v, want the working folder and the client", got)
+	}
+}
+
+// TestToolsets: --toolsets has tools shown from the start; without it the daemon's
+// own setting counts.
+func TestToolsets(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want bool // the knowledge tools and index_repo are listed
+	}{
+		{[]string{"mcp"}, false}, {[]string{"mcp", "--toolsets", "all"}, true}, {[]string{"mcp", "--toolsets", "knowledge,index_repo"}, true},
+	} {
+		b := mcpBench(t)
+		b.opts.In = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`)
+		out := b.ok(tt.args...)
+		for _, name := range []string{"mm_knowledge_search", "index_repo"} {
+			if got := strings.Contains(out, `"name":"`+name+`"`); got != tt.want {
+				t.Errorf("recalld %q lists %s: %v, want %v:\n%.500s", tt.args, name, got, tt.want, out)
+			}
+		}
+		if !strings.Contains(out, `"name":"search_tools"`) {
+			t.Errorf("recalld %q does not list search_tools", tt.args)
+		}
 	}
 }
