@@ -33,8 +33,9 @@ type SessionHoldings struct {
 }
 
 // Batch is what one update writes, all of it or nothing. The documents that
-// its records and files name are in Docs, or were stored before. No record, file or
-// session may be in it twice, put or dropped.
+// its records and files name are in Docs, or were stored before. No record, file,
+// session, state or receipt may be in it twice, put or dropped, and nothing may be
+// written that goes with a session which it drops.
 type Batch struct {
 	// RequestID is made by the client; a batch whose id was committed within
 	// the last day changes nothing and is answered as the first.
@@ -74,9 +75,11 @@ type Batch struct {
 	// MergeSession is called for a session whose key exists and returns what is to
 	// be kept, or an error, which refuses the batch. Nil replaces.
 	MergeSession func(old, new Session) (Session, error)
-	// States are edited in their order; two of one key are an error.
+	// States are edited in their order; two of one key are an error, and so is that of
+	// a session which is neither stored nor among Sessions (CodeNotFound).
 	States []StateEdit
-	// Receipts are written with the batch, so that they are as durable as it is.
+	// Receipts are written with the batch, so that they are as durable as it is. One
+	// whose id is there replaces it.
 	Receipts []Receipt
 	// Action and Detail become a line of the audit log, unless Action is empty.
 	Action string

@@ -11,7 +11,9 @@
 // its terms and vectors go in the same commit (it is swept). A cut is the chunks
 // of a text, which all files with that text share; it is swept likewise. A tombstone is the
 // id of a record that was forgotten: it keeps an import from bringing the record
-// back and holds nothing else of it.
+// back and holds nothing else of it. A state is a small value of a project or session
+// that is changed by editing it, inside an update. A turn is the key by which a
+// receipt of a session is found; state, turns and receipts go with their session.
 //
 // Every value carries a version and a checksum over key and payload, because
 // Badger reports a damaged block as a missing key.
@@ -54,7 +56,8 @@ type Options struct {
 	// Follow names the jobs that follow from an update; they are enqueued in the
 	// same commit. Optional.
 	Follow func(memory.Change) []worker.Job
-	// KeepReceipts is how long the ledger keeps a receipt; 0 is for good.
+	// KeepReceipts is how long the ledger keeps a receipt, from its time on; 0 is for
+	// good. One of a session is kept as long as the session.
 	KeepReceipts time.Duration
 	// Queue bounds the job queue.
 	Queue worker.ScheduleOptions
