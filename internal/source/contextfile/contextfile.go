@@ -1,0 +1,185 @@
+// Package contextfile reads the files of a repository that say what belongs into the
+// contexts of its agents: rules, references, tools, and the names of servers.
+//
+// Vocabulary. A scan looks at the names, which are the paths below, and finds what each
+// file has for the catalogue, and problems: what was passed over, and why. Each file is
+// a source of its own. Of two entries of one type, name and server the first is taken,
+// in the order of the names.
+//
+//   - .recalld/context.yaml is our own format; see below.
+//   - AGENTS.md and CLAUDE.md, in the repository's root and in .claude, .cursorrules and
+//     .github/copilot-instructions.md are one rule each, named by their path and always
+//     included. Where two of them have the same text the first is taken.
+//   - .cursor/rules and the folders in it hold .mdc files, one rule each: included always
+//     with alwaysApply, otherwise where relevant if a description or globs say to what,
+//     otherwise by hand, as Cursor has it.
+//   - .mcp.json, .cursor/mcp.json and .vscode/mcp.json are settings of MCP clients. Of
+//     these nothing but the names of servers is read: no command, argument, environment,
+//     header or address ever gets into a value of this package.
+//
+// A text over session.MaxContent is split at its top headings, each part a rule.
+//
+// # .recalld/context.yaml
+//
+// Every list may be left out, and so may all but name, and server of a tool. A text is
+// given as content or as the path of a file of the repository. A field that is not
+// known is a problem, and so is an anchor, an alias or a tag; it costs the entry that
+// it is in, not the others.
+//
+//	rules:
+//	  - name: Error Handling
+//	    description: how errors are wrapped and logged
+//	    content: Wrap every error with what was being done.
+//	    include: always            # always, manual or agent; default always
+//	    enabled: true              # default
+//	references:
+//	  - name: Database Schema
+//	    file: docs/schema.md       # relative to the repository
+//	    include: agent
+//	servers:                       # the defaults of their tools
+//	  - name: filesystem
+//	    include: agent
+//	    enabled: true
+//	tools:
+//	  - server: filesystem
+//	    name: read_file
+//	    description: reads a file
+//	    guidance: Read a file once, not in parts.
+//	    inputSchema: {type: object, properties: {path: {type: string}}}
+//	    core: true                 # active from the start
+//	    include: always
+package contextfile
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// format is how a file is read.
+type format int
+
+const (
+	contextYAML format = iota
+	markdownRule
+	cursorRules // a folder
+	mcpServers  // the servers stand under "mcpServers"
+	vscodeMCP   // under "servers"
+)
+
+// looked are the paths that a scan looks at, in the order in which their entries count.
+var looked = []struct {
+	path   string
+	format format
+}{
+	{".recalld/context.yaml", contextYAML},
+	{"AGENTS.md", markdownRule},
+	{"CLAUDE.md", markdownRule},
+	{".claude/AGENTS.md", markdownRule},
+	{".claude/CLAUDE.md", markdownRule},
+	{".cursorrules", markdownRule},
+	{cursorFolder, cursorRules},
+	{".github/copilot-instructions.md", markdownRule},
+	{".mcp.json", mcpServers},
+	{".cursor/mcp.json", mcpServers},
+	{".vscode/mcp.json", vscodeMCP},
+}
+
+const cursorFolder = ".cursor/rules"
+
+// Names returns the paths that a scan looks at, relative to the repository; the one
+// that is a folder, .cursor/rules, ends in a slash.
+func Names() []string {
+	var names []string
+	for _, x := range looked {
+		name := x.path
+		if x.format == cursorRules {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// Found is what the files of a repository have for its catalogue.
+type Found struct {
+	// Files are those that have something, in the order of Names. Together they have
+	// at most session.MaxRegistered entries and session.MaxServers servers.
+	Files []session.FileEntries
+	// Problems are what was passed over, in the same order. They show nothing of a
+	// file but the names of unknown fields.
+	Problems []memory.ImportProblem
+	// Hash names what was read: the same hash, the same entries. It is never empty.
+	Hash string
+}
+
+// Options configure a Scanner. Zero values mean the defaults.
+type Options struct {
+	// MaxFileSize is the largest file that is read, in bytes. Default 256 KiB.
+	MaxFileSize int64
+	// MaxFiles is how many files are read beside the names: those in .cursor/rules and
+	// those that .recalld/context.yaml names. Default 200.
+	MaxFiles int
+	// Clock tells whether a file has only just been written. Default time.Now.
+	Clock func() time.Time
+}
+
+func (o *Options) validate() error {
+	if o.MaxFileSize == 0 {
+		o.MaxFileSize = 256 << 10
+	}
+	if o.MaxFiles == 0 {
+		o.MaxFiles = 200
+	}
+	if o.MaxFileSize < 0 {
+		return memory.Invalid("max_file_size", "at least 1 byte", "%d is out of range", o.MaxFileSize)
+	}
+	if o.MaxFiles < 0 {
+		return memory.Invalid("max_files", "at least 1", "%d is out of range", o.MaxFiles)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return nil
+}
+
+// Scanner scans repositories and keeps in mind what it found, so that one that has not
+// changed costs little more than a look at each file's time and size. It is safe for
+// concurrent use.
+type Scanner struct {
+	opts Options
+
+	mu    sync.Mutex // guards known
+	known map[string]*scanned
+}
+
+// maxKnown bounds the repositories that are kept in mind.
+const maxKnown = 256
+
+// New returns a scanner.
+func New(opts Options) (*Scanner, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Scanner{opts: opts, known: map[string]*scanned{}}, nil
+}
+
+// Concerns says that a scan of a repository would look at a path of it, with slashes
+// and relative to it: one of the names, or a file that the last scan was led to.
+func (s *Scanner) Concerns(root, name string) bool {
+	name = path.Clean(name)
+	for _, x := range looked {
+		if name == x.path || x.format == cursorRules && strings.HasPrefix(name, x.path+"/") {
+			return true
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[root]
+	return k != nil && slices.Contains(k.paths, name)
+}

@@ -1,0 +1,108 @@
+package contextfile
+
+import (
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// cursorRule makes a rule of an .mdc file of Cursor: front matter with description,
+// globs and alwaysApply, and the text.
+func (l *look) cursorRule(p, text string) session.FileEntries {
+	matter, body, line, ok := frontMatter(text)
+	if !ok {
+		l.problem(p, 1, "its front matter has no end: a line ---")
+		return session.FileEntries{Path: p}
+	}
+	if strings.TrimSpace(body) == "" {
+		return session.FileEntries{Path: p}
+	}
+	fields := matterFields(matter)
+	like := session.Entry{Description: fields["description"], Include: memory.IncludeManual}
+	if globs := fields["globs"]; globs != "" {
+		like.Description = strings.TrimSpace(like.Description + "\nFor files: " + globs)
+	}
+	switch {
+	case strings.EqualFold(fields["alwaysApply"], "true"):
+		like.Include = memory.IncludeAlways
+	case like.Description != "":
+		like.Include = memory.IncludeAgent
+	}
+	trimmed := strings.TrimLeft(body, " \t\n")
+	line += strings.Count(body[:len(body)-len(trimmed)], "\n")
+	return l.splitRule(p, strings.TrimSpace(trimmed), line, like)
+}
+
+// frontMatter splits a text into the lines between a first --- and the next, and the
+// rest, which begins at a line. It is not ok when there is no next one.
+func frontMatter(text string) (matter []string, body string, line int, ok bool) {
+	first, rest, _ := strings.Cut(text, "\n")
+	if strings.TrimRight(first, " \t") != "---" {
+		return nil, text, 1, true
+	}
+	for line = 2; rest != ""; line++ {
+		var this string
+		this, rest, _ = strings.Cut(rest, "\n")
+		if strings.TrimRight(this, " \t") == "---" {
+			return matter, rest, line + 1, true
+		}
+		matter = append(matter, this)
+	}
+	return nil, "", 0, false
+}
+
+// matterFields reads the fields of front matter. It is not quite YAML: Cursor writes
+// "globs: *.ts", which YAML takes for an alias. A list becomes "a, b", and a text over
+// several lines one line.
+func matterFields(lines []string) map[string]string {
+	fields := map[string]string{}
+	last := ""
+	for _, line := range lines {
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || text[0] == '#':
+		case line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(text, "- "):
+			// What belongs to the field above.
+			if item, ok := strings.CutPrefix(text, "- "); ok {
+				if item = unquote(item); fields[last] != "" {
+					item = ", " + item
+				}
+				fields[last] += item
+			} else {
+				fields[last] = strings.TrimSpace(fields[last] + " " + text)
+			}
+		default:
+			name, value, _ := strings.Cut(text, ":")
+			last = strings.TrimSpace(name)
+			switch value = strings.TrimSpace(value); value {
+			case ">", "|", ">-", "|-":
+				value = "" // the lines below are the text
+			}
+			fields[last] = list(unquote(value))
+		}
+	}
+	delete(fields, "")
+	return fields
+}
+
+// list writes "[a, b]" as "a, b".
+func list(value string) string {
+	inner, ok := strings.CutPrefix(value, "[")
+	if !ok || !strings.HasSuffix(inner, "]") {
+		return value
+	}
+	items := strings.Split(strings.TrimSuffix(inner, "]"), ",")
+	for i := range items {
+		items[i] = unquote(strings.TrimSpace(items[i]))
+	}
+	return strings.Join(items, ", ")
+}
+
+// unquote takes the quotes from around a value.
+func unquote(value string) string {
+	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		return value[1 : n-1]
+	}
+	return value
+}

@@ -1,0 +1,131 @@
+package contextfile
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// wholeRule makes a rule of a file that is one.
+func (l *look) wholeRule(p, text string) session.FileEntries {
+	if text = strings.TrimSpace(text); text == "" || l.texts[text] {
+		return session.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
+	}
+	l.texts[text] = true
+	return l.splitRule(p, text, 1, session.Entry{Include: memory.IncludeAlways})
+}
+
+// splitRule makes a rule of a text that begins at a line of a file, or several where it
+// is over the limit. like has what they have in common.
+func (l *look) splitRule(p, text string, line int, like session.Entry) session.FileEntries {
+	f := session.FileEntries{Path: p}
+	names := map[string]int{}
+	for _, s := range sections(text, session.MaxContent) {
+		e := like
+		e.Ref = session.Ref{Type: memory.Rule, Name: sectionName(p, s.title)}
+		if names[e.Name]++; names[e.Name] > 1 {
+			e.Name = sectionName(p, fmt.Sprintf("%s (%d)", s.title, names[e.Name]))
+		}
+		e.Content = s.text
+		if n := utf8.RuneCountInString(s.text); n > session.MaxContent {
+			l.problem(p, line+s.line-1, "%d characters are too many for a rule, and no headings split them (limit: %d characters)", n, session.MaxContent)
+			continue
+		}
+		if err := e.Validate(""); err != nil {
+			l.problem(p, line+s.line-1, "%v", err)
+			continue
+		}
+		f.Entries = append(f.Entries, e)
+	}
+	return f
+}
+
+// sectionName is the name of a part of a file: "AGENTS.md: Build and test".
+func sectionName(p, title string) string {
+	name := p
+	if title = strings.Join(strings.Fields(title), " "); title != "" {
+		name += ": " + title
+	}
+	if r := []rune(name); len(r) > memory.MaxNameText {
+		name = string(r[:memory.MaxNameText-1]) + "…"
+	}
+	return name
+}
+
+// section is a part of a text.
+type section struct {
+	title string // of its heading; empty for what stands before the first
+	line  int    // where it begins, from 1
+	text  string
+}
+
+// sections returns a text as it is if it has at most limit characters, and otherwise
+// split at its headings of the highest level that has several. What has only white
+// space is left out.
+func sections(text string, limit int) []section {
+	if utf8.RuneCountInString(text) <= limit {
+		return []section{{line: 1, text: text}}
+	}
+	lines := strings.SplitAfter(text, "\n")
+	headings := headingsOf(lines)
+	level, count := 0, [7]int{}
+	for _, h := range headings {
+		count[h.level]++
+	}
+	for n := 1; n <= 6 && level == 0; n++ {
+		if count[n] > 1 {
+			level = n
+		}
+	}
+	var parts []section
+	begin, title := 0, ""
+	end := func(at int) {
+		if part := strings.Join(lines[begin:at], ""); strings.TrimSpace(part) != "" {
+			parts = append(parts, section{title, begin + 1, strings.TrimSpace(part)})
+		}
+		begin = at
+	}
+	for _, h := range headings {
+		if h.level == level {
+			end(h.line)
+			title = h.title
+		}
+	}
+	end(len(lines))
+	return parts
+}
+
+// heading is a heading of Markdown; line counts from 0.
+type heading struct {
+	line, level int
+	title       string
+}
+
+// headingsOf finds the headings written with #, not within fenced code.
+func headingsOf(lines []string) []heading {
+	var found []heading
+	fence := ""
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if fence != "" {
+			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+				fence = ""
+			}
+			continue
+		}
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fence = trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, trimmed[:1]))]
+			continue
+		}
+		title := strings.TrimLeft(line, "#")
+		level := len(line) - len(title)
+		if level < 1 || level > 6 || title != "" && !strings.ContainsAny(title[:1], " \t\n") {
+			continue
+		}
+		found = append(found, heading{i, level, strings.TrimSpace(strings.TrimRight(strings.TrimSpace(title), "#"))})
+	}
+	return found
+}

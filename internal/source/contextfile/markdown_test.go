@@ -1,0 +1,133 @@
+package contextfile
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+func TestSections(t *testing.T) {
+	for name, test := range map[string]struct {
+		text  string
+		limit int
+		want  []section
+	}{
+		"short":        {"# A\na\n# B\nb", 100, []section{{"", 1, "# A\na\n# B\nb"}}},
+		"two at top":   {"intro\n# A\na\n# B #\nb\n", 10, []section{{"", 1, "intro"}, {"A", 2, "# A\na"}, {"B", 4, "# B #\nb"}}},
+		"one title":    {"# T\n## A\n### x\na\n## B\nb", 10, []section{{"", 1, "# T"}, {"A", 2, "## A\n### x\na"}, {"B", 5, "## B\nb"}}},
+		"none":         {"abcdefghijkl", 10, []section{{"", 1, "abcdefghijkl"}}},
+		"fenced":       {"# A\n```sh\n# no\n```\n# B\nb", 10, []section{{"A", 1, "# A\n```sh\n# no\n```"}, {"B", 5, "# B\nb"}}},
+		"long fence":   {"# A\n````\n```\n# no\n````\n# B\nb", 10, []section{{"A", 1, "# A\n````\n```\n# no\n````"}, {"B", 6, "# B\nb"}}},
+		"no heading":   {"#A is none\n####### nor\n# A\n# B\n", 10, []section{{"", 1, "#A is none\n####### nor"}, {"A", 3, "# A"}, {"B", 4, "# B"}}},
+		"blank parts":  {"\n\n# A\naaaaaaaaaa\n#\n", 10, []section{{"A", 3, "# A\naaaaaaaaaa"}, {"", 5, "#"}}},
+		"open fence":   {"# A\n# B\n~~~\n# C\n", 10, []section{{"A", 1, "# A"}, {"B", 2, "# B\n~~~\n# C"}}},
+		"in runes":     {"äöüäöüäöü", 9, []section{{"", 1, "äöüäöüäöü"}}},
+		"highest wins": {"## a\n## b\n# A\n# B\n", 10, []section{{"", 1, "## a\n## b"}, {"A", 3, "# A"}, {"B", 4, "# B"}}},
+	} {
+		if diff := cmp.Diff(test.want, sections(test.text, test.limit), cmp.AllowUnexported(section{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A file over the limit becomes a rule for each part; a part that is still over it is a
+// problem at its line.
+func TestLongRules(t *testing.T) {
+	half := strings.Repeat("word ", 3000)
+	r := newRepo(t, map[string]string{
+		"AGENTS.md": "# Guide\nintro\n## Build\n" + half + "\n## Test\n" + half + "\n## Test\nagain\n## Long\n" + half + half + "\n## " + strings.Repeat("t", 300) + "\nx\n",
+	})
+	found := r.look()
+	want := "rule AGENTS.md, rule AGENTS.md: Build, rule AGENTS.md: Test, rule AGENTS.md: Test (2), rule AGENTS.md: " + strings.Repeat("t", 188) + "…"
+	if got := listing(found); got != want {
+		t.Errorf("found %s\nwant  %s", got, want)
+	}
+	if p := found.Problems; len(p) != 1 || p[0].Line != 9 || !strings.Contains(p[0].Message, "limit: 20000 characters") {
+		t.Errorf("problems %+v, want one at line 9", p)
+	}
+}
+
+func FuzzSections(f *testing.F) {
+	f.Add("# A\n```\n# B\n```\n## C\n", 4)
+	f.Add("~~~\n#", 1)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		var all strings.Builder
+		line := 0
+		for _, s := range sections(text, limit) {
+			all.WriteString(s.text)
+			if s.line <= line {
+				t.Errorf("a part begins at line %d, behind one at %d", s.line, line)
+			}
+			line = s.line
+		}
+		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if squeeze(all.String()) != squeeze(text) {
+			t.Errorf("of %q the parts are %q", text, all.String())
+		}
+	})
+}
+
+func TestCursorRules(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want session.Entry
+	}{
+		"always":      {"---\ndescription: \nglobs: \nalwaysApply: true\n---\n\nText.\n", session.Entry{Content: "Text.", Include: memory.IncludeAlways}},
+		"described":   {"---\ndescription: \"When writing SQL: beware\"\nalwaysApply: false\n---\nText.", session.Entry{Description: "When writing SQL: beware", Content: "Text.", Include: memory.IncludeAgent}},
+		"globs":       {"---\ndescription:\nglobs: *.ts, src/**/*.tsx\nalwaysApply: false\n---\nText.", session.Entry{Description: "For files: *.ts, src/**/*.tsx", Content: "Text.", Include: memory.IncludeAgent}},
+		"glob list":   {"---\ndescription: D\nglobs:\n  - \"*.ts\"\n  - '*.js'\n---\nText.", session.Entry{Description: "D\nFor files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"flow list":   {"---\nglobs: [\"*.ts\", '*.js']\nother: x\n---\nText.", session.Entry{Description: "For files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"block text":  {"---\ndescription: >-\n  one\n  two\n---\nText.", session.Entry{Description: "one two", Content: "Text.", Include: memory.IncludeAgent}},
+		"by hand":     {"---\nalwaysApply: false\n---\nText.", session.Entry{Content: "Text.", Include: memory.IncludeManual}},
+		"no matter":   {"Text.\n---\nmore", session.Entry{Content: "Text.\n---\nmore", Include: memory.IncludeManual}},
+		"Windows":     {"---\r\nalwaysApply: true\r\n---\r\nText.\r\n", session.Entry{Content: "Text.", Include: memory.IncludeAlways}},
+		"rule inside": {"---\nalwaysApply: true\n---\na\n---\nb", session.Entry{Content: "a\n---\nb", Include: memory.IncludeAlways}},
+	} {
+		r := newRepo(t, map[string]string{".cursor/rules/x.mdc": test.text})
+		test.want.Ref = session.Ref{Type: memory.Rule, Name: ".cursor/rules/x.mdc"}
+		if diff := cmp.Diff(test.want, ruleNamed(t, r.clean(), test.want.Name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for text, line := range map[string]int{
+		"---\nalwaysApply: true\n": 1,
+		"---\ndescription: " + strings.Repeat("d", 5000) + "\n---\n\nText.": 5,
+	} {
+		r := newRepo(t, map[string]string{".cursor/rules/x.mdc": text})
+		if found := r.look(); len(found.Files) != 0 || len(found.Problems) != 1 || found.Problems[0].Line != line {
+			t.Errorf("%.40q: found %+v, want a problem at line %d", text, found, line)
+		}
+	}
+	r := newRepo(t, map[string]string{".cursor/rules/x.mdc": "---\nalwaysApply: true\n---\n \n"})
+	if found := r.clean(); len(found.Files) != 0 {
+		t.Errorf("a rule without text: %+v", found)
+	}
+}
+
+func FuzzCursorRule(f *testing.F) {
+	f.Add("---\nglobs: *.ts\n- a\n x\n---\ntext")
+	f.Add("---\n- a\n---")
+	f.Fuzz(func(t *testing.T, text string) {
+		matter, body, line, ok := frontMatter(text)
+		matterFields(matter)
+		if ok && (!strings.HasSuffix(text, body) || line-1 != strings.Count(text[:len(text)-len(body)], "\n") && body != "") {
+			t.Errorf("the text %q begins at line %d of %q", body, line, text)
+		}
+		l := testLook()
+		for _, e := range l.cursorRule("x.mdc", text).Entries {
+			if err := e.Validate(""); utf8.ValidString(text) && err != nil {
+				t.Errorf("%q makes an entry that is not valid: %v", text, err)
+			}
+		}
+	})
+}
+
+// testLook is a look without a repository.
+func testLook() *look {
+	return &look{opts: &Options{}, seen: map[session.Ref]string{}, texts: map[string]bool{}}
+}

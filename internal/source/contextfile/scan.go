@@ -1,0 +1,307 @@
+package contextfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/source/folder"
+)
+
+// rules is the version of how files are read. It is part of the hash, so that what was
+// read by other rules is taken anew.
+const rules = "1"
+
+// scanned is a repository as it was found.
+type scanned struct {
+	found  Found
+	paths  []string // all that were looked at, whether they are there or not
+	stamps []stamp  // of paths
+	// settled says that no file had only just been written: the next change would
+	// show in its time.
+	settled bool
+}
+
+// stamp is by what a file is known to be as it was.
+type stamp struct {
+	size    int64
+	modTime int64 // nanoseconds
+	mode    fs.FileMode
+}
+
+// settleTime is how long ago a file must have been written for the next change to have
+// another time: file systems tell times of two seconds apart at worst (FAT).
+const settleTime = 2 * time.Second
+
+// Scan looks at the files of a repository, whose root is an absolute path. What is
+// wrong with a file is a problem; an error is returned for a root that cannot be opened
+// only. Nobody may write to what is returned.
+func (s *Scanner) Scan(root string) (Found, error) {
+	s.mu.Lock()
+	before := s.known[root]
+	s.mu.Unlock()
+	if before != nil && before.settled && before.still(root) {
+		return before.found, nil
+	}
+	at, _, err := folder.Open("", root, false)
+	if err != nil {
+		return Found{}, fmt.Errorf("scan repository: %w", err)
+	}
+	defer at.Close() // only its handle
+	l := &look{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[session.Ref]string{}, texts: map[string]bool{}}
+	l.settled = true
+	l.add("rules", []byte(rules))
+	for _, x := range looked {
+		l.take(x.path, x.format)
+	}
+	l.found.Hash = hex.EncodeToString(l.hash.Sum(nil)[:16])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= maxKnown {
+		clear(s.known)
+	}
+	s.known[root] = &l.scanned
+	return l.found, nil
+}
+
+// still says that no path has changed.
+func (k *scanned) still(root string) bool {
+	for i, p := range k.paths {
+		if stampOf(root, p) != k.stamps[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// stampOf returns the zero stamp for what is not there, or cannot be looked at. A
+// folder's tells of files that were made and removed in it.
+func stampOf(root, p string) stamp {
+	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(p)))
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime().UnixNano(), info.Mode()}
+}
+
+// look is one reading of one repository.
+type look struct {
+	scanned
+	opts  *Options
+	at    *os.Root
+	root  string
+	now   time.Time
+	hash  hash.Hash
+	files int // that were read and are no names
+	// seen are the entries that were found, by the file that has them, texts those of
+	// whole rules.
+	seen    map[session.Ref]string
+	texts   map[string]bool
+	entries int
+	servers int
+}
+
+func (l *look) problem(file string, line int, format string, args ...any) {
+	l.found.Problems = append(l.found.Problems, memory.ImportProblem{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// add makes a part of what was read count in the hash.
+func (l *look) add(name string, text []byte) {
+	for _, part := range [][]byte{[]byte(name), text} {
+		l.hash.Write([]byte(strconv.Itoa(len(part)) + " "))
+		l.hash.Write(part)
+	}
+}
+
+// watch keeps a path in mind. It is called before the path is read, so that a change
+// in between is noticed the next time.
+func (l *look) watch(p string) {
+	if slices.Contains(l.paths, p) {
+		return
+	}
+	st := stampOf(l.root, p)
+	l.paths, l.stamps = append(l.paths, p), append(l.stamps, st)
+	if st != (stamp{}) && l.now.Sub(time.Unix(0, st.modTime)) < settleTime {
+		l.settled = false
+	}
+}
+
+// take reads what is at a path.
+func (l *look) take(p string, as format) {
+	if as == cursorRules {
+		l.watch(p)
+		l.takeFolder(p, 1)
+		return
+	}
+	text, ok := l.readListed(p)
+	if !ok {
+		return
+	}
+	switch as {
+	case contextYAML:
+		l.keep(l.readContext(p, text))
+	case markdownRule:
+		l.keep(l.wholeRule(p, text))
+	case mcpServers:
+		l.keep(l.serverNames(p, text, "mcpServers"))
+	case vscodeMCP:
+		l.keep(l.serverNames(p, text, "servers"))
+	}
+}
+
+// maxFolderDepth is how deep folders of rules are looked into.
+const maxFolderDepth = 4
+
+func (l *look) takeFolder(p string, depth int) {
+	entries, err := fs.ReadDir(l.at.FS(), p)
+	if err != nil && isAbsent(err) {
+		return
+	}
+	if err != nil {
+		l.problem(p, 0, "cannot be read as a folder of the repository")
+		return
+	}
+	for _, e := range entries {
+		name := path.Join(p, e.Name())
+		switch {
+		case e.IsDir() && depth < maxFolderDepth:
+			l.watch(name)
+			l.takeFolder(name, depth+1)
+		case e.IsDir() || path.Ext(name) != ".mdc":
+		case !utf8.ValidString(name):
+			l.problem(p, 0, "holds a file whose name is not UTF-8")
+		case !l.count():
+			l.problem(p, 0, "holds more than the %d files that are read: the others are left out", l.opts.MaxFiles)
+			return
+		default:
+			if text, ok := l.readListed(name); ok {
+				l.keep(l.cursorRule(name, text))
+			}
+		}
+	}
+}
+
+// read returns the text of a file, or the errors of readFile.
+func (l *look) read(p string) (string, error) {
+	l.watch(p)
+	raw, err := l.readFile(p)
+	if err != nil {
+		l.add(p, []byte(err.Error()))
+		return "", err
+	}
+	l.add(p, raw)
+	raw = bytes.TrimPrefix(raw, []byte("\uFEFF")) // as some editors put it
+	return strings.ReplaceAll(string(raw), "\r\n", "\n"), nil
+}
+
+// readListed is read for a file that need not be there; why it is not read is a
+// problem of its own.
+func (l *look) readListed(p string) (text string, ok bool) {
+	text, err := l.read(p)
+	if err != nil && !errors.Is(err, errNotThere) {
+		l.problem(p, 0, "%v", err)
+	}
+	return text, err == nil
+}
+
+// count says that one more file may be read that is not one of the names.
+func (l *look) count() bool {
+	l.files++
+	return l.files <= l.opts.MaxFiles
+}
+
+// errNotThere is returned for a file that does not exist.
+var errNotThere = errors.New("is not there")
+
+// readFile returns the bytes of a file that is text, or an error that reads on from
+// its path and says nothing of this machine.
+func (l *look) readFile(p string) ([]byte, error) {
+	name := filepath.FromSlash(p)
+	info, err := l.at.Stat(name)
+	if err != nil {
+		return nil, l.unreadable(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a file")
+	}
+	if info.Size() > l.opts.MaxFileSize {
+		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
+	}
+	f, err := l.at.Open(name)
+	if err != nil {
+		return nil, l.unreadable(name, err)
+	}
+	defer f.Close() // only read
+	raw, err := io.ReadAll(io.LimitReader(f, l.opts.MaxFileSize+1))
+	switch {
+	case err != nil:
+		return nil, errors.New("cannot be read")
+	case int64(len(raw)) > l.opts.MaxFileSize: // it has grown
+		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
+	case bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw):
+		return nil, errors.New("is not text in UTF-8")
+	}
+	return raw, nil
+}
+
+// isAbsent says that there is nothing at a path, or a file where a folder would be.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// unreadable says why a file cannot be opened.
+func (l *look) unreadable(name string, err error) error {
+	info, linkErr := l.at.Lstat(name)
+	switch {
+	case linkErr == nil && info.Mode()&fs.ModeSymlink != 0:
+		return errors.New("is a symbolic link that leads out of the repository, or nowhere")
+	case isAbsent(err):
+		return errNotThere
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("may not be read")
+	}
+	return errors.New("cannot be read, or lies outside of the repository")
+}
+
+// keep takes over what a file has: what is valid, and not in another one already.
+func (l *look) keep(f session.FileEntries) {
+	kept := session.FileEntries{Path: f.Path}
+	for _, e := range f.Entries {
+		if by, twice := l.seen[e.Ref]; twice {
+			l.problem(f.Path, 0, "the %s %s is left out: %s has one of that name", e.Type, memory.Quote(e.Name), by)
+			continue
+		}
+		if l.entries++; l.entries > session.MaxRegistered {
+			l.problem(f.Path, 0, "has more than the %d entries that are taken: the others are left out", session.MaxRegistered)
+			break
+		}
+		l.seen[e.Ref] = f.Path
+		kept.Entries = append(kept.Entries, e)
+	}
+	for _, s := range f.Servers {
+		if l.servers++; l.servers > session.MaxServers {
+			l.problem(f.Path, 0, "has more than the %d servers that are taken: the others are left out", session.MaxServers)
+			break
+		}
+		kept.Servers = append(kept.Servers, s)
+	}
+	if len(kept.Entries)+len(kept.Servers) > 0 {
+		l.found.Files = append(l.found.Files, kept)
+	}
+}
