@@ -1,0 +1,130 @@
+package session
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+func TestContextRequestsAreChecked(t *testing.T) {
+	item := func(change func(*ContextItem)) *ChangeContextRequest {
+		i := ContextItem{Ref: Ref{Type: memory.Rule, Name: "A"}}
+		change(&i)
+		return &ChangeContextRequest{Add: []ContextItem{i}}
+	}
+	assemble := func(change func(*AssembleRequest)) *AssembleRequest {
+		r := AssembleRequest{Message: "how"}
+		change(&r)
+		return &r
+	}
+	many := func(n int) []Ref {
+		var refs []Ref
+		for i := range n {
+			refs = append(refs, Ref{Type: memory.Rule, Name: "rule " + strconv.Itoa(i)})
+		}
+		return refs
+	}
+	for _, c := range []struct {
+		what  string
+		req   interface{ Validate() error }
+		field string // empty: it is valid
+	}{
+		{"a context", &ContextRequest{}, ""},
+		{"of a session", &ContextRequest{Which{SessionID: "session-1"}}, ""},
+		{"of a session without a name", &ContextRequest{Which{SessionID: "../x"}}, "sessionId"},
+		{"of a session with a long name", &ContextRequest{Which{SessionID: strings.Repeat("s", memory.MaxNameText+1)}}, "sessionId"},
+		{"of a project with a long name", &ContextRequest{Which{Project: strings.Repeat("p", memory.MaxPathText+1)}}, "project"},
+		{"for a caller with a long folder", &ContextRequest{Which{Caller: memory.Caller{Dir: strings.Repeat("/", memory.MaxPathText+1)}}}, "caller.dir"},
+
+		{"a change", item(func(*ContextItem) {}), ""},
+		{"always", item(func(i *ContextItem) { i.IncludeMode = memory.IncludeAlways }), ""},
+		{"in the mode agent", item(func(i *ContextItem) { i.IncludeMode = memory.IncludeAgent }), "add[0].includeMode"},
+		{"in an unknown mode", item(func(i *ContextItem) { i.IncludeMode = "often" }), "add[0].includeMode"},
+		{"with a score", item(func(i *ContextItem) { i.SimilarityScore = new(.5) }), "add[0].similarityScore"},
+		{"of an unknown type", item(func(i *ContextItem) { i.Type = memory.Lesson }), "add[0].type"},
+		{"without a name", item(func(i *ContextItem) { i.Name = " " }), "add[0].name"},
+		{"a tool without a server", item(func(i *ContextItem) { i.Type = memory.Tool }), "add[0].serverName"},
+		{"a rule with a server", item(func(i *ContextItem) { i.ServerName = "fs" }), "add[0].serverName"},
+		{"nothing", &ChangeContextRequest{}, "add"},
+		{"as many as there may be", &ChangeContextRequest{Remove: many(MaxChanges)}, ""},
+		{"one more", &ChangeContextRequest{Remove: many(MaxChanges + 1)}, "add"},
+		{"one twice", &ChangeContextRequest{Remove: append(many(2), many(1)...)}, "remove[2]"},
+		{"one added and removed", &ChangeContextRequest{Add: []ContextItem{{Ref: many(1)[0]}}, Remove: many(1)}, "remove[0]"},
+		{"a long id", &ChangeContextRequest{RequestID: strings.Repeat("x", memory.MaxNameText+1), Remove: many(1)}, "request_id"},
+
+		{"a message", assemble(func(*AssembleRequest) {}), ""},
+		{"no message", assemble(func(r *AssembleRequest) { r.Message = " \n" }), "message"},
+		{"the longest message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", memory.MaxQuery) }), ""},
+		{"a longer message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", memory.MaxQuery+1) }), "message"},
+		{"broken bytes", assemble(func(r *AssembleRequest) { r.Message = "a\xff" }), "message"},
+		{"a long task type", assemble(func(r *AssembleRequest) { r.TaskType = strings.Repeat("x", memory.MaxNameText+1) }), "task_type"},
+		{"the highest numbers", assemble(func(r *AssembleRequest) {
+			r.TopK, r.TopN, r.MaxTokens, r.IncludeScore = MaxTopK, MaxTopN, MaxBudget, new(1.0)
+		}), ""},
+		{"the lowest numbers", assemble(func(r *AssembleRequest) { r.TopK, r.TopN, r.MaxTokens, r.IncludeScore = 1, 1, MinBudget, new(0.0) }), ""},
+		{"topK too high", assemble(func(r *AssembleRequest) { r.TopK = MaxTopK + 1 }), "topK"},
+		{"topK too low", assemble(func(r *AssembleRequest) { r.TopK = -1 }), "topK"},
+		{"topN too high", assemble(func(r *AssembleRequest) { r.TopN = MaxTopN + 1 }), "topN"},
+		{"too few tokens", assemble(func(r *AssembleRequest) { r.MaxTokens = MinBudget - 1 }), "max_tokens"},
+		{"too many tokens", assemble(func(r *AssembleRequest) { r.MaxTokens = MaxBudget + 1 }), "max_tokens"},
+		{"a score over 1", assemble(func(r *AssembleRequest) { r.IncludeScore = new(1.01) }), "includeScore"},
+		{"a score that is no number", assemble(func(r *AssembleRequest) { r.IncludeScore = new(math.NaN()) }), "includeScore"},
+	} {
+		err := c.req.Validate()
+		switch {
+		case c.field == "" && err != nil:
+			t.Errorf("%s: %v, want no error", c.what, err)
+		case c.field != "" && (err == nil || memory.CodeOf(err) != memory.CodeInvalidInput || memory.AsError(err).Field != c.field):
+			t.Errorf("%s: %v, want an error at %s", c.what, err, c.field)
+		case c.field != "" && memory.AsError(err).Limit == "":
+			t.Errorf("%s: %v names no limit", c.what, err)
+		}
+	}
+}
+
+func TestAChangeThatIsCheckedHasItsModesAndLeavesTheCallersAlone(t *testing.T) {
+	given := []ContextItem{{Ref: Ref{Type: memory.Rule, Name: " A "}}, {Ref: Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}}
+	before := slices.Clone(given)
+	r := ChangeContextRequest{Add: given}
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if r.Add[0].IncludeMode != memory.IncludeManual || r.Add[0].Name != "A" || r.Add[1].IncludeMode != memory.IncludeAlways {
+		t.Errorf("checked, the change is %+v", r.Add)
+	}
+	if !slices.Equal(given, before) {
+		t.Errorf("the caller's list is %+v, want %+v", given, before)
+	}
+}
+
+func TestTheRecordOfAReceipt(t *testing.T) {
+	r := memory.Receipt{Items: []memory.ReceiptItem{
+		{ID: "u-1", Kind: memory.Rule, Name: "A", Mode: memory.IncludeAlways},
+		{ID: "o-1", Kind: memory.Tool, Name: "read", Server: "fs", Mode: memory.IncludeAgent, Relevance: .87},
+		{ID: "l-1", Kind: memory.Lesson, Mode: memory.IncludeAgent, Relevance: .6},
+		{ID: "t-1", Kind: memory.Task, Name: "task-1", Mode: memory.IncludeAlways},
+	}}
+	got := RecordOf(&r).Items
+	want := []RecordItem{
+		{Type: memory.Rule, Name: "A", IncludeMode: memory.IncludeAlways},
+		{Type: memory.Tool, Name: "read", ServerName: "fs", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)},
+		{Type: memory.Lesson, Name: "l-1", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.6)},
+		{Type: memory.Task, Name: "task-1", IncludeMode: memory.IncludeAlways},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d items, want %d", len(got), len(want))
+	}
+	for i := range want {
+		g, w := got[i], want[i]
+		if (g.SimilarityScore == nil) != (w.SimilarityScore == nil) || g.SimilarityScore != nil && *g.SimilarityScore != *w.SimilarityScore {
+			t.Errorf("item %d has another score", i)
+		}
+		if g.SimilarityScore, w.SimilarityScore = nil, nil; g != w {
+			t.Errorf("item %d is %+v, want %+v", i, g, w)
+		}
+	}
+}
