@@ -40,7 +40,7 @@ func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (
 		return l.before(done)
 	}
 	if len(done.Put) > 0 {
-		_, _ = s.toFile(ctx, req.Caller, e, done) // what failed is logged
+		l.out.AuditFile, l.out.Warning = s.toFile(ctx, req.Caller, e, done)
 	}
 	return &l.out, nil
 }

@@ -157,4 +157,7 @@ type TasksLoaded struct {
 	Dropped  int  `json:"dropped,omitempty"`
 	Settled  int  `json:"settled,omitempty"`
 	Redacted bool `json:"redacted,omitempty"`
+	// AuditFile and Warning are as in TaskKept.
+	AuditFile string `json:"audit_file,omitempty"`
+	Warning   string `json:"warning,omitempty"`
 }

@@ -1,0 +1,97 @@
+package session_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// validated is any request.
+type validated interface{ Validate() error }
+
+// Every limit of working memory from both sides; the error names the field and its
+// limit.
+func TestLimitsOfTasks(t *testing.T) {
+	complete := func(change func(*session.CompleteTaskRequest)) validated {
+		r := &session.CompleteTaskRequest{TaskID: "t", ValidationReport: json.RawMessage(`{}`)}
+		change(r)
+		return r
+	}
+	block := func(change func(*session.BlockTaskRequest)) validated {
+		r := &session.BlockTaskRequest{TaskID: "t", Reason: "r"}
+		change(r)
+		return r
+	}
+	unblock := func(change func(*session.UnblockTaskRequest)) validated {
+		r := &session.UnblockTaskRequest{TaskID: "t"}
+		change(r)
+		return r
+	}
+	window := func(change func(*session.TaskWindowRequest)) validated {
+		r := &session.TaskWindowRequest{}
+		change(r)
+		return r
+	}
+	load := func(state string) validated { return &session.LoadTasksRequest{State: json.RawMessage(state)} }
+	// Characters are counted, not bytes.
+	long := func(n int) string { return strings.Repeat("ü", n) }
+	report := func(bytes int) json.RawMessage {
+		return json.RawMessage(`{"x":"` + strings.Repeat("x", bytes-len(`{"x":""}`)) + `"}`)
+	}
+	first, last := time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	for name, test := range map[string]struct {
+		at, over validated // at the limit, and past it
+		field    string
+	}{
+		"complete: task_id, least":    {complete(func(r *session.CompleteTaskRequest) { r.TaskID = " x " }), complete(func(r *session.CompleteTaskRequest) { r.TaskID = " \n" }), "task_id"},
+		"complete: task_id, most":     {complete(func(r *session.CompleteTaskRequest) { r.TaskID = long(200) }), complete(func(r *session.CompleteTaskRequest) { r.TaskID = long(201) }), "task_id"},
+		"complete: task_id, NUL":      {complete(func(r *session.CompleteTaskRequest) { r.TaskID = "a\tb" }), complete(func(r *session.CompleteTaskRequest) { r.TaskID = "a\x00b" }), "task_id"},
+		"complete: task_type":         {complete(func(r *session.CompleteTaskRequest) { r.TaskType = long(200) }), complete(func(r *session.CompleteTaskRequest) { r.TaskType = long(201) }), "task_type"},
+		"complete: intent":            {complete(func(r *session.CompleteTaskRequest) { r.Intent = long(2000) }), complete(func(r *session.CompleteTaskRequest) { r.Intent = long(2001) }), "intent"},
+		"complete: intent, UTF-8":     {complete(func(r *session.CompleteTaskRequest) { r.Intent = "\ufffd" }), complete(func(r *session.CompleteTaskRequest) { r.Intent = "\xff" }), "intent"},
+		"complete: summary":           {complete(func(r *session.CompleteTaskRequest) { r.Summary = long(4000) }), complete(func(r *session.CompleteTaskRequest) { r.Summary = long(4001) }), "summary"},
+		"complete: report, is needed": {complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = json.RawMessage(" {}\n") }), complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = nil }), "validation_report"},
+		"complete: report, an object": {complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = json.RawMessage(`{"valid":1}`) }), complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = json.RawMessage(`[]`) }), "validation_report"},
+		"complete: report, JSON":      {complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = json.RawMessage(`{"a":{}}`) }), complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = json.RawMessage(`{"a":{}`) }), "validation_report"},
+		"complete: report, most":      {complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = report(65536) }), complete(func(r *session.CompleteTaskRequest) { r.ValidationReport = report(65537) }), "validation_report"},
+		"complete: first time":        {complete(func(r *session.CompleteTaskRequest) { r.CompletedAt = first }), complete(func(r *session.CompleteTaskRequest) { r.CompletedAt = first.Add(-time.Second) }), "completed_at"},
+		"complete: last time":         {complete(func(r *session.CompleteTaskRequest) { r.CompletedAt = last }), complete(func(r *session.CompleteTaskRequest) { r.CompletedAt = last.Add(time.Second) }), "completed_at"},
+		"complete: request_id":        {complete(func(r *session.CompleteTaskRequest) { r.RequestID = long(200) }), complete(func(r *session.CompleteTaskRequest) { r.RequestID = long(201) }), "request_id"},
+		"complete: project":           {complete(func(r *session.CompleteTaskRequest) { r.Project = long(4096) }), complete(func(r *session.CompleteTaskRequest) { r.Project = long(4097) }), "project"},
+		"complete: caller":            {complete(func(r *session.CompleteTaskRequest) { r.Caller.Client = long(200) }), complete(func(r *session.CompleteTaskRequest) { r.Caller.Client = long(201) }), "caller.client"},
+		"block: task_id":              {block(func(r *session.BlockTaskRequest) { r.TaskID = long(200) }), block(func(r *session.BlockTaskRequest) { r.TaskID = "" }), "task_id"},
+		"block: reason, least":        {block(func(r *session.BlockTaskRequest) { r.Reason = " x " }), block(func(r *session.BlockTaskRequest) { r.Reason = "  " }), "reason"},
+		"block: reason, most":         {block(func(r *session.BlockTaskRequest) { r.Reason = long(2000) }), block(func(r *session.BlockTaskRequest) { r.Reason = long(2001) }), "reason"},
+		"block: time":                 {block(func(r *session.BlockTaskRequest) { r.BlockedAt = first }), block(func(r *session.BlockTaskRequest) { r.BlockedAt = last.Add(time.Second) }), "blocked_at"},
+		"block: caller":               {block(func(r *session.BlockTaskRequest) { r.Caller.Dir = long(4096) }), block(func(r *session.BlockTaskRequest) { r.Caller.Dir = long(4097) }), "caller.dir"},
+		"unblock: task_id":            {unblock(func(r *session.UnblockTaskRequest) { r.TaskID = long(200) }), unblock(func(r *session.UnblockTaskRequest) { r.TaskID = long(201) }), "task_id"},
+		"unblock: resolution":         {unblock(func(r *session.UnblockTaskRequest) { r.Resolution = long(2000) }), unblock(func(r *session.UnblockTaskRequest) { r.Resolution = long(2001) }), "resolution"},
+		"unblock: request_id":         {unblock(func(r *session.UnblockTaskRequest) { r.RequestID = long(200) }), unblock(func(r *session.UnblockTaskRequest) { r.RequestID = long(201) }), "request_id"},
+		"window: limit, least":        {window(func(r *session.TaskWindowRequest) { r.Limit = 1 }), window(func(r *session.TaskWindowRequest) { r.Limit = -1 }), "limit"},
+		"window: limit, most":         {window(func(r *session.TaskWindowRequest) { r.Limit = 100 }), window(func(r *session.TaskWindowRequest) { r.Limit = 101 }), "limit"},
+		"window: task_type":           {window(func(r *session.TaskWindowRequest) { r.TaskType = long(200) }), window(func(r *session.TaskWindowRequest) { r.TaskType = long(201) }), "task_type"},
+		"window: project":             {window(func(r *session.TaskWindowRequest) { r.Project = long(4096) }), window(func(r *session.TaskWindowRequest) { r.Project = long(4097) }), "project"},
+		"load: a list":                {load(` []`), load(`7`), "state"},
+		"load: an object":             {load(`{}`), load(``), "state"},
+		"load: JSON":                  {load(`{"a":[]}`), load(`{"a":[}`), "state"},
+		"load: most":                  {load("[]" + strings.Repeat(" ", 1<<20-2)), load("[]" + strings.Repeat(" ", 1<<20-1)), "state"},
+		"kept: its time":              {&session.CompletedTask{TaskID: "t", CompletedAt: first, ValidationReport: json.RawMessage(`{}`)}, &session.CompletedTask{TaskID: "t", ValidationReport: json.RawMessage(`{}`)}, "completed_at"},
+		"kept: a blocker's time":      {&session.Blocker{TaskID: "t", Reason: "r", BlockedAt: first}, &session.Blocker{TaskID: "t", Reason: "r"}, "blocked_at"},
+	} {
+		if err := test.at.Validate(); err != nil {
+			t.Errorf("%s: at the limit: %v", name, err)
+		}
+		err := test.over.Validate()
+		if e := memory.AsError(err); e == nil || e.Code != memory.CodeInvalidInput || e.Field != test.field || e.Limit == "" {
+			t.Errorf("%s: past the limit: %v, want the field %s and its limit", name, err, test.field)
+		}
+	}
+	r := session.CompleteTaskRequest{TaskID: " t ", TaskType: " fix\n", Intent: " i ", Summary: " s ", ValidationReport: json.RawMessage(`{}`)}
+	if err := r.Validate(); err != nil || r.TaskID != "t" || r.TaskType != "fix" || r.Intent != "i" || r.Summary != "s" {
+		t.Errorf("validated, a request is %+v, %v; want no space around its texts", r, err)
+	}
+}
