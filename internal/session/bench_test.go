@@ -1,0 +1,165 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// words make texts that differ and share words, as those of a project do.
+var (
+	actions = []string{"install", "deploy", "migrate", "authenticate", "render", "index", "compile", "publish", "rotate", "restore"}
+	things  = []string{"packages", "orders", "users", "certificates", "templates", "queues", "invoices", "sessions", "backups", "charts", "tokens"}
+	places  = []string{"gateway", "ledger", "warehouse", "frontend", "scheduler", "cluster", "mailer"}
+)
+
+func sentence(i int) string {
+	return fmt.Sprintf("%s the %s of the %s, case %d", actions[i%len(actions)], things[i/7%len(things)], places[i/3%len(places)], i)
+}
+
+// fullDesk is a desk with commits that are synced, 10,000 lessons and steps, and a
+// catalogue of 1,000 tools, 200 rules and 500 references of which a tenth is always
+// included and the rest when it is relevant.
+func fullDesk(b *testing.B) *desk {
+	d := &desk{t: b, dir: b.TempDir(), sync: true}
+	d.begin()
+	for first := 0; first < 10_000; first += 500 {
+		var records []memory.Record
+		for i := first; i < first+500; i++ {
+			r := memory.Record{
+				ID: fmt.Sprintf("l-%06d", i), Kind: memory.Lesson, Project: d.project.ID, Created: deskTime, Text: sentence(i),
+				Event: &memory.Event{Type: memory.EventPattern, Context: sentence(i), Lesson: "do it twice"},
+			}
+			if i%2 == 0 {
+				r.ID, r.Kind, r.Event, r.Session = fmt.Sprintf("s-%06d", i), memory.Step, nil, d.session
+				r.Step = &memory.StepContent{Tool: memory.StepTool{Name: "run"}, Outcome: memory.Outcome{OK: true}}
+			}
+			records = append(records, r)
+		}
+		if _, err := d.ingest.Write(b.Context(), d.project, memory.Batch{Records: records}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var entries []session.Entry
+	for i := range 1700 {
+		kind, name := "tool", fmt.Sprintf("server%d:tool%d", i%20, i)
+		switch {
+		case i%17 < 2:
+			kind, name = "rule", fmt.Sprintf("rule%d", i)
+		case i%17 < 7:
+			kind, name = "reference", fmt.Sprintf("reference%d", i)
+		}
+		mode := memory.IncludeAgent
+		if i%10 == 0 {
+			mode = memory.IncludeAlways
+		}
+		entries = append(entries, entry(fmt.Sprintf("%s %s %s", kind, name, mode), "How to "+sentence(i)))
+	}
+	d.register(entries...)
+	for i := range 20 {
+		d.done(fmt.Sprintf("task-%d", i), sentence(i))
+	}
+	d.blocked("task-99", "the ledger is down")
+	b.ResetTimer()
+	return d
+}
+
+// p50 reports the median of what an operation took.
+func p50(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkAssemble measures whole requests, each durable when it returns, and its
+// parts: the search, the pure stages, the commit.
+//
+//	go test ./internal/session -run '^$' -bench Assemble -benchtime 200x
+func BenchmarkAssemble(b *testing.B) {
+	d := fullDesk(b)
+	prepare := func(b *testing.B, i int) *assembly {
+		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}, message: sentence(i)}
+		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + sentence(i) + "?", Which: d.which()})
+		a.items = d.catalogue.Items(d.project.ID)
+		return a
+	}
+	run := func(name string, one func(b *testing.B, i int) func()) {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			for i := 0; b.Loop(); i++ {
+				work := one(b, i)
+				start := time.Now()
+				work()
+				took = append(took, time.Since(start))
+			}
+			p50(b, took)
+		})
+	}
+	run("whole", func(b *testing.B, i int) func() {
+		return func() {
+			if out := d.assemble(session.AssembleRequest{Message: "How do I " + sentence(i) + "?"}); len(out.Memories) == 0 || len(out.Items) == 0 {
+				b.Fatalf("nothing was found for %q", sentence(i))
+			}
+		}
+	})
+	run("without search", func(b *testing.B, i int) func() {
+		return func() { d.assemble(session.AssembleRequest{Message: "How do I " + sentence(i) + "?", NoSearch: true}) }
+	})
+	run("catalogue", func(b *testing.B, i int) func() { return func() { d.catalogue.Items(d.project.ID) } })
+	run("gather", func(b *testing.B, i int) func() {
+		a := prepare(b, i)
+		return func() {
+			if err := a.gather(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	run("stages", func(b *testing.B, i int) func() {
+		a := prepare(b, i)
+		if err := a.gather(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		return func() { a.assemble(newWorkingContext(d.session)) }
+	})
+}
+
+// BenchmarkMemories measures the question for memories asked in one, and for each kind
+// alone, all at once.
+//
+//	go test ./internal/session -run '^$' -bench Memories -benchtime 200x
+func BenchmarkMemories(b *testing.B) {
+	d := fullDesk(b)
+	kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Chunk}
+	ask := func(b *testing.B, i int, kinds ...memory.Kind) {
+		req := memory.RecallRequest{Query: "How do I " + sentence(i) + "?", Kinds: kinds, Caller: d.caller, Format: memory.FormatMarkdown}
+		if _, _, err := d.recall.Ask(b.Context(), req, recall.AskOptions{Project: &d.project}); err != nil {
+			b.Error(err)
+		}
+	}
+	for name, one := range map[string]func(b *testing.B, i int){
+		"one": func(b *testing.B, i int) { ask(b, i, kinds...) },
+		"each": func(b *testing.B, i int) {
+			var wg sync.WaitGroup
+			for _, kind := range kinds {
+				wg.Go(func() { ask(b, i, kind) })
+			}
+			wg.Wait()
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			for i := 0; b.Loop(); i++ {
+				start := time.Now()
+				one(b, i)
+				took = append(took, time.Since(start))
+			}
+			p50(b, took)
+		})
+	}
+}
