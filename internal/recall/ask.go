@@ -85,9 +85,10 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		Receipt:  receiptID(start),
 	}
 	a.NothingRelevant = len(above)+len(shown.items) == 0 && found.searched
-	fit(a, req)
-	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	s.nameWithheld(a.Withheld)
+	fit(a, req)
+	s.nameWithheld(a.Withheld) // those that did not fit
+	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
 	receipt := s.receipt(req, a, found, start)
 	receipt.Settings = s.inForce(floors, inForce)
 	receipt.Session = s.asker(project.ID, req.Caller)

@@ -37,11 +37,11 @@ func hasName(kind memory.Kind) bool {
 	return false
 }
 
-// nameWithheld names the entries and tasks among what was withheld, as far as they are
-// still there.
+// nameWithheld names the entries and tasks among what is told of what was withheld, as
+// far as they are still there.
 func (s *Service) nameWithheld(ws []memory.Withheld) {
-	for i, w := range ws {
-		if !hasName(w.Kind) {
+	for i, w := range ws[:min(len(ws), maxWithheld)] {
+		if w.Name != "" || !hasName(w.Kind) {
 			continue
 		}
 		r, err := s.opts.Corpus.Record(w.ID)

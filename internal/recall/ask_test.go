@@ -1,0 +1,227 @@
+package recall
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// asked is Ask of a shelf, which must succeed.
+func (s *shelf) asked(t *testing.T, req memory.RecallRequest, opts AskOptions, change ...func(*Options)) (*memory.Answer, memory.Receipt) {
+	t.Helper()
+	if req.Query == "" {
+		req.Query = "needle"
+	}
+	a, r, err := s.service(t, change...).Ask(t.Context(), req, opts)
+	if err != nil {
+		t.Fatalf("ask %+v with %+v: %v", req, opts, err)
+	}
+	return a, r
+}
+
+// TestAskIsRecallWithoutTheLedger: the same answer, and a receipt that nobody kept.
+func TestAskIsRecallWithoutTheLedger(t *testing.T) {
+	s := newShelf()
+	s.many(3)
+	a, r := s.asked(t, memory.RecallRequest{Explain: true, MinRelevance: new(.5)}, AskOptions{})
+	if len(s.receipts) != 0 {
+		t.Errorf("the ledger was given %v", s.receipts)
+	}
+	recalled := s.ask(t, memory.RecallRequest{Explain: true, MinRelevance: new(.5)})
+	if len(s.receipts) != 1 || r.ID != a.Receipt {
+		t.Fatalf("%d receipts after a recall, want 1; the receipt is %s, the answer's %s", len(s.receipts), r.ID, a.Receipt)
+	}
+	if diff := cmp.Diff(recalled.Items, a.Items); diff != "" {
+		t.Errorf("items (-recall +ask):\n%s", diff)
+	}
+	kept := s.receipts[0]
+	kept.ID, kept.Seq = r.ID, r.Seq // which grows with every question
+	if diff := cmp.Diff(kept, r); diff != "" {
+		t.Errorf("receipt (-recall +ask):\n%s", diff)
+	}
+}
+
+func TestReceiptTellsItsSettings(t *testing.T) {
+	s := newShelf()
+	s.many(1)
+	kinds := []memory.Kind{memory.Lesson, memory.Chunk}
+	for name, test := range map[string]struct {
+		req   memory.RecallRequest
+		other *memory.AnswerSettings
+		want  memory.AnswerSettings
+	}{
+		"the service's": {
+			memory.RecallRequest{Kinds: kinds}, nil,
+			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .5, memory.Chunk: .75}, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
+		},
+		"the question's floor": {
+			memory.RecallRequest{Kinds: kinds, MinRelevance: new(.3)}, nil,
+			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .3, memory.Chunk: .3}, VectorWeight: index.ZScoreWeight, Code: 3, CodeBytes: 2048},
+		},
+		"code alone": {
+			memory.RecallRequest{Kinds: kinds[1:], Limit: 10, MaxTokens: 8000}, nil,
+			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: index.ZScoreWeight, Code: 10, CodeBytes: 24000},
+		},
+		"others": {
+			memory.RecallRequest{Kinds: kinds, MinRelevance: new(.3)},
+			&memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
+			memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9, memory.Chunk: .3}, VectorWeight: .2, Embedder: NoEmbedder, Code: 1, CodeBytes: 100},
+		},
+	} {
+		_, r := s.asked(t, test.req, AskOptions{Settings: test.other})
+		if diff := cmp.Diff(&test.want, r.Settings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		// What a receipt says is what it takes to ask again.
+		_, again := s.asked(t, test.req, AskOptions{Settings: r.Settings})
+		if diff := cmp.Diff(r.Settings, again.Settings); diff != "" {
+			t.Errorf("%s, asked again (-first +again):\n%s", name, diff)
+		}
+	}
+	if got := s.service(t).Settings(); got.MinRelevance[memory.Chunk] != .75 || got.VectorWeight != index.ZScoreWeight || got.Embedder != "" {
+		t.Errorf("today's settings are %+v, want the defaults", got)
+	}
+}
+
+// TestOtherSettingsAreOfOneQuestion: the service keeps its own.
+func TestOtherSettingsAreOfOneQuestion(t *testing.T) {
+	s := newShelf()
+	s.many(2)
+	s.scale = .001
+	service := s.service(t)
+	before := service.Settings()
+	before.MinRelevance = maps.Clone(before.MinRelevance)
+	all := &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: 0}, Embedder: NoEmbedder}
+	a, _, err := service.Ask(t.Context(), memory.RecallRequest{Query: "needle"}, AskOptions{Settings: all})
+	if err != nil || len(a.Items) != 2 {
+		t.Errorf("with a floor of 0: %v, %+v; want both lessons", err, a)
+	}
+	if diff := cmp.Diff(before, service.Settings()); diff != "" {
+		t.Errorf("the service's settings (-before +after):\n%s", diff)
+	}
+	if a, _, err := service.Ask(t.Context(), memory.RecallRequest{Query: "needle"}, AskOptions{}); err != nil || !a.NothingRelevant {
+		t.Errorf("with its own settings again: %v, %+v; want nothing relevant", err, a)
+	}
+}
+
+func TestEmbedderChoosesRetrievers(t *testing.T) {
+	s := newShelf()
+	s.many(1)
+	asked := map[string]bool{}
+	source := func(model string) index.Source {
+		return index.Source{Name: "vector/" + model, Space: model, Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+			asked[model] = true
+			return index.Result{}, nil
+		})}
+	}
+	s.more = []index.Source{source("builtin/hash-v1"), source("ollama/nomic:latest"), source("ollama/nomic-2"), failing("vector/ollama/down", context.DeadlineExceeded)}
+	for embedder, want := range map[string]string{
+		"": "builtin/hash-v1 ollama/nomic-2 ollama/nomic:latest", "none": "", "builtin": "builtin/hash-v1",
+		"builtin/hash-v1": "builtin/hash-v1", "ollama/nomic": "ollama/nomic:latest", "ollama/nomic-2": "ollama/nomic-2",
+		"ollama": "ollama/nomic-2 ollama/nomic:latest",
+	} {
+		s.lexical.Space = "" // words are always asked
+		clear(asked)
+		a, r := s.asked(t, memory.RecallRequest{}, AskOptions{Settings: &memory.AnswerSettings{VectorWeight: .05, Embedder: embedder}})
+		if got := strings.Join(slices.Sorted(maps.Keys(asked)), " "); got != want {
+			t.Errorf("%q asks %s, want %s", embedder, got, want)
+		}
+		if len(a.Items) != 1 || len(r.Spaces) != len(asked) {
+			t.Errorf("%q: items %v, spaces %v; want what words found, and the spaces that were asked", embedder, ids(a), r.Spaces)
+		}
+		// One that is left out is not missing.
+		if down := len(a.Degraded) > 0; down != (embedder == "" || embedder == "ollama") {
+			t.Errorf("%q: degraded %v", embedder, a.Degraded)
+		}
+	}
+	_, _, err := s.service(t).Ask(t.Context(), memory.RecallRequest{Query: "q"}, AskOptions{Settings: &memory.AnswerSettings{Embedder: "ollama/nom"}})
+	if e := memory.AsError(err); e.Code != memory.CodeNotFound || e.Field != "embedder" || !strings.Contains(e.Hint, "builtin/hash-v1") {
+		t.Errorf("an unknown embedder = %v, hint %q; want it not found, and those that there are", err, e.Hint)
+	}
+}
+
+// current answers for one client.
+type current map[string]string
+
+func (c current) CurrentSession(_, client string) (memory.Session, bool, error) {
+	id, ok := c[client]
+	return memory.Session{ID: id}, ok, nil
+}
+
+func TestReceiptIsOfASession(t *testing.T) {
+	s := newShelf()
+	s.many(1)
+	s.session("mine")
+	s.session("ended", func(x *memory.Session) { x.EndedAt = now })
+	for name, test := range map[string]struct {
+		caller  memory.Caller
+		session string
+		turn    int
+	}{
+		"its own":                {memory.Caller{Session: "mine", Client: "c"}, "mine", 4},
+		"its own, ended":         {memory.Caller{Session: "ended"}, "ended", 5},
+		"of another project":     {memory.Caller{Session: "elsewhere", Client: "c"}, "", 0},
+		"the client's current":   {memory.Caller{Client: "c"}, "open", 4},
+		"a client that has none": {memory.Caller{Client: "d"}, "", 0},
+	} {
+		_, r := s.asked(t, memory.RecallRequest{Caller: test.caller}, AskOptions{}, func(o *Options) {
+			o.Current = current{"c": "open"}
+			o.Turn = func(k memory.SessionKey) int {
+				if k.Project != "p-own" {
+					t.Errorf("%s: the turn is asked of project %q", name, k.Project)
+				}
+				return len(k.ID) // which tells sessions apart
+			}
+		})
+		if r.Session != test.session || r.Turn != test.turn {
+			t.Errorf("%s: session %q, turn %d; want %q, %d", name, r.Session, r.Turn, test.session, test.turn)
+		}
+	}
+	if _, r := s.asked(t, memory.RecallRequest{Caller: memory.Caller{Session: "mine"}}, AskOptions{}); r.Session != "mine" || r.Turn != 0 {
+		t.Errorf("without turns: session %q, turn %d; want mine and 0", r.Session, r.Turn)
+	}
+}
+
+// TestAskAtAnotherTime: of what is said about time, and of the age of what is found.
+func TestAskAtAnotherTime(t *testing.T) {
+	s := newShelf()
+	s.many(1)
+	_, late := s.asked(t, memory.RecallRequest{Filters: &memory.Filters{SinceHours: 2}}, AskOptions{At: now.Add(90 * day)})
+	if got, want := s.selected[0].Since, now.Add(90*day-2*time.Hour); !got.Equal(want) {
+		t.Errorf("the last two hours begin %v, want %v", got, want)
+	}
+	if got := late.Items[0].RankFactors.Recency; got != .9 {
+		t.Errorf("a lesson of 90 days before has the recency %v, want .9", got)
+	}
+	if !late.At.Equal(now) {
+		t.Errorf("the receipt is of %v, want the time of the answer, %v", late.At, now)
+	}
+}
+
+// TestAskOfAKnownProject does not look for it.
+func TestAskOfAKnownProject(t *testing.T) {
+	s := newShelf()
+	s.many(1)
+	own := memory.Project{ID: "p-own", Name: "renamed", Names: []string{"renamed", "own"}}
+	a, _ := s.asked(t, memory.RecallRequest{Caller: memory.Caller{Dir: "/gone"}}, AskOptions{Project: &own},
+		func(o *Options) { o.Projects = noProjects{t} })
+	if len(a.Items) != 1 || a.ProjectName != "renamed" || a.Items[0].Foreign {
+		t.Errorf("the answer is of %q with %+v, want the project that was given and its lesson", a.ProjectName, a.Items)
+	}
+}
+
+// noProjects are not to be asked.
+type noProjects struct{ t *testing.T }
+
+func (p noProjects) Resolve(context.Context, string, memory.Caller) (memory.Project, bool, error) {
+	p.t.Error("the project is looked for")
+	return memory.Project{}, false, nil
+}
