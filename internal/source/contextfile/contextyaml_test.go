@@ -139,12 +139,14 @@ func TestContextYAMLIsBounded(t *testing.T) {
 func FuzzContextYAML(f *testing.F) {
 	f.Add("rules:\n- name: A\n  content: |\n    a\n")
 	f.Add("tools:\n- {server: s, name: t, inputSchema: {a: [1, 0x2, .inf]}}\nservers: [{name: s, enabled: no}]")
+	f.Add("''\r\r0")
 	f.Add("rules: [&a {name: x}, *a, !!str y]\n---\n? a\n: b")
 	f.Fuzz(func(t *testing.T, text string) {
 		l := testLook()
 		if strings.Contains(text, "file") {
 			return // there is no repository to read it from
 		}
+		text = lineEnds(text)
 		found := l.readContext("x.yaml", text)
 		for _, e := range found.Entries {
 			if err := e.Validate(""); err != nil {

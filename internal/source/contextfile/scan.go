@@ -206,8 +206,12 @@ func (l *look) read(p string) (string, error) {
 		return "", err
 	}
 	l.add(p, raw)
-	raw = bytes.TrimPrefix(raw, []byte("\uFEFF")) // as some editors put it
-	return strings.ReplaceAll(string(raw), "\r\n", "\n"), nil
+	return lineEnds(string(bytes.TrimPrefix(raw, []byte("\uFEFF")))), nil // as some editors put it
+}
+
+// lineEnds makes the line ends of every system those of one.
+func lineEnds(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
 // readListed is read for a file that need not be there; why it is not read is a
