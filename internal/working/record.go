@@ -37,7 +37,7 @@ func blockerRecord(p memory.Project, b session.Blocker, extra map[string]json.Ra
 	}
 }
 
-func taskOf(r memory.Record) session.CompletedTask {
+func taskOf(r *memory.Record) session.CompletedTask {
 	t := r.Task
 	return session.CompletedTask{
 		TaskID: t.TaskID, CompletedAt: r.Created, TaskType: t.Type, RequiresContext: t.RequiresContext,
@@ -45,7 +45,7 @@ func taskOf(r memory.Record) session.CompletedTask {
 	}
 }
 
-func blockerOf(r memory.Record) session.Blocker {
+func blockerOf(r *memory.Record) session.Blocker {
 	return session.Blocker{TaskID: r.Task.TaskID, Reason: r.Task.Reason, BlockedAt: r.Created}
 }
 
@@ -69,9 +69,9 @@ func taskText(t session.CompletedTask) string {
 func jsonOf(r memory.Record) json.RawMessage {
 	var raw []byte
 	if r.Kind == memory.Blocker {
-		raw, _ = json.Marshal(blockerOf(r)) // checked to be valid JSON
+		raw, _ = json.Marshal(blockerOf(&r)) // checked to be valid JSON
 	} else {
-		raw, _ = json.Marshal(taskOf(r))
+		raw, _ = json.Marshal(taskOf(&r))
 	}
 	if len(r.Extra) == 0 || len(raw) == 0 {
 		return raw

@@ -25,9 +25,12 @@ func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest)
 	if err != nil {
 		return nil, err
 	}
-	w := &session.TaskWindow{Project: p.ID, ProjectName: p.Name, Tasks: []session.CompletedTask{}, Blockers: []session.Blocker{}}
-	for _, r := range held {
-		if r.Kind == memory.Blocker {
+	w := &session.TaskWindow{
+		Project: p.ID, ProjectName: p.Name,
+		Tasks: make([]session.CompletedTask, 0, len(held)), Blockers: make([]session.Blocker, 0, len(held)),
+	}
+	for i := range held {
+		if r := &held[i]; r.Kind == memory.Blocker {
 			w.Blockers = append(w.Blockers, blockerOf(r))
 		} else {
 			w.Tasks = append(w.Tasks, taskOf(r))
@@ -81,7 +84,24 @@ func quoted(text string) string { return strings.ReplaceAll(line(text), `"`, "'"
 // shown are blanks as well, so that nothing can pretend to be another line or to
 // stand elsewhere.
 func line(text string) string {
+	if isLine(text) {
+		return text
+	}
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 	}), " ")
+}
+
+// isLine says of most texts that are a line already that they are, quickly: every
+// request of an agent is shown fifty.
+func isLine(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
+			return false
+		}
+		last = c
+	}
+	return last != ' '
 }

@@ -63,6 +63,17 @@ func TestWindowGolden(t *testing.T) {
 	}
 }
 
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\nb\r\n": "a b", "ü  ü": "ü ü", "a\u2028b": "a b",
+		"a\u202eb": "a b", "\x1b[2Ja": "[2Ja", "a\u00a0b": "a b", "\x7f": "", "✓": "✓", " ": "",
+	} {
+		if got := line(text); got != want {
+			t.Errorf("line(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 // The window holds the last tasks and all blockers, oldest first, whatever the order
 // in which they were reported.
 func TestWindow(t *testing.T) {
