@@ -98,6 +98,6 @@ func orUnregistered(err error) error {
 		return err
 	}
 	named := *e
-	named.Hint = "those there are: recalld catalogue"
+	named.Field, named.Hint = "name", "those there are: recalld catalogue" // there is one only
 	return &named
 }

@@ -52,15 +52,15 @@ func contexts() map[string]any {
 			{ID: "l-1", Kind: memory.Lesson, Relevance: .81, Tokens: 30, RankFactors: &memory.RankFactors{Score: 1, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true,
 				Retrievers: map[string]memory.RetrieverScore{"vector/builtin": {Score: .6, Relevance: .81}, "lexical": {Score: 4, Relevance: .7}},
 				Verdicts:   &memory.Verdicted{Worked: 2, Irrelevant: 1}}},
-			{ID: "c-2", Kind: memory.Chunk, Relevance: .95, Tokens: 90, RankFactors: &memory.RankFactors{Recency: 1, Success: 1, Project: 1, Session: 1, Definition: "Login", Place: "login.go:12"}},
+			{ID: "c-2", Kind: memory.Chunk, Relevance: .95, Tokens: 90, RankFactors: &memory.RankFactors{Recency: .999, Success: 1, Project: 1, Session: 1, Definition: "Login", Place: "login.go:12"}},
 		},
 		Withheld: withheld, Degraded: []memory.Degraded{{Part: "vector/ollama/nomic-embed-text", Reason: "deadline"}}, Tokens: 240, Spaces: []string{"builtin"},
 		Calibration: "1", Took: memory.Millis(12345 * time.Microsecond), Seq: 8, Purpose: memory.PurposeContext, Session: id, Turn: 2,
-		Settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75, memory.Lesson: .5}, VectorWeight: .0583, Embedder: "builtin"},
+		Settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75, memory.Lesson: .5}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048},
 		Judged:   []memory.Judged{{Verdict: memory.Worked, At: noon, Note: "logged in"}, {Item: "l-1", Verdict: memory.Failed, At: noon}}}
 	return map[string]any{
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept,
-		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2},
+		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2, Settled: 4, Redacted: true, AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full"},
 		"TaskWindow": &session.TaskWindow{Project: "p1", ProjectName: "demo", Total: 7, Tokens: 60,
 			Tasks:    []session.CompletedTask{{TaskID: "task-041", CompletedAt: noon, ValidationReport: json.RawMessage(`{"valid":true}`)}},
 			Blockers: []session.Blocker{{TaskID: "task-043", Reason: "The key has expired", BlockedAt: noon}},
@@ -89,7 +89,7 @@ func contexts() map[string]any {
 		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
 		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
 			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}, {ID: "c-2", Kind: memory.Chunk}}},
-		"Replay": &session.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true,
+		"Replay": &session.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true, Degraded: []memory.Degraded{{Part: "code", Reason: "loading"}},
 			Answers: []session.ReplayedAnswer{
 				{Receipt: "r-1", Query: "How do I authenticate?", At: noon, DataChanged: true, SettingsChanged: true, Items: []session.ReplayedItem{
 					{ID: "l-1", Kind: memory.Lesson, Title: "use the gateway", Recorded: 1, Before: 1, After: 1},

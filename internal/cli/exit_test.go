@@ -151,7 +151,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"replay", "--session", ""}, nil, ExitUsage, "sessionId"},
 		{[]string{"receipts", "r-9"}, &memory.Error{Code: memory.CodeNotFound, Field: "id", Message: "no such receipt"}, ExitNotFound, "hint: those there are: recalld receipts"},
 		{[]string{"feedback", "r-9", "worked"}, &memory.Error{Code: memory.CodeNotFound, Field: "receipt", Message: "no such receipt"}, ExitNotFound, "hint: those there are: recalld receipts"},
-		{[]string{"context", "add", "rule", "A"}, &memory.Error{Code: memory.CodeNotFound, Field: "add[0]", Message: "no rule"}, ExitNotFound, "hint: those there are: recalld catalogue"},
+		{[]string{"context", "add", "rule", "A"}, &memory.Error{Code: memory.CodeNotFound, Field: "add[0]", Message: "no rule"}, ExitNotFound, "name: no rule\nhint: those there are: recalld catalogue"},
 		{[]string{"task", "unblock", "t"}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id", Message: "no blocker"}, ExitNotFound, "hint: the blockers there are: recalld tasks"},
 		{[]string{"context", "for", "m"}, &memory.Error{Code: memory.CodeInvalidInput, Field: "sessionId", Message: "no session is open", Hint: "session_start"}, ExitUsage, "hint: open one: recalld session start"},
 		{[]string{"compact"}, &memory.Error{Code: memory.CodeUnavailable, Message: "no model writes summaries"}, ExitUnavailable, "no model"},

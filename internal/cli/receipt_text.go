@@ -74,6 +74,9 @@ func settingsText(s memory.AnswerSettings) string {
 	if s.Embedder != "" {
 		text += "; embedder " + s.Embedder
 	}
+	if s.Code > 0 {
+		text += fmt.Sprintf("; code %s, %s", memory.Count(s.Code, "piece"), bytesText(int64(s.CodeBytes)))
+	}
 	return text
 }
 
@@ -121,8 +124,8 @@ func whyText(item memory.ReceiptItem) string {
 		name  string
 		value float64
 	}{{"recency", f.Recency}, {"success", f.Success}, {"project", f.Project}, {"session", f.Session}} {
-		if factor.value != 0 && factor.value != 1 {
-			parts = append(parts, fmt.Sprintf("%s ×%.2f", factor.name, factor.value))
+		if text := fmt.Sprintf("×%.2f", factor.value); factor.value != 0 && text != "×1.00" { // nothing that shows
+			parts = append(parts, factor.name+" "+text)
 		}
 	}
 	if text := verdictsText(f.Verdicts); text != "" {

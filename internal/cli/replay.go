@@ -115,8 +115,9 @@ func writeReplayed(w io.Writer, r *session.Replayed) {
 		fmt.Fprintf(w, "\n%s as before.\n", memory.Count(same, "answer"))
 	}
 	t := r.Tally
-	fmt.Fprintf(w, "\n%s, %d failed: %s the same; the data brought %d and took %d; the settings bring %d, take %d and move %d.\n",
+	fmt.Fprintf(w, "\n%s, %d failed; %s the same.\nThe data brought %d and took %d; the settings bring %d, take %d and move %d.\n",
 		memory.Count(t.Questions, "question"), t.Failed, memory.Count(t.Same, "item"), t.DataAdded, t.DataRemoved, t.SettingsAdded, t.SettingsRemoved, t.SettingsMoved)
+	writeDegraded(w, r.Degraded)
 	if r.More {
 		fmt.Fprintln(w, "There were more questions; see --limit.")
 	}

@@ -43,8 +43,11 @@ requires context is shown without what it was for.`,
 					fmt.Fprintf(w, "; %d known already", loaded.Known)
 				}
 				fmt.Fprintln(w)
+				if loaded.Settled > 0 {
+					fmt.Fprintf(w, "%s forgotten or resolved here before stay so.\n", memory.Count(loaded.Settled, "task"))
+				}
 				writeDropped(w, loaded.Dropped)
-				writeNotes(w, loaded.Redacted, "", "", "")
+				writeNotes(w, loaded.Redacted, "audit log", loaded.AuditFile, loaded.Warning)
 			})
 		},
 	}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ var (
 	entry    = session.Entry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
 	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
-	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin"}
+	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048}
 	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s"}}
 	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
 	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
@@ -46,7 +47,7 @@ var (
 		Tools: []session.ToolRef{tool}, Changed: true, Version: 7}
 	working = session.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []session.ContextItem{inside}, Removed: []session.Ref{toolRef},
 		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, Guided: []session.ToolRef{tool},
-		Summary: "s", Compactions: 1, CompactedAt: at}
+		Summary: "s", Compactions: 1, CompactedAt: at, Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
 	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)}}}
 )
 
@@ -58,7 +59,7 @@ var sessionMethods = map[string]method{
 	"UnblockTask": {request: session.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
 	"TaskWindow":  {request: session.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
 	"LoadTasks": {request: session.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
-		answer: &session.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Redacted: true}},
+		answer: &session.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/f", Warning: "w"}},
 	"Register": {request: session.RegisterRequest{RequestID: made, Source: "host", Entries: []session.Entry{entry}, Servers: []session.Server{server}, Replace: true,
 		Project: "p", Caller: caller}, answer: &known},
 	"Unregister": {request: session.UnregisterRequest{RequestID: made, Entries: []session.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
@@ -98,7 +99,7 @@ var sessionMethods = map[string]method{
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
-			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings,
+			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
 			Judged: []memory.Judged{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
 	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Which: which},
 		answer: &session.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
@@ -107,7 +108,7 @@ var sessionMethods = map[string]method{
 			Items: []session.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
 	"Replay": {request: session.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
 		VectorWeight: new(0.0), Project: "p", Caller: caller},
-		answer: &session.Replayed{Project: "p", ProjectName: "demo", New: settings, More: true, Text: "x",
+		answer: &session.Replayed{Project: "p", ProjectName: "demo", New: settings, Degraded: degraded, More: true, Text: "x",
 			Answers: []session.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
 				Items: []session.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowFloor}}}},
 			Tally: session.ReplayTally{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
