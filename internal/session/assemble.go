@@ -175,15 +175,12 @@ func (a *assembly) gather(ctx context.Context) error {
 	if a.req.NoSearch {
 		a.found.lacks(partSearch, "switched off")
 	} else {
-		kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Chunk}
-		if bare {
-			kinds = kinds[:1]
-		}
-		if a.s.opts.Assembly.Memories == nil {
-			kinds = nil
+		var asked []question
+		if a.s.opts.Assembly.Memories != nil {
+			asked = questions(bare)
 		}
 		var err error
-		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, consider(a.items, a.req.TopK), kinds); err != nil {
+		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, consider(a.items, a.req.TopK), asked); err != nil {
 			return err
 		}
 	}

@@ -45,6 +45,7 @@ type desk struct {
 	session   string
 	ticks     atomic.Int64
 	change    []func(*Options)
+	sync      bool // of every commit
 }
 
 // newDesk opens a desk that is checked and closed at the end of the test. change may
@@ -52,6 +53,13 @@ type desk struct {
 func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	t.Helper()
 	d := &desk{t: t, dir: t.TempDir(), change: change}
+	d.begin()
+	return d
+}
+
+// begin opens the desk's repository, everything over it, and a session.
+func (d *desk) begin() {
+	t := d.t
 	repo := filepath.Join(t.TempDir(), "demo")
 	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
 		t.Fatal(err)
@@ -70,7 +78,6 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	if d.project, _, err = project.NewResolver(d.store).Resolve(t.Context(), "", d.caller); err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 // now is a clock that moves by a second with every look.
@@ -88,7 +95,7 @@ func (d *desk) open() {
 	verifier := code.NewVerifier()
 	d.index, err = indexer.New(indexer.Options{Builtin: builtin.New(), ChunkText: verifier.Document})
 	fatal("make indexer", err)
-	d.store, err = store.Open(store.Options{Dir: d.dir, NoSync: true, Apply: d.index.Apply, Follow: d.index.Follow})
+	d.store, err = store.Open(store.Options{Dir: d.dir, NoSync: !d.sync, Apply: d.index.Apply, Follow: d.index.Follow})
 	fatal("open store", err)
 	fatal("load", d.index.Load(ctx, d.store))
 	projects := project.NewResolver(d.store)

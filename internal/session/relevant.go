@@ -21,9 +21,12 @@ type Memories interface {
 
 // What may be missing of a context, as Degraded names it.
 const (
-	partSearch  = "search"  // all that is relevant
-	partEntries = "entries" // relevant rules, references and tools
-	partTasks   = "tasks"   // the window
+	partSearch   = "search"   // all that is relevant
+	partEntries  = "entries"  // relevant rules, references and tools
+	partMemories = "memories" // lessons and steps
+	partCode     = "code"
+	partTasks    = "tasks"  // the window
+	partRepeat   = "repeat" // what the answer to a repeated request has no text of
 )
 
 // found is what a search came to. The zero value is that nothing was searched.
@@ -72,11 +75,28 @@ func consider(items []session.EntryState, topK int) considered {
 	return c
 }
 
-// search asks for relevant entries and for memories of the kinds given, all at once:
-// each kind alone, for in one answer the steps of a long session would leave no room
-// for code. What cannot be answered is missing and named; only the end of ctx is an
-// error.
-func (s *Service) search(ctx context.Context, project memory.Project, sessionID string, req session.AssembleRequest, entries considered, kinds []memory.Kind) (found, error) {
+// question is asked of the memories: the kinds that it is about, and how it is called
+// where it cannot be answered. Limit 0 leaves the number of items to the settings.
+type question struct {
+	part  string
+	kinds []memory.Kind
+	limit int
+}
+
+// questions are what is asked of the memories for one message. Lessons and steps are
+// asked for together, which costs half of what two questions do, and recall keeps
+// lessons from being crowded out by steps; code alone, for beside the steps of a long
+// session there would be no place left for it.
+func questions(bare bool) []question {
+	if bare {
+		return []question{{partMemories, []memory.Kind{memory.Lesson}, 0}}
+	}
+	return []question{{partMemories, []memory.Kind{memory.Lesson, memory.Step}, 2 * memory.DefaultLimit}, {partCode, []memory.Kind{memory.Chunk}, 0}}
+}
+
+// search asks for relevant entries and for memories, all at once. What cannot be
+// answered is missing and named; only the end of ctx is an error.
+func (s *Service) search(ctx context.Context, project memory.Project, sessionID string, req session.AssembleRequest, entries considered, asked []question) (found, error) {
 	opts := recall.AskOptions{Project: &project, At: s.now()}
 	var matches recall.Matches
 	var matchErr error
@@ -85,7 +105,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 		receipt memory.Receipt
 		err     error
 	}
-	answers := make([]answer, len(kinds))
+	answers := make([]answer, len(asked))
 	var wg sync.WaitGroup
 	if len(entries.kinds) > 0 {
 		wg.Go(func() {
@@ -93,10 +113,10 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 			matches, matchErr = s.opts.Matcher.Match(ctx, req.Message, sel, entries.limit, opts)
 		})
 	}
-	for i, kind := range kinds {
+	for i, q := range asked {
 		wg.Go(func() {
 			ask := memory.RecallRequest{
-				Query: req.Message, Kinds: []memory.Kind{kind}, Project: req.Project, Format: memory.FormatMarkdown, Explain: true,
+				Query: req.Message, Kinds: q.kinds, Limit: q.limit, Project: req.Project, Format: memory.FormatMarkdown, Explain: true,
 				Caller: memory.Caller{Dir: req.Caller.Dir, Client: req.Caller.Client, Session: sessionID},
 			}
 			if req.MaxTokens < memory.DefaultTokens { // else an answer of the settings is small enough
@@ -124,11 +144,11 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 	}
 	for i, a := range answers {
 		if a.err != nil {
-			f.lacks(string(kinds[i]), memory.AsError(a.err).Message)
-			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "kind", kinds[i], "error", a.err)
+			f.lacks(asked[i].part, memory.AsError(a.err).Message)
+			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "kinds", asked[i].kinds, "error", a.err)
 			continue
 		}
-		f.kinds = append(f.kinds, kinds[i])
+		f.kinds = append(f.kinds, asked[i].kinds...)
 		f.tells(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
 		f.withheld = append(f.withheld, a.answer.Withheld...)
 		for _, item := range a.answer.Items {
