@@ -67,11 +67,18 @@ func (w *answerWriter) head() {
 	if found, ok := s.found[session]; ok {
 		w.Header().Set(HeaderFound, formatFound(found))
 	}
-	if len(w.events) > 0 && strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+	if len(w.events) > 0 && w.answers("application/json") && strings.Contains(w.request.Header.Get("Accept"), eventStream) {
 		w.stream = true
-		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Type", eventStream)
 		w.Header().Set("Cache-Control", "no-cache")
 	}
+}
+
+const eventStream = "text/event-stream"
+
+// answers says whether the answer is of a media type.
+func (w *answerWriter) answers(kind string) bool {
+	return strings.HasPrefix(w.Header().Get("Content-Type"), kind)
 }
 
 func (w *answerWriter) WriteHeader(status int) {
@@ -87,12 +94,14 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.head()
-	for _, event := range w.events {
-		if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
-			return 0, err
+	if w.answers(eventStream) { // a client that takes none is not told
+		for _, event := range w.events {
+			if _, err := w.ResponseWriter.Write(eventOf([]byte(event))); err != nil {
+				return 0, err
+			}
 		}
+		w.events = nil
 	}
-	w.events = nil
 	if !w.stream {
 		return w.ResponseWriter.Write(b)
 	}

@@ -160,6 +160,41 @@ func TestEveryChangeIsTold(t *testing.T) {
 	wantEqual(t, "tools after all were found", namesOf(listTools(t, c, allTools)), namesOf(listTools(t, c)))
 }
 
+// TestClientWithoutStreams: a client that takes no streams of events gets its answer as
+// it asked for it, and sees what was found when it lists the tools.
+func TestClientWithoutStreams(t *testing.T) {
+	url := serve(t, newFinder(), Options{})
+	post := func(accept, session, body string) (*http.Response, string) {
+		t.Helper()
+		request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", accept)
+		request.Header.Set(mcpgo.HeaderSessionID, session)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response, readAll(t, response)
+	}
+	for accept, want := range map[string]string{
+		"application/json":                    `{"jsonrpc":"2.0","id":1,`,
+		"application/json, text/event-stream": "event: message\ndata: " + listChanged + "\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,",
+	} {
+		opened, _ := post(accept, "", initializeLine)
+		session := opened.Header.Get(mcpgo.HeaderSessionID)
+		response, body := post(accept, session, toolCall(1, "search_tools", `{"query":"status"}`))
+		if !strings.HasPrefix(body, want) || response.Header.Get(HeaderFound) != "1;admin" {
+			t.Errorf("a client that takes %s: %s %s %.200q, want %.60q and what was found", accept, response.Header.Get("Content-Type"), response.Header.Get(HeaderFound), body, want)
+		}
+		if _, body = post(accept, session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.HasPrefix(body, "{") || !strings.Contains(body, `"index_repo"`) {
+			t.Errorf("a client that takes %s is listed %.200s, want index_repo in JSON", accept, body)
+		}
+	}
+}
+
 // TestToolsets: the settings, or a client's header in their place, say what is listed
 // from the start.
 func TestToolsets(t *testing.T) {

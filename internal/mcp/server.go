@@ -52,8 +52,9 @@ const (
 	HeaderFound = "Recalld-Found"
 )
 
-// MaxMessage is the longest message in bytes that is read. The longest
-// valid call, index_repo with 10,000 ordinary paths, stays well below.
+// MaxMessage is the longest message in bytes that is read. index_repo with 10,000
+// ordinary paths stays well below; a catalogue with more text than that is
+// registered in several calls.
 const MaxMessage = 8 << 20
 
 // Options configure a Server. Zero values mean the defaults.

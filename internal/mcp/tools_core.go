@@ -18,8 +18,8 @@ func coreTools() []ownTool {
 			in: rememberInputSchema(), out: rememberOutputSchema(), bind: plain((*Server).remember)},
 		{name: "feedback", title: "Give feedback", description: feedbackDescription, group: groupCore, hints: repeats,
 			in: feedbackInputSchema(), out: feedbackOutputSchema(), bind: plain((*Server).feedback)},
-		// Not read-only: it makes tools active.
-		{name: "search_tools", title: "Search tools", description: searchToolsDescription, group: groupCore, hints: repeats,
+		// Read-only: all that it changes is what its own session is shown and may call.
+		{name: "search_tools", title: "Search tools", description: searchToolsDescription, group: groupCore, hints: reads,
 			in: searchToolsInputSchema(), out: searchToolsOutputSchema(), bind: plain((*Server).searchTools)},
 	}
 }
