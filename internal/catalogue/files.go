@@ -33,7 +33,7 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 			}
 			if !seen[e.Ref] && !s.secretIn(f.Path, e.Name, e.ServerName) {
 				seen[e.Ref] = true
-				c.entries = append(c.entries, sourced{e, source})
+				c.entries = append(c.entries, sourced{Entry: e, source: source})
 			}
 		}
 		for i, x := range f.Servers {
@@ -54,6 +54,13 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 	}
 	s.taken[project.ID] = hash
 	return out, nil
+}
+
+// Retake has TakeFiles compare again, whatever the hash: something was forgotten.
+func (s *Service) Retake() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	clear(s.taken)
 }
 
 // secretIn says that one of the names holds a secret, and logs which file has it, not

@@ -58,35 +58,35 @@ func (d *Daemon) Unregister(ctx context.Context, req session.UnregisterRequest) 
 // Entries implements session.Catalogue.
 func (d *Daemon) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
 	d.ready(ctx, req.Caller)
-	d.takeFiles(ctx, req.Project, req.Caller)
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Catalogue.Entries(ctx, req)
 }
 
 // SearchTools implements session.Catalogue.
 func (d *Daemon) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
 	d.ready(ctx, req.Caller)
-	d.takeFiles(ctx, req.Project, req.Caller)
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.SearchTools(ctx, req)
 }
 
 // SessionContext implements session.Contexts.
 func (d *Daemon) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
 	d.ready(ctx, req.Caller)
-	d.takeFiles(ctx, req.Project, req.Caller)
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.SessionContext(ctx, req)
 }
 
 // ChangeContext implements session.Contexts.
 func (d *Daemon) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
 	d.ready(ctx, req.Caller)
-	d.takeFiles(ctx, req.Project, req.Caller)
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.ChangeContext(ctx, req)
 }
 
 // Assemble implements session.Contexts.
 func (d *Daemon) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
 	d.ready(ctx, req.Caller)
-	d.takeFiles(ctx, req.Project, req.Caller)
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	a, err := d.core.Session.Assemble(ctx, req)
 	if err != nil {
 		return nil, err
@@ -139,5 +139,3 @@ func (d *Daemon) Replay(ctx context.Context, req session.ReplayRequest, progress
 	d.ready(ctx, req.Caller)
 	return d.core.Replay.Replay(ctx, req, progress)
 }
-
-func (d *Daemon) takeFiles(ctx context.Context, project string, caller memory.Caller) {}

@@ -36,6 +36,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/session"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/working"
 	"github.com/recalld/recalld/worker"
@@ -104,16 +105,18 @@ type Daemon struct {
 	sandboxes *code.Sandboxes
 	roots     *roots
 	files     *files
-	follower  *follower
-	model     *ollamaModel // nil if Ollama is not used
-	pool      *worker.Pool
-	filling   *filling
-	runs      metrics.Runs
-	tally     tally
-	pausing   sync.Mutex // keeps what is paused and what is filled in step
-	mcp       *mcp.Server
-	server    *Server
-	socket    *Socket
+	// contextFiles has what the files of repositories have for the catalogue.
+	contextFiles *contextFiles
+	follower     *follower
+	model        *ollamaModel // nil if Ollama is not used
+	pool         *worker.Pool
+	filling      *filling
+	runs         metrics.Runs
+	tally        tally
+	pausing      sync.Mutex // keeps what is paused and what is filled in step
+	mcp          *mcp.Server
+	server       *Server
+	socket       *Socket
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -289,8 +292,12 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			return d.files.appendAudit(ctx, caller, project, line)
 		}
 	}
+	var writer session.Summarizer
+	if d.model != nil && cfg.Context.SummaryModel != "" {
+		writer = chatModel{d.model, cfg.Context.SummaryModel}
+	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, Config: cfg, Background: background, AuditFile: audit, Logger: d.log,
+		Dir: paths.Store, Config: cfg, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -299,6 +306,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.roots = newRoots(d.core, d.log)
 	d.files = newFiles(cfg, d.roots, d.log)
+	if d.contextFiles, err = newContextFiles(cfg.Context.Files, d.core, d.roots, d.log); err != nil {
+		return err
+	}
 	if d.follower, err = newFollower(d.core, cfg, d.roots, d.log); err != nil {
 		return err
 	}

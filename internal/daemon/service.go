@@ -72,6 +72,7 @@ func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 	if req.Project != "" {
 		defer d.roots.forget()
 	}
+	defer d.core.Catalogue.Retake()
 	return d.core.Ingest.Forget(ctx, req, quiet)
 }
 

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/catalogue"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/contextfile"
+)
+
+// contextFiles takes what the files of a caller's repository have into the catalogue of
+// its project. They are looked at when somebody asks for what follows from them: a few
+// looks at times and sizes, where nothing has changed. Of two worktrees of one project
+// the one counts that was asked in last.
+type contextFiles struct {
+	scanner   *contextfile.Scanner // nil if the settings say so
+	catalogue *catalogue.Service
+	roots     *roots
+	log       *slog.Logger
+
+	mu sync.Mutex
+	// told are the problems that were logged, by repository; guarded by mu.
+	told map[string][]memory.ImportProblem
+}
+
+func newContextFiles(read bool, core *Core, roots *roots, log *slog.Logger) (*contextFiles, error) {
+	c := &contextFiles{catalogue: core.Catalogue, roots: roots, log: log, told: map[string][]memory.ImportProblem{}}
+	var err error
+	if read {
+		c.scanner, err = contextfile.New(contextfile.Options{})
+	}
+	return c, err
+}
+
+// take looks at the repository of the project that a caller means: of a folder, if one
+// is named, or of the caller's own. What goes wrong is logged, and the catalogue stays
+// as it was.
+func (c *contextFiles) take(ctx context.Context, project string, caller memory.Caller) {
+	dir := caller.Dir
+	if filepath.IsAbs(project) {
+		dir = project
+	}
+	if c.scanner == nil || dir == "" {
+		return
+	}
+	id := c.roots.look(ctx, dir)
+	if id == nil || dir != project && project != "" && project != id.Project.ID && !slices.Contains(id.Project.Names, project) {
+		return
+	}
+	found, err := c.scanner.Scan(id.Root)
+	if err != nil {
+		c.log.Warn("the context files of a repository are not read", attrPart, "context", "root", id.Root, attrError, err)
+		return
+	}
+	c.tell(id.Root, found.Problems)
+	if _, err := c.catalogue.TakeFiles(context.WithoutCancel(ctx), id.Project, found.Hash, found.Files); err != nil {
+		c.log.Warn("the context files of a repository are not taken", attrPart, "context", "root", id.Root, attrError, err)
+	}
+}
+
+// tell logs problems once, until they change.
+func (c *contextFiles) tell(root string, problems []memory.ImportProblem) {
+	c.mu.Lock()
+	before := c.told[root]
+	c.told[root] = problems
+	c.mu.Unlock()
+	if slices.Equal(before, problems) {
+		return
+	}
+	for _, p := range problems {
+		c.log.Warn("passed over in a context file", attrPart, "context", "file", p.File, "line", p.Line, "why", p.Message)
+	}
+}

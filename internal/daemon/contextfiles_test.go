@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// TestContextFiles: what a repository's files have is in the catalogue of whoever asks
+// in it, follows the files, comes back after the project was forgotten, and stays out
+// if the settings say so.
+func TestContextFiles(t *testing.T) {
+	cfg := newConfig(t)
+	dir := t.TempDir()
+	agents := filepath.Join(dir, "AGENTS.md")
+	must(t, os.WriteFile(agents, []byte("Write tests first.\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {"files": {"command": "run-me", "env": {"TOKEN": "hidden"}}}}`), 0o644))
+	s := serve(t, cfg)
+	in := memory.Caller{Dir: dir, Client: "test"}
+	list := func(want ...string) {
+		t.Helper()
+		found, err := s.Entries(t.Context(), session.EntriesRequest{Content: true, Caller: in})
+		must(t, err)
+		var got []string
+		for _, e := range found.Entries {
+			got = append(got, e.Source+" "+e.Content)
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("the catalogue has %q, want %q", got, want)
+		}
+		if len(want) > 0 && (len(found.Servers) != 1 || found.Servers[0].Name != "files") {
+			t.Errorf("the servers are %+v, want files by name alone", found.Servers)
+		}
+	}
+	list("file:AGENTS.md Write tests first.")
+	must(t, os.WriteFile(agents, []byte("Write tests first, and last.\n"), 0o644))
+	list("file:AGENTS.md Write tests first, and last.")
+	_, err := s.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "files-1", Caller: in})
+	must(t, err)
+	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "What comes first?", Which: session.Which{SessionID: "files-1", Caller: in}})
+	must(t, err)
+	if !strings.Contains(a.Text, "and last") {
+		t.Errorf("the context lacks the rule of AGENTS.md:\n%s", a.Text)
+	}
+	_, err = s.Forget(t.Context(), memory.ForgetRequest{Project: a.Project})
+	must(t, err)
+	list("file:AGENTS.md Write tests first, and last.")
+	must(t, os.Remove(agents))
+	must(t, os.Remove(filepath.Join(dir, ".mcp.json")))
+	list()
+
+	cfg = newConfig(t)
+	cfg.Context.Files = false
+	s = serve(t, cfg)
+	must(t, os.WriteFile(agents, []byte("Write tests first.\n"), 0o644))
+	list()
+}
+
+// TestAuditFile: every event of working memory is a line in the caller's repository, if
+// the settings say so.
+func TestAuditFile(t *testing.T) {
+	for name, write := range map[string]bool{"on": true, "off": false} {
+		t.Run(name, func(t *testing.T) {
+			cfg := newConfig(t)
+			cfg.Tasks.AuditFile = write
+			s, dir := serve(t, cfg), t.TempDir()
+			// Outside of git nothing is written, unless the folder is there.
+			must(t, os.Mkdir(filepath.Join(dir, "logs"), 0o755))
+			caller := memory.Caller{Dir: dir}
+			kept, err := s.CompleteTask(t.Context(), session.CompleteTaskRequest{TaskID: "task-1", ValidationReport: []byte(`{"valid":true}`), Caller: caller})
+			must(t, err)
+			_, err = s.BlockTask(t.Context(), session.BlockTaskRequest{TaskID: "task-2", Reason: "waits for review", Caller: caller})
+			must(t, err)
+			text, err := os.ReadFile(filepath.Join(dir, "logs", "audit.log.jsonl"))
+			if !write {
+				if err == nil || kept.AuditFile != "" {
+					t.Errorf("nothing is to be written: %v, %q", err, kept.AuditFile)
+				}
+				return
+			}
+			must(t, err)
+			if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "task-1") || !strings.Contains(lines[1], "waits for review") {
+				t.Errorf("the audit file holds:\n%s", text)
+			}
+		})
+	}
+}
