@@ -43,6 +43,8 @@ type Shelf interface {
 	// Entries returns a project's records of these kinds that have an Entry, by
 	// Created, then Entry.Ord, then id. What they point to must not be written to.
 	Entries(project string, kinds ...memory.Kind) []memory.Record
+	// Entry returns one of them by its id, and whether it is there.
+	Entry(id string) (memory.Record, bool)
 	// Loaded says that all that is stored is there.
 	Loaded() bool
 }

@@ -31,10 +31,11 @@ type change struct {
 	secrets  int // that were taken out
 }
 
-// sourced is an entry with who registers it.
+// sourced is an entry with who registers it, and, once it is clean, its Text.
 type sourced struct {
 	session.Entry
 	source string
+	text   string
 }
 
 // errNothing says that there is nothing to be written.
@@ -169,13 +170,12 @@ func holds(r *memory.Record, e *sourced) bool {
 	x := r.Entry
 	return x.Source == e.source && x.Description == e.Description && x.Content == e.Content && x.Guidance == e.Guidance &&
 		bytes.Equal(x.InputSchema, e.InputSchema) && x.Core == e.Core && x.Include == e.Include &&
-		sameFlag(x.Enabled, e.Enabled) && r.Text == Text(e.Entry)
+		sameFlag(x.Enabled, e.Enabled) && r.Text == e.text
 }
 
 func recordOf(project string, e *sourced, ord int, now time.Time) memory.Record {
-	text := Text(e.Entry)
 	return memory.Record{
-		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(text), Text: text,
+		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
 		Entry: &memory.Entry{
 			Name: e.Name, Server: e.ServerName, Source: e.source, Description: e.Description, Content: e.Content, Guidance: e.Guidance,
 			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled, Version: 1, Ord: ord,

@@ -2,7 +2,10 @@ package catalogue
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +13,8 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/source/contextfile"
+	"github.com/recalld/recalld/internal/store"
 )
 
 func file(path string, entries ...session.Entry) session.FileEntries {
@@ -137,4 +142,75 @@ func TestFilesWithSecrets(t *testing.T) {
 	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "2", []session.FileEntries{file("X.md", rule("", "x"))}); memory.AsError(err).Field != "X.md: entries[0].name" {
 		t.Errorf("an entry without a name: %v, want file and field", err)
 	}
+}
+
+// What a repository has in its files is its catalogue, and nothing of the settings of
+// an MCP client but the names of servers gets into the store, a list or the log.
+func TestFilesOfRepository(t *testing.T) {
+	r := newRig(t)
+	var log bytes.Buffer
+	r.catalogue.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	for name, text := range map[string]string{
+		".mcp.json":             `{"SECRET": 1, "mcpServers": {"github": {"command": "SECRET", "args": ["SECRET"], "env": {"SECRET": "SECRET"}, "url": "SECRET", "headers": {"SECRET": "SECRET"}}}}`,
+		"AGENTS.md":             "Be kind.",
+		".recalld/context.yaml": "servers:\n- {name: github, include: agent}\ntools:\n- {server: github, name: open_issue, description: opens an issue}\n",
+	} {
+		path := filepath.Join(r.caller.Dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "SECRET", "s3cr3tS3CR3T")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scanner, err := contextfile.New(contextfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := scanner.Scan(r.caller.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.takeFiles(found.Hash, found.Files...)
+	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Content: true, Caller: r.caller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.listed(), "tool github:open_issue v1, rule AGENTS.md v1"; got != want || list.Entries[0].Mode != memory.IncludeAgent {
+		t.Errorf("listed %s, the tool %s; want %s, the tool by its server's mode", got, list.Entries[0].Mode, want)
+	}
+	if want := []session.Server{{Name: "github", Include: memory.IncludeAgent}}; !cmp.Equal(list.Servers, want) {
+		t.Errorf("servers %+v, want %+v", list.Servers, want)
+	}
+	all, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := r.store.State(serverKey(r.project.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"the list": string(all), "the state": string(state), "the log": log.String(), "the records": r.dump()} {
+		if strings.Contains(strings.ToLower(text), "s3cr3t") {
+			t.Errorf("%s has a secret: %s", where, text)
+		}
+	}
+}
+
+// dump is every record of the store as JSON.
+func (r *rig) dump() string {
+	var all bytes.Buffer
+	enc := json.NewEncoder(&all)
+	err := r.store.View(func(v store.View) error {
+		for rec := range v.Records() {
+			if err := enc.Encode(rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all.String()
 }

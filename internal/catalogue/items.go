@@ -15,33 +15,30 @@ import (
 // logged, count as none.
 func (s *Service) Items(project string) []session.EntryState {
 	records := s.opts.Shelf.Entries(project, session.EntryKinds...)
-	servers, err := s.serversOf(project)
-	if err != nil {
-		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
-	}
+	servers := s.settings(project)
 	items := make([]session.EntryState, len(records))
 	for i := range records {
-		items[i] = stateOf(&records[i], servers.byName)
+		items[i] = stateOf(&records[i], servers)
 	}
 	return items
 }
 
 // Find returns one entry with what applies to it, and whether it exists.
 func (s *Service) Find(project string, ref session.Ref) (session.EntryState, bool) {
-	if !slices.Contains(session.EntryKinds, ref.Type) {
+	r, ok := s.opts.Shelf.Entry(EntryID(project, ref))
+	if !ok || refOf(&r) != ref { // an unknown type has the letter of none
 		return session.EntryState{}, false
 	}
-	for _, r := range s.opts.Shelf.Entries(project, ref.Type) {
-		if refOf(&r) != ref {
-			continue
-		}
-		servers, err := s.serversOf(project)
-		if err != nil {
-			s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
-		}
-		return stateOf(&r, servers.byName), true
+	return stateOf(&r, s.settings(project)), true
+}
+
+// settings returns the settings of a project's servers by their names.
+func (s *Service) settings(project string) map[string]session.Server {
+	servers, err := s.serversOf(project)
+	if err != nil {
+		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
 	}
-	return session.EntryState{}, false
+	return servers.byName
 }
 
 // Entries implements session.Catalogue. A project that nobody knows has

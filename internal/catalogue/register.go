@@ -44,7 +44,7 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 		replaces: func(of string) bool { return req.Replace && of == source },
 	}
 	for _, e := range req.Entries {
-		c.entries = append(c.entries, sourced{e, source})
+		c.entries = append(c.entries, sourced{Entry: e, source: source})
 	}
 	for _, x := range req.Servers {
 		c.servers = append(c.servers, storedServer{x, source})
@@ -70,7 +70,7 @@ func (s *Service) RegisterOwn(ctx context.Context, tools []session.Entry) error 
 		replaces: func(string) bool { return true },
 	}
 	for _, e := range tools {
-		c.entries = append(c.entries, sourced{e, ownSource})
+		c.entries = append(c.entries, sourced{Entry: e, source: ownSource, text: Text(e)})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -92,6 +92,7 @@ func (s *Service) clean(c *change) error {
 	stored := s.byRef(c.project.ID)
 	for i := range c.entries {
 		e := &c.entries[i]
+		e.text = Text(e.Entry)
 		if old, ok := stored[e.Ref]; ok && holds(old, e) {
 			continue
 		}
@@ -109,6 +110,7 @@ func (s *Service) clean(c *change) error {
 		}
 		clean, n := s.opts.Writer.CleanJSON(e.InputSchema)
 		e.InputSchema, c.secrets = clean, c.secrets+n
+		e.text = Text(e.Entry)
 	}
 	for i, x := range c.servers {
 		if _, n := s.opts.Writer.Clean(x.Name, memory.MaxNameText); n > 0 {
