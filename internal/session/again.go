@@ -63,7 +63,7 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 	}
 	out := a.out(b, wc, guide(newWorkingContext(a.session.ID), b.guided))
 	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, session.RecordOf(&first)
-	out.Withheld, out.Tokens, out.Degraded = slices.Concat([]memory.Withheld{}, first.Withheld), first.Tokens, slices.Clone(first.Degraded)
+	out.Withheld, out.Tokens, out.Degraded = append(out.Withheld, first.Withheld...), first.Tokens, slices.Clone(first.Degraded)
 	if lost > 0 {
 		out.Degraded = append(out.Degraded, memory.Degraded{Part: partRepeat, Reason: "what has changed since is in the record alone"})
 	}

@@ -166,10 +166,11 @@ func (a *assembly) gather(ctx context.Context) error {
 		}
 		a.shorter = func(n int) *session.TaskWindow {
 			request.Limit = n
-			if window, err = tasks.TaskWindow(ctx, request); err != nil {
+			fewer, err := tasks.TaskWindow(ctx, request)
+			if err != nil {
 				return nil
 			}
-			return window
+			return fewer
 		}
 	}
 	if a.req.NoSearch {
@@ -200,8 +201,8 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
 	out.Turn = wc.Turn
-	out.Withheld = slices.Concat(b.withheld, withheld, a.found.withheld)
-	out.Withheld = out.Withheld[:min(len(out.Withheld), maxWithheld)]
+	all := slices.Concat(b.withheld, withheld, a.found.withheld)
+	out.Withheld = append(out.Withheld, all[:min(len(all), maxWithheld)]...)
 	receipt := a.receipt(out, b)
 	out.Receipt, out.Record = receipt.ID, session.RecordOf(&receipt)
 	return out, receipt
@@ -259,7 +260,7 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 		},
 		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
 		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
-		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)),
+		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
 	}
 	for i, e := range b.entries {
 		r.Items = append(r.Items, memory.ReceiptItem{

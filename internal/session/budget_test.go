@@ -132,6 +132,9 @@ func TestWhateverTheInputs(t *testing.T) {
 			fail("%d tokens are told, it takes %d written and %d in parts", out.Tokens, least, alone)
 		}
 
+		if out.Memories == nil || out.ActiveTools == nil || out.Withheld == nil || receipt.Items == nil || receipt.Withheld == nil {
+			fail("a list is missing instead of empty")
+		}
 		states := map[session.Ref]session.EntryState{}
 		for _, e := range a.items {
 			states[e.Ref] = e

@@ -34,7 +34,7 @@ type holding struct {
 	entries []placed
 	// gone were added and are not in the catalogue any more.
 	gone []session.Ref
-	// decided are held or were taken out: relevance has no say in them.
+	// decided were added or taken out: relevance has no say in them.
 	decided map[session.Ref]bool
 }
 
@@ -58,7 +58,6 @@ func hold(items []session.EntryState, wc *session.WorkingContext) holding {
 			h.entries = append(h.entries, placed{EntryState: e, mode: memory.IncludeAlways})
 		}
 	}
-	always := len(h.entries)
 	for _, item := range wc.Added {
 		switch e := added[item.Ref]; {
 		case e == nil:
@@ -67,9 +66,6 @@ func hold(items []session.EntryState, wc *session.WorkingContext) holding {
 			h.entries = append(h.entries, placed{EntryState: e, mode: item.IncludeMode})
 		}
 		h.decided[item.Ref] = true
-	}
-	for _, e := range h.entries[:always] {
-		h.decided[e.Ref] = true
 	}
 	return h
 }
