@@ -97,11 +97,9 @@ type Service struct {
 	opts Options
 
 	// writing is held while a catalogue is changed, so that two changes of one do not
-	// follow from the same state of it. It guards taken.
+	// follow from the same state of it.
 	writing sync.Mutex
-	// taken names, by project, what was last taken from files; see TakeFiles.
-	taken map[string]string
-
+	taken   takenFiles
 	servers serverCache
 }
 
@@ -110,7 +108,7 @@ func New(opts Options) (*Service, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Service{opts: opts, taken: map[string]string{}}, nil
+	return &Service{opts: opts}, nil
 }
 
 // ready returns CodeUnavailable as long as the shelf is being filled: what is there

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -15,21 +16,33 @@ import (
 //
 // hash names what was read: the same hash as the last time for the project costs
 // nothing, unless the catalogue was changed by hand since; an empty one is never the
-// same. Nil and no error are returned then. Atomicity is that of Register, and so are
-// the errors.
+// same. Nil and no error are returned then, also for what was refused the last time.
+// Atomicity is that of Register, and so are the errors.
 func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash string, files []session.FileEntries) (*session.Registered, error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if hash != "" && s.taken[project.ID] == hash {
+	if s.taken.is(project.ID, hash) { // a request of an agent does not wait for a host that registers
 		return nil, nil
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	out, err := s.takeFiles(ctx, project, files)
+	if err == nil || memory.CodeOf(err) == memory.CodeInvalidInput {
+		s.taken.set(project.ID, hash)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take files: %w", err)
+	}
+	return out, nil
+}
+
+// takeFiles is TakeFiles with s.writing held.
+func (s *Service) takeFiles(ctx context.Context, project memory.Project, files []session.FileEntries) (*session.Registered, error) {
 	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile}
 	seen := map[session.Ref]bool{}
 	for _, f := range files {
 		source := session.FilePrefix + f.Path
 		for i, e := range f.Entries {
 			if err := e.Validate(fmt.Sprintf("%s: entries[%d].", f.Path, i)); err != nil {
-				return nil, fmt.Errorf("take files: %w", err)
+				return nil, err
 			}
 			if !seen[e.Ref] && !s.secretIn(f.Path, e.Name, e.ServerName) {
 				seen[e.Ref] = true
@@ -38,7 +51,7 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 		}
 		for i, x := range f.Servers {
 			if err := x.Validate(fmt.Sprintf("%s: servers[%d].", f.Path, i)); err != nil {
-				return nil, fmt.Errorf("take files: %w", err)
+				return nil, err
 			}
 			if !s.secretIn(f.Path, x.Name) {
 				c.servers = append(c.servers, storedServer{x, source})
@@ -46,21 +59,9 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 		}
 	}
 	if err := s.clean(c); err != nil {
-		return nil, fmt.Errorf("take files: %w", err)
+		return nil, err
 	}
-	out, err := s.write(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("take files: %w", err)
-	}
-	s.taken[project.ID] = hash
-	return out, nil
-}
-
-// Retake has TakeFiles compare again, whatever the hash: something was forgotten.
-func (s *Service) Retake() {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	clear(s.taken)
+	return s.write(ctx, c)
 }
 
 // secretIn says that one of the names holds a secret, and logs which file has it, not
@@ -73,4 +74,31 @@ func (s *Service) secretIn(path string, names ...string) bool {
 		}
 	}
 	return false
+}
+
+// takenFiles names, by project, what was last taken from files.
+type takenFiles struct {
+	mu     sync.Mutex // guards hashes
+	hashes map[string]string
+}
+
+func (t *takenFiles) is(project, hash string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return hash != "" && t.hashes[project] == hash
+}
+
+func (t *takenFiles) set(project, hash string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hashes == nil || len(t.hashes) >= maxCached {
+		t.hashes = map[string]string{}
+	}
+	t.hashes[project] = hash
+}
+
+func (t *takenFiles) forget(project string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.hashes, project)
 }

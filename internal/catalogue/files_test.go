@@ -107,6 +107,24 @@ func TestFilesOverlap(t *testing.T) {
 	}
 }
 
+// What is refused is not tried again until it is other files, or the catalogue is
+// another.
+func TestRefusedFiles(t *testing.T) {
+	r := newRig(t)
+	bad := []session.FileEntries{file("X.md", rule("", "x"))}
+	take := func(hash string) error {
+		_, err := r.catalogue.TakeFiles(t.Context(), r.project, hash, bad)
+		return err
+	}
+	if first, again, other := take("1"), take("1"), take("2"); first == nil || again != nil || other == nil {
+		t.Errorf("first %v, again %v, another hash %v; want it refused once for each hash", first, again, other)
+	}
+	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}})
+	if err := take("2"); memory.AsError(err).Field != "X.md: entries[0].name" {
+		t.Errorf("after the catalogue has changed: %v, want file and field", err)
+	}
+}
+
 // What was forgotten is not brought back by a file, but by a host.
 func TestForgottenEntries(t *testing.T) {
 	r := newRig(t)
@@ -138,9 +156,6 @@ func TestFilesWithSecrets(t *testing.T) {
 	}
 	if got := log.String(); !strings.Contains(got, "AGENTS.md") || strings.Contains(got, secret[4:]) {
 		t.Errorf("logged %q, want the file and no secret", got)
-	}
-	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "2", []session.FileEntries{file("X.md", rule("", "x"))}); memory.AsError(err).Field != "X.md: entries[0].name" {
-		t.Errorf("an entry without a name: %v, want file and field", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 	if err := s.clean(c); err != nil {
 		return nil, err
 	}
-	delete(s.taken, project.ID)
+	s.taken.forget(project.ID)
 	return s.write(ctx, c)
 }
 

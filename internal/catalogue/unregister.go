@@ -28,7 +28,7 @@ func (s *Service) Unregister(ctx context.Context, req session.UnregisterRequest)
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	delete(s.taken, project.ID)
+	s.taken.forget(project.ID)
 	written, err := s.opts.Writer.WriteWith(ctx, project, func() (memory.Batch, error) { return s.removal(project.ID, &req) })
 	if err != nil {
 		return nil, err
