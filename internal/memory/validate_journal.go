@@ -141,8 +141,8 @@ func (r *Record) ValidateStep() error {
 
 // validStep checks what a step says; a time that is zero is filled in later.
 func validStep(at time.Time, c StepContent) error {
-	if !at.IsZero() && !validTime(at) {
-		return Invalid("timestamp", timeLimit, "is out of range")
+	if err := ValidTime("timestamp", at); err != nil {
+		return err
 	}
 	fields := []bounded{
 		{"tool.name", &c.Tool.Name, 1, MaxNameText},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -50,7 +51,10 @@ func (r *UnblockTaskRequest) Validate() error {
 	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
 		return err
 	}
-	return trimmed(taskText{"task_id", &r.TaskID, 1, MaxTaskID}, taskText{"resolution", &r.Resolution, 0, MaxResolution})
+	if err := validText("task_id", &r.TaskID, 1, MaxTaskID); err != nil {
+		return err
+	}
+	return validText("resolution", &r.Resolution, 0, MaxResolution)
 }
 
 // Validate checks the limits; zero leaves the size of the window to the settings.
@@ -61,7 +65,7 @@ func (r *TaskWindowRequest) Validate() error {
 	if r.Limit < 0 || r.Limit > MaxWindow {
 		return memory.Invalid("limit", fmt.Sprintf("1–%d", MaxWindow), "%d is out of range", r.Limit)
 	}
-	return trimmed(taskText{"task_type", &r.TaskType, 0, MaxTaskType})
+	return validText("task_type", &r.TaskType, 0, MaxTaskType)
 }
 
 // Validate checks the limits, but not what the state says: reading it tells.
@@ -73,7 +77,7 @@ func (r *LoadTasksRequest) Validate() error {
 	switch text := strings.TrimSpace(string(r.State)); {
 	case len(r.State) > MaxLoadedState:
 		return memory.Invalid("state", limit, "%d bytes are too many", len(r.State))
-	case text == "" || text[0] != '{' && text[0] != '[' || !json.Valid(r.State):
+	case text == "" || text[0] != '{' && text[0] != '[' || !isJSON(r.State):
 		return memory.Invalid("state", limit, "is no JSON object or list")
 	}
 	return nil
@@ -84,11 +88,17 @@ func (t *CompletedTask) Validate() error { return t.validate(false) }
 
 // validate is Validate; a new task may lack its time.
 func (t *CompletedTask) validate(isNew bool) error {
-	err := trimmed(
-		taskText{"task_id", &t.TaskID, 1, MaxTaskID}, taskText{"task_type", &t.TaskType, 0, MaxTaskType},
-		taskText{"intent", &t.Intent, 0, MaxIntent}, taskText{"summary", &t.Summary, 0, MaxTaskSummary})
-	if err != nil {
-		return err
+	for _, x := range []struct {
+		field     string
+		text      *string
+		min, most int
+	}{
+		{"task_id", &t.TaskID, 1, MaxTaskID}, {"task_type", &t.TaskType, 0, MaxTaskType},
+		{"intent", &t.Intent, 0, MaxIntent}, {"summary", &t.Summary, 0, MaxTaskSummary},
+	} {
+		if err := validText(x.field, x.text, x.min, x.most); err != nil {
+			return err
+		}
 	}
 	if err := validTaskTime("completed_at", t.CompletedAt, isNew); err != nil {
 		return err
@@ -101,8 +111,10 @@ func (t *CompletedTask) validate(isNew bool) error {
 func (b *Blocker) Validate() error { return b.validate(false) }
 
 func (b *Blocker) validate(isNew bool) error {
-	err := trimmed(taskText{"task_id", &b.TaskID, 1, MaxTaskID}, taskText{"reason", &b.Reason, 1, MaxReason})
-	if err != nil {
+	if err := validText("task_id", &b.TaskID, 1, MaxTaskID); err != nil {
+		return err
+	}
+	if err := validText("reason", &b.Reason, 1, MaxReason); err != nil {
 		return err
 	}
 	return validTaskTime("blocked_at", b.BlockedAt, isNew)
@@ -116,11 +128,15 @@ func validReport(report json.RawMessage) error {
 		return memory.Invalid("validation_report", limit, "is missing")
 	case len(report) > MaxTaskReport:
 		return memory.Invalid("validation_report", limit, "%d bytes are too many", len(report))
-	case text[0] != '{' || !json.Valid(report):
+	case text[0] != '{' || !isJSON(report):
 		return memory.Invalid("validation_report", limit, "is no JSON object")
 	}
 	return nil
 }
+
+// isJSON says that a value is JSON in valid UTF-8, which encoding/json lets pass
+// without.
+func isJSON(raw json.RawMessage) bool { return utf8.Valid(raw) && json.Valid(raw) }
 
 func validTaskTime(field string, at time.Time, mayLack bool) error {
 	if at.IsZero() && !mayLack {
@@ -133,30 +149,12 @@ func validTaskTime(field string, at time.Time, mayLack bool) error {
 // id is of one that writes nothing.
 func validTaskRequest(requestID, project *string, caller *memory.Caller) error {
 	if requestID != nil {
-		if err := trimmed(taskText{"request_id", requestID, 0, memory.MaxNameText}); err != nil {
+		if err := validText("request_id", requestID, 0, memory.MaxNameText); err != nil {
 			return err
 		}
 	}
-	if err := trimmed(taskText{"project", project, 0, memory.MaxPathText}); err != nil {
+	if err := validText("project", project, 0, memory.MaxPathText); err != nil {
 		return err
 	}
 	return caller.Validate()
-}
-
-// taskText is a text with its limits in characters.
-type taskText struct {
-	field    string
-	text     *string
-	min, max int
-}
-
-// trimmed trims texts and checks their limits.
-func trimmed(texts ...taskText) error {
-	for _, t := range texts {
-		*t.text = strings.TrimSpace(*t.text)
-		if err := memory.Text(t.field, *t.text, t.min, t.max); err != nil {
-			return err
-		}
-	}
-	return nil
 }
