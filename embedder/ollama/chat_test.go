@@ -155,19 +155,52 @@ func TestChatIsGivenUp(t *testing.T) {
 	})
 }
 
-// The fake refuses what the server itself refuses.
-func TestChatReal(t *testing.T) {
-	real := ollamatest.Start(t)
-	for name, o := range map[string]ollama.ServerOptions{"real": {BaseURL: real.URL}, "fake": {Transport: ollamatest.NewFake()}} {
-		server, err := ollama.NewServer(o)
+// The fake and the server itself answer alike.
+func TestChatConformance(t *testing.T) {
+	fake, _ := chatting(t)
+	fake.SetModel(ollamatest.ChatModel, ollamatest.FakeModel{Arch: "llama", Dim: 320, Context: 16384, Capabilities: []model.Capability{model.CapabilityCompletion}})
+	fake.SetChat(func(r api.ChatRequest) string {
+		if strings.HasSuffix(r.Messages[len(r.Messages)-1].Content, "~") {
+			return strings.Repeat("~ ", 2*ollama.MaxAnswer)
+		}
+		return ollamatest.ChatAnswer
+	})
+	t.Run("fake", func(t *testing.T) { chatConforms(t, ollama.ServerOptions{Transport: fake}) })
+	t.Run("real", func(t *testing.T) {
+		real := ollamatest.Start(t)
+		real.CreateChat()
+		chatConforms(t, ollama.ServerOptions{BaseURL: real.URL})
+
+		// Letters are tokens there, four times as many as are reckoned with.
+		server, err := ollama.NewServer(ollama.ServerOptions{BaseURL: real.URL})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := server.Chat(t.Context(), ollamatest.Model, "", "hello"); !errors.Is(err, ollama.ErrNotChatting) {
-			t.Errorf("%s: a model that embeds: %v, want %v", name, err, ollama.ErrNotChatting)
+		if got, err := server.Chat(t.Context(), ollamatest.ChatModel, "", strings.Repeat("a", 20_000)); !errors.Is(err, ollama.ErrTooLong) {
+			t.Errorf("a prompt that is longer than it was reckoned: %q, %v; want %v", got, err, ollama.ErrTooLong)
 		}
-		if _, err := server.Chat(t.Context(), "nobody", "", "hello"); !errors.Is(err, embedder.ErrModelNotFound) {
-			t.Errorf("%s: an unknown model: %v, want %v", name, err, embedder.ErrModelNotFound)
+	})
+}
+
+func chatConforms(t *testing.T, o ollama.ServerOptions) {
+	server, err := ollama.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		model, system, user, want string
+		err                       error
+	}{
+		"message":            {ollamatest.ChatModel, "", "Does it work?", ollamatest.ChatAnswer, nil},
+		"system prompt":      {ollamatest.ChatModel, "Be honest.", "Does it work?", ollamatest.ChatAnswer, nil},
+		"tagged":             {ollamatest.ChatModel + ":latest", "", "x", ollamatest.ChatAnswer, nil},
+		"answer without end": {ollamatest.ChatModel, "", "go on ~", "", ollama.ErrTooLong},
+		"model that embeds":  {ollamatest.Model, "", "hello", "", ollama.ErrNotChatting},
+		"unknown model":      {"nobody", "", "hello", "", embedder.ErrModelNotFound},
+	} {
+		got, err := server.Chat(t.Context(), c.model, c.system, c.user)
+		if got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v; want %q, %v", name, got, err, c.want, c.err)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 # Builds what ollamatest.Start needs: a real Ollama server (CPU), from the Go
 # module proxy, and a tiny embedding model for it. Some 5 minutes on 2 cores,
 # the first time.
-#   build.sh OUTDIR      leaves OUTDIR/ollama and OUTDIR/tiny.gguf
+#   build.sh OUTDIR      leaves OUTDIR/ollama, OUTDIR/tiny.gguf and OUTDIR/tiny-chat.gguf
 # The module's zip lacks three headers: two come from Debian packages, the third
 # (audio, unused here) is the stand-in in include/.
 set -euo pipefail
@@ -35,4 +35,5 @@ if [[ ! -x $out/ollama ]]; then
     "github.com/ollama/ollama@$version"
 fi
 go run "$here/tinygguf" -o "$out/tiny.gguf" -syn "$here/synonyms.txt"
+go run "$here/tinygguf" -chat -o "$out/tiny-chat.gguf"
 echo "now: RECALLD_TEST_OLLAMA=$out go test ./..."

@@ -39,6 +39,7 @@ type Server struct {
 	URL string
 
 	t       testing.TB
+	dir     string // what build.sh left
 	program string
 	env     []string
 	log     logBuffer
@@ -62,7 +63,7 @@ func Start(t testing.TB) *Server {
 	home := t.TempDir()
 	addr := freeAddr(t)
 	s := &Server{
-		URL: "http://" + addr, t: t, program: filepath.Join(dir, "ollama"),
+		URL: "http://" + addr, t: t, dir: dir, program: filepath.Join(dir, "ollama"),
 		env: append(os.Environ(), "HOME="+home, "OLLAMA_HOST="+addr,
 			"OLLAMA_MODELS="+filepath.Join(home, "models"), "OLLAMA_KEEP_ALIVE=-1"),
 	}
@@ -77,6 +78,28 @@ func Start(t testing.TB) *Server {
 	}
 	s.Create(Model, modelfile)
 	return s
+}
+
+// ChatModel is the model that CreateChat makes. It answers ChatAnswer, and where a
+// message ends with a tilde without end.
+const (
+	ChatModel  = "tiny-chat"
+	ChatAnswer = " It works."
+)
+
+// CreateChat makes ChatModel. The test is skipped where build.sh left none.
+func (s *Server) CreateChat() {
+	s.t.Helper()
+	weights := filepath.Join(s.dir, "tiny-chat.gguf")
+	if _, err := os.Stat(weights); err != nil {
+		s.t.Skipf("%v; `make ollama` writes it", err)
+	}
+	modelfile := filepath.Join(s.t.TempDir(), "Modelfile")
+	text := fmt.Sprintf("FROM %s\nTEMPLATE \"{{ .Prompt }}\"\nPARAMETER num_thread 1\n", weights)
+	if err := os.WriteFile(modelfile, []byte(text), 0o600); err != nil {
+		s.t.Fatalf("write Modelfile: %v", err)
+	}
+	s.Create(ChatModel, modelfile)
 }
 
 // Create makes a model of a Modelfile.

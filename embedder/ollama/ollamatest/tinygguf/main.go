@@ -6,12 +6,15 @@
 // the result behave like a bag of word pieces: texts that share words are near.
 // Words given in one synonym group share a base direction, so "car" and
 // "automobile" are near though they share no letters.
+//
+// With -chat it writes a model that chats instead, see chat.go.
 package main
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -70,6 +73,11 @@ func putVal(b *bytes.Buffer, v any) error {
 		for _, s := range x {
 			putStr(b, s)
 		}
+	case []float32:
+		binary.Write(b, le, uint32(tArr))
+		binary.Write(b, le, uint32(tF32))
+		binary.Write(b, le, uint64(len(x)))
+		binary.Write(b, le, x)
 	case []int32:
 		binary.Write(b, le, uint32(tArr))
 		binary.Write(b, le, uint32(tI32))
@@ -131,6 +139,19 @@ func writeGGUF(w io.Writer, kvs []kv, ts []tensor) error {
 	return nil
 }
 
+// writeFile writes a model to a file.
+func writeFile(name string, kvs []kv, ts []tensor) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	if err := errors.Join(writeGGUF(w, kvs, ts), w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
 func main() {
 	out := flag.String("o", "tiny.gguf", "output file")
 	dim := flag.Int("dim", 64, "embedding length")
@@ -141,7 +162,15 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	std := flag.Float64("std", 0.02, "standard deviation of the layer weights")
 	synFile := flag.String("syn", "", "file with one group of synonyms a line")
+	chat := flag.Bool("chat", false, "write the model that chats instead; the flags of the other one mean nothing then")
 	flag.Parse()
+	if *chat {
+		kvs, ts := chatModel()
+		if err := writeFile(*out, kvs, ts); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 
 	d, ff := *dim, 4**dim
 	rng := rand.New(rand.NewPCG(*seed, 0x74696e79))
@@ -283,18 +312,7 @@ func main() {
 		{"tokenizer.ggml.eos_token_id", uint32(3)},
 		{"tokenizer.ggml.mask_token_id", uint32(4)},
 	}
-	f, err := os.Create(*out)
-	if err != nil {
-		log.Fatal(err)
-	}
-	w := bufio.NewWriter(f)
-	if err := writeGGUF(w, kvs, ts); err != nil {
-		log.Fatal(err)
-	}
-	if err := w.Flush(); err != nil {
-		log.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
+	if err := writeFile(*out, kvs, ts); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s: %d tokens, dim %d, %d layers, context %d\n", *out, len(toks), d, *layers, *ctx)
