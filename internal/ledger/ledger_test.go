@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// turn keeps the receipt of a turn of a session.
+func (r *rig) turn(id, sessionID string, turn int, p memory.Purpose, items ...memory.ReceiptItem) {
+	r.t.Helper()
+	r.now = r.now.Add(time.Second)
+	r.write(memory.Batch{Receipts: []memory.Receipt{{
+		ID: id, At: r.now, Project: r.project.ID, Session: sessionID, Turn: turn, Purpose: p, Items: items,
+		Withheld: []memory.Withheld{{ID: "u-x", Kind: memory.Rule, Name: "Other", Reason: memory.BelowFloor, NearestScore: .3}},
+	}}})
+}
+
+func TestContextOfATurn(t *testing.T) {
+	r := newRig(t)
+	r.session("mm-one")
+	r.session("mm-two")
+	items := contractItems()
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, items[:2]...)
+	r.turn("rc-2", "mm-one", 2, memory.PurposeContext, items[:4]...)
+	r.turn("rc-3", "mm-one", 2, memory.PurposeRecall, memoryItems()[0])
+	r.turn("rc-4", "mm-one", 2, memory.PurposeTools, items[6])
+	r.turn("rc-5", "mm-two", 7, memory.PurposeContext, items[4:]...)
+	for name, test := range map[string]struct {
+		which   session.Which
+		turn    int
+		receipt string
+		want    int // turn of the answer
+		summary string
+	}{
+		"the first":             {session.Which{SessionID: "mm-one"}, 1, "rc-1", 1, "1 rule (always), 1 reference (always)"},
+		"the second":            {session.Which{SessionID: "mm-one"}, 2, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"the last":              {session.Which{SessionID: "mm-one"}, 0, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"of the caller":         {session.Which{Caller: memory.Caller{Session: "mm-two"}}, 0, "rc-5", 7, "1 rule (agent), 1 reference (agent), 1 tool (agent)"},
+		"one that there is not": {session.Which{SessionID: "mm-one"}, 3, "", 3, session.NoContext},
+		"another's":             {session.Which{SessionID: "mm-two"}, 1, "", 1, session.NoContext},
+	} {
+		test.which.Project = "demo"
+		got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: test.turn, Which: test.which})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got.Receipt != test.receipt || got.Turn != test.want || got.Summary != test.summary || got.ProjectName != "demo" {
+			t.Errorf("%s: receipt %q, turn %d, summary %q of %q; want %q, %d, %q", name, got.Receipt, got.Turn, got.Summary, got.ProjectName, test.receipt, test.want, test.summary)
+		}
+		switch {
+		case test.receipt == "":
+			if got.Record != nil || got.Text != session.NoContext || got.Withheld == nil {
+				t.Errorf("%s: %+v, want no record, and the text that says so", name, got)
+			}
+		case got.Record == nil || len(got.Record.Items) == 0 || got.Text != Text(*got.Record) || len(got.Withheld) != 1:
+			t.Errorf("%s: %+v, want the record, its text and what was withheld", name, got)
+		}
+	}
+}
+
+func TestContextOfNoSession(t *testing.T) {
+	r := newRig(t)
+	for name, test := range map[string]struct {
+		which session.Which
+		code  memory.Code
+	}{
+		"none is open":        {session.Which{Project: "demo"}, memory.CodeInvalidInput},
+		"an unknown one":      {session.Which{Project: "demo", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an unknown project":  {session.Which{Project: "nowhere", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an id that is none":  {session.Which{Project: "demo", SessionID: "x"}, memory.CodeInvalidInput},
+		"a caller of a stray": {session.Which{Project: "demo", Caller: memory.Caller{Session: "mm-none"}}, memory.CodeNotFound},
+	} {
+		if _, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Which: test.which}); err == nil || memory.CodeOf(err) != test.code {
+			t.Errorf("%s: %v, want %s", name, err, test.code)
+		}
+	}
+}
+
+func TestReceiptsAreListed(t *testing.T) {
+	r := newRig(t)
+	r.session("mm-one")
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext)
+	r.turn("rc-2", "mm-one", 2, memory.PurposeRecall)
+	since := r.now.Add(time.Second)
+	r.turn("rc-3", "", 0, memory.PurposeRecall)
+	r.turn("rc-4", "mm-one", 2, memory.PurposeTools)
+	r.write(memory.Batch{Receipts: []memory.Receipt{{ID: "rc-5", At: r.now, Project: "p-other"}}})
+	for name, test := range map[string]struct {
+		req  session.ReceiptsRequest
+		want []string
+		more bool
+	}{
+		"all":         {session.ReceiptsRequest{}, []string{"rc-4", "rc-3", "rc-2", "rc-1"}, false},
+		"the newest":  {session.ReceiptsRequest{Limit: 2}, []string{"rc-4", "rc-3"}, true},
+		"a session's": {session.ReceiptsRequest{SessionID: "mm-one"}, []string{"rc-4", "rc-2", "rc-1"}, false},
+		"a turn's":    {session.ReceiptsRequest{SessionID: "mm-one", Turn: new(2)}, []string{"rc-4", "rc-2"}, false},
+		"no turn's":   {session.ReceiptsRequest{SessionID: "mm-one", Turn: new(0)}, []string{}, false},
+		"since":       {session.ReceiptsRequest{Since: since}, []string{"rc-4", "rc-3"}, false},
+	} {
+		test.req.Project = "demo"
+		got, err := r.ledger.Receipts(t.Context(), test.req)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		ids := []string{}
+		for _, x := range got.Receipts {
+			ids = append(ids, x.ID)
+		}
+		if !slices.Equal(ids, test.want) || got.More != test.more || got.Receipts == nil || got.Project != r.project.ID {
+			t.Errorf("%s: %v, more %v of %s; want %v, more %v", name, ids, got.More, got.Project, test.want, test.more)
+		}
+	}
+	if _, err := r.ledger.Receipts(t.Context(), session.ReceiptsRequest{Project: "demo", SessionID: "mm-none"}); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("those of an unknown session = %v, want it not found", err)
+	}
+}
+
+// TestRecordOutlivesItsItems: what a turn was given stays readable by name when the
+// items are gone.
+func TestRecordOutlivesItsItems(t *testing.T) {
+	r := newRig(t)
+	r.session("mm-one")
+	rule := r.rule("Style", "Use tabs.")
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Style", Mode: manual})
+	r.write(memory.Batch{DropRecords: []string{rule}})
+	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Which: session.Which{Project: "demo", SessionID: "mm-one"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Context Used:\nRules (1):\n  • Style [Manual]"; got.Text != want {
+		t.Errorf("text (-want +got):\n%s", cmp.Diff(want, got.Text))
+	}
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	_, err := New(Options{})
+	if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeInvalidInput || e.Field == "" {
+		t.Errorf("a ledger of nothing = %v, want the missing field named", err)
+	}
+}
