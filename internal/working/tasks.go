@@ -33,22 +33,12 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
 	e := s.event(TaskCompleted, p, req.Caller)
-	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
-		st, err := s.state(p.ID)
-		if err != nil {
-			return memory.Batch{}, err
-		}
+	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
 		if t.CompletedAt.IsZero() {
 			t.CompletedAt = stamp(s.now(), st.tasks)
 		}
-		r := taskRecord(p, t, nil)
-		st.put(r)
-		return s.batch(&st, r, e, out), nil
+		return taskRecord(p, t, nil)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("complete task: %w", err)
-	}
-	return s.kept(ctx, req.Caller, out, e, done)
 }
 
 // BlockTask implements session.WorkingMemory. CodeConflict, with the bound, when the
@@ -70,27 +60,43 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
 	e := s.event(TaskBlocked, p, req.Caller)
-	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
+		if b.BlockedAt.IsZero() {
+			b.BlockedAt = stamp(s.now(), st.blockers)
+		}
+		return blockerRecord(p, b, nil)
+	})
+}
+
+// report keeps the task or blocker of an event, which newRecord makes for the present
+// state, and lets go what gives way to it. out has what is known before.
+func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *Event, out *session.TaskKept, newRecord func(*state) memory.Record) (*session.TaskKept, error) {
+	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
 		if err != nil {
 			return memory.Batch{}, err
 		}
-		if b.BlockedAt.IsZero() {
-			b.BlockedAt = stamp(s.now(), st.blockers)
-		}
-		r := blockerRecord(p, b, nil)
+		r := newRecord(&st)
 		st.put(r)
-		if err := st.checkBlockers(); err != nil {
-			return memory.Batch{}, err
+		b := memory.Batch{Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event]}
+		if r.Kind == memory.Blocker {
+			if err := st.checkBlockers(); err != nil {
+				return b, err
+			}
+			b.DropTombstones = append(b.DropTombstones, resolvedMark(r))
+			e.Blocker = jsonOf(r)
+		} else {
+			e.Task = jsonOf(r)
 		}
-		batch := s.batch(&st, r, e, out)
-		batch.DropTombstones = append(batch.DropTombstones, resolvedMark(r))
-		return batch, nil
+		gone := st.trim(r.ID)
+		e.GaveWay = taskIDs(gone)
+		b.DropRecords, b.Detail = ids(gone), e.detail()
+		return b, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("block task: %w", err)
+		return nil, fmt.Errorf("%s: %w", actions[e.Event], err)
 	}
-	return s.kept(ctx, req.Caller, out, e, done)
+	return s.kept(ctx, caller, out, e, done)
 }
 
 // UnblockTask implements session.WorkingMemory.
@@ -182,21 +188,6 @@ func (s *Service) withoutSecret(field, name string, most int) error {
 		return memory.Invalid(field, "a name without secrets", "it holds what looks like a secret")
 	}
 	return nil
-}
-
-// batch writes one record and what gave way to it, and fills in what is to be
-// answered.
-func (s *Service) batch(st *state, r memory.Record, e *Event, out *session.TaskKept) memory.Batch {
-	gone := st.trim(r.ID)
-	e.GaveWay = taskIDs(gone)
-	if r.Kind == memory.Blocker {
-		e.Blocker = jsonOf(r)
-	} else {
-		e.Task = jsonOf(r)
-	}
-	return memory.Batch{
-		Records: []memory.Record{r}, DropRecords: ids(gone), DropTombstones: []string{r.ID}, Action: actions[e.Event], Detail: e.detail(),
-	}
 }
 
 // kept completes an answer when the change is committed.
