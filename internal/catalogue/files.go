@@ -34,6 +34,9 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 	return out, nil
 }
 
+// Retake has TakeFiles compare again, whatever the hash: something was forgotten.
+func (s *Service) Retake() { s.taken.forgetAll() }
+
 // takeFiles is TakeFiles with s.writing held.
 func (s *Service) takeFiles(ctx context.Context, project memory.Project, files []session.FileEntries) (*session.Registered, error) {
 	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile}
@@ -101,4 +104,10 @@ func (t *takenFiles) forget(project string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.hashes, project)
+}
+
+func (t *takenFiles) forgetAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.hash)
 }

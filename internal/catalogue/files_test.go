@@ -168,7 +168,7 @@ func TestFilesOfRepository(t *testing.T) {
 	for name, text := range map[string]string{
 		".mcp.json":             `{"SECRET": 1, "mcpServers": {"github": {"command": "SECRET", "args": ["SECRET"], "env": {"SECRET": "SECRET"}, "url": "SECRET", "headers": {"SECRET": "SECRET"}}}}`,
 		"AGENTS.md":             "Be kind.",
-		".recalld/context.yaml": "servers:\n- {name: github, include: agent}\ntools:\n- {server: github, name: open_issue, description: opens an issue}\n",
+		".recalld/context.yaml": "servers:\n- {name: github, include: agent}\ntools:\n- {serverName: github, name: open_issue, description: opens an issue}\n",
 	} {
 		path := filepath.Join(r.caller.Dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -21,7 +21,7 @@
 //
 // # .recalld/context.yaml
 //
-// Every list may be left out, and so may all but name, and server of a tool. A text is
+// Every list may be left out, and so may all but name, and serverName of a tool. A text is
 // given as content or as the path of a file of the repository. A field that is not
 // known is a problem, and so is an anchor, an alias or a tag; it costs the entry that
 // it is in, not the others.
@@ -41,7 +41,7 @@
 //	    include: agent
 //	    enabled: true
 //	tools:
-//	  - server: filesystem
+//	  - serverName: filesystem
 //	    name: read_file
 //	    description: reads a file
 //	    guidance: Read a file once, not in parts.

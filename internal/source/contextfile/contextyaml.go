@@ -30,7 +30,7 @@ type (
 		Enabled     *bool          `yaml:"enabled"`
 	}
 	toolItem struct {
-		Server      string         `yaml:"server"`
+		ServerName  string         `yaml:"serverName"`
 		Name        string         `yaml:"name"`
 		Description string         `yaml:"description"`
 		Guidance    string         `yaml:"guidance"`
@@ -114,7 +114,7 @@ func (r *contextReader) tool(item ast.Node) error {
 		return err
 	}
 	e := session.Entry{
-		Ref:         session.Ref{Type: memory.Tool, Name: x.Name, ServerName: x.Server},
+		Ref:         session.Ref{Type: memory.Tool, Name: x.Name, ServerName: x.ServerName},
 		Description: x.Description, Guidance: x.Guidance, Core: x.Core, Include: x.Include, Enabled: x.Enabled,
 	}
 	if x.InputSchema != nil {

@@ -32,7 +32,7 @@ servers:
   - name: db
     enabled: true
 tools:
-  - server: fs
+  - serverName: fs
     name: read_file
     description: reads
     guidance: once
@@ -88,8 +88,8 @@ func TestContextYAMLProblems(t *testing.T) {
 		"twice":              {text: "- {name: A, content: again}\n", line: 4, want: `the rule "A" is there twice`},
 		"tool, no server":    {text: "tools:\n- name: t\n", line: 5, want: "serverName: is empty"},
 		"tool of a rule":     {text: "- {name: B, content: b, guidance: g}\n", line: 4, want: `unknown field "guidance"`},
-		"no schema":          {text: "tools:\n- {server: s, name: t, inputSchema: text}\n", line: 5, want: "is no JSON object"},
-		"schema with NaN":    {text: "tools:\n- {server: s, name: t, inputSchema: {a: .nan}}\n", line: 5, want: "cannot be written as JSON"},
+		"no schema":          {text: "tools:\n- {serverName: s, name: t, inputSchema: text}\n", line: 5, want: "is no JSON object"},
+		"schema with NaN":    {text: "tools:\n- {serverName: s, name: t, inputSchema: {a: .nan}}\n", line: 5, want: "cannot be written as JSON"},
 		"server twice":       {text: "servers:\n- name: s\n- name: s\n", line: 6, want: `the server "s" is there twice`},
 		"server, no name":    {text: "servers:\n- include: agent\n", line: 5, want: "name: is empty"},
 		"too long":           {text: "- name: B\n  content: " + strings.Repeat("x", 20_001) + "\n", line: 4, want: "at most 20000 characters"},
@@ -138,7 +138,7 @@ func TestContextYAMLIsBounded(t *testing.T) {
 
 func FuzzContextYAML(f *testing.F) {
 	f.Add("rules:\n- name: A\n  content: |\n    a\n")
-	f.Add("tools:\n- {server: s, name: t, inputSchema: {a: [1, 0x2, .inf]}}\nservers: [{name: s, enabled: no}]")
+	f.Add("tools:\n- {serverName: s, name: t, inputSchema: {a: [1, 0x2, .inf]}}\nservers: [{name: s, enabled: no}]")
 	f.Add("''\r\r0")
 	f.Add("rules: [&a {name: x}, *a, !!str y]\n---\n? a\n: b")
 	f.Fuzz(func(t *testing.T, text string) {
