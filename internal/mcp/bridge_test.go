@@ -205,7 +205,7 @@ func TestBridgeRealClient(t *testing.T) {
 	if r := callTool(t, c, "remember", `{"lesson":"use the pipe"}`); r.IsError {
 		t.Fatal(textOf(r))
 	}
-	if r := callTool(t, c, "recall", `{"query":"pipe"}`); textOf(r) != "use the pipe" {
+	if r := callTool(t, c, "recall", `{"query":"pipe"}`); !strings.HasPrefix(textOf(r), "use the pipe\n") {
 		t.Errorf("recall answered %q", textOf(r))
 	}
 	got := svc.callers()[0]

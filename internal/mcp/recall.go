@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -38,8 +39,25 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 	if err != nil {
 		return "", nil, err
 	}
-	return answer.Text, structured(answer, request.Format, cmp.Or(request.MaxTokens, memory.DefaultTokens)), nil
+	budget := cmp.Or(request.MaxTokens, memory.DefaultTokens)
+	return withReceipt(answer, request.Format, budget), structured(answer, request.Format, budget), nil
 }
+
+// withReceipt is an answer's text with the receipt that feedback asks for: many clients
+// show the model nothing but the text. It is left out where the text has it, and where
+// the budget has no room for it.
+func withReceipt(answer *memory.Answer, format memory.Format, tokens int) string {
+	text := strings.TrimRight(answer.Text, "\n")
+	line := "\n\nReceipt, for feedback: " + answer.Receipt
+	if len(answer.Items) == 0 || format == memory.FormatJSON || strings.Contains(text, answer.Receipt) ||
+		len(text)+len(line) > maxBytes(tokens) {
+		return answer.Text
+	}
+	return text + line
+}
+
+// maxBytes is the longest text of so many tokens, as recall counts them.
+func maxBytes(tokens int) int { return tokens * 7 / 2 }
 
 // structured is an answer as structured content, which a client may hand to its
 // model as it does the text: it keeps to the budget too. The answer's text is left
@@ -57,7 +75,7 @@ func structured(answer *memory.Answer, format memory.Format, tokens int) *memory
 		item.RankFactors = nil
 		out.Items[i] = item
 	}
-	room := tokens*7/2 - size(out) // as recall counts tokens
+	room := maxBytes(tokens) - size(out)
 	for i, item := range answer.Items {
 		if n := size(item.RankFactors); item.RankFactors != nil && n <= room {
 			out.Items[i].RankFactors = item.RankFactors

@@ -65,6 +65,31 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	}
 }
 
+// TestReceiptInText: feedback needs the receipt, which many clients show nowhere else.
+func TestReceiptInText(t *testing.T) {
+	const line = "\n\nReceipt, for feedback: r-1"
+	long := strings.Repeat("x", 7*memory.MinTokens/2-len(line))
+	for name, tt := range map[string]struct {
+		text, arguments, want string
+		items                 int
+	}{
+		"an answer":             {"1. what was learned\n", `{"query":"q"}`, "1. what was learned" + line, 1},
+		"markdown":              {"1. what was learned", `{"query":"q","format":"markdown"}`, "1. what was learned" + line, 1},
+		"nothing relevant":      {"nothing relevant in demo\n", `{"query":"q"}`, "nothing relevant in demo\n", 0},
+		"JSON":                  {`{"receipt":"r-1"}`, `{"query":"q","format":"json"}`, `{"receipt":"r-1"}`, 1},
+		"one that has it":       {"project demo, receipt r-1\n", `{"query":"q","explain":true}`, "project demo, receipt r-1\n", 1},
+		"a budget that is full": {long + "x", `{"query":"q","max_tokens":50}`, long + "x", 1},
+		"one with room for it":  {long, `{"query":"q","max_tokens":50}`, long + line, 1},
+	} {
+		l := newLedger()
+		l.Answers["Recall"] = &memory.Answer{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
+		c := connect(t, overHTTP(t, serve(t, l, Options{})))
+		if got := textOf(callTool(t, c, "recall", tt.arguments)); got != tt.want {
+			t.Errorf("%s: text %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 // TestAdviceKeepsToTheBudget: so is the advice on a step that failed.
 func TestAdviceKeepsToTheBudget(t *testing.T) {
 	l := newLedger()
