@@ -40,7 +40,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
 		s.opts.Receipts.Later(receipt)
-		writeTools(out)
+		writeTools(out, found.Searched)
 		return out, nil
 	}
 	var changed bool
@@ -66,7 +66,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 		s.opts.Receipts.Later(receipt)
 	}
 	out.Version = w.context.Version
-	writeTools(out)
+	writeTools(out, found.Searched)
 	return out, nil
 }
 
@@ -218,10 +218,20 @@ func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 	}
 }
 
-// writeTools writes the answer out for an agent.
-func writeTools(m *session.ToolMatches) {
-	if len(m.Tools) == 0 {
+// writeTools writes the answer out for an agent. That nothing was found says something
+// only where it was searched.
+func writeTools(m *session.ToolMatches, searched bool) {
+	switch {
+	case len(m.Tools) > 0:
+	case searched:
 		m.Text = "No tool has to do with this.\n"
+		return
+	default:
+		m.Text = "Tools cannot be searched for now"
+		for _, d := range m.Degraded {
+			m.Text += fmt.Sprintf("; %s: %s", d.Part, d.Reason)
+		}
+		m.Text += ".\n"
 		return
 	}
 	var b strings.Builder

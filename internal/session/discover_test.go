@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
 )
 
 // toolbox is a small catalogue of tools with guidance.
@@ -234,12 +236,29 @@ func TestWriteTools(t *testing.T) {
 		},
 		Guidance: "[TOOL GUIDANCE] …\n",
 	}
-	writeTools(m)
+	writeTools(m, true)
 	want := "**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: " + strings.Repeat("ü", 200) + "…\n\n" +
 		"No session is open, so what was found does not stay active. Open one with session_start and search again.\n\n[TOOL GUIDANCE] …\n"
 	if m.Text != want {
 		t.Errorf("written as\n%s, want\n%s", m.Text, want)
 	}
+}
+
+// While nothing can be searched, nobody is told that there is nothing.
+func TestSearchIsNotReady(t *testing.T) {
+	r := newRig(t, func(r *rig, o *Options) { o.Matcher = loading{} })
+	r.register(toolbox()...)
+	m := r.search(r.start("x"), "open an issue in the repository")
+	if want := "Tools cannot be searched for now; lexical: loading.\n"; m.Text != want || len(m.Degraded) != 1 || m.Tools == nil {
+		t.Errorf("the answer is %+v, want the text %q", m, want)
+	}
+}
+
+// loading matches as the read path does before the indexes are filled.
+type loading struct{}
+
+func (loading) Match(context.Context, string, memory.Selection, int, recall.AskOptions) (recall.Matches, error) {
+	return recall.Matches{Degraded: []memory.Degraded{{Part: "lexical", Reason: "loading"}}}, nil
 }
 
 // What gives way is the oldest, and guidance is told of each tool once.

@@ -14,8 +14,8 @@ import (
 // first occur: "read_file", or "filesystem:read_file" where it is written with its
 // server. Case does not matter, and a name counts as a whole only:
 //
-//   - with its server, as server:tool, server.tool, server/tool, server__tool or
-//     mcp__server__tool, in which clients show it, it counts anywhere;
+//   - with its server, as server:tool, or as clients show it, server__tool and
+//     mcp__server__tool, it counts anywhere; web/search may be a folder;
 //   - alone it counts anywhere if it is no ordinary word: read_file, readFile,
 //     read-file;
 //   - an ordinary word (search, Edit, read file) counts in code marks only.
@@ -97,7 +97,7 @@ func (t summaryText) qualified(at int, server string) (start int, ok bool) {
 	if server == "" {
 		return 0, false
 	}
-	for _, sep := range []string{":", ".", "/", "__"} {
+	for _, sep := range []string{":", "__"} {
 		head, ok := strings.CutSuffix(t.lower[:at], server+sep)
 		if !ok {
 			continue

@@ -90,9 +90,9 @@ func (s *Service) changeOnce(ctx context.Context, project memory.Project, key me
 	b := memory.Batch{RequestID: requestID}
 	if w.changed {
 		w.context.Version++
-		state, err := encode(w.context)
+		state, err := json.Marshal(w.context)
 		if err != nil {
-			return written{}, err
+			return written{}, fmt.Errorf("write working context: %w", err)
 		}
 		b.States = []memory.StateEdit{{Key: stateKey(key), Edit: func(old []byte) ([]byte, error) {
 			if !bytes.Equal(old, base) {
@@ -118,20 +118,6 @@ func (s *Service) changeOnce(ctx context.Context, project memory.Project, key me
 		}
 	}
 	return w, nil
-}
-
-// encode writes a working context as it is stored, and refuses one that is too large.
-func encode(wc *session.WorkingContext) ([]byte, error) {
-	raw, err := json.Marshal(wc)
-	if err != nil {
-		return nil, fmt.Errorf("write working context: %w", err)
-	}
-	if len(raw) > session.MaxWorkingContext {
-		e := memory.Invalid("entities", fmt.Sprintf("at most %d bytes of JSON in a working context", session.MaxWorkingContext), "it would have %d bytes", len(raw))
-		e.Hint = "compact the session, or report less data with its entities"
-		return nil, e
-	}
-	return raw, nil
 }
 
 // Turn returns how many requests of a session were assembled, 0 where none was or the

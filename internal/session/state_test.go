@@ -116,6 +116,32 @@ func TestReportBounds(t *testing.T) {
 	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "0", Name: "changed"}}}) // what is there has room
 }
 
+// A working context that is full of reports stops neither searches nor clearing.
+func TestSearchInFullContext(t *testing.T) {
+	r := newRig(t)
+	r.register(toolbox()...)
+	id := r.start("x")
+	// 15 bytes short of its bound, which the next tool takes.
+	data := func(n int) json.RawMessage { return json.RawMessage(`{"x":"` + strings.Repeat("y", n) + `"}`) }
+	var entities []session.Entity
+	for i := range 32 {
+		entities = append(entities, session.Entity{ID: fmt.Sprintf("%02d", i), Data: data(16_000)})
+	}
+	r.report(id, session.ReportRequest{Entities: entities})
+	room := session.MaxWorkingContext - len(r.stored(id)) - len(`,{"id":"z","data":{"x":""}}`)
+	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "z", Data: data(room - 15)}}})
+	if m := r.search(id, "open an issue in the repository"); len(m.Tools) == 0 || len(r.stored(id)) <= session.MaxWorkingContext {
+		t.Fatalf("%d tools were found, and the context has %d bytes", len(m.Tools), len(r.stored(id)))
+	}
+	_, err := r.Report(t.Context(), session.ReportRequest{UsedTools: []session.ToolRef{toolRef("fs", "read")}, Which: r.which(id)})
+	if memory.CodeOf(err) != memory.CodeInvalidInput {
+		t.Errorf("a report over the bound: %v", err)
+	}
+	if wc := r.report(id, session.ReportRequest{ClearDiscovered: true}); len(wc.DiscoveredTools) != 0 {
+		t.Errorf("after clearing %v are left", wc.DiscoveredTools)
+	}
+}
+
 // Fields of a newer version are kept by a change.
 func TestChangeKeepsUnknownFields(t *testing.T) {
 	r := newRig(t)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,9 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 		if addEntities(wc, entities) {
 			changed = true
 		}
+		if len(req.UsedTools)+len(req.Entities) == 0 {
+			return changed, nil // nothing was added
+		}
 		return changed, bounded(wc)
 	}, nil)
 	return w.context, err
@@ -80,17 +84,27 @@ func same(a, b session.Entity) bool {
 	return a.ID == b.ID && a.Type == b.Type && a.Name == b.Name && string(a.Data) == string(b.Data)
 }
 
-// bounded refuses what is over the bounds of a working context.
+// bounded refuses what is over the bounds of a working context. Its size is bounded for
+// reports alone: what search and assembly add is small, and they are not to fail because
+// a host reports much.
 func bounded(wc *session.WorkingContext) error {
-	for _, list := range []struct {
-		field   string
-		n, most int
-	}{{"usedTools", len(wc.UsedTools), session.MaxUsedTools}, {"entities", len(wc.Entities), session.MaxEntities}} {
-		if list.n > list.most {
-			e := memory.Invalid(list.field, fmt.Sprintf("at most %d in a session", list.most), "there would be %d", list.n)
-			e.Hint = "compact the session to begin anew"
-			return e
-		}
+	refuse := func(field, limit string, n int) error {
+		e := memory.Invalid(field, limit, "there would be %d", n)
+		e.Hint = "compact the session to begin anew"
+		return e
+	}
+	if n := len(wc.UsedTools); n > session.MaxUsedTools {
+		return refuse("usedTools", fmt.Sprintf("at most %d in a session", session.MaxUsedTools), n)
+	}
+	if n := len(wc.Entities); n > session.MaxEntities {
+		return refuse("entities", fmt.Sprintf("at most %d in a session", session.MaxEntities), n)
+	}
+	raw, err := json.Marshal(wc)
+	if err != nil {
+		return fmt.Errorf("write working context: %w", err)
+	}
+	if n := len(raw); n > session.MaxWorkingContext {
+		return refuse("entities", fmt.Sprintf("at most %d bytes of JSON in a working context", session.MaxWorkingContext), n)
 	}
 	return nil
 }

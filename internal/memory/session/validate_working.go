@@ -13,7 +13,8 @@ import (
 const (
 	MaxEntityText = 500      // characters of an entity's name and type
 	MaxEntityData = 16 << 10 // bytes of JSON
-	// MaxWorkingContext is what a session's working context may take, in bytes of JSON.
+	// MaxWorkingContext is what a session's working context may have grown to by a
+	// report, in bytes of JSON.
 	MaxWorkingContext = 512 << 10
 	// MaxDiscovered bounds the tools that a session discovered, and those whose
 	// guidance it was told. The oldest give way: they are found again.
