@@ -49,6 +49,8 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 	return c
 }
 
+// writeCatalogue lists entries, with their texts in full where these were asked for, and
+// below them what was said of their servers.
 func writeCatalogue(w io.Writer, list *session.EntryList, content bool) {
 	if len(list.Entries) == 0 && len(list.Servers) == 0 {
 		fmt.Fprintf(w, "Nothing of the kind is registered in project %s. Register with: recalld catalogue register FILE\n",
@@ -63,7 +65,7 @@ func writeCatalogue(w io.Writer, list *session.EntryList, content bool) {
 			writeEntry(w, &list.Entries[i])
 		}
 	} else if len(list.Entries) > 0 {
-		table(w, entryRows(list.Entries))
+		fitTable(w, entryRows(list.Entries))
 	}
 	if len(list.Servers) > 0 {
 		if len(list.Entries) > 0 {
@@ -82,7 +84,7 @@ func entryRows(entries []session.EntryState) [][]string {
 	rows := [][]string{{"TYPE", "NAME", "MODE", "ENABLED", "DESCRIPTION"}}
 	for _, e := range entries {
 		rows = append(rows, []string{string(e.Type), shortText(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
-			foreignLine(cmp.Or(e.Description, e.Content), 60)})
+			foreignLine(cmp.Or(e.Description, e.Content), 200)})
 	}
 	return rows
 }
@@ -105,6 +107,7 @@ func writeEntry(w io.Writer, e *session.EntryState) {
 	}
 }
 
+// entryMode says when an entry gets in. A core tool is active whatever its mode.
 func entryMode(e *session.EntryState) string {
 	if e.Core {
 		return string(e.Mode) + ", core"

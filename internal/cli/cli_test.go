@@ -473,53 +473,6 @@ func TestAutostart(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
-	b := newBench(t, sample())
-	for _, shell := range shells {
-		if out := b.ok("completion", shell); !strings.Contains(out, "recalld") {
-			t.Errorf("the script for %s does not mention recalld", shell)
-		}
-	}
-	for _, tt := range []struct {
-		args, want []string
-	}{
-		{[]string{"recall", "--project", ""}, []string{"demo", "new", "p3"}},
-		{[]string{"files", "--project", "n"}, []string{"new", ":4"}},
-		{[]string{"forget", "--project", "de"}, []string{"demo", ":4"}},
-		{[]string{"pause", "/src/de"}, []string{"/src/demo", "/src/demo worktree", ":4"}},
-		{[]string{"resume", "/elsewhere"}, []string{":16"}}, // the shell completes folders
-		{[]string{"index", ""}, []string{":16"}},
-		{[]string{"up", "/src", ""}, []string{":4"}},
-		{[]string{"recall", "--project", "d"}, []string{"demo"}},
-		{[]string{"recall", "--kinds", ""}, []string{"lesson", "step", "chunk"}},
-		{[]string{"model", "pull", ""}, []string{"ollama/nomic-embed-text"}},
-		{[]string{"summarize", "mm-"}, []string{"mm-20260114-xyz", "mm-20260115-abc\tRun send flow smoke test"}},
-		{[]string{"session", "end", "mm-20260115"}, []string{"mm-20260115-abc\tRun send flow smoke test", ":4"}},
-		{[]string{"steps", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
-		{[]string{"sessions", "--flow-tag", ""}, []string{"send", "swap", "connect"}},
-		{[]string{"session", "start", "--flow-tags", ""}, []string{"send", "swap", "connect"}},
-		{[]string{"task", "unblock", ""}, []string{"task-043\tThe key has expired", ":4"}},
-		{[]string{"catalogue", "remove", ""}, []string{"rule", "reference", "tool", ":4"}},
-		{[]string{"context", "add", "tool", "files"}, []string{"filesystem:read_file\tRead a file", ":4"}},
-		{[]string{"context", "for", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
-		{[]string{"receipts", "r-1"}, []string{"r-1\tHow do I authenticate?", ":4"}},
-		{[]string{"feedback", "r-1", "w"}, []string{"worked", ":4"}},
-		{[]string{"feedback", "r-1", "worked", ""}, []string{":4"}},
-		{[]string{"replay", "--embedder", ""}, []string{"builtin", "none", ":4"}},
-	} {
-		out := b.ok(append([]string{"__complete"}, tt.args...)...)
-		got := strings.Split(out, "\n")
-		for i, want := range tt.want {
-			if got[i] != want {
-				t.Errorf("completing %q gives %q, want %q", tt.args, got, tt.want)
-				break
-			}
-		}
-	}
-	b.absent = true
-	b.ok("__complete", "recall", "--project", "") // says nothing, and is no error
-}
-
 func TestVersion(t *testing.T) {
 	b := newBench(t, nil)
 	var v versionInfo

@@ -29,6 +29,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 			if r.Summary == "-" && transcript == "-" {
 				return memory.Invalid("transcript", "one of --summary - and --transcript -", "both are to come from standard input")
 			}
+			// A transcript is a file, because it is long; a summary is typed, or piped in.
 			for _, t := range []struct {
 				field, file string
 				to          *string
@@ -75,6 +76,8 @@ func onlyDash(text string) string {
 	return ""
 }
 
+// writeCompacted says what is gone. A summary is shown only if a model wrote it: the
+// caller knows its own.
 func writeCompacted(w io.Writer, k *session.Compacted) {
 	fmt.Fprintf(w, "Session %s starts anew, version %d: %s and %s cleared, keep the last %s\n", k.SessionID, k.Version,
 		memory.Count(k.ClearedTools, "tool"), countOf(k.ClearedEntities, "entity", "entities"), memory.Count(k.KeepTurns, "turn"))

@@ -63,6 +63,7 @@ func contextRemoveCommand(a *App) *cobra.Command {
 	return c
 }
 
+// changeFlags adds the flags that add and remove share.
 func (a *App) changeFlags(c *cobra.Command, r *session.ChangeContextRequest, server *string) {
 	c.Flags().StringVar(server, "server", "", "the tool's server")
 	a.whichFlags(c, &r.Which)

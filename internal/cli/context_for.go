@@ -57,6 +57,10 @@ what it held.`,
 			if err != nil {
 				return err
 			}
+			assembled.Items, assembled.Memories, assembled.Withheld = orEmpty(assembled.Items), orEmpty(assembled.Memories), orEmpty(assembled.Withheld)
+			assembled.ActiveTools, assembled.Record.Items = orEmpty(assembled.ActiveTools), orEmpty(assembled.Record.Items)
+			// A program reads all of it from the answer; what goes to standard error is JSON
+			// there, and an error.
 			if a.json {
 				return a.answer(assembled, nil)
 			}

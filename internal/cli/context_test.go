@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -281,6 +282,8 @@ func TestNothingThere(t *testing.T) {
 		{[]string{"catalogue"}, "Entries", &session.EntryList{ProjectName: "demo"}, "Nothing of the kind is registered in project demo. Register with: recalld catalogue register FILE\n"},
 		{[]string{"tools", "q"}, "SearchTools", &session.ToolMatches{ProjectName: "demo"}, "No tool of project demo fits. Those there are: recalld catalogue --types tool\n"},
 		{[]string{"context"}, "SessionContext", &session.Context{SessionID: id, ProjectName: "demo"}, "Session abcd of project demo, version 0\nIts context is empty. Add to it with: recalld context add TYPE NAME\n"},
+		{[]string{"context", "for", "m"}, "Assemble", &session.Assembled{SessionID: id}, ""},
+		{[]string{"compact", "--summary", "s"}, "Compact", &session.Compacted{SessionID: id, KeepTurns: 1}, "Session abcd starts anew, version 0: 0 tools and 0 entities cleared, keep the last 1 turn\n"},
 		{[]string{"context", "add", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is there already\n"},
 		{[]string{"context", "remove", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is not there\n"},
 		{[]string{"receipts"}, "Receipts", &session.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
@@ -377,6 +380,28 @@ func TestForeignTextIsShown(t *testing.T) {
 	for _, args := range [][]string{{"catalogue"}, {"catalogue", "--content"}, {"tools", "q"}, {"context"}, {"working"}, {"receipts", "r"}, {"receipts"}, {"replay", "--since", "1d"}} {
 		if out := b.ok(args...); strings.ContainsAny(out, "\x1b\u202e") || !strings.Contains(out, "a") {
 			t.Errorf("recalld %q hands on what a terminal acts on: %q", args, out)
+		}
+	}
+}
+
+// TestContextsFit: what people read by default fits a terminal, whatever others have
+// called things and written of them.
+func TestContextsFit(t *testing.T) {
+	name, text := strings.Repeat("name", 20), strings.Repeat("text ", 100)
+	tool := session.Ref{Type: memory.Tool, Name: name, ServerName: name}
+	b := newBench(t, map[string]any{
+		"Entries":        &session.EntryList{Entries: []session.EntryState{{Entry: session.Entry{Ref: tool, Description: text}, Mode: memory.IncludeAlways, On: true}}},
+		"SearchTools":    &session.ToolMatches{Tools: []session.FoundTool{{Name: name, ServerName: name, Description: text}}},
+		"WorkingContext": &session.WorkingContext{SessionID: "abcd", Entities: []session.Entity{{ID: name, Name: text}}},
+		"Receipts":       &session.ReceiptList{Receipts: []memory.Receipt{{ID: "rc-01a1fe9f3735aaadbbdf", Purpose: memory.PurposeContext, Request: memory.RecallRequest{Query: text}}}},
+		"Replay": &session.Replayed{Tally: session.ReplayTally{Questions: 1}, Answers: []session.ReplayedAnswer{{Receipt: "rc-1", DataChanged: true,
+			Items: []session.ReplayedItem{{Title: text, Kind: memory.Reference, Recorded: 1, Reason: memory.BelowFloor}}}}},
+	})
+	for _, args := range [][]string{{"catalogue"}, {"tools", "q"}, {"working"}, {"receipts"}, {"replay", "--since", "1d"}} {
+		for line := range strings.Lines(b.ok(args...)) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > terminalWidth+minLast {
+				t.Errorf("recalld %q writes a line of %d characters: %q", args, n, line)
+			}
 		}
 	}
 }

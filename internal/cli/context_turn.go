@@ -44,6 +44,8 @@ one: names, how each got in and with what score, and what was withheld and why.`
 	return c
 }
 
+// writeTurn writes contract 6's text and, for people, what it leaves out. A turn without
+// a record is its one line.
 func writeTurn(w io.Writer, t *session.TurnContext) {
 	writeLines(w, "", t.Text)
 	if t.Record == nil {

@@ -50,6 +50,8 @@ name their receipt; recalld receipts lists them.`,
 	return c
 }
 
+// writeFeedback says what a verdict came to. Code, and what is gone, has no counts: the
+// verdict stands on the receipt alone.
 func writeFeedback(w io.Writer, f *session.FeedbackTaken) {
 	fmt.Fprintf(w, "Noted: %s, on %s of receipt %s", f.Verdict, memory.Count(len(f.Items), "item"), f.Receipt)
 	if f.Replaced {

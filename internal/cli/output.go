@@ -49,6 +49,27 @@ func table(w io.Writer, rows [][]string) {
 	}
 }
 
+// minLast is the least of the last column of a table that fits, in characters.
+const minLast = 20
+
+// fitTable writes a table as wide as a terminal, as far as its other columns allow:
+// the last one, a text of any length, is cut.
+func fitTable(w io.Writer, rows [][]string) {
+	left := terminalWidth
+	for column := range len(rows[0]) - 1 {
+		width := 0
+		for _, row := range rows {
+			width = max(width, utf8.RuneCountInString(row[column]))
+		}
+		left -= width + 2
+	}
+	for _, row := range rows {
+		last := &row[len(row)-1]
+		*last = shortText(*last, max(left, minLast))
+	}
+	table(w, rows)
+}
+
 // absolute resolves a path against the working folder.
 func (a *App) absolute(path string) string {
 	if filepath.IsAbs(path) {

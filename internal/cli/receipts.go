@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -72,10 +73,15 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if err := memory.Text("receipt", id, 1, memory.MaxNameText); err != nil {
 		return err
 	}
-	for _, flag := range []string{"session", "turn", "since", "limit", "project"} {
-		if c.Flags().Changed(flag) {
-			return memory.Invalid(flag, "an id, or flags", "is given beside the id of a receipt")
+	// They narrow a list: beside an id they would be passed over in silence.
+	var given error
+	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			given = memory.Invalid(f.Name, "an id, or flags", "is given beside the id of a receipt")
 		}
+	})
+	if given != nil {
+		return given
 	}
 	service, err := a.service(c.Context())
 	if err != nil {
@@ -94,6 +100,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	return a.answer(receipt, func(w io.Writer) { writeReceipt(w, receipt) })
 }
 
+// writeReceipts lists receipts; the turn is that of a session, where it has any.
 func writeReceipts(w io.Writer, list *session.ReceiptList, now time.Time) {
 	if len(list.Receipts) == 0 {
 		fmt.Fprintf(w, "No receipt of project %s fits. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
@@ -106,9 +113,9 @@ func writeReceipts(w io.Writer, list *session.ReceiptList, now time.Time) {
 			turn = strconv.Itoa(r.Turn)
 		}
 		rows = append(rows, []string{r.ID, ageText(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
-			strconv.Itoa(r.Tokens), foreignLine(r.Request.Query, 40)})
+			strconv.Itoa(r.Tokens), foreignLine(r.Request.Query, 200)})
 	}
-	table(w, rows)
+	fitTable(w, rows)
 	if list.More {
 		fmt.Fprintln(w, "There are older ones; see --limit and --since.")
 	}

@@ -43,6 +43,7 @@ nothing. Without new settings it shows what the data's change alone did.`,
 			if err := sessionFlag(c, "session", r.SessionID); err != nil {
 				return err
 			}
+			// A weight or a floor of zero is one: only what is not given stays as recorded.
 			r.VectorWeight, r.Caller = givenFloat(c, "weights", weight), a.caller()
 			if err := r.Validate(); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
@@ -97,6 +98,7 @@ func floorFlags(texts []string) (map[memory.Kind]float64, error) {
 	return floors, nil
 }
 
+// writeReplayed shows only answers that differ: the others are counted.
 func writeReplayed(w io.Writer, r *session.Replayed) {
 	if r.Tally.Questions == 0 {
 		fmt.Fprintf(w, "No question of project %s to ask again.\n", memory.ProjectLabel(r.ProjectName, r.Project))
@@ -144,7 +146,7 @@ func writeReplayedAnswer(w io.Writer, answer *session.ReplayedAnswer) {
 		}
 		rows = append(rows, []string{"  " + rankText(item.Recorded), rankText(item.Before), rankText(item.After), string(item.Kind), what})
 	}
-	table(w, rows)
+	fitTable(w, rows)
 }
 
 // rankText writes a rank; one that is 0 was not shown.

@@ -61,7 +61,7 @@ func reportFlags(c *cobra.Command, report string, valid bool) (json.RawMessage, 
 	switch {
 	case err != nil:
 		return nil, err
-	case given == nil && valid:
+	case given == nil && valid: // working memory wants a report of every task
 		return json.RawMessage(`{"valid":true}`), nil
 	case given == nil:
 		return json.RawMessage(`{"valid":false}`), nil

@@ -40,6 +40,7 @@ every assembled context begins with.`,
 	return c
 }
 
+// writeWindow writes the text that contexts hold, and how much more there is.
 func writeWindow(w io.Writer, t *session.TaskWindow) {
 	if t.Text == "" {
 		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld task done ID\n", memory.ProjectLabel(t.ProjectName, t.Project))

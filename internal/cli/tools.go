@@ -44,6 +44,8 @@ printed, once.`,
 	return c
 }
 
+// writeTools lists tools and the guidance of those that are new, which the session is
+// told only this once.
 func writeTools(w io.Writer, m *session.ToolMatches) {
 	if len(m.Tools) == 0 {
 		fmt.Fprintf(w, "No tool of project %s fits. Those there are: recalld catalogue --types tool\n", memory.ProjectLabel(m.ProjectName, m.Project))
@@ -54,9 +56,9 @@ func writeTools(w io.Writer, m *session.ToolMatches) {
 			if t.New {
 				active = "new"
 			}
-			rows = append(rows, []string{entryName(t.ServerName, t.Name), fmt.Sprintf("%.2f", t.Relevance), active, foreignLine(t.Description, 60)})
+			rows = append(rows, []string{shortText(entryName(t.ServerName, t.Name), 40), fmt.Sprintf("%.2f", t.Relevance), active, foreignLine(t.Description, 200)})
 		}
-		table(w, rows)
+		fitTable(w, rows)
 	}
 	if m.Guidance != "" {
 		fmt.Fprintln(w)

@@ -40,6 +40,8 @@ what is stored, field by field.`,
 	return c
 }
 
+// writeWorking leaves out what a session has none of. What contexts are changed by hand
+// is told by recalld context.
 func writeWorking(w io.Writer, k *session.WorkingContext) {
 	rows := [][]string{{"session", fmt.Sprintf("%s, version %d, %s", k.SessionID, k.Version, memory.Count(k.Turn, "turn"))}}
 	for _, list := range []struct {
@@ -60,7 +62,7 @@ func writeWorking(w io.Writer, k *session.WorkingContext) {
 		for i, e := range k.Entities {
 			entities = append(entities, []string{strconv.Itoa(i + 1), foreignLine(e.ID, 40), foreignLine(e.Type, 20), foreignLine(e.Name, 60)})
 		}
-		table(w, entities)
+		fitTable(w, entities)
 	}
 	if k.Summary != "" {
 		fmt.Fprintln(w, "\nSummary:")
