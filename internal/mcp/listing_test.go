@@ -226,7 +226,7 @@ func TestToolsets(t *testing.T) {
 		}
 	}
 	var served []string
-	for _, t := range tools("x-", nil) {
+	for _, t := range ownTools("x-", nil) {
 		served = append(served, t.name)
 	}
 	slices.Sort(served)
@@ -376,7 +376,7 @@ func TestOwnTools(t *testing.T) {
 
 // TestToolsetNamesAreNoTools: a name in the settings means one thing.
 func TestToolsetNamesAreNoTools(t *testing.T) {
-	all := tools(DefaultKnowledgePrefix, nil)
+	all := ownTools(DefaultKnowledgePrefix, nil)
 	known := []group{groupCore}
 	for _, set := range toolsets {
 		known = append(known, set.groups...)

@@ -35,7 +35,7 @@ func TestListingTokens(t *testing.T) {
 
 	byGroup := map[group][]mcpgo.Tool{}
 	groups := map[string]group{}
-	for _, tool := range tools(DefaultKnowledgePrefix, nil) {
+	for _, tool := range ownTools(DefaultKnowledgePrefix, nil) {
 		groups[tool.name] = tool.group
 	}
 	for _, tool := range everything {

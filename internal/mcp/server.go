@@ -149,7 +149,7 @@ func NewServer(svc session.Service, opts Options) (*Server, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	tools := tools(*opts.KnowledgePrefix, opts.FlowTags)
+	tools := ownTools(*opts.KnowledgePrefix, opts.FlowTags)
 	first, err := chooseTools(tools, opts.Toolsets)
 	if err != nil {
 		return nil, fmt.Errorf("mcp options: %w", err)

@@ -31,9 +31,9 @@ More tools are listed when search_tools finds them; ask it for what you want to 
 Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`, prefix)
 }
 
-// tools lists every tool. The prefix begins the names of the knowledge tools; the
+// ownTools lists every tool. The prefix begins the names of the knowledge tools; the
 // flow tags are Options.FlowTags.
-func tools(prefix string, flowTags []string) []ownTool {
+func ownTools(prefix string, flowTags []string) []ownTool {
 	var all []ownTool
 	all = append(all, coreTools()...)
 	all = append(all, historyTools(flowTags)...)

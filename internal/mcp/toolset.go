@@ -62,7 +62,7 @@ const OwnServer = "recalld"
 // under session.OwnProject. The prefix begins the names of the knowledge tools, as
 // Options.KnowledgePrefix does.
 func OwnTools(prefix string) []session.Entry {
-	tools := tools(prefix, nil)
+	tools := ownTools(prefix, nil)
 	entries := make([]session.Entry, len(tools))
 	for i, t := range tools {
 		entries[i] = session.Entry{
