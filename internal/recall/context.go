@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -20,6 +21,34 @@ func ReceiptID(at time.Time) string { return receiptID(at) }
 // other records, then code. It is empty where there are none, and ends with a line's
 // end elsewhere.
 func Markdown(items []memory.Item) string { return markdown(&memory.Answer{Items: items}) }
+
+// ContextQuestions are the questions about memories that a context asks for one message:
+// what its receipt keeps as one request, by the kinds of that. Lessons and steps are one
+// question, which costs half of what two do, and lessons keep their places in it; code
+// is another, for beside the steps of a long session it would have none. Kinds of
+// entries are left out: they are matched.
+func ContextQuestions(req memory.RecallRequest) []memory.RecallRequest {
+	req.Format = memory.FormatMarkdown
+	var records []memory.Kind
+	var questions []memory.RecallRequest
+	for _, kind := range req.Kinds {
+		switch kind {
+		case memory.Lesson, memory.Step:
+			records = append(records, kind)
+		case memory.Chunk:
+			code := req
+			code.Kinds = []memory.Kind{kind}
+			questions = append(questions, code)
+		}
+	}
+	if len(records) > 0 {
+		if req.Kinds = records; len(records) > 1 { // the place of one kind's answer for each
+			req.Limit = len(records) * memory.DefaultLimit
+		}
+		questions = slices.Insert(questions, 0, req)
+	}
+	return questions
+}
 
 // Alike says that two texts are near-duplicates, of which an answer shows one.
 func (s *Service) Alike(a, b string) bool {

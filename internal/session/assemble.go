@@ -98,7 +98,7 @@ type assembly struct {
 	project memory.Project
 	session memory.Session
 	req     session.AssembleRequest
-	message string // without secrets
+	kept    memory.RecallRequest // the request as its receipt has it
 	items   []session.EntryState
 	found   found
 	window  *session.TaskWindow
@@ -116,7 +116,7 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 		return nil, err
 	}
 	a.req = s.opts.Assembly.Settings.fill(req)
-	a.message, _ = s.opts.Writer.Clean(req.Message, memory.MaxQuery)
+	a.kept = a.withoutSecrets()
 	a.items = s.opts.Catalogue.Items(a.project.ID)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
@@ -176,17 +176,49 @@ func (a *assembly) gather(ctx context.Context) error {
 	if a.req.NoSearch {
 		a.found.lacks(partSearch, "switched off")
 	} else {
-		var asked []question
+		var questions []memory.RecallRequest
 		if a.s.opts.Assembly.Memories != nil {
-			asked = questions(bare)
+			questions = a.questions(bare)
 		}
 		var err error
-		if a.found, err = a.s.search(ctx, a.project, a.session.ID, a.req, consider(a.items, a.req.TopK), asked); err != nil {
+		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, a.req.TopK), questions); err != nil {
 			return err
 		}
 	}
 	a.found.degraded = append(a.found.degraded, missing...)
 	return nil
+}
+
+// question is the message as a question of recall. A budget that is larger than that of
+// an answer leaves answers theirs.
+func (a *assembly) question() memory.RecallRequest {
+	q := memory.RecallRequest{
+		Query: a.req.Message, Project: a.req.Project,
+		Caller: memory.Caller{Dir: a.req.Caller.Dir, Client: a.req.Caller.Client, Session: a.session.ID},
+	}
+	if a.req.MaxTokens < memory.DefaultTokens {
+		q.MaxTokens = a.req.MaxTokens
+	}
+	return q
+}
+
+// questions are what is asked of the memories.
+func (a *assembly) questions(bare bool) []memory.RecallRequest {
+	q := a.question()
+	q.Explain, q.Kinds = true, []memory.Kind{memory.Lesson}
+	if !bare {
+		q.Kinds = append(q.Kinds, memory.Step, memory.Chunk)
+	}
+	return recall.ContextQuestions(q)
+}
+
+// withoutSecrets is the question as it can be kept.
+func (a *assembly) withoutSecrets() memory.RecallRequest {
+	q := a.question()
+	for _, text := range []*string{&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client} {
+		*text, _ = a.s.opts.Writer.Clean(*text, len(*text))
+	}
+	return q
 }
 
 // assemble works out a request context on a working context, and changes that to what
@@ -254,14 +286,12 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	r := memory.Receipt{
 		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
 		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
-		Request: memory.RecallRequest{
-			Query: a.message, Kinds: a.found.kinds, Project: a.req.Project,
-			Caller: memory.Caller{Dir: a.req.Caller.Dir, Client: a.req.Caller.Client, Session: a.session.ID},
-		},
+		Request:  a.kept,
 		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
 		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
 		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
 	}
+	r.Request.Kinds = a.found.kinds
 	for i, e := range b.entries {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,

@@ -444,6 +444,34 @@ func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
 	}
 }
 
+// failing answers no question.
+type failing struct{ *recall.Service }
+
+func (failing) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*memory.Answer, memory.Receipt, error) {
+	return nil, memory.Receipt{}, errors.New("the disk is on fire")
+}
+
+func TestMemoriesThatCannotBeFoundAreMissingAndNamed(t *testing.T) {
+	d := newDesk(t, func(o *Options) { o.Assembly.Memories = failing{} })
+	d.registerExample()
+	out := d.assemble(session.AssembleRequest{Message: "How do users authenticate with a password?"})
+	if got, want := handedOut(out), "rule A always, reference X always, rule C agent"; got != want {
+		t.Errorf("handed out %q, want %q", got, want)
+	}
+	var parts []string
+	for _, g := range out.Degraded {
+		parts = append(parts, g.Part+": "+g.Reason)
+	}
+	for _, want := range []string{"memories: the disk is on fire", "code: the disk is on fire"} {
+		if !slices.Contains(parts, want) {
+			t.Errorf("degraded is %q, want %q among it", parts, want)
+		}
+	}
+	if kinds := d.receipt(out.Receipt).Request.Kinds; !slices.Equal(kinds, []memory.Kind{memory.Rule, memory.Reference}) {
+		t.Errorf("the receipt says that %v were searched, want rules and references", kinds)
+	}
+}
+
 func TestAReceiptOfAContextHoldsNoSecret(t *testing.T) {
 	d, _ := withMatcher(t)
 	secret := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"

@@ -84,7 +84,7 @@ func p50(b *testing.B, took []time.Duration) {
 func BenchmarkAssemble(b *testing.B) {
 	d := fullDesk(b)
 	prepare := func(b *testing.B, i int) *assembly {
-		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}, message: sentence(i)}
+		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
 		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + sentence(i) + "?", Which: d.which()})
 		a.items = d.catalogue.Items(d.project.ID)
 		return a

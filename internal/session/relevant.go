@@ -75,28 +75,9 @@ func consider(items []session.EntryState, topK int) considered {
 	return c
 }
 
-// question is asked of the memories: the kinds that it is about, and how it is called
-// where it cannot be answered. Limit 0 leaves the number of items to the settings.
-type question struct {
-	part  string
-	kinds []memory.Kind
-	limit int
-}
-
-// questions are what is asked of the memories for one message. Lessons and steps are
-// asked for together, which costs half of what two questions do, and recall keeps
-// lessons from being crowded out by steps; code alone, for beside the steps of a long
-// session there would be no place left for it.
-func questions(bare bool) []question {
-	if bare {
-		return []question{{partMemories, []memory.Kind{memory.Lesson}, 0}}
-	}
-	return []question{{partMemories, []memory.Kind{memory.Lesson, memory.Step}, 2 * memory.DefaultLimit}, {partCode, []memory.Kind{memory.Chunk}, 0}}
-}
-
 // search asks for relevant entries and for memories, all at once. What cannot be
 // answered is missing and named; only the end of ctx is an error.
-func (s *Service) search(ctx context.Context, project memory.Project, sessionID string, req session.AssembleRequest, entries considered, asked []question) (found, error) {
+func (s *Service) search(ctx context.Context, project memory.Project, message string, entries considered, questions []memory.RecallRequest) (found, error) {
 	opts := recall.AskOptions{Project: &project, At: s.now()}
 	var matches recall.Matches
 	var matchErr error
@@ -105,25 +86,18 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 		receipt memory.Receipt
 		err     error
 	}
-	answers := make([]answer, len(asked))
+	answers := make([]answer, len(questions))
 	var wg sync.WaitGroup
 	if len(entries.kinds) > 0 {
 		wg.Go(func() {
 			sel := memory.Selection{Kinds: entries.kinds, Project: project.ID}
-			matches, matchErr = s.opts.Matcher.Match(ctx, req.Message, sel, entries.limit, opts)
+			matches, matchErr = s.opts.Matcher.Match(ctx, message, sel, entries.limit, opts)
 		})
 	}
-	for i, q := range asked {
+	for i, q := range questions {
 		wg.Go(func() {
-			ask := memory.RecallRequest{
-				Query: req.Message, Kinds: q.kinds, Limit: q.limit, Project: req.Project, Format: memory.FormatMarkdown, Explain: true,
-				Caller: memory.Caller{Dir: req.Caller.Dir, Client: req.Caller.Client, Session: sessionID},
-			}
-			if req.MaxTokens < memory.DefaultTokens { // else an answer of the settings is small enough
-				ask.MaxTokens = req.MaxTokens
-			}
 			a := &answers[i]
-			a.answer, a.receipt, a.err = s.opts.Assembly.Memories.Ask(ctx, ask, opts)
+			a.answer, a.receipt, a.err = s.opts.Assembly.Memories.Ask(ctx, q, opts)
 		})
 	}
 	wg.Wait()
@@ -144,11 +118,15 @@ func (s *Service) search(ctx context.Context, project memory.Project, sessionID 
 	}
 	for i, a := range answers {
 		if a.err != nil {
-			f.lacks(asked[i].part, memory.AsError(a.err).Message)
-			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "kinds", asked[i].kinds, "error", a.err)
+			part := partMemories
+			if slices.Contains(questions[i].Kinds, memory.Chunk) {
+				part = partCode
+			}
+			f.lacks(part, memory.AsError(a.err).Message)
+			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "missing", part, "error", a.err)
 			continue
 		}
-		f.kinds = append(f.kinds, asked[i].kinds...)
+		f.kinds = append(f.kinds, questions[i].Kinds...)
 		f.tells(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
 		f.withheld = append(f.withheld, a.answer.Withheld...)
 		for _, item := range a.answer.Items {
