@@ -8,8 +8,8 @@
 // belongs to one source, the newest that registered it; only a file takes nothing
 // over from a host, so that what somebody set by hand stays. A server is known by its
 // name and may have settings, the defaults of its tools; all of a project's are one
-// state. A version counts the changes of an entry, from 1; registering what is there
-// already writes nothing.
+// state. A version counts the changes of an entry, from 1, of which getting another
+// source is one; registering what is there already writes nothing.
 //
 // The worktrees of a repository are one project and have one catalogue: the files of
 // the one that was read last fill it.

@@ -109,5 +109,5 @@ func (t *takenFiles) forget(project string) {
 func (t *takenFiles) forgetAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	clear(t.hash)
+	clear(t.hashes)
 }

@@ -2,7 +2,9 @@ package catalogue
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -122,6 +124,34 @@ func TestRefusedFiles(t *testing.T) {
 	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}})
 	if err := take("2"); memory.AsError(err).Field != "X.md: entries[0].name" {
 		t.Errorf("after the catalogue has changed: %v, want file and field", err)
+	}
+}
+
+// failing is a write path that does not write.
+type failing struct{ Writer }
+
+func (failing) WriteWith(context.Context, memory.Project, func() (memory.Batch, error)) (memory.Committed, error) {
+	return memory.Committed{}, errors.New("the disk is full")
+}
+
+// What could not be written is not there, and is tried again with the same hash.
+func TestFailedWrite(t *testing.T) {
+	r := newRig(t)
+	works := r.catalogue.opts.Writer
+	r.catalogue.opts.Writer = failing{works}
+	files := []session.FileEntries{file("AGENTS.md", rule("A", "a"))}
+	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "1", files); err == nil {
+		t.Error("files: no error of the write path")
+	}
+	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.Entry{rule("B", "b")}, Caller: r.caller}); err == nil {
+		t.Error("register: no error of the write path")
+	}
+	if got := r.listed(); got != "" {
+		t.Errorf("listed %s, want nothing", got)
+	}
+	r.catalogue.opts.Writer = works
+	if out := r.takeFiles("1", files...); out == nil || counts(out) != "+1 ~0 =0 -0 of 1" {
+		t.Errorf("taken %+v when it can be written again", out)
 	}
 }
 

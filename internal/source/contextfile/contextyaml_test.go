@@ -2,6 +2,8 @@ package contextfile
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +65,23 @@ tools:
 		if found := r.clean(); len(found.Files) != 0 {
 			t.Errorf("%q: found %s, want nothing", text, listing(found))
 		}
+	}
+}
+
+// The example of the documentation is read as it stands.
+func TestDocumentedExample(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(doc), "```yaml\n# .recalld/context.yaml.")
+	example, _, ended := strings.Cut(example, "```")
+	if !found || !ended {
+		t.Fatal("docs/agents.md has no example of .recalld/context.yaml")
+	}
+	r := newRepo(t, map[string]string{".recalld/context.yaml": "#" + example, "docs/schema.md": "tables"})
+	if got, want := listing(r.clean()), "rule Error Handling, reference Database Schema, tool filesystem:read_file, server filesystem"; got != want {
+		t.Errorf("the example has %s, want %s", got, want)
 	}
 }
 

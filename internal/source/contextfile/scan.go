@@ -76,7 +76,7 @@ func (s *Scanner) Scan(root string) (Found, error) {
 	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
-	s.known[root] = &l.scanned
+	s.known[root] = new(l.scanned) // a copy: what was needed to read is not kept
 	return l.found, nil
 }
 
