@@ -10,6 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
+var _ session.WorkingContexts = (*Service)(nil)
+
 // WorkingContext implements session.WorkingContexts.
 func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
 	if err := req.Validate(); err != nil {
