@@ -415,9 +415,6 @@ func (d *Daemon) work(ctx context.Context) error {
 		return err
 	}
 	close(d.loaded)
-	if err := d.core.Catalogue.RegisterOwn(ctx, mcp.OwnTools(d.opts.Config.MCP.Prefix)); err != nil && ctx.Err() == nil {
-		d.log.Error("recalld's own tools are not found by search_tools", attrPart, "catalogue", attrError, err)
-	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -430,6 +427,10 @@ func (d *Daemon) work(ctx context.Context) error {
 	}
 	if err := d.holdPaused(); err != nil {
 		return err
+	}
+	// After what is held is: its documents are embedded like any others.
+	if err := d.core.Catalogue.RegisterOwn(ctx, mcp.OwnTools(d.opts.Config.MCP.Prefix)); err != nil && ctx.Err() == nil {
+		d.log.Error("recalld's own tools are not found by search_tools", attrPart, "catalogue", attrError, err)
 	}
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {
