@@ -51,9 +51,6 @@
 package contextfile
 
 import (
-	"path"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -167,19 +164,4 @@ func New(opts Options) (*Scanner, error) {
 		return nil, err
 	}
 	return &Scanner{opts: opts, known: map[string]*scanned{}}, nil
-}
-
-// Concerns says that a scan of a repository would look at a path of it, with slashes
-// and relative to it: one of the names, or a file that the last scan was led to.
-func (s *Scanner) Concerns(root, name string) bool {
-	name = path.Clean(name)
-	for _, x := range looked {
-		if name == x.path || x.format == cursorRules && strings.HasPrefix(name, x.path+"/") {
-			return true
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.known[root]
-	return k != nil && slices.Contains(k.paths, name)
 }

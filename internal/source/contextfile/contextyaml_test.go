@@ -68,11 +68,16 @@ tools:
 	}
 }
 
-// The example of the documentation is read as it stands.
+// The documentation names every file, and its example is read as it stands.
 func TestDocumentedExample(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "agents.md"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if !strings.Contains(string(doc), strings.TrimPrefix(name, ".claude/")) {
+			t.Errorf("docs/agents.md does not tell that %s is looked at", name)
+		}
 	}
 	_, example, found := strings.Cut(string(doc), "```yaml\n# .recalld/context.yaml.")
 	example, _, ended := strings.Cut(example, "```")
