@@ -237,16 +237,21 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// The turn of a session that has met some things, and of one that has met all it may.
 func BenchmarkTurn(b *testing.B) {
-	r := newRig(b)
-	id := r.start("x")
-	entities := make([]session.Entity, session.MaxEntities)
-	for i := range entities {
-		entities[i] = session.Entity{ID: fmt.Sprint(i), Name: strings.Repeat("n", 200)}
-	}
-	r.report(id, session.ReportRequest{Entities: entities})
-	key := memory.SessionKey{Project: r.projectOf().ID, ID: id}
-	for b.Loop() {
-		r.Turn(key)
+	for _, n := range []int{20, session.MaxEntities} {
+		b.Run(fmt.Sprintf("entities=%d", n), func(b *testing.B) {
+			r := newRig(b)
+			id := r.start("x")
+			entities := make([]session.Entity, n)
+			for i := range entities {
+				entities[i] = session.Entity{ID: fmt.Sprint(i), Name: strings.Repeat("n", 200)}
+			}
+			r.report(id, session.ReportRequest{Entities: entities})
+			key := memory.SessionKey{Project: r.projectOf().ID, ID: id}
+			for b.Loop() {
+				r.Turn(key)
+			}
+		})
 	}
 }
