@@ -21,7 +21,6 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 		return nil, err
 	}
 	b := newBudget(a.req.MaxTokens)
-	b.withheld = first.Withheld
 	entries := make(map[session.Ref]*session.EntryState, len(first.Items))
 	for i := range a.items {
 		entries[a.items[i].Ref] = &a.items[i]

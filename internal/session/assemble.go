@@ -23,9 +23,12 @@ type Ledger interface {
 	Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error)
 }
 
-// Shelf holds the records of tasks and blockers in memory.
+// Shelf holds what is stored in memory.
 type Shelf interface {
+	// Entries returns the records of some kinds.
 	Entries(project string, kinds ...memory.Kind) []memory.Record
+	// Loaded says that all that is stored is there.
+	Loaded() bool
 }
 
 // Assembly is what request contexts are made from. Each part may be nil: without
@@ -38,8 +41,9 @@ type Assembly struct {
 	// LeaveOut says that contexts for a type of task go without history and code where
 	// the request does not say. Nil: none do.
 	LeaveOut func(project memory.Project, taskType string) bool
-	// Shelf names the records of tasks and blockers, by which receipts have them. Nil:
-	// receipts have their names alone.
+	// Shelf names the records of tasks and blockers, by which receipts have them, and
+	// says whether the catalogue is there. Nil: receipts have their names alone, and it
+	// is.
 	Shelf Shelf
 	// Settings are the user's choices; nil is DefaultSettings.
 	Settings *Settings
@@ -152,6 +156,9 @@ func (a *assembly) gather(ctx context.Context) error {
 	bare := a.req.RequiresContext != nil && !*a.req.RequiresContext ||
 		a.req.RequiresContext == nil && a.s.opts.Assembly.LeaveOut(a.project, a.req.TaskType)
 	var missing []memory.Degraded
+	if a.s.loading() {
+		missing = append(missing, memory.Degraded{Part: partCatalogue, Reason: "loading"})
+	}
 	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
 		request := session.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
 		window, err := tasks.TaskWindow(ctx, request)
@@ -225,6 +232,9 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 // it is after the turn. It is a pure function of what was gathered.
 func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, memory.Receipt) {
 	h := hold(a.items, wc)
+	if a.s.loading() {
+		h.gone = nil // nobody knows that yet
+	}
 	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)
 	b := newBudget(a.req.MaxTokens)
 	b.held(h, a.window, a.shorter)
@@ -243,97 +253,24 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 // maxWithheld bounds what is told of what was not handed out.
 const maxWithheld = 200
 
+// loading says that the catalogue is not all there yet.
+func (s *Service) loading() bool {
+	return s.opts.Assembly.Shelf != nil && !s.opts.Assembly.Shelf.Loaded()
+}
+
+// ready returns CodeUnavailable as long as the catalogue is loading: what is not there
+// yet would be taken for gone.
+func (s *Service) ready() error {
+	if !s.loading() {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "try again in a moment"}
+}
+
 // alike says that two texts are near-duplicates.
 func (s *Service) alike(a, b string) bool {
 	if m := s.opts.Assembly.Memories; m != nil {
 		return m.Alike(a, b)
 	}
 	return a == b
-}
-
-// out is what is handed out of a budget that was filled.
-func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *session.Assembled {
-	out := &session.Assembled{
-		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]session.AssembledItem, len(b.entries)), Memories: b.memories, Window: b.window, Guidance: guidance,
-		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
-		Tokens: b.used, MaxTokens: b.most,
-	}
-	if out.Memories == nil {
-		out.Memories = []memory.Item{}
-	}
-	callable := make(map[session.ToolRef]bool, len(out.ActiveTools))
-	for _, ref := range out.ActiveTools {
-		callable[ref] = true
-	}
-	for i, e := range b.entries {
-		item := session.AssembledItem{
-			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
-		}
-		if e.Type != memory.Tool {
-			item.Text = entryBody(e.EntryState)
-		} else if ref := toolOf(*e.EntryState); !callable[ref] {
-			out.ActiveTools = append(out.ActiveTools, ref)
-		}
-		out.Items[i] = item
-	}
-	out.Text = writeContext(b.entries, guidance, b.memories, b.window)
-	return out
-}
-
-// receipt is the record of a turn: exactly what is handed out, with scores.
-func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
-	r := memory.Receipt{
-		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
-		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
-		Request:  a.kept,
-		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
-		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
-		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
-	}
-	r.Request.Kinds = a.found.kinds
-	for i, e := range b.entries {
-		r.Items = append(r.Items, memory.ReceiptItem{
-			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
-			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i],
-		})
-	}
-	for _, m := range b.memories {
-		r.Items = append(r.Items, memory.ReceiptItem{
-			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
-		})
-	}
-	if b.window == nil {
-		return r
-	}
-	ids := a.taskIDs()
-	task := func(kind memory.Kind, name string) {
-		r.Items = append(r.Items, memory.ReceiptItem{ID: ids[taskKey{kind, name}], Kind: kind, Name: name, Mode: memory.IncludeAlways})
-	}
-	for _, t := range b.window.Tasks {
-		task(memory.Task, t.TaskID)
-	}
-	for _, t := range b.window.Blockers {
-		task(memory.Blocker, t.TaskID)
-	}
-	return r
-}
-
-// taskKey names a completed task or a blocker.
-type taskKey struct {
-	kind memory.Kind
-	name string
-}
-
-// taskIDs are the ids of the records of a project's tasks and blockers.
-func (a *assembly) taskIDs() map[taskKey]string {
-	ids := map[taskKey]string{}
-	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
-		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
-			if r.Task != nil {
-				ids[taskKey{r.Kind, r.Task.TaskID}] = r.ID
-			}
-		}
-	}
-	return ids
 }

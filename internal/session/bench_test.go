@@ -14,13 +14,13 @@ import (
 
 // words make texts that differ and share words, as those of a project do.
 var (
-	actions = []string{"install", "deploy", "migrate", "authenticate", "render", "index", "compile", "publish", "rotate", "restore"}
-	things  = []string{"packages", "orders", "users", "certificates", "templates", "queues", "invoices", "sessions", "backups", "charts", "tokens"}
-	places  = []string{"gateway", "ledger", "warehouse", "frontend", "scheduler", "cluster", "mailer"}
+	doing   = []string{"install", "deploy", "migrate", "authenticate", "render", "index", "compile", "publish", "rotate", "restore"}
+	objects = []string{"packages", "orders", "users", "certificates", "templates", "queues", "invoices", "sessions", "backups", "charts", "tokens"}
+	systems = []string{"gateway", "ledger", "warehouse", "frontend", "scheduler", "cluster", "mailer"}
 )
 
-func sentence(i int) string {
-	return fmt.Sprintf("%s the %s of the %s, case %d", actions[i%len(actions)], things[i/7%len(things)], places[i/3%len(places)], i)
+func caseOf(i int) string {
+	return fmt.Sprintf("%s the %s of the %s, case %d", doing[i%len(doing)], objects[i/7%len(objects)], systems[i/3%len(systems)], i)
 }
 
 // fullDesk is a desk with commits that are synced, 10,000 lessons and steps, and a
@@ -33,8 +33,8 @@ func fullDesk(b *testing.B) *desk {
 		var records []memory.Record
 		for i := first; i < first+500; i++ {
 			r := memory.Record{
-				ID: fmt.Sprintf("l-%06d", i), Kind: memory.Lesson, Project: d.project.ID, Created: deskTime, Text: sentence(i),
-				Event: &memory.Event{Type: memory.EventPattern, Context: sentence(i), Lesson: "do it twice"},
+				ID: fmt.Sprintf("l-%06d", i), Kind: memory.Lesson, Project: d.project.ID, Created: deskTime, Text: caseOf(i),
+				Event: &memory.Event{Type: memory.EventPattern, Context: caseOf(i), Lesson: "do it twice"},
 			}
 			if i%2 == 0 {
 				r.ID, r.Kind, r.Event, r.Session = fmt.Sprintf("s-%06d", i), memory.Step, nil, d.session
@@ -59,11 +59,11 @@ func fullDesk(b *testing.B) *desk {
 		if i%10 == 0 {
 			mode = memory.IncludeAlways
 		}
-		entries = append(entries, entry(fmt.Sprintf("%s %s %s", kind, name, mode), "How to "+sentence(i)))
+		entries = append(entries, entry(fmt.Sprintf("%s %s %s", kind, name, mode), "How to "+caseOf(i)))
 	}
 	d.register(entries...)
 	for i := range 20 {
-		d.done(fmt.Sprintf("task-%d", i), sentence(i))
+		d.done(fmt.Sprintf("task-%d", i), caseOf(i))
 	}
 	d.blocked("task-99", "the ledger is down")
 	b.ResetTimer()
@@ -85,7 +85,7 @@ func BenchmarkAssemble(b *testing.B) {
 	d := fullDesk(b)
 	prepare := func(b *testing.B, i int) *assembly {
 		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
-		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + sentence(i) + "?", Which: d.which()})
+		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", Which: d.which()})
 		a.items = d.catalogue.Items(d.project.ID)
 		return a
 	}
@@ -103,13 +103,13 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 	run("whole", func(b *testing.B, i int) func() {
 		return func() {
-			if out := d.assemble(session.AssembleRequest{Message: "How do I " + sentence(i) + "?"}); len(out.Memories) == 0 || len(out.Items) == 0 {
-				b.Fatalf("nothing was found for %q", sentence(i))
+			if out := d.assemble(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?"}); len(out.Memories) == 0 || len(out.Items) == 0 {
+				b.Fatalf("nothing was found for %q", caseOf(i))
 			}
 		}
 	})
 	run("without search", func(b *testing.B, i int) func() {
-		return func() { d.assemble(session.AssembleRequest{Message: "How do I " + sentence(i) + "?", NoSearch: true}) }
+		return func() { d.assemble(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", NoSearch: true}) }
 	})
 	run("catalogue", func(b *testing.B, i int) func() { return func() { d.catalogue.Items(d.project.ID) } })
 	run("gather", func(b *testing.B, i int) func() {
@@ -137,7 +137,7 @@ func BenchmarkMemories(b *testing.B) {
 	d := fullDesk(b)
 	kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Chunk}
 	ask := func(b *testing.B, i int, kinds ...memory.Kind) {
-		req := memory.RecallRequest{Query: "How do I " + sentence(i) + "?", Kinds: kinds, Caller: d.caller, Format: memory.FormatMarkdown}
+		req := memory.RecallRequest{Query: "How do I " + caseOf(i) + "?", Kinds: kinds, Caller: d.caller, Format: memory.FormatMarkdown}
 		if _, _, err := d.recall.Ask(b.Context(), req, recall.AskOptions{Project: &d.project}); err != nil {
 			b.Error(err)
 		}

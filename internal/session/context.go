@@ -78,6 +78,9 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
 	project, meant, err := s.find(ctx, req.Which)
 	if err != nil {
 		return nil, err
@@ -92,6 +95,9 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 // ChangeContext implements session.Contexts. All of a request is done or nothing.
 func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
 	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil {
 		return nil, err
 	}
 	project, meant, err := s.find(ctx, req.Which)

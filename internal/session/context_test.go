@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +137,39 @@ func TestAChangeThatIsRefusedChangesNothing(t *testing.T) {
 		t.Errorf("the session holds %q, want nothing", got)
 	}
 }
+
+// loadingShelf is a shelf that is being filled.
+type loadingShelf struct{ Shelf }
+
+func (loadingShelf) Loaded() bool { return false }
+
+func TestWhatIsNotLoadedIsNotTakenForGone(t *testing.T) {
+	d := newDesk(t)
+	d.register(entry("rule B manual", "Write tests."))
+	d.alter(added("rule B"))
+	// As long as it loads, the catalogue may lack anything.
+	d.change = append(d.change, func(o *Options) {
+		o.Assembly.Shelf, o.Catalogue = loadingShelf{o.Assembly.Shelf}, nothing{}
+	})
+	d.reopen()
+	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	if len(out.Withheld) > 0 || !slices.Contains(out.Degraded, memory.Degraded{Part: "catalogue", Reason: "loading"}) {
+		t.Errorf("withheld is %v and degraded %v, want nothing and the catalogue", out.Withheld, out.Degraded)
+	}
+	_, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{Which: d.which()})
+	if memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("session context: %v, want %s", err, memory.CodeUnavailable)
+	}
+	_, err = d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Remove: []session.Ref{ref("rule B")}, Which: d.which()})
+	if memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("change context: %v, want %s", err, memory.CodeUnavailable)
+	}
+}
+
+// nothing is a catalogue without entries.
+type nothing struct{}
+
+func (nothing) Items(string) []session.EntryState { return nil }
 
 func TestChangesByManyWritersAllCount(t *testing.T) {
 	d := newDesk(t)

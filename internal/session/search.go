@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -21,12 +20,13 @@ type Memories interface {
 
 // What may be missing of a context, as Degraded names it.
 const (
-	partSearch   = "search"   // all that is relevant
-	partEntries  = "entries"  // relevant rules, references and tools
-	partMemories = "memories" // lessons and steps
-	partCode     = "code"
-	partTasks    = "tasks"  // the window
-	partRepeat   = "repeat" // what the answer to a repeated request has no text of
+	partSearch    = "search"   // all that is relevant
+	partEntries   = "entries"  // relevant rules, references and tools
+	partMemories  = "memories" // lessons and steps
+	partCode      = "code"
+	partCatalogue = "catalogue" // what the session holds
+	partTasks     = "tasks"     // the window
+	partRepeat    = "repeat"    // what the answer to a repeated request has no text of
 )
 
 // found is what a search came to. The zero value is that nothing was searched.
@@ -44,35 +44,6 @@ type found struct {
 	settings    *memory.AnswerSettings
 	seq         uint64
 	factors     map[string]*memory.RankFactors // of the memories, by id
-}
-
-// considered says for which entries is searched: the kinds of those that relevance may
-// decide on, and how many matches are asked for.
-type considered struct {
-	kinds []memory.Kind
-	limit int
-}
-
-// consider works out what is to be searched so that topK eligible matches are found:
-// what is disabled, or not the agent's choice, may match better and is passed over.
-func consider(items []session.EntryState, topK int) considered {
-	eligible, others := map[memory.Kind]bool{}, map[memory.Kind]int{}
-	for i := range items {
-		if e := &items[i]; e.On && e.Mode == memory.IncludeAgent {
-			eligible[e.Type] = true
-		} else {
-			others[e.Type]++
-		}
-	}
-	c := considered{limit: topK}
-	for _, kind := range session.EntryKinds {
-		if eligible[kind] {
-			c.kinds = append(c.kinds, kind)
-			c.limit += others[kind]
-		}
-	}
-	c.limit = min(c.limit, recall.MaxMatched)
-	return c
 }
 
 // search asks for relevant entries and for memories, all at once. What cannot be
@@ -164,71 +135,4 @@ func (f *found) tells(degraded []memory.Degraded, spaces []string, calibration s
 			f.settings.MinRelevance[kind] = floor
 		}
 	}
-}
-
-// choice says which matches are taken.
-type choice struct {
-	topK, topN int
-	include    float64
-}
-
-// choose takes of the entries that were found those that are relevant enough, best
-// first, and says why it withholds the others. Only enabled entries with the mode agent
-// that the session has nothing decided on are considered, topK of them: the topN first
-// are taken, and all others that score include or more. A rule or reference that says
-// what another one says is a duplicate; two tools never are.
-func choose(items []session.EntryState, h holding, m recall.Matches, c choice, alike func(a, b string) bool) (taken []placed, withheld []memory.Withheld) {
-	byID := make(map[string]*session.EntryState, len(m.Items)+len(m.Withheld))
-	for _, match := range m.Items {
-		byID[match.ID] = nil
-	}
-	for _, w := range m.Withheld {
-		byID[w.ID] = nil
-	}
-	for i := range items {
-		if _, ok := byID[items[i].ID]; ok {
-			byID[items[i].ID] = &items[i]
-		}
-	}
-	looked := 0
-	for _, match := range m.Items {
-		e := byID[match.ID]
-		if !eligible(e, h) {
-			continue
-		}
-		p := placed{EntryState: e, mode: memory.IncludeAgent, score: match.Relevance, factors: &match.Factors}
-		looked++
-		switch {
-		case looked > c.topK, len(taken) >= c.topN && match.Relevance < c.include:
-			withheld = append(withheld, p.withheld(memory.OverLimit))
-		case repeats(p, taken, alike), repeats(p, h.entries, func(a, b string) bool { return a == b }): // those of the session are too many to be compared by their words
-			withheld = append(withheld, p.withheld(memory.Duplicate))
-		default:
-			taken = append(taken, p)
-		}
-	}
-	for _, w := range m.Withheld {
-		if e := byID[w.ID]; eligible(e, h) {
-			w.Name, w.Server = e.Name, e.ServerName
-			withheld = append(withheld, w)
-		}
-	}
-	return taken, withheld
-}
-
-// eligible says that relevance decides on an entry. One that is no longer in the
-// catalogue is nil.
-func eligible(e *session.EntryState, h holding) bool {
-	return e != nil && e.On && e.Mode == memory.IncludeAgent && !h.decided[e.Ref]
-}
-
-// repeats says that an entry says what one of the others says.
-func repeats(p placed, others []placed, alike func(a, b string) bool) bool {
-	return p.Type != memory.Tool && slices.ContainsFunc(others, func(other placed) bool {
-		return other.Type == p.Type && alike(entryBody(p.EntryState), entryBody(other.EntryState))
-	})
-}
-
-func (p placed) withheld(reason memory.Reason) memory.Withheld {
-	return memory.Withheld{ID: p.ID, Kind: p.Type, Reason: reason, NearestScore: p.score, Name: p.Name, Server: p.ServerName}
 }

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// out is what is handed out of a budget that was filled. Active are the tools of the
+// core, the discovered ones and those that are handed out: one that is withheld cannot
+// be called by a model that was not told of it.
+func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *session.Assembled {
+	out := &session.Assembled{
+		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
+		Items: make([]session.AssembledItem, len(b.entries)), Memories: b.memories, Window: b.window, Guidance: guidance,
+		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
+		Tokens: b.used, MaxTokens: b.most,
+	}
+	if out.Memories == nil {
+		out.Memories = []memory.Item{}
+	}
+	callable := make(map[session.ToolRef]bool, len(out.ActiveTools))
+	for _, ref := range out.ActiveTools {
+		callable[ref] = true
+	}
+	for i, e := range b.entries {
+		item := session.AssembledItem{
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+		}
+		if e.Type != memory.Tool {
+			item.Text = entryBody(e.EntryState)
+		} else if ref := toolOf(*e.EntryState); !callable[ref] {
+			out.ActiveTools = append(out.ActiveTools, ref)
+		}
+		out.Items[i] = item
+	}
+	out.Text = writeContext(b.entries, guidance, b.memories, b.window)
+	return out
+}
+
+// receipt is the record of a turn: exactly what is handed out, with scores.
+func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
+	r := memory.Receipt{
+		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
+		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
+		Request:  a.kept,
+		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
+		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
+		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
+	}
+	r.Request.Kinds = a.found.kinds
+	for i, e := range b.entries {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
+			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i],
+		})
+	}
+	for _, m := range b.memories {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
+		})
+	}
+	if b.window == nil {
+		return r
+	}
+	ids := a.taskIDs()
+	task := func(kind memory.Kind, name string) {
+		r.Items = append(r.Items, memory.ReceiptItem{ID: ids[taskKey{kind, name}], Kind: kind, Name: name, Mode: memory.IncludeAlways})
+	}
+	for _, t := range b.window.Tasks {
+		task(memory.Task, t.TaskID)
+	}
+	for _, t := range b.window.Blockers {
+		task(memory.Blocker, t.TaskID)
+	}
+	return r
+}
+
+// taskKey names a completed task or a blocker.
+type taskKey struct {
+	kind memory.Kind
+	name string
+}
+
+// taskIDs are the ids of the records of a project's tasks and blockers.
+func (a *assembly) taskIDs() map[taskKey]string {
+	ids := map[taskKey]string{}
+	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
+		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
+			if r.Task != nil {
+				ids[taskKey{r.Kind, r.Task.TaskID}] = r.ID
+			}
+		}
+	}
+	return ids
+}
