@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,32 @@ func emptyIsNil(refs []session.Ref) []session.Ref {
 		return nil
 	}
 	return refs
+}
+
+// TestEmptySession: an unset variable of a script does not stand for the current
+// session, whatever the command.
+func TestEmptySession(t *testing.T) {
+	tried := 0
+	for _, c := range commands(t) {
+		name := strings.Fields(strings.TrimPrefix(c.CommandPath(), "recalld "))
+		if c.Flags().Lookup("session") == nil {
+			continue
+		}
+		tried++
+		args := slices.Concat(name, map[string][]string{
+			"for": {"m"}, "tools": {"q"}, "add": {"rule", "A"}, "remove": {"rule", "A"}, "report": {"--tool", "a:b"}, "recall": {"q"}, "steps": {"q"}, "step": {"--tool", "x"},
+		}[c.Name()], []string{"--session", ""})
+		b := newBench(t, sample())
+		if _, errs, code := b.run(args...); code != ExitUsage || !strings.Contains(errs, "sessionId") {
+			t.Errorf("recalld %q: exit %d, %q; want a refusal of the empty session", args, code, errs)
+		}
+		if calls := b.fake.Calls(); len(calls) > 0 {
+			t.Errorf("recalld %q reached the daemon: %+v", args, calls)
+		}
+	}
+	if tried < 14 {
+		t.Errorf("%d commands have --session, want at least 14", tried)
+	}
 }
 
 // TestInputFiles: what is read from a file is read relative to the working folder,

@@ -102,3 +102,20 @@ func TestToolsets(t *testing.T) {
 		}
 	}
 }
+
+// TestToolsetWords: the words that settings and help name are those that the server
+// knows, all of them and no others.
+func TestToolsetWords(t *testing.T) {
+	for _, word := range config.Toolsets {
+		server, err := mcp.NewServer(newBench(t, nil).fake, mcp.Options{Toolsets: []string{word}})
+		if err != nil {
+			t.Errorf("the server refuses %q: %v", word, err)
+			continue
+		}
+		server.Close(t.Context())
+	}
+	_, err := mcp.NewServer(newBench(t, nil).fake, mcp.Options{Toolsets: []string{"nosuch"}})
+	if want := strings.Join(config.Toolsets, ", "); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the server names its toolsets in %v, want %s", err, want)
+	}
+}
