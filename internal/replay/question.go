@@ -16,8 +16,8 @@ type question struct {
 	p       *Replayer
 	receipt memory.Receipt
 	project memory.Project
-	// chosen are the entries that a context may choose, by id; nil for an answer.
-	chosen map[string]session.EntryState
+	// entries are those that a context of the project may choose, by id.
+	entries func() map[string]session.EntryState
 	// aside is what is not compared, by id.
 	aside map[string]bool
 }
@@ -36,36 +36,28 @@ type hit struct {
 	path      string // of code
 }
 
-func (p *Replayer) question(r memory.Receipt, project memory.Project) *question {
-	q := &question{p: p, receipt: r, project: project}
-	if r.Purpose != memory.PurposeContext {
-		return q
+// prepare finds out what of a context is not compared.
+func (q *question) prepare() {
+	if q.receipt.Purpose != memory.PurposeContext {
+		return
 	}
 	q.aside = map[string]bool{}
-	for _, item := range r.Items {
+	for _, item := range q.receipt.Items {
 		if cmp.Or(item.Mode, memory.IncludeAgent) != memory.IncludeAgent {
 			q.aside[item.ID] = true
 		}
 	}
-	for _, w := range r.Withheld {
+	for _, w := range q.receipt.Withheld {
 		if w.Reason == memory.OverBudget || w.Reason == memory.Duplicate {
 			q.aside[w.ID] = true
 		}
 	}
-	q.chosen = p.choosable(r, project)
-	return q
 }
 
 // choosable are the entries that a context of a project may choose by relevance.
-func (p *Replayer) choosable(r memory.Receipt, project memory.Project) map[string]session.EntryState {
+func (p *Replayer) choosable(project memory.Project) map[string]session.EntryState {
 	chosen := map[string]session.EntryState{}
 	if p.opts.Catalogue == nil {
-		for _, item := range r.Items {
-			chosen[item.ID] = session.EntryState{ID: item.ID, Entry: session.Entry{Ref: session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}}}
-		}
-		for _, w := range r.Withheld {
-			chosen[w.ID] = session.EntryState{ID: w.ID, Entry: session.Entry{Ref: session.Ref{Type: w.Kind, Name: w.Name, ServerName: w.Server}}}
-		}
 		return chosen
 	}
 	for _, e := range p.opts.Catalogue.Items(project.ID) {
@@ -91,7 +83,10 @@ func (q *question) compared(hits []hit) []hit {
 	if q.receipt.Purpose != memory.PurposeContext {
 		return hits
 	}
-	hits = slices.DeleteFunc(hits, func(h hit) bool { return q.aside[h.id] || h.kind == memory.Task || h.kind == memory.Blocker })
+	hits = slices.DeleteFunc(hits, func(h hit) bool {
+		entry := slices.Contains(session.EntryKinds, h.kind)
+		return q.aside[h.id] || h.kind == memory.Task || h.kind == memory.Blocker || entry && q.p.opts.Catalogue == nil
+	})
 	slices.SortStableFunc(hits, func(a, b hit) int {
 		return cmp.Compare(slices.Index(memory.Kinds, a.kind), slices.Index(memory.Kinds, b.kind))
 	})
@@ -120,7 +115,9 @@ func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, ane
 	var entries []memory.Kind
 	for _, kind := range req.Kinds {
 		if slices.Contains(session.EntryKinds, kind) {
-			entries = append(entries, kind)
+			if q.p.opts.Catalogue != nil {
+				entries = append(entries, kind)
+			}
 			continue
 		}
 		one := req
@@ -176,7 +173,7 @@ func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.A
 	out := outcome{withheld: m.Withheld, degraded: m.Degraded}
 	considered, take := 0, q.p.opts.Taken
 	for _, x := range m.Items {
-		e, ok := q.chosen[x.ID]
+		e, ok := q.entries()[x.ID]
 		if !ok || q.aside[x.ID] {
 			continue
 		}

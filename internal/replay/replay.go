@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -64,8 +65,8 @@ type Options struct {
 	Ledger   Ledger
 	Projects Projects
 	Sessions Sessions
-	// Catalogue says which entries a context may choose. Nil: those that it chose or
-	// withheld then.
+	// Catalogue says which entries a context may choose. Nil: none, so that only the
+	// memories of contexts are compared.
 	Catalogue Catalogue
 	// Taken says how many of the relevant entries a context takes. Default: contract 6's.
 	Taken Taken
@@ -149,8 +150,9 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 		Answers: []session.ReplayedAnswer{}, More: more,
 	}
 	progress(session.ReplayProgress{Total: len(receipts)})
+	entries := sync.OnceValue(func() map[string]session.EntryState { return p.choosable(project) })
 	for i, r := range receipts {
-		a, degraded, err := p.again(ctx, project, r, req)
+		a, degraded, err := p.again(ctx, &question{p: p, receipt: r, project: project, entries: entries}, req)
 		if err != nil {
 			return nil, fmt.Errorf("replay receipt %s: %w", r.ID, err)
 		}
@@ -169,9 +171,10 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 
 // again asks the questions of one receipt twice. Only what concerns all receipts is an
 // error: the end of ctx, and an embedder that there is not.
-func (p *Replayer) again(ctx context.Context, project memory.Project, r memory.Receipt, req session.ReplayRequest) (session.ReplayedAnswer, []memory.Degraded, error) {
+func (p *Replayer) again(ctx context.Context, q *question, req session.ReplayRequest) (session.ReplayedAnswer, []memory.Degraded, error) {
+	r := q.receipt
 	out := session.ReplayedAnswer{Receipt: r.ID, Query: r.Request.Query, At: r.At, Items: []session.ReplayedItem{}}
-	q := p.question(r, project)
+	q.prepare()
 	before, err := q.ask(ctx, r.Settings, nil)
 	if err == nil {
 		base := p.recorded(r)
