@@ -92,15 +92,22 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 // inPortions commits writes in as many transactions as they need.
 func (s *Store) inPortions(writes []write) error {
 	for len(writes) > 0 {
-		n, size := 1, writes[0].extent()
-		for n < len(writes) && (writes[n].joined || size.plus(writes[n].extent()).within(s.whole())) {
-			size = size.plus(writes[n].extent())
-			n++
-		}
+		n := portion(writes, s.whole())
 		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, writes[:n]) }); err != nil {
 			return err
 		}
 		writes = writes[n:]
 	}
 	return nil
+}
+
+// portion is how many of the writes, one at least, go into the next transaction. It
+// may pass the limit by those that are joined, of which there is one after another.
+func portion(writes []write, limit extent) int {
+	n, size := 1, writes[0].extent()
+	for n < len(writes) && (writes[n].joined || size.plus(writes[n].extent()).within(limit)) {
+		size = size.plus(writes[n].extent())
+		n++
+	}
+	return n
 }

@@ -42,6 +42,7 @@ func receiptIDs(rs []memory.Receipt) []string {
 // with some of each.
 func TestReceiptsAreFound(t *testing.T) {
 	all := []memory.Receipt{
+		receipt(0, inTurn("x-1", 301)),
 		receipt(1, inTurn("x-1", 0)),
 		receipt(2, inTurn("x-1", 1), ofPurpose(memory.PurposeContext)),
 		receipt(3),
@@ -60,10 +61,10 @@ func TestReceiptsAreFound(t *testing.T) {
 			s.pending = slices.Clone(all)
 		},
 		"some waiting": func(t *testing.T, s *Store) {
-			commit(t, s, memory.Batch{Receipts: slices.Concat(all[:3], all[5:])})
+			commit(t, s, memory.Batch{Receipts: slices.Concat(all[:4], all[6:])})
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.pending = slices.Clone(all[2:6])
+			s.pending = slices.Clone(all[3:7])
 		},
 	}
 	for state, put := range stores {
@@ -76,18 +77,19 @@ func TestReceiptsAreFound(t *testing.T) {
 			want   []int // minutes
 			more   bool
 		}{
-			"everything":        {memory.ReceiptFilter{}, 20, []int{9, 8, 7, 6, 5, 4, 3, 2, 1}, false},
+			"everything":        {memory.ReceiptFilter{}, 20, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, false},
 			"the newest":        {memory.ReceiptFilter{}, 2, []int{9, 8}, true},
-			"just enough":       {memory.ReceiptFilter{}, 9, []int{9, 8, 7, 6, 5, 4, 3, 2, 1}, false},
-			"project":           {memory.ReceiptFilter{Project: "p-1"}, 20, []int{8, 7, 5, 4, 3, 2, 1}, false},
+			"just enough":       {memory.ReceiptFilter{}, 10, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, false},
+			"project":           {memory.ReceiptFilter{Project: "p-1"}, 20, []int{8, 7, 5, 4, 3, 2, 1, 0}, false},
 			"another project":   {memory.ReceiptFilter{Project: "p-2"}, 1, []int{6}, false},
 			"unknown project":   {memory.ReceiptFilter{Project: "p-3"}, 1, nil, false},
 			"since":             {memory.ReceiptFilter{Project: "p-1", Since: noon.Add(5 * time.Minute)}, 20, []int{8, 7, 5}, false},
 			"since now":         {memory.ReceiptFilter{Since: noon.Add(time.Hour)}, 20, nil, false},
 			"purpose":           {memory.ReceiptFilter{Purposes: []memory.Purpose{memory.PurposeContext, memory.PurposeTools}}, 20, []int{8, 7, 5, 2}, false},
 			"questions":         {memory.ReceiptFilter{Project: "p-1", Purposes: []memory.Purpose{memory.PurposeRecall}}, 2, []int{4, 3}, true},
-			"session":           {memory.ReceiptFilter{Project: "p-1", Session: "x-1"}, 20, []int{8, 7, 4, 2, 1}, false},
+			"session":           {memory.ReceiptFilter{Project: "p-1", Session: "x-1"}, 20, []int{8, 7, 4, 2, 1, 0}, false},
 			"session's newest":  {memory.ReceiptFilter{Project: "p-1", Session: "x-1"}, 3, []int{8, 7, 4}, true},
+			"session's last":    {memory.ReceiptFilter{Project: "p-1", Session: "x-1"}, 1, []int{8}, true},
 			"session since":     {memory.ReceiptFilter{Project: "p-1", Session: "x-1", Since: noon.Add(4 * time.Minute)}, 20, []int{8, 7, 4}, false},
 			"session's purpose": {memory.ReceiptFilter{Project: "p-1", Session: "x-1", Purposes: []memory.Purpose{memory.PurposeContext}}, 1, []int{8}, true},
 			"turn":              {memory.ReceiptFilter{Project: "p-1", Session: "x-1", Turn: new(1)}, 20, []int{4, 2}, false},
@@ -152,6 +154,7 @@ func TestReceiptIsPutAgain(t *testing.T) {
 		if got, _, err := s.Receipts(memory.ReceiptFilter{}, 1); err != nil || len(got) != 1 || len(got[0].Judged) != 1 {
 			t.Errorf("the newest receipt, put off twice = %+v, %v; want one verdict", got, err)
 		}
+		wantReceipts(t, s, memory.ReceiptFilter{}, "rc-0003", "rc-0002", "rc-0001")
 		commit(t, s, memory.Batch{Projects: []memory.Project{{ID: "p-2"}}})
 	}
 	// In another session and turn it is no longer found in the first.
@@ -370,6 +373,25 @@ func TestLedgerOfAnOlderVersion(t *testing.T) {
 	wantReceipts(t, s, memory.ReceiptFilter{Project: "p-1"}, "rc-0002", "rc-0001")
 	if v, err := s.meta(keySchema); v != latest(migrations) || v < 4 || err != nil {
 		t.Errorf("the store has version %d, %v; want %d", v, err, latest(migrations))
+	}
+}
+
+// TestJoinedWritesShareATransaction: a crash between two must leave no turn without
+// its receipt.
+func TestJoinedWritesShareATransaction(t *testing.T) {
+	var writes []write
+	for i := range 10 {
+		writes = append(writes, write{key: []byte{'k', byte(i)}, joined: i%2 == 1})
+	}
+	one := writes[0].extent().bytes
+	for n := range int64(12) {
+		for limit, name := range map[extent]string{{100 * one, n}: "entries", {n * one, 100}: "bytes"} {
+			got := portion(writes, limit)
+			want := min(2*max((int(n)+1)/2, 1), len(writes)) // whole pairs, one at least
+			if got != want {
+				t.Errorf("room for %d %s: the first transaction has %d writes, want %d", n, name, got, want)
+			}
+		}
 	}
 }
 
