@@ -29,6 +29,7 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 	for _, m := range a.found.memories {
 		memories[m.ID] = m
 	}
+	// Nothing is weighed again: what the first answer held had room in it.
 	lost := 0
 	shown := map[taskKey]bool{}
 	for _, item := range first.Items {
@@ -50,6 +51,7 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 		}
 		lost++
 	}
+	// A window is one text: it is the first answer's if it is of the same tasks.
 	if window := a.window; window != nil && shows(window, shown) {
 		b.window = window
 	} else {

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -23,14 +24,14 @@ func caseOf(i int) string {
 	return fmt.Sprintf("%s the %s of the %s, case %d", doing[i%len(doing)], objects[i/7%len(objects)], systems[i/3%len(systems)], i)
 }
 
-// fullDesk is a desk with commits that are synced, 10,000 lessons and steps, and a
+// fullDesk is a desk with commits that are synced, some lessons and as many steps, and a
 // catalogue of 1,000 tools, 200 rules and 500 references of which a tenth is always
 // included and the rest when it is relevant.
-func fullDesk(b *testing.B) *desk {
+func fullDesk(b *testing.B, records int) *desk {
 	d := &desk{t: b, dir: b.TempDir(), sync: true}
 	d.begin()
-	for first := 0; first < 10_000; first += 500 {
-		var records []memory.Record
+	for first := 0; first < records; first += 500 {
+		var batch []memory.Record
 		for i := first; i < first+500; i++ {
 			r := memory.Record{
 				ID: fmt.Sprintf("l-%06d", i), Kind: memory.Lesson, Project: d.project.ID, Created: deskTime, Text: caseOf(i),
@@ -40,9 +41,9 @@ func fullDesk(b *testing.B) *desk {
 				r.ID, r.Kind, r.Event, r.Session = fmt.Sprintf("s-%06d", i), memory.Step, nil, d.session
 				r.Step = &memory.StepContent{Tool: memory.StepTool{Name: "run"}, Outcome: memory.Outcome{OK: true}}
 			}
-			records = append(records, r)
+			batch = append(batch, r)
 		}
-		if _, err := d.ingest.Write(b.Context(), d.project, memory.Batch{Records: records}); err != nil {
+		if _, err := d.ingest.Write(b.Context(), d.project, memory.Batch{Records: batch}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -77,12 +78,18 @@ func p50(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkAssemble measures whole requests, each durable when it returns, and its
-// parts: the search, the pure stages, the commit.
+// BenchmarkAssemble measures whole requests among 10,000 and 100,000 records, each
+// durable when it returns, and their parts: without the search, which leaves the
+// commit and the stages; the catalogue; what is gathered; the stages, which are pure.
 //
-//	go test ./internal/session -run '^$' -bench Assemble -benchtime 200x
+//	go test ./internal/session -run '^$' -bench Assemble/10000$ -benchtime 300x
 func BenchmarkAssemble(b *testing.B) {
-	d := fullDesk(b)
+	for _, records := range []int{10_000, 100_000} {
+		b.Run(strconv.Itoa(records), func(b *testing.B) { assembleParts(b, fullDesk(b, records)) })
+	}
+}
+
+func assembleParts(b *testing.B, d *desk) {
 	prepare := func(b *testing.B, i int) *assembly {
 		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
 		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", Which: d.which()})
@@ -129,12 +136,12 @@ func BenchmarkAssemble(b *testing.B) {
 	})
 }
 
-// BenchmarkMemories measures the question for memories asked in one, and for each kind
-// alone, all at once.
+// BenchmarkMemories measures the questions for memories: one of all kinds, one of each
+// kind, and those that contexts ask.
 //
 //	go test ./internal/session -run '^$' -bench Memories -benchtime 200x
 func BenchmarkMemories(b *testing.B) {
-	d := fullDesk(b)
+	d := fullDesk(b, 10_000)
 	kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Chunk}
 	ask := func(b *testing.B, i int, kinds ...memory.Kind) {
 		req := memory.RecallRequest{Query: "How do I " + caseOf(i) + "?", Kinds: kinds, Caller: d.caller, Format: memory.FormatMarkdown}
@@ -142,21 +149,21 @@ func BenchmarkMemories(b *testing.B) {
 			b.Error(err)
 		}
 	}
-	for name, one := range map[string]func(b *testing.B, i int){
-		"one": func(b *testing.B, i int) { ask(b, i, kinds...) },
-		"each": func(b *testing.B, i int) {
-			var wg sync.WaitGroup
-			for _, kind := range kinds {
-				wg.Go(func() { ask(b, i, kind) })
-			}
-			wg.Wait()
-		},
+	for _, way := range []struct {
+		name      string
+		questions [][]memory.Kind
+	}{
+		{"one", [][]memory.Kind{kinds}}, {"each", [][]memory.Kind{kinds[:1], kinds[1:2], kinds[2:]}}, {"contexts", [][]memory.Kind{kinds[:2], kinds[2:]}},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(way.name, func(b *testing.B) {
 			var took []time.Duration
 			for i := 0; b.Loop(); i++ {
 				start := time.Now()
-				one(b, i)
+				var wg sync.WaitGroup
+				for _, q := range way.questions {
+					wg.Go(func() { ask(b, i, q...) })
+				}
+				wg.Wait()
 				took = append(took, time.Since(start))
 			}
 			p50(b, took)

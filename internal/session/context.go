@@ -116,6 +116,7 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 	return out, nil
 }
 
+// contextOf is a session context as it is answered.
 func contextOf(project memory.Project, wc *session.WorkingContext, items []session.EntryState) *session.Context {
 	out := &session.Context{
 		Project: project.ID, ProjectName: project.Name, SessionID: wc.SessionID, Version: wc.Version,
@@ -152,6 +153,7 @@ func byHand(items []session.EntryState, wc *session.WorkingContext, req session.
 			wanted[items[i].Ref] = &items[i]
 		}
 	}
+	// No entry is in both lists, so their order does not matter.
 	for i, ref := range req.Remove {
 		e := wanted[ref]
 		at := slices.IndexFunc(wc.Added, func(item session.ContextItem) bool { return item.Ref == ref })

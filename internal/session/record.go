@@ -60,6 +60,8 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
 		})
 	}
+	// Tasks have no score, and the tokens of the window are the receipt's alone: it is
+	// one text.
 	if b.window == nil {
 		return r
 	}

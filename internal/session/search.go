@@ -72,6 +72,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 		})
 	}
 	wg.Wait()
+	// A deadline of the request is no reason to answer less: nobody waits any more.
 	if ctx.Err() != nil {
 		return found{}, ctx.Err()
 	}
@@ -108,6 +109,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 	return f, nil
 }
 
+// lacks notes a part that is missing, once however many answers lack it.
 func (f *found) lacks(part, reason string) {
 	if d := (memory.Degraded{Part: part, Reason: reason}); !slices.Contains(f.degraded, d) {
 		f.degraded = append(f.degraded, d)
