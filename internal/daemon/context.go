@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"sync"
 
+	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 )
@@ -66,7 +68,29 @@ func (d *Daemon) Entries(ctx context.Context, req session.EntriesRequest) (*sess
 func (d *Daemon) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
+	if req.Own {
+		d.ownTools.register(ctx, d)
+	}
 	return d.core.Session.SearchTools(ctx, req)
+}
+
+// ownTools has recalld's own tools in the catalogue from the first search on that wants
+// them: who never searches has nothing stored but what was told.
+type ownTools struct {
+	mu   sync.Mutex
+	done bool // guarded by mu
+}
+
+func (o *ownTools) register(ctx context.Context, d *Daemon) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done {
+		return
+	}
+	err := d.core.Catalogue.RegisterOwn(context.WithoutCancel(ctx), mcp.OwnTools(d.opts.Config.MCP.Prefix))
+	if o.done = err == nil; !o.done { // while loading, for one; the next search tries again
+		d.log.Warn("recalld's own tools are not found yet", attrPart, "catalogue", attrError, err)
+	}
 }
 
 // SessionContext implements session.Contexts.

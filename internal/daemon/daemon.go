@@ -114,6 +114,7 @@ type Daemon struct {
 	runs         metrics.Runs
 	tally        tally
 	pausing      sync.Mutex // keeps what is paused and what is filled in step
+	ownTools     ownTools
 	mcp          *mcp.Server
 	server       *Server
 	socket       *Socket
@@ -427,10 +428,6 @@ func (d *Daemon) work(ctx context.Context) error {
 	}
 	if err := d.holdPaused(); err != nil {
 		return err
-	}
-	// After what is held is: its documents are embedded like any others.
-	if err := d.core.Catalogue.RegisterOwn(ctx, mcp.OwnTools(d.opts.Config.MCP.Prefix)); err != nil && ctx.Err() == nil {
-		d.log.Error("recalld's own tools are not found by search_tools", attrPart, "catalogue", attrError, err)
 	}
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -51,13 +50,6 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	}
 	s.Code.Waiting = q.ByKind[indexJob].Waiting
 	d.tally.fill(&s.Code)
-	// What recalld says of its own tools nobody has told it.
-	if own := len(d.core.Indexer.Entries(session.OwnProject, memory.Tool)); own > 0 {
-		s.Documents -= own
-		if s.Records[memory.Tool] -= own; s.Records[memory.Tool] <= 0 {
-			delete(s.Records, memory.Tool)
-		}
-	}
 	return s, nil
 }
 

@@ -83,7 +83,8 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 		return nil
 	}
 	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
-		DropRecords: records, Tombstones: importable(records), Action: "forget", Detail: map[string]any{"ids": records},
+		DropRecords: records, Tombstones: slices.Concat(importable(records), ofFiles(records)),
+		Action: "forget", Detail: map[string]any{"ids": records},
 	})
 	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
 	return err
@@ -175,9 +176,18 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 // importable returns the ids of the records that may come from elsewhere again:
 // lessons and steps from files, tasks and blockers from old states.
 func importable(ids []string) []string {
+	return withLetters(ids, "lstb")
+}
+
+// ofFiles returns the ids of the rules, references and tools, which a file of the
+// repository may have. One that is forgotten by its id stays so; with its project it
+// comes back as the code does, when somebody works there again.
+func ofFiles(ids []string) []string { return withLetters(ids, "ufo") }
+
+func withLetters(ids []string, letters string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		letter, _, _ := strings.Cut(id, "-")
-		return !slices.Contains([]string{"l", "s", "t", "b"}, letter)
+		return len(letter) != 1 || !strings.Contains(letters, letter)
 	})
 }
 
