@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -388,5 +390,35 @@ func TestToolsetNamesAreNoTools(t *testing.T) {
 		if !slices.Contains(known, tool.group) {
 			t.Errorf("%s is in the group %q, which no toolset has", tool.name, tool.group)
 		}
+	}
+}
+
+// TestToolsetsInDocs holds the table for people against the code.
+func TestToolsetsInDocs(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range toolsets {
+		_, row, ok := strings.Cut(string(doc), "\n| `"+set.name+"`")
+		if !ok {
+			t.Errorf("docs/agents.md has no row for the toolset %s", set.name)
+			continue
+		}
+		row, _, _ = strings.Cut(row, "\n")
+		var told, want []string
+		for i, part := range strings.Split(row, "`") {
+			if i%2 == 1 {
+				told = append(told, part)
+			}
+		}
+		for _, tool := range ownTools(DefaultKnowledgePrefix, nil) {
+			if slices.Contains(set.groups, tool.group) {
+				want = append(want, tool.name)
+			}
+		}
+		slices.Sort(told)
+		slices.Sort(want)
+		wantEqual(t, "tools of the toolset "+set.name+" in docs/agents.md", want, told)
 	}
 }

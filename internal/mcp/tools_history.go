@@ -2,7 +2,7 @@ package mcp
 
 const startDescription = `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end; if you name a project here, calls that name none are about that one until then. Not for clients whose hooks record: see the instructions.`
 
-const stepDescription = `Record one step of the open session: the tool used, on what, and how it ended. Record what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`
+const stepDescription = `Record a step of the open session, what you just did: the tool used, on what, and how it ended, or failed. Log what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`
 
 const endDescription = `End the open session, when the task is done or given up. It stays searchable. Ending it again changes nothing.`
 

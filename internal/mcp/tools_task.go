@@ -1,6 +1,6 @@
 package mcp
 
-const completeDescription = `Keep a completed task, done well or not, so that whoever comes next sees it. Give the validation report as an object; its "valid" says success. Intent and summary are kept only with requires_context: true. A task with an id that is there is replaced.`
+const completeDescription = `Mark a task as done: complete it, well or not, so that whoever comes next sees it. Give the validation report as an object; its "valid" says success. Intent and summary are kept only with requires_context: true. A task with an id that is there is replaced.`
 
 const blockDescription = `Say that a task cannot go on, and why. It is shown in every window until unblock_task resolves it.`
 
@@ -8,7 +8,7 @@ const unblockDescription = `Resolve a task's blocker; say how, for the audit log
 
 const windowDescription = `Show the last completed tasks and all active blockers as text for a prompt, oldest first. Use it before you plan the next task.`
 
-const loadDescription = `Take over tasks and blockers that were kept elsewhere: an object with completed_tasks and active_blockers, or a list of tasks. What is known stays as it is; doing it again does no harm.`
+const loadDescription = `Import tasks and blockers from an old state, or one that was kept elsewhere: an object with completed_tasks and active_blockers, or a list of tasks. What is known stays as it is; doing it again does no harm.`
 
 // taskTools keep working memory.
 func taskTools() []ownTool {

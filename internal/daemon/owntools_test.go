@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// ownPhrases are what an agent would ask search_tools for, and the tool of recalld's own
+// that does it.
+var ownPhrases = []struct{ phrase, tool string }{
+	{"start a session", "session_start"},
+	{"open a session for work of several steps", "session_start"},
+	{"record what I just did", "record_step"},
+	{"log a step that failed", "record_step"},
+	{"end the session", "session_end"},
+	{"search steps of earlier sessions", "mm_knowledge_search"},
+	{"list the last steps", "mm_knowledge_last"},
+	{"summarize a session", "mm_knowledge_summarize"},
+	{"list sessions", "mm_knowledge_sessions"},
+	{"complete a task", "complete_task"},
+	{"mark a task as done", "complete_task"},
+	{"a task is blocked", "block_task"},
+	{"resolve a blocker", "unblock_task"},
+	{"show recent tasks and blockers", "task_window"},
+	{"import tasks from an old state", "load_tasks"},
+	{"register rules and references", "register_context"},
+	{"register my tools in the catalogue", "register_context"},
+	{"remove a rule from the catalogue", "unregister_context"},
+	{"list the rules of the project", "list_context"},
+	{"what is in the session context", "session_context"},
+	{"add a rule to the context", "change_context"},
+	{"build the context for a request", "assemble_context"},
+	{"which tools did this session discover", "working_context"},
+	{"report used tools and entities", "report_context"},
+	{"compact the conversation", "compact_session"},
+	{"the conversation is too long", "compact_session"},
+	{"what context was the last turn given", "context_of_turn"},
+	{"show receipts", "receipts"},
+	{"index a repository", "index_repo"},
+	{"is the daemon healthy", "status"},
+	{"give feedback", "feedback"},
+}
+
+// TestOwnToolsAreFound: who asks for what a tool of recalld does finds it among the first
+// three, and is listed it from then on. Beside the 1,346 tools of other servers, several
+// of which complete tasks and index repositories too, fewer phrases do. They were written
+// beside the descriptions: it is no measure of how well tools are found, but falls when a
+// description loses its words.
+func TestOwnToolsAreFound(t *testing.T) {
+	s, address, token := serveTCP(t)
+	dir := shop(t)
+	s.until("ready", func(st *memory.Status) bool { return st.State == "ready" })
+	for _, tt := range []struct {
+		crowded bool
+		least   int // phrases, of 31; 31 and 23 when this was written
+	}{{false, 29}, {true, 22}} {
+		if tt.crowded {
+			_, err := s.Register(t.Context(), session.RegisterRequest{Entries: toolCatalogue(t), Caller: memory.Caller{Dir: dir}})
+			must(t, err)
+		}
+		right := 0
+		for _, p := range ownPhrases {
+			agent, err := open(t, address, token)
+			must(t, err)
+			var found session.ToolMatches
+			callTool(t, agent, "search_tools", map[string]any{"query": p.phrase, "project": dir}, &found)
+			at := slices.IndexFunc(found.Tools, func(f session.FoundTool) bool { return f.ServerName == "recalld" && f.Name == p.tool })
+			if at < 0 || at > 2 {
+				t.Logf("crowded %v: %q finds %s at %d of %d", tt.crowded, p.phrase, p.tool, at, len(found.Tools))
+				continue
+			}
+			right++
+			if !slices.Contains(listed(t, agent), p.tool) {
+				t.Errorf("%s was found by %q and is not listed", p.tool, p.phrase)
+			}
+		}
+		if right < tt.least {
+			t.Errorf("crowded %v: %d of %d phrases find their tool among the first three, want %d", tt.crowded, right, len(ownPhrases), tt.least)
+		}
+	}
+}
+
+// listed returns the names of the tools that an agent is shown.
+func listed(t *testing.T, agent *mcpclient.Client) []string {
+	t.Helper()
+	list, err := agent.ListTools(t.Context(), mcp.ListToolsRequest{})
+	must(t, err)
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
