@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,9 +116,12 @@ func TestOtherSettingsAreOfOneQuestion(t *testing.T) {
 func TestEmbedderChoosesRetrievers(t *testing.T) {
 	s := newShelf()
 	s.many(1)
+	var mu sync.Mutex // guards asked: all are asked at once
 	asked := map[string]bool{}
 	source := func(model string) index.Source {
 		return index.Source{Name: "vector/" + model, Space: model, Retriever: retriever(func(context.Context, index.Query) (index.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			asked[model] = true
 			return index.Result{}, nil
 		})}
@@ -128,7 +132,6 @@ func TestEmbedderChoosesRetrievers(t *testing.T) {
 		"builtin/hash-v1": "builtin/hash-v1", "ollama/nomic": "ollama/nomic:latest", "ollama/nomic-2": "ollama/nomic-2",
 		"ollama": "ollama/nomic-2 ollama/nomic:latest",
 	} {
-		s.lexical.Space = "" // words are always asked
 		clear(asked)
 		a, r := s.asked(t, memory.RecallRequest{}, AskOptions{Settings: &memory.AnswerSettings{VectorWeight: .05, Embedder: embedder}})
 		if got := strings.Join(slices.Sorted(maps.Keys(asked)), " "); got != want {

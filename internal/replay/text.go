@@ -36,7 +36,7 @@ func cut(line string, n int) string {
 func text(r *session.Replayed) string {
 	var b strings.Builder
 	t := r.Tally
-	fmt.Fprintf(&b, "Asked %s of %s again", plural(t.Questions, "question"), r.ProjectName)
+	fmt.Fprintf(&b, "Asked %s of %s again", memory.Count(t.Questions, "question"), r.ProjectName)
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, ", %d could not be asked", t.Failed)
 	}
@@ -81,13 +81,6 @@ func changes(n int) string {
 		return "1 answer changes"
 	}
 	return strconv.Itoa(n) + " answers change"
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // settings writes settings in words.
