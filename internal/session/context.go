@@ -9,6 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
+var _ session.Contexts = (*Service)(nil)
+
 // placed is an entry in a context.
 type placed struct {
 	*session.EntryState
