@@ -351,3 +351,28 @@ func TestFeedbackMovesTheRank(t *testing.T) {
 		t.Errorf("the receipt tells %+v, %v; want the verdicts of before", kept.Items, err)
 	}
 }
+
+// TestFeedbackOnATurn: the receipt of a turn stays that of the turn, and a rule that
+// was judged in it is ranked by that from then on.
+func TestFeedbackOnATurn(t *testing.T) {
+	r := newRig(t)
+	r.session("mm-one")
+	rule := r.rule("Retries", "Retry a failed build of docker once.")
+	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Retries", Mode: agent, Relevance: .9})
+	r.judge("rc-1", rule, memory.Worked)
+	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: 1, Which: session.Which{Project: "demo", SessionID: "mm-one"}})
+	if err != nil || got.Receipt != "rc-1" || got.Summary != "1 rule (agent)" {
+		t.Errorf("the turn has %+v, %v; want its record as before", got, err)
+	}
+	list, err := r.ledger.Receipts(t.Context(), session.ReceiptsRequest{Project: "demo", SessionID: "mm-one"})
+	if err != nil || len(list.Receipts) != 1 || len(list.Receipts[0].Judged) != 1 {
+		t.Errorf("the session's receipts are %+v, %v; want one, with its verdict", list, err)
+	}
+	a, err := r.recall.Recall(t.Context(), memory.RecallRequest{Query: "retry a failed docker build", Project: "demo", Kinds: []memory.Kind{memory.Rule}, Explain: true})
+	if err != nil || len(a.Items) != 1 {
+		t.Fatalf("recall: %+v, %v; want the rule", a, err)
+	}
+	if f := a.Items[0].RankFactors; f.Success <= 1 || f.Verdicts == nil || f.Verdicts.Worked != 1 {
+		t.Errorf("the rule is ranked by %+v, want its success and the verdict", f)
+	}
+}
