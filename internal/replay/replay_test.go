@@ -210,6 +210,7 @@ func TestReplayOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := r.lesson("docker build fails in this session", "wait for the registry")
 	in := r.ask(memory.RecallRequest{Query: "docker build fails", Kinds: []memory.Kind{memory.Lesson, memory.Step}, Scope: &memory.Scope{Name: memory.ScopeCurrent}})
 	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{SessionID: s.ID, Caller: r.caller}); err != nil {
 		t.Fatal(err)
@@ -219,8 +220,11 @@ func TestReplayOfASession(t *testing.T) {
 	if _, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "mm-two", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
+	if len(in.Items) != 1 || in.Items[0].ID != own {
+		t.Fatalf("the session's own lesson is %s, found was %+v", own, in.Items)
+	}
 	out := r.replay(session.ReplayRequest{SessionID: "mm-one"})
-	if len(out.Answers) != 1 || out.Answers[0].Receipt != in.Receipt || out.Answers[0].Error != "" {
+	if len(out.Answers) != 1 || out.Answers[0].Receipt != in.Receipt || out.Answers[0].Error != "" || out.Tally.Same != 1 || out.Answers[0].DataChanged {
 		t.Errorf("replayed %+v, want the question of the session, asked of that session", out.Answers)
 	}
 	if out := r.replay(session.ReplayRequest{Since: r.now}); len(out.Answers) != 1 || out.Answers[0].Receipt != outside.Receipt {
