@@ -472,6 +472,30 @@ func TestMemoriesThatCannotBeFoundAreMissingAndNamed(t *testing.T) {
 	}
 }
 
+func TestMemoriesThatAreWithheldAreInTheReceipt(t *testing.T) {
+	d := newDesk(t)
+	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
+	out := d.assemble(session.AssembleRequest{Message: "paint the garden wall in blue"})
+	below := func(ws []memory.Withheld) bool {
+		return slices.ContainsFunc(ws, func(w memory.Withheld) bool { return w.Kind == memory.Lesson && w.Reason == memory.BelowFloor })
+	}
+	if len(out.Memories) > 0 || !below(out.Withheld) || !below(d.receipt(out.Receipt).Withheld) {
+		t.Errorf("memories are %+v and withheld %+v, want the lesson below the floor", out.Memories, out.Withheld)
+	}
+}
+
+func TestAnAgentsEntryThatWasAddedAndTakenOutIsTheAgentsAgain(t *testing.T) {
+	d, m := withMatcher(t)
+	d.registerExample()
+	d.alter(added("rule C"))
+	d.alter(nil, ref("rule C"))
+	m.scores = []score{{"C", .92}}
+	out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?"})
+	if got, want := handedOut(out), "rule A always, reference X always, rule C agent"; got != want {
+		t.Errorf("handed out %q, want %q", got, want)
+	}
+}
+
 func TestAReceiptOfAContextHoldsNoSecret(t *testing.T) {
 	d, _ := withMatcher(t)
 	secret := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"

@@ -237,6 +237,19 @@ func TestASessionContextComesBeforeWhatIsRelevant(t *testing.T) {
 	}
 }
 
+func TestWhatIsHandedOutHasTheOrderOfTheSession(t *testing.T) {
+	a := pure(session.AssembleRequest{})
+	a.items = []session.EntryState{state(entry("tool fs:read always", "Reads.")), state(entry("rule A always", "Be brief."))}
+	a.items = append(a.items, state(entry("tool fs:find agent", "Finds.")), state(entry("rule C agent", "Be kind.")))
+	for _, e := range a.items[2:] {
+		a.found.entries.Items = append(a.found.entries.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: .9})
+	}
+	out, _ := a.assemble(newWorkingContext("session-1"))
+	if got, want := handedOut(out), "tool fs:read always, rule A always, rule C agent, tool fs:find agent"; got != want {
+		t.Errorf("handed out %q, want %q", got, want)
+	}
+}
+
 func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 	lesson := func(id string, tokens int) memory.Item {
 		return memory.Item{ID: id, Kind: memory.Lesson, Text: strings.Repeat("x", tokens*3), Tokens: tokens, Relevance: .9}

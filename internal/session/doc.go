@@ -14,9 +14,9 @@
 //
 // A working context is what a session has come across: the changes by hand, the tools
 // that it discovered and used, the entities that it met, and which tools' guidance was
-// handed out. It is a state of the store, edited within the commit that writes what
-// goes with it, so that a turn and its receipt are both there or both not. A compaction
-// is its clean slate.
+// handed out. It is a state of the store, written in one commit with what goes with it,
+// so that a turn and its receipt are both there or both not. A compaction is its clean
+// slate.
 //
 // Every stage between the search and the commit is a pure function of the catalogue,
 // the working context and what was found. If another writer changes the working context
