@@ -16,14 +16,14 @@ import (
 // statistics count: the project's, those of the one beside it and, with AllLessons,
 // everyone's lessons.
 // Allowed is slightly more than selected where one text has several places,
-// unless a path or a time was asked for; Candidates is always exact.
+// unless a path, a time or certain records were asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 	if sel.Steps.IsZero() {
 		allow = x.match(sel)
 	} else {
 		allow = x.matchSessions(sel)
 	}
-	if sel.Path != "" || !sel.Since.IsZero() {
+	if sel.Path != "" || !sel.Since.IsZero() || sel.Only != nil {
 		x.narrow(allow, &sel)
 	}
 	return allow, x.universe(sel)
@@ -90,8 +90,8 @@ func wantsAllLessons(sel memory.Selection) bool {
 }
 
 // narrow takes out what attributes cannot tell, document by document: what was
-// written before, or lies elsewhere. Left in, it would take the places of what
-// was asked for among the retrievers' hits.
+// written before, lies elsewhere, or is another record. Left in, it would take the
+// places of what was asked for among the retrievers' hits.
 func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -114,7 +114,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 		d, _ := x.docs.Get(num)
 		keep := d.newest >= since
 		// Of a text in one place attributes told all but the path already.
-		if keep && (sel.Path != "" || len(d.refs) != 1) {
+		if keep && (sel.Path != "" || sel.Only != nil || len(d.refs) != 1) {
 			keep = slices.ContainsFunc(d.refs, decide)
 		}
 		if !keep {
@@ -153,6 +153,7 @@ func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
 	is := func(want string, have name) bool { return want == "" || want == have.Value() }
 	project := is(sel.Project, e.project) || sel.Also != "" && is(sel.Also, e.project) || sel.AllLessons && e.is(memory.Lesson)
 	return project && !e.aside && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+		(sel.Only == nil || sel.Only[e.id]) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&
 		(sel.Path == "" || e.file != nil && pathMatches(sel.Path, e.file.Path)) &&

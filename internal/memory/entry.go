@@ -134,4 +134,9 @@ type AnswerSettings struct {
 	// together. Zero leaves them to whoever answers.
 	Code      int `json:"code,omitempty"`
 	CodeBytes int `json:"code_bytes,omitempty"`
+	// TopK, TopN and IncludeScore say which relevant entries a context took (contract 6).
+	// TopK is zero where no context was assembled.
+	TopK         int     `json:"top_k,omitempty"`
+	TopN         int     `json:"top_n,omitempty"`
+	IncludeScore float64 `json:"include_score,omitempty"`
 }

@@ -8,6 +8,8 @@ type Selection struct {
 	Project string
 	// Also lets the records of a second project in, of the kinds that are asked for.
 	Also string
+	// Only are the ids of the records that may be found; nil lets all be.
+	Only map[string]bool
 	// AllLessons lets lessons of other projects in beside Project's records.
 	AllLessons bool
 	// Repos are the names of one repository; a lesson of any of them passes.

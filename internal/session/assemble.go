@@ -187,10 +187,15 @@ func (a *assembly) gather(ctx context.Context) error {
 		if a.s.opts.Assembly.Memories != nil {
 			questions = a.questions(bare)
 		}
-		var err error
-		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, a.req.TopK), questions); err != nil {
+		wc, _, err := a.s.load(a.session.Key())
+		if err != nil {
 			return err
 		}
+		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc), a.req.TopK), questions); err != nil {
+			return err
+		}
+		set := a.found.settings
+		set.TopK, set.TopN, set.IncludeScore = a.req.TopK, a.req.TopN, *a.req.IncludeScore
 	}
 	a.found.degraded = append(a.found.degraded, missing...)
 	return nil

@@ -26,16 +26,18 @@ type score struct {
 	value float64
 }
 
-func (m *matcher) Match(_ context.Context, _ string, _ memory.Selection, limit int, _ recall.AskOptions) (recall.Matches, error) {
+func (m *matcher) Match(_ context.Context, _ string, sel memory.Selection, limit int, _ recall.AskOptions) (recall.Matches, error) {
 	var out recall.Matches
 	for _, s := range m.scores {
 		for _, e := range m.items() {
 			switch {
-			case e.Name != s.name:
+			case e.Name != s.name || sel.Only != nil && !sel.Only[e.ID]:
 			case s.value < .5:
 				out.Withheld = append(out.Withheld, memory.Withheld{ID: e.ID, Kind: e.Type, Reason: memory.BelowFloor, NearestScore: s.value})
 			case len(out.Items) < limit:
 				out.Items = append(out.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: s.value})
+			default:
+				out.Withheld = append(out.Withheld, memory.Withheld{ID: e.ID, Kind: e.Type, Reason: memory.OverLimit, NearestScore: s.value})
 			}
 		}
 	}
@@ -179,6 +181,28 @@ func TestWhichMatchesAreTaken(t *testing.T) {
 				t.Errorf("below the floor are %q, want %q", got, c.below)
 			}
 		})
+	}
+}
+
+// Those that relevance does not decide on match better, by the hundred, and one that the
+// session was given does: neither takes a place among those considered.
+func TestOthersTakeNoPlaceAmongThoseConsidered(t *testing.T) {
+	d := newDesk(t, func(o *Options) { o.Assembly.Memories = nil })
+	for i := range 300 {
+		mode := []string{"manual", "agent off"}[i%2]
+		d.register(entry(fmt.Sprintf("rule other-%d %s", i, mode), fmt.Sprintf("Rotate the signing keys, case %d.", i)))
+	}
+	d.register(
+		entry("rule given agent", "Rotate the signing keys every month."),
+		entry("rule wanted agent", "The signing keys of releases are in the vault, which is opened by two of the owners; they rotate."),
+	)
+	d.alter(added("rule given"))
+	out := d.assemble(session.AssembleRequest{Message: "rotate the signing keys", TopK: 1})
+	if got, want := handedOut(out), "rule given manual, rule wanted agent"; got != want {
+		t.Errorf("handed out is %q, want %q", got, want)
+	}
+	if w := withheldFor(out, memory.OverLimit); w != "" {
+		t.Errorf("withheld for the limit is %q, want nothing", w)
 	}
 }
 

@@ -8,32 +8,41 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// considered says for which entries is searched: the kinds of those that relevance may
-// decide on, and how many matches are asked for.
+// considered says for which entries is searched: those that relevance may decide on, and
+// how many matches are asked for.
 type considered struct {
 	kinds []memory.Kind
+	// only are their ids; nil where they are all entries of the kinds.
+	only  map[string]bool
 	limit int
 }
 
 // consider works out what is to be searched so that topK eligible matches are found:
-// what is disabled, or not the agent's choice, may match better and is passed over.
-func consider(items []session.EntryState, topK int) considered {
-	eligible, others := map[memory.Kind]bool{}, map[memory.Kind]int{}
-	for i := range items {
-		if e := &items[i]; e.On && e.Mode == memory.IncludeAgent {
-			eligible[e.Type] = true
-		} else {
-			others[e.Type]++
-		}
-	}
+// what is disabled, not the agent's choice, or decided by the session may match better,
+// and takes nobody's place.
+func consider(items []session.EntryState, h holding, topK int) considered {
 	c := considered{limit: topK}
-	for _, kind := range session.EntryKinds {
-		if eligible[kind] {
-			c.kinds = append(c.kinds, kind)
-			c.limit += others[kind]
+	var ids []string
+	n := map[memory.Kind]int{} // of entries by kind
+	for i := range items {
+		e := &items[i]
+		if n[e.Type]++; eligible(e, h) {
+			ids = append(ids, e.ID)
+			if !slices.Contains(c.kinds, e.Type) {
+				c.kinds = append(c.kinds, e.Type)
+			}
 		}
 	}
-	c.limit = min(c.limit, recall.MaxMatched)
+	all := 0
+	for _, kind := range c.kinds {
+		all += n[kind]
+	}
+	if len(ids) < all {
+		c.only = make(map[string]bool, len(ids))
+		for _, id := range ids {
+			c.only[id] = true
+		}
+	}
 	return c
 }
 

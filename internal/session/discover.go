@@ -110,7 +110,7 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 		projects = append(projects, session.OwnProject)
 	}
 	entries := map[string]*session.EntryState{} // enabled tools, by the ids of their records
-	disabled := 0
+	disabled := false
 	for _, p := range projects {
 		items := s.opts.Catalogue.Items(p)
 		for i := range items {
@@ -119,27 +119,24 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 			case items[i].On:
 				entries[items[i].ID] = &items[i]
 			default:
-				disabled++
+				disabled = true
 			}
 		}
 	}
-	// Disabled tools are matched with the others: they must not take their places.
-	limit := min(req.Limit+disabled, recall.MaxMatched)
-	matches, err := s.opts.Matcher.Match(ctx, req.Query, sel, limit, recall.AskOptions{})
+	if disabled { // which would take the places of others
+		sel.Only = make(map[string]bool, len(entries))
+		for id := range entries {
+			sel.Only[id] = true
+		}
+	}
+	matches, err := s.opts.Matcher.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{})
 	if err != nil {
 		return foundTools{}, fmt.Errorf("match tools: %w", err)
 	}
 	out := foundTools{Matches: matches, withheld: []memory.Withheld{}}
 	for _, m := range matches.Items {
-		e, ok := entries[m.ID]
-		switch {
-		case !ok: // disabled, or removed since
-		case len(out.tools) < req.Limit:
+		if e, ok := entries[m.ID]; ok { // else it was registered since
 			out.tools = append(out.tools, foundTool{e, m})
-		default:
-			out.withheld = append(out.withheld, memory.Withheld{
-				ID: m.ID, Kind: memory.Tool, Reason: memory.OverLimit, NearestScore: m.Relevance, Name: e.Name, Server: e.ServerName,
-			})
 		}
 	}
 	for _, w := range matches.Withheld {

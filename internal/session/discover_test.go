@@ -119,8 +119,8 @@ func TestCoreTools(t *testing.T) {
 func TestDisabledTools(t *testing.T) {
 	r := newRig(t)
 	entries := toolbox()
-	for i := range 30 {
-		off := tool("off", fmt.Sprintf("create_issue_%d", i), "Open a new issue in a repository with a title, a body and labels.")
+	for i := range 300 { // more than a search looks through
+		off := tool("off", fmt.Sprintf("create_issue_%d", i), "Open an issue in the repository.")
 		off.Enabled = new(false)
 		entries = append(entries, off)
 	}

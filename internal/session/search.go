@@ -61,7 +61,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 	var wg sync.WaitGroup
 	if len(entries.kinds) > 0 {
 		wg.Go(func() {
-			sel := memory.Selection{Kinds: entries.kinds, Project: project.ID}
+			sel := memory.Selection{Kinds: entries.kinds, Only: entries.only, Project: project.ID}
 			matches, matchErr = s.opts.Matcher.Match(ctx, message, sel, entries.limit, opts)
 		})
 	}
@@ -133,6 +133,7 @@ func (f *found) tells(degraded []memory.Degraded, spaces []string, calibration s
 	f.calibration = calibration
 	if settings != nil {
 		f.settings.VectorWeight, f.settings.Embedder = settings.VectorWeight, settings.Embedder
+		f.settings.Code, f.settings.CodeBytes = max(f.settings.Code, settings.Code), max(f.settings.CodeBytes, settings.CodeBytes)
 		for kind, floor := range settings.MinRelevance {
 			f.settings.MinRelevance[kind] = floor
 		}
