@@ -18,8 +18,9 @@ type question struct {
 	project memory.Project
 	// entries are those that a context of the project may choose, by id.
 	entries func() map[string]session.EntryState
-	// aside is what is not compared, by id.
-	aside map[string]bool
+	// aside is what is not compared, by id: what the context held anyway, with no reason,
+	// and what it withheld of what it had chosen.
+	aside map[string]memory.Reason
 }
 
 // outcome is what a question found.
@@ -41,15 +42,15 @@ func (q *question) prepare() {
 	if q.receipt.Purpose != memory.PurposeContext {
 		return
 	}
-	q.aside = map[string]bool{}
+	q.aside = map[string]memory.Reason{}
 	for _, item := range q.receipt.Items {
 		if cmp.Or(item.Mode, memory.IncludeAgent) != memory.IncludeAgent {
-			q.aside[item.ID] = true
+			q.aside[item.ID] = ""
 		}
 	}
 	for _, w := range q.receipt.Withheld {
 		if w.Reason == memory.OverBudget || w.Reason == memory.Duplicate {
-			q.aside[w.ID] = true
+			q.aside[w.ID] = w.Reason
 		}
 	}
 }
@@ -85,7 +86,8 @@ func (q *question) compared(hits []hit) []hit {
 	}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
 		entry := slices.Contains(session.EntryKinds, h.kind)
-		return q.aside[h.id] || h.kind == memory.Task || h.kind == memory.Blocker || entry && q.p.opts.Catalogue == nil
+		_, aside := q.aside[h.id]
+		return aside || h.kind == memory.Task || h.kind == memory.Blocker || entry && q.p.opts.Catalogue == nil
 	})
 	slices.SortStableFunc(hits, func(a, b hit) int {
 		return cmp.Compare(slices.Index(memory.Kinds, a.kind), slices.Index(memory.Kinds, b.kind))
@@ -112,23 +114,15 @@ func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, ane
 		return q.askMemories(ctx, req, opts)
 	}
 	var out outcome
-	var entries []memory.Kind
-	for _, kind := range req.Kinds {
-		if slices.Contains(session.EntryKinds, kind) {
-			if q.p.opts.Catalogue != nil {
-				entries = append(entries, kind)
-			}
-			continue
-		}
-		one := req
-		one.Kinds, one.Format = []memory.Kind{kind}, memory.FormatMarkdown // as contexts ask
+	for _, one := range recall.ContextQuestions(req) {
 		found, err := q.askMemories(ctx, one, opts)
 		if err != nil {
 			return outcome{}, err
 		}
 		out.add(found)
 	}
-	if len(entries) > 0 {
+	entries := slices.DeleteFunc(slices.Clone(req.Kinds), func(k memory.Kind) bool { return !slices.Contains(session.EntryKinds, k) })
+	if q.p.opts.Catalogue != nil && len(entries) > 0 {
 		found, err := q.match(ctx, entries, opts)
 		if err != nil {
 			return outcome{}, err
@@ -163,26 +157,41 @@ func (q *question) askMemories(ctx context.Context, req memory.RecallRequest, op
 	return out, nil
 }
 
-// match chooses entries as a context does.
+// taken says which entries the context took, or takes by today's settings where its
+// receipt does not say.
+func (q *question) taken() Taken {
+	if s := q.receipt.Settings; s != nil && s.TopK > 0 {
+		return Taken{TopK: s.TopK, TopN: s.TopN, IncludeScore: s.IncludeScore}
+	}
+	return q.p.opts.Taken
+}
+
+// match chooses entries as a context does. What its budget left out took a place among
+// those that it chose; what it held was none of them.
 func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.AskOptions) (outcome, error) {
-	sel := memory.Selection{Kinds: kinds, Project: q.project.ID}
-	m, err := q.p.opts.Asker.Match(ctx, q.receipt.Request.Query, sel, recall.MaxMatched, opts)
+	take := q.taken()
+	sel := memory.Selection{Kinds: kinds, Project: q.project.ID, Only: map[string]bool{}}
+	for id := range q.entries() {
+		if reason, aside := q.aside[id]; !aside || reason != "" {
+			sel.Only[id] = true
+		}
+	}
+	m, err := q.p.opts.Asker.Match(ctx, q.receipt.Request.Query, sel, take.TopK, opts)
 	if err != nil {
 		return outcome{}, err
 	}
 	out := outcome{withheld: m.Withheld, degraded: m.Degraded}
-	considered, take := 0, q.p.opts.Taken
+	chosen := 0
 	for _, x := range m.Items {
-		e, ok := q.entries()[x.ID]
-		if !ok || q.aside[x.ID] {
-			continue
-		}
-		considered++
-		if considered > take.TopK || len(out.items) >= take.TopN && x.Relevance < take.IncludeScore {
+		e := q.entries()[x.ID]
+		switch {
+		case chosen >= take.TopN && x.Relevance < take.IncludeScore:
 			out.withheld = append(out.withheld, memory.Withheld{ID: x.ID, Kind: x.Kind, Reason: memory.OverLimit, NearestScore: x.Relevance})
-			continue
+		case q.aside[x.ID] == memory.Duplicate:
+		default:
+			chosen++
+			out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: name(e.Name, e.ServerName)})
 		}
-		out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: name(e.Name, e.ServerName)})
 	}
 	return out, nil
 }
