@@ -48,22 +48,18 @@ func (s *Service) removal(project string, req *session.UnregisterRequest) (memor
 			b.DropRecords = append(b.DropRecords, r.ID)
 		}
 	}
-	edit := c.editServers(project)
+	b.States = []memory.StateEdit{c.editServers(project)}
 	for i, ref := range req.Entries {
 		if r, ok := stored[ref]; ok {
 			b.DropRecords = append(b.DropRecords, r.ID)
 			continue
 		}
-		// The edit is made when the request is not a repeated one, whose entries are
-		// gone because it was carried out.
-		missing := &memory.Error{
+		b.Refused = &memory.Error{
 			Code: memory.CodeNotFound, Field: fmt.Sprintf("entries[%d]", i),
 			Message: fmt.Sprintf("there is no %s %s", ref.Type, memory.Quote(nameOf(ref))),
 		}
-		edit.Edit = func([]byte) ([]byte, error) { return nil, missing }
 		break
 	}
-	b.States = []memory.StateEdit{edit}
 	b.Detail = map[string]any{"project": project, "removed": len(b.DropRecords)}
 	return b, nil
 }

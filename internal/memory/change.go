@@ -40,6 +40,9 @@ type Batch struct {
 	// RequestID is made by the client; a batch whose id was committed within
 	// the last day changes nothing and is answered as the first.
 	RequestID string
+	// Refused refuses the batch, unless its request was committed before: that it was
+	// may be why it would be refused now. Nothing is remembered of the request then.
+	Refused error
 
 	Docs      []Doc
 	Records   []Record

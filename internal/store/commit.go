@@ -105,6 +105,9 @@ func apart(b memory.Batch) error {
 }
 
 func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
+	if b.Refused != nil {
+		return b.Refused
+	}
 	if b.Import {
 		var err error
 		if b, err = tx.withoutForgotten(b, out); err != nil {

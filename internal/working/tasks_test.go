@@ -239,6 +239,23 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 }
 
+// A request that was refused was not done: it may be sent again when it can be.
+func TestRefusedRequestIsSentAgain(t *testing.T) {
+	r := newRig(t)
+	unblock := session.UnblockTaskRequest{RequestID: "r1", TaskID: "b", Caller: r.caller}
+	for range 2 {
+		if _, err := r.tasks.UnblockTask(t.Context(), unblock); memory.CodeOf(err) != memory.CodeNotFound || memory.AsError(err).Field != "task_id" {
+			t.Fatalf("unblock what is not blocked: %v, want %s of task_id", err, memory.CodeNotFound)
+		}
+	}
+	r.block("b", "waits")
+	for range 2 { // the second is a repetition
+		if kept, err := r.tasks.UnblockTask(t.Context(), unblock); err != nil || kept.Blocked != 0 {
+			t.Fatalf("the same request when it is blocked: %+v, %v", kept, err)
+		}
+	}
+}
+
 // No secret reaches a record, an event or the window, and a task is not named by one.
 func TestSecretsAreTakenOut(t *testing.T) {
 	r := newRig(t)

@@ -135,19 +135,14 @@ func (s *Service) change(ctx context.Context, p memory.Project, requestID string
 	turn := &s.turns[maphash.String(s.seed, p.ID)%uint64(len(s.turns))]
 	turn.Lock()
 	defer turn.Unlock()
-	var refused error
-	done, err := s.opts.Writer.WriteWith(ctx, p, func() (memory.Batch, error) {
+	return s.opts.Writer.WriteWith(ctx, p, func() (memory.Batch, error) {
 		b, err := prepare()
 		if err != nil && requestID != "" {
-			refused, b, err = err, memory.Batch{}, nil
+			b, err = memory.Batch{Refused: err}, nil
 		}
 		b.RequestID = requestID
 		return b, err
 	})
-	if err == nil && refused != nil && (!done.Repeated || len(done.Put)+done.Dropped == 0) {
-		err = refused
-	}
-	return done, err
 }
 
 // errOtherRequest is the error for a request's id under which something else was
