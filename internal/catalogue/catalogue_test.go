@@ -263,12 +263,23 @@ func TestSecrets(t *testing.T) {
 		"entries[0].name":       {Entries: []session.Entry{rule(secret, "x")}},
 		"entries[0].serverName": {Entries: []session.Entry{tool(secret, "x", "")}},
 		"servers[0].name":       {Servers: []session.Server{{Name: secret}}},
+		"source":                {Source: secret, Entries: []session.Entry{rule("B", "x")}},
 	} {
 		req.Caller = r.caller
 		_, err := r.catalogue.Register(t.Context(), req)
 		if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeInvalidInput || e.Field != field || strings.Contains(err.Error(), secret) {
 			t.Errorf("a secret as %s: %v, want it refused and not told", field, err)
 		}
+	}
+}
+
+// A client that calls itself by a secret is no source.
+func TestSecretClient(t *testing.T) {
+	r := newRig(t)
+	r.caller.Client = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
+	_, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.Entry{rule("A", "x")}, Caller: r.caller})
+	if e := memory.AsError(err); e.Code != memory.CodeInvalidInput || e.Field != "source" || r.listed() != "" {
+		t.Errorf("registered by it: %v, listed %q; want the source refused", err, r.listed())
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 // request is answered as the first was, or, where that was written in parts, as its
 // last part.
 //
-// CodeInvalidInput for what is over a limit, for a name that holds a secret, and when
+// CodeInvalidInput for what is over a limit, for a name or source that holds a secret, and when
 // the catalogue would hold more than session.MaxEntries; then nothing is written.
 // CodeUnavailable while the memory is loading.
 func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
@@ -38,6 +38,9 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 	source := cmp.Or(req.Source, req.Caller.Client, unknownSource)
 	if isFile(source) { // a client may call itself anything
 		source = unknownSource
+	}
+	if _, n := s.opts.Writer.Clean(source, memory.MaxNameText); n > 0 {
+		return nil, secretName("source")
 	}
 	c := &change{
 		project: project, request: req.RequestID, action: "register entries",
