@@ -158,7 +158,7 @@ func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 		return out, nil
 	}
 	r := found[0]
-	record := RecordOf(r)
+	record := session.RecordOf(&r)
 	out.Turn, out.Record, out.Receipt = r.Turn, &record, r.ID
 	out.Summary, out.Text = Summary(record), Text(record)
 	out.Withheld = append(out.Withheld, r.Withheld...)

@@ -1,33 +1,12 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 )
-
-// RecordOf is what contract 6 keeps of a context: its items in the order in which
-// they were handed out. A lesson, step or chunk goes by its id, a task or blocker by
-// that of the task.
-func RecordOf(r memory.Receipt) session.ContextRecord {
-	record := session.ContextRecord{Items: make([]session.RecordItem, len(r.Items)), Timestamp: r.At}
-	for i, item := range r.Items {
-		// What no entry is was found by its relevance, unless the receipt says
-		// otherwise.
-		x := session.RecordItem{
-			Type: item.Kind, Name: cmp.Or(item.Name, item.ID), ServerName: item.Server,
-			IncludeMode: cmp.Or(item.Mode, memory.IncludeAgent),
-		}
-		if x.IncludeMode == memory.IncludeAgent {
-			x.SimilarityScore = new(item.Relevance)
-		}
-		record.Items[i] = x
-	}
-	return record
-}
 
 // section is a part of a context's text.
 type section struct {

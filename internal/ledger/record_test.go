@@ -69,7 +69,7 @@ func contractItems() []memory.ReceiptItem {
 func memoryItems() []memory.ReceiptItem {
 	return []memory.ReceiptItem{
 		{ID: "l-17", Kind: memory.Lesson, Mode: agent, Relevance: .8},
-		{ID: "s-2", Kind: memory.Step, Relevance: .55}, // found by its relevance, what else
+		{ID: "s-2", Kind: memory.Step, Mode: agent, Relevance: .55},
 		{ID: "c-3", Kind: memory.Chunk, Mode: agent, Relevance: .999},
 		{ID: "t-1", Kind: memory.Task, Name: "task-041", Mode: always},
 		{ID: "t-2", Kind: memory.Task, Name: "task-042", Mode: always},
@@ -78,23 +78,10 @@ func memoryItems() []memory.ReceiptItem {
 }
 
 func TestTextOfARecord(t *testing.T) {
-	golden(t, "contract.txt", Text(RecordOf(memory.Receipt{Items: contractItems()})))
-	golden(t, "memories.txt", Text(RecordOf(memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
+	golden(t, "contract.txt", Text(session.RecordOf(&memory.Receipt{Items: contractItems()})))
+	golden(t, "memories.txt", Text(session.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
 	if got, want := Text(session.ContextRecord{}), "Context Used: nothing"; got != want {
 		t.Errorf("the text of an empty record is %q, want %q", got, want)
-	}
-}
-
-func TestRecordOfAReceipt(t *testing.T) {
-	items := append(contractItems()[3:5], memoryItems()[1], memoryItems()[3])
-	want := session.ContextRecord{Timestamp: testTime, Items: []session.RecordItem{
-		{Type: memory.Tool, Name: "read_file", ServerName: "filesystem", IncludeMode: manual},
-		{Type: memory.Rule, Name: "File Operations", IncludeMode: agent, SimilarityScore: new(.8712)},
-		{Type: memory.Step, Name: "s-2", IncludeMode: agent, SimilarityScore: new(.55)},
-		{Type: memory.Task, Name: "task-041", IncludeMode: always},
-	}}
-	if diff := cmp.Diff(want, RecordOf(memory.Receipt{At: testTime, Items: items})); diff != "" {
-		t.Errorf("record (-want +got):\n%s", diff)
 	}
 }
 
@@ -116,7 +103,7 @@ func TestSummaryOfARecord(t *testing.T) {
 		"1 rule (always), 2 lessons, 2 steps, 2 pieces of code, 2 blockers": slices.Concat(of(memory.Lesson, "agent agent"), of(memory.Step, "agent agent"), of(memory.Chunk, "agent agent"), of(memory.Blocker, "always always"), of(memory.Rule, "always")),
 		"nothing": nil,
 	} {
-		if got := Summary(RecordOf(memory.Receipt{Items: items})); got != want {
+		if got := Summary(session.RecordOf(&memory.Receipt{Items: items})); got != want {
 			t.Errorf("summary = %q, want %q", got, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -126,18 +127,17 @@ type RecordItem struct {
 	SimilarityScore *float64       `json:"similarityScore,omitempty"`
 }
 
-// RecordOf is what a receipt of a context has recorded.
+// RecordOf is what contract 6 keeps of the receipt of a context: its items in the order
+// in which they were handed out. A lesson, step or chunk goes by its id, a task or
+// blocker by that of the task. The receipt is not pointed to.
 func RecordOf(r *memory.Receipt) ContextRecord {
 	record := ContextRecord{Items: make([]RecordItem, len(r.Items)), Timestamp: r.At}
 	for i, item := range r.Items {
-		record.Items[i] = RecordItem{Type: item.Kind, Name: item.Name, ServerName: item.Server, IncludeMode: item.Mode}
-		switch item.Kind {
-		case memory.Lesson, memory.Step, memory.Chunk:
-			record.Items[i].Name = item.ID
+		x := RecordItem{Type: item.Kind, Name: cmp.Or(item.Name, item.ID), ServerName: item.Server, IncludeMode: item.Mode}
+		if x.IncludeMode == memory.IncludeAgent {
+			x.SimilarityScore = new(item.Relevance)
 		}
-		if item.Mode == memory.IncludeAgent {
-			record.Items[i].SimilarityScore = &r.Items[i].Relevance
-		}
+		record.Items[i] = x
 	}
 	return record
 }

@@ -2,10 +2,12 @@ package session
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -102,29 +104,22 @@ func TestAChangeThatIsCheckedHasItsModesAndLeavesTheCallersAlone(t *testing.T) {
 }
 
 func TestTheRecordOfAReceipt(t *testing.T) {
-	r := memory.Receipt{Items: []memory.ReceiptItem{
+	r := memory.Receipt{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Items: []memory.ReceiptItem{
 		{ID: "u-1", Kind: memory.Rule, Name: "A", Mode: memory.IncludeAlways},
 		{ID: "o-1", Kind: memory.Tool, Name: "read", Server: "fs", Mode: memory.IncludeAgent, Relevance: .87},
 		{ID: "l-1", Kind: memory.Lesson, Mode: memory.IncludeAgent, Relevance: .6},
 		{ID: "t-1", Kind: memory.Task, Name: "task-1", Mode: memory.IncludeAlways},
 	}}
-	got := RecordOf(&r).Items
-	want := []RecordItem{
+	got, want := RecordOf(&r), ContextRecord{Timestamp: r.At, Items: []RecordItem{
 		{Type: memory.Rule, Name: "A", IncludeMode: memory.IncludeAlways},
 		{Type: memory.Tool, Name: "read", ServerName: "fs", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)},
 		{Type: memory.Lesson, Name: "l-1", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.6)},
 		{Type: memory.Task, Name: "task-1", IncludeMode: memory.IncludeAlways},
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the record is %+v, want %+v", got, want)
 	}
-	if len(got) != len(want) {
-		t.Fatalf("%d items, want %d", len(got), len(want))
-	}
-	for i := range want {
-		g, w := got[i], want[i]
-		if (g.SimilarityScore == nil) != (w.SimilarityScore == nil) || g.SimilarityScore != nil && *g.SimilarityScore != *w.SimilarityScore {
-			t.Errorf("item %d has another score", i)
-		}
-		if g.SimilarityScore, w.SimilarityScore = nil, nil; g != w {
-			t.Errorf("item %d is %+v, want %+v", i, g, w)
-		}
+	if r.Items[1].Relevance = 0; *got.Items[1].SimilarityScore != .87 {
+		t.Error("the record changes with the receipt")
 	}
 }
