@@ -436,6 +436,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"help", "model", "nosuch"}, "model nosuch", "recalld --help"},
 		{[]string{"recall", "--repo", "", "q"}, "--repo: is given and is empty", ""},
 		{[]string{"recall", "--kinds", "", "q"}, "--kinds: is given and is empty", ""},
+		{[]string{"context", "nosuch"}, "nosuch", "recalld context --help"},
+		{[]string{"task", "done", "t", "--report", "[]"}, `report: "[]" is not one (limit: a JSON object)`, ""},
 		{[]string{"status", "--data", ""}, "--data: is given and is empty", ""},
 	} {
 		_, errs, code := newBench(t, sample()).run(tc.args...)

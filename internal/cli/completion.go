@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -60,9 +61,24 @@ func completionCommand(a *App) *cobra.Command {
 	}
 }
 
-// completeWords completes a flag from a fixed list.
+// completeWords completes a flag from a fixed list; of a flag that takes several words
+// with commas between, the last one, leaving out those that are there.
 func completeWords(c *cobra.Command, flag string, words ...string) {
-	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	_, several := c.Flags().Lookup(flag).Value.(pflag.SliceValue)
+	must(c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := ""
+		if several {
+			before = typed[:strings.LastIndexByte(typed, ',')+1]
+		}
+		given := strings.Split(before, ",")
+		var offered []string
+		for _, word := range words {
+			if strings.HasPrefix(before+word, typed) && !slices.Contains(given, word) {
+				offered = append(offered, before+word)
+			}
+		}
+		return offered, cobra.ShellCompDirectiveNoFileComp
+	}))
 }
 
 // completeProjects completes a flag with the projects that the daemon knows.

@@ -23,15 +23,13 @@ session holds.`,
 		Example: "  recalld context for \"How do I authenticate?\"\n  recalld context add rule \"Error Handling\"\n  recalld context turn",
 		Args:    cobra.NoArgs,
 	}
-	show := contextShowCommand(a)
-	c.RunE = show.RunE
-	c.AddCommand(contextForCommand(a), show, contextAddCommand(a), contextRemoveCommand(a), contextTurnCommand(a))
+	a.showContext(c)
+	c.AddCommand(contextForCommand(a), contextShowCommand(a), contextAddCommand(a), contextRemoveCommand(a), contextTurnCommand(a))
 	return c
 }
 
 // contextShowCommand shows what a session holds.
 func contextShowCommand(a *App) *cobra.Command {
-	var r session.ContextRequest
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Show what a session holds",
@@ -39,19 +37,25 @@ func contextShowCommand(a *App) *cobra.Command {
 always included, and those that were added by hand.`,
 		Example: "  recalld context show\n  recalld context show --session nightly-42 --json",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.which(c, &r.Which); err != nil {
-				return err
-			}
-			held, err := call(c, a, &r, session.Service.SessionContext)
-			if err != nil {
-				return err
-			}
-			return a.answerContext(held)
-		},
+	}
+	a.showContext(c)
+	return c
+}
+
+// showContext has a command show what a session holds.
+func (a *App) showContext(c *cobra.Command) {
+	var r session.ContextRequest
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := a.which(c, &r.Which); err != nil {
+			return err
+		}
+		held, err := call(c, a, &r, session.Service.SessionContext)
+		if err != nil {
+			return err
+		}
+		return a.answerContext(held)
 	}
 	a.whichFlags(c, &r.Which)
-	return c
 }
 
 // answerContext answers with what a session holds.

@@ -163,6 +163,7 @@ func TestContextRequests(t *testing.T) {
 			return session.SearchToolsRequest{Query: "read a file", Limit: 20, Own: true, Which: which(b)}
 		}},
 		{[]string{"context"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: own(b)} }},
+		{[]string{"context", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: which(b)} }},
 		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: which(b)} }},
 		{[]string{"context", "for", "fix", "it"}, "", "Assemble", func(b *bench) any { return session.AssembleRequest{Message: "fix it", Which: own(b)} }},
 		{[]string{"context", "for", "-", "--task-type", "y", "--requires-context=false", "--top-k", "200", "--top-n", "50", "--include-score", "0", "--max-tokens", "50", "--no-search",

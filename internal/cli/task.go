@@ -17,7 +17,7 @@ func taskCommand(a *App) *cobra.Command {
 		Short: "Report tasks that are done or blocked",
 		Long: `Report what was done and what is blocked, for hosts and scripts. The last tasks and
 every active blocker are what recalld tasks shows, and what each assembled context
-begins with.`,
+ends with.`,
 		Example: "  recalld task done task-042 --type feature --valid=false\n  recalld task block task-043 \"The key has expired\"",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -37,6 +37,6 @@ func writeKept(w io.Writer, what string, k *session.TaskKept) {
 // writeDropped says that older tasks gave way.
 func writeDropped(w io.Writer, n int) {
 	if n > 0 {
-		fmt.Fprintf(w, "%s gave way to the bound of %d; the records keep what was.\n", memory.Count(n, "older task"), session.MaxTasks)
+		fmt.Fprintf(w, "%s gave way to the bounds, %d tasks and %d KB; the audit log still has it all.\n", memory.Count(n, "older task"), session.MaxTasks, session.MaxTaskState/1000)
 	}
 }

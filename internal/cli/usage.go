@@ -66,17 +66,21 @@ func allowEmpty(c *cobra.Command, flags ...string) {
 // unset variable of a script, and to take it for no flag at all would ask
 // another question or work on other data.
 func refuseEmpty(c *cobra.Command) error {
-	var empty error
+	var refused error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		_, allowed := f.Annotations[mayBeEmpty]
-		if allowed || empty != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
+		if allowed || refused != nil || !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) {
 			return
 		}
-		if text := f.Value.String(); text == "" || text == "[]" {
-			empty = memory.Invalid("--"+f.Name, "a value", "is given and is empty")
+		empty := f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = len(list.GetSlice()) == 0
+		}
+		if empty {
+			refused = memory.Invalid("--"+f.Name, "a value", "is given and is empty")
 		}
 	})
-	return empty
+	return refused
 }
 
 // helpCommand is cobra's, but that a command that is not known is an error.
