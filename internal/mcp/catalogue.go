@@ -72,10 +72,10 @@ func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (stri
 	return entriesText(entries), whole, nil
 }
 
-// entriesText lists a catalogue in a line for each entry.
+// entriesText lists a catalogue, or what was asked for of it, in a line for each entry.
 func entriesText(l *session.EntryList) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "The catalogue of project %s holds %d.", memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries))
+	fmt.Fprintf(&text, "Listed from the catalogue of project %s: %d.", memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries))
 	for _, e := range l.Entries {
 		fmt.Fprintf(&text, "\n- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
 		if !e.On {

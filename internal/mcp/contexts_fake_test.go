@@ -126,7 +126,7 @@ func fullContexts() contextService {
 	for method, answer := range map[string]any{
 		"StartSession": fullState(), "EndSession": fullState(),
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept, "TaskWindow": window,
-		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true},
+		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
 		"Register":  registered, "Unregister": registered,
 		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
 			Entries: []session.EntryState{

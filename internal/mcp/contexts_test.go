@@ -106,15 +106,15 @@ func TestContextAnswers(t *testing.T) {
 	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{})))
 	schemas, inputs := outputSchemas(t, full), inputSchemas(t, full)
 	texts := map[string][2]string{ // of the full and of the empty answer
-		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 record gave way to the bounds; the audit log still has it all. A secret was taken out of the text. Warning: no space left."},
+		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; the audit log still has it all. A secret was taken out of the text. Warning: no space left."},
 		"block_task":         {"Blocked task task-1 in project demo"},
 		"unblock_task":       {"Unblocked task task-1 in project demo"},
 		"task_window":        {"## Recent Task History\n1. task-1", "No completed tasks and no blockers."},
-		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 gave way to the bounds. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text."},
+		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; the audit log still has it all. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text. Warning: no space left."},
 		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. A secret was taken out of the text."},
 		"unregister_context": {"The catalogue of project demo holds 6"},
-		"list_context": {"The catalogue of project demo holds 2.\n- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once.",
-			"The catalogue of project p1 holds 0."},
+		"list_context": {"Listed from the catalogue of project demo: 2.\n- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once.",
+			"Listed from the catalogue of project p1: 0."},
 		"search_tools":     {"**Tools (1):**\n\n1. database:query: Ask", "No tool has to do with this."},
 		"session_context":  {"The context of session mm-1 holds 2.\n- rule Authentication Rules [always]\n- tool database:query [agent]", "The context of session mm-1 holds 0."},
 		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
@@ -126,7 +126,7 @@ func TestContextAnswers(t *testing.T) {
 		"report_context":  {`{"sessionId":"mm-1","version":4,`, `{"sessionId":"mm-1","version":0,`},
 		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. A secret was taken out of the text.\n\nContinuing",
 			"0 tools and 0 entities cleared. Keep the last 1 turn"},
-		"feedback": {"Noted: worked, of 1 item of r-1. l-1 is at 9/10. An earlier verdict no longer counts.", "Noted: failed, of 0 items of r-1."},
+		"feedback": {"Noted: worked, on 1 item of r-1. l-1 is at 9/10. An earlier verdict no longer counts.", "Noted: failed, on 0 items of r-1."},
 	}
 	for _, call := range contextCalls {
 		for i, of := range []struct {

@@ -28,7 +28,7 @@ func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string
 	whole := *taken
 	whole.Items = orEmpty(taken.Items)
 	var text strings.Builder
-	fmt.Fprintf(&text, "Noted: %s, of %s of %s.", taken.Verdict, memory.Count(len(taken.Items), "item"), taken.Receipt)
+	fmt.Fprintf(&text, "Noted: %s, on %s of %s.", taken.Verdict, memory.Count(len(taken.Items), "item"), taken.Receipt)
 	for _, item := range taken.Items {
 		if item.SuccessRate != "" {
 			fmt.Fprintf(&text, " %s is at %s.", item.ID, item.SuccessRate)

@@ -96,9 +96,11 @@ func loadOutputSchema() schema {
 	return answer(schema{
 		"project": typed("string", ""), "project_name": typed("string", ""),
 		"tasks": typed("integer", "Taken over."), "blockers": typed("integer", "Taken over."),
-		"known":    typed("integer", "There already, and left as they were."),
-		"dropped":  typed("integer", "What gave way to the bounds."),
-		"settled":  typed("integer", "Forgotten or resolved here before; they do not come back."),
-		"redacted": typed("boolean", "A secret was taken out."),
+		"known":      typed("integer", "There already, and left as they were."),
+		"dropped":    typed("integer", "What gave way to the bounds; the audit log still has it."),
+		"settled":    typed("integer", "Forgotten or resolved here before; they do not come back."),
+		"redacted":   typed("boolean", "A secret was taken out."),
+		"audit_file": typed("string", "The file that the events were appended to."),
+		"warning":    typed("string", "What could not be done beside; the records are kept."),
 	}, "project", "tasks", "blockers", "known")
 }

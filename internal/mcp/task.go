@@ -72,7 +72,7 @@ func taskAnswer(verb string, kept *session.TaskKept, err error) (string, any, er
 	fmt.Fprintf(&text, "%s task %s in project %s: %s, %s held.", verb, kept.TaskID, memory.ProjectLabel(kept.ProjectName, kept.Project),
 		memory.Count(kept.Completed, "completed task"), memory.Count(kept.Blocked, "active blocker"))
 	if kept.Dropped > 0 {
-		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(kept.Dropped, "record"))
+		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(kept.Dropped, "older task"))
 	}
 	writeNotes(&text, kept.Redacted, kept.Warning)
 	return text.String(), kept, nil
@@ -124,11 +124,11 @@ func (s *Server) loadTasks(ctx context.Context, c call, in loadInput) (string, a
 	fmt.Fprintf(&text, "Took over %s and %s in project %s; %d known.", memory.Count(loaded.Tasks, "task"), memory.Count(loaded.Blockers, "blocker"),
 		memory.ProjectLabel(loaded.ProjectName, loaded.Project), loaded.Known)
 	if loaded.Dropped > 0 {
-		fmt.Fprintf(&text, " %d gave way to the bounds.", loaded.Dropped)
+		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(loaded.Dropped, "task"))
 	}
 	if loaded.Settled > 0 {
 		fmt.Fprintf(&text, " %d were forgotten or resolved before, and stay so.", loaded.Settled)
 	}
-	writeNotes(&text, loaded.Redacted, "")
+	writeNotes(&text, loaded.Redacted, loaded.Warning)
 	return text.String(), loaded, nil
 }

@@ -121,7 +121,7 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 		i := slices.IndexFunc(st.blockers, func(r memory.Record) bool { return r.ID == out.ID })
 		if i < 0 {
 			return memory.Batch{}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id",
-				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "`recalld tasks` lists the active blockers"}
+				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "the window of tasks lists the active blockers"}
 		}
 		r := st.blockers[i]
 		e.Blocker = jsonOf(r)
