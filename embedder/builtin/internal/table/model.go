@@ -1,0 +1,159 @@
+// Package table is the trained model: a table with a row for every token, what
+// is kept of it in a file, and the vectors that it gives texts.
+//
+// Vocabulary. A row is the direction of a token, quantised: one byte for a
+// component, 128 standing for 0, and a scale for all of them. A weight is how
+// much a token counts; it is learned with the rows. A width is a number of
+// leading components that is a model by itself: rows are trained so that a
+// vector cut to a smaller width (and scaled to length 1 again) still serves
+// (Kusupati et al., "Matryoshka Representation Learning", 2022).
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/recalld/recalld/embedder/builtin/internal/token"
+)
+
+// ErrSpec is returned when there is something wrong with a Spec.
+var ErrSpec = errors.New("table: not a model")
+
+// Limits of a model, which bound what a damaged file can make a reader do.
+const (
+	// MaxWidth is the most components of a row. Widths are multiples of lane.
+	MaxWidth = 1024
+	// MaxName is the most bytes of a name or a source.
+	MaxName = 255
+	// lane is how many components are summed at once.
+	lane = 8
+)
+
+// Spec is what a model is made from: a vocabulary, and what was learned.
+type Spec struct {
+	// Name is the model's name, as "static-v1".
+	Name string
+	// Source names what the model was trained on: a hash of the list of sources.
+	Source string
+	// Vocabulary gives texts their tokens.
+	Vocabulary *token.Vocabulary
+	// Widths are the widths that the rows were trained for, the widest first:
+	// {256, 128}.
+	Widths []int
+	// Bits is how many bits a component has in the file: 8 (the default, 0) or 4.
+	Bits int
+	// Rows are the rows of all tokens, one after another, Widths[0] components each.
+	Rows []float32
+	// Weights are the weights of all tokens, none negative.
+	Weights []float32
+}
+
+func (s *Spec) validate() error {
+	if s.Bits == 0 {
+		s.Bits = 8
+	}
+	switch {
+	case s.Vocabulary == nil:
+		return fmt.Errorf("%w: no vocabulary", ErrSpec)
+	case s.Name == "" || len(s.Name) > MaxName || len(s.Source) > MaxName:
+		return fmt.Errorf("%w: name of %d bytes and source of %d, want 1 to %d and at most that", ErrSpec, len(s.Name), len(s.Source), MaxName)
+	case s.Bits != 8 && s.Bits != 4:
+		return fmt.Errorf("%w: %d bits, want 8 or 4", ErrSpec, s.Bits)
+	}
+	if err := checkWidths(s.Widths); err != nil {
+		return err
+	}
+	tokens := s.Vocabulary.Size()
+	if len(s.Rows) != tokens*s.Widths[0] || len(s.Weights) != tokens {
+		return fmt.Errorf("%w: %d components and %d weights for %d tokens of width %d", ErrSpec, len(s.Rows), len(s.Weights), tokens, s.Widths[0])
+	}
+	for _, x := range s.Rows {
+		if x-x != 0 { // neither infinite nor not a number
+			return fmt.Errorf("%w: a component is %v", ErrSpec, x)
+		}
+	}
+	for i, x := range s.Weights {
+		if x-x != 0 || x < 0 {
+			return fmt.Errorf("%w: token %d weighs %v", ErrSpec, i, x)
+		}
+	}
+	return nil
+}
+
+func checkWidths(widths []int) error {
+	for i, w := range widths {
+		if w < lane || w > MaxWidth || w%lane != 0 || i > 0 && w >= widths[i-1] {
+			return fmt.Errorf("%w: widths %v, want multiples of %d up to %d, the widest first", ErrSpec, widths, lane, MaxWidth)
+		}
+	}
+	if len(widths) == 0 || len(widths) > MaxName {
+		return fmt.Errorf("%w: %d widths", ErrSpec, len(widths))
+	}
+	return nil
+}
+
+// Model is a vocabulary and the quantised rows and weights of its tokens. It
+// does not change, and is safe for concurrent use.
+type Model struct {
+	name, source string
+	vocabulary   *token.Vocabulary
+	widths       []int
+	bits         int
+	rows         []byte   // widths[0] bytes per token
+	scales       []uint16 // what one step of a row's bytes is, in scaleUnit
+	weights      []uint16 // in weightUnit
+	scaleUnit    float32
+	weightUnit   float32
+}
+
+// New returns the model of what was learned, quantised. It returns ErrSpec.
+func New(s Spec) (*Model, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	m := &Model{
+		name: s.Name, source: s.Source, vocabulary: s.Vocabulary, widths: slices.Clone(s.Widths), bits: s.Bits,
+		rows: make([]byte, len(s.Rows)), scales: make([]uint16, len(s.Weights)), weights: make([]uint16, len(s.Weights)),
+	}
+	m.quantiseRows(s.Rows)
+	m.weightUnit = slices.Max(s.Weights) / math.MaxUint16
+	for i, w := range s.Weights {
+		m.weights[i] = steps(w, m.weightUnit)
+	}
+	return m, nil
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.name }
+
+// Source names what the model was trained on.
+func (m *Model) Source() string { return m.source }
+
+// Vocabulary gives texts their tokens.
+func (m *Model) Vocabulary() *token.Vocabulary { return m.vocabulary }
+
+// Widths are the widths that the model may be used at, the widest first. They
+// must not be written to.
+func (m *Model) Widths() []int { return m.widths }
+
+// Bits is how many bits a component has in the file.
+func (m *Model) Bits() int { return m.bits }
+
+// Weight returns the weight of a token, as it was learned but for rounding.
+func (m *Model) Weight(t uint32) float32 { return float32(m.weights[t]) * m.weightUnit }
+
+// Row writes the row of a token to dst, which has the widest width, as it was
+// learned but for rounding.
+func (m *Model) Row(t uint32, dst []float32) {
+	step := float32(m.scales[t]) * m.scaleUnit
+	for i, b := range m.row(t) {
+		dst[i] = float32(int(b)-zero) * step
+	}
+}
+
+func (m *Model) row(t uint32) []byte {
+	width := m.widths[0]
+	return m.rows[int(t)*width:][:width]
+}

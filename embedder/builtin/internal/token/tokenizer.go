@@ -1,0 +1,85 @@
+package token
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// GramSize is how many code points of a word, its ends marked, a gram has:
+// "<lock>" has the grams "<loc", "lock" and "ock>".
+const GramSize = 4
+
+// Tokenizer turns text into tokens. It keeps its buffers between texts, so that
+// neither a text nor a token costs an allocation. It is for one goroutine at a
+// time; many may share a vocabulary.
+type Tokenizer struct {
+	vocabulary *Vocabulary
+	splitter   Splitter
+	piece      func(Kind, []byte) // the method value, made once
+	emit       func(uint32)
+	count      int               // tokens of the text so far
+	marked     [MaxWord + 2]rune // a word between the marks of its ends
+}
+
+// NewTokenizer returns a tokenizer for a vocabulary.
+func NewTokenizer(v *Vocabulary) *Tokenizer {
+	t := &Tokenizer{vocabulary: v}
+	t.piece = t.take
+	return t
+}
+
+// Tokens calls emit for every token of the text, repeats included. A text that
+// gives no token by its pieces counts by its signs, so that only a blank one
+// has none.
+func (t *Tokenizer) Tokens(text string, emit func(token uint32)) {
+	t.emit, t.count = emit, 0
+	t.splitter.Split(text, t.piece)
+	if t.count == 0 {
+		t.signs(text)
+	}
+	t.emit = nil
+}
+
+// take turns one piece into tokens.
+func (t *Tokenizer) take(kind Kind, piece []byte) {
+	if token, known := t.vocabulary.Token(piece); known {
+		t.give(token)
+		return
+	}
+	switch kind {
+	case Word:
+		t.grams(piece)
+	case Number, Pair:
+		t.give(t.vocabulary.bucket(hash(piece)))
+	}
+}
+
+// grams gives the bucket of every gram of a word; a word shorter than a gram is
+// one itself.
+func (t *Tokenizer) grams(word []byte) {
+	marked := append(t.marked[:0], '<')
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		marked = append(marked, r)
+		word = word[size:]
+	}
+	marked = append(marked, '>')
+	t.give(t.vocabulary.bucket(hashRunes(marked[:min(GramSize, len(marked))])))
+	for i := GramSize; i < len(marked); i++ {
+		t.give(t.vocabulary.bucket(hashRunes(marked[i+1-GramSize : i+1])))
+	}
+}
+
+// signs gives the bucket of each rune that is no space.
+func (t *Tokenizer) signs(text string) {
+	for _, r := range text {
+		if !unicode.IsSpace(r) {
+			t.give(t.vocabulary.bucket(hashRunes([]rune{r})))
+		}
+	}
+}
+
+func (t *Tokenizer) give(token uint32) {
+	t.count++
+	t.emit(token)
+}
