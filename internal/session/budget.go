@@ -75,9 +75,9 @@ func entryTokens(e *session.EntryState) int {
 // guide hands out the guidance of the tools in the context that the session was not
 // told, as far as there is room for it; the rest is for a later turn.
 func (b *budget) guide(wc *session.WorkingContext) {
+	told := setOf(wc.Guided)
 	for _, e := range b.entries {
-		if e.Type != memory.Tool || e.Guidance == "" || slices.Contains(wc.Guided, toolOf(*e.EntryState)) ||
-			slices.ContainsFunc(b.guided, func(other session.EntryState) bool { return other.Ref == e.Ref }) {
+		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
 			continue
 		}
 		tokens := recall.Tokens(guidanceText(e.EntryState))

@@ -80,10 +80,7 @@ type cleared struct{ tools, entities int }
 // compact clears a working context of what a conversation left in it, but for the
 // entities that are to be kept; nil keeps none.
 func compact(wc *session.WorkingContext, keep func(session.Entity) bool) cleared {
-	gone := make(map[session.ToolRef]bool, len(wc.DiscoveredTools)+len(wc.UsedTools))
-	for _, t := range slices.Concat(wc.DiscoveredTools, wc.UsedTools) {
-		gone[t] = true
-	}
+	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
 	kept := []session.Entity{}
 	for _, e := range wc.Entities {
 		if keep != nil && keep(e) {

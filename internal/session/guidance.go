@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -18,18 +17,30 @@ import (
 //	Read a file before you edit it.
 func guide(wc *session.WorkingContext, tools []session.EntryState) string {
 	var b strings.Builder
+	told := setOf(wc.Guided)
 	for _, t := range tools {
 		ref := toolOf(t)
-		if t.Guidance == "" || slices.Contains(wc.Guided, ref) {
+		if t.Guidance == "" || told[ref] {
 			continue
 		}
-		wc.Guided = latest(append(wc.Guided, ref))
+		told[ref] = true
+		wc.Guided = append(wc.Guided, ref)
 		if b.Len() == 0 {
 			b.WriteString(session.GuidanceHeading + "\n")
 		}
 		b.WriteString("\n" + ref.String() + "\n" + t.Guidance + "\n")
 	}
+	wc.Guided = latest(wc.Guided)
 	return b.String()
+}
+
+// setOf is a set of tools. Sessions know a thousand of them.
+func setOf(tools []session.ToolRef) map[session.ToolRef]bool {
+	set := make(map[session.ToolRef]bool, len(tools))
+	for _, ref := range tools {
+		set[ref] = true
+	}
+	return set
 }
 
 // toolOf is the identity of a tool's entry.
@@ -48,14 +59,17 @@ func latest(tools []session.ToolRef) []session.ToolRef {
 // enabled.
 func active(items []session.EntryState, wc *session.WorkingContext) []session.ToolRef {
 	tools := []session.ToolRef{}
-	there := make(map[session.ToolRef]bool, len(wc.DiscoveredTools))
-	for _, item := range items {
-		ref := toolOf(item)
-		switch {
-		case item.Type != memory.Tool || !item.On:
-		case item.Core:
+	discovered := setOf(wc.DiscoveredTools)
+	there := make(map[session.ToolRef]bool, len(discovered))
+	for i := range items { // there may be thousands
+		e := &items[i]
+		if e.Type != memory.Tool || !e.On {
+			continue
+		}
+		switch ref := toolOf(*e); {
+		case e.Core:
 			tools = append(tools, ref)
-		default:
+		case discovered[ref]:
 			there[ref] = true
 		}
 	}

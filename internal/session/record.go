@@ -19,10 +19,7 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 	if out.Memories == nil {
 		out.Memories = []memory.Item{}
 	}
-	callable := make(map[session.ToolRef]bool, len(out.ActiveTools))
-	for _, ref := range out.ActiveTools {
-		callable[ref] = true
-	}
+	callable := setOf(out.ActiveTools)
 	for i, e := range b.entries {
 		item := session.AssembledItem{
 			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],

@@ -42,9 +42,11 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 		if req.ClearDiscovered && len(wc.DiscoveredTools) > 0 {
 			wc.DiscoveredTools, changed = []session.ToolRef{}, true
 		}
+		used := setOf(wc.UsedTools)
 		for _, t := range req.UsedTools {
-			if !slices.Contains(wc.UsedTools, t) {
-				wc.UsedTools, changed = append(wc.UsedTools, t), true
+			if !used[t] {
+				used[t], changed = true, true
+				wc.UsedTools = append(wc.UsedTools, t)
 			}
 		}
 		if addEntities(wc, entities) {
