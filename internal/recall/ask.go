@@ -20,6 +20,9 @@ type AskOptions struct {
 	// At is the time that the question is asked at: of what it says about time, and
 	// of the age of what it finds. Zero is now.
 	At time.Time
+	// MinRelevance takes the place of the floors of what is matched; nil leaves them.
+	// Ask goes by the question's own.
+	MinRelevance *float64
 }
 
 // Recall answers a question and has the ledger keep its receipt.

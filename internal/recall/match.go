@@ -62,7 +62,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if ctx.Err() != nil {
 		return Matches{}, ctx.Err()
 	}
-	floors := s.floors(memory.RecallRequest{Kinds: sel.Kinds}, opts.Settings)
+	floors := s.floors(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
 	above, below := floor(found.candidates, floors)
 	from := vantage{now: opts.At, project: sel.Project, also: sel.Also}
 	if from.now.IsZero() {

