@@ -256,22 +256,45 @@ func gitIn(t *testing.T, dir string) func(args ...string) {
 // is one as well.
 func TestE2EJSON(t *testing.T) {
 	m, dir := newMachine(t), shop(t)
+	write(t, filepath.Join(dir, "entries.json"), `{"entries": [{"type": "rule", "name": "Refunds", "content": "Ask first."},
+		{"type": "tool", "serverName": "shop", "name": "refund_order", "description": "Refund an order", "guidance": "In cents."}]}`)
+	write(t, filepath.Join(dir, "state.json"), `[{"task_id": "t-0", "completed_at": "2026-01-11T09:55:00Z", "validation_report": {"valid": true}}]`)
+	const latest = "RECEIPT" // stands for the one that was named last
+	receipt := ""
 	for _, args := range [][]string{
 		{"version"}, {"up", "."}, {"index"}, {"index", "--wait"}, {"remember", "Write JSON"}, {"recall", "write JSON"},
 		{"recall", "photosynthesis of algae"}, {"status"}, {"repos"}, {"model", "list"},
-		{"forget", "--project", "shop", "--yes"}, {"stop"}, {"doctor"}, {"stop"},
+		{"tasks"}, {"task", "done", "t-1"}, {"task", "block", "t-2", "why"}, {"task", "unblock", "t-2"}, {"task", "load", "state.json"}, {"tasks"},
+		{"catalogue"}, {"catalogue", "register", "entries.json"}, {"catalogue", "--content"}, {"tools", "refund an order"}, {"tools", "xyzzy"},
+		{"session", "start", "--id", "json-1", "--goal", "Write JSON"}, {"context"}, {"context", "show"}, {"context", "add", "rule", "Refunds"},
+		{"context", "remove", "rule", "Refunds"}, {"context", "turn"}, {"context", "for", "Write JSON and refund an order"}, {"context", "turn"},
+		{"working"}, {"working", "report", "--tool", "shop:refund_order"}, {"receipts"}, {"receipts", latest}, {"feedback", latest, "worked"},
+		{"replay", "--session", "json-1"}, {"compact", "--summary", "JSON was written."}, {"catalogue", "remove", "rule", "Refunds"},
+		{"forget", "--project", "shop", "--yes"}, {"receipts"}, {"replay", "--since", "1d"}, {"stop"}, {"doctor"}, {"stop"},
 	} {
+		if i := slices.Index(args, latest); i > 0 {
+			args[i] = receipt
+		}
 		var out, errs bytes.Buffer
 		cmd := m.command(dir, append(args, "--json")...)
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		if err := cmd.Run(); err != nil {
 			t.Errorf("%q: %v\n%s", args, err, errs.String())
 		}
+		var named struct{ Receipt string }
+		if json.Unmarshal(out.Bytes(), &named) == nil && named.Receipt != "" {
+			receipt = named.Receipt
+		}
 		if values, err := values(&out); err != nil || values != 1 {
 			t.Errorf("%q writes %d values, %v, want one", args, values, err)
 		}
 	}
-	for _, args := range [][]string{{"recall"}, {"recall", "q", "--limit", "51"}, {"index", "nowhere"}, {"forget", "l-0"}} {
+	for _, args := range [][]string{
+		{"recall"}, {"recall", "q", "--limit", "51"}, {"index", "nowhere"}, {"forget", "l-0"},
+		{"context"}, {"context", "for", strings.Repeat("a", 8001)}, {"context", "nosuch"}, {"context", "turn", "0"}, {"catalogue", "register", "none.json"},
+		{"catalogue", "remove", "rule", "None"}, {"tools", "q", "--session", "none"}, {"task", "unblock", "none"}, {"working", "report", "--tool", "x"},
+		{"compact", "--summary", "Done."}, {"receipts", "none"}, {"feedback", "none", "worked"}, {"replay"},
+	} {
 		var out, errs bytes.Buffer
 		cmd := m.command(dir, append(args, "--json")...)
 		cmd.Stdout, cmd.Stderr = &out, &errs
