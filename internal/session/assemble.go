@@ -104,6 +104,7 @@ type assembly struct {
 	req     session.AssembleRequest
 	kept    memory.RecallRequest // the request as its receipt has it
 	items   []session.EntryState
+	loading bool // the items may not be all
 	found   found
 	window  *session.TaskWindow
 	shorter func(n int) *session.TaskWindow
@@ -121,6 +122,7 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 	}
 	a.req = s.opts.Assembly.Settings.fill(req)
 	a.kept = a.withoutSecrets()
+	a.loading = s.loading() // before they are read, or the last may be missed
 	a.items = s.opts.Catalogue.Items(a.project.ID)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
@@ -156,7 +158,7 @@ func (a *assembly) gather(ctx context.Context) error {
 	bare := a.req.RequiresContext != nil && !*a.req.RequiresContext ||
 		a.req.RequiresContext == nil && a.s.opts.Assembly.LeaveOut(a.project, a.req.TaskType)
 	var missing []memory.Degraded
-	if a.s.loading() {
+	if a.loading {
 		missing = append(missing, memory.Degraded{Part: partCatalogue, Reason: "loading"})
 	}
 	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
@@ -237,7 +239,7 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 // it is after the turn. It is a pure function of what was gathered.
 func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, memory.Receipt) {
 	h := hold(a.items, wc)
-	if a.s.loading() {
+	if a.loading {
 		h.gone = nil // nobody knows that yet
 	}
 	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)

@@ -21,6 +21,9 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
+	if err := s.ready(); err != nil { // or a summary could name tools that are not there yet
+		return nil, err
+	}
 	project, meant, err := s.find(ctx, req.Which)
 	if err != nil {
 		return nil, err

@@ -164,6 +164,38 @@ func TestWhatIsNotLoadedIsNotTakenForGone(t *testing.T) {
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("change context: %v, want %s", err, memory.CodeUnavailable)
 	}
+	_, err = d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "All was done.", Which: d.which()})
+	if memory.CodeOf(err) != memory.CodeUnavailable {
+		t.Errorf("compact: %v, want %s", err, memory.CodeUnavailable)
+	}
+}
+
+// loads is a shelf that is filled, and a catalogue that is read just before.
+type loads struct {
+	Shelf
+	done bool
+}
+
+func (l *loads) Loaded() bool { return l.done }
+
+func (l *loads) Items(string) []session.EntryState {
+	l.done = true
+	return nil
+}
+
+func TestWhatIsLoadedWhileAContextIsAssembledIsNotTakenForGone(t *testing.T) {
+	d := newDesk(t)
+	d.register(entry("rule B manual", "Write tests."))
+	d.alter(added("rule B"))
+	d.change = append(d.change, func(o *Options) {
+		l := &loads{Shelf: o.Assembly.Shelf}
+		o.Assembly.Shelf, o.Catalogue = l, l
+	})
+	d.reopen()
+	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	if len(out.Withheld) > 0 || !slices.Contains(out.Degraded, memory.Degraded{Part: "catalogue", Reason: "loading"}) {
+		t.Errorf("withheld is %v and degraded %v, want nothing and the catalogue", out.Withheld, out.Degraded)
+	}
 }
 
 // nothing is a catalogue without entries.
