@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -31,7 +32,8 @@ func (f finder) SearchTools(_ context.Context, req session.SearchToolsRequest) (
 		if !other {
 			server, tool = OwnServer, name
 		}
-		found.Tools = append(found.Tools, session.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true})
+		found.Tools = append(found.Tools, session.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true,
+			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return found, nil
 }
@@ -121,6 +123,25 @@ func TestListing(t *testing.T) {
 				wantEqual(t, "tools after "+step.tool+" "+step.arguments, step.want, namesOf(listTools(t, c)))
 			}
 		})
+	}
+}
+
+// TestFoundSchemas: the schema of a host's tool goes with what is found; those of
+// recalld's own are in the list of tools.
+func TestFoundSchemas(t *testing.T) {
+	c := connect(t, overHTTP(t, serve(t, newFinder(), Options{})))
+	var found session.ToolMatches
+	encoded, err := json.Marshal(callTool(t, c, "search_tools", `{"query":"status database:query recall"}`).StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(encoded, &found)
+	}
+	if err != nil || len(found.Tools) != 3 {
+		t.Fatalf("found %+v, %v, want three tools", found.Tools, err)
+	}
+	for _, tool := range found.Tools {
+		if got, want := len(tool.InputSchema) > 0, tool.ServerName != OwnServer; got != want {
+			t.Errorf("%s:%s is found with a schema: %v, want %v", tool.ServerName, tool.Name, got, want)
+		}
 	}
 }
 

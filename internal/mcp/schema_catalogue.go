@@ -103,7 +103,7 @@ func searchToolsOutputSchema() schema {
 		"project": word, "project_name": word, "sessionId": typed("string", "Absent when none is open."),
 		"tools": list("Best first.", object("", false, schema{
 			"id": word, "serverName": typed("string", OwnServer+" for recalld's own."), "name": word, "description": word,
-			"inputSchema": anything(""), "relevance": typed("number", "Calibrated, 0–1."),
+			"inputSchema": anything("Of a host's tool."), "relevance": typed("number", "Calibrated, 0–1."),
 			"active": typed("boolean", "It may be called."), "new": flag,
 		}, "id", "serverName", "name", "relevance", "active"), 0),
 		"guidance": typed("string", "How the new ones are used well; told once."),

@@ -25,7 +25,7 @@ type toolsAnswer struct {
 }
 
 // searchTools finds tools of the host's catalogue and of recalld. Groups of those of
-// recalld are listed from then on.
+// recalld are listed from then on, with their schemas.
 func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (string, any, error) {
 	which, err := in.which(c)
 	if err != nil {
@@ -45,7 +45,12 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	}
 	s.list(ctx, groups...)
 	answer := toolsAnswer{ToolMatches: *matches}
-	answer.Tools = orEmpty(matches.Tools)
+	answer.Tools = slices.Clone(orEmpty(matches.Tools))
+	for i, t := range answer.Tools {
+		if t.ServerName == OwnServer { // the list of tools has it, and would say it again
+			answer.Tools[i].InputSchema = nil
+		}
+	}
 	for _, t := range s.tools {
 		if slices.Contains(groups, t.group) {
 			answer.Listed = append(answer.Listed, t.name)
