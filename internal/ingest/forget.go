@@ -25,7 +25,8 @@ const dropBatch = 1000
 const forgetNote = "backups and exports made before, and the logs and session files of the repository, may still hold the text"
 
 // Forget removes records for good, and sessions with their steps: with the last
-// record or file that holds a text its terms and vectors go as well. Lessons, steps,
+// record or file that holds a text its terms and vectors go as well, and what the audit
+// log repeats of a task or blocker, or of all that a project ever had. Lessons, steps,
 // tasks, blockers and sessions leave tombstones, so that no import brings them back.
 // An id of a session is enough where only one project has it, CodeConflict else.
 func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Holdings) (*memory.Forgotten, error) {
@@ -84,7 +85,8 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 	}
 	c, err := s.opts.Committer.Commit(ctx, memory.Batch{
 		DropRecords: records, Tombstones: slices.Concat(importable(records), ofFiles(records)),
-		Action: "forget", Detail: map[string]any{"ids": records},
+		EraseDetails: withLetters(records, "tb"),
+		Action:       "forget", Detail: map[string]any{"ids": records},
 	})
 	out.Records, out.Documents = out.Records+c.Dropped, out.Documents+c.Swept
 	return err
@@ -168,7 +170,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		}
 	}
 	return drop(memory.Batch{
-		DropProjects: []string{p.ID}, DropSandboxes: held.Sandboxes,
+		DropProjects: []string{p.ID}, DropSandboxes: held.Sandboxes, EraseDetails: []string{p.ID},
 		Action: "forget", Detail: map[string]any{"project": p.ID},
 	})
 }

@@ -84,9 +84,14 @@ type Batch struct {
 	// Receipts are written with the batch, so that they are as durable as it is. One
 	// whose id is there replaces it.
 	Receipts []Receipt
-	// Action and Detail become a line of the audit log, unless Action is empty.
+	// Action and Detail become a line of the audit log, unless Action is empty. About
+	// are the ids of the records that Detail repeats in full, and of their project.
 	Action string
 	Detail any
+	About  []string
+	// EraseDetails are ids: from the lines of the audit log that are about one of them
+	// the detail is taken out.
+	EraseDetails []string
 }
 
 // Committed says what became of a batch.

@@ -184,9 +184,9 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		return err
 	}
 	if b.Action != "" {
-		tx.Audit(b.Action, b.Detail)
+		tx.Audit(b.Action, b.Detail, b.About...)
 	}
-	return nil
+	return tx.eraseDetails(b.EraseDetails)
 }
 
 func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {

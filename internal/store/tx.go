@@ -9,14 +9,6 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-// AuditEntry is one line of the audit log.
-type AuditEntry struct {
-	Seq    uint64    `json:"seq"`
-	At     time.Time `json:"at"`
-	Action string    `json:"action"`
-	Detail any       `json:"detail,omitempty"`
-}
-
 // Tx is the inside of an update. Reads see what earlier updates of the same
 // commit wrote, but not the update's own writes. A Tx must not be used after
 // the update's function has returned.
@@ -26,8 +18,8 @@ type Tx struct {
 
 	// When all does not fit one transaction, documents and cuts are written ahead
 	// and those that nothing references any more are removed last. What goes with a
-	// session or project is removed ahead: until it is dropped itself, dropping it
-	// again removes the rest.
+	// session or project is removed ahead, details of the audit log as well: until it
+	// is dropped itself, dropping it again removes the rest.
 	ahead  []write
 	writes []write // the rest, which makes them visible
 	swept  []write
@@ -282,11 +274,6 @@ func (tx *Tx) PutAnswer(request string, answer any) error {
 	}
 	tx.putFor(requestTTL, key(prefixRequest, request), b)
 	return nil
-}
-
-// Audit appends a line to the audit log.
-func (tx *Tx) Audit(action string, detail any) {
-	tx.audit = append(tx.audit, AuditEntry{Action: action, Detail: detail})
 }
 
 // finish numbers the update and adds what follows from it: audit lines and the

@@ -98,11 +98,6 @@ func (v View) Receipts() iter.Seq2[memory.Receipt, error] {
 	return scan(v, prefixReceipt, func(_, b []byte) (memory.Receipt, error) { return decode[memory.Receipt](b) })
 }
 
-// Audit walks the audit log, oldest first.
-func (v View) Audit() iter.Seq2[[]AuditEntry, error] {
-	return scan(v, prefixAudit, func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
-}
-
 // Files walks the files of a sandbox by path, or those of all sandboxes when
 // none is named.
 func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {

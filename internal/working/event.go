@@ -10,7 +10,8 @@ import (
 
 // Event is a change of a project's state, as the audit log keeps it: in full, and
 // without secrets. In the store's log it is the detail of an entry, as JSON in a text:
-// so reports stay byte by byte what they were.
+// so reports stay byte by byte what they were. Forgetting what it is about takes the
+// detail out of the store's log, not out of the file.
 type Event struct {
 	Event EventName `json:"event"`
 	// At is when it was reported, which may be later than when it happened. Seq is the

@@ -168,7 +168,7 @@ func (l *loading) batch(project string, e *Event) (memory.Batch, error) {
 	slices.Reverse(e.Tasks)
 	slices.Reverse(e.Blockers)
 	e.GaveWay = taskIDs(gone)
-	b.Action, b.Detail = actions[e.Event], e.detail()
+	b.Action, b.Detail, b.About = actions[e.Event], e.detail(), append(ids(fresh), project)
 	return b, nil
 }
 

@@ -78,7 +78,9 @@ func (s *Service) report(ctx context.Context, p memory.Project, requestID string
 		}
 		r := newRecord(&st)
 		st.put(r)
-		b := memory.Batch{Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event]}
+		b := memory.Batch{
+			Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event], About: []string{p.ID, r.ID},
+		}
 		if r.Kind == memory.Blocker {
 			if err := st.checkBlockers(); err != nil {
 				return b, err
@@ -126,7 +128,8 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 		r := st.blockers[i]
 		e.Blocker = jsonOf(r)
 		return memory.Batch{
-			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)}, Action: actions[e.Event], Detail: e.detail(),
+			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)},
+			Action: actions[e.Event], Detail: e.detail(), About: []string{p.ID, r.ID},
 		}, nil
 	})
 	if err != nil {
