@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -245,13 +244,14 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)
 	b := newBudget(a.req.MaxTokens)
 	b.held(h, a.window, a.shorter)
+	held := b.withheld
+	b.withheld = nil
 	b.relevant(a.s.opts.Assembly.Settings.Shares, chosen, a.found.memories, wc)
 	wc.Turn++
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
 	out.Turn = wc.Turn
-	all := slices.Concat(b.withheld, withheld, a.found.withheld)
-	out.Withheld = append(out.Withheld, all[:min(len(all), maxWithheld)]...)
+	out.Withheld = tell(b.withheld, withheld, a.found.withheld, held)
 	receipt := a.receipt(out, b)
 	out.Receipt, out.Record = receipt.ID, session.RecordOf(&receipt)
 	return out, receipt
@@ -259,6 +259,18 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 
 // maxWithheld bounds what is told of what was not handed out.
 const maxWithheld = 200
+
+// tell joins lists of what is withheld, at most maxWithheld. Each has its share, and what
+// it leaves is for the next: a catalogue with a thousand tools that are always included
+// must not hide what nearly was relevant.
+func tell(lists ...[]memory.Withheld) []memory.Withheld {
+	told := []memory.Withheld{}
+	for i, list := range lists {
+		share := (maxWithheld - len(told)) / (len(lists) - i)
+		told = append(told, list[:min(len(list), share)]...)
+	}
+	return told
+}
 
 // loading says that the catalogue is not all there yet.
 func (s *Service) loading() bool {

@@ -508,6 +508,27 @@ func TestMemoriesThatAreWithheldAreInTheReceipt(t *testing.T) {
 	}
 }
 
+// A host's tools that have no room do not hide what nearly was relevant, nor all of them
+// be hidden.
+func TestWhatHasNoRoomHidesNothingElse(t *testing.T) {
+	d, m := withMatcher(t)
+	entries := []session.Entry{entry("rule near agent", "A rule."), entry("rule far agent", "Another rule."), entry("rule long agent", strings.Repeat("no room for this ", 300))}
+	for i := range 300 {
+		entries = append(entries, entry(fmt.Sprintf("tool host:tool_%d always", i), strings.Repeat("describes itself at length ", 10)))
+	}
+	d.register(entries...)
+	m.scores = []score{{"long", .9}, {"near", .6}, {"far", .4}}
+	out := d.assemble(session.AssembleRequest{Message: "a message", MaxTokens: 1000, TopN: 1})
+	for reason, want := range map[memory.Reason]string{memory.OverLimit: "rule near", memory.BelowFloor: "rule far"} {
+		if got := withheldFor(out, reason); got != want {
+			t.Errorf("%s is %q, want %q", reason, got, want)
+		}
+	}
+	if got := withheldFor(out, memory.OverBudget); !strings.Contains(got, "rule long") || !strings.Contains(got, "tool host:tool_") || len(out.Withheld) != maxWithheld {
+		t.Errorf("%d are withheld, without room %.200q, want %d, the long rule and tools among them", len(out.Withheld), got, maxWithheld)
+	}
+}
+
 func TestAnAgentsEntryThatWasAddedAndTakenOutIsTheAgentsAgain(t *testing.T) {
 	d, m := withMatcher(t)
 	d.registerExample()

@@ -29,7 +29,7 @@ func (s *Service) summarize(ctx context.Context, meant memory.Session, wc *sessi
 		Project: meant.Project, Scope: &memory.Scope{Session: meant.ID},
 	})
 	if err != nil {
-		// A session without steps, or a shelf that is loading, has a conversation anyway.
+		// A session without steps has a conversation anyway.
 		s.opts.Logger.Warn("a summary is written without the steps", "part", "session", "session", meant.ID, "error", err)
 		steps = &memory.Summary{}
 	}
