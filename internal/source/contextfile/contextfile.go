@@ -108,8 +108,9 @@ type Found struct {
 	// Files are those that have something, in the order of Names. Together they have
 	// at most session.MaxRegistered entries and session.MaxServers servers.
 	Files []session.FileEntries
-	// Problems are what was passed over, in the same order. They show nothing of a
-	// file but the names of unknown fields.
+	// Problems are what was passed over, in the same order, the first hundred and one
+	// that says that there are more. They show nothing of a file but the names of
+	// unknown fields.
 	Problems []memory.ImportProblem
 	// Hash names what was read: the same hash, the same entries. It is never empty.
 	Hash string
@@ -119,8 +120,8 @@ type Found struct {
 type Options struct {
 	// MaxFileSize is the largest file that is read, in bytes. Default 256 KiB.
 	MaxFileSize int64
-	// MaxFiles is how many files are read beside the names: those in .cursor/rules and
-	// those that .recalld/context.yaml names. Default 200.
+	// MaxFiles is how many files are read beside the names: those in .cursor/rules, with
+	// its folders, and those that .recalld/context.yaml names. Default 200.
 	MaxFiles int
 	// Clock tells whether a file has only just been written. Default time.Now.
 	Clock func() time.Time

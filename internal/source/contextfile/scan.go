@@ -108,7 +108,7 @@ type look struct {
 	root  string
 	now   time.Time
 	hash  hash.Hash
-	files int // that were read and are no names
+	files int // and folders that were read and are no names
 	// seen are the entries that were found, by the file that has them, texts those of
 	// whole rules.
 	seen    map[session.Ref]string
@@ -117,7 +117,17 @@ type look struct {
 	servers int
 }
 
+// maxProblems bounds the problems of one scan: a file of nothing but mistakes has a
+// hundred thousand.
+const maxProblems = 100
+
 func (l *look) problem(file string, line int, format string, args ...any) {
+	switch n := len(l.found.Problems); {
+	case n > maxProblems:
+		return
+	case n == maxProblems:
+		line, format, args = 0, "there is more that is passed over: %d problems are told", []any{maxProblems}
+	}
 	l.found.Problems = append(l.found.Problems, memory.ImportProblem{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -179,16 +189,17 @@ func (l *look) takeFolder(p string, depth int) {
 	}
 	for _, e := range entries {
 		name := path.Join(p, e.Name())
+		isFolder := e.IsDir() && depth < maxFolderDepth
 		switch {
-		case e.IsDir() && depth < maxFolderDepth:
-			l.watch(name)
-			l.takeFolder(name, depth+1)
-		case e.IsDir() || path.Ext(name) != ".mdc":
+		case !isFolder && (e.IsDir() || path.Ext(name) != ".mdc"):
 		case !utf8.ValidString(name):
 			l.problem(p, 0, "holds a file whose name is not UTF-8")
 		case !l.count():
-			l.problem(p, 0, "holds more than the %d files that are read: the others are left out", l.opts.MaxFiles)
+			l.problem(p, 0, "holds more than the %d files and folders that are read: the others are left out", l.opts.MaxFiles)
 			return
+		case isFolder:
+			l.watch(name)
+			l.takeFolder(name, depth+1)
 		default:
 			if text, ok := l.readListed(name); ok {
 				l.keep(l.cursorRule(name, text))
@@ -224,7 +235,7 @@ func (l *look) readListed(p string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// count says that one more file may be read that is not one of the names.
+// count says that one more file or folder may be read that is not one of the names.
 func (l *look) count() bool {
 	l.files++
 	return l.files <= l.opts.MaxFiles

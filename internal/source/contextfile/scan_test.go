@@ -220,3 +220,24 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// However many folders and mistakes there are, what is kept of them is bounded.
+func TestFoldersAndProblemsAreBounded(t *testing.T) {
+	r := newRepo(t, nil)
+	for i := range 203 {
+		r.write(fmt.Sprintf(".cursor/rules/f%03d/r.txt", i), "no rule")
+	}
+	r.write(".cursor/rules/z.mdc", "one folder too late")
+	found := r.look()
+	if len(found.Files) != 0 || len(found.Problems) != 1 || !strings.Contains(found.Problems[0].Message, "200 files and folders") {
+		t.Errorf("%d files and problems %+v, want none and one", len(found.Files), found.Problems)
+	}
+	r = newRepo(t, map[string]string{".recalld/context.yaml": "rules:\n" + strings.Repeat("- a\n", 1000), "AGENTS.md": "be kind"})
+	found = r.look()
+	if n := len(found.Problems); n != 101 || !strings.Contains(found.Problems[100].Message, "100 problems are told") || found.Problems[99].Line != 101 {
+		t.Errorf("%d problems, of which the last are %+v; want 100 and one that says so", n, found.Problems[max(0, n-2):])
+	}
+	if got := listing(found); got != "rule AGENTS.md" {
+		t.Errorf("found %s behind the problems, want the rule", got)
+	}
+}
