@@ -24,9 +24,10 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	before := s.taken.retakes()
 	out, err := s.takeFiles(ctx, project, files)
 	if err == nil || memory.CodeOf(err) == memory.CodeInvalidInput {
-		s.taken.set(project.ID, hash)
+		s.taken.set(project.ID, hash, before)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take files: %w", err)
@@ -81,8 +82,9 @@ func (s *Service) secretIn(path string, names ...string) bool {
 
 // takenFiles names, by project, what was last taken from files.
 type takenFiles struct {
-	mu     sync.Mutex // guards hashes
+	mu     sync.Mutex // guards what follows
 	hashes map[string]string
+	again  int // how often all were to be taken again
 }
 
 func (t *takenFiles) is(project, hash string) bool {
@@ -91,9 +93,20 @@ func (t *takenFiles) is(project, hash string) bool {
 	return hash != "" && t.hashes[project] == hash
 }
 
-func (t *takenFiles) set(project, hash string) {
+func (t *takenFiles) retakes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.again
+}
+
+// set keeps a hash, unless all were to be taken again since there were so many retakes:
+// what was taken may have been forgotten in between.
+func (t *takenFiles) set(project, hash string, retakes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.again != retakes {
+		return
+	}
 	if t.hashes == nil || len(t.hashes) >= maxCached {
 		t.hashes = map[string]string{}
 	}
@@ -110,4 +123,5 @@ func (t *takenFiles) forgetAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.hashes)
+	t.again++
 }

@@ -155,6 +155,37 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
+// forgetful is a write path behind which all is forgotten as soon as it is written.
+type forgetful struct {
+	Writer
+	forget func()
+}
+
+func (f forgetful) WriteWith(ctx context.Context, p memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error) {
+	done, err := f.Writer.WriteWith(ctx, p, prepare)
+	f.forget()
+	return done, err
+}
+
+// A project that is forgotten while its files are being taken gets them again.
+func TestForgottenWhileTaking(t *testing.T) {
+	r := newRig(t)
+	files := []session.FileEntries{file("AGENTS.md", rule("A", "a"))}
+	works := r.catalogue.opts.Writer
+	r.catalogue.opts.Writer = forgetful{works, func() {
+		if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: r.project.ID}, r.store); err != nil {
+			t.Error(err)
+		}
+		r.catalogue.Retake()
+	}}
+	r.takeFiles("1", files...)
+	r.catalogue.opts.Writer = works
+	r.takeFiles("1", files...)
+	if got := r.listed(); got != "rule A v1" {
+		t.Errorf("listed %q, want the rule of the file", got)
+	}
+}
+
 // What was forgotten is not brought back by a file, but by a host.
 func TestForgottenEntries(t *testing.T) {
 	r := newRig(t)
