@@ -112,15 +112,20 @@ func (l *link) deliver(ctx context.Context, out outgoing) error {
 	if response.StatusCode == http.StatusNotFound && s.id == "" {
 		return errNotInitialized
 	}
+	reply := out.reply
+	out.reply = func(answer []byte) {
+		// First of all: the client's next message may already need another daemon.
+		if response.StatusCode == http.StatusOK && changesAgent(out.env) {
+			l.agent.Store(new(response.Header.Get(HeaderAgent)))
+		}
+		s.found.keep(response.Header.Get(HeaderFound))
+		reply(answer)
+	}
 	err = l.read(response, out)
 	if errors.Is(err, errLost) {
 		l.lose(s)
 		return err
 	}
-	if response.StatusCode == http.StatusOK && changesAgent(out.env) {
-		l.agent.Store(new(response.Header.Get(HeaderAgent)))
-	}
-	s.found.keep(response.Header.Get(HeaderFound))
 	l.listen(s)
 	return err
 }

@@ -80,6 +80,7 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 				w.Header().Set(HeaderAgent, agent)
 			}
 		}
+		w.Header().Set(HeaderFound, "2;admin")
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`)
 	}))
 	defer srv.Close()
@@ -90,6 +91,12 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 		Logger: slog.New(slog.DiscardHandler),
 	}, func([]byte) {})
 	defer l.close(t.Context())
+	current := func() string {
+		if agent := l.agent.Load(); agent != nil {
+			return *agent
+		}
+		return ""
+	}
 	for _, step := range []struct{ message, want string }{
 		{initializeLine, ""}, {toolCall(1, startTool, `{}`), "p/abcd"}, {toolCall(1, "recall", `{"query":"session_end"}`), "p/abcd"},
 		{toolCall(1, "status", `{}`), "p/abcd"}, {toolCall(1, endTool, `{}`), ""},
@@ -98,14 +105,19 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 		if wrong != nil {
 			t.Fatalf("%s: %v", step.message, wrong)
 		}
-		if err := l.deliver(t.Context(), outgoing{env: env, text: []byte(step.message), reply: func([]byte) {}}); err != nil {
+		// Known by the time that the client has its answer, and may send more.
+		reply := func([]byte) {
+			if got := current(); got != step.want {
+				t.Errorf("when %s is answered the session is %q, want %q", step.message, got, step.want)
+			}
+			if got := l.found.header(); env.Method != "initialize" && got != "2;admin" {
+				t.Errorf("when %s is answered %q is known to be found, want 2;admin", step.message, got)
+			}
+		}
+		if err := l.deliver(t.Context(), outgoing{env: env, text: []byte(step.message), reply: reply}); err != nil {
 			t.Fatalf("%s: %v", step.message, err)
 		}
-		got := ""
-		if agent := l.agent.Load(); agent != nil {
-			got = *agent
-		}
-		if got != step.want {
+		if got := current(); got != step.want {
 			t.Errorf("after %s the session is %q, want %q", step.message, got, step.want)
 		}
 	}
