@@ -79,6 +79,9 @@ func (a *App) readInput(field, name string) ([]byte, error) {
 			return nil, fmt.Errorf("open %s: %w", field, err)
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.IsDir() {
+			return nil, memory.Invalid(field, "a file", "%s is a folder", printable(name))
+		}
 		in = file
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))

@@ -291,6 +291,9 @@ func TestInputFiles(t *testing.T) {
 			t.Errorf("registering %.60s: exit %d, %q; want %d and %q", text, code, errs, ExitUsage, want)
 		}
 	}
+	if _, errs, code := b.run("catalogue", "register", "."); code != ExitUsage || !strings.Contains(errs, "file: . is a folder") {
+		t.Errorf("registering a folder: exit %d, %q", code, errs)
+	}
 	if n := len(b.fake.Calls()); n != calls {
 		t.Error("a file that is wrong reached the daemon")
 	}
