@@ -10,42 +10,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/index/lexical"
-	"github.com/recalld/recalld/internal/catalogue"
-	"github.com/recalld/recalld/internal/indexer"
-	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
-	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/internal/source/code"
-	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/internal/working"
 )
 
 var deskTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// desk is contexts over a real store, indexes, write path, read path, catalogue and
-// working memory, in a repository with an open session.
+// desk is contexts over real parts and working memory, in a repository with an open
+// session.
 type desk struct {
-	t         testing.TB
-	dir       string // the store's
-	store     *store.Store
-	index     *indexer.Indexer
-	ingest    *ingest.Service
-	recall    *recall.Service
-	catalogue *catalogue.Service
-	working   *working.Service
-	contexts  *Service
-	caller    memory.Caller
-	project   memory.Project
-	session   string
-	ticks     atomic.Int64
-	change    []func(*Options)
-	sync      bool // of every commit
+	parts
+	t        testing.TB
+	dir      string // the store's
+	working  *working.Service
+	contexts *Service
+	caller   memory.Caller
+	project  memory.Project
+	session  string
+	ticks    atomic.Int64
+	change   []func(*Options)
+	sync     bool // of every commit
 }
 
 // newDesk opens a desk that is checked and closed at the end of the test. change may
@@ -75,7 +62,7 @@ func (d *desk) begin() {
 		t.Fatalf("start session: %v", err)
 	}
 	d.session = state.ID
-	if d.project, _, err = project.NewResolver(d.store).Resolve(t.Context(), "", d.caller); err != nil {
+	if d.project, _, err = d.projects.Resolve(t.Context(), "", d.caller); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,63 +72,33 @@ func (d *desk) now() time.Time { return deskTime.Add(time.Duration(d.ticks.Add(1
 
 func (d *desk) open() {
 	d.t.Helper()
-	fatal := func(what string, err error) {
-		if err != nil {
-			d.t.Fatalf("%s: %v", what, err)
-		}
-	}
-	ctx := d.t.Context()
+	d.parts = openParts(d.t, making{dir: d.dir, sync: d.sync, clock: d.now, redact: redact.Redact})
 	var err error
-	verifier := code.NewVerifier()
-	d.index, err = indexer.New(indexer.Options{Builtin: builtin.New(), ChunkText: verifier.Document})
-	fatal("make indexer", err)
-	d.store, err = store.Open(store.Options{Dir: d.dir, NoSync: !d.sync, Apply: d.index.Apply, Follow: d.index.Follow})
-	fatal("open store", err)
-	fatal("load", d.index.Load(ctx, d.store))
-	projects := project.NewResolver(d.store)
-	d.ingest, err = ingest.New(ctx, ingest.Options{
-		Committer: d.store, Projects: projects, Sessions: d.store, Records: d.store, Analyze: indexer.Analyze,
-		Embedder: builtin.New(), Held: d.index.Held, Redact: redact.Redact, RedactValue: redact.Value, Clock: d.now,
-	})
-	fatal("make write path", err)
-	d.recall, err = recall.New(recall.Options{
-		Corpus: d.index, Shelf: d.index, Current: d.store, Projects: projects, Verifier: verifier, Ledger: d.store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Redact: redact.Redact, Clock: d.now,
-	})
-	fatal("make read path", err)
-	d.catalogue, err = catalogue.New(catalogue.Options{Writer: d.ingest, Shelf: d.index, States: d.store, Projects: projects, Clock: d.now})
-	fatal("make catalogue", err)
 	d.working, err = working.New(working.Options{
-		Writer: d.ingest, Projects: projects, Shelf: d.index, Store: d.store, Tokens: recall.Tokens, Clock: d.now,
+		Writer: d.ingest, Projects: d.projects, Shelf: d.index, Store: d.store, Tokens: recall.Tokens, Clock: d.now,
 	})
-	fatal("make working memory", err)
-	opts := Options{
-		Projects: projects, Sessions: d.ingest, States: d.store, Writer: d.ingest, Catalogue: d.catalogue, Matcher: d.recall,
-		Receipts: d.store, Steps: d.recall, Clock: d.now,
-		Assembly: Assembly{Memories: d.recall, Tasks: d.working, Ledger: d.store, Shelf: d.index},
+	if err != nil {
+		d.t.Fatalf("make working memory: %v", err)
 	}
+	opts := d.options(d.now)
+	opts.Assembly = Assembly{Memories: d.recall, Tasks: d.working, Ledger: d.store, Shelf: d.index}
 	for _, c := range d.change {
 		c(&opts)
 	}
-	d.contexts, err = New(opts)
-	fatal("make contexts", err)
+	if d.contexts, err = New(opts); err != nil {
+		d.t.Fatalf("make contexts: %v", err)
+	}
 }
 
 func (d *desk) close() {
-	if err := d.store.Check(); err != nil {
-		d.t.Errorf("the store is not sound: %v", err)
-	}
-	if err := d.store.Close(); err != nil {
-		d.t.Errorf("close store: %v", err)
-	}
+	d.t.Helper()
+	d.parts.close(d.t)
 }
 
 // reopen closes everything and opens it anew, as another process would.
 func (d *desk) reopen() {
 	d.t.Helper()
-	if err := d.store.Close(); err != nil {
-		d.t.Fatalf("close store: %v", err)
-	}
+	d.close()
 	d.open()
 }
 

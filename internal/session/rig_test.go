@@ -6,45 +6,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/index/lexical"
-	"github.com/recalld/recalld/internal/catalogue"
-	"github.com/recalld/recalld/internal/indexer"
-	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
-	"github.com/recalld/recalld/internal/project"
-	"github.com/recalld/recalld/internal/recall"
-	"github.com/recalld/recalld/internal/source/code"
-	"github.com/recalld/recalld/internal/store"
 )
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// rig is the contexts of sessions over a real store, real indexes, the write path, the
-// read path and the catalogue.
+// rig is the contexts of sessions over real parts.
 type rig struct {
+	parts
 	t         testing.TB
 	dir       string // of the store
 	caller    memory.Caller
-	options   func(*rig, *Options) // changes what the contexts are made of; may be nil
+	configure func(*rig, *Options) // changes what the contexts are made of; may be nil
 	sync      bool                 // every commit is synced
 	now       time.Time
-	store     *store.Store
-	index     *indexer.Indexer
-	ingest    *ingest.Service
-	recall    *recall.Service
-	catalogue *catalogue.Service
 	*Service
 }
 
 // newRig opens a rig that is checked and closed at the end of the test.
-func newRig(t testing.TB, options ...func(*rig, *Options)) *rig {
+func newRig(t testing.TB, configure ...func(*rig, *Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), caller: memory.Caller{Dir: t.TempDir(), Client: "test"}, now: testTime}
-	if len(options) > 0 {
-		r.options = options[0]
+	if len(configure) > 0 {
+		r.configure = configure[0]
 	}
 	r.open()
 	t.Cleanup(r.close)
@@ -54,60 +39,27 @@ func newRig(t testing.TB, options ...func(*rig, *Options)) *rig {
 // open makes all parts over the rig's folder, as a daemon does when it starts.
 func (r *rig) open() {
 	r.t.Helper()
-	fail := func(what string, err error) {
-		r.t.Helper()
-		if err != nil {
-			r.t.Fatalf("%s: %v", what, err)
-		}
-	}
-	var err error
-	r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()})
-	fail("make indexer", err)
-	r.store, err = store.Open(store.Options{Dir: r.dir, NoSync: !r.sync, Apply: r.index.Apply, Follow: r.index.Follow})
-	fail("open store", err)
-	fail("load", r.index.Load(r.t.Context(), r.store))
 	clock := func() time.Time { return r.now }
-	projects := project.NewResolver(r.store)
-	r.ingest, err = ingest.New(r.t.Context(), ingest.Options{
-		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store,
-		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Clock: clock,
-		Redact: func(text string) (string, int) {
+	r.parts = openParts(r.t, making{
+		dir: r.dir, sync: r.sync, clock: clock, turn: func(key memory.SessionKey) int { return r.Turn(key) },
+		redact: func(text string) (string, int) {
 			return strings.ReplaceAll(text, "hunter2", "[redacted]"), strings.Count(text, "hunter2")
 		},
 	})
-	fail("make write path", err)
-	r.recall, err = recall.New(recall.Options{
-		Corpus: r.index, Shelf: r.index, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
-		Turn: func(key memory.SessionKey) int { return r.Turn(key) },
-	})
-	fail("make read path", err)
-	r.catalogue, err = catalogue.New(catalogue.Options{Writer: r.ingest, Shelf: r.index, States: r.store, Projects: projects, Clock: clock})
-	fail("make catalogue", err)
-	opts := Options{
-		Projects: projects, Sessions: r.ingest, States: r.store, Writer: r.ingest, Catalogue: r.catalogue,
-		Matcher: r.recall, Receipts: r.store, Steps: r.recall, Clock: clock,
+	opts := r.options(clock)
+	if r.configure != nil {
+		r.configure(r, &opts)
 	}
-	if r.options != nil {
-		r.options(r, &opts)
+	var err error
+	if r.Service, err = New(opts); err != nil {
+		r.t.Fatalf("make contexts: %v", err)
 	}
-	r.Service, err = New(opts)
-	fail("make contexts", err)
 }
 
 // close checks and closes all parts.
 func (r *rig) close() {
 	r.t.Helper()
-	if err := r.store.Check(); err != nil {
-		r.t.Errorf("the store is not sound: %v", err)
-	}
-	if err := r.index.Check(r.t.Context()); err != nil && r.t.Context().Err() == nil {
-		r.t.Errorf("the indexes are not what the store holds: %v", err)
-	}
-	r.index.Close()
-	if err := r.store.Close(); err != nil {
-		r.t.Errorf("close store: %v", err)
-	}
+	r.parts.close(r.t)
 }
 
 // reopen closes all parts and opens them anew, as another process would.
