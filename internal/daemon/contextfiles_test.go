@@ -65,6 +65,47 @@ func TestContextFiles(t *testing.T) {
 	list()
 }
 
+// TestContextFilesOfWorktrees: two worktrees of a repository have one catalogue. While
+// their files are the same, asking in one and in the other writes nothing; when they
+// are not, those of the one that is asked in count.
+func TestContextFilesOfWorktrees(t *testing.T) {
+	main, side := t.TempDir(), t.TempDir()
+	aside := filepath.Join(main, ".git", "worktrees", "side")
+	must(t, os.MkdirAll(aside, 0o755))
+	for path, text := range map[string]string{
+		filepath.Join(main, ".git", "HEAD"): "ref: refs/heads/main\n", filepath.Join(aside, "HEAD"): "ref: refs/heads/side\n",
+		filepath.Join(aside, "commondir"): "../..\n", filepath.Join(aside, "gitdir"): filepath.Join(side, ".git") + "\n",
+		filepath.Join(side, ".git"): "gitdir: " + aside + "\n",
+	} {
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	write := func(dir, text string) {
+		t.Helper()
+		must(t, os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte(text), 0o644))
+	}
+	write(main, "Write tests first.")
+	write(side, "Write tests first.")
+	s := serve(t, newConfig(t))
+	project := ""
+	list := func(dir, content string, version int) {
+		t.Helper()
+		found, err := s.Entries(t.Context(), session.EntriesRequest{Content: true, Caller: memory.Caller{Dir: dir, Client: "test"}})
+		must(t, err)
+		if project == "" {
+			project = found.Project
+		}
+		if len(found.Entries) != 1 || found.Entries[0].Content != content || found.Entries[0].Version != version || found.Project != project {
+			t.Errorf("in %s project %s has %+v; want project %s with the rule %q, version %d", dir, found.Project, found.Entries, project, content, version)
+		}
+	}
+	list(main, "Write tests first.", 1)
+	list(side, "Write tests first.", 1)
+	list(main, "Write tests first.", 1)
+	write(side, "Write no tests.")
+	list(side, "Write no tests.", 2)
+	list(main, "Write tests first.", 3)
+}
+
 // TestAuditFile: every event of working memory is a line in the caller's repository, if
 // the settings say so.
 func TestAuditFile(t *testing.T) {
