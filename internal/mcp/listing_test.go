@@ -20,7 +20,8 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// finder finds the tools that a query names: "status database:query".
+// finder finds the tools that a query names: "status database:query"; with a ? behind its
+// name, one that little speaks for.
 type finder struct{ contextService }
 
 func newFinder() finder { return finder{fullContexts()} }
@@ -32,7 +33,11 @@ func (f finder) SearchTools(_ context.Context, req session.SearchToolsRequest) (
 		if !other {
 			server, tool = OwnServer, name
 		}
-		found.Tools = append(found.Tools, session.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true,
+		relevance := listFloor
+		if weak, ok := strings.CutSuffix(tool, "?"); ok {
+			tool, relevance = weak, listFloor-.001
+		}
+		found.Tools = append(found.Tools, session.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true, Relevance: relevance,
 			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return found, nil
@@ -103,7 +108,8 @@ func TestListing(t *testing.T) {
 				{"status", `{}`, with(), 0}, // answers unlisted
 				{"search_tools", `{"query":"recall feedback"}`, with(), 0},
 				{"search_tools", `{"query":"database:status database:query"}`, with(), 0}, // of a host
-				{"search_tools", `{"query":"record_step recall"}`, with(historyNames), 1},
+				{"search_tools", `{"query":"status? database:query"}`, with(), 0}, // told of, not listed
+				{"search_tools", `{"query":"record_step recall status?"}`, with(historyNames), 1},
 				{"search_tools", `{"query":"session_end"}`, with(historyNames), 0},
 				{"search_tools", `{"query":"status session_start no_such_tool"}`, with(historyNames, adminNames), 1},
 				{"session_start", `{"sessionId":"abcd"}`, with(historyNames, adminNames), 0},
@@ -126,20 +132,20 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestFoundSchemas: the schema of a host's tool goes with what is found; those of
-// recalld's own are in the list of tools.
+// TestFoundSchemas: the schema of a tool goes with what is found, unless the list of
+// tools has it.
 func TestFoundSchemas(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, newFinder(), Options{})))
 	var found session.ToolMatches
-	encoded, err := json.Marshal(callTool(t, c, "search_tools", `{"query":"status database:query recall"}`).StructuredContent)
+	encoded, err := json.Marshal(callTool(t, c, "search_tools", `{"query":"status database:query recall record_step?"}`).StructuredContent)
 	if err == nil {
 		err = json.Unmarshal(encoded, &found)
 	}
-	if err != nil || len(found.Tools) != 3 {
-		t.Fatalf("found %+v, %v, want three tools", found.Tools, err)
+	if err != nil || len(found.Tools) != 4 {
+		t.Fatalf("found %+v, %v, want four tools", found.Tools, err)
 	}
 	for _, tool := range found.Tools {
-		if got, want := len(tool.InputSchema) > 0, tool.ServerName != OwnServer; got != want {
+		if got, want := len(tool.InputSchema) > 0, tool.ServerName != OwnServer || tool.Name == "record_step"; got != want {
 			t.Errorf("%s:%s is found with a schema: %v, want %v", tool.ServerName, tool.Name, got, want)
 		}
 	}
