@@ -185,8 +185,8 @@ func TestContextCallsOfASession(t *testing.T) {
 		}
 	}
 	callTool(t, c, "receipts", `{"turn":1}`)
-	if got := requestOf[session.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" {
-		t.Errorf("receipts of a turn are asked of session %q, want that of the connection", got.SessionID)
+	if got := requestOf[session.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" || got.Limit != receiptsListed {
+		t.Errorf("receipts of a turn are asked of session %q, at most %d; want that of the connection, and %d", got.SessionID, got.Limit, receiptsListed)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -67,6 +68,10 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	return text, whole, nil
 }
 
+// receiptsListed is how many receipts are answered where no limit is given: fewer than
+// the API's, for each takes a model some 600 tokens.
+const receiptsListed = 5
+
 // receiptsInput is what receipts takes.
 type receiptsInput struct {
 	SessionID *string   `json:"sessionId"`
@@ -85,7 +90,7 @@ func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string
 		id = c.agent.ID // turns are those of a session
 	}
 	found, err := s.svc.Receipts(ctx, session.ReceiptsRequest{
-		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,
+		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: cmp.Or(in.Limit, receiptsListed), Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
 		return "", nil, err

@@ -108,7 +108,7 @@ func TestListing(t *testing.T) {
 				{"status", `{}`, with(), 0}, // answers unlisted
 				{"search_tools", `{"query":"recall feedback"}`, with(), 0},
 				{"search_tools", `{"query":"database:status database:query"}`, with(), 0}, // of a host
-				{"search_tools", `{"query":"status? database:query"}`, with(), 0}, // told of, not listed
+				{"search_tools", `{"query":"status? database:query"}`, with(), 0},         // told of, not listed
 				{"search_tools", `{"query":"record_step recall status?"}`, with(historyNames), 1},
 				{"search_tools", `{"query":"session_end"}`, with(historyNames), 0},
 				{"search_tools", `{"query":"status session_start no_such_tool"}`, with(historyNames, adminNames), 1},

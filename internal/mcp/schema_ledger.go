@@ -61,7 +61,7 @@ func receiptsInputSchema() schema {
 		"sessionId": text("Only of this session.", memory.MinSessionID, memory.MaxNameText),
 		"turn":      number("integer", "Only of this turn of the session; 0 is before the first.", 0, session.MaxTurn),
 		"since":     moment("Nothing older."),
-		"limit":     number("integer", "Most receipts.", 1, session.MaxReceipts).with("default", session.DefaultReceipts),
+		"limit":     number("integer", "Most receipts.", 1, session.MaxReceipts).with("default", receiptsListed),
 		"project":   projectField(),
 	})
 }
