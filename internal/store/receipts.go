@@ -85,14 +85,18 @@ func (tx *Tx) PutReceipt(r memory.Receipt) error {
 			ttl = 0
 		}
 		now = t.key()
-		tx.putFor(ttl, now, nil)
 	}
 	for _, k := range before {
 		if !bytes.Equal(k, now) {
 			tx.del(k)
 		}
 	}
+	// The receipt first, so that its turn does not expire before it: a turn without a
+	// receipt is passed over, a receipt without its turn is taken for damage.
 	tx.putFor(ttl, key(prefixReceipt, r.ID), b)
+	if now != nil {
+		tx.putFor(ttl, now, nil)
+	}
 	return nil
 }
 

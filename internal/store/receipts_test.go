@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -213,6 +214,27 @@ func wantLife(t *testing.T, s *Store, k []byte, want time.Duration) {
 	})
 	if err != nil {
 		t.Errorf("read %q: %v", k, err)
+	}
+}
+
+// What expires is timed as it is written: a receipt must not outlive its turn by a
+// second, in which it would be one without.
+func TestTurnExpiresBehindItsReceipt(t *testing.T) {
+	s := open(t, Options{KeepReceipts: time.Hour})
+	_, err := s.Update(t.Context(), func(tx *Tx) error {
+		if err := tx.PutReceipt(receipt(1, inTurn("not stored", 1))); err != nil {
+			return err
+		}
+		at := func(prefix []byte) int {
+			return slices.IndexFunc(tx.writes, func(w write) bool { return bytes.HasPrefix(w.key, prefix) && w.ttl > 0 })
+		}
+		if r, turn := at(prefixReceipt), at(prefixTurn); r < 0 || turn < r {
+			t.Errorf("the receipt is write %d and its turn write %d, want the turn behind it", r, turn)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
