@@ -188,7 +188,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		if a.s.opts.Assembly.Memories != nil {
 			questions = a.questions(bare)
 		}
-		wc, _, err := a.s.load(a.session.Key())
+		wc, err := a.s.loadHead(a.session.Key())
 		if err != nil {
 			return err
 		}

@@ -32,8 +32,8 @@ func (s *Service) load(key memory.SessionKey) (*session.WorkingContext, []byte, 
 		return nil, nil, fmt.Errorf("read working context: %w", err)
 	}
 	wc := new(session.WorkingContext)
-	if err := json.Unmarshal(raw, wc); err != nil {
-		return nil, nil, memory.Errorf(memory.CodeCorrupt, "read working context of session %s: %w", key.ID, err)
+	if err := wc.UnmarshalJSON(raw); err != nil {
+		return nil, nil, corrupt(key.ID, err)
 	}
 	return wc, raw, nil
 }
@@ -90,7 +90,7 @@ func (s *Service) changeOnce(ctx context.Context, project memory.Project, key me
 	b := memory.Batch{RequestID: requestID}
 	if w.changed {
 		w.context.Version++
-		state, err := json.Marshal(w.context)
+		state, err := w.context.MarshalJSON()
 		if err != nil {
 			return written{}, fmt.Errorf("write working context: %w", err)
 		}
@@ -121,33 +121,55 @@ func (s *Service) changeOnce(ctx context.Context, project memory.Project, key me
 }
 
 // Turn returns how many requests of a session were assembled, 0 where none was or the
-// session is unknown. It reads the state up to the number, which comes third, and so
-// takes microseconds however much the session has met.
+// session is unknown.
 func (s *Service) Turn(key memory.SessionKey) int {
-	raw, err := s.opts.States.State(stateKey(key))
+	wc, err := s.loadHead(key)
 	if err != nil {
 		return 0
 	}
+	return wc.Turn
+}
+
+// loadHead is load up to the lists of what the session came across: it has the turn and
+// the changes by hand, and takes microseconds however much else there is. A state that
+// cannot be read is CodeCorrupt.
+func (s *Service) loadHead(key memory.SessionKey) (*session.WorkingContext, error) {
+	raw, err := s.opts.States.State(stateKey(key))
+	wc := newWorkingContext(key.ID)
+	switch {
+	case memory.CodeOf(err) == memory.CodeNotFound:
+		return wc, nil
+	case err != nil:
+		return nil, fmt.Errorf("read working context: %w", err)
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil { // the brace
-		return 0
+	if _, err = d.Token(); err != nil { // the brace
+		return nil, corrupt(key.ID, err)
 	}
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
-			return 0
+			return nil, corrupt(key.ID, err)
 		}
-		var turn int
-		if name == "turn" {
-			if d.Decode(&turn) != nil {
-				return 0
-			}
-			return turn
+		var field any = new(json.RawMessage)
+		switch name {
+		case "turn":
+			field = &wc.Turn
+		case "added":
+			field = &wc.Added
+		case "removed":
+			field = &wc.Removed
+		case "discoveredTools":
+			return wc, nil
 		}
-		var skipped json.RawMessage
-		if d.Decode(&skipped) != nil {
-			return 0
+		if err := d.Decode(field); err != nil {
+			return nil, corrupt(key.ID, err)
 		}
 	}
-	return 0
+	return wc, nil
+}
+
+// corrupt is the error for a working context that cannot be read.
+func corrupt(id string, err error) error {
+	return memory.Errorf(memory.CodeCorrupt, "read working context of session %s: %w", id, err)
 }

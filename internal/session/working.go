@@ -103,7 +103,7 @@ func bounded(wc *session.WorkingContext) error {
 	if n := len(wc.Entities); n > session.MaxEntities {
 		return refuse("entities", fmt.Sprintf("at most %d in a session", session.MaxEntities), n)
 	}
-	raw, err := json.Marshal(wc)
+	raw, err := wc.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("write working context: %w", err)
 	}
@@ -123,6 +123,9 @@ func (s *Service) withoutSecrets(entities []session.Entity) []session.Entity {
 		e.Type, _ = s.opts.Writer.Clean(e.Type, session.MaxEntityText)
 		e.Name, _ = s.opts.Writer.Clean(e.Name, session.MaxEntityText)
 		e.Data, _ = s.opts.Writer.CleanJSON(e.Data)
+		if stored, err := json.Marshal(e.Data); err == nil && e.Data != nil {
+			e.Data = stored
+		}
 	}
 	return out
 }

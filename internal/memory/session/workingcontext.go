@@ -38,14 +38,12 @@ func (wc WorkingContext) MarshalJSON() ([]byte, error) {
 	}
 	b := bytes.NewBuffer(raw[:len(raw)-1]) // without the brace
 	for _, name := range slices.Sorted(maps.Keys(wc.Extra)) {
-		key, err := json.Marshal(name)
+		field, err := json.Marshal(map[string]json.RawMessage{name: wc.Extra[name]})
 		if err != nil {
 			return nil, err
 		}
 		b.WriteByte(',')
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(wc.Extra[name])
+		b.Write(field[1 : len(field)-1])
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
@@ -54,18 +52,20 @@ func (wc WorkingContext) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote, by this version or a newer one.
 func (wc *WorkingContext) UnmarshalJSON(raw []byte) error {
 	plain := plainContext{}
-	if err := json.Unmarshal(raw, &plain); err != nil {
-		return err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return err
-	}
-	for _, name := range contextFields() {
-		delete(fields, name)
-	}
-	if len(fields) > 0 {
-		plain.Extra = fields
+	// Half a megabyte takes milliseconds: it is read twice only if there is need to.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if d.Decode(&plain) != nil {
+		plain = plainContext{}
+		if err := json.Unmarshal(raw, &plain); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, &plain.Extra); err != nil {
+			return err
+		}
+		for _, name := range contextFields() {
+			delete(plain.Extra, name)
+		}
 	}
 	plain.DiscoveredTools = listed(plain.DiscoveredTools)
 	plain.UsedTools = listed(plain.UsedTools)
