@@ -97,6 +97,15 @@ func (a *App) completeProjects(c *cobra.Command, flag string) {
 	}))
 }
 
+// typedProject is the project that --project names before what is completed; without
+// it the working folder's is meant.
+func typedProject(c *cobra.Command) string {
+	if flag := c.Flags().Lookup("project"); flag != nil {
+		return flag.Value.String()
+	}
+	return ""
+}
+
 // completeFolder completes the one argument of a command with the folders that are
 // indexed, and with any folder where what is typed begins none of them.
 func (a *App) completeFolder(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -127,8 +136,8 @@ func completeAnyFolder(_ *cobra.Command, args []string, _ string) ([]string, cob
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeSessions completes a flag with the newest sessions of the working
-// folder's project, each with its goal.
+// completeSessions completes a flag with the newest sessions of the project, each
+// with its goal.
 func (a *App) completeSessions(c *cobra.Command, flag string) {
 	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeSession(c, nil, typed)
@@ -141,7 +150,7 @@ func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Sessions(ctx, memory.HistoryRequest{Limit: memory.MaxSessions, Caller: a.caller()})
+		list, err := d.Sessions(ctx, memory.HistoryRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -183,13 +192,13 @@ func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]s
 }
 
 // completeBlocked completes the one argument of a command with the blocked tasks of
-// the working folder's project.
+// the project.
 func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		window, err := d.TaskWindow(ctx, session.TaskWindowRequest{Caller: a.caller()})
+		window, err := d.TaskWindow(ctx, session.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -203,7 +212,7 @@ func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]
 // completeNames completes the name of an entry of one type.
 func (a *App) completeNames(c *cobra.Command, kind memory.Kind, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Entries(ctx, session.EntriesRequest{Types: []memory.Kind{kind}, Caller: a.caller()})
+		list, err := d.Entries(ctx, session.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -221,7 +230,7 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Receipts(ctx, session.ReceiptsRequest{Limit: session.DefaultReceipts, Caller: a.caller()})
+		list, err := d.Receipts(ctx, session.ReceiptsRequest{Limit: session.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}

@@ -3,6 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestCompletion(t *testing.T) {
@@ -50,6 +53,20 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("completing %q gives %q, want %q", tt.args, got, tt.want)
 				break
 			}
+		}
+	}
+	for _, tt := range []struct {
+		args    []string
+		project func() string
+	}{
+		{[]string{"context", "add", "rule"}, func() string { return request[session.EntriesRequest](t, b, "Entries").Project }},
+		{[]string{"task", "unblock"}, func() string { return request[session.TaskWindowRequest](t, b, "TaskWindow").Project }},
+		{[]string{"receipts"}, func() string { return request[session.ReceiptsRequest](t, b, "Receipts").Project }},
+		{[]string{"summarize"}, func() string { return request[memory.HistoryRequest](t, b, "Sessions").Project }},
+	} {
+		b.ok(append(append([]string{"__complete"}, tt.args...), "--project", "p3", "")...)
+		if got := tt.project(); got != "p3" {
+			t.Errorf("completing %q --project p3 asks of project %q", tt.args, got)
 		}
 	}
 	b.absent = true
