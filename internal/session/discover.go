@@ -207,7 +207,7 @@ func toolTokens(e *session.EntryState) int {
 	return recall.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
 }
 
-// asked is a search as a receipt keeps it: what replay asks again, without secrets.
+// asked is a search as a receipt keeps it, without secrets.
 func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 	clean := func(text string) string {
 		text, _ = s.opts.Writer.Clean(text, len(text))
