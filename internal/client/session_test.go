@@ -34,7 +34,7 @@ var (
 	entry    = session.Entry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
 	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
-	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048}
+	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
 	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s"}}
 	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
 	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}

@@ -7,8 +7,8 @@
 // and before is the data's doing, what differs between before and after the settings'.
 // Both are asked as of the time of the receipt, so that no item is older than it was,
 // and "the last two hours" are the same. A context's questions are what it looked for:
-// entries that are relevant to its message, and memories. What it holds
-// always, or by hand, and what its budget left out, is not compared.
+// entries that are relevant to its message, and memories. What it holds always, or by
+// hand, and what its budget left out, is not compared.
 package replay
 
 import (
