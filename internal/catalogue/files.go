@@ -12,7 +12,7 @@ import (
 // TakeFiles makes what files have in a project's catalogue what these files have; the
 // entries of files that are not among them are removed. Of two files that have the
 // same entry the first one's is taken, a host's own entry stays, and what was
-// forgotten stays so. What has a secret in its name is passed over and logged.
+// forgotten stays so. What has a secret in its name or path is passed over and logged.
 //
 // hash names what was read: the same hash as the last time for the project costs
 // nothing, unless the catalogue was changed by hand since; an empty one is never the
@@ -43,6 +43,9 @@ func (s *Service) takeFiles(ctx context.Context, project memory.Project, files [
 	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile}
 	seen := map[session.Ref]bool{}
 	for _, f := range files {
+		if s.secretIn(f.Path, f.Path) {
+			continue
+		}
 		source := session.FilePrefix + f.Path
 		for i, e := range f.Entries {
 			if err := e.Validate(fmt.Sprintf("%s: entries[%d].", f.Path, i)); err != nil {
@@ -73,7 +76,8 @@ func (s *Service) takeFiles(ctx context.Context, project memory.Project, files [
 func (s *Service) secretIn(path string, names ...string) bool {
 	for _, name := range names {
 		if _, n := s.opts.Writer.Clean(name, memory.MaxNameText); n > 0 {
-			s.opts.Logger.Warn("passed over an entry or server with a secret in its name", "file", path)
+			file, _ := s.opts.Writer.Clean(path, memory.MaxPathText)
+			s.opts.Logger.Warn("passed over a file, entry or server with a secret in its name", "file", file)
 			return true
 		}
 	}

@@ -212,7 +212,9 @@ func TestFilesWithSecrets(t *testing.T) {
 	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
 	f := file("AGENTS.md", rule(secret, "x"), rule("B", "b"))
 	f.Servers = []session.Server{{Name: secret}, {Name: "s"}}
-	if out := r.takeFiles("1", f); counts(out) != "+1 ~0 =0 -0 of 1" {
+	// The name of a rule may have less than all of its file's path.
+	hidden := file(".cursor/rules/"+secret+".mdc", rule("C", "c"))
+	if out := r.takeFiles("1", f, hidden); counts(out) != "+1 ~0 =0 -0 of 1" {
 		t.Errorf("taken %s, want one", counts(out))
 	}
 	if got := log.String(); !strings.Contains(got, "AGENTS.md") || strings.Contains(got, secret[4:]) {

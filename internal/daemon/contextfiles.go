@@ -71,7 +71,7 @@ func (c *contextFiles) tell(root string, problems []memory.ImportProblem) {
 	if slices.Equal(before, problems) {
 		return
 	}
-	for _, p := range problems {
+	for _, p := range withoutSecrets(problems) {
 		c.log.Warn("passed over in a context file", attrPart, "context", "file", p.File, "line", p.Line, "why", p.Message)
 	}
 }

@@ -65,6 +65,24 @@ func TestContextFiles(t *testing.T) {
 	list()
 }
 
+// TestContextFileProblems: what is wrong with a file is logged once, without the secret
+// that stands where a name should.
+func TestContextFileProblems(t *testing.T) {
+	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, ".recalld"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, ".recalld", "context.yaml"), []byte("rules: []\n"+secret+": []\n"), 0o644))
+	s := serve(t, newConfig(t))
+	for range 2 {
+		_, err := s.Entries(t.Context(), session.EntriesRequest{Caller: memory.Caller{Dir: dir, Client: "test"}})
+		must(t, err)
+	}
+	log := s.log.String()
+	if strings.Count(log, "passed over in a context file") != 1 || !strings.Contains(log, "unknown field") || strings.Contains(log, secret) {
+		t.Errorf("logged:\n%s\nwant one unknown field, and no secret", log)
+	}
+}
+
 // TestContextFilesOfWorktrees: two worktrees of a repository have one catalogue. While
 // their files are the same, asking in one and in the other writes nothing; when they
 // are not, those of the one that is asked in count.

@@ -109,8 +109,8 @@ type Found struct {
 	// at most session.MaxRegistered entries and session.MaxServers servers.
 	Files []session.FileEntries
 	// Problems are what was passed over, in the same order, the first hundred and one
-	// that says that there are more. They show nothing of a file but the names of
-	// unknown fields.
+	// that says that there are more. They show no text of a file but names: of fields,
+	// entries, modes and files, which may be secrets in the wrong place.
 	Problems []memory.ImportProblem
 	// Hash names what was read: the same hash, the same entries. It is never empty.
 	Hash string
