@@ -508,6 +508,17 @@ func TestMemoriesThatAreWithheldAreInTheReceipt(t *testing.T) {
 	}
 }
 
+func TestAReceiptHasTheSettingsThatWereInForce(t *testing.T) {
+	d := newDesk(t)
+	d.register(entry("rule C agent", "Users authenticate with a password."))
+	out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?", TopN: 2})
+	got, answers := d.receipt(out.Receipt).Settings, recall.DefaultSettings()
+	if got == nil || got.TopK != session.DefaultTopK || got.TopN != 2 || got.IncludeScore != session.DefaultIncludeScore ||
+		got.Code != answers.Chunks || got.CodeBytes != answers.ChunkBytes || got.MinRelevance[memory.Rule] != answers.MinRelevance[memory.Rule] {
+		t.Errorf("the receipt has the settings %+v, want those of the request, and else the defaults", got)
+	}
+}
+
 // A host's tools that have no room do not hide what nearly was relevant, nor all of them
 // be hidden.
 func TestWhatHasNoRoomHidesNothingElse(t *testing.T) {
