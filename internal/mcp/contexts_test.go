@@ -119,7 +119,7 @@ func TestContextAnswers(t *testing.T) {
 		"session_context":  {"The context of session mm-1 holds 2.\n- rule Authentication Rules [always]\n- tool database:query [agent]", "The context of session mm-1 holds 0."},
 		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
 		"assemble_context": {"# Rules", ""},
-		"context_of_turn":  {"1 tool (agent)\n\nContext Used:\nTools (1):", "No context data available"},
+		"context_of_turn":  {"Context Used:\nTools (1):", "No context data available"},
 		"receipts": {"- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"\nThere are older ones.",
 			"No receipts."},
 		"working_context": {`{"sessionId":"mm-1","version":4,"turn":2,`, `{"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
@@ -142,7 +142,7 @@ func TestContextAnswers(t *testing.T) {
 				t.Errorf("%s %s: text %q (error %v), want it to contain %q", call.tool, of.arguments, textOf(r), r.IsError, want)
 			}
 			content := checkStructured(t, schemas[call.tool], r)
-			if call.tool == "assemble_context" || call.tool == "search_tools" {
+			if slices.Contains([]string{"assemble_context", "search_tools", "context_of_turn"}, call.tool) {
 				if content["text"] != nil {
 					t.Errorf("%s: the structured content repeats the text", call.tool)
 				}

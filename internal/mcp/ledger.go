@@ -47,6 +47,12 @@ type turnInput struct {
 	whichInput
 }
 
+// turnAnswer is what a turn was given without its text, which stands beside it.
+type turnAnswer struct {
+	session.TurnContext
+	Text string `json:"text,omitempty"`
+}
+
 func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (string, any, error) {
 	which, err := in.which(c)
 	if err != nil {
@@ -56,16 +62,12 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	whole := *turn
+	whole := turnAnswer{TurnContext: *turn}
 	whole.Withheld = orEmpty(turn.Withheld)
 	if turn.Record != nil {
 		whole.Record = &session.ContextRecord{Items: orEmpty(turn.Record.Items), Timestamp: turn.Record.Timestamp}
 	}
-	text := turn.Summary
-	if turn.Text != "" && turn.Text != turn.Summary {
-		text += "\n\n" + turn.Text
-	}
-	return text, whole, nil
+	return turn.Text, whole, nil
 }
 
 // receiptsListed is how many receipts are answered where no limit is given: fewer than

@@ -52,8 +52,7 @@ func turnOutputSchema() schema {
 		"withheld": list("Candidates not handed out, and why.", withheldSchema(), 0),
 		"receipt":  typed("string", ""),
 		"summary":  typed("string", "What it held, in a line."),
-		"text":     typed("string", "What it held, as a list."),
-	}, "project", "sessionId", "turn", "record", "withheld", "summary", "text")
+	}, "project", "sessionId", "turn", "record", "withheld", "summary")
 }
 
 func receiptsInputSchema() schema {
