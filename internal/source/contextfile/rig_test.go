@@ -17,12 +17,15 @@ type repo struct {
 	t    testing.TB
 	root string
 	now  time.Time
-	scan *Scanner
+	// written is the time of the last file: each has its own, and gives it to its
+	// folder, however coarse the file system's times are.
+	written time.Time
+	scan    *Scanner
 }
 
 func newRepo(t testing.TB, files map[string]string) *repo {
 	t.Helper()
-	r := &repo{t: t, root: t.TempDir(), now: time.Now().Add(time.Hour)}
+	r := &repo{t: t, root: t.TempDir(), now: time.Now().Add(2 * time.Hour), written: time.Now().Truncate(time.Second)}
 	var err error
 	if r.scan, err = New(Options{Clock: func() time.Time { return r.now }}); err != nil {
 		t.Fatal(err)
@@ -42,6 +45,12 @@ func (r *repo) write(name, text string) {
 	}
 	if err := os.WriteFile(r.path(name), []byte(text), 0o644); err != nil {
 		r.t.Fatal(err)
+	}
+	r.written = r.written.Add(2 * time.Second)
+	for _, changed := range []string{r.path(name), filepath.Dir(r.path(name))} {
+		if err := os.Chtimes(changed, r.written, r.written); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 }
 
