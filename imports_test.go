@@ -40,6 +40,8 @@ var layers = []layer{
 		"it turns text into numbers, a pure function"},
 	{"embedder/builtin/internal/table", []string{"embedder/builtin/internal/token"},
 		"it is a trained model in memory and in its file; who trains or embeds it is above"},
+	{"embedder/builtin/internal/static", []string{"embedder", "embedder/builtin/internal/table"},
+		"an implementation knows the contract and itself"},
 	{"embedder/builtin/internal/gentable", []string{"embedder/builtin/internal/feature"},
 		"it is the program that makes weights.bin, from the same features"},
 	{"embedder/ollama", []string{"embedder"},

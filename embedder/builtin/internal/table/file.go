@@ -83,7 +83,7 @@ func (m *Model) Write(w io.Writer) error {
 
 // Read returns the model of a file's bytes, which must not be written to
 // afterwards: rows of eight bits are used where they are. What is allocated is
-// bounded by some four times the length of b. It returns ErrFile.
+// at most some ten times the length of b. It returns ErrFile.
 func Read(b []byte) (*Model, error) {
 	if len(b) < headerSize+sumSize || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: no header", ErrFile)
@@ -147,13 +147,14 @@ func (r *reader) model() (*Model, error) {
 	return m, nil
 }
 
-func isUnit(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
+// isUnit reports whether every row and weight in units of x is a number.
+func isUnit(x float32) bool { return x >= 0 && x <= math.MaxFloat32/math.MaxUint16/zero }
 
 // spread gives every half of a byte a byte of its own.
 func spread(b []byte) []byte {
-	rows := make([]byte, 0, 2*len(b))
-	for _, x := range b {
-		rows = append(rows, x<<4, x&0xf0)
+	rows := make([]byte, 2*len(b))
+	for i, x := range b {
+		rows[2*i], rows[2*i+1] = x<<4, x&0xf0
 	}
 	return rows
 }

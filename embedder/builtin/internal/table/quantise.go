@@ -37,29 +37,27 @@ func (m *Model) quantiseRows(rows []float32) {
 var clips = [...]float32{1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6}
 
 // scale returns what one byte is worth in a row, so that the squared error is
-// the least of those tried.
+// the least of those tried. Many steps are fine enough for any component.
 func (g grid) scale(row []float32) float32 {
 	var most float32
 	for _, x := range row {
 		most = max(most, x, -x)
 	}
-	if most == 0 {
-		return 0
+	end := most / float32(g.most*g.step)
+	if most == 0 || g.step == 1 {
+		return end
 	}
 	var best float32
 	least := math.Inf(1)
 	for _, clip := range clips {
-		scale := most * clip / float32(g.most*g.step)
+		scale := end * clip
 		var sum float64
 		for _, x := range row {
-			d := float64(x - float32(g.near(x/scale))*scale)
-			sum += d * d
+			d := float64(x - float32(float32(g.near(x/scale))*scale))
+			sum += float64(d * d) // rounded: the choice must not depend on fused products
 		}
 		if sum < least {
 			best, least = scale, sum
-		}
-		if g.step == 1 { // eight bits round finely enough
-			break
 		}
 	}
 	return best

@@ -49,7 +49,7 @@ func NewVocabulary(pieces []string, buckets int) (*Vocabulary, error) {
 }
 
 func checkSize(pieces, buckets int) error {
-	if buckets < 1 || pieces > MaxTokens || buckets > MaxTokens || pieces+buckets > MaxTokens {
+	if pieces < 0 || pieces > MaxTokens || buckets < 1 || buckets > MaxTokens-pieces {
 		return fmt.Errorf("%w: %d pieces and %d buckets, of at most %d together", ErrVocabulary, pieces, buckets, MaxTokens)
 	}
 	return nil

@@ -1,0 +1,116 @@
+// Package static is the embedder over a trained table: a text's vector is the
+// weighted sum of the rows of its tokens, and costs microseconds. It knows
+// nothing of word order, and reads texts of any length to their end.
+package static
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin/internal/table"
+)
+
+// provider comes before the name of a table in that of its model.
+const provider = "builtin/"
+
+// Embedder gives the vectors of one table at one of its widths. It reads the
+// table when it is first asked for something, so that a process
+// that embeds nothing does not pay for it.
+type Embedder struct {
+	width   int
+	table   func() (*table.Model, error)
+	model   func() (embedder.Model, error)
+	poolers sync.Pool // of *table.Pooler
+}
+
+var _ embedder.Embedder = (*Embedder)(nil)
+
+// ErrWidth is returned when the table was not trained for the width asked for.
+var ErrWidth = errors.New("static: no such width")
+
+// New returns an embedder over the table that load returns, which is called
+// once, with vectors of the given width. If load fails, or the table does not
+// have the width (ErrWidth), every call fails with that.
+func New(load func() (*table.Model, error), width int) *Embedder {
+	e := &Embedder{width: width}
+	e.table = sync.OnceValues(func() (*table.Model, error) {
+		t, err := load()
+		if err != nil {
+			return nil, fmt.Errorf("load table: %w", err)
+		}
+		if !slices.Contains(t.Widths(), width) {
+			return nil, fmt.Errorf("%w: %d, %s has %v", ErrWidth, width, t.Name(), t.Widths())
+		}
+		return t, nil
+	})
+	e.model = sync.OnceValues(e.identify)
+	return e
+}
+
+// identify embeds the probes.
+func (e *Embedder) identify() (embedder.Model, error) {
+	t, err := e.table()
+	if err != nil {
+		return embedder.Model{}, err
+	}
+	vectors, err := e.Embed(context.Background(), embedder.Document, embedder.Probes)
+	if err != nil {
+		return embedder.Model{}, fmt.Errorf("embed probes: %w", err)
+	}
+	return embedder.Model{
+		Name: provider + t.Name(), Dim: e.width, Fingerprint: embedder.Fingerprint(vectors), Probes: vectors,
+	}, nil
+}
+
+// Model implements embedder.Embedder. Besides ctx's errors it returns those of
+// loading the table.
+func (e *Embedder) Model(ctx context.Context) (embedder.Model, error) {
+	if err := ctx.Err(); err != nil {
+		return embedder.Model{}, err
+	}
+	return e.model()
+}
+
+var errBlank = errors.New("the text is blank")
+
+// Embed implements embedder.Embedder. Both purposes give the same vectors. Only
+// blank texts fail; beyond that its errors are those of Model.
+func (e *Embedder) Embed(ctx context.Context, _ embedder.Purpose, texts []string) ([][]float32, error) {
+	t, err := e.table()
+	if err != nil {
+		return nil, err
+	}
+	p, ok := e.poolers.Get().(*table.Pooler)
+	if !ok {
+		p = table.NewPooler(t, e.width)
+	}
+	defer e.poolers.Put(p)
+	vectors := make([][]float32, len(texts))
+	var failed map[int]error
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(text) == "" {
+			if failed == nil {
+				failed = map[int]error{}
+			}
+			failed[i] = errBlank
+			continue
+		}
+		v := make([]float32, e.width)
+		if !p.Vector(text, v) {
+			v[0] = 1 // nothing in it weighs anything: any fixed direction will do
+		}
+		vectors[i] = v
+	}
+	if failed != nil {
+		return vectors, &embedder.PartialError{Failed: failed}
+	}
+	return vectors, nil
+}

@@ -1,0 +1,96 @@
+package static_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin/internal/static"
+	"github.com/recalld/recalld/embedder/builtin/internal/table"
+	"github.com/recalld/recalld/embedder/builtin/internal/token"
+	"github.com/recalld/recalld/embedder/embeddertest"
+)
+
+// random returns a small table of random rows, half of them buckets. The piece
+// "silent" weighs nothing.
+func random() (*table.Model, error) {
+	pieces := []string{"the", "server", "closes", "idle", "connections", "silent", "func", "->"}
+	v, err := token.NewVocabulary(pieces, 1000)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := table.Spec{Name: "random", Vocabulary: v, Widths: []int{256, 128}}
+	for t := range v.Size() {
+		weight := rng.Float32()
+		if t < v.Pieces() && v.Piece(uint32(t)) == "silent" {
+			weight = 0
+		}
+		s.Weights = append(s.Weights, weight)
+		for range s.Widths[0] {
+			s.Rows = append(s.Rows, rng.Float32()-0.5)
+		}
+	}
+	return table.New(s)
+}
+
+func TestConformance(t *testing.T) {
+	for _, width := range []int{256, 128} {
+		embeddertest.Run(t, func(*testing.T) embedder.Embedder { return static.New(random, width) })
+	}
+}
+
+func TestModel(t *testing.T) {
+	loads := 0
+	load := func() (*table.Model, error) { loads++; return random() }
+	wide, narrow := static.New(load, 256), static.New(load, 128)
+	if loads > 0 {
+		t.Error("the table is loaded before anything is embedded")
+	}
+	spaces := map[string]bool{}
+	for _, e := range []*static.Embedder{wide, narrow, wide} {
+		m, err := e.Model(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Name != "builtin/random" {
+			t.Errorf("the model is called %s", m.Name)
+		}
+		spaces[m.Space()] = true
+	}
+	if loads != 2 || len(spaces) != 2 {
+		t.Errorf("two embedders load their tables %d times and have %d spaces, want 2 and 2", loads, len(spaces))
+	}
+}
+
+func TestNothingWeighs(t *testing.T) {
+	vs, err := static.New(random, 128).Embed(t.Context(), embedder.Query, []string{"silent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embeddertest.CheckUnit(vs[0], 128); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoTable(t *testing.T) {
+	errLoad := errors.New("no such file")
+	for _, c := range []struct {
+		name string
+		e    *static.Embedder
+		want error
+	}{
+		{"load fails", static.New(func() (*table.Model, error) { return nil, errLoad }, 256), errLoad},
+		{"no such width", static.New(random, 64), static.ErrWidth},
+	} {
+		for range 2 {
+			if _, err := c.e.Model(t.Context()); !errors.Is(err, c.want) {
+				t.Errorf("%s: Model fails with %v, want %v", c.name, err, c.want)
+			}
+			if _, err := c.e.Embed(t.Context(), embedder.Document, []string{"text"}); !errors.Is(err, c.want) {
+				t.Errorf("%s: Embed fails with %v, want %v", c.name, err, c.want)
+			}
+		}
+	}
+}
