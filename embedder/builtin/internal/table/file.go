@@ -29,8 +29,8 @@ import (
 //	pieces   as token.Vocabulary.AppendTo writes them
 //	uint16   the scale of every token
 //	uint16   the weight of every token
-//	rows     the components of every token: bytes, 128 being 0, or two to a
-//	         byte, the first in its lower half, 8 being 0
+//	rows     the components of every token: a byte each, 128 standing for 0, or
+//	         half a byte, the lower half first, 8 standing for 0
 //	uint32   CRC-32C of all before
 const (
 	magic      = "RCLT"
@@ -67,13 +67,7 @@ func (m *Model) Write(w io.Writer) error {
 			b = le.AppendUint16(b, x)
 		}
 	}
-	if m.bits == 4 {
-		for i := 0; i < len(m.rows); i += 2 {
-			b = append(b, m.rows[i]>>4|m.rows[i+1]&0xf0)
-		}
-	} else {
-		b = append(b, m.rows...)
-	}
+	b = append(b, m.rows...)
 	b = le.AppendUint32(b, checksum(b))
 	if _, err := w.Write(b); err != nil {
 		return fmt.Errorf("write model: %w", err)
@@ -82,8 +76,9 @@ func (m *Model) Write(w io.Writer) error {
 }
 
 // Read returns the model of a file's bytes, which must not be written to
-// afterwards: rows of eight bits are used where they are. What is allocated is
-// at most some ten times the length of b. It returns ErrFile.
+// afterwards: rows are used where they are, so that those of a program's own
+// file take memory only once they are needed. What is allocated is at most some
+// ten times the length of b. It returns ErrFile.
 func Read(b []byte) (*Model, error) {
 	if len(b) < headerSize+sumSize || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: no header", ErrFile)
@@ -141,23 +136,12 @@ func (r *reader) model() (*Model, error) {
 		return nil, err
 	}
 	m.scales, m.weights = r.uint16s(tokens), r.uint16s(tokens)
-	if m.rows = r.b; m.bits == 4 {
-		m.rows = spread(r.b)
-	}
+	m.rows = r.b
 	return m, nil
 }
 
 // isUnit reports whether every row and weight in units of x is a number.
-func isUnit(x float32) bool { return x >= 0 && x <= math.MaxFloat32/math.MaxUint16/zero }
-
-// spread gives every half of a byte a byte of its own.
-func spread(b []byte) []byte {
-	rows := make([]byte, 2*len(b))
-	for i, x := range b {
-		rows[2*i], rows[2*i+1] = x<<4, x&0xf0
-	}
-	return rows
-}
+func isUnit(x float32) bool { return x >= 0 && x <= math.MaxFloat32/math.MaxUint16/128 }
 
 // take returns the next n bytes.
 func (r *reader) take(n int) []byte {

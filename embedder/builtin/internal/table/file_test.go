@@ -57,7 +57,7 @@ var errFull = errors.New("no space left")
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteFails(t *testing.T) {
-	if err := build(t, random(t, words, 8, 8)).Write(full{}); !errors.Is(err, errFull) {
+	if err := build(t, random(t, words, 8, 16)).Write(full{}); !errors.Is(err, errFull) {
 		t.Errorf("error %v, want %v", err, errFull)
 	}
 }
@@ -110,7 +110,7 @@ func TestDamagedFile(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, bits := range []int{8, 4} {
-		f.Add(file(f, build(f, random(f, words, bits, 16, 8))))
+		f.Add(file(f, build(f, random(f, words, bits, 32, 16))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = signed(slices.Clone(b)) // or nothing would be tried but the checksum

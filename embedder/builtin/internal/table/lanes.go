@@ -4,13 +4,16 @@ import "encoding/binary"
 
 // Rows are summed two components to a 64-bit word, each in a lane of 32 bits,
 // and four rows at a time: plain Go that does in one multiplication what would
-// take two, and waits for the memory of four rows at once. Lanes hold sums of
-// bytes as they are, which are never negative; what zero stands for is taken
-// off at the end.
+// take two, and that waits for the memory of four rows at once. Eight bytes of a
+// row are a group, whose components go to as many lanes: the first half of them
+// to the lower lanes of its words, the second half to the upper ones. Lanes hold
+// sums of steps as they are kept, which are never negative; what stands for zero
+// is taken off at the end.
 const (
-	lanesPerWord = 2
-	laneMask     = 0x000000ff_000000ff
-	rowsAtOnce   = 4
+	groupBytes = 8
+	byteMask   = 0x000000ff_000000ff // every fourth byte
+	halfMask   = 0x0000000f_0000000f // every eighth half of a byte
+	rowsAtOnce = 4
 	// maxRows is how many rows lanes can take: 256 · 2¹⁶ · 255 < 2³².
 	maxRows = 256
 )
@@ -27,28 +30,53 @@ func (p *Pooler) sum() {
 		rest = rest[len(terms):]
 		clear(p.lanes)
 		for i := 0; i < len(terms); i += rowsAtOnce {
-			p.addRows((*[rowsAtOnce]term)(terms[i:]))
+			p.addRows(terms[i : i+rowsAtOnce])
 		}
 		p.gather(terms)
 	}
 }
 
-// addRows adds four rows, times their factors, to the lanes. Of every eight
-// components the words hold 0 and 4, 1 and 5, 2 and 6, 3 and 7.
-func (p *Pooler) addRows(t *[rowsAtOnce]term) {
-	width := len(p.total)
-	a, b := p.model.row(t[0].token)[:width], p.model.row(t[1].token)[:width]
-	c, d := p.model.row(t[2].token)[:width], p.model.row(t[3].token)[:width]
-	fa, fb, fc, fd := t[0].factor, t[1].factor, t[2].factor, t[3].factor
-	lanes := p.lanes
-	for len(lanes) >= 4 && len(a) >= lane && len(b) >= lane && len(c) >= lane && len(d) >= lane {
+// addRows adds four rows, times their factors, to the lanes.
+func (p *Pooler) addRows(terms []term) {
+	var rows [rowsAtOnce][]byte
+	var factors [rowsAtOnce]uint64
+	for i, t := range terms {
+		rows[i], factors[i] = p.model.row(t.token, len(p.total)), t.factor
+	}
+	if p.model.bits == 4 {
+		addHalves(p.lanes, &rows, &factors)
+	} else {
+		addBytes(p.lanes, &rows, &factors)
+	}
+}
+
+// addBytes adds rows of a byte a component.
+func addBytes(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
+	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
+	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]
+	for len(lanes) >= 4 && len(a) >= groupBytes && len(b) >= groupBytes && len(c) >= groupBytes && len(d) >= groupBytes {
 		wa, wb := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
 		wc, wd := binary.LittleEndian.Uint64(c), binary.LittleEndian.Uint64(d)
-		lanes[0] += (wa&laneMask)*fa + (wb&laneMask)*fb + (wc&laneMask)*fc + (wd&laneMask)*fd
-		lanes[1] += (wa>>8&laneMask)*fa + (wb>>8&laneMask)*fb + (wc>>8&laneMask)*fc + (wd>>8&laneMask)*fd
-		lanes[2] += (wa>>16&laneMask)*fa + (wb>>16&laneMask)*fb + (wc>>16&laneMask)*fc + (wd>>16&laneMask)*fd
-		lanes[3] += (wa>>24&laneMask)*fa + (wb>>24&laneMask)*fb + (wc>>24&laneMask)*fc + (wd>>24&laneMask)*fd
-		lanes, a, b, c, d = lanes[4:], a[lane:], b[lane:], c[lane:], d[lane:]
+		lanes[0] += (wa&byteMask)*fa + (wb&byteMask)*fb + (wc&byteMask)*fc + (wd&byteMask)*fd
+		lanes[1] += (wa>>8&byteMask)*fa + (wb>>8&byteMask)*fb + (wc>>8&byteMask)*fc + (wd>>8&byteMask)*fd
+		lanes[2] += (wa>>16&byteMask)*fa + (wb>>16&byteMask)*fb + (wc>>16&byteMask)*fc + (wd>>16&byteMask)*fd
+		lanes[3] += (wa>>24&byteMask)*fa + (wb>>24&byteMask)*fb + (wc>>24&byteMask)*fc + (wd>>24&byteMask)*fd
+		lanes, a, b, c, d = lanes[4:], a[groupBytes:], b[groupBytes:], c[groupBytes:], d[groupBytes:]
+	}
+}
+
+// addHalves adds rows of half a byte a component.
+func addHalves(lanes []uint64, rows *[rowsAtOnce][]byte, factors *[rowsAtOnce]uint64) {
+	a, b, c, d := rows[0], rows[1], rows[2], rows[3]
+	fa, fb, fc, fd := factors[0], factors[1], factors[2], factors[3]
+	for len(lanes) >= 8 && len(a) >= groupBytes && len(b) >= groupBytes && len(c) >= groupBytes && len(d) >= groupBytes {
+		wa, wb := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
+		wc, wd := binary.LittleEndian.Uint64(c), binary.LittleEndian.Uint64(d)
+		for i := range lanes[:8] {
+			lanes[i] += (wa&halfMask)*fa + (wb&halfMask)*fb + (wc&halfMask)*fc + (wd&halfMask)*fd
+			wa, wb, wc, wd = wa>>4, wb>>4, wc>>4, wd>>4
+		}
+		lanes, a, b, c, d = lanes[8:], a[groupBytes:], b[groupBytes:], c[groupBytes:], d[groupBytes:]
 	}
 }
 
@@ -56,12 +84,16 @@ func (p *Pooler) addRows(t *[rowsAtOnce]term) {
 func (p *Pooler) gather(terms []term) {
 	var bias int64
 	for _, t := range terms {
-		bias += zero * int64(t.factor)
+		bias += int64(t.factor)
 	}
-	for i := 0; i < len(p.total); i += lane {
-		for j, word := range p.lanes[i/lanesPerWord:][:lane/lanesPerWord] {
-			p.total[i+j] += int64(uint32(word)) - bias
-			p.total[i+j+lane/lanesPerWord] += int64(word>>32) - bias
+	bias *= int64(gridOf(p.model.bits).zero)
+	half := groupBytes * 8 / p.model.bits / 2
+	lanes := p.lanes
+	for total := p.total; len(total) > 0; total = total[2*half:] {
+		for i, word := range lanes[:half] {
+			total[i] += int64(uint32(word)) - bias
+			total[half+i] += int64(word>>32) - bias
 		}
+		lanes = lanes[half:]
 	}
 }

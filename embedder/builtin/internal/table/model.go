@@ -1,9 +1,10 @@
 // Package table is the trained model: a table with a row for every token, what
 // is kept of it in a file, and the vectors that it gives texts.
 //
-// Vocabulary. A row is the direction of a token, quantised: one byte for a
-// component, 128 standing for 0, and a scale for all of them. A weight is how
-// much a token counts; it is learned with the rows. A width is a number of
+// Vocabulary. A row is the direction of a token, quantised: a step for every
+// component, of 256 or 16 there are, and a scale, which is what a step of that
+// row is worth. A weight is how much a token counts; it is learned with the
+// rows. A width is a number of
 // leading components that is a model by itself: rows are trained so that a
 // vector cut to a smaller width (and scaled to length 1 again) still serves
 // (Kusupati et al., "Matryoshka Representation Learning", 2022).
@@ -23,12 +24,12 @@ var ErrSpec = errors.New("table: not a model")
 
 // Limits of a model, which bound what a damaged file can make a reader do.
 const (
-	// MaxWidth is the most components of a row. Widths are multiples of lane.
+	// MaxWidth is the most components of a row. Widths are multiples of WidthUnit.
 	MaxWidth = 1024
+	// WidthUnit is how many components are summed at once, of whatever bits.
+	WidthUnit = 16
 	// MaxName is the most bytes of a name or a source.
 	MaxName = 255
-	// lane is how many components are summed at once.
-	lane = 8
 )
 
 // Spec is what a model is made from: a vocabulary, and what was learned.
@@ -84,8 +85,8 @@ func (s *Spec) validate() error {
 
 func checkWidths(widths []int) error {
 	for i, w := range widths {
-		if w < lane || w > MaxWidth || w%lane != 0 || i > 0 && w >= widths[i-1] {
-			return fmt.Errorf("%w: widths %v, want multiples of %d up to %d, the widest first", ErrSpec, widths, lane, MaxWidth)
+		if w < WidthUnit || w > MaxWidth || w%WidthUnit != 0 || i > 0 && w >= widths[i-1] {
+			return fmt.Errorf("%w: widths %v, want multiples of %d up to %d, the widest first", ErrSpec, widths, WidthUnit, MaxWidth)
 		}
 	}
 	if len(widths) == 0 || len(widths) > MaxName {
@@ -101,8 +102,8 @@ type Model struct {
 	vocabulary   *token.Vocabulary
 	widths       []int
 	bits         int
-	rows         []byte   // widths[0] bytes per token
-	scales       []uint16 // what one step of a row's bytes is, in scaleUnit
+	rows         []byte   // bits of each component, token by token; see pack
+	scales       []uint16 // in scaleUnit
 	weights      []uint16 // in weightUnit
 	scaleUnit    float32
 	weightUnit   float32
@@ -115,12 +116,12 @@ func New(s Spec) (*Model, error) {
 	}
 	m := &Model{
 		name: s.Name, source: s.Source, vocabulary: s.Vocabulary, widths: slices.Clone(s.Widths), bits: s.Bits,
-		rows: make([]byte, len(s.Rows)), scales: make([]uint16, len(s.Weights)), weights: make([]uint16, len(s.Weights)),
+		rows: make([]byte, 0, len(s.Rows)*s.Bits/8), scales: make([]uint16, len(s.Weights)), weights: make([]uint16, len(s.Weights)),
 	}
 	m.quantiseRows(s.Rows)
 	m.weightUnit = slices.Max(s.Weights) / math.MaxUint16
 	for i, w := range s.Weights {
-		m.weights[i] = steps(w, m.weightUnit)
+		m.weights[i] = units(w, m.weightUnit)
 	}
 	return m, nil
 }
@@ -147,13 +148,15 @@ func (m *Model) Weight(t uint32) float32 { return float32(m.weights[t]) * m.weig
 // Row writes the row of a token to dst, which has the widest width, as it was
 // learned but for rounding.
 func (m *Model) Row(t uint32, dst []float32) {
-	step := float32(m.scales[t]) * m.scaleUnit
-	for i, b := range m.row(t) {
-		dst[i] = float32(int(b)-zero) * step
+	g, row := gridOf(m.bits), m.row(t, m.widths[0])
+	scale := float32(m.scales[t]) * m.scaleUnit
+	for i := range dst {
+		dst[i] = float32(g.at(row, i)) * scale
 	}
 }
 
-func (m *Model) row(t uint32) []byte {
-	width := m.widths[0]
-	return m.rows[int(t)*width:][:width]
+// row returns the bytes of the first components of a token's row.
+func (m *Model) row(t uint32, width int) []byte {
+	size := m.widths[0] * m.bits / 8
+	return m.rows[int(t)*size:][:width*m.bits/8]
 }

@@ -60,7 +60,7 @@ func NewPooler(m *Model, width int) *Pooler {
 	p := &Pooler{
 		model: m, tokenizer: token.NewTokenizer(m.vocabulary),
 		counts: make([]uint32, m.vocabulary.Size()),
-		lanes:  make([]uint64, width/lanesPerWord), total: make([]int64, width),
+		lanes:  make([]uint64, width/2), total: make([]int64, width),
 	}
 	p.count = p.add
 	return p

@@ -2,20 +2,16 @@ package table
 
 import "math"
 
-// zero is the byte of a component that is 0.
-const zero = 128
-
-// grid is where the bytes of a row may be: zero + k·step, k from -most to most.
-type grid struct{ step, most int }
+// grid is the steps that a component may be: from -most to most, kept as what
+// is never negative by adding zero.
+type grid struct{ bits, zero, most int }
 
 func gridOf(bits int) grid {
-	if bits == 4 {
-		return grid{step: 16, most: 7}
-	}
-	return grid{step: 1, most: 127}
+	zero := 1 << (bits - 1)
+	return grid{bits: bits, zero: zero, most: zero - 1}
 }
 
-// quantiseRows finds the scale and the bytes of every row.
+// quantiseRows finds the scale and the steps of every row.
 func (m *Model) quantiseRows(rows []float32) {
 	g, width := gridOf(m.bits), m.widths[0]
 	scales := make([]float32, len(m.scales))
@@ -26,8 +22,8 @@ func (m *Model) quantiseRows(rows []float32) {
 	}
 	m.scaleUnit = most / math.MaxUint16
 	for t, scale := range scales {
-		m.scales[t] = steps(scale, m.scaleUnit)
-		g.quantise(rows[t*width:][:width], float32(m.scales[t])*m.scaleUnit, m.row(uint32(t)))
+		m.scales[t] = units(scale, m.scaleUnit)
+		m.rows = g.pack(m.rows, rows[t*width:][:width], float32(m.scales[t])*m.scaleUnit)
 	}
 }
 
@@ -36,25 +32,26 @@ func (m *Model) quantiseRows(rows []float32) {
 // round all of them coarsely.
 var clips = [...]float32{1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6}
 
-// scale returns what one byte is worth in a row, so that the squared error is
-// the least of those tried. Many steps are fine enough for any component.
+// scale returns what a step is worth in a row, so that the squared error is the
+// least of those tried. Many steps are fine enough for any component.
 func (g grid) scale(row []float32) float32 {
 	var most float32
 	for _, x := range row {
 		most = max(most, x, -x)
 	}
-	end := most / float32(g.most*g.step)
-	if most == 0 || g.step == 1 {
+	end := most / float32(g.most)
+	if most == 0 || g.bits == 8 {
 		return end
 	}
-	var best float32
-	least := math.Inf(1)
+	best, least := end, math.Inf(1)
 	for _, clip := range clips {
 		scale := end * clip
 		var sum float64
 		for _, x := range row {
-			d := float64(x - float32(float32(g.near(x/scale))*scale))
-			sum += float64(d * d) // rounded: the choice must not depend on fused products
+			// Every product is rounded: what is chosen must not depend on
+			// whether a machine fuses it with the sum.
+			d := float64(x - float32(float32(g.near(x, scale))*scale))
+			sum += float64(d * d)
 		}
 		if sum < least {
 			best, least = scale, sum
@@ -63,24 +60,37 @@ func (g grid) scale(row []float32) float32 {
 	return best
 }
 
-// quantise writes the bytes of a row.
-func (g grid) quantise(row []float32, scale float32, dst []byte) {
-	for i, x := range row {
-		dst[i] = zero
-		if scale > 0 {
-			dst[i] = byte(zero + g.near(x/scale))
-		}
+// near returns the step nearest to x.
+func (g grid) near(x, scale float32) int {
+	if scale == 0 {
+		return 0
 	}
+	step := math.RoundToEven(float64(x) / float64(scale))
+	return int(min(max(step, float64(-g.most)), float64(g.most)))
 }
 
-// near returns the place on the grid nearest to x, 0 being zero.
-func (g grid) near(x float32) int {
-	k := int(math.RoundToEven(float64(x) / float64(g.step)))
-	return min(max(k, -g.most), g.most) * g.step
+// pack appends the steps of a row to b: a byte for each, or half a byte, the
+// lower half first.
+func (g grid) pack(b []byte, row []float32, scale float32) []byte {
+	perByte := 8 / g.bits
+	for i := 0; i < len(row); i += perByte {
+		var x byte
+		for j := range perByte {
+			x |= byte(g.near(row[i+j], scale)+g.zero) << (j * g.bits)
+		}
+		b = append(b, x)
+	}
+	return b
 }
 
-// steps returns x in whole units.
-func steps(x, unit float32) uint16 {
+// at returns the ith step of a packed row.
+func (g grid) at(row []byte, i int) int {
+	bit := i * g.bits
+	return int(row[bit/8]>>(bit%8))&(1<<g.bits-1) - g.zero
+}
+
+// units returns x in whole units.
+func units(x, unit float32) uint16 {
 	if unit == 0 {
 		return 0
 	}
