@@ -1,0 +1,80 @@
+// Package contrast learns a table of token vectors from pairs of texts that
+// belong together, such as a question and its answer. It is the core of
+// training: it reads no file of pairs, knows no words, and serves a long run
+// over a corpus as well as a short one over somebody's own repositories.
+//
+// Vocabulary. A bag is a text as its distinct tokens with their counts. A model
+// has one row and one weight for each token; the vector of a text is the
+// weighted sum of the rows of its tokens, made unit length. A pair is two bags,
+// a and b. A batch is the pairs of one step: each a is to be nearer to its b than
+// to the b of any other pair, and each b nearer to its a, at every width at
+// once. A width counts leading components: a vector cut to it is made unit
+// length anew (nested widths, Kusupati et al., "Matryoshka Representation
+// Learning", 2022). A cohort is pairs that are alike, from which a part of a
+// batch is drawn, so that telling them apart is worth learning.
+package contrast
+
+import "slices"
+
+// Bag is a text: its distinct tokens, ascending, and how often each occurs.
+type Bag struct {
+	Tokens []uint32
+	Counts []uint8
+}
+
+// maxCount is the most occurrences of a token that are told apart. Texts of
+// pairs are some thousand characters long at most.
+const maxCount = 255
+
+// Bags holds the bags of many texts in little memory: five bytes for each
+// distinct token of a text. The zero value is empty.
+type Bags struct {
+	tokens []uint32
+	counts []uint8
+	ends   []uint64
+
+	sorted []uint32
+}
+
+// Add appends the bag of a text whose tokens, in any order, these are. A text
+// without tokens has an empty bag.
+func (b *Bags) Add(tokens []uint32) {
+	b.sorted = append(b.sorted[:0], tokens...)
+	slices.Sort(b.sorted)
+	for i, t := range b.sorted {
+		last := len(b.counts) - 1
+		switch {
+		case i == 0 || b.sorted[i-1] != t:
+			b.tokens, b.counts = append(b.tokens, t), append(b.counts, 1)
+		case b.counts[last] < maxCount:
+			b.counts[last]++
+		}
+	}
+	b.ends = append(b.ends, uint64(len(b.tokens)))
+}
+
+// append appends a bag.
+func (b *Bags) append(bag Bag) {
+	b.tokens, b.counts = append(b.tokens, bag.Tokens...), append(b.counts, bag.Counts...)
+	b.ends = append(b.ends, uint64(len(b.tokens)))
+}
+
+// Len returns the number of bags.
+func (b *Bags) Len() int { return len(b.ends) }
+
+// At returns the i-th bag, which must not be written to.
+func (b *Bags) At(i int) Bag {
+	start := uint64(0)
+	if i > 0 {
+		start = b.ends[i-1]
+	}
+	end := b.ends[i]
+	return Bag{b.tokens[start:end:end], b.counts[start:end:end]}
+}
+
+// Pairs are two lists of bags of the same length: the i-th of each belong
+// together.
+type Pairs struct{ A, B Bags }
+
+// Len returns the number of pairs.
+func (p *Pairs) Len() int { return p.A.Len() }

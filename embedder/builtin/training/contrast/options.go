@@ -1,0 +1,90 @@
+package contrast
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Options say how to train. The zero value of a field stands for its default,
+// where it has one.
+type Options struct {
+	// Seed decides which tokens are dropped.
+	Seed uint64
+	// Widths are the numbers of leading components to train at once,
+	// ascending. Default: the model's width alone.
+	Widths []int
+	// Temperature divides cosines: the lower, the more the nearest wrong
+	// texts count against the others. Default .05.
+	Temperature float64
+	// Steps is the length of the run, by which the rates fall. Required.
+	Steps int
+	// WarmUp is the number of steps in which the rates rise from 0. Default 0.
+	WarmUp int
+	// RowRate and WeightRate are how far a step moves a component of a row
+	// and the logarithm of a weight at most, about, when the rates are
+	// highest. They then fall to 0 along a cosine. Default .02 and .02.
+	RowRate, WeightRate float64
+	// FreezeWeights leaves the weights as they are.
+	FreezeWeights bool
+	// Dropout is the share of a text's distinct tokens that are left out of a
+	// step, drawn anew for each, so that no text hangs on one word. Default 0.
+	Dropout float64
+	// Anchor is the share of the way back to where it started that a row goes
+	// in a step that moves it, times the step's RowRate. It keeps rare words
+	// from learning their few texts by heart. Default 0.
+	Anchor float64
+}
+
+// errOptions is what options that cannot be used are refused with.
+var errOptions = errors.New("contrast: options")
+
+// withDefaults returns the options with defaults for a model of this width.
+func (o Options) withDefaults(width int) Options {
+	if len(o.Widths) == 0 {
+		o.Widths = []int{width}
+	}
+	o.Temperature = or(o.Temperature, .05)
+	o.RowRate = or(o.RowRate, .02)
+	o.WeightRate = or(o.WeightRate, .02)
+	return o
+}
+
+func or(value, otherwise float64) float64 {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+func (o Options) validate(width int) error {
+	switch last := len(o.Widths) - 1; {
+	case !slices.IsSorted(o.Widths) || len(slices.Compact(slices.Clone(o.Widths))) != len(o.Widths):
+		return fmt.Errorf("%w: widths %v are not ascending", errOptions, o.Widths)
+	case o.Widths[0] < 1 || o.Widths[last] != width:
+		return fmt.Errorf("%w: widths %v, want 1 and more, the last the model's %d", errOptions, o.Widths, width)
+	case !(o.Temperature >= .01 && o.Temperature <= 1):
+		return fmt.Errorf("%w: temperature %v, want .01 to 1", errOptions, o.Temperature)
+	case o.Steps < 1 || o.WarmUp < 0 || o.WarmUp >= o.Steps:
+		return fmt.Errorf("%w: %d steps, %d of them to warm up", errOptions, o.Steps, o.WarmUp)
+	case !(o.RowRate > 0 && o.RowRate <= 1) || !(o.WeightRate > 0 && o.WeightRate <= 1):
+		return fmt.Errorf("%w: rates %v and %v, want above 0, 1 at most", errOptions, o.RowRate, o.WeightRate)
+	case !(o.Dropout >= 0 && o.Dropout < 1):
+		return fmt.Errorf("%w: dropout %v, want 0 or more, below 1", errOptions, o.Dropout)
+	case !(o.Anchor >= 0 && o.Anchor*o.RowRate < 1):
+		return fmt.Errorf("%w: anchor %v, want 0 or more, times the rate below 1", errOptions, o.Anchor)
+	}
+	return nil
+}
+
+// fall is what the rates are multiplied by in a step, counted from 0: a linear
+// rise, then half a cosine (Loshchilov and Hutter, "SGDR", 2017, without
+// restarts).
+func (o Options) fall(step int) float64 {
+	if step < o.WarmUp {
+		return float64(step+1) / float64(o.WarmUp)
+	}
+	done := float64(step-o.WarmUp) / float64(o.Steps-o.WarmUp)
+	return (1 + math.Cos(math.Pi*min(done, 1))) / 2
+}

@@ -1,0 +1,181 @@
+package contrast
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/viterin/vek/vek32"
+)
+
+// Trainer trains a model in place. It is for one goroutine at a time; a step
+// itself uses as many as GOMAXPROCS allows. With the same model, options and
+// batches it makes the same steps.
+type Trainer struct {
+	model   *Model
+	options Options
+	loss    *loss
+	step    int
+
+	rows, weights moments
+	// start holds the rows as they were, where the options anchor them.
+	start []float32
+
+	weight []float32 // e^LogWeights of the tokens of the step
+	seen   occurrences
+}
+
+// NewTrainer returns a trainer of the model, which is written to from now on.
+func NewTrainer(m *Model, o Options) (*Trainer, error) {
+	o = o.withDefaults(m.Width)
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	if err := o.validate(m.Width); err != nil {
+		return nil, err
+	}
+	t := &Trainer{
+		model: m, options: o, loss: newLoss(o.Widths, o.Temperature),
+		rows: newMoments(len(m.Rows)), weights: newMoments(m.Tokens()),
+		weight: make([]float32, m.Tokens()), seen: occurrences{first: make([]int, m.Tokens())},
+	}
+	if o.Anchor > 0 {
+		t.start = append([]float32(nil), m.Rows...)
+	}
+	return t, nil
+}
+
+// Model returns the model under training.
+func (t *Trainer) Model() *Model { return t.model }
+
+// Steps returns the number of steps made.
+func (t *Trainer) Steps() int { return t.step }
+
+// Done says whether the run has made all its steps.
+func (t *Trainer) Done() bool { return t.step >= t.options.Steps }
+
+// Step makes one step on the pairs at these places and returns their loss
+// before it, in nats.
+func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
+	if len(at) < 2 {
+		return 0, fmt.Errorf("train step: a batch of %d pairs has nothing to tell apart", len(at))
+	}
+	// Which tokens drop depends on the seed and the step alone, so that a run
+	// goes on after an interruption as it would have without.
+	draw := rand.New(rand.NewPCG(t.options.Seed, uint64(t.step)))
+	b := gather(pairs, at, t.options.Dropout, draw)
+	value := t.forward(b)
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return value, fmt.Errorf("train step: the loss of step %d is %v: a lower rate may help", t.step, value)
+	}
+	fall := t.options.fall(t.step)
+	t.step++
+	inParallel(len(t.seen.tokens), func(first, end int) {
+		u := newUpdate(t, fall)
+		for i := first; i < end; i++ {
+			u.token(b, i)
+		}
+	})
+	return value, nil
+}
+
+// forward computes the vectors of the batch and returns its loss. vectors then
+// holds the derivatives by the sums that vectors are made of.
+func (t *Trainer) forward(b *batch) float64 {
+	width := t.model.Width
+	t.seen.index(b)
+	for _, token := range t.seen.tokens {
+		t.weight[token] = exp32(t.model.LogWeights[token])
+	}
+	b.vectors, b.lengths = make([]float32, 2*b.pairs*width), make([]float32, 2*b.pairs)
+	inParallel(2*b.pairs, func(first, end int) {
+		scratch := make([]float32, width)
+		for i := first; i < end; i++ {
+			v := b.vectors[i*width : (i+1)*width]
+			for _, u := range b.text(i) {
+				addScaled(v, t.model.Row(u.token), t.weight[u.token]*u.share, scratch)
+			}
+			b.lengths[i] = unit(v)
+		}
+	})
+	half := b.pairs * width
+	value, da, db := t.loss.of(b.vectors[:half], b.vectors[half:], b.pairs, b.masked)
+	throughLengths(b.vectors[:half], da, b.lengths[:b.pairs])
+	throughLengths(b.vectors[half:], db, b.lengths[b.pairs:])
+	return value
+}
+
+// throughLengths replaces the unit vectors v by the derivatives by what they
+// were before they were made unit length, d being those by v:
+// (d − (d·v)v)/length.
+func throughLengths(v, d, lengths []float32) {
+	width := len(v) / len(lengths)
+	inParallel(len(lengths), func(first, end int) {
+		for i := first; i < end; i++ {
+			v, d := v[i*width:(i+1)*width], d[i*width:(i+1)*width]
+			if lengths[i] == 0 {
+				clear(v)
+				continue
+			}
+			vek32.MulNumber_Inplace(v, -vek32.Dot(d, v))
+			vek32.Add_Inplace(v, d)
+			vek32.MulNumber_Inplace(v, 1/lengths[i])
+		}
+	})
+}
+
+// occurrences lists the texts of a batch by token.
+type occurrences struct {
+	// tokens are those of the batch, in order of appearance.
+	tokens []uint32
+	// Token i occurs in in[ends[i-1]:ends[i]].
+	in   []occurrence
+	ends []int
+	// first is the place of a token in tokens plus 1, 0 between batches.
+	first []int
+}
+
+// occurrence is a text of a batch and how much a token's weight counts there.
+type occurrence struct {
+	text  int32
+	share float32
+}
+
+// index lists the occurrences of a batch.
+func (o *occurrences) index(b *batch) {
+	o.tokens, o.ends = o.tokens[:0], o.ends[:0]
+	for _, u := range b.uses {
+		if o.first[u.token] == 0 {
+			o.tokens, o.ends = append(o.tokens, u.token), append(o.ends, 0)
+			o.first[u.token] = len(o.tokens)
+		}
+		o.ends[o.first[u.token]-1]++
+	}
+	at := 0 // ends become starts, and ends again as the lists fill
+	for i, n := range o.ends {
+		o.ends[i] = at
+		at += n
+	}
+	if cap(o.in) < at {
+		o.in = make([]occurrence, at)
+	}
+	o.in = o.in[:at]
+	for i := range b.ends {
+		for _, u := range b.text(i) {
+			end := &o.ends[o.first[u.token]-1]
+			o.in[*end] = occurrence{int32(i), u.share}
+			*end++
+		}
+	}
+	for _, t := range o.tokens {
+		o.first[t] = 0
+	}
+}
+
+// of returns the occurrences of tokens[i].
+func (o *occurrences) of(i int) []occurrence {
+	if i == 0 {
+		return o.in[:o.ends[0]]
+	}
+	return o.in[o.ends[i-1]:o.ends[i]]
+}

@@ -1,0 +1,228 @@
+package contrast
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// topics returns pairs that can be learned: a token of a goes with one of b,
+// among others that say nothing.
+func topics(tokens, pairs int) *Pairs {
+	draw := rand.New(rand.NewPCG(5, 5))
+	p := &Pairs{}
+	half := uint32(tokens / 2)
+	for range pairs {
+		topic := draw.Uint32N(half - 2)
+		p.A.Add([]uint32{topic, half - 1, half - 2})
+		p.B.Add([]uint32{half + topic, uint32(tokens) - 1, half - 2, half - 2})
+	}
+	return p
+}
+
+func blank(tokens, width int) *Model {
+	draw := rand.New(rand.NewPCG(6, 6))
+	m := NewModel(tokens, width)
+	for i := range m.Rows {
+		m.Rows[i] = float32(draw.NormFloat64()) / 4
+	}
+	return m
+}
+
+func trained(t *testing.T, m *Model, pairs *Pairs, o Options, upTo int) *Trainer {
+	t.Helper()
+	trainer, err := NewTrainer(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, trainer, pairs, upTo)
+	return trainer
+}
+
+func run(t *testing.T, trainer *Trainer, pairs *Pairs, upTo int) {
+	t.Helper()
+	s, err := NewSampler([]Cohort{{Pairs: all(pairs.Len()), Weight: 1}}, 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trainer.Steps() < upTo {
+		if _, err := trainer.Step(pairs, s.Batch(trainer.Steps(), 48)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLearns trains on pairs of which no token of one text is in the other
+// but those that all texts have.
+func TestLearns(t *testing.T) {
+	const tokens = 80
+	pairs := topics(tokens, 400)
+	m := blank(tokens, 16)
+	one := map[uint64]bool{} // one pair of each topic
+	var at []int
+	for i := range pairs.Len() {
+		if key := pairs.A.At(i).key(); !one[key] {
+			one[key] = true
+			at = append(at, i)
+		}
+	}
+	first := func(width int) (n int) {
+		for _, r := range Ranks(m, pairs, at, width) {
+			if r == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	if n := first(16); n > len(at)/4 {
+		t.Fatalf("%d of %d pairs are found before training: the test shows nothing", n, len(at))
+	}
+	noise := m.LogWeights[tokens/2-2]
+	trained(t, m, pairs, Options{Steps: 150, Widths: []int{8, 16}, Dropout: .1, Anchor: .1, WarmUp: 5}, 150)
+	for _, width := range []int{8, 16} {
+		if n := first(width); n < len(at)*9/10 {
+			t.Errorf("%d of %d pairs are found at width %d, want nine in ten", n, len(at), width)
+		}
+	}
+	if got := m.LogWeights[tokens/2-2]; got >= noise {
+		t.Errorf("the logarithm of the weight of a token that every text has went from %v to %v, want less", noise, got)
+	}
+}
+
+// TestSameAgain holds that a run depends on its seed and nothing else.
+func TestSameAgain(t *testing.T) {
+	const tokens = 60
+	pairs := topics(tokens, 200)
+	rows := func(seed uint64, processors int) []float32 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		m := blank(tokens, 16)
+		trained(t, m, pairs, Options{Steps: 20, Dropout: .3, Seed: seed}, 20)
+		return m.Rows
+	}
+	want := rows(1, 1)
+	for _, processors := range []int{1, 2, 3} {
+		if !slices.Equal(rows(1, processors), want) {
+			t.Errorf("on %d processors the same seed gives other rows", processors)
+		}
+	}
+	if slices.Equal(rows(2, 1), want) {
+		t.Error("another seed gives the same rows")
+	}
+}
+
+// TestResume interrupts a run: what follows must be as if it had not been.
+func TestResume(t *testing.T) {
+	const tokens = 60
+	pairs := topics(tokens, 200)
+	o := Options{Steps: 20, Dropout: .2, Anchor: .5}
+	whole := blank(tokens, 16)
+	trained(t, whole, pairs, o, 20)
+
+	var checkpoint bytes.Buffer
+	if err := trained(t, blank(tokens, 16), pairs, o, 9).Checkpoint(&checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	m := blank(tokens, 16)
+	trainer, err := NewTrainer(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trainer.Resume(bytes.NewReader(checkpoint.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if trainer.Steps() != 9 || trainer.Done() {
+		t.Fatalf("%d steps are made, done %v, want 9 and more to do", trainer.Steps(), trainer.Done())
+	}
+	run(t, trainer, pairs, 20)
+	if !slices.Equal(m.Rows, whole.Rows) || !slices.Equal(m.LogWeights, whole.LogWeights) {
+		t.Error("an interrupted run ends in another model")
+	}
+	if !trainer.Done() {
+		t.Error("the run is not done after its last step")
+	}
+}
+
+func TestDamagedFiles(t *testing.T) {
+	trainer := trained(t, blank(60, 16), topics(60, 200), Options{Steps: 2}, 1)
+	var checkpoint, model bytes.Buffer
+	if err := errors.Join(trainer.Checkpoint(&checkpoint), trainer.Model().Write(&model)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ReadModel(bytes.NewReader(model.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(m.Rows, trainer.Model().Rows) || !slices.Equal(m.LogWeights, trainer.Model().LogWeights) {
+		t.Error("the model that was read is not the one that was written")
+	}
+	for name, damage := range map[string]func([]byte) []byte{
+		"empty":      func([]byte) []byte { return nil },
+		"magic":      func(b []byte) []byte { b[0] ^= 1; return b },
+		"size":       func(b []byte) []byte { b[7] = 255; return b },
+		"one bit":    func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+		"cut":        func(b []byte) []byte { return b[:len(b)-5] },
+		"more of it": func(b []byte) []byte { return append(b, 0) },
+	} {
+		if _, err := ReadModel(bytes.NewReader(damage(slices.Clone(model.Bytes())))); !errors.Is(err, ErrDamaged) {
+			t.Errorf("model, %s: error %v, want %v", name, err, ErrDamaged)
+		}
+		if err := trainer.Resume(bytes.NewReader(damage(slices.Clone(checkpoint.Bytes())))); !errors.Is(err, ErrDamaged) {
+			t.Errorf("checkpoint, %s: error %v, want %v", name, err, ErrDamaged)
+		}
+	}
+	other, err := NewTrainer(blank(61, 16), Options{Steps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Resume(bytes.NewReader(checkpoint.Bytes())); !errors.Is(err, ErrDamaged) {
+		t.Errorf("checkpoint of another size: error %v, want %v", err, ErrDamaged)
+	}
+}
+
+func FuzzReadModel(f *testing.F) {
+	var model bytes.Buffer
+	if err := blank(3, 2).Write(&model); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(model.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := ReadModel(bytes.NewReader(b)); err == nil && len(m.Rows) != m.Width*m.Tokens() {
+			t.Errorf("%d components of %d tokens of width %d", len(m.Rows), m.Tokens(), m.Width)
+		}
+	})
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no steps":         {},
+		"widths not mine":  {Steps: 1, Widths: []int{4, 8}},
+		"widths backwards": {Steps: 1, Widths: []int{16, 4}},
+		"a width twice":    {Steps: 1, Widths: []int{8, 8, 16}},
+		"cold":             {Steps: 1, Temperature: .001},
+		"only warming up":  {Steps: 3, WarmUp: 3},
+		"drops all":        {Steps: 1, Dropout: 1},
+		"pulls too far":    {Steps: 1, Anchor: 100},
+		"rate":             {Steps: 1, RowRate: -1},
+	} {
+		if _, err := NewTrainer(blank(10, 16), o); !errors.Is(err, errOptions) {
+			t.Errorf("%s: error %v, want %v", name, err, errOptions)
+		}
+	}
+	for name, m := range map[string]*Model{
+		"no tokens": NewModel(0, 4), "rows missing": {Width: 4, Rows: make([]float32, 7), LogWeights: make([]float32, 2)},
+	} {
+		if _, err := NewTrainer(m, Options{Steps: 1}); !errors.Is(err, errModel) {
+			t.Errorf("%s: error %v, want %v", name, err, errModel)
+		}
+	}
+	trainer, err := NewTrainer(blank(80, 16), Options{Steps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trainer.Step(topics(80, 2), []int{1}); err == nil {
+		t.Error("a batch of one pair is taken")
+	}
+}

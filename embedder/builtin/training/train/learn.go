@@ -1,0 +1,208 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+)
+
+// learnOptions are what the flags of learn say beyond those of a trainer.
+type learnOptions struct {
+	trainer contrast.Options
+	// batch is the pairs of a step, part how many of them come from one cohort.
+	batch, part int
+	// epoch is the steps between two looks at what is held out.
+	epoch int
+	// balance is the power of the number of its pairs that a kind is drawn by:
+	// at 1 pairs are drawn alike, at 0 kinds are.
+	balance float64
+	// hard is the share of cohorts that the model itself makes, of pairs that
+	// are near to one another; the rest are sources.
+	hard float64
+	// cluster is how many pairs such a cohort has on average.
+	cluster int
+	// only and without name kinds to train on and to leave out.
+	only, without string
+}
+
+func (o *learnOptions) flags(flags *flag.FlagSet) {
+	flags.IntVar(&o.trainer.Steps, "steps", 1200, "steps of the run")
+	flags.IntVar(&o.trainer.WarmUp, "warmup", 50, "steps in which the rates rise")
+	flags.Float64Var(&o.trainer.RowRate, "rate", .02, "rate of rows")
+	flags.Float64Var(&o.trainer.WeightRate, "weight-rate", .02, "rate of the logarithms of weights")
+	flags.BoolVar(&o.trainer.FreezeWeights, "freeze-weights", false, "leave weights as they are")
+	flags.Float64Var(&o.trainer.Temperature, "temperature", .05, "that cosines are divided by")
+	flags.Float64Var(&o.trainer.Dropout, "dropout", 0, "share of a text's tokens that a step leaves out")
+	flags.Float64Var(&o.trainer.Anchor, "anchor", 0, "pull of rows back to where they started")
+	flags.Uint64Var(&o.trainer.Seed, "seed", 1, "of what is drawn by chance")
+	flags.IntVar(&o.batch, "batch", 2048, "pairs of a step")
+	flags.IntVar(&o.part, "part", 32, "pairs of a step that come from one cohort")
+	flags.IntVar(&o.epoch, "epoch", 200, "steps between two looks at what is held out")
+	flags.Float64Var(&o.balance, "balance", .5, "1: pairs are drawn alike, 0: kinds are")
+	flags.Float64Var(&o.hard, "hard", 0, "share of cohorts of pairs that the model finds near to one another")
+	flags.IntVar(&o.cluster, "cluster", 500, "pairs of such a cohort on average")
+	flags.StringVar(&o.only, "only", "", "kinds to train on, with commas between; all of them if empty")
+	flags.StringVar(&o.without, "without", "", "kinds to leave out")
+	flags.Func("widths", "nested widths, with commas between (default half the width and all of it)", func(list string) error {
+		for _, w := range strings.Split(list, ",") {
+			n, err := strconv.Atoi(w)
+			if err != nil {
+				return err
+			}
+			o.trainer.Widths = append(o.trainer.Widths, n)
+		}
+		return nil
+	})
+}
+
+func (o *learnOptions) validate() error {
+	if o.batch < 2 || o.part < 1 || o.epoch < 1 || o.cluster < 1 || !(o.hard >= 0 && o.hard <= 1) || !(o.balance >= 0 && o.balance <= 1) {
+		return fmt.Errorf("batch %d, part %d, epoch %d, cluster %d, hard %v, balance %v: want 2, 1, 1 and 1 at least, and 0 to 1",
+			o.batch, o.part, o.epoch, o.cluster, o.hard, o.balance)
+	}
+	return nil
+}
+
+// learn trains a model. Beside the model it keeps a checkpoint, from which the
+// same command goes on.
+func learn(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
+	corpusFile := flags.String("corpus", "corpus", "file that prepare wrote")
+	from := flags.String("from", "start", "model to start from")
+	to := flags.String("out", "trained", "file to write")
+	sets := flags.String("eval", "", "folder of sets to report on after each epoch")
+	var o learnOptions
+	o.flags(flags)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	c, err := loadCorpus(*corpusFile)
+	if err != nil {
+		return err
+	}
+	m, err := loadModel(*from)
+	if err != nil {
+		return err
+	}
+	if o.trainer.Widths == nil {
+		o.trainer.Widths = []int{m.Width / 2, m.Width}
+	}
+	t, err := contrast.NewTrainer(m, o.trainer)
+	if err != nil {
+		return err
+	}
+	checkpoint := *to + ".checkpoint"
+	if f, err := os.Open(checkpoint); err == nil {
+		err = t.Resume(f)
+		f.Close()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "goes on after step %d\n", t.Steps())
+	}
+	r, err := newReporter(c, *sets)
+	if err != nil {
+		return err
+	}
+	train, _ := c.split()
+	train = o.choose(c, train)
+	for first := true; !t.Done(); first = false {
+		if first {
+			fmt.Fprintf(out, "before: %s\n", r.line(m))
+		}
+		if err := o.trainEpoch(t, c, train, out); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "step %d: %s\n", t.Steps(), r.line(m))
+		if err := writeFile(checkpoint, t.Checkpoint); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(out, r.table(m))
+	return saveModel(*to, m)
+}
+
+// trainEpoch trains to the end of the epoch.
+func (o *learnOptions) trainEpoch(t *contrast.Trainer, c *corpus, train []int, out io.Writer) error {
+	began := time.Now()
+	cohorts := o.cohorts(t.Model(), c, train, o.trainer.Seed+uint64(t.Steps()))
+	sampler, err := contrast.NewSampler(cohorts, o.part, o.trainer.Seed)
+	if err != nil {
+		return err
+	}
+	drawn := time.Since(began)
+	var sum float64
+	n := 0
+	for !t.Done() && (n == 0 || t.Steps()%o.epoch != 0) {
+		loss, err := t.Step(&c.Pairs, sampler.Batch(t.Steps(), o.batch))
+		if err != nil {
+			return err
+		}
+		sum += loss
+		n++
+	}
+	fmt.Fprintf(out, "step %d: loss %.4f over %d steps, %d cohorts in %s, %s\n", t.Steps(), sum/float64(n), n,
+		len(cohorts), drawn.Round(time.Second/10), time.Since(began).Round(time.Second/10))
+	return nil
+}
+
+// choose leaves out the pairs of kinds that are not wanted.
+func (o *learnOptions) choose(c *corpus, at []int) []int {
+	named := func(list, kind string) bool { return strings.Contains(","+list+",", ","+kind+",") }
+	var chosen []int
+	for _, i := range at {
+		if kind := c.Kinds[c.KindOf[i]]; (o.only == "" || named(o.only, kind)) && !named(o.without, kind) {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen
+}
+
+// cohorts makes the cohorts of an epoch: kind by kind, those that the model
+// finds near to one another and the sources. A kind's weight is divided among
+// its cohorts, to clusters by their size and to sources by the root of it, so
+// that no repository rules.
+func (o *learnOptions) cohorts(m *contrast.Model, c *corpus, train []int, seed uint64) []contrast.Cohort {
+	var all []contrast.Cohort
+	for _, at := range c.byKind(train) {
+		if len(at) == 0 {
+			continue
+		}
+		weight := math.Pow(float64(len(at)), o.balance)
+		if o.hard > 0 {
+			clusters := contrast.Cluster(m, &c.Pairs, at, o.cluster, seed)
+			all = append(all, weighed(clusters, weight*o.hard, 1)...)
+		}
+		if o.hard < 1 {
+			var sources []contrast.Cohort
+			for _, of := range c.bySource(at) {
+				sources = append(sources, contrast.Cohort{Pairs: of})
+			}
+			all = append(all, weighed(sources, weight*(1-o.hard), .5)...)
+		}
+	}
+	return all
+}
+
+// weighed divides a weight among cohorts by a power of their sizes.
+func weighed(cohorts []contrast.Cohort, weight, power float64) []contrast.Cohort {
+	sum := 0.0
+	for i := range cohorts {
+		cohorts[i].Weight = math.Pow(float64(len(cohorts[i].Pairs)), power)
+		sum += cohorts[i].Weight
+	}
+	for i := range cohorts {
+		cohorts[i].Weight *= weight / sum
+	}
+	return cohorts
+}

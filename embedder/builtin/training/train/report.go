@@ -1,0 +1,149 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+)
+
+// reporter measures models on pairs that are held out and on sets.
+type reporter struct {
+	corpus *corpus
+	held   []int
+	sets   []*set
+}
+
+// heldMost is how many held-out pairs are ranked among one another.
+const heldMost = 10_000
+
+func newReporter(c *corpus, dir string) (*reporter, error) {
+	r := &reporter{corpus: c}
+	_, held := c.split()
+	r.held = r.evenly(held)
+	if dir != "" {
+		var err error
+		if r.sets, err = loadSets(dir, c.vocabulary); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// evenly takes heldMost places at most, as many of each kind as there are, up to
+// a bound that is the same for all.
+func (r *reporter) evenly(held []int) []int {
+	draw := rand.New(rand.NewPCG(0, 0)) // the same pairs for every run
+	kinds := r.corpus.byKind(held)
+	for _, at := range kinds {
+		draw.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+	}
+	slices.SortStableFunc(kinds, func(a, b []int) int { return len(a) - len(b) })
+	var chosen []int
+	for i, at := range kinds {
+		chosen = append(chosen, at[:min(len(at), (heldMost-len(chosen))/(len(kinds)-i))]...)
+	}
+	return chosen
+}
+
+// recall returns the share of held-out pairs whose b is first, and among the
+// first ten, by kind; the mean over kinds is under "".
+func (r *reporter) recall(m *contrast.Model, width int) map[string][2]float64 {
+	ranks := contrast.Ranks(m, &r.corpus.Pairs, r.held, width)
+	found, n := map[string][2]float64{}, map[string]float64{}
+	for i, p := range r.held {
+		kind := r.corpus.Kinds[r.corpus.KindOf[p]]
+		f := found[kind]
+		for j, depth := range []int{1, 10} {
+			if ranks[i] <= depth {
+				f[j]++
+			}
+		}
+		found[kind] = f
+		n[kind]++
+	}
+	var mean [2]float64
+	for kind, f := range found {
+		for j := range f {
+			f[j] /= n[kind]
+			mean[j] += f[j] / float64(len(n))
+		}
+		found[kind] = f
+	}
+	found[""] = mean
+	return found
+}
+
+// line is the figures of a model in a line.
+func (r *reporter) line(m *contrast.Model) string {
+	var b strings.Builder
+	mean := r.recall(m, m.Width)[""]
+	fmt.Fprintf(&b, "held out R@1 %.4f R@10 %.4f", mean[0], mean[1])
+	headline := 0.0
+	for _, s := range r.sets {
+		score := s.ndcg(m, m.Width)
+		fmt.Fprintf(&b, " %s %.3f", s.name, score)
+		if s.name != sanitySet {
+			headline += score
+		}
+	}
+	if len(r.sets) > 1 {
+		fmt.Fprintf(&b, " headline %.4f", headline/float64(len(r.sets)-1))
+	}
+	return b.String()
+}
+
+// sanitySet is the set that does not count in the headline.
+const sanitySet = "scifact"
+
+// table is the figures of a model at its width and at half of it.
+func (r *reporter) table(m *contrast.Model) string {
+	var b strings.Builder
+	full, half := r.recall(m, m.Width), r.recall(m, m.Width/2)
+	fmt.Fprintf(&b, "%-20s %8s %8s %8s %8s\n", "held out", "R@1", "R@10", "half R@1", "R@10")
+	for _, kind := range append([]string{""}, r.corpus.Kinds...) {
+		if f, ok := full[kind]; ok {
+			fmt.Fprintf(&b, "%-20s %8.4f %8.4f %8.4f %8.4f\n", kind, f[0], f[1], half[kind][0], half[kind][1])
+		}
+	}
+	for _, s := range r.sets {
+		fmt.Fprintf(&b, "%-20s %8.4f          %8.4f\n", s.name, s.ndcg(m, m.Width), s.ndcg(m, m.Width/2))
+	}
+	return b.String()
+}
+
+// report prints the figures of a model.
+func report(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("report", flag.ContinueOnError)
+	corpusFile := flags.String("corpus", "corpus", "file that prepare wrote")
+	model := flags.String("model", "trained", "model to measure")
+	sets := flags.String("eval", "", "folder of sets")
+	bits := flags.Int("bits", 0, "measure it as quantised: 8 or 4")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	c, err := loadCorpus(*corpusFile)
+	if err != nil {
+		return err
+	}
+	m, err := loadModel(*model)
+	if err != nil {
+		return err
+	}
+	r, err := newReporter(c, *sets)
+	if err != nil {
+		return err
+	}
+	if *bits != 0 {
+		if m, err = quantised(c, m, *bits); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(out, r.line(m))
+	fmt.Fprint(out, r.table(m))
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/viterin/vek/vek32"
+
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/training/lsa"
+)
+
+// startOptions say where training starts from. The zero value of a field stands
+// for its default.
+type startOptions struct {
+	// Width is the number of components of a row. Required.
+	Width int
+	// Pairs is how many pairs to look at, at most. Default 200,000.
+	Pairs int
+	// Whiten is the power of its singular value that a direction is divided
+	// by: at 0 the commonest subjects rule, at 1 all directions count alike.
+	// Default .5.
+	Whiten float64
+	// Even is how far rows are made equally long: at 0 the rows of tokens that
+	// the directions say little about are short, at 1 none is. Default .5.
+	Even float64
+	// Seed is of what is drawn by chance.
+	Seed uint64
+}
+
+func (o startOptions) withDefaults() startOptions {
+	if o.Pairs == 0 {
+		o.Pairs = 200_000
+	}
+	return o
+}
+
+func (o startOptions) validate() error {
+	if o.Width < 1 || o.Pairs < 1 || !(o.Whiten >= 0 && o.Whiten <= 1) || !(o.Even >= 0 && o.Even <= 1) {
+		return fmt.Errorf("start: width %d, %d pairs, whiten %v and even %v: want 1 and more, and 0 to 1", o.Width, o.Pairs, o.Whiten, o.Even)
+	}
+	return nil
+}
+
+// start returns the model that training starts from. The matrix that is taken
+// apart has a row for each pair, both of its texts in one: what questions and
+// answers say in different words then falls into the same directions. Weights
+// are inverse document frequencies.
+func start(c *corpus, at []int, o startOptions) (*contrast.Model, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	draw := rand.New(rand.NewPCG(o.Seed, 1))
+	at = append([]int(nil), at...)
+	draw.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+	m := contrast.NewModel(c.vocabulary.Size(), o.Width)
+	weights := inverseFrequencies(c, at)
+	for t, w := range weights {
+		m.LogWeights[t] = float32(math.Log(w))
+	}
+	at = at[:min(o.Pairs, len(at))]
+	d, err := lsa.Decompose(&pairMatrix{c, at, weights}, lsa.Options{Width: o.Width, Seed: o.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("take pairs apart: %w", err)
+	}
+	for k, s := range d.Values {
+		scale := float32(math.Pow(float64(s), -o.Whiten))
+		for t := range m.Tokens() {
+			m.Rows[t*o.Width+k] = d.Directions[t*o.Width+k] * scale
+		}
+	}
+	even(m, o.Even, draw)
+	return m, nil
+}
+
+// even brings the lengths of rows nearer to 1, and their mean to 1. A row that
+// is zero, its token not being among the pairs, gets a random direction, a tenth
+// as long as the mean.
+func even(m *contrast.Model, by float64, draw *rand.Rand) {
+	sum, rows := 0.0, 0
+	for t := range m.Tokens() {
+		row := m.Row(uint32(t))
+		if length := float64(vek32.Norm(row)); length > 0 {
+			length := math.Pow(length, 1-by)
+			vek32.MulNumber_Inplace(row, float32(length)/vek32.Norm(row))
+			sum, rows = sum+length, rows+1
+		}
+	}
+	mean := sum / float64(max(rows, 1))
+	for t := range m.Tokens() {
+		row := m.Row(uint32(t))
+		if vek32.Norm(row) > 0 {
+			vek32.MulNumber_Inplace(row, float32(1/mean))
+			continue
+		}
+		for i := range row {
+			row[i] = float32(.1 * draw.NormFloat64() / math.Sqrt(float64(m.Width)))
+		}
+	}
+}
+
+// inverseFrequencies returns log((texts+1)/(texts with the token+1)), at least
+// .1 lest a token be lost for good.
+func inverseFrequencies(c *corpus, at []int) []float64 {
+	in := make([]int, c.vocabulary.Size())
+	for _, i := range at {
+		for _, side := range []*contrast.Bags{&c.Pairs.A, &c.Pairs.B} {
+			for _, t := range side.At(i).Tokens {
+				in[t]++
+			}
+		}
+	}
+	weights := make([]float64, len(in))
+	for t, n := range in {
+		weights[t] = max(.1, math.Log(float64(2*len(at)+1)/float64(n+1)))
+	}
+	return weights
+}
+
+// pairMatrix has a row for each pair: the sum of the unit vectors of its texts,
+// a token counting its weight and the root of its repeats.
+type pairMatrix struct {
+	corpus  *corpus
+	at      []int
+	weights []float64
+}
+
+func (m *pairMatrix) Texts() int  { return len(m.at) }
+func (m *pairMatrix) Tokens() int { return len(m.weights) }
+
+func (m *pairMatrix) Row(text int, s *lsa.Scratch) ([]uint32, []float32) {
+	s.Tokens, s.Values = s.Tokens[:0], s.Values[:0]
+	for _, side := range []*contrast.Bags{&m.corpus.Pairs.A, &m.corpus.Pairs.B} {
+		bag, from := side.At(m.at[text]), len(s.Values)
+		for j, t := range bag.Tokens {
+			s.Tokens = append(s.Tokens, t)
+			s.Values = append(s.Values, float32(m.weights[t]*math.Sqrt(float64(bag.Counts[j]))))
+		}
+		if length := vek32.Norm(s.Values[from:]); len(s.Values) > from && length > 0 {
+			vek32.MulNumber_Inplace(s.Values[from:], 1/length)
+		}
+	}
+	return s.Tokens, s.Values
+}
