@@ -93,6 +93,9 @@ func (s *Splitter) Split(text string, emit func(Kind, []byte)) {
 		switch {
 		case c == lower || c == upper || c == digit:
 			s.add(r, c)
+			if c == lower {
+				size += s.addLower(text[i+size:])
+			}
 		case r == '_' || joins(r) && s.n > 0 && i+size < len(text) && isWord(text[i+size:]):
 			s.endWord()
 		default:
@@ -136,6 +139,19 @@ func (s *Splitter) add(r rune, c class) {
 	}
 	s.last = len(s.buf) - before
 	s.n++
+}
+
+// addLower appends the small ASCII letters that text begins with to a word that
+// ends in one, as far as there is room, and returns how many there were. It is
+// add for what most text is made of, without its questions.
+func (s *Splitter) addLower(text string) int {
+	n := 0
+	for n < min(len(text), MaxWord-s.n) && 'a' <= text[n] && text[n] <= 'z' {
+		n++
+	}
+	s.buf = append(s.buf, text[:n]...)
+	s.n += n
+	return n
 }
 
 // splitLast ends the word before its last code point, which begins the next.
