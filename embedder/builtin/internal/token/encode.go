@@ -49,6 +49,8 @@ func ParseVocabulary(b []byte, pieces, buckets int) (*Vocabulary, error) {
 	if len(b) > 0 {
 		return nil, fmt.Errorf("%w: %d bytes after the last piece", ErrVocabulary, len(b))
 	}
-	v.index()
+	if err := v.index(); err != nil {
+		return nil, err
+	}
 	return v, nil
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // ErrVocabulary is returned when a list of pieces is no vocabulary: one is
-// empty, longer than MaxPiece or there twice, or there are too many.
+// empty, longer than MaxPiece or there twice, two have one hash (the chance of
+// which is below 10⁻⁶ with a million of them), or there are too many.
 var ErrVocabulary = errors.New("token: not a vocabulary")
 
 // MaxTokens is the most that a vocabulary's Size may be.
@@ -20,17 +21,15 @@ const MaxTokens = 1 << 20
 type Vocabulary struct {
 	text    []byte   // the pieces end to end, ascending
 	ends    []uint32 // of each piece in text
-	slots   []slot   // open addressing by hash; a power of two, at most half full
-	shift   uint     // from a hash to its first slot
+	slots   []uint64 // by hash, open addressing; a power of two, at most half full
 	buckets uint32
 }
 
-// slot is a place of the index; half of the hash spares comparing most of the
-// pieces that are another.
-type slot struct {
-	hash  uint32
-	token uint32 // plus 1; 0 is a free place
-}
+// A slot of the index holds the upper bits of a piece's hash, and below them its
+// token plus 1; 0 is a free place. The lower bits of the hash say where to look,
+// so that what is found has some 60 bits of the hash in common with what was
+// looked for, and need not be compared: a piece costs one look at memory.
+const slotHash = ^uint64(2*MaxTokens - 1)
 
 // NewVocabulary returns the vocabulary of the given pieces, in any order, and
 // so many buckets, of which there is one at least. It returns ErrVocabulary.
@@ -44,7 +43,9 @@ func NewVocabulary(pieces []string, buckets int) (*Vocabulary, error) {
 			return nil, err
 		}
 	}
-	v.index()
+	if err := v.index(); err != nil {
+		return nil, err
+	}
 	return v, nil
 }
 
@@ -69,17 +70,31 @@ func (v *Vocabulary) append(piece []byte) error {
 }
 
 // index makes the pieces findable.
-func (v *Vocabulary) index() {
-	width := bits.Len(uint(2 * len(v.ends)))
-	v.slots, v.shift = make([]slot, 1<<width), uint(64-width)
+func (v *Vocabulary) index() error {
+	v.slots = make([]uint64, 1<<bits.Len(uint(2*len(v.ends))))
 	for token := range uint32(len(v.ends)) {
 		h := hash(v.piece(token))
-		i := h >> v.shift
-		for v.slots[i].token != 0 {
+		other, known := v.find(h)
+		if known {
+			return fmt.Errorf("%w: %q and %q have one hash", ErrVocabulary, v.piece(other), v.piece(token))
+		}
+		i := h & uint64(len(v.slots)-1)
+		for v.slots[i] != 0 {
 			i = (i + 1) & uint64(len(v.slots)-1)
 		}
-		v.slots[i] = slot{uint32(h), token + 1}
+		v.slots[i] = h&slotHash | uint64(token+1)
 	}
+	return nil
+}
+
+// find returns the token of the piece with a hash, and whether there is one.
+func (v *Vocabulary) find(h uint64) (uint32, bool) {
+	for i := h & uint64(len(v.slots)-1); v.slots[i] != 0; i = (i + 1) & uint64(len(v.slots)-1) {
+		if (v.slots[i]^h)&slotHash == 0 {
+			return uint32(v.slots[i]&^slotHash) - 1, true
+		}
+	}
+	return 0, false
 }
 
 // Pieces is how many pieces there are; they are the tokens below it.
@@ -103,15 +118,7 @@ func (v *Vocabulary) piece(token uint32) []byte {
 }
 
 // Token returns the token of a piece, and whether the vocabulary has it.
-func (v *Vocabulary) Token(piece []byte) (uint32, bool) {
-	h := hash(piece)
-	for i := h >> v.shift; v.slots[i].token != 0; i = (i + 1) & uint64(len(v.slots)-1) {
-		if s := v.slots[i]; s.hash == uint32(h) && string(v.piece(s.token-1)) == string(piece) {
-			return s.token - 1, true
-		}
-	}
-	return 0, false
-}
+func (v *Vocabulary) Token(piece []byte) (uint32, bool) { return v.find(hash(piece)) }
 
 // bucket returns the token of the bucket of a hash.
 func (v *Vocabulary) bucket(h uint64) uint32 {
