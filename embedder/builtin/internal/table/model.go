@@ -4,10 +4,10 @@
 // Vocabulary. A row is the direction of a token, quantised: a step for every
 // component, of 256 or 16 there are, and a scale, which is what a step of that
 // row is worth. A weight is how much a token counts; it is learned with the
-// rows. A width is a number of
-// leading components that is a model by itself: rows are trained so that a
-// vector cut to a smaller width (and scaled to length 1 again) still serves
-// (Kusupati et al., "Matryoshka Representation Learning", 2022).
+// rows. A width is a number of leading components that is a model by itself:
+// rows are trained so that a vector cut to a smaller width (and scaled to
+// length 1 again) still serves (Kusupati et al., "Matryoshka Representation
+// Learning", 2022).
 package table
 
 import (

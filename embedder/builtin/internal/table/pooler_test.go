@@ -72,6 +72,32 @@ func TestVector(t *testing.T) {
 	}
 }
 
+// TestFullLanes sums rows that all count alike and are all as large as they can
+// be: one more, or a bit more in a factor, and a lane would overflow.
+func TestFullLanes(t *testing.T) {
+	known := many(3 * maxRows)
+	for _, bits := range []int{8, 4} {
+		for _, sign := range []float32{1, -1} {
+			s := random(t, known, bits, 32)
+			for i := range s.Rows {
+				s.Rows[i] = sign
+			}
+			for i := range s.Weights {
+				s.Weights[i] = 1
+			}
+			v := make([]float32, 32)
+			if !NewPooler(build(t, s), 32).Vector(strings.Join(known, " "), v) {
+				t.Fatal("no vector")
+			}
+			for i, x := range v {
+				if want := float64(sign) / math.Sqrt(32); math.Abs(float64(x)-want) > 1e-6 {
+					t.Errorf("%d bits: component %d is %v, want %v", bits, i, x, want)
+				}
+			}
+		}
+	}
+}
+
 // inFloats returns the vector of a text by the book.
 func inFloats(m *Model, width int, text string) []float64 {
 	counts := map[uint32]uint32{}
