@@ -208,23 +208,34 @@ func TestHookGivesUp(t *testing.T) {
 	for event, most := range map[string]time.Duration{"PostToolUse": recordDeadline, "PostToolUseFailure": adviseDeadline} {
 		b := newBench(t, nil)
 		b.opts.Connect = nil // the real one
-		began := time.Now()
-		out := b.hookRun(event, hookPayload(failedTool), "--set", "socket="+socket)
-		took := time.Since(began)
-		if out != "" {
-			t.Errorf("%s: it prints %q", event, out)
+		// On a machine that is busy the deadline may pass before the call is made; that
+		// is as it should be, and not what is tested.
+		reached := false
+		for try := 0; !reached && try < hookTries; try++ {
+			began := time.Now()
+			out := b.hookRun(event, hookPayload(failedTool), "--set", "socket="+socket)
+			took := time.Since(began)
+			if out != "" {
+				t.Errorf("%s: it prints %q", event, out)
+			}
+			// Generous: other tests run beside this one. Without the deadline it is 5 s.
+			if took > most+2*time.Second {
+				t.Errorf("%s: it gave up after %v, want %v", event, took, most)
+			}
+			select {
+			case <-asked:
+				reached = true
+			default:
+			}
 		}
-		// Generous: other tests run beside this one. Without the deadline it is 5 s.
-		if took > most+2*time.Second {
-			t.Errorf("%s: it gave up after %v, want %v", event, took, most)
-		}
-		select {
-		case <-asked:
-		default:
-			t.Errorf("%s: the daemon was not asked", event)
+		if !reached {
+			t.Errorf("%s: the daemon was not asked in %d tries", event, hookTries)
 		}
 	}
 }
+
+// hookTries is how often TestHookGivesUp tries to reach its daemon within a deadline.
+const hookTries = 50
 
 // TestHookNeverWaitsForAStart: a daemon that has to be started is not waited for.
 func TestHookNeverWaitsForAStart(t *testing.T) {
