@@ -19,6 +19,8 @@ type Fake struct {
 	Name string
 	// Dim is the width; 64 when 0.
 	Dim int
+	// Salt tells models apart: the vectors of two salts have nothing in common.
+	Salt string
 	// Drift is added to every component, as another processor's rounding is.
 	Drift float32
 	// Before, if set, runs at the start of each Model and Embed call (texts is
@@ -96,7 +98,7 @@ func (f *Fake) vector(text string) []float32 {
 	sums := make([]float64, f.dim())
 	for _, word := range strings.Fields(strings.ToLower(text)) {
 		h := fnv.New64a()
-		h.Write([]byte(word))
+		h.Write([]byte(f.Salt + word))
 		x := h.Sum64()
 		for i := range sums { // xorshift64: a direction of its own for every word
 			x ^= x << 13
