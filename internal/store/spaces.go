@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -143,8 +144,19 @@ func (s *spaces) add(value []byte) error {
 	return nil
 }
 
-// DropSpace removes a space and its vectors. What a crash leaves of it is known
-// at the next start, and is removed when it is dropped again.
+// CountVectors returns how many documents have a vector in a space.
+func (s *Store) CountVectors(name string) (int, error) {
+	return read(s, func(v View) (int, error) {
+		n := 0
+		for range v.keys(prefixVectors(shortSpace(name))) {
+			n++
+		}
+		return n, nil
+	})
+}
+
+// DropSpace removes a space and its vectors. What a crash or an error leaves of it is
+// known as the space, and is removed when it is dropped again.
 func (s *Store) DropSpace(ctx context.Context, name string) error {
 	// In the committer, so that the updates that knew the space are committed
 	// before its vectors are listed.
@@ -156,21 +168,31 @@ func (s *Store) DropSpace(ctx context.Context, name string) error {
 		delete(s.spaces.widths, name)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("drop space %s: %w", name, err)
+	if err == nil {
+		err = s.dropVectors(ctx, name)
 	}
+	if err == nil {
+		return nil
+	}
+	s.spaces.mu.Lock()
+	defer s.spaces.mu.Unlock()
+	return fmt.Errorf("drop space %s: %w", name, errors.Join(err, s.spaces.add([]byte(name))))
+}
+
+// dropVectors removes the keys of a space, in portions.
+func (s *Store) dropVectors(ctx context.Context, name string) error {
 	short := shortSpace(name)
 	var keys [][]byte
-	err = s.View(func(v View) error {
+	err := s.View(func(v View) error {
 		for k := range v.keys(prefixVectors(short)) {
 			keys = append(keys, k)
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("drop space %s: %w", name, err)
+		return err
 	}
-	keys = append(keys, key(prefixSpace, string(short[:]))) // last: see above
+	keys = append(keys, key(prefixSpace, string(short[:]))) // last: what is left is known by it
 	const portion = 1000                                    // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {
@@ -179,7 +201,7 @@ func (s *Store) DropSpace(ctx context.Context, name string) error {
 			}
 			return nil
 		}); err != nil {
-			return fmt.Errorf("drop space %s: %w", name, err)
+			return err
 		}
 	}
 	return nil

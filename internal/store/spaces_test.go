@@ -1,7 +1,10 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -29,6 +32,48 @@ func TestSpaceKeepsItsFirstProbes(t *testing.T) {
 		}
 		s = open(t, Options{Dir: dir})
 	}
+}
+
+// TestDropSpaceThatEndsEarly: what is left of a space is known as the space until it is
+// dropped again, and nobody else's vectors go with it.
+func TestDropSpaceThatEndsEarly(t *testing.T) {
+	s := open(t, Options{})
+	const name, other = "left@4-1", "other@4-1"
+	texts := make([]memory.DocVector, 3)
+	for _, space := range []string{name, other} {
+		if err := s.OpenSpace(t.Context(), space, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := range texts {
+			r, d := lesson(fmt.Sprintf("l-%d", i), fmt.Sprintf("text %d", i))
+			put(t, s, r, d)
+			texts[i] = memory.DocVector{Doc: d.ID, Vector: []float32{1, 0, 0, 0}}
+		}
+		if n, err := s.PutVectors(t.Context(), space, texts); n != len(texts) || err != nil {
+			t.Fatalf("put vectors: %d, %v", n, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.DropSpace(ctx, name); !errors.Is(err, context.Canceled) {
+		t.Errorf("DropSpace of a cancelled context = %v, want %v", err, context.Canceled)
+	}
+	counts := func(want int) {
+		t.Helper()
+		for space, n := range map[string]int{name: want, other: len(texts), "never@4-1": 0} {
+			if got, err := s.CountVectors(space); got != n || err != nil {
+				t.Errorf("%s has %d vectors, %v; want %d", space, got, err, n)
+			}
+		}
+		if got := slices.Contains(s.Spaces(), name); got != (want > 0) {
+			t.Errorf("the space is known: %v", got)
+		}
+	}
+	counts(len(texts))
+	if err := s.DropSpace(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	counts(0)
 }
 
 // TestDropSpaceTakesVectorsOfUpdatesUnderWay: a vector whose update was accepted
