@@ -106,5 +106,5 @@ func (s Source) Lacks(allow *roaring.Bitmap) string {
 	case s.Degraded != "":
 		return s.Degraded
 	}
-	return fmt.Sprintf("partial: %d of %d documents embedded", all-missing, all)
+	return fmt.Sprintf("partial: %d %% embedded, %d of %d documents", 100*(all-missing)/all, all-missing, all)
 }

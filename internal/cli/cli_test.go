@@ -202,7 +202,8 @@ func sample() map[string]any {
 		"Status": &memory.Status{
 			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
-			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"}},
+			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
+				{Name: "builtin/next", State: memory.SpaceFilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.SpaceReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
 			Code:  memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
 			Queue: memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},

@@ -179,10 +179,10 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
 	for _, space := range status.Spaces {
 		level, hint := FindingOK, ""
-		if space.State == "unavailable" {
+		if space.State == memory.SpaceUnavailable {
 			level, hint = FindingNote, "answers come without these vectors until the model is back"
 		}
-		detail := fmt.Sprintf("%s, %d of %d embedded", space.State, space.Embedded, space.Documents)
+		detail := fmt.Sprintf("%s, %d of %d embedded", space.Text(), space.Embedded, space.Documents)
 		if space.Error != "" {
 			detail += ": " + space.Error
 		}

@@ -68,7 +68,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		fmt.Fprintln(w)
 		spaces := [][]string{{"VECTORS", "STATE", "EMBEDDED", "OF", "ERROR"}}
 		for _, space := range s.Spaces {
-			spaces = append(spaces, []string{space.Name, space.State, strconv.Itoa(space.Embedded), strconv.Itoa(space.Documents), space.Error})
+			spaces = append(spaces, []string{space.Name, space.Text(), strconv.Itoa(space.Embedded), strconv.Itoa(space.Documents), space.Error})
 		}
 		table(w, spaces)
 	}

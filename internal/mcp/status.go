@@ -45,7 +45,7 @@ func statusText(a *memory.Status) string {
 	}
 	text.WriteString(codeText(&a.Code))
 	for _, space := range a.Spaces {
-		fmt.Fprintf(&text, "- vectors %s: %s, %d of %d embedded\n", space.Name, space.State, space.Embedded, space.Documents)
+		fmt.Fprintf(&text, "- vectors %s: %s, %d of %d embedded\n", space.Name, space.Text(), space.Embedded, space.Documents)
 	}
 	fmt.Fprintf(&text, "- queue: %d waiting, %d running, %d given up\n", a.Queue.Waiting, a.Queue.Running, a.Queue.Dead)
 	for _, note := range a.Notes {

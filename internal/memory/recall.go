@@ -165,7 +165,7 @@ type Withheld struct {
 // Degraded names a part that should have taken part in an answer and did not.
 type Degraded struct {
 	Part   string `json:"part"`   // "vector/ollama/nomic-embed-text", "index", "code"
-	Reason string `json:"reason"` // "loading", "unavailable", "deadline", "partial: 40 % embedded"
+	Reason string `json:"reason"` // "loading", "unavailable", "deadline", "partial: 40 % embedded, 2 of 5 documents"
 }
 
 // Answer is what recall found.

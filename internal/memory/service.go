@@ -239,9 +239,37 @@ type SpaceState struct {
 	Dim       int    `json:"dim,omitempty"`
 	Documents int    `json:"documents"`
 	Embedded  int    `json:"embedded"`
-	// State is ready, filling, unavailable or loading.
+	// State is one of those below.
 	State string `json:"state"`
-	Error string `json:"error,omitempty"`
+	// ReplacedBy is the model whose space takes the place of a replaced one.
+	ReplacedBy string `json:"replaced_by,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// The states of a space.
+const (
+	SpaceReady   = "ready"
+	SpaceFilling = "filling"
+	// SpaceUnavailable is one whose model cannot be reached.
+	SpaceUnavailable = "unavailable"
+	SpaceLoading     = "loading"
+	// SpaceReplaced is one of a model that another took the place of. It answers
+	// nothing, and goes when the other's is filled. Embedded is as of the start.
+	SpaceReplaced = "replaced"
+	// SpaceUnused is one of a model that is switched off: it answers nothing, and
+	// stays.
+	SpaceUnused = "unused"
+)
+
+// Text is the state in words: "filling 40 %", "replaced by builtin/b".
+func (s *SpaceState) Text() string {
+	switch {
+	case s.State == SpaceFilling:
+		return s.State + " " + Percent(s.Embedded, s.Documents)
+	case s.ReplacedBy != "":
+		return s.State + " by " + s.ReplacedBy
+	}
+	return s.State
 }
 
 // QueueState is what waits in the queue.

@@ -43,7 +43,7 @@ func TestDegraded(t *testing.T) {
 		spaces []string
 	}{
 		"whole":             {working(name, ""), nil, []string{name + "@4-00"}},
-		"partial":           {working(name, "", 0, 2), []memory.Degraded{{Part: name, Reason: "partial: 1 of 3 documents embedded"}}, []string{name + "@4-00"}},
+		"partial":           {working(name, "", 0, 2), []memory.Degraded{{Part: name, Reason: "partial: 33 % embedded, 1 of 3 documents"}}, []string{name + "@4-00"}},
 		"partial of others": {working(name, "", 7, 8), nil, []string{name + "@4-00"}},
 		"back again":        {working(name, "unavailable"), nil, []string{name + "@4-00"}},
 		"stuck":             {working(name, "unavailable", 0), []memory.Degraded{{Part: name, Reason: "unavailable"}}, []string{name + "@4-00"}},
@@ -56,7 +56,7 @@ func TestDegraded(t *testing.T) {
 				s.Missing = roaring.BitmapOf(0, 1, 2)
 				return s
 			}(),
-			[]memory.Degraded{{Part: name, Reason: "partial: 0 of 3 documents embedded"}}, nil,
+			[]memory.Degraded{{Part: name, Reason: "partial: 0 % embedded, 0 of 3 documents"}}, nil,
 		},
 		"not there": {index.Source{Name: name, Degraded: "unavailable"}, []memory.Degraded{{Part: name, Reason: "unavailable"}}, nil},
 	} {
