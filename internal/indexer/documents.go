@@ -128,8 +128,8 @@ func (x *Indexer) recalledAt(r ref) int64 {
 // drop forgets a document.
 func (x *Indexer) drop(num uint32) {
 	x.lexical.Delete(num)
+	x.attrs.Delete(num) // before its vectors, see apply
 	x.spaces.drop(num)
-	x.attrs.Delete(num)
 	x.docs.Delete(num)
 	x.numbers.Free(num)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -15,60 +17,89 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-// EmbedJob is the kind of the jobs that fill a space. What is to be embedded is
+// The kinds of the jobs that fill a space: of a model that embeds in the background,
+// and of the built-in one, which is to embed what another model had embedded before it.
+// They are apart since only the former wait for a server. What is to be embedded is
 // derived: the documents that have no vector in the space.
-const EmbedJob = "embed"
+const (
+	EmbedJob        = "embed"
+	EmbedBuiltinJob = "embed-builtin"
+)
 
 type embedPayload struct {
 	Space string `json:"space"`
 }
 
-func embedJob(space string) (worker.Job, error) {
-	payload, err := json.Marshal(embedPayload{space})
-	return worker.Job{Kind: EmbedJob, Key: space, Payload: payload}, err
+func embedJob(s *space) (worker.Job, error) {
+	kind := EmbedBuiltinJob
+	if s.background {
+		kind = EmbedJob
+	}
+	payload, err := json.Marshal(embedPayload{s.name})
+	return worker.Job{Kind: kind, Key: s.name, Payload: payload}, err
 }
 
 // Follow names the jobs that follow from a change: every background space is to
-// be filled when there are new documents, or when one that was passed over may
-// lie elsewhere now.
+// be filled when there are new documents, and every space when one that it has
+// passed over may lie elsewhere now.
 func (x *Indexer) Follow(c memory.Change) []worker.Job {
-	fresh := len(c.Files)+len(c.Records) > 0 && x.spaces.anyFailed()
-	for _, d := range c.Docs {
-		fresh = fresh || d.Terms != nil
-	}
-	if !fresh {
-		return nil
-	}
+	fresh := slices.ContainsFunc(c.Docs, func(d memory.Doc) bool { return d.Terms != nil })
 	// What the change adds is not indexed yet, so that nothing may seem to wait.
-	return x.fillJobs(func(*space) bool { return true })
+	return x.fillJobs(func(s *space) bool { return fresh && s.background || s.passed(x.written(c)) })
 }
 
-// FillJobs returns the jobs that bring the background spaces up to date; none for
-// a space that nothing waits for.
+// written are the documents of the records and files that a change has put.
+func (x *Indexer) written(c memory.Change) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		put := func(id memory.DocID) bool {
+			num, ok := x.numbers.Lookup(id)
+			return !ok || yield(num)
+		}
+		for _, r := range c.Records {
+			if r.New != nil && !put(r.New.Doc) {
+				return
+			}
+		}
+		for _, f := range c.Files {
+			if f.New == nil {
+				continue
+			}
+			for _, chunk := range f.New.Chunks {
+				if !put(chunk.Doc) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// FillJobs returns the jobs that bring the spaces up to date; none for a space that
+// nothing waits for, and that has taken the place of no other.
 func (x *Indexer) FillJobs() []worker.Job {
 	return x.fillJobs(func(s *space) bool {
-		_, waiting, _ := s.progress(x.numbers.Len())
-		return waiting > 0
+		_, waiting, _ := s.progress(x.attrs.Len())
+		return waiting > 0 || len(x.replaced(s)) > 0
 	})
 }
 
 func (x *Indexer) fillJobs(wanted func(*space) bool) []worker.Job {
 	var jobs []worker.Job
 	for _, s := range x.spaces.list() {
-		if !s.background || !wanted(s) {
+		if !wanted(s) {
 			continue
 		}
-		if job, err := embedJob(s.name); err == nil {
+		if job, err := embedJob(s); err == nil {
 			jobs = append(jobs, job)
 		}
 	}
 	return jobs
 }
 
-// Embed is the handler of EmbedJob: it embeds, in batches, every document that
-// has no vector in the space, lessons first, then steps and what is listed, and code
-// last. What it has done
-// stays done when it fails, so running it again costs only what is missing.
+// Embed is the handler of EmbedJob and EmbedBuiltinJob: it embeds, in batches, every
+// document that has no vector in the space, lessons first, then steps and what is
+// listed, and code last. When none is left it drops the spaces whose place this one
+// has taken. What it has done stays done when it fails, so running it again costs only
+// what is missing.
 func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	var p embedPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
@@ -85,7 +116,7 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	for {
 		batch := x.missing(s)
 		if len(batch) == 0 {
-			return nil
+			return x.dropReplaced(ctx, s)
 		}
 		err := x.embedBatch(ctx, s, batch)
 		if ctx.Err() != nil {
@@ -146,7 +177,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 	if len(texts) == 0 {
 		return ctx.Err()
 	}
-	vectors, err := s.embed.Embed(ctx, embedder.Document, texts)
+	vectors, err := x.embedAs(ctx, s, embedder.Document, texts)
 	partial, ok := errors.AsType[*embedder.PartialError](err)
 	if err != nil && !ok {
 		return err
@@ -180,9 +211,7 @@ func transient(err error) bool {
 
 func (x *Indexer) pass(s *space, num uint32, id memory.DocID, err error) {
 	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "space", s.name, "document", id, "error", err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed.Add(num)
+	s.pass(num)
 }
 
 // text returns the text that a document is the hash of: a record's from the

@@ -38,7 +38,7 @@ func TestFillEmbedsAllKindsLessonsFirst(t *testing.T) {
 	r.remember(step)
 	r.remember(listing(memory.Rule, "u-1", 0, 0))
 	r.remember(lesson("l-1", "p-1", "a lesson"))
-	if got := r.degraded(); got != "partial: 0 of 5 documents embedded" {
+	if got := r.degraded(); got != "partial: 0 % embedded, 0 of 5 documents" {
 		t.Errorf("degraded before filling = %q", got)
 	}
 	r.mustFill()
@@ -117,7 +117,7 @@ func TestAnsweredQuestionEndsUnavailability(t *testing.T) {
 			}
 		}
 	}
-	if got := r.degraded(); got != "partial: 2 of 3 documents embedded" {
+	if got := r.degraded(); got != "partial: 66 % embedded, 2 of 3 documents" {
 		t.Errorf("degraded = %q, want it partial", got)
 	}
 }
@@ -182,7 +182,7 @@ func TestPassedDocumentIsTriedAgain(t *testing.T) {
 		t.Errorf("Follow names %d jobs for a file that holds a passed document, want 1", len(jobs))
 	}
 	r.commit(memory.Batch{Files: []memory.File{f}})
-	if got := r.degraded(); got != "partial: 1 of 2 documents embedded" {
+	if got := r.degraded(); got != "partial: 50 % embedded, 1 of 2 documents" {
 		t.Errorf("degraded = %q, want one waiting", got)
 	}
 	r.mustFill()
@@ -258,16 +258,15 @@ func TestEmbedWaitsForLoad(t *testing.T) {
 	fake := &embeddertest.Fake{}
 	r := newRig(t, fake)
 	rememberMany(r, 3)
-	space := r.attach()
+	job, err := embedJob(r.index.spaces.find(r.attach()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.mustFill()
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.start()
-	job, err := embedJob(space)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.index.Embed(ctx, job); !errors.Is(err, context.Canceled) {

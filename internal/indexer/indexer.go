@@ -51,11 +51,13 @@ type Vectors interface {
 	OpenSpace(ctx context.Context, name string, probes [][]float32) error
 	DropSpace(ctx context.Context, name string) error
 	PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error)
+	CountVectors(space string) (int, error)
 }
 
 // Options configure an indexer.
 type Options struct {
-	// Builtin embeds at ingest; its space is always there. Required.
+	// Builtin embeds at ingest; its space is always there. Where another one has
+	// embedded before, jobs make up for it. Required.
 	Builtin embedder.Embedder
 	// ChunkText reads from disk the text of a chunk that is to be embedded, as
 	// it was analysed. Required where files are indexed.
@@ -224,19 +226,35 @@ func (x *Indexer) apply(c memory.Change) {
 			delete(touched, num)
 		}
 	}
-	for num, id := range touched {
-		x.refresh(num, id, terms[id])
+	for num := range touched {
 		x.spaces.retry(num)
 	}
+	// Vectors of new documents come before their attributes, by which they begin to be
+	// searched: they would seem to lack one for a moment.
+	x.applyVectors(c.Docs, true)
+	for num, id := range touched {
+		x.refresh(num, id, terms[id])
+	}
 	x.mu.Unlock()
-	for _, d := range c.Docs {
-		if num, ok := x.numbers.Lookup(d.ID); ok {
-			for space, v := range d.Vectors {
-				x.upsertVector(space, num, d.ID, v)
-			}
+	x.applyVectors(c.Docs, false)
+	x.seq.Store(c.Seq)
+}
+
+// applyVectors takes in the vectors of documents that are new, or that are not.
+func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
+	for i := range docs {
+		d := &docs[i]
+		num, ok := x.numbers.Lookup(d.ID)
+		if !ok || fresh != (d.Terms != nil) {
+			continue
+		}
+		for space, v := range d.Vectors {
+			x.upsertVector(space, num, d.ID, v)
+		}
+		if fresh {
+			x.spaces.refused(num, d)
 		}
 	}
-	x.seq.Store(c.Seq)
 }
 
 // Held says that a document is indexed, with the names that it declares, and thus

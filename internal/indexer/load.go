@@ -32,6 +32,9 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 		Space: x.spaces.wanted, Vector: x.loadVector,
 	})
 	line.end()
+	if err == nil {
+		err = x.countLeftover()
+	}
 	if err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}

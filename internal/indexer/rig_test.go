@@ -23,6 +23,7 @@ type rig struct {
 	dir   string
 	store *store.Store
 	index *Indexer
+	own   embedder.Embedder  // the built-in model; nil: the real one
 	model *embeddertest.Fake // nil: no background model
 	disk  *disk
 }
@@ -57,7 +58,7 @@ func (r *rig) open() {
 // start opens store and indexer and loads nothing.
 func (r *rig) start() {
 	r.t.Helper()
-	x, err := New(Options{Builtin: builtin.New(), ChunkText: r.disk.chunk, EmbedBatch: 4})
+	x, err := New(Options{Builtin: r.builtin(), ChunkText: r.disk.chunk, EmbedBatch: 4})
 	if err != nil {
 		r.t.Fatalf("new indexer: %v", err)
 	}
@@ -69,6 +70,13 @@ func (r *rig) start() {
 		r.t.Fatalf("open store: %v", err)
 	}
 	r.index, r.store = x, s
+}
+
+func (r *rig) builtin() embedder.Embedder {
+	if r.own == nil {
+		return builtin.New()
+	}
+	return r.own
 }
 
 // reopen closes the store and opens all anew, as another process would.
@@ -95,7 +103,7 @@ func (r *rig) check() {
 func (r *rig) commit(b memory.Batch, texts ...string) memory.Committed {
 	r.t.Helper()
 	for _, text := range texts {
-		b.Docs = append(b.Docs, docOf(r.t, text))
+		b.Docs = append(b.Docs, docBy(r.t, r.builtin(), text))
 	}
 	c, err := r.store.Commit(r.t.Context(), b)
 	if err != nil {
@@ -213,12 +221,21 @@ func modelName(t *testing.T, f *embeddertest.Fake) string {
 // docOf analyses and embeds a text as ingest does.
 func docOf(t testing.TB, text string) memory.Doc {
 	t.Helper()
+	return docBy(t, builtin.New(), text)
+}
+
+// docBy is docOf with another built-in model.
+func docBy(t testing.TB, e embedder.Embedder, text string) memory.Doc {
+	t.Helper()
 	d := memory.Doc{ID: memory.DocumentID(text), Terms: Analyze(memory.Document{Text: text})}
-	vs, err := builtin.New().Embed(context.Background(), embedder.Document, []string{text})
+	vs, err := e.Embed(context.Background(), embedder.Document, []string{text})
+	if _, refused := errors.AsType[*embedder.PartialError](err); refused {
+		return d
+	}
 	if err != nil {
 		t.Fatalf("embed %q: %v", text, err)
 	}
-	m, err := builtin.New().Model(context.Background())
+	m, err := e.Model(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ type space struct {
 	vectors   *vector.Space
 	retriever index.Retriever
 	embed     embedder.Embedder
-	// background says that documents are embedded by jobs, not at ingest.
+	// background says that new documents are embedded by jobs, not at ingest.
 	background bool
 
 	mu     sync.Mutex      // guards what follows
@@ -37,13 +38,35 @@ func (s *space) tried(err error) {
 	s.err = err
 }
 
-// progress returns how many of all documents are embedded, how many still wait
-// for it, and the error of the last attempt. What is passed over waits no more.
+// progress returns how many documents are embedded, how many of all still wait for
+// it, and the error of the last attempt. What is passed over waits no more.
 func (s *space) progress(all int) (embedded, waiting int, err error) {
 	embedded = s.vectors.Len()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return embedded, max(all-embedded-int(s.failed.GetCardinality()), 0), s.err
+}
+
+// pass passes a document over until a record or file that holds it is written again.
+func (s *space) pass(num uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed.Add(num)
+}
+
+// passed says whether any of some documents was passed over.
+func (s *space) passed(docs iter.Seq[uint32]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed.IsEmpty() {
+		return false
+	}
+	for num := range docs {
+		if s.failed.Contains(num) {
+			return true
+		}
+	}
+	return false
 }
 
 // settled returns the documents that have a vector or are passed over.
@@ -61,6 +84,9 @@ type spaces struct {
 	// models are the background models asked for, by their name.
 	models map[string]embedder.Embedder
 	all    []*space // the built-in one first
+	// left are how many vectors the spaces had that no model in use fills, when the
+	// indexes were loaded.
+	left map[string]int
 }
 
 // Expect names a background model that should take part in answers. Vectors
@@ -78,6 +104,10 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 // that it filled before, and drops those that other weights of the same name left
 // behind. It returns the name of the space, or the error of embedder.Embedder.Model. It
 // waits for the end of Load, which opens the spaces that have vectors from before.
+//
+// The space of other weights goes at once, not when the new one is filled: nobody can
+// ask with them any more, and what was embedded between their exchange and its being
+// noticed is in their space and of the new ones.
 func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	x.attachMu.Lock()
 	defer x.attachMu.Unlock()
@@ -164,7 +194,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	}
 	s := &space{name: name, vectors: vectors, embed: e, background: background, failed: roaring.New()}
 	s.retriever = vectors.Retriever(func(ctx context.Context, text string) ([]float32, error) {
-		vs, err := e.Embed(ctx, embedder.Query, []string{text})
+		vs, err := x.embedAs(ctx, s, embedder.Query, []string{text})
 		if err != nil {
 			return nil, err
 		}
@@ -174,6 +204,41 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	x.spaces.mu.Lock()
 	defer x.spaces.mu.Unlock()
 	x.spaces.all = append(x.spaces.all, s)
+	return nil
+}
+
+// errOtherModel is returned for a model that has come to have other weights, as long
+// as the space that takes the place of the present one was not opened by Attach.
+var errOtherModel = fmt.Errorf("%w: the model has changed", embedder.ErrUnavailable)
+
+// embedAs embeds with the model of a space. A server may have other weights under the
+// name by now, whose vectors must not meet those of the space: who embeds is asked
+// before and after.
+func (x *Indexer) embedAs(ctx context.Context, s *space, purpose embedder.Purpose, texts []string) ([][]float32, error) {
+	if !s.background {
+		return s.embed.Embed(ctx, purpose, texts)
+	}
+	if err := x.checkModel(ctx, s); err != nil {
+		return nil, err
+	}
+	vectors, err := s.embed.Embed(ctx, purpose, texts)
+	if vectors == nil {
+		return nil, err
+	}
+	if other := x.checkModel(ctx, s); other != nil {
+		return nil, other
+	}
+	return vectors, err
+}
+
+func (x *Indexer) checkModel(ctx context.Context, s *space) error {
+	m, err := s.embed.Model(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Space() != s.name && x.spaceOf(m) != s.name {
+		return errOtherModel
+	}
 	return nil
 }
 
@@ -252,13 +317,14 @@ func (s *spaces) retry(num uint32) {
 	}
 }
 
-// anyFailed says that a document was passed over.
-func (s *spaces) anyFailed() bool {
-	return slices.ContainsFunc(s.list(), func(x *space) bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return !x.failed.IsEmpty()
-	})
+// refused passes over, in the spaces that are filled at ingest, a document that came
+// from there without a vector.
+func (s *spaces) refused(num uint32, doc *memory.Doc) {
+	for _, x := range s.list() {
+		if !x.background && doc.Vectors[x.name] == nil {
+			x.pass(num)
+		}
+	}
 }
 
 func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []float32) {
@@ -276,9 +342,7 @@ func (x *Indexer) Sources() []index.Source {
 	parts := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
 	for _, s := range x.spaces.list() {
 		p := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
-		if s.background {
-			p.Missing, p.Degraded = x.lacking(s)
-		}
+		p.Missing, p.Degraded = x.lacking(s)
 		parts = append(parts, p)
 	}
 	if !x.ready() {
@@ -289,10 +353,10 @@ func (x *Indexer) Sources() []index.Source {
 	return parts
 }
 
-// lacking returns the documents that wait for a background space, nil for none,
-// and what was the matter when its model was last tried.
+// lacking returns the documents that wait for a space, nil for none, and what was
+// the matter when its model was last tried.
 func (x *Indexer) lacking(s *space) (missing *roaring.Bitmap, degraded string) {
-	_, waiting, err := s.progress(x.numbers.Len())
+	_, waiting, err := s.progress(x.attrs.Len())
 	if err != nil {
 		degraded = embedder.Reason(err)
 	}
@@ -300,27 +364,4 @@ func (x *Indexer) lacking(s *space) (missing *roaring.Bitmap, degraded string) {
 		missing = roaring.AndNot(x.attrs.Match(), s.settled())
 	}
 	return missing, degraded
-}
-
-// Spaces tells how far every space is.
-func (x *Indexer) Spaces() []memory.SpaceState {
-	total := x.numbers.Len()
-	var out []memory.SpaceState
-	for _, s := range x.spaces.list() {
-		embedded, waiting, err := s.progress(total)
-		st := memory.SpaceState{
-			Name: s.name, Model: s.vectors.Name(), Dim: s.vectors.Dim(),
-			Documents: total, Embedded: embedded, State: "ready",
-		}
-		switch {
-		case !x.ready():
-			st.State = string(Loading)
-		case err != nil:
-			st.State, st.Error = "unavailable", err.Error()
-		case s.background && waiting > 0:
-			st.State = "filling"
-		}
-		out = append(out, st)
-	}
-	return out
 }

@@ -1,0 +1,132 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A model takes the place of another of its provider, which is what stands before the
+// slash of its name: "builtin", "ollama". The replaced space is kept, searched by
+// nobody, until the one in its place holds all that can be embedded, so that whoever
+// goes back to the former model before has its vectors. The space of a provider that
+// is not used at all is kept as it is.
+
+func provider(model string) string {
+	name, _, _ := strings.Cut(model, "/")
+	return name
+}
+
+// leftover are the stored spaces that no model in use fills.
+func (x *Indexer) leftover() []string {
+	return slices.DeleteFunc(x.store.Spaces(), x.spaces.wanted)
+}
+
+// replaced are the spaces whose place a space has taken. Those of other weights of an
+// expected model are none: Attach drops them.
+func (x *Indexer) replaced(s *space) []string {
+	return slices.DeleteFunc(x.leftover(), func(name string) bool {
+		model, _, _ := strings.Cut(name, "@")
+		return provider(model) != provider(s.vectors.Name()) || x.spaces.expects(model)
+	})
+}
+
+// dropReplaced drops the spaces whose place a space has taken, which holds all that
+// can be embedded.
+func (x *Indexer) dropReplaced(ctx context.Context, s *space) error {
+	for _, name := range x.replaced(s) {
+		if err := x.store.DropSpace(ctx, name); err != nil {
+			return fmt.Errorf("drop replaced space: %w", err)
+		}
+		x.opts.Logger.Info("replaced space dropped", "part", "indexer", "space", name, "by", s.name)
+	}
+	return nil
+}
+
+// countLeftover counts the vectors of the spaces that no model in use fills.
+func (x *Indexer) countLeftover() error {
+	left := map[string]int{}
+	for _, name := range x.leftover() {
+		n, err := x.store.CountVectors(name)
+		if err != nil {
+			return err
+		}
+		left[name] = n
+	}
+	x.spaces.mu.Lock()
+	defer x.spaces.mu.Unlock()
+	x.spaces.left = left
+	return nil
+}
+
+// Spaces tells how far every space is, those in use first.
+func (x *Indexer) Spaces() []memory.SpaceState {
+	documents, waitable := x.numbers.Len(), x.attrs.Len()
+	var out []memory.SpaceState
+	for _, s := range x.spaces.list() {
+		embedded, waiting, err := s.progress(waitable)
+		st := memory.SpaceState{
+			Name: s.name, Model: s.vectors.Name(), Dim: s.vectors.Dim(),
+			Documents: documents, Embedded: embedded, State: memory.SpaceReady,
+		}
+		switch {
+		case !x.ready():
+			st.State = memory.SpaceLoading
+		case err != nil:
+			st.State, st.Error = memory.SpaceUnavailable, err.Error()
+		case waiting > 0:
+			st.State = memory.SpaceFilling
+		}
+		out = append(out, st)
+	}
+	if !x.ready() {
+		return out // which are left over is not known yet
+	}
+	for _, name := range x.leftover() {
+		model, dim, err := parseSpace(name)
+		if err != nil {
+			continue // nobody ever used it
+		}
+		st := memory.SpaceState{Name: name, Model: model, Dim: dim, Embedded: x.spaces.leftIn(name), State: memory.SpaceUnused}
+		st.Documents = st.Embedded // it is to hold no more
+		if st.ReplacedBy = x.successor(model); st.ReplacedBy != "" {
+			st.State = memory.SpaceReplaced
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// successor is the model in use that has taken the place of another; empty for none.
+func (x *Indexer) successor(model string) string {
+	for _, s := range x.spaces.list() {
+		if provider(s.vectors.Name()) == provider(model) {
+			return s.vectors.Name()
+		}
+	}
+	x.spaces.mu.RLock()
+	defer x.spaces.mu.RUnlock()
+	for expected := range x.spaces.models {
+		if provider(expected) == provider(model) {
+			return expected // its server was not reached yet
+		}
+	}
+	return ""
+}
+
+func (s *spaces) leftIn(name string) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.left[name]
+}
+
+// expects says that a background model is expected.
+func (s *spaces) expects(model string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.models[model]
+	return ok
+}
