@@ -32,10 +32,12 @@ func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Pa
 	if err != nil {
 		return nil, err
 	}
-	if held.All {
-		d.filling.hold(holdPaused)
-	} else {
-		d.filling.release(context.WithoutCancel(ctx), holdPaused)
+	for _, f := range d.fillings() {
+		if held.All {
+			f.hold(holdPaused)
+		} else {
+			f.release(context.WithoutCancel(ctx), holdPaused)
+		}
 	}
 	return held, nil
 }
@@ -48,8 +50,11 @@ func (d *Daemon) holdPaused() error {
 	if err != nil {
 		return fmt.Errorf("read whether work is paused: %w", err)
 	}
-	if paused {
-		d.filling.hold(holdPaused)
+	if !paused {
+		return nil
+	}
+	for _, f := range d.fillings() {
+		f.hold(holdPaused)
 	}
 	return nil
 }

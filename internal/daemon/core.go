@@ -37,6 +37,9 @@ type CoreOptions struct {
 	NoSync bool
 	// Config holds the settings of the queue, of recall and of redaction.
 	Config config.Config
+	// Builtin embeds at ingest. Default builtin.New(). Where the store was written with
+	// another, the jobs of indexer.EmbedBuiltinJob make up for it.
+	Builtin embedder.Embedder
 	// Background is the embedder of a model that is filled by jobs, by the
 	// model's name, "ollama/nomic-embed-text"; none if empty.
 	Background map[string]embedder.Embedder
@@ -79,11 +82,13 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	model := builtin.New()
+	if opts.Builtin == nil {
+		opts.Builtin = builtin.New()
+	}
 	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
-		Builtin: model, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Logger: opts.Logger,
+		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make indexer: %w", err)
@@ -103,14 +108,14 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		return nil, err
 	}
 	// Before the first write, which may come before Load has opened the spaces.
-	own, err := model.Model(ctx)
+	own, err := opts.Builtin.Model(ctx)
 	if err == nil {
 		err = c.Store.OpenSpace(ctx, own.Space(), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open built-in space: %w", err), c.Store.Close())
 	}
-	if err := c.paths(ctx, model, opts); err != nil {
+	if err := c.paths(ctx, opts); err != nil {
 		return nil, errors.Join(err, c.Store.Close())
 	}
 	return c, nil
@@ -118,7 +123,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 
 // paths makes the write path and the read path over the open store, and what contexts
 // are made of over these.
-func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOptions) error {
+func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	clean, cleanValue := redact.Redact, redact.Value
 	if !opts.Config.Redact.Enabled {
 		clean, cleanValue = nil, nil
@@ -130,7 +135,7 @@ func (c *Core) paths(ctx context.Context, model embedder.Embedder, opts CoreOpti
 	}
 	c.Ingest, err = ingest.New(ctx, ingest.Options{
 		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
-		Analyze: indexer.Analyze, Embedder: model, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
+		Analyze: indexer.Analyze, Embedder: opts.Builtin, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
 		LineHash: lessonlog.Hash, Echo: c.Echo,
 	})

@@ -67,7 +67,9 @@ type Options struct {
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
 
-	pauses pauses
+	// builtin is the built-in model; nil is the program's own. Tests have others.
+	builtin embedder.Embedder
+	pauses  pauses
 }
 
 // pauses are how long the daemon waits before it looks or tries again, and
@@ -110,7 +112,8 @@ type Daemon struct {
 	follower     *follower
 	model        *ollamaModel // nil if Ollama is not used
 	pool         *worker.Pool
-	filling      *filling
+	served       *filling // of the model on the Ollama server
+	builtin      *filling // of the built-in model, where another one has embedded before
 	runs         metrics.Runs
 	tally        tally
 	pausing      sync.Mutex // keeps what is paused and what is filled in step
@@ -298,7 +301,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		writer = chatModel{d.model, cfg.Context.SummaryModel}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, Config: cfg, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, Config: cfg, Builtin: d.opts.builtin, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -322,16 +325,19 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	d.filling = newFilling(d.core.Indexer, queue, d.log)
+	d.served = newFilling(indexer.EmbedJob, d.core.Indexer, queue, d.log)
+	d.builtin = newFilling(indexer.EmbedBuiltinJob, d.core.Indexer, queue, d.log)
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: handlers(d.filling, d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
+		Queue: queue, Handlers: handlers(d.fillings(), d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
 		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
 		Observer: d.observe,
 	})
 	if err != nil {
 		return err
 	}
-	d.filling.pool = d.pool
+	for _, f := range d.fillings() {
+		f.pool = d.pool
+	}
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
 		Toolsets: cfg.MCP.Toolsets,
@@ -349,6 +355,8 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	})
 	return nil
 }
+
+func (d *Daemon) fillings() []*filling { return []*filling{d.served, d.builtin} }
 
 // note keeps for status what is as the settings have it and may surprise.
 func (d *Daemon) note(text string) {
@@ -423,12 +431,13 @@ func (d *Daemon) work(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if d.model != nil {
-		d.filling.hold(holdNoModel) // until the server has answered
-		parts.Go(func() { d.model.keep(ctx, d.filling, d.opts.pauses) })
+		d.served.hold(holdNoModel) // until the server has answered
+		parts.Go(func() { d.model.keep(ctx, d.served, d.opts.pauses) })
 	}
 	if err := d.holdPaused(); err != nil {
 		return err
 	}
+	d.builtin.ask(ctx)
 	d.pool.Start()
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.follower.run(ctx, every) })

@@ -15,8 +15,10 @@ const (
 	holdPaused  = "work in the background is paused"
 )
 
-// filling embeds in the background what has no vector yet, unless it is held.
+// filling embeds in the background what has no vector yet, unless it is held: of the
+// built-in model, or of the one that a server has.
 type filling struct {
+	kind    string // of its jobs, indexer.EmbedJob or indexer.EmbedBuiltinJob
 	indexer *indexer.Indexer
 	queue   worker.Queue
 	pool    *worker.Pool // set before anything is held
@@ -27,11 +29,11 @@ type filling struct {
 	cancel  context.CancelFunc // of the fill under way
 }
 
-func newFilling(x *indexer.Indexer, q worker.Queue, log *slog.Logger) *filling {
-	return &filling{indexer: x, queue: q, log: log, reasons: map[string]bool{}}
+func newFilling(kind string, x *indexer.Indexer, q worker.Queue, log *slog.Logger) *filling {
+	return &filling{kind: kind, indexer: x, queue: q, log: log, reasons: map[string]bool{}}
 }
 
-// embed handles indexer.EmbedJob. One that is ended because it is held is done:
+// embed handles the jobs. One that is ended because it is held is done:
 // what is missing is asked for again when it goes on.
 func (f *filling) embed(ctx context.Context, job worker.Job) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -59,7 +61,7 @@ func (f *filling) hold(reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reasons[reason] = true
-	f.pool.Pause(indexer.EmbedJob)
+	f.pool.Pause(f.kind)
 	if reason == holdPaused && f.cancel != nil {
 		f.cancel()
 	}
@@ -74,15 +76,18 @@ func (f *filling) release(ctx context.Context, reason string) {
 	if len(f.reasons) > 0 {
 		return
 	}
-	f.pool.Resume(indexer.EmbedJob)
+	f.pool.Resume(f.kind)
 	if held {
 		f.ask(ctx)
 	}
 }
 
-// ask queues the filling of every space that something waits for.
+// ask queues the filling of every space of its models that something waits for.
 func (f *filling) ask(ctx context.Context) {
 	for _, job := range f.indexer.FillJobs() {
+		if job.Kind != f.kind {
+			continue
+		}
 		if _, err := f.queue.Enqueue(ctx, job); err != nil && ctx.Err() == nil {
 			f.log.Error("a space is not filled", attrPart, "daemon", "space", job.Key, attrError, err)
 		}

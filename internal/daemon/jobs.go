@@ -19,9 +19,8 @@ const indexJob = "index"
 const longRun = 2 * time.Second
 
 // handlers lists what is done in the background, by kind of job.
-func handlers(f *filling, s *code.Sandboxes) map[string]worker.Handler {
-	return map[string]worker.Handler{
-		indexer.EmbedJob: f.embed,
+func handlers(fillings []*filling, s *code.Sandboxes) map[string]worker.Handler {
+	all := map[string]worker.Handler{
 		indexJob: func(ctx context.Context, job worker.Job) error {
 			start := time.Now()
 			err := s.Run(ctx, job.Payload)
@@ -31,12 +30,18 @@ func handlers(f *filling, s *code.Sandboxes) map[string]worker.Handler {
 			return err
 		},
 	}
+	for _, f := range fillings {
+		all[f.kind] = f.embed
+	}
+	return all
 }
 
 // concurrency is how many jobs of a kind run at once: the model serves one fill
 // as fast as several, and two sandboxes keep one that is large from holding up
 // the others.
-func concurrency() map[string]int { return map[string]int{indexer.EmbedJob: 1, indexJob: 2} }
+func concurrency() map[string]int {
+	return map[string]int{indexer.EmbedJob: 1, indexer.EmbedBuiltinJob: 1, indexJob: 2}
+}
 
 // mergePayloads joins jobs that coalesce.
 func mergePayloads(kind string, older, newer json.RawMessage) json.RawMessage {

@@ -34,7 +34,7 @@ func TestServedProcess(t *testing.T) {
 	if url := os.Getenv(servedOllamaEnv); url != "" {
 		useOllama(&cfg, url)
 	}
-	must(t, Serve(t.Context(), Options{Config: cfg, Version: "child", Console: os.Stdout}))
+	must(t, Serve(t.Context(), Options{Config: cfg, Version: "child", Console: os.Stdout, builtin: servedBuiltin(t)}))
 }
 
 // TestKilled kills a daemon while many write and a repository is indexed: what

@@ -126,7 +126,8 @@ func (d *Daemon) Stop(context.Context) error {
 func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	var out []memory.ModelState
 	for _, s := range d.core.Indexer.Spaces() {
-		if d.model == nil || s.Model != d.model.name() {
+		used := s.State != memory.SpaceReplaced && s.State != memory.SpaceUnused
+		if used && (d.model == nil || s.Model != d.model.name()) {
 			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: "built in"})
 		}
 	}
