@@ -15,7 +15,7 @@ func scanCode(l *language, text string, emit Emit) {
 		comment := m.docOf(l, f)
 		headers[lineStart(text, f.whole.start)] = true
 		headers[lineEnd(text, comment.end)+1] = true // annotations, perhaps
-		m.function(f, comment, emit)
+		m.function(l, f, comment, emit)
 	}
 	m.inline(l, headers, emit)
 	m.tests(l, emit)
@@ -24,7 +24,7 @@ func scanCode(l *language, text string, emit Emit) {
 
 // function emits the doc comment, which may be empty, and the name of one
 // function. A comment that stands in the body is no part of what is found by it.
-func (m *masked) function(f function, comment span, emit Emit) {
+func (m *masked) function(l *language, f function, comment span, emit Emit) {
 	code := clip(m.without(f.whole))
 	if comment.start >= f.body.start && comment.end <= f.body.end {
 		code = clip(m.without(span{f.whole.start, comment.start}) + "\n" + m.lines(span{comment.end, f.whole.end}))
@@ -42,8 +42,11 @@ func (m *masked) function(f function, comment span, emit Emit) {
 		prose := commentText(m.text[comment.start:comment.end])
 		if first := withoutName(firstSentence(prose), f.name); isProse(first, 3) {
 			emit(Pair{Doc, first, code})
+			// One more of the same function at most, or it would count too much.
 			if rest := clip(withoutName(oneLine(prose), f.name)); len(rest) > len(first)+80 {
 				emit(Pair{Doc, rest, code})
+			} else if question, ok := ask(first, l.name); ok {
+				emit(Pair{Ask, question, code})
 			}
 		}
 	}

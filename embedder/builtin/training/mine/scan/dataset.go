@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -33,11 +34,16 @@ var datasets = map[string]Set{
 	"scitldr":     {is("SciTLDR-Data/SciTLDR-A/train.jsonl"), scanSciTLDR},
 	"topicalchat": {matches("conversations/valid_*.json"), scanTopicalChat},
 	"reccon":      {is("data/original_annotation/dailydialog_train.json"), scanRECCON},
+	"meld":        {is("data/MELD/train_sent_emo.csv"), scanMELD},
+	"chatterbot":  {matches("chatterbot_corpus/data/english/*.yml"), scanChatterBot},
+	"nltk":        {is("packages/corpora/movie_reviews.zip", "packages/corpora/state_union.zip", "packages/corpora/inaugural.zip"), scanNLTK},
 	"wordnet":     {matches("src/yaml/[anv]*.yaml"), scanWordNet},
 	"wordset":     {matches("data/*.json"), scanWordset},
 }
 
-func is(name string) func(string) bool { return func(s string) bool { return s == name } }
+func is(names ...string) func(string) bool {
+	return func(s string) bool { return slices.Contains(names, s) }
+}
 
 func matches(pattern string) func(string) bool {
 	return func(s string) bool {

@@ -1,6 +1,8 @@
 package scan_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"testing"
 
 	"github.com/recalld/recalld/embedder/builtin/training/mine/scan"
@@ -52,6 +54,15 @@ var setSamples = []struct {
 	{"reccon", "data/original_annotation/dailydialog_train.json", `{"tr_1":[[{"speaker":"A","utterance":"I would like to rent a small car."},{"speaker":"B","utterance":"We have one left for the week."}]]}`, []want{
 		{scan.Turn, "I would like to rent a small car.", []string{"one left"}},
 	}},
+	{"meld", "data/MELD/train_sent_emo.csv", "Sr No.,Utterance,Speaker,Dialogue_ID\n1,Where did you put the small key?,Ann,0\n2,\"I left it at the door, as always.\",Bob,0\n3,Somebody else is talking here now.,Cid,1\n", []want{
+		{scan.Turn, "Where did you put the small key?", []string{"I left it at the door"}},
+	}},
+	{"chatterbot", "chatterbot_corpus/data/english/a.yml", "conversations:\n- - My screen is black.\n  - Try another cable.\n", []want{
+		{scan.Question, "My screen is black.", []string{"Try another cable."}},
+	}},
+	{"nltk", "packages/corpora/state_union.zip", zipped("a.txt", "we met in the hall .\nmany of us had come from far away .\nit was late , and it was cold .\nnobody wanted to go home ."), []want{
+		{scan.Passage, "It was late, and it was cold.", []string{"We met in the hall. Many of us", "Nobody wanted"}},
+	}},
 	{"wordnet", "src/yaml/noun.animal.yaml", "01-n:\n  definition:\n  - an animal that is kept in\n    a house\n  example:\n  - her pet was a very old cat\n  members:\n  - pet\n  - house animal\n  partOfSpeech: n\n", []want{
 		{scan.Gloss, "pet, house animal", []string{"an animal that is kept in a house"}},
 		{scan.Gloss, "an animal that is kept in a house", []string{"her pet"}},
@@ -59,6 +70,23 @@ var setSamples = []struct {
 	{"wordset", "data/a.json", `{"agile":{"word":"agile","meanings":[{"def":"moving quickly and lightly","example":"she is as agile as a cat","synonyms":["nimble"]}]}}`, []want{
 		{scan.Gloss, "agile, nimble", []string{"moving quickly"}},
 	}},
+}
+
+// zipped returns an archive that holds one file.
+func zipped(name, text string) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	f, err := z.Create(name)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := f.Write([]byte(text)); err != nil {
+		panic(err)
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 func TestDatasets(t *testing.T) {

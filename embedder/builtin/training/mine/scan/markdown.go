@@ -113,7 +113,6 @@ func frontMatter(text string) (body, title string) {
 // headingText takes anchors, links and emphasis from a heading.
 func headingText(heading string) string {
 	heading, _, _ = strings.Cut(heading, "{#")
-	heading, _, _ = strings.Cut(heading, "<a ")
 	heading = strings.TrimRight(strings.TrimSpace(heading), "# ")
 	return strings.TrimSpace(strings.ReplaceAll(plainMarkdown(heading), "`", ""))
 }

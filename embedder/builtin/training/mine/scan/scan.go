@@ -25,6 +25,7 @@ type Kind string
 // The kinds, each with what A and B are.
 const (
 	Doc       Kind = "doc"       // first sentence of a doc comment → function or type
+	Ask       Kind = "ask"       // what a comment says as somebody would search for it → function
 	Name      Kind = "name"      // words of a function's name → its body
 	Comment   Kind = "comment"   // comment → the statements below it
 	Test      Kind = "test"      // what a test says it shows → its body
@@ -38,6 +39,7 @@ const (
 	Config    Kind = "config"    // comment → the settings below it
 	Command   Kind = "command"   // what a command is for → the command
 	Changelog Kind = "changelog" // first sentence of an entry → its rest
+	Passage   Kind = "passage"   // sentence of a paragraph → the rest of the paragraph
 	Turn      Kind = "turn"      // turn of a dialogue → the turn that answers it
 	Recall    Kind = "recall"    // question about what somebody said → what was said
 	Summary   Kind = "summary"   // summary or title → the text

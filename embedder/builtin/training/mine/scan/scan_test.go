@@ -73,6 +73,12 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return b, fmt.Errorf("read the last block: %w", err)
 }
 
+// Counts the bytes that are left.
+func (r *Reader) Left() int {
+	n := r.size - r.read
+	return n
+}
+
 func closeAllIdleConnections(m map[string]interface{}) {
 	for k := range m {
 		delete(m, k)
@@ -81,6 +87,7 @@ func closeAllIdleConnections(m map[string]interface{}) {
 }
 `, []want{
 			{scan.Doc, "Reads until EOF and returns what it read.", []string{"func ReadAll(r io.Reader)", "!EOF and", "!Grow", "!a start"}},
+			{scan.Ask, "how to count the bytes that are left in go", []string{"func (r *Reader) Left() int"}},
 			{scan.Comment, "Grow the buffer when it is full", []string{"if len(b) == cap(b) {"}},
 			{scan.Message, "read the last block", []string{`fmt.Errorf(""`, "append(b, 0)"}},
 			{scan.Name, "close all idle connections", []string{"delete(m, k)", "!func "}},
@@ -220,9 +227,13 @@ func TestDocuments(t *testing.T) {
 		wants      []want
 	}{
 		{"guide.md", "---\ntitle: Queues\n---\n\n## Limits\n\n" + long + "\n\n## How do I empty a queue?\n\n" + long +
-			"\nTo drop all that waits, call the command:\n\n```sh\nqueue drop --all\n```\n\n| flag | about |\n|---|---|\n| `--all` | drops waiting jobs too |\n", []want{
+			"\n\n## Configuring limits\n\nOne says a. Another says b. A third sentence of it says something else. And a fourth ends what is said here.\n\n```\n# list the limits of all\n$ queue limits\n```\n\n" +
+			"## More\n\nTo drop all that waits, call the command:\n\n```sh\nqueue drop --all\n```\n\n| flag | about |\n|---|---|\n| `--all` | drops waiting jobs too |\n", []want{
 			{scan.Heading, "Queues Limits", []string{"The section says more"}},
-			{scan.Question, "How do I empty a queue?", []string{"queue drop --all"}},
+			{scan.Question, "How do I empty a queue?", []string{"The section says more"}},
+			{scan.Question, "How do I configure limits?", []string{"A third sentence"}},
+			{scan.Passage, "A third sentence of it says something else.", []string{"One says a. Another says b. And a fourth"}},
+			{scan.Command, "list the limits of all", []string{"queue limits"}},
 			{scan.Example, "To drop all that waits, call the command", []string{"queue drop --all"}},
 			{scan.Option, "drops waiting jobs too", []string{"--all"}},
 		}},

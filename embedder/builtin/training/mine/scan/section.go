@@ -35,6 +35,7 @@ func (o *outline) paragraph(text string) {
 		return
 	}
 	o.lead = text
+	passage(text, o.emit)
 	if quoted, ok := strings.CutPrefix(text, ">"); ok && o.text.Len() == 0 && isAboutError(o.title()) {
 		o.quote = strings.Trim(oneLine(quoted), "`*")
 		return
@@ -54,11 +55,12 @@ func (o *outline) code(block string) {
 	if block == "" {
 		return
 	}
-	if lead := strings.TrimLeft(lastSentence(o.lead), "*+-0123456789. "); isProse(lead, 4) && len(lead) < 300 {
+	if lead := strings.TrimLeft(lastSentence(lastItem(o.lead)), "*+-0123456789. "); isProse(lead, 4) && len(lead) < 300 {
 		o.emit(Pair{Example, strings.TrimRight(lead, ":"), clip(block)})
 	} else if title := unnumbered(o.title()); o.lead == "" && wordCount(title) >= 3 {
 		o.emit(Pair{Example, title, clip(block)})
 	}
+	commands(block, o.emit)
 	o.add(block)
 	o.lead = ""
 }
@@ -88,6 +90,9 @@ func (o *outline) end() {
 		return
 	}
 	o.emit(Pair{Heading, unnumbered(o.title()), text})
+	if question, ok := askHeading(unnumbered(o.path[len(o.path)-1])); ok {
+		o.emit(Pair{Question, question, text})
+	}
 }
 
 // title returns the last heading, after those above it where it says little on
@@ -141,6 +146,23 @@ func isQuestion(heading string) bool {
 		return wordCount(lower) >= 3
 	}
 	return slices.Contains(askers, first) && wordCount(lower) >= 4
+}
+
+// lastItem returns what follows the last mark of a list's item, if there is one.
+func lastItem(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i > 0; i-- {
+		if isItem(lines[i]) {
+			return strings.Join(lines[i:], "\n")
+		}
+	}
+	return text
+}
+
+// isItem says whether a line begins an item of a list.
+func isItem(line string) bool {
+	mark, rest, ok := strings.Cut(line, " ")
+	return ok && rest != "" && strings.Trim(mark, "*+-0123456789.)") == ""
 }
 
 func lastSentence(text string) string {

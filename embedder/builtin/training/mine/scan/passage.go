@@ -1,0 +1,69 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+)
+
+// minPassage is how many sentences a paragraph must have for one of them to be
+// taken out.
+const minPassage = 4
+
+// passage emits a sentence of a paragraph with the rest of the paragraph (the
+// inverse cloze task of Lee et al., "Latent Retrieval for Weakly Supervised Open
+// Domain Question Answering", 2019). Which sentence it is depends on the text
+// alone.
+func passage(paragraph string, emit Emit) {
+	// The items of a list and the rows of a table do not stand for one another.
+	apart := func(line string) bool { return isItem(line) || strings.HasPrefix(line, "|") }
+	if slices.ContainsFunc(strings.Split(paragraph, "\n"), apart) {
+		return
+	}
+	var sentences []string
+	for rest := oneLine(paragraph); rest != ""; {
+		first := firstSentence(rest)
+		sentences = append(sentences, first)
+		rest = strings.TrimSpace(rest[len(first):])
+	}
+	if len(sentences) < minPassage {
+		return
+	}
+	for i := range sentences {
+		at := (len(paragraph) + i) % len(sentences)
+		if sentence := sentences[at]; isProse(sentence, 6) {
+			emit(Pair{Passage, sentence, clip(strings.Join(slices.Delete(sentences, at, at+1), " "))})
+			return
+		}
+	}
+}
+
+// commands emits the comments in a block of shell code with the lines below
+// them. Where commands have a prompt, lines without it are what they print.
+func commands(block string, emit Emit) {
+	const prompt = "$ "
+	prompted := strings.HasPrefix(block, prompt) || strings.Contains(block, "\n"+prompt)
+	comment, below := "", ""
+	flush := func() {
+		if below != "" && isProse(comment, 3) {
+			emit(Pair{Command, strings.TrimSuffix(comment, ":"), strings.TrimSpace(below)})
+		}
+		comment, below = "", ""
+	}
+	for line := range strings.Lines(block) {
+		line, isCommand := strings.CutPrefix(strings.TrimSpace(line), prompt)
+		words, isComment := strings.CutPrefix(line, "# ")
+		words = strings.TrimLeft(words, "# ")
+		switch {
+		case isComment && below == "" && comment != "":
+			comment += " " + words
+		case isComment:
+			flush()
+			comment = words
+		case line == "":
+			flush()
+		case comment != "" && isCommand == prompted && strings.Count(below, "\n") < 4:
+			below += line + "\n"
+		}
+	}
+	flush()
+}
