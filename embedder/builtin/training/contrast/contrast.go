@@ -53,6 +53,15 @@ func (b *Bags) Add(tokens []uint32) {
 	b.ends = append(b.ends, uint64(len(b.tokens)))
 }
 
+// Append appends all bags of other.
+func (b *Bags) Append(other *Bags) {
+	before := uint64(len(b.tokens))
+	b.tokens, b.counts = append(b.tokens, other.tokens...), append(b.counts, other.counts...)
+	for _, end := range other.ends {
+		b.ends = append(b.ends, before+end)
+	}
+}
+
 // append appends a bag.
 func (b *Bags) append(bag Bag) {
 	b.tokens, b.counts = append(b.tokens, bag.Tokens...), append(b.counts, bag.Counts...)

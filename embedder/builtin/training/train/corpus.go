@@ -32,33 +32,67 @@ type stored struct {
 // maxKinds bounds the kinds of pairs.
 const maxKinds = 256
 
-// tokenize makes the corpus of the pairs in files.
+// tokenize makes the corpus of the pairs in files, in their order.
 func tokenize(files []string, v *token.Vocabulary) (*corpus, error) {
+	parts := make([]*corpus, len(files))
+	err := eachFile(files, func(i int, name string) (err error) {
+		parts[i], err = tokenizeFile(name, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &corpus{vocabulary: v}
+	kinds, sources := map[string]int{}, map[string]int{}
+	for i, part := range parts {
+		for j := range part.Pairs.Len() {
+			kind := number(kinds, &c.Kinds, part.Kinds[part.KindOf[j]])
+			if kind == maxKinds {
+				return nil, fmt.Errorf("tokenize pairs: more than %d kinds", maxKinds)
+			}
+			c.KindOf = append(c.KindOf, uint8(kind))
+			c.SourceOf = append(c.SourceOf, uint32(number(sources, &c.Sources, part.Sources[part.SourceOf[j]])))
+		}
+		c.Pairs.A.Append(&part.Pairs.A)
+		c.Pairs.B.Append(&part.Pairs.B)
+		parts[i] = nil // the whole is large enough
+	}
+	return c, nil
+}
+
+// tokenizeFile makes the corpus of one file.
+func tokenizeFile(name string, v *token.Vocabulary) (*corpus, error) {
 	c := &corpus{vocabulary: v}
 	tokenizer := token.NewTokenizer(v)
 	var tokens []uint32
 	collect := func(t uint32) { tokens = append(tokens, t) }
-	kinds, sources := map[string]uint8{}, map[string]uint32{}
-	err := readPairs(files, func(p pair) error {
-		kind, known := kinds[p.Kind]
-		if !known {
-			kind = uint8(len(c.Kinds))
-			kinds[p.Kind], c.Kinds = kind, append(c.Kinds, p.Kind)
+	kinds, sources := map[string]int{}, map[string]int{}
+	err := readPairs(name, func(p pair) error {
+		kind := number(kinds, &c.Kinds, p.Kind)
+		if kind == maxKinds {
+			return fmt.Errorf("more than %d kinds", maxKinds)
 		}
-		source, known := sources[p.Source]
-		if !known {
-			source = uint32(len(c.Sources))
-			sources[p.Source], c.Sources = source, append(c.Sources, p.Source)
-		}
-		c.KindOf, c.SourceOf = append(c.KindOf, kind), append(c.SourceOf, source)
-		for side, text := range map[*contrast.Bags]string{&c.Pairs.A: p.A, &c.Pairs.B: p.B} {
-			tokens = tokens[:0]
-			tokenizer.Tokens(text, collect)
-			side.Add(tokens)
-		}
+		c.KindOf = append(c.KindOf, uint8(kind))
+		c.SourceOf = append(c.SourceOf, uint32(number(sources, &c.Sources, p.Source)))
+		tokens = tokens[:0]
+		tokenizer.Tokens(p.A, collect)
+		c.Pairs.A.Add(tokens)
+		tokens = tokens[:0]
+		tokenizer.Tokens(p.B, collect)
+		c.Pairs.B.Add(tokens)
 		return nil
 	})
 	return c, err
+}
+
+// number returns the place of a name in names, where it is put if it is new.
+func number(places map[string]int, names *[]string, name string) int {
+	n, known := places[name]
+	if !known {
+		n = len(*names)
+		places[name], *names = n, append(*names, name)
+	}
+	return n
 }
 
 // save writes the corpus to a file.

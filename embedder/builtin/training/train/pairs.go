@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -38,18 +40,36 @@ func pairFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// readPairs calls take for every pair of the files, in their order. An error of
-// take ends it and is returned.
-func readPairs(files []string, take func(pair) error) error {
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("open pairs: %w", err)
-		}
-		err = errors.Join(scanPairs(f, take), f.Close())
-		if err != nil {
-			return fmt.Errorf("read pairs of %s: %w", name, err)
-		}
+// eachFile calls do for every file, some of them side by side, and returns the
+// errors of all.
+func eachFile(files []string, do func(i int, name string) error) error {
+	errs := make([]error, len(files))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				errs[i] = do(i, files[i])
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// readPairs calls take for every pair of a file. An error of take ends it and is
+// returned.
+func readPairs(name string, take func(pair) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("open pairs: %w", err)
+	}
+	if err := errors.Join(scanPairs(f, take), f.Close()); err != nil {
+		return fmt.Errorf("read pairs of %s: %w", name, err)
 	}
 	return nil
 }

@@ -25,8 +25,9 @@ func prepare(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	began, counter := time.Now(), newCounter()
-	if err := readPairs(files, func(p pair) error { return counter.add(p) }); err != nil {
+	began := time.Now()
+	counter, err := countFiles(files)
+	if err != nil {
 		return err
 	}
 	v, err := counter.vocabulary(*words, *buckets)

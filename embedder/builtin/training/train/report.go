@@ -14,17 +14,30 @@ import (
 // reporter measures models on pairs that are held out and on sets.
 type reporter struct {
 	corpus *corpus
-	held   []int
-	sets   []*set
+	// held are pairs of all kinds, sources the held-out pairs of one source
+	// each: a person searches repositories one by one.
+	held    []int
+	sources [][]int
+	sets    []*set
 }
 
-// heldMost is how many held-out pairs are ranked among one another.
-const heldMost = 10_000
+// heldMost is how many held-out pairs are ranked among one another, sourceMost
+// how many of one source, which has sourceLeast to be told about.
+const (
+	heldMost    = 10_000
+	sourceMost  = 2_000
+	sourceLeast = 200
+)
 
 func newReporter(c *corpus, dir string) (*reporter, error) {
 	r := &reporter{corpus: c}
 	_, held := c.split()
-	r.held = r.evenly(held)
+	r.held = r.evenly(held, heldMost)
+	for _, at := range c.bySource(held) {
+		if len(at) >= sourceLeast {
+			r.sources = append(r.sources, r.evenly(at, sourceMost))
+		}
+	}
 	if dir != "" {
 		var err error
 		if r.sets, err = loadSets(dir, c.vocabulary); err != nil {
@@ -34,9 +47,9 @@ func newReporter(c *corpus, dir string) (*reporter, error) {
 	return r, nil
 }
 
-// evenly takes heldMost places at most, as many of each kind as there are, up to
-// a bound that is the same for all.
-func (r *reporter) evenly(held []int) []int {
+// evenly takes so many places at most, as many of each kind as there are, up to a
+// bound that is the same for all.
+func (r *reporter) evenly(held []int, most int) []int {
 	draw := rand.New(rand.NewPCG(0, 0)) // the same pairs for every run
 	kinds := r.corpus.byKind(held)
 	for _, at := range kinds {
@@ -45,7 +58,7 @@ func (r *reporter) evenly(held []int) []int {
 	slices.SortStableFunc(kinds, func(a, b []int) int { return len(a) - len(b) })
 	var chosen []int
 	for i, at := range kinds {
-		chosen = append(chosen, at[:min(len(at), (heldMost-len(chosen))/(len(kinds)-i))]...)
+		chosen = append(chosen, at[:min(len(at), (most-len(chosen))/(len(kinds)-i))]...)
 	}
 	return chosen
 }
@@ -78,11 +91,27 @@ func (r *reporter) recall(m *contrast.Model, width int) map[string][2]float64 {
 	return found
 }
 
+// within returns the share of pairs whose b is first among those of its source,
+// the mean over sources; 0 where there are none.
+func (r *reporter) within(m *contrast.Model) float64 {
+	var mean float64
+	for _, at := range r.sources {
+		first := 0
+		for _, rank := range contrast.Ranks(m, &r.corpus.Pairs, at, m.Width) {
+			if rank == 1 {
+				first++
+			}
+		}
+		mean += float64(first) / float64(len(at)) / float64(len(r.sources))
+	}
+	return mean
+}
+
 // line is the figures of a model in a line.
 func (r *reporter) line(m *contrast.Model) string {
 	var b strings.Builder
 	mean := r.recall(m, m.Width)[""]
-	fmt.Fprintf(&b, "held out R@1 %.4f R@10 %.4f", mean[0], mean[1])
+	fmt.Fprintf(&b, "held out R@1 %.4f R@10 %.4f within R@1 %.4f", mean[0], mean[1], r.within(m))
 	headline := 0.0
 	for _, s := range r.sets {
 		score := s.ndcg(m, m.Width)

@@ -3,89 +3,104 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
-// counter counts in how many texts a piece occurs, kind by kind.
+// counter counts in how many texts pieces occur, kind by kind.
 type counter struct {
-	splitter token.Splitter
-	texts    map[string]int // of each kind
-	pieces   map[string]*tally
-	kinds    []string
-	text     int // the number of the text being counted
+	kinds  []string
+	texts  []int            // of each kind
+	pieces map[string][]int // texts that a piece is in, by kind, as far as there are any
 }
 
-// tally is how often a piece was met.
-type tally struct {
-	last  int             // the text that it was last met in
-	texts map[uint8]int32 // texts that it is in, by kind
-}
-
-func newCounter() *counter {
-	return &counter{texts: map[string]int{}, pieces: map[string]*tally{}}
-}
-
-// add counts the two texts of a pair. It fails at the first kind too many.
-func (c *counter) add(p pair) error {
-	kind := slices.Index(c.kinds, p.Kind)
-	if kind < 0 {
-		if len(c.kinds) == maxKinds {
-			return fmt.Errorf("more than %d kinds of pairs", maxKinds)
-		}
-		kind = len(c.kinds)
-		c.kinds = append(c.kinds, p.Kind)
-	}
-	for _, text := range []string{p.A, p.B} {
-		c.text++
-		c.texts[p.Kind]++
-		c.splitter.Split(text, func(_ token.Kind, piece []byte) {
-			if len(piece) > token.MaxPiece {
-				return
-			}
-			t := c.pieces[string(piece)]
-			if t == nil {
-				t = &tally{texts: map[uint8]int32{}}
-				c.pieces[string(piece)] = t
-			}
-			if t.last != c.text {
-				t.last = c.text
-				t.texts[uint8(kind)]++
-			}
-		})
-	}
-	if c.text%sweepEvery < 2 {
-		c.sweep()
-	}
-	return nil
-}
-
-// sweepEvery is after how many texts pieces that were met but once are
-// forgotten, sweepFrom the number of pieces that is worth it. Few of them would
-// have come to anything, and all of them together would fill the memory.
+// minTexts is in how many texts a piece is at least, or little is learned of
+// it. In a file of its own it is in two, or it is forgotten there: what all
+// repositories have of names that they use once would fill the memory.
 const (
-	sweepEvery = 200_000
-	sweepFrom  = 3_000_000
+	minTexts     = 5
+	minFileTexts = 2
 )
 
-func (c *counter) sweep() {
-	if len(c.pieces) < sweepFrom {
-		return
-	}
-	maps.DeleteFunc(c.pieces, func(_ string, t *tally) bool {
-		n := int32(0)
-		for _, texts := range t.texts {
-			n += texts
-		}
-		return n == 1
+// countFiles counts the pieces of files of pairs.
+func countFiles(files []string) (*counter, error) {
+	all := &counter{pieces: map[string][]int{}}
+	var mu sync.Mutex // guards all; sums do not depend on the order of files
+	err := eachFile(files, func(_ int, name string) error {
+		one := &counter{pieces: map[string][]int{}}
+		last := map[string]int{} // the text that a piece was last met in
+		var splitter token.Splitter
+		text := 0
+		err := readPairs(name, func(p pair) error {
+			kind := one.kind(p.Kind)
+			for _, side := range []string{p.A, p.B} {
+				text++
+				one.texts[kind]++
+				splitter.Split(side, func(_ token.Kind, piece []byte) {
+					if len(piece) <= token.MaxPiece && last[string(piece)] != text {
+						last[string(piece)] = text
+						one.count(string(piece), kind, 1)
+					}
+				})
+			}
+			return nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		all.add(one)
+		return err
 	})
+	return all, err
 }
 
-// minTexts is in how many texts a piece is at least, or little is learned of it.
-const minTexts = 5
+// kind returns the place of a kind.
+func (c *counter) kind(name string) int {
+	k := slices.Index(c.kinds, name)
+	if k < 0 {
+		k = len(c.kinds)
+		c.kinds, c.texts = append(c.kinds, name), append(c.texts, 0)
+	}
+	return k
+}
+
+// count counts a piece in n texts of a kind.
+func (c *counter) count(piece string, kind, n int) {
+	in := c.pieces[piece]
+	if len(in) <= kind {
+		in = append(in, make([]int, kind+1-len(in))...)
+		c.pieces[piece] = in
+	}
+	in[kind] += n
+}
+
+// add adds what another has counted.
+func (c *counter) add(other *counter) {
+	places := make([]int, len(other.kinds))
+	for i, name := range other.kinds {
+		places[i] = c.kind(name)
+		c.texts[places[i]] += other.texts[i]
+	}
+	for piece, in := range other.pieces {
+		if sum(in) < minFileTexts {
+			continue
+		}
+		for i, n := range in {
+			if n > 0 {
+				c.count(piece, places[i], n)
+			}
+		}
+	}
+}
+
+func sum(list []int) (s int) {
+	for _, n := range list {
+		s += n
+	}
+	return s
+}
 
 // vocabulary returns the pieces that count most, n at most, and so many buckets.
 // A piece counts the sum over kinds of the texts that it is in, divided by the
@@ -96,25 +111,35 @@ func (c *counter) vocabulary(n, buckets int) (*token.Vocabulary, error) {
 		piece string
 		score float64
 	}
+	// Kinds by name, so that sums are rounded alike whichever came first.
+	order := make([]int, len(c.kinds))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.kinds[a], c.kinds[b]) })
 	var list []scored
-	for piece, t := range c.pieces {
-		score, texts := 0.0, int32(0)
-		for kind := range c.kinds { // in order, so that sums are rounded alike
-			in := t.texts[uint8(kind)]
-			texts += in
-			score += float64(in) / math.Sqrt(float64(c.texts[c.kinds[kind]]))
+	for piece, in := range c.pieces {
+		if sum(in) < minTexts {
+			continue
 		}
-		if texts >= minTexts {
-			list = append(list, scored{piece, score})
+		score := 0.0
+		for _, k := range order {
+			if k < len(in) {
+				score += float64(in[k]) / math.Sqrt(float64(c.texts[k]))
+			}
 		}
+		list = append(list, scored{piece, score})
 	}
 	slices.SortFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.piece, b.piece))
 	})
-	list = list[:min(n, len(list))]
-	pieces := make([]string, len(list))
-	for i, s := range list {
-		pieces[i] = s.piece
+	pieces := make([]string, min(n, len(list)))
+	for i := range pieces {
+		pieces[i] = list[i].piece
 	}
-	return token.NewVocabulary(pieces, buckets)
+	v, err := token.NewVocabulary(pieces, buckets)
+	if err != nil {
+		return nil, fmt.Errorf("make vocabulary: %w", err)
+	}
+	return v, nil
 }
