@@ -129,7 +129,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"pairs of 3 sources", "| doc | 2 |", "| seen before | 4 |", "| ann/pool |"} {
+	for _, part := range []string{"pairs of 3 sources", "| doc | 2 |", "| seen before | 4 |", "| ann/pool |", "| ask 2, doc 2, commit 1 |"} {
 		if !strings.Contains(string(counts), part) {
 			t.Errorf("the counts lack %q:\n%s", part, counts)
 		}

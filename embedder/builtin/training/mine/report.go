@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/embedder/builtin/training/mine/clean"
 	"github.com/recalld/recalld/embedder/builtin/training/mine/scan"
@@ -42,9 +43,9 @@ func (r *report) write(name string) error {
 	table(&b, "kind", "pairs", kinds)
 	table(&b, "dropped because", "pairs", dropped)
 	table(&b, "evaluation set", "pairs dropped for it", held)
-	fmt.Fprint(&b, "\n| source | commit | licence | found | kept |\n|---|---|---|---:|---:|\n")
+	fmt.Fprint(&b, "\n| source | commit | licence | found | kept | of these |\n|---|---|---|---:|---:|---|\n")
 	for _, e := range r.entries {
-		fmt.Fprintf(&b, "| %s | %.12s | %s | %d | %d |\n", e.source.name, e.source.commit, e.source.licence, e.found, e.kept)
+		fmt.Fprintf(&b, "| %s | %.12s | %s | %d | %d | %s |\n", e.source.name, e.source.commit, e.source.licence, e.found, e.kept, inOrder(e.kinds))
 	}
 	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write counts: %w", err)
@@ -64,9 +65,22 @@ func table[K ~string](b *bytes.Buffer, key, value string, counts map[K]int) {
 		return
 	}
 	fmt.Fprintf(b, "\n| %s | %s |\n|---|---:|\n", key, value)
-	keys := slices.Sorted(maps.Keys(counts))
-	slices.SortStableFunc(keys, func(a, b K) int { return counts[b] - counts[a] })
-	for _, k := range keys {
+	for _, k := range largestFirst(counts) {
 		fmt.Fprintf(b, "| %s | %d |\n", k, counts[k])
 	}
+}
+
+// inOrder writes counts on one line, the largest first.
+func inOrder[K ~string](counts map[K]int) string {
+	var parts []string
+	for _, k := range largestFirst(counts) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, counts[k]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func largestFirst[K ~string](counts map[K]int) []K {
+	keys := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(keys, func(a, b K) int { return counts[b] - counts[a] })
+	return keys
 }

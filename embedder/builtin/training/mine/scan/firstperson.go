@@ -179,7 +179,7 @@ func baseVerb(past string) (base string, ok bool) {
 		return stem[:len(stem)-1], true
 	case strings.IndexByte("cvuz", last) >= 0, last == 's' && before != 's', last == 'g' && before != 'n',
 		strings.HasSuffix(stem, "at"), strings.HasSuffix(stem, "ir"), strings.HasSuffix(stem, "id") && stem != "avoid", strings.HasSuffix(stem, "ik"), strings.HasSuffix(stem, "ak") && !strings.HasSuffix(stem, "eak"),
-		strings.HasSuffix(stem, "in") && !strings.HasSuffix(stem, "ain"):
+		strings.HasSuffix(stem, "in") && !strings.HasSuffix(stem, "ain") && !strings.HasSuffix(stem, "oin"):
 		return stem + "e", true
 	}
 	return stem, true
