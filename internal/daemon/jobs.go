@@ -15,23 +15,28 @@ import (
 // indexJob is the kind of the jobs that index a sandbox.
 const indexJob = "index"
 
-// longRun is how long a run takes that has read much.
+// longRun is how long a job takes that has read much.
 const longRun = 2 * time.Second
+
+// tidied gives back to the system what a long job leaves: as much garbage as a load.
+func tidied(handle worker.Handler) worker.Handler {
+	return func(ctx context.Context, job worker.Job) error {
+		start := time.Now()
+		err := handle(ctx, job)
+		if time.Since(start) > longRun {
+			debug.FreeOSMemory()
+		}
+		return err
+	}
+}
 
 // handlers lists what is done in the background, by kind of job.
 func handlers(fillings []*filling, s *code.Sandboxes) map[string]worker.Handler {
 	all := map[string]worker.Handler{
-		indexJob: func(ctx context.Context, job worker.Job) error {
-			start := time.Now()
-			err := s.Run(ctx, job.Payload)
-			if time.Since(start) > longRun {
-				debug.FreeOSMemory() // it leaves as much garbage as a load
-			}
-			return err
-		},
+		indexJob: tidied(func(ctx context.Context, job worker.Job) error { return s.Run(ctx, job.Payload) }),
 	}
 	for _, f := range fillings {
-		all[f.kind] = f.embed
+		all[f.kind] = tidied(f.embed)
 	}
 	return all
 }
