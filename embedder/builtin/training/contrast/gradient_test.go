@@ -3,6 +3,7 @@ package contrast
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -104,7 +105,9 @@ func TestLoss(t *testing.T) {
 	m, pairs := random(t, 50, width, n)
 	widths := []int{4, width}
 	a, b := m.Vectors(&pairs.A, 0, n), m.Vectors(&pairs.B, 0, n)
-	got, _, _ := newLoss(widths, temperature).of(a, b, n, make([][]int, n))
+	masked := make([][]int, n)
+	masked[3], masked[70] = []int{70}, []int{3}
+	got, _, _ := newLoss(widths, temperature).of(a, b, n, masked)
 	var want float64
 	for _, w := range widths {
 		cosine := func(i, j int) float64 {
@@ -118,6 +121,9 @@ func TestLoss(t *testing.T) {
 		for i := range n {
 			var row, column float64
 			for j := range n {
+				if slices.Contains(masked[i], j) {
+					continue
+				}
 				row += math.Exp(cosine(i, j) / temperature)
 				column += math.Exp(cosine(j, i) / temperature)
 			}

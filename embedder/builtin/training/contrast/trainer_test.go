@@ -3,6 +3,7 @@ package contrast
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -89,6 +90,48 @@ func TestLearns(t *testing.T) {
 	}
 	if got := m.LogWeights[tokens/2-2]; got >= noise {
 		t.Errorf("the logarithm of the weight of a token that every text has went from %v to %v, want less", noise, got)
+	}
+}
+
+// TestFirstStep holds that a first step moves every component by its rate,
+// whatever its derivative: Adam divides by the size of what it has seen.
+func TestFirstStep(t *testing.T) {
+	const tokens, rate = 60, .03
+	pairs := topics(tokens, 200)
+	m := blank(tokens, 16)
+	before := m.Clone()
+	trained(t, m, pairs, Options{Steps: 9, RowRate: rate}, 1)
+	token := pairs.A.At(0).Tokens[1] // all texts have it
+	for i, x := range m.Row(token) {
+		if moved := math.Abs(float64(x - before.Row(token)[i])); math.Abs(moved-rate) > rate/100 {
+			t.Errorf("component %d moved by %v, want %v", i, moved, rate)
+		}
+	}
+	if slices.Equal(m.LogWeights, before.LogWeights) {
+		t.Error("no weight moved")
+	}
+	frozen := before.Clone()
+	trained(t, frozen, pairs, Options{Steps: 9, FreezeWeights: true}, 1)
+	if !slices.Equal(frozen.LogWeights, before.LogWeights) {
+		t.Error("a weight moved that was to stay")
+	}
+}
+
+// TestAnchor holds that anchored rows end nearer to where they started.
+func TestAnchor(t *testing.T) {
+	const tokens = 60
+	pairs := topics(tokens, 200)
+	start := blank(tokens, 16)
+	moved := func(anchor float64) (sum float64) {
+		m := start.Clone()
+		trained(t, m, pairs, Options{Steps: 40, Anchor: anchor}, 40)
+		for i, x := range m.Rows {
+			sum += math.Pow(float64(x-start.Rows[i]), 2)
+		}
+		return sum
+	}
+	if free, anchored := moved(0), moved(5); anchored > free*.8 {
+		t.Errorf("anchored rows moved %v, free ones %v, want a fifth less at least", anchored, free)
 	}
 }
 

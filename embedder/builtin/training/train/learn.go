@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -71,7 +73,7 @@ func (o *learnOptions) validate() error {
 }
 
 // learn trains a model. Beside the model it keeps a checkpoint, from which the
-// same command goes on.
+// same command goes on; another run wants another file to write.
 func learn(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
 	corpusFile := flags.String("corpus", "corpus", "file that prepare wrote")
@@ -102,13 +104,11 @@ func learn(args []string, out io.Writer) error {
 		return err
 	}
 	checkpoint := *to + ".checkpoint"
-	if f, err := os.Open(checkpoint); err == nil {
-		err = t.Resume(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
+	switch err := resume(t, checkpoint); {
+	case err == nil:
 		fmt.Fprintf(out, "goes on after step %d\n", t.Steps())
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	r, err := newReporter(c, *sets)
 	if err != nil {
@@ -130,6 +130,17 @@ func learn(args []string, out io.Writer) error {
 	}
 	fmt.Fprint(out, r.table(m))
 	return saveModel(*to, m)
+}
+
+// resume sets a trainer to its checkpoint. It returns fs.ErrNotExist if there is
+// none.
+func resume(t *contrast.Trainer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("open checkpoint: %w", err)
+	}
+	defer f.Close()
+	return t.Resume(f)
 }
 
 // trainEpoch trains to the end of the epoch.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/viterin/vek/vek32"
 
@@ -41,6 +44,34 @@ func (o startOptions) validate() error {
 		return fmt.Errorf("start: width %d, %d pairs, whiten %v and even %v: want 1 and more, and 0 to 1", o.Width, o.Pairs, o.Whiten, o.Even)
 	}
 	return nil
+}
+
+// begin writes the model that training starts from.
+func begin(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("start", flag.ContinueOnError)
+	from := flags.String("corpus", "corpus", "file that prepare wrote")
+	to := flags.String("out", "start", "file to write")
+	o := startOptions{}
+	flags.IntVar(&o.Width, "width", 256, "components of a row")
+	flags.IntVar(&o.Pairs, "sample", 200_000, "pairs to look at")
+	flags.Float64Var(&o.Whiten, "whiten", .5, "0: the commonest subjects rule, 1: all directions count alike")
+	flags.Float64Var(&o.Even, "even", .5, "0: rows of rare tokens are short, 1: all are equally long")
+	flags.Uint64Var(&o.Seed, "seed", 1, "of what is drawn by chance")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	c, err := loadCorpus(*from)
+	if err != nil {
+		return err
+	}
+	train, _ := c.split()
+	began := time.Now()
+	m, err := start(c, train, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d tokens of width %d, %s\n", m.Tokens(), m.Width, time.Since(began).Round(time.Second))
+	return saveModel(*to, m)
 }
 
 // start returns the model that training starts from. The matrix that is taken

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+)
+
+// saveModel writes a model to a file.
+func saveModel(name string, m *contrast.Model) error { return writeFile(name, m.Write) }
+
+// loadModel reads what saveModel wrote.
+func loadModel(name string) (*contrast.Model, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	defer f.Close()
+	return contrast.ReadModel(f)
+}
+
+// writeFile replaces a file by what write writes.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return fmt.Errorf("create file: %w", err)
+	}
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), name)
+}
