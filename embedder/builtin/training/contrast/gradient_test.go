@@ -106,7 +106,9 @@ func TestLoss(t *testing.T) {
 	widths := []int{4, width}
 	a, b := m.Vectors(&pairs.A, 0, n), m.Vectors(&pairs.B, 0, n)
 	masked := make([][]int, n)
-	masked[3], masked[70] = []int{70}, []int{3}
+	for i := range n / 2 {
+		masked[i], masked[n/2+i] = []int{n/2 + i}, []int{i}
+	}
 	got, _, _ := newLoss(widths, temperature).of(a, b, n, masked)
 	var want float64
 	for _, w := range widths {
