@@ -72,7 +72,7 @@ func switched(st *memory.Status) bool {
 // at the end.
 func TestBuiltinSwitch(t *testing.T) {
 	cfg, dir := newConfig(t), large(t, 300)
-	cfg.Recall.QueryDeadline, cfg.Recall.CodeDeadline = patience, patience // what an answer lacks is not for want of time
+	cfg.Recall.QueryDeadline = patience // what an answer lacks is not for want of time
 	s := serve(t, cfg, withBuiltin(builtinModel(formerModel, -1)))
 	old := s.keep(dir, "Rotate the signing key of the plugins before the release")
 	s.indexed(s.index(dir))
