@@ -34,7 +34,7 @@ func git(t *testing.T, dir string, args ...string) string {
 func makeSource(t *testing.T, mirrors, name, what string, files map[string]string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	dir := filepath.Join(mirrors, strings.Replace(name, "/", "+", 1), "repo")
 	for file, text := range files {

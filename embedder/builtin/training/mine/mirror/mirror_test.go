@@ -41,7 +41,7 @@ func write(t *testing.T, dir, name, text string) {
 func makeMirror(t *testing.T) (mirrors, commit string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		t.Skip("git is needed: install it and put it on PATH")
 	}
 	mirrors = t.TempDir()
 	dir := filepath.Join(mirrors, "a+b", "repo")
