@@ -12,6 +12,16 @@ import (
 // saveModel writes a model to a file.
 func saveModel(name string, m *contrast.Model) error { return writeFile(name, m.Write) }
 
+// loadBoth reads a corpus and a model over its vocabulary.
+func loadBoth(corpusFile, modelFile string) (*corpus, *contrast.Model, error) {
+	c, err := loadCorpus(corpusFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := loadModel(modelFile)
+	return c, m, err
+}
+
 // loadModel reads what saveModel wrote.
 func loadModel(name string) (*contrast.Model, error) {
 	f, err := os.Open(name)

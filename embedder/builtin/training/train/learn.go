@@ -88,11 +88,7 @@ func learn(args []string, out io.Writer) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	c, err := loadCorpus(*corpusFile)
-	if err != nil {
-		return err
-	}
-	m, err := loadModel(*from)
+	c, m, err := loadBoth(*corpusFile, *from)
 	if err != nil {
 		return err
 	}

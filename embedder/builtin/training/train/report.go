@@ -155,11 +155,7 @@ func report(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	c, err := loadCorpus(*corpusFile)
-	if err != nil {
-		return err
-	}
-	m, err := loadModel(*model)
+	c, m, err := loadBoth(*corpusFile, *model)
 	if err != nil {
 		return err
 	}
