@@ -172,8 +172,8 @@ func ShippedCalibration() Calibration {
 		Version: "priors-4",
 		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
 		Vectors: map[string]Model{
-			"":                {Best: best, Doubt: 2.5},
-			"builtin/hash-v1": {Mean: 0.007, Deviation: 0.0614, Best: best, Doubt: 10},
+			"":                  {Best: best, Doubt: 2.5},
+			"builtin/static-v1": {Mean: 0.007, Deviation: 0.0614, Best: best, Doubt: 10},
 		},
 	}
 }
