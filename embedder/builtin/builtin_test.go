@@ -1,69 +1,64 @@
 package builtin_test
 
 import (
-	"encoding/binary"
-	"encoding/hex"
-	"flag"
-	"fmt"
-	"hash/fnv"
+	"context"
 	"math"
-	"os"
 	"strings"
+	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/embeddertest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 func TestConformance(t *testing.T) {
 	embeddertest.Run(t, func(*testing.T) embedder.Embedder { return builtin.New() })
+}
+
+func TestNarrowConformance(t *testing.T) {
+	embeddertest.Run(t, func(*testing.T) embedder.Embedder { return builtin.NewNarrow() })
+}
+
+// TestNarrow holds that a narrow vector is the beginning of the wide one.
+func TestNarrow(t *testing.T) {
+	for _, text := range append(varied(), embedder.Probes...) {
+		wide, err := embed(builtin.New(), text)
+		if err != nil {
+			continue // blank: the conformance suite has it
+		}
+		narrow, err := embed(builtin.NewNarrow(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var squares float64
+		for _, x := range wide[:builtin.NarrowDim] {
+			squares += float64(x) * float64(x)
+		}
+		if c := embeddertest.Cosine(narrow, wide[:builtin.NarrowDim]) / math.Sqrt(squares); c < 0.99999 {
+			t.Errorf("%.40q: the narrow vector has cosine %.6f with the beginning of the wide one", text, c)
+		}
+	}
+}
+
+func TestOneEmbedder(t *testing.T) {
+	list := make([]*builtin.Embedder, 32)
+	var callers sync.WaitGroup
+	for i := range list {
+		callers.Go(func() { list[i] = builtin.New() })
+	}
+	callers.Wait()
+	for _, e := range list {
+		if e == nil || e != list[0] {
+			t.Fatal("there is more than one built-in embedder")
+		}
+	}
 }
 
 // lesson is a text of 300 characters, as long as lessons are.
 const lesson = "The migration failed with \"database is locked\" because two workers opened the same SQLite file. " +
 	"Set busy_timeout to 5000 and call db.SetMaxOpenConns(1) before runMigrations(ctx); the retry loop in " +
 	"internal/store/migrate.go hides the first error, so read the log of the worker that started last, not first"
-
-// TestGolden holds the vectors, bit for bit, on every platform that runs it.
-// If it fails on one platform only, something there is rounded differently; if
-// a change was meant, the model needs another name.
-func TestGolden(t *testing.T) {
-	texts := append([]string{
-		lesson, "x", "?!", "snake_case CamelCase HTTPServer2", "running runs ran", strings.Repeat("word after word ", 5000),
-	}, embedder.Probes...)
-	var got strings.Builder
-	for _, text := range texts {
-		v := embed(t, text)
-		h := fnv.New64a()
-		for _, x := range v {
-			h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)))
-		}
-		fmt.Fprintf(&got, "%s %.9g %.40q\n", hex.EncodeToString(h.Sum(nil)), v[:3], text)
-	}
-	m, err := builtin.New().Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(&got, m.Space())
-	const file = "testdata/vectors.golden"
-	if *update {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the vectors changed (-want +got):\n%s", diff)
-	}
-}
 
 // TestNearness holds what the vectors are for.
 func TestNearness(t *testing.T) {
@@ -115,17 +110,6 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func BenchmarkEmbed(b *testing.B) {
-	e, texts := builtin.New(), []string{lesson}
-	b.SetBytes(int64(len(lesson)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := e.Embed(b.Context(), embedder.Document, texts); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func FuzzEmbed(f *testing.F) {
 	for _, s := range append([]string{lesson, "aB1_cD2", "ABc", "數據a1数", "\xff\xfe", "ǅ ŉ İ"}, embedder.Probes...) {
 		f.Add(s)
@@ -134,26 +118,34 @@ func FuzzEmbed(f *testing.F) {
 		if strings.TrimSpace(text) == "" {
 			return
 		}
-		v := embed(t, text)
+		v := mustEmbed(t, text)
 		if err := embeddertest.CheckUnit(v, builtin.Dim); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
-		if c := embeddertest.Cosine(v, embed(t, text)); math.Abs(c-1) > 1e-4 {
+		if c := embeddertest.Cosine(v, mustEmbed(t, text)); math.Abs(c-1) > 1e-4 {
 			t.Errorf("%q embedded twice has cosine %v with itself", text, c)
 		}
 	})
 }
 
-func embed(t *testing.T, text string) []float32 {
+func embed(e embedder.Embedder, text string) ([]float32, error) {
+	vs, err := e.Embed(context.Background(), embedder.Document, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	return vs[0], nil
+}
+
+func mustEmbed(t *testing.T, text string) []float32 {
 	t.Helper()
-	vs, err := builtin.New().Embed(t.Context(), embedder.Document, []string{text})
+	v, err := embed(builtin.New(), text)
 	if err != nil {
 		t.Fatalf("embed %.40q: %v", text, err)
 	}
-	return vs[0]
+	return v
 }
 
 func cosine(t *testing.T, a, b string) float64 {
 	t.Helper()
-	return embeddertest.Cosine(embed(t, a), embed(t, b))
+	return embeddertest.Cosine(mustEmbed(t, a), mustEmbed(t, b))
 }

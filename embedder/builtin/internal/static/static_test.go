@@ -3,6 +3,9 @@ package static_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/recalld/recalld/embedder"
@@ -61,6 +64,36 @@ func TestModel(t *testing.T) {
 	}
 	if loads != 2 || len(spaces) != 2 {
 		t.Errorf("two embedders load their tables %d times and have %d spaces, want 2 and 2", loads, len(spaces))
+	}
+}
+
+// TestFirstUseTogether has many goroutines embed at once with a table that nobody has
+// read yet.
+func TestFirstUseTogether(t *testing.T) {
+	var loads atomic.Int64
+	e := static.New(func() (*table.Model, error) { loads.Add(1); return random() }, 256)
+	start, vectors := make(chan struct{}), make([][][]float32, 32)
+	var callers sync.WaitGroup
+	for i := range vectors {
+		callers.Go(func() {
+			<-start
+			if i%2 == 0 {
+				if _, err := e.Model(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			vectors[i], _ = e.Embed(t.Context(), embedder.Document, []string{"the server closes idle connections"}) // a failure shows as no vector
+		})
+	}
+	close(start)
+	callers.Wait()
+	for i, v := range vectors {
+		if len(v) != 1 || !slices.Equal(v[0], vectors[0][0]) {
+			t.Errorf("caller %d got %v, the first %v", i, v, vectors[0])
+		}
+	}
+	if n := loads.Load(); n != 1 {
+		t.Errorf("the table is read %d times, want once", n)
 	}
 }
 
