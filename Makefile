@@ -13,9 +13,11 @@ REPOS       ?=
 TREE        ?=
 SET         ?=
 OUT         ?= .build/eval.tsv
+# Runs programs of another processor; Debian and Ubuntu have it in qemu-user-static.
+QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross bench bench-code rivals eval e2e torture fuzz golden ollama test-ollama ci clean
+.PHONY: help build test race lint cross emulate bench bench-code rivals eval e2e torture fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +42,13 @@ cross: ## build for every platform that is supported
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/recalld || exit 1; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
 	done
+
+emulate: ## embed as linux/arm64 does, under QEMU: the vectors must be those of the golden files
+	@if test -n "$(QEMU)"; then \
+		echo "embed for linux/arm64 under $(QEMU)"; \
+		CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) test -count 1 -exec '$(QEMU)' -run 'Golden|Conformance|Vector' \
+			./embedder/builtin ./embedder/builtin/internal/table; \
+	else echo "not checked: the vectors of linux/arm64, for want of QEMU (package qemu-user-static)"; fi
 
 bench: ## run the benchmarks that BENCH matches, BENCHTIME each, one package after another
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -p 1 -timeout 60m ./...

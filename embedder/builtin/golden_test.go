@@ -35,7 +35,7 @@ func varied() []string {
 func megabyte() string {
 	var b strings.Builder
 	for i := 0; b.Len() < 1_000_000; i++ {
-		fmt.Fprintf(&b, "line %d of handler%x: return errors.New(\"%s\")\n", i, i*2654435761, []string{"closed", "time-out", "no such file", "队列已满"}[i%4])
+		fmt.Fprintf(&b, "line %d of handler%x: return errors.New(\"%s\")\n", i, uint32(i)*2654435761, []string{"closed", "time-out", "no such file", "队列已满"}[i%4])
 	}
 	return b.String()
 }
