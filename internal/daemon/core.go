@@ -77,7 +77,7 @@ type Core struct {
 
 // OpenCore opens the store and puts both paths over it. Writes work at once;
 // until Load has returned, recall answers that it is loading. The errors are
-// those of store.Open.
+// those of store.Open, and CodeCorrupt for a damaged built-in model.
 func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -113,12 +113,24 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		err = c.Store.OpenSpace(ctx, own.Space(), nil)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open built-in space: %w", err), c.Store.Close())
+		return nil, errors.Join(builtinFailed(err), c.Store.Close())
 	}
 	if err := c.paths(ctx, opts); err != nil {
 		return nil, errors.Join(err, c.Store.Close())
 	}
 	return c, nil
+}
+
+// builtinFailed is the error of a built-in model that cannot be used.
+func builtinFailed(err error) error {
+	err = fmt.Errorf("open built-in space: %w", err)
+	if !errors.Is(err, builtin.ErrDamaged) {
+		return err
+	}
+	return &memory.Error{
+		Code: memory.CodeCorrupt, Message: err.Error(), Cause: err,
+		Hint: "install recalld again: its file is not as it was built. What is remembered is not touched",
+	}
 }
 
 // paths makes the write path and the read path over the open store, and what contexts
