@@ -129,6 +129,14 @@ func New(s Spec) (*Model, error) {
 // Name is the model's name.
 func (m *Model) Name() string { return m.name }
 
+// Renamed returns the model under another name, which is at most MaxName bytes
+// long and not empty.
+func (m *Model) Renamed(name string) *Model {
+	renamed := *m
+	renamed.name = name
+	return &renamed
+}
+
 // Source names what the model was trained on.
 func (m *Model) Source() string { return m.source }
 

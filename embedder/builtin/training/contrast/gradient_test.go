@@ -109,7 +109,7 @@ func TestLoss(t *testing.T) {
 	for i := range n / 2 {
 		masked[i], masked[n/2+i] = []int{n/2 + i}, []int{i}
 	}
-	got, _, _ := newLoss(widths, temperature).of(a, b, n, masked)
+	got, _, _ := newLoss(widths, temperature, 0).of(a, b, n, masked)
 	var want float64
 	for _, w := range widths {
 		cosine := func(i, j int) float64 {

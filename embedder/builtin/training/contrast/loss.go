@@ -19,6 +19,7 @@ import (
 type loss struct {
 	widths      []int
 	temperature float32
+	workers     int // see Model.Workers
 
 	raw     []float32   // dot products of the components so far, pairs×pairs
 	segment []float32   // dot products of the components of one segment alone
@@ -34,8 +35,8 @@ type loss struct {
 // the same however many goroutines there are, and so are the sums.
 const blockRows = 64
 
-func newLoss(widths []int, temperature float64) *loss {
-	return &loss{widths: widths, temperature: float32(temperature), pull: make([][]float32, len(widths))}
+func newLoss(widths []int, temperature float64, workers int) *loss {
+	return &loss{workers: workers, widths: widths, temperature: float32(temperature), pull: make([][]float32, len(widths))}
 }
 
 // of returns the loss of a batch of n pairs with the unit vectors a and b, one
@@ -96,7 +97,7 @@ func (l *loss) ofWidth(a, b []float32, n, k int, masked [][]int) float64 {
 	blocks := (n + blockRows - 1) / blockRows
 	l.blocks = grown(l.blocks, blocks*n)
 	clear(l.blocks)
-	inParallel(blocks, func(first, end int) {
+	inParallel(l.workers, blocks, func(first, end int) {
 		for i := first * blockRows; i < min(end*blockRows, n); i++ {
 			row := pull[i*n : (i+1)*n]
 			vek32.Mul_Into(row, l.raw[i*n:(i+1)*n], scaleB)
@@ -129,7 +130,7 @@ func (l *loss) ofWidth(a, b []float32, n, k int, masked [][]int) float64 {
 		inverseColumns[j] = 1 / s
 	}
 	clear(l.blocks)
-	inParallel(blocks, func(first, end int) {
+	inParallel(l.workers, blocks, func(first, end int) {
 		factor := make([]float32, n)
 		for i := first * blockRows; i < min(end*blockRows, n); i++ {
 			row, raw := pull[i*n:(i+1)*n], l.raw[i*n:(i+1)*n]

@@ -21,6 +21,9 @@ type Model struct {
 	// it apart from the row lets a step change what a token counts by a
 	// factor, whatever the length of its row.
 	LogWeights []float32
+	// Workers is how many goroutines work on the model side by side, whatever is
+	// asked of it; 0 is as many as GOMAXPROCS allows.
+	Workers int
 }
 
 // NewModel returns a model of zero rows and weights 1.
@@ -75,7 +78,7 @@ func (m *Model) Vectors(bags *Bags, from, to int) []float32 {
 		weights[t] = exp32(w)
 	}
 	vectors := make([]float32, (to-from)*m.Width)
-	inParallel(to-from, func(first, end int) {
+	inParallel(m.Workers, to-from, func(first, end int) {
 		scaled := make([]float32, m.Width)
 		for i := first; i < end; i++ {
 			v := vectors[i*m.Width : (i+1)*m.Width]

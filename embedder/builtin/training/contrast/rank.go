@@ -24,7 +24,7 @@ func Ranks(m *Model, pairs *Pairs, at []int, width int) []int {
 	for first := 0; first < n; first += rankBlock {
 		end := min(first+rankBlock, n)
 		part := vek32.MatMul_Into(cosines[:(end-first)*n], a[first*width:end*width], turned, width)
-		inParallel(end-first, func(from, to int) {
+		inParallel(m.Workers, end-first, func(from, to int) {
 			for i := from; i < to; i++ {
 				ranks[first+i] = rank(part[i*n:(i+1)*n], first+i, keys)
 			}

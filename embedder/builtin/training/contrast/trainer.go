@@ -9,7 +9,7 @@ import (
 )
 
 // Trainer trains a model in place. It is for one goroutine at a time; a step
-// itself uses as many as GOMAXPROCS allows. With the same model, options and
+// itself uses as many as the model has Workers. With the same model, options and
 // batches it makes the same steps.
 type Trainer struct {
 	model   *Model
@@ -35,7 +35,7 @@ func NewTrainer(m *Model, o Options) (*Trainer, error) {
 		return nil, err
 	}
 	t := &Trainer{
-		model: m, options: o, loss: newLoss(o.Widths, o.Temperature),
+		model: m, options: o, loss: newLoss(o.Widths, o.Temperature, m.Workers),
 		rows: newMoments(len(m.Rows)), weights: newMoments(m.Tokens()),
 		weight: make([]float32, m.Tokens()), seen: occurrences{first: make([]int, m.Tokens())},
 	}
@@ -70,7 +70,7 @@ func (t *Trainer) Step(pairs *Pairs, at []int) (float64, error) {
 	}
 	fall := t.options.fall(t.step)
 	t.step++
-	inParallel(len(t.seen.tokens), func(first, end int) {
+	inParallel(t.model.Workers, len(t.seen.tokens), func(first, end int) {
 		u := newUpdate(t, fall)
 		for i := first; i < end; i++ {
 			u.token(b, i)
@@ -88,7 +88,7 @@ func (t *Trainer) forward(b *batch) float64 {
 		t.weight[token] = exp32(t.model.LogWeights[token])
 	}
 	b.vectors, b.lengths = make([]float32, 2*b.pairs*width), make([]float32, 2*b.pairs)
-	inParallel(2*b.pairs, func(first, end int) {
+	inParallel(t.model.Workers, 2*b.pairs, func(first, end int) {
 		scratch := make([]float32, width)
 		for i := first; i < end; i++ {
 			v := b.vectors[i*width : (i+1)*width]
@@ -100,17 +100,17 @@ func (t *Trainer) forward(b *batch) float64 {
 	})
 	half := b.pairs * width
 	value, da, db := t.loss.of(b.vectors[:half], b.vectors[half:], b.pairs, b.masked)
-	throughLengths(b.vectors[:half], da, b.lengths[:b.pairs])
-	throughLengths(b.vectors[half:], db, b.lengths[b.pairs:])
+	throughLengths(b.vectors[:half], da, b.lengths[:b.pairs], t.model.Workers)
+	throughLengths(b.vectors[half:], db, b.lengths[b.pairs:], t.model.Workers)
 	return value
 }
 
 // throughLengths replaces the unit vectors v by the derivatives by what they
 // were before they were made unit length, d being those by v:
 // (d − (d·v)v)/length.
-func throughLengths(v, d, lengths []float32) {
+func throughLengths(v, d, lengths []float32, workers int) {
 	width := len(v) / len(lengths)
-	inParallel(len(lengths), func(first, end int) {
+	inParallel(workers, len(lengths), func(first, end int) {
 		for i := first; i < end; i++ {
 			v, d := v[i*width:(i+1)*width], d[i*width:(i+1)*width]
 			if lengths[i] == 0 {
