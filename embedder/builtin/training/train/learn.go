@@ -25,6 +25,8 @@ type learnOptions struct {
 	// balance is the power of the number of its pairs that a kind is drawn by:
 	// at 1 pairs are drawn alike, at 0 kinds are.
 	balance float64
+	// weights are by how much more often kinds are drawn than that, by name.
+	weights map[string]float64
 	// hard is the share of cohorts that the model itself makes, of pairs that
 	// are near to one another; the rest are sources.
 	hard float64
@@ -48,6 +50,10 @@ func (o *learnOptions) flags(flags *flag.FlagSet) {
 	flags.IntVar(&o.part, "part", 32, "pairs of a step that come from one cohort")
 	flags.IntVar(&o.epoch, "epoch", 200, "steps between two looks at what is held out")
 	flags.Float64Var(&o.balance, "balance", .5, "1: pairs are drawn alike, 0: kinds are")
+	flags.Func("weights", "kind=factor, with commas between: how much more often kinds are drawn than -balance says", func(list string) (err error) {
+		o.weights, err = parseWeights(list)
+		return err
+	})
 	flags.Float64Var(&o.hard, "hard", 0, "share of cohorts of pairs that the model finds near to one another")
 	flags.IntVar(&o.cluster, "cluster", 500, "pairs of such a cohort on average")
 	flags.StringVar(&o.only, "only", "", "kinds to train on, with commas between; all of them if empty")
@@ -71,6 +77,22 @@ func (o *learnOptions) validate() error {
 	}
 	return nil
 }
+
+// parseWeights reads "turn=3,commit=.5".
+func parseWeights(list string) (map[string]float64, error) {
+	weights := map[string]float64{}
+	for _, one := range strings.Split(list, ",") {
+		kind, number, _ := strings.Cut(one, "=")
+		factor, err := strconv.ParseFloat(number, 64)
+		if kind == "" || err != nil || !(factor >= 0 && factor <= maxFactor) {
+			return nil, fmt.Errorf("%q is not a kind, = and a factor of 0 to %d", one, maxFactor)
+		}
+		weights[kind] = factor
+	}
+	return weights, nil
+}
+
+const maxFactor = 1000
 
 // learn trains a model. Beside the model it keeps a checkpoint, from which the
 // same command goes on; another run wants another file to write.
@@ -186,6 +208,9 @@ func (o *learnOptions) cohorts(m *contrast.Model, c *corpus, train []int, seed u
 			continue
 		}
 		weight := math.Pow(float64(len(at)), o.balance)
+		if factor, named := o.weights[c.Kinds[c.KindOf[at[0]]]]; named {
+			weight *= factor
+		}
 		if o.hard > 0 {
 			clusters := contrast.Cluster(m, &c.Pairs, at, o.cluster, seed)
 			all = append(all, weighed(clusters, weight*o.hard, 1)...)

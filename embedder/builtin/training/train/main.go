@@ -3,6 +3,7 @@
 //	train prepare -pairs DIR -out corpus        vocabulary, and the pairs as tokens
 //	train start -corpus corpus -out start       where training starts from
 //	train learn -corpus corpus -from start -out trained
+//	train average -out mean trained1 trained2   the mean of runs from one start
 //	train report -corpus corpus -model trained -eval DIR
 //	train export -corpus corpus -model trained -out model.bin
 //
@@ -28,10 +29,10 @@ func main() {
 
 func run(args []string, out io.Writer) error {
 	verbs := map[string]func([]string, io.Writer) error{
-		"prepare": prepare, "start": begin, "learn": learn, "report": report, "export": export,
+		"prepare": prepare, "start": begin, "learn": learn, "average": average, "report": report, "export": export,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("want a verb: prepare, start, learn, report or export")
+		return errors.New("want a verb: prepare, start, learn, average, report or export")
 	}
 	if err := verbs[args[0]](args[1:], out); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)

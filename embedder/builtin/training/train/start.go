@@ -28,6 +28,12 @@ type startOptions struct {
 	// Even is how far rows are made equally long: at 0 the rows of tokens that
 	// the directions say little about are short, at 1 none is. Default .5.
 	Even float64
+	// Noise is the length of a random direction that is added to every row,
+	// while rows are 1 long on average. Rare words take the directions of the
+	// few texts that they are in; of a table that is mostly noise each keeps a
+	// direction of its own, by which the same word in two texts is known, and
+	// the longer rows are, the less of it a step takes away. Default 0.
+	Noise float64
 	// Seed is of what is drawn by chance.
 	Seed uint64
 }
@@ -40,11 +46,14 @@ func (o startOptions) withDefaults() startOptions {
 }
 
 func (o startOptions) validate() error {
-	if o.Width < 1 || o.Pairs < 1 || !(o.Whiten >= 0 && o.Whiten <= 1) || !(o.Even >= 0 && o.Even <= 1) {
-		return fmt.Errorf("start: width %d, %d pairs, whiten %v and even %v: want 1 and more, and 0 to 1", o.Width, o.Pairs, o.Whiten, o.Even)
+	if o.Width < 1 || o.Pairs < 1 || !(o.Whiten >= 0 && o.Whiten <= 1) || !(o.Even >= 0 && o.Even <= 1) || !(o.Noise >= 0 && o.Noise <= maxNoise) {
+		return fmt.Errorf("start: width %d, %d pairs, whiten %v, even %v and noise %v: want 1 and more, 0 to 1, and 0 to %d",
+			o.Width, o.Pairs, o.Whiten, o.Even, o.Noise, maxNoise)
 	}
 	return nil
 }
+
+const maxNoise = 100
 
 // begin writes the model that training starts from.
 func begin(args []string, out io.Writer) error {
@@ -56,6 +65,7 @@ func begin(args []string, out io.Writer) error {
 	flags.IntVar(&o.Pairs, "sample", 200_000, "pairs to look at")
 	flags.Float64Var(&o.Whiten, "whiten", .5, "0: the commonest subjects rule, 1: all directions count alike")
 	flags.Float64Var(&o.Even, "even", .5, "0: rows of rare tokens are short, 1: all are equally long")
+	flags.Float64Var(&o.Noise, "noise", 0, "length of the random direction that is added to a row, whose own is 1 on average")
 	flags.Uint64Var(&o.Seed, "seed", 1, "of what is drawn by chance")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -103,6 +113,9 @@ func start(c *corpus, at []int, o startOptions) (*contrast.Model, error) {
 		}
 	}
 	even(m, o.Even, draw)
+	for i := range m.Rows {
+		m.Rows[i] += float32(o.Noise * draw.NormFloat64() / math.Sqrt(float64(m.Width)))
+	}
 	return m, nil
 }
 

@@ -102,14 +102,17 @@ func TestWholeWay(t *testing.T) {
 	learn := []string{"learn", "-corpus", at("corpus"), "-from", at("start"), "-eval", sets,
 		"-steps", "60", "-epoch", "20", "-batch", "64", "-part", "8", "-hard", ".3", "-cluster", "50", "-warmup", "5"}
 	log := do(t, append(learn, "-out", at("trained"))...)
-	if !strings.Contains(log, "step 60: held out") {
+	if !strings.Contains(log, "step 60: even") {
 		t.Errorf("the log tells nothing of step 60:\n%s", log)
 	}
 	if again := do(t, append(learn, "-out", at("trained"))...); !strings.Contains(again, "goes on after step 60") {
 		t.Errorf("a second run does not go on after the first:\n%s", again)
 	}
-	do(t, "report", "-corpus", at("corpus"), "-model", at("trained"), "-eval", sets, "-bits", "8")
-	do(t, "export", "-corpus", at("corpus"), "-model", at("trained"), "-out", at("model.bin"), "-name", "test")
+	do(t, append(learn, "-out", at("other"), "-seed", "2", "-weights", "commit=.5")...)
+	do(t, "average", "-out", at("mean"), at("trained"), at("other"))
+	holdMean(t, at("mean"), at("trained"), at("other"))
+	do(t, "report", "-corpus", at("corpus"), "-model", at("mean"), "-eval", sets, "-bits", "8")
+	do(t, "export", "-corpus", at("corpus"), "-model", at("mean"), "-out", at("model.bin"), "-name", "test")
 
 	b, err := os.ReadFile(at("model.bin"))
 	if err != nil {
@@ -141,6 +144,90 @@ func TestWholeWay(t *testing.T) {
 	}
 	if right < len(subjects)*9/10 {
 		t.Errorf("%d of %d words are nearest to their synonym, want nine in ten at least", right, len(subjects))
+	}
+}
+
+// holdMean holds that a model is the mean of two that differ.
+func holdMean(t *testing.T, mean, one, other string) {
+	t.Helper()
+	var models []*contrast.Model
+	for _, name := range []string{mean, one, other} {
+		m, err := loadModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, m)
+	}
+	differ := false
+	for i, x := range models[0].Rows {
+		a, b := models[1].Rows[i], models[2].Rows[i]
+		differ = differ || a != b
+		if math.Abs(float64(x-(a+b)/2)) > 1e-5 {
+			t.Fatalf("component %d is %v, want the mean of %v and %v", i, x, a, b)
+		}
+	}
+	if !differ {
+		t.Error("another seed and other weights of kinds made the same model")
+	}
+}
+
+// TestKindWeights holds that a kind of three times the weight is drawn three
+// times as often as before, beside one that is not named.
+func TestKindWeights(t *testing.T) {
+	c := &corpus{}
+	c.Kinds, c.Sources = []string{"code", "talk"}, []string{"a"}
+	train := make([]int, 2000)
+	for i := range train {
+		train[i] = i
+		c.KindOf, c.SourceOf = append(c.KindOf, uint8(i%2)), append(c.SourceOf, 0)
+	}
+	weights, err := parseWeights("talk=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &learnOptions{balance: 1, weights: weights}
+	var sum [2]float64
+	for _, cohort := range o.cohorts(nil, c, train, 1) {
+		sum[c.KindOf[cohort.Pairs[0]]] += cohort.Weight
+	}
+	if math.Abs(sum[1]/sum[0]-3) > 1e-9 {
+		t.Errorf("kinds of the same size weigh %v and %v, want the second three times as much", sum[0], sum[1])
+	}
+	for _, list := range []string{"", "talk", "talk=", "=3", "talk=-1", "talk=NaN", "talk=1,"} {
+		if _, err := parseWeights(list); err == nil {
+			t.Errorf("weights %q: no error", list)
+		}
+	}
+}
+
+// TestNoise holds that noise makes rows as long as it says, on top of their own.
+func TestNoise(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	do(t, "prepare", "-pairs", writePairs(t, 500), "-out", at("corpus"), "-pieces", "200", "-buckets", "4")
+	for _, noise := range []float64{0, 3} {
+		do(t, "start", "-corpus", at("corpus"), "-out", at("start"), "-width", "32", "-noise", fmt.Sprint(noise))
+		m, err := loadModel(at("start"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var square float64
+		for _, x := range m.Rows {
+			square += float64(x) * float64(x) / float64(m.Tokens())
+		}
+		if want := 1 + noise*noise; math.Abs(square-want) > want/5 {
+			t.Errorf("with noise %v the mean square of the lengths of rows is %v, want about %v", noise, square, want)
+		}
+	}
+}
+
+// TestMeansOf holds that prose counts as much as code, however few its kinds.
+func TestMeansOf(t *testing.T) {
+	code, prose := meansOf(map[string][2]float64{
+		"": {.9, .9}, "doc": {.1, .3}, "name": {.2, .4}, "commit": {.3, .5}, "turn": {.6, .8},
+	})
+	if math.Abs(code-.3) > 1e-9 || math.Abs(prose-.7) > 1e-9 {
+		t.Errorf("the means are %v and %v, want .3 and .7", code, prose)
 	}
 }
 
@@ -226,6 +313,7 @@ func TestRefuses(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		nil, {"dance"}, {"prepare", "-pairs", t.TempDir()}, {"start", "-corpus", "nowhere"}, {"learn", "-batch", "1"},
+		{"learn", "-weights", "talk"}, {"start", "-noise", "-1"}, {"average", "one"}, {"average", "one", "two"},
 	} {
 		if err := run(args, io.Discard); err == nil {
 			t.Errorf("train %v: no error", args)
