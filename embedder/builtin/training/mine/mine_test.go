@@ -208,6 +208,9 @@ func TestList(t *testing.T) {
 		if repository, why := excluded(s.name); repository {
 			t.Errorf("%s must not be trained on: %s", s.name, why)
 		}
+		if !usable(s.licence) {
+			t.Errorf("the licence %s of %s does not allow every use", s.licence, s.name)
+		}
 	}
 	for _, bad := range []string{"a/b c MIT", "ab c MIT code", "a/b c MIT tea", "a/b c MIT code\na/b c MIT docs"} {
 		if _, err := parseSources(strings.NewReader(bad)); err == nil {
@@ -216,13 +219,24 @@ func TestList(t *testing.T) {
 	}
 }
 
+// usable says whether a licence, as the list names it, lets anybody use a text
+// for anything.
+func usable(licence string) bool {
+	for _, part := range []string{"-NC", "-ND", "BUSL", "other", "research"} {
+		if strings.Contains(licence, part) {
+			return false
+		}
+	}
+	return licence != "-"
+}
+
 // excluded says whether a repository is one that evaluation sets were made of.
 func excluded(name string) (bool, string) {
 	name = strings.ToLower(name)
 	for why, parts := range map[string][]string{
 		"SWE-bench is made of it":             {"astropy/", "django/", "pallets/flask", "matplotlib/", "pylint", "pytest-dev/", "psf/requests", "scikit-learn/", "mwaskom/", "sphinx-doc/", "sympy/", "pydata/xarray"},
 		"a set of ours is made of it":         {"rust-clippy", "golang/go", "nl2bash", "conala", "cosqa", "codesearchnet", "coclr", "locomo", "realtalk", "scifact", "claimverifier", "opencode-memory", "stackfaq"},
-		"it is a benchmark or comes from one": {"longmemeval", "beir", "/beam", "sosum", "linkso", "staqc"},
+		"it is a benchmark or comes from one": {"longmemeval", "beir", "/beam", "sosum", "linkso", "staqc", "squad", "hotpotqa", "nfcorpus", "scidocs", "fiqa", "arguana", "touche", "cqadupstack", "msmarco"},
 		"commands with their descriptions":    {"tldr-pages", "cheat"},
 		"bug localisation is measured on it":  {"apache/tomcat", "eclipse"},
 	} {

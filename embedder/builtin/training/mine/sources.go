@@ -15,7 +15,7 @@ import (
 type source struct {
 	name    string // owner/name
 	commit  string
-	licence string // SPDX, or "-" where the repository does not tell it
+	licence string // short name; several are joined by /
 	parts   []scan.Part
 	dataset string // the scanner of its files, if it is a data set
 }

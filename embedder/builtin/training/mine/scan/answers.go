@@ -52,28 +52,6 @@ func scanFriendsQA(text string, emit Emit) {
 	}
 }
 
-// scanSQuAD pairs questions with the paragraph that answers them.
-func scanSQuAD(text string, emit Emit) {
-	var set struct {
-		Data []struct {
-			Paragraphs []struct {
-				Context string
-				QAs     []struct{ Question string }
-			}
-		}
-	}
-	if json.Unmarshal([]byte(text), &set) != nil {
-		return
-	}
-	for _, d := range set.Data {
-		for _, p := range d.Paragraphs {
-			for _, q := range p.QAs {
-				emit(Pair{Question, q.Question, clip(p.Context)})
-			}
-		}
-	}
-}
-
 func scanMedQuAD(text string, emit Emit) {
 	var document struct {
 		QAPairs []struct{ Question, Answer string } `xml:"QAPairs>QAPair"`
@@ -97,10 +75,19 @@ func scanSciTLDR(text string, emit Emit) {
 		}
 		abstract := clip(strings.Join(paper.Source, " "))
 		emit(Pair{Summary, paper.Title, abstract})
+		conclusion(paper.Title, paper.Source, emit)
 		for _, t := range paper.Target {
 			emit(Pair{Summary, t, abstract})
 		}
 	}
+}
+
+// conclusion emits the last sentence of an abstract with its title and the rest.
+func conclusion(title string, sentences []string, emit Emit) {
+	if last := len(sentences) - 1; last >= 2 && isProse(sentences[last], 8) {
+		emit(Pair{Claim, sentences[last], clip(title + "\n" + strings.Join(sentences[:last], " "))})
+	}
+	cloze(append([]string{title + "."}, sentences...), emit)
 }
 
 // scanWordset pairs words with their definitions, and those with examples.

@@ -98,19 +98,3 @@ func scanTopicalChat(text string, emit Emit) {
 		dialogue(turns, emit)
 	}
 }
-
-func scanRECCON(text string, emit Emit) {
-	var dialogues map[string][][]struct{ Speaker, Utterance string }
-	if json.Unmarshal([]byte(text), &dialogues) != nil {
-		return
-	}
-	for _, id := range sortedKeys(dialogues) {
-		for _, d := range dialogues[id] {
-			var turns []turn
-			for _, u := range d {
-				turns = append(turns, turn{u.Speaker, oneLine(u.Utterance)})
-			}
-			dialogue(turns, emit)
-		}
-	}
-}

@@ -23,17 +23,23 @@ func Dataset(name string) (Set, bool) {
 }
 
 var datasets = map[string]Set{
-	"dream":       {is("data/train.json"), scanDream},
-	"dialogsum":   {is("DialogSum_Data/dialogsum.dev.jsonl"), scanDialogSum},
 	"qmsum":       {matches("data/ALL/train/*.json"), scanQMSum},
 	"schema":      {matches("train/*.json"), scanSchema},
 	"taskmaster":  {matches("TM-[124]*/data/*.json"), scanTaskmaster},
+	"cnxml":       {matches("modules/*/index.cnxml"), scanCNXML},
+	"selfdialog":  {matches("corpus/*/*.csv"), scanSelfDialogue},
+	"persona":     {is("data/Synthetic-Persona-Chat_valid.csv"), scanPersonaChat},
+	"mtsdialog":   {is("Main-Dataset/MTS-Dialog-TrainingSet.csv"), scanMTSDialog},
+	"podcasts":    {isEpisode, scanEpisode},
+	"pato":        {is("src/ontology/pato-edit.obo"), scanOBO},
+	"plants":      {is("po.obo"), scanOBO},
+	"symptoms":    {is("src/ontology/symp.obo"), scanOBO},
+	"envo":        {is("src/envo/envo.obo"), scanOBO},
+	"diseases":    {is("src/ontology/subsets/DO_rare_slim.obo"), scanOBO},
 	"friendsqa":   {is("dat/friendsqa_dev.json"), scanFriendsQA},
-	"squad":       {matches("dataset/train-*.json"), scanSQuAD},
 	"medquad":     {matches("*_QA*/*.xml"), scanMedQuAD},
 	"scitldr":     {is("SciTLDR-Data/SciTLDR-A/train.jsonl"), scanSciTLDR},
 	"topicalchat": {matches("conversations/valid_*.json"), scanTopicalChat},
-	"reccon":      {is("data/original_annotation/dailydialog_train.json"), scanRECCON},
 	"meld":        {is("data/MELD/train_sent_emo.csv"), scanMELD},
 	"chatterbot":  {matches("chatterbot_corpus/data/english/*.yml"), scanChatterBot},
 	"nltk":        {is("packages/corpora/movie_reviews.zip", "packages/corpora/state_union.zip", "packages/corpora/inaugural.zip"), scanNLTK},
@@ -54,96 +60,6 @@ func matches(pattern string) func(string) bool {
 
 // window is how many turns of a dialogue answer a question at most.
 const window = 24
-
-func scanDream(text string, emit Emit) {
-	var entries [][]json.RawMessage // turns, questions, id
-	if json.Unmarshal([]byte(text), &entries) != nil {
-		return
-	}
-	for _, entry := range entries {
-		if len(entry) < 2 {
-			continue
-		}
-		var lines []string
-		var questions []struct{ Question, Answer string }
-		if json.Unmarshal(entry[0], &lines) != nil || json.Unmarshal(entry[1], &questions) != nil {
-			continue
-		}
-		turns := make([]turn, 0, len(lines))
-		for _, line := range lines {
-			speaker, said, _ := strings.Cut(line, ": ")
-			turns = append(turns, turn{speaker, said})
-		}
-		names := namesOf(turns)
-		dialogue(turns, emit)
-		whole := transcript(turns, names)
-		for _, q := range questions {
-			ask := named(q.Question, names)
-			emit(Pair{Recall, ask, clip(whole)})
-			if best := nearest(turns, q.Question+" "+q.Answer); best >= 0 {
-				emit(Pair{Recall, ask, transcript(turns[best:best+1], names)})
-			}
-			if wordCount(q.Answer) >= 4 {
-				emit(Pair{Summary, named(q.Answer, names), clip(whole)})
-			}
-		}
-	}
-}
-
-// named puts the names of the speakers in place of "the man" and "the woman".
-func named(text string, names map[string]person) string {
-	for _, p := range []struct{ speaker, words string }{{"M", "man"}, {"W", "woman"}, {"F", "woman"}} {
-		if who, ok := names[p.speaker]; ok {
-			text = strings.NewReplacer("The "+p.words, who.name, "the "+p.words, who.name).Replace(text)
-		}
-	}
-	return text
-}
-
-// nearest returns the turn that shares most long words with a text, or -1 when
-// none shares two.
-func nearest(turns []turn, text string) int {
-	wanted := map[string]bool{}
-	for _, w := range strings.Fields(strings.ToLower(text)) {
-		if w = strings.Trim(w, ".,?!'\""); len(w) > 3 {
-			wanted[w] = true
-		}
-	}
-	best, most := -1, 1
-	for i, t := range turns {
-		n := 0
-		for _, w := range strings.Fields(strings.ToLower(t.text)) {
-			if wanted[strings.Trim(w, ".,?!'\"")] {
-				n++
-			}
-		}
-		if n > most {
-			best, most = i, n
-		}
-	}
-	return best
-}
-
-func scanDialogSum(text string, emit Emit) {
-	for line := range strings.Lines(text) {
-		var d struct{ Dialogue, Summary, Topic string }
-		if json.Unmarshal([]byte(line), &d) != nil {
-			continue
-		}
-		var turns []turn
-		for said := range strings.Lines(d.Dialogue) {
-			speaker, words, _ := strings.Cut(strings.TrimSpace(said), ": ")
-			turns = append(turns, turn{speaker, words})
-		}
-		names := namesOf(turns)
-		dialogue(turns, emit)
-		for speaker, p := range names {
-			d.Summary = strings.ReplaceAll(d.Summary, strings.TrimSpace(speaker), p.name)
-		}
-		emit(Pair{Summary, d.Summary, clip(transcript(turns, names))})
-		emit(Pair{Heading, d.Topic, clip(transcript(turns, names))})
-	}
-}
 
 func scanQMSum(text string, emit Emit) {
 	type query struct {

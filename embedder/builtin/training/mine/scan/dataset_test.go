@@ -13,14 +13,33 @@ var setSamples = []struct {
 	set, file, text string
 	wants           []want
 }{
-	{"dream", "data/train.json", `[[["M: I adopted a dog from the shelter last May.","W: What a good thing to do for him!"],[{"question":"What does the man have?","choice":[],"answer":"A dog from a shelter."}],"1"]]`, []want{
-		{scan.Recall, "When did Simon adopt a dog from the shelter?", []string{"Simon: I adopted a dog"}},
-		{scan.Turn, "I adopted a dog from the shelter last May.", []string{"What a good thing"}},
-		{scan.Recall, "What does Simon have?", []string{"shelter"}},
+	{"cnxml", "modules/m1/index.cnxml", cnxml, []want{
+		{scan.Heading, "Sleep", []string{"Nearly every animal sleeps"}},
+		{scan.Question, "What Is It?", []string{"thalamus", "!Nearly"}},
+		{scan.Question, "Describe the areas of the brain involved in sleep", []string{"thalamus"}},
+		{scan.Question, "Why do sleepy drivers react slowly in the evening?", []string{"Because attention falls"}},
+		{scan.Claim, "Growth hormone is released by the pituitary gland while we sleep.", []string{"releases growth hormone"}},
+		{scan.Claim, "Several areas of the brain, such as the thalamus, work together in sleep.", []string{"The thalamus is one of the areas"}},
+		{scan.Gloss, "sleep rebound", []string{"longer sleep after a time"}},
 	}},
-	{"dialogsum", "DialogSum_Data/dialogsum.dev.jsonl", `{"dialogue":"#Person1#: I lost my keys.\n#Person2#: Look under the chair.","summary":"#Person1# looks for the keys.","topic":"lost keys"}`, []want{
-		{scan.Summary, "Hugo looks for the keys.", []string{"lost my keys", "under the chair"}},
-		{scan.Heading, "lost keys", []string{"under the chair"}},
+	{"selfdialog", "corpus/movies/movies1.csv", "HITId,Answer.sentence1,Answer.sentence10,Answer.sentence2\n1,Which films have you seen in the cinema?,,I saw the one about the lost island.\n", []want{
+		{scan.Turn, "Which films have you seen in the cinema?", []string{"the lost island"}},
+		{scan.Recall, "Which films has Ravi seen in the cinema?", []string{"Ravi: I saw the one"}},
+	}},
+	{"persona", "data/Synthetic-Persona-Chat_valid.csv", "user 1 personas,user 2 personas,Best Generated Conversation\n\"I love to bake cookies.\",\"I am a boy.\",\"User 1: Hello there!\nUser 2: What do you like to do on rainy days?\nUser 1: Most days I bake some cookies.\"\n", []want{
+		{scan.Recall, "George love to bake cookies.", []string{"George: Most days I bake"}},
+		{scan.Recall, "What does George like to do on rainy days?", []string{"bake some cookies"}},
+	}},
+	{"mtsdialog", "Main-Dataset/MTS-Dialog-TrainingSet.csv", "ID,section_header,section_text,dialogue\n0,GENHX,She takes medicine against high blood pressure every morning. She does not smoke.,\"Doctor: Do you take any medicine?\nPatient: Every morning, against my high blood pressure.\"\n", []want{
+		{scan.Summary, "She takes medicine against high blood pressure every morning.", []string{"Doctor: Do you"}},
+		{scan.Claim, "She takes medicine against high blood pressure every morning.", []string{"Patient: Every morning"}},
+		{scan.Recall, "does Patient take any medicine?", []string{"Patient: Every morning"}},
+	}},
+	{"podcasts", "afk/away-1.md", "**Ann Lee:** \\[laughs\\] So where did you grow up?\n\n**Bob Ray:** I grew up on a farm near [Lyon](https://x.org).\n\nWe had forty sheep there.\n", []want{
+		{scan.Recall, "where did Bob grow up?", []string{"Bob: I grew up on a farm near Lyon."}},
+	}},
+	{"pato", "src/ontology/pato-edit.obo", "format-version: 1.2\n\n[Term]\nid: P:1\nname: speed\ndef: \"How fast a \\\"thing\\\" goes.\" [W:1]\nsynonym: \"velocity\" RELATED []\n\n[Term]\nid: P:2\nname: gone\ndef: \"What is no longer in use.\" []\nis_obsolete: true\n", []want{
+		{scan.Gloss, "speed, velocity", []string{`How fast a "thing" goes.`}},
 	}},
 	{"qmsum", "data/ALL/train/a.json", `{"topic_list":[{"topic":"Batteries","relevant_text_span":[["0","1"]]}],"specific_query_list":[{"query":"What about the price?","answer":"It is to be low.","relevant_text_span":[["1","1"]]}],
 		"meeting_transcripts":[{"speaker":"A","content":"We need {vocalsound} batteries that last long ."},{"speaker":"B","content":"They must not cost too much ."}]}`, []want{
@@ -28,7 +47,7 @@ var setSamples = []struct {
 		{scan.Recall, "What about the price?", []string{"B: They must not cost", "!batteries"}},
 	}},
 	{"schema", "train/dialogues_001.json", `[{"turns":[{"speaker":"USER","utterance":"I want to find a cheap restaurant in Oakland.","frames":[{"service":"Restaurants_1","actions":[{"act":"INFORM_INTENT","slot":"intent","values":["FindRestaurants"]}]}]}]}]`, []want{
-		{scan.Recall, "Oscar wants to find restaurants", []string{"Oscar: I want to find"}},
+		{scan.Recall, "Erik wants to find restaurants", []string{"Erik: I want to find"}},
 	}},
 	{"schema", "train/schema.json", `[{"description":"Manage accounts","intents":[{"name":"CheckBalance","description":"Check how much money there is"}]}]`, []want{
 		{scan.Gloss, "Manage accounts: check balance", []string{"Check how much"}},
@@ -39,9 +58,6 @@ var setSamples = []struct {
 	{"friendsqa", "dat/friendsqa_dev.json", `{"data":[{"paragraphs":[{"utterances:":[{"speakers":["Ann Lee"],"utterance":"The cake is in the oven ."}],"qas":[{"question":"Where is the cake?","answers":[{"answer_text":"oven","utterance_id":0}]}]}]}]}`, []want{
 		{scan.Recall, "Where is the cake?", []string{"Ann: The cake is in the oven"}},
 	}},
-	{"squad", "dataset/train-v2.0.json", `{"data":[{"paragraphs":[{"context":"The tower was built in two years.","qas":[{"question":"How long did it take?"}]}]}]}`, []want{
-		{scan.Question, "How long did it take?", []string{"two years"}},
-	}},
 	{"medquad", "1_Cancer_QA/1.xml", `<Document><QAPairs><QAPair pid="1"><Question qid="1">What is (are) Gout ?</Question><Answer>A disease of the joints.</Answer></QAPair></QAPairs></Document>`, []want{
 		{scan.Question, "What is Gout ?", []string{"disease"}},
 	}},
@@ -50,9 +66,6 @@ var setSamples = []struct {
 	}},
 	{"topicalchat", "conversations/valid_freq.json", `{"t1":{"content":[{"message":"Do you know who painted this picture?","agent":"agent_1"},{"message":"It was somebody from the north, I think.","agent":"agent_2"}]}}`, []want{
 		{scan.Turn, "Do you know who painted this picture?", []string{"from the north"}},
-	}},
-	{"reccon", "data/original_annotation/dailydialog_train.json", `{"tr_1":[[{"speaker":"A","utterance":"I would like to rent a small car."},{"speaker":"B","utterance":"We have one left for the week."}]]}`, []want{
-		{scan.Turn, "I would like to rent a small car.", []string{"one left"}},
 	}},
 	{"meld", "data/MELD/train_sent_emo.csv", "Sr No.,Utterance,Speaker,Dialogue_ID\n1,Where did you put the small key?,Ann,0\n2,\"I left it at the door, as always.\",Bob,0\n3,Somebody else is talking here now.,Cid,1\n", []want{
 		{scan.Turn, "Where did you put the small key?", []string{"I left it at the door"}},
@@ -71,6 +84,17 @@ var setSamples = []struct {
 		{scan.Gloss, "agile, nimble", []string{"moving quickly"}},
 	}},
 }
+
+// cnxml is a module of a textbook.
+const cnxml = `<document xmlns="http://cnx.rice.edu/cnxml"><title>Sleep</title>
+<metadata xmlns:md="http://cnx.rice.edu/mdml"><md:abstract><list><item>Describe the areas of the brain involved in sleep</item></list></md:abstract></metadata>
+<content><para id="a">Nearly every animal sleeps, and those that are kept from it fall ill before long, be they large or small.</para>
+<section><title>What Is It?</title><para>The <term>thalamus</term> is one of the areas of the brain that are involved in sleep<link target-id="x"/>, as the figure shows.<figure><caption>Not this.</caption></figure></para>
+<para>During sleep the pituitary gland releases growth hormone, which children need, into the blood.</para></section>
+<section class="summary"><title>Summary</title><para>Several areas of the brain, such as the thalamus, work together in sleep.</para></section>
+<section class="review-questions"><exercise><problem><para>Growth hormone is released by the ________ while we sleep.</para><list><item>thyroid</item><item>pituitary gland</item></list></problem><solution><para>B</para></solution></exercise>
+<exercise><problem><para>Why do sleepy drivers react slowly in the evening?</para></problem><solution><para>Because attention falls with every hour that one has been awake.</para></solution></exercise></section></content>
+<glossary><definition><term>sleep rebound</term><meaning>longer sleep after a time without any</meaning></definition></glossary></document>`
 
 // zipped returns an archive that holds one file.
 func zipped(name, text string) string {

@@ -7,20 +7,65 @@ import (
 // turn is what one person of a dialogue says at a time.
 type turn struct{ speaker, text string }
 
+// The shape of what dialogue emits: the words a turn must have to be asked
+// about by words of it, and how many turns are around one in the piece of a
+// talk that is found for every nth question.
+const (
+	minTold  = 12
+	around   = 4
+	everyNth = 5
+)
+
 // dialogue emits turns with those that answer them, and questions about what
-// was said with the turn that says it. Speakers without names of their own are
-// given some, so that questions can be about them.
+// was said with the turn that says it, some with the piece of the talk around
+// it. Speakers without names of their own are given some, so that questions can
+// be about them.
 func dialogue(turns []turn, emit Emit) {
 	names := namesOf(turns)
-	for i, t := range turns {
-		if i > 0 && turns[i-1].speaker != t.speaker && wordCount(turns[i-1].text) >= 5 && wordCount(t.text) >= 5 {
-			emit(Pair{Turn, turns[i-1].text, t.text})
-		}
-		said := names[t.speaker].name + ": " + t.text
-		for _, question := range questionsAbout(names[t.speaker], t.text) {
-			emit(Pair{Recall, question, said})
+	asked := 0
+	recall := func(question string, i int) {
+		emit(Pair{Recall, question, transcript(turns[i:i+1], names)})
+		if asked++; asked%everyNth == 0 && len(turns) > around {
+			emit(Pair{Recall, question, clip(transcript(turns[max(0, i-around):min(len(turns), i+around+1)], names))})
 		}
 	}
+	for i, t := range turns {
+		if i > 0 && turns[i-1].speaker != t.speaker {
+			if wordCount(turns[i-1].text) >= 5 && wordCount(t.text) >= 5 {
+				emit(Pair{Turn, turns[i-1].text, t.text})
+			}
+			if question, ok := askedOf(names[t.speaker], names[turns[i-1].speaker].name, lastQuestion(turns[i-1].text)); ok && wordCount(t.text) >= 4 {
+				recall(question, i)
+			}
+		}
+		for _, question := range questionsOf(names[t.speaker], t.text) {
+			recall(question, i)
+		}
+	}
+}
+
+// questionsOf returns the questions that a turn answers by itself: those made
+// by rules if there are any, else one of its own words.
+func questionsOf(p person, text string) []string {
+	if questions := questionsAbout(p, text); len(questions) > 0 {
+		return questions
+	}
+	chance := seeded(text)
+	for _, sentence := range sentencesOf(text) {
+		if strings.HasSuffix(sentence, "?") {
+			continue
+		}
+		if question, ok := recast(p, sentence, chance); ok {
+			return []string{question}
+		}
+	}
+	if wordCount(text) < minTold {
+		return nil
+	}
+	if question, ok := toldOf(p, text, chance); ok {
+		return []string{question}
+	}
+	return nil
 }
 
 // transcript returns a dialogue as text, a turn a line.
@@ -44,14 +89,16 @@ func man(name string) person   { return person{name, "he", "him", "his"} }
 
 // women and men are the names that speakers without one are given.
 var (
-	women = []string{"Anna", "Maria", "Laura", "Sophie", "Rachel", "Nina", "Emma", "Priya", "Helen", "Grace", "Sara", "Julia", "Mei", "Clara", "Fatima", "Diana"}
-	men   = []string{"Tom", "David", "Peter", "Marcus", "James", "Omar", "Luis", "Kevin", "Daniel", "Victor", "Ben", "Hugo", "Ravi", "Oscar", "Simon", "Paul"}
+	women = []string{"Anna", "Maria", "Laura", "Sophie", "Rachel", "Nina", "Emma", "Priya", "Helen", "Grace", "Sara", "Julia", "Mei", "Clara", "Fatima", "Diana",
+		"Alice", "Beth", "Carmen", "Elena", "Gina", "Hannah", "Irene", "Jane", "Kate", "Lily", "Megan", "Nora", "Olga", "Paula", "Rosa", "Susan", "Tina", "Vera", "Wendy", "Yuki", "Zoe"}
+	men = []string{"Tom", "David", "Peter", "Marcus", "James", "Omar", "Luis", "Kevin", "Daniel", "Victor", "Ben", "Hugo", "Ravi", "Oscar", "Simon", "Paul",
+		"Adam", "Brian", "Carlos", "Dennis", "Erik", "Frank", "George", "Henry", "Ivan", "Jack", "Karl", "Leo", "Mike", "Nick", "Owen", "Pablo", "Rob", "Steve", "Tim", "Will", "Yusuf"}
 )
 
 // anonymous are what data sets call speakers without a name.
 var anonymous = map[string]bool{
 	"": true, "user": true, "system": true, "assistant": true, "agent": true, "agent_1": true, "agent_2": true, "a": true, "b": true, "m": true, "w": true,
-	"f": true, "#person1#": true, "#person2#": true, "#person3#": true, "agent_3": true, "#person4#": true,
+	"f": true, "agent_3": true, "user 1": true, "user 2": true,
 }
 
 // namesOf gives every speaker a person. Which names are given depends on the

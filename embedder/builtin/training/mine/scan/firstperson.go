@@ -19,7 +19,7 @@ func questionsAbout(p person, text string) []string {
 	for rest := oneLine(text); rest != "" && len(questions) < maxQuestions; {
 		sentence := firstSentence(rest)
 		rest = strings.TrimSpace(rest[len(sentence):])
-		if strings.HasSuffix(sentence, "?") || wordCount(sentence) < 4 || wordCount(sentence) > 30 {
+		if n := wordCount(sentence); n < 4 || n > 30 || strings.HasSuffix(sentence, "?") || !speaksOfSelf(sentence) {
 			continue
 		}
 		sentence = strings.TrimRight(sentence, ".! ")

@@ -11,20 +11,16 @@ const minPassage = 4
 
 // passage emits a sentence of a paragraph with the rest of the paragraph (the
 // inverse cloze task of Lee et al., "Latent Retrieval for Weakly Supervised Open
-// Domain Question Answering", 2019). Which sentence it is depends on the text
-// alone.
+// Domain Question Answering", 2019), and a cloze. Which sentence it is depends
+// on the text alone.
 func passage(paragraph string, emit Emit) {
 	// The items of a list and the rows of a table do not stand for one another.
 	apart := func(line string) bool { return isItem(line) || strings.HasPrefix(line, "|") }
 	if slices.ContainsFunc(strings.Split(paragraph, "\n"), apart) {
 		return
 	}
-	var sentences []string
-	for rest := oneLine(paragraph); rest != ""; {
-		first := firstSentence(rest)
-		sentences = append(sentences, first)
-		rest = strings.TrimSpace(rest[len(first):])
-	}
+	sentences := sentencesOf(paragraph)
+	cloze(sentences, emit)
 	if len(sentences) < minPassage {
 		return
 	}

@@ -8,6 +8,11 @@
 // scanner reads the whole text of one file and emits the pairs of its format;
 // what is worth keeping of them is not its business (see package clean).
 //
+// Some pairs are made, not found: a cloze is what is left of a sentence when
+// words of it are dropped, with the passage it is from, and most questions about
+// turns are sentences of the turn put into the third person. Chance plays into
+// both, seeded by the text, so that the same text gives the same pairs.
+//
 // Scanners work by the look of lines and brackets, not by grammars: they must
 // read many languages, and what they misread costs a pair. They never fail,
 // whatever the text.
@@ -40,6 +45,8 @@ const (
 	Command   Kind = "command"   // what a command is for → the command
 	Changelog Kind = "changelog" // first sentence of an entry → its rest
 	Passage   Kind = "passage"   // sentence of a paragraph → the rest of the paragraph
+	Cloze     Kind = "cloze"     // some words of a sentence → the passage it is from
+	Claim     Kind = "claim"     // sentence of a summary or conclusion → the text that it is drawn from
 	Turn      Kind = "turn"      // turn of a dialogue → the turn that answers it
 	Recall    Kind = "recall"    // question about what somebody said → what was said
 	Summary   Kind = "summary"   // summary or title → the text

@@ -126,3 +126,11 @@ func between(text, start, end string) (inside, rest string, ok bool) {
 	}
 	return strings.Cut(after, end)
 }
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
+}
