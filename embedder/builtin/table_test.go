@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,15 @@ func TestTable(t *testing.T) {
 		if !slices.Contains(m.Widths(), width) {
 			t.Errorf("the table was trained for widths %v, not for %d", m.Widths(), width)
 		}
+	}
+	// The model card is about this file.
+	card, err := os.ReadFile("../../docs/model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := binary.LittleEndian.Uint32(b[len(b)-4:])
+	if want := fmt.Sprintf("%d bytes, %d bits a component, CRC-32C %08x", len(b), m.Bits(), sum); !strings.Contains(string(card), want) {
+		t.Errorf("docs/model.md tells of another table: measure its figures anew and have it say %q", want)
 	}
 	// A byte of it that is changed anywhere is noticed.
 	for at := 0; at < len(b); at += len(b)/100 + 1 {
