@@ -46,7 +46,7 @@ func (p Purpose) String() string {
 
 // Model is the identity of a loaded model.
 type Model struct {
-	// Name is the provider and the model: "builtin/hash-v1", "ollama/nomic-embed-text".
+	// Name is the provider and the model: "builtin/static-v1", "ollama/nomic-embed-text".
 	Name string
 	// Dim is the width of its vectors.
 	Dim int

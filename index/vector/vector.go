@@ -98,7 +98,7 @@ func normalise(vec []float32, length float64) {
 // Options are the settings of a space. The zero value of each but Name and Dim
 // stands for its default.
 type Options struct {
-	// Name is the model's, as in embedder.Model: "builtin/hash-v1".
+	// Name is the model's, as in embedder.Model: "builtin/static-v1".
 	Name string
 	// Dim is the width of the vectors, 1 to 65,536.
 	Dim int

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/eval"
@@ -229,7 +230,7 @@ func TestEvaluationOfAnOllamaModel(t *testing.T) {
 		}
 		want := map[string][]string{
 			EvalVector: {"vector/ollama/tiny"},
-			EvalHybrid: {"lexical", "vector/builtin/hash-v1", "vector/ollama/tiny"},
+			EvalHybrid: {"lexical", "vector/" + builtin.Name, "vector/ollama/tiny"},
 		}[retriever]
 		if !slices.Equal(parts, want) {
 			t.Errorf("%s asks %v, want %v", retriever, parts, want)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
@@ -148,7 +149,7 @@ func testOllama(t *testing.T, server server, url string) {
 	lesson := s.keep(dir, "Delete the database of the tests before the release")
 	s.indexed(s.index(dir))
 	st := s.until("filled both spaces", filled)
-	if builtin, ok := spaceOf(st, "builtin/hash-v1"); len(st.Spaces) != 2 || ok && builtin.Embedded != st.Documents {
+	if own, ok := spaceOf(st, builtin.Name); len(st.Spaces) != 2 || !ok || own.Embedded != st.Documents {
 		t.Errorf("spaces %+v, want both with %d documents", st.Spaces, st.Documents)
 	}
 	if a := s.ask(dir, "remove the db"); degraded(a) != "" {

@@ -200,12 +200,12 @@ func TestParseSpace(t *testing.T) {
 		dim   int
 		bad   bool
 	}{
-		"builtin/hash-v1@256-0a1b2c3d": {model: "builtin/hash-v1", dim: 256},
-		"ollama/a:latest@8-00":         {model: "ollama/a:latest", dim: 8},
-		"noname":                       {bad: true},
-		"@8-00":                        {bad: true},
-		"x@-00":                        {bad: true},
-		"":                             {bad: true},
+		"builtin/static-v1@256-0a1b2c3d": {model: "builtin/static-v1", dim: 256},
+		"ollama/a:latest@8-00":           {model: "ollama/a:latest", dim: 8},
+		"noname":                         {bad: true},
+		"@8-00":                          {bad: true},
+		"x@-00":                          {bad: true},
+		"":                               {bad: true},
 	} {
 		model, dim, err := parseSpace(name)
 		if (err != nil) != want.bad || model != want.model || dim != want.dim {

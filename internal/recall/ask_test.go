@@ -126,10 +126,10 @@ func TestEmbedderChoosesRetrievers(t *testing.T) {
 			return index.Result{}, nil
 		})}
 	}
-	s.more = []index.Source{source("builtin/hash-v1"), source("ollama/nomic:latest"), source("ollama/nomic-2"), failing("vector/ollama/down", context.DeadlineExceeded)}
+	s.more = []index.Source{source("builtin/static-v1"), source("ollama/nomic:latest"), source("ollama/nomic-2"), failing("vector/ollama/down", context.DeadlineExceeded)}
 	for embedder, want := range map[string]string{
-		"": "builtin/hash-v1 ollama/nomic-2 ollama/nomic:latest", "none": "", "builtin": "builtin/hash-v1",
-		"builtin/hash-v1": "builtin/hash-v1", "ollama/nomic": "ollama/nomic:latest", "ollama/nomic-2": "ollama/nomic-2",
+		"": "builtin/static-v1 ollama/nomic-2 ollama/nomic:latest", "none": "", "builtin": "builtin/static-v1",
+		"builtin/static-v1": "builtin/static-v1", "ollama/nomic": "ollama/nomic:latest", "ollama/nomic-2": "ollama/nomic-2",
 		"ollama": "ollama/nomic-2 ollama/nomic:latest",
 	} {
 		clear(asked)
@@ -146,7 +146,7 @@ func TestEmbedderChoosesRetrievers(t *testing.T) {
 		}
 	}
 	_, _, err := s.service(t).Ask(t.Context(), memory.RecallRequest{Query: "q"}, AskOptions{Settings: &memory.AnswerSettings{Embedder: "ollama/nom"}})
-	if e := memory.AsError(err); e.Code != memory.CodeNotFound || e.Field != "embedder" || !strings.Contains(e.Hint, "builtin/hash-v1") {
+	if e := memory.AsError(err); e.Code != memory.CodeNotFound || e.Field != "embedder" || !strings.Contains(e.Hint, "builtin/static-v1") {
 		t.Errorf("an unknown embedder = %v, hint %q; want it not found, and those that there are", err, e.Hint)
 	}
 }

@@ -61,7 +61,7 @@ func (s *Service) checkEmbedder() error {
 }
 
 // isModel says that a model is the one that is wanted, which may be named without its
-// version: "builtin" is "builtin/hash-v1", "ollama/m" is "ollama/m:latest".
+// version: "builtin" is "builtin/static-v1", "ollama/m" is "ollama/m:latest".
 func isModel(model, want string) bool {
 	rest, ok := strings.CutPrefix(model, want)
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == ':')

@@ -113,7 +113,7 @@ func TestModelIsTheLongestNameThatFits(t *testing.T) {
 		"ollama/nomic": {Mean: 3},
 	}}
 	for part, want := range map[string]float64{
-		"vector/builtin/hash-v1":    1,
+		"vector/builtin/static-v1":  1,
 		"vector/ollama/bge-m3":      2,
 		"vector/ollama/nomic-embed": 3,
 	} {
