@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/csv"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,11 +118,12 @@ func scanMTSDialog(text string, emit Emit) {
 	})
 }
 
-// isEpisode says whether a file is the transcript of an episode: those in which
-// one person reads news and those that belong to somebody else are not.
+// isEpisode says whether a file is the transcript of an episode of a show in
+// which people tell of themselves. There are many times more of other shows,
+// which are about software, and code speaks of that better.
 func isEpisode(name string) bool {
 	folder, base, ok := strings.Cut(name, "/")
-	return ok && folder != "news" && folder != "bigtent" && !strings.HasPrefix(folder, ".") && strings.HasSuffix(base, ".md")
+	return ok && slices.Contains([]string{"afk", "backstage", "brainscience", "founderstalk", "friends", "rfc"}, folder) && strings.HasSuffix(base, ".md")
 }
 
 // speakerMark is what begins a turn of an episode: "**First Last:** ". Sounds

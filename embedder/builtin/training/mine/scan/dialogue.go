@@ -23,49 +23,48 @@ const (
 func dialogue(turns []turn, emit Emit) {
 	names := namesOf(turns)
 	asked := 0
-	recall := func(question string, i int) {
-		emit(Pair{Recall, question, transcript(turns[i:i+1], names)})
+	recall := func(kind Kind, question string, i int) {
+		emit(Pair{kind, question, transcript(turns[i:i+1], names)})
 		if asked++; asked%everyNth == 0 && len(turns) > around {
-			emit(Pair{Recall, question, clip(transcript(turns[max(0, i-around):min(len(turns), i+around+1)], names))})
+			emit(Pair{kind, question, clip(transcript(turns[max(0, i-around):min(len(turns), i+around+1)], names))})
 		}
 	}
 	for i, t := range turns {
+		p := names[t.speaker]
 		if i > 0 && turns[i-1].speaker != t.speaker {
 			if wordCount(turns[i-1].text) >= 5 && wordCount(t.text) >= 5 {
 				emit(Pair{Turn, turns[i-1].text, t.text})
 			}
-			if question, ok := askedOf(names[t.speaker], names[turns[i-1].speaker].name, lastQuestion(turns[i-1].text)); ok && wordCount(t.text) >= 4 {
-				recall(question, i)
+			if question, ok := askedOf(p, names[turns[i-1].speaker].name, lastQuestion(turns[i-1].text)); ok && wordCount(t.text) >= 4 {
+				recall(Recall, question, i)
 			}
 		}
-		for _, question := range questionsOf(names[t.speaker], t.text) {
-			recall(question, i)
+		questions := questionsAbout(p, t.text)
+		for _, question := range questions {
+			recall(Recall, question, i)
+		}
+		if question, ok := retold(p, t.text); ok && len(questions) == 0 {
+			recall(Retold, question, i)
 		}
 	}
 }
 
-// questionsOf returns the questions that a turn answers by itself: those made
-// by rules if there are any, else one of its own words.
-func questionsOf(p person, text string) []string {
-	if questions := questionsAbout(p, text); len(questions) > 0 {
-		return questions
-	}
+// retold makes a question of the words of a turn: of the first sentence in which
+// somebody speaks of themself, or of what they tell at length.
+func retold(p person, text string) (question string, ok bool) {
 	chance := seeded(text)
 	for _, sentence := range sentencesOf(text) {
 		if strings.HasSuffix(sentence, "?") {
 			continue
 		}
 		if question, ok := recast(p, sentence, chance); ok {
-			return []string{question}
+			return question, true
 		}
 	}
 	if wordCount(text) < minTold {
-		return nil
+		return "", false
 	}
-	if question, ok := toldOf(p, text, chance); ok {
-		return []string{question}
-	}
-	return nil
+	return toldOf(p, text, chance)
 }
 
 // transcript returns a dialogue as text, a turn a line.

@@ -49,6 +49,7 @@ const (
 	Claim     Kind = "claim"     // sentence of a summary or conclusion → the text that it is drawn from
 	Turn      Kind = "turn"      // turn of a dialogue → the turn that answers it
 	Recall    Kind = "recall"    // question about what somebody said → what was said
+	Retold    Kind = "retold"    // question made of a turn's own words → the turn
 	Summary   Kind = "summary"   // summary or title → the text
 	Gloss     Kind = "gloss"     // word → definition
 )
