@@ -69,6 +69,7 @@ func TestStrictDecoding(t *testing.T) {
 		"not UTF-8":             {wire.Remember, "{\"lesson\":\"\xff\"}", 400, "body", "UTF-8"},
 		"too long":              {wire.Remember, `{"lesson":"` + strings.Repeat("x", 200) + `"}`, 413, "body", "too long"},
 		"bad time":              {wire.Index, `{"requested_at":"yesterday"}`, 400, "requested_at", "yesterday"},
+		"adapt":                 {wire.Adapt, `{"thread":1}`, 400, "thread", "unknown"},
 		"model":                 {wire.Pull, `{"model":"x"}`, 400, "model", "unknown"},
 		"name in capitals":      {wire.Recall, `{"Query":"q"}`, 400, "Query", "unknown"},
 		"same name twice":       {wire.Forget, `{"ids":["a"],"ids":["b"]}`, 400, "ids", "twice"},

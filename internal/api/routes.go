@@ -60,6 +60,9 @@ func (h *handler) routes() {
 		return h.svc.RequeueJob(r.Context(), r.PathValue("id"))
 	})
 	h.mux.HandleFunc("POST "+wire.Pull, h.pull)
+	h.mux.HandleFunc("POST "+wire.Adapt, h.adapt)
+	post(h, wire.Reset, func(ctx context.Context, _ struct{}) (any, error) { return h.svc.ResetModel(ctx) })
+	get(wire.Builtin, func(ctx context.Context, _ *http.Request) (any, error) { return h.svc.BuiltinModel(ctx) })
 }
 
 // post routes a call whose request is a JSON object.
@@ -139,6 +142,27 @@ func (h *handler) pull(w http.ResponseWriter, r *http.Request) {
 		lines.send(wire.PullEvent{Done: true})
 	case lines.begun:
 		lines.send(wire.PullEvent{Error: outward(err)})
+	default:
+		h.fail(w, r, err)
+	}
+}
+
+// adapt streams an adaptation, as pull does a download.
+func (h *handler) adapt(w http.ResponseWriter, r *http.Request) {
+	var req memory.AdaptRequest
+	if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	lines := &lineWriter{w: w}
+	done, err := h.svc.AdaptModel(r.Context(), req, func(p memory.AdaptProgress) {
+		lines.send(wire.AdaptEvent{Progress: &p})
+	})
+	switch {
+	case err == nil:
+		lines.send(wire.AdaptEvent{Done: done})
+	case lines.begun:
+		lines.send(wire.AdaptEvent{Error: outward(err)})
 	default:
 		h.fail(w, r, err)
 	}

@@ -169,7 +169,7 @@ func TestEveryCommand(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
-		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model list", "model pull",
+		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model adapt", "model list", "model pull", "model reset", "model show",
 		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
 		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "up", "version", "working", "working report",
 	}
@@ -204,9 +204,16 @@ func sample() map[string]any {
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
 			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
 				{Name: "builtin/next", State: memory.SpaceFilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.SpaceReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
-			Code:  memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
-			Queue: memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
+			Code:     memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
+			Adapting: &memory.AdaptProgress{Phase: "training", Done: 41, Total: 82},
+			Queue:    memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},
+		"AdaptModel": &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", BaseSum: "89abcdef", At: noon, Took: memory.Millis(72 * time.Second),
+			Pairs: 5380, Judged: 1232, Documents: 826, General: 170, Steps: 168, OutOfTime: true, Share: 1, Before: memory.ModelFigures{R1: .228, R10: .613, MRR: .355},
+			After: memory.ModelFigures{R1: .285, R10: .695, MRR: .418}, GeneralBefore: memory.ModelFigures{R1: .482, R10: .876, MRR: .617}, GeneralAfter: memory.ModelFigures{R1: .453, R10: .882, MRR: .599}, Gain: .063, Error: .007},
+		"ResetModel": &memory.BuiltinModel{InUse: "builtin/static-v1-adapted-0a1b2c3d", Next: "builtin/static-v1", Shipped: "builtin/static-v1"},
+		"BuiltinModel": &memory.BuiltinModel{InUse: "builtin/static-v1", Next: "builtin/static-v1-adapted-0a1b2c3d", Shipped: "builtin/static-v1",
+			Running: &memory.AdaptProgress{Phase: "training", Done: 20, Total: 80}, Adapted: &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", At: noon, Pairs: 1, Documents: 1}},
 		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
 	}
 	maps.Copy(answers, history())
@@ -230,6 +237,9 @@ func TestOutput(t *testing.T) {
 		{"status", []string{"status"}},
 		{"model-list", []string{"model", "list"}},
 		{"model-pull", []string{"model", "pull", "x"}},
+		{"model-adapt", []string{"model", "adapt", "--threads", "2"}},
+		{"model-reset", []string{"model", "reset"}},
+		{"model-show", []string{"model", "show"}},
 		{"sessions", []string{"sessions"}},
 		{"steps", []string{"steps", "confirm"}},
 		{"last", []string{"last"}},
@@ -270,6 +280,24 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%s --json is no JSON: %s", tt.name, out)
 		}
 		golden(t, filepath.Join("output", tt.name+".json"), out)
+	}
+}
+
+// TestAdaptRefused: a model that is not kept is no failure, and nothing is to be
+// restarted for it.
+func TestAdaptRefused(t *testing.T) {
+	b := newBench(t, map[string]any{"AdaptModel": &memory.Adaptation{Refused: "nothing is gained for sure"}})
+	out := b.ok("model", "adapt", "--time-limit", "90s")
+	if !strings.Contains(out, "Nothing has changed: nothing is gained for sure") || strings.Contains(out, "recalld stop") {
+		t.Errorf("adapt says %q", out)
+	}
+	want := memory.AdaptRequest{Threads: 1, TimeLimit: memory.Millis(90 * time.Second)}
+	if got := request[memory.AdaptRequest](t, b, "AdaptModel"); got != want {
+		t.Errorf("request is %+v, want %+v", got, want)
+	}
+	b.run("model", "adapt", "--threads", "65")
+	if n := len(b.fake.Calls()); n != 1 {
+		t.Errorf("65 threads are asked for in %d calls", n)
 	}
 }
 

@@ -202,6 +202,9 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	if err != nil {
 		return err
 	}
+	if m, err := running.BuiltinModel(ctx); err == nil && m != nil && m.Trouble != "" {
+		d.add("adapted model", FindingFailed, "recalld model adapt, or recalld model reset", "%s", m.Trouble)
+	}
 	for _, note := range status.Notes {
 		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {
 			continue // said below, of this command's own environment

@@ -14,14 +14,14 @@ import (
 func modelCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "model",
-		Short:   "List and fetch embedding models",
-		Long:    "List the models that embed, or could, and have the Ollama server fetch one. Without\na word more, list them.",
-		Example: "  recalld model list\n  recalld model pull nomic-embed-text",
+		Short:   "List, fetch and adapt embedding models",
+		Long:    "List the models that embed, or could, have the Ollama server fetch one, and have the\nbuilt-in one learn from your own code and lessons. Without a word more, list them.",
+		Example: "  recalld model list\n  recalld model pull nomic-embed-text\n  recalld model adapt",
 		Args:    cobra.NoArgs,
 	}
 	list := modelListCommand(a)
 	c.RunE = list.RunE
-	c.AddCommand(list, modelPullCommand(a))
+	c.AddCommand(list, modelPullCommand(a), modelShowCommand(a), modelAdaptCommand(a), modelResetCommand(a))
 	return c
 }
 

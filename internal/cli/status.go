@@ -59,6 +59,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	rows = append(rows, []string{"queue", queue})
 	rows = append(rows, codeRows(&s.Code)...)
+	if s.Adapting != nil {
+		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
+	}
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
 	}

@@ -209,6 +209,32 @@ func (c *Client) PullModel(ctx context.Context, name string, progress func(memor
 	})
 }
 
+// AdaptModel implements memory.Models. An adaptation ends with its request.
+func (c *Client) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
+	var done *memory.Adaptation
+	err := lines(ctx, c, wire.Adapt, req, func(ev wire.AdaptEvent) (bool, error) {
+		if ev.Progress != nil && progress != nil {
+			progress(*ev.Progress)
+		}
+		if ev.Error != nil {
+			return true, ev.Error
+		}
+		done = ev.Done
+		return done != nil, nil
+	})
+	return done, err
+}
+
+// ResetModel implements memory.Models.
+func (c *Client) ResetModel(ctx context.Context) (*memory.BuiltinModel, error) {
+	return post[memory.BuiltinModel](ctx, c, wire.Reset, struct{}{}, once)
+}
+
+// BuiltinModel implements memory.Models.
+func (c *Client) BuiltinModel(ctx context.Context) (*memory.BuiltinModel, error) {
+	return get[memory.BuiltinModel](ctx, c, wire.Builtin)
+}
+
 // repetition says whether a call may be made again after its connection broke,
 // when it is not known whether the daemon has done it. A call that never
 // reached a daemon is always made again.

@@ -135,12 +135,20 @@ var methods = merged(sessionMethods, map[string]method{
 			Files: []memory.FileMatch{{Path: "a/größe.go", Sandbox: "/p", Lang: "go", Head: "package a\n\n// <b>"}}}},
 	"Check": {answer: &memory.CheckReport{Problems: []string{"a value is missing"}, Total: 4, Busy: true, Took: memory.Millis(time.Second)}},
 	"Status": {answer: &memory.Status{Version: "v", Protocol: 1, PID: 5, State: "ready", StartedAt: at, Records: map[memory.Kind]int{memory.Lesson: 2}, Projects: []memory.SandboxState{}, Spaces: []memory.SpaceState{{Name: "builtin"}}, Queue: memory.QueueState{ByKind: map[string]int{"x": 1}},
-		Code: memory.CodeState{Paused: true, Sandboxes: 1, Stale: 2, Waiting: 3, Runs: 4, Failed: 5, MeanRun: memory.Millis(1500 * time.Microsecond), IndexBytes: 6, MaxBytes: 7, Pruned: 8, Asked: 9, Hits: 10, Fallbacks: 11}}},
+		Adapting: &memory.AdaptProgress{Phase: "reading", Done: 1, Total: 2},
+		Code:     memory.CodeState{Paused: true, Sandboxes: 1, Stale: 2, Waiting: 3, Runs: 4, Failed: 5, MeanRun: memory.Millis(1500 * time.Microsecond), IndexBytes: 6, MaxBytes: 7, Pruned: 8, Asked: 9, Hits: 10, Fallbacks: 11}}},
 	"DeadJobs":   {answer: []memory.DeadJob{{ID: "j", Kind: "k", Payload: []byte(`{"a":1}`), LastError: "e", EnqueuedAt: at}}},
 	"RequeueJob": {request: "job 1?"},
 	"Stop":       {},
 	"Models":     {answer: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}},
 	"PullModel":  {request: "m"},
+	"AdaptModel": {request: memory.AdaptRequest{Threads: 3, TimeLimit: memory.Millis(time.Minute)},
+		answer: &memory.Adaptation{Kept: true, Model: "m", Refused: "r", Base: "b", BaseSum: "s", At: at, Took: memory.Millis(time.Second), Pairs: 1, Judged: 2, Documents: 3,
+			General: 4, Steps: 5, OutOfTime: true, Share: .3, Before: memory.ModelFigures{R1: .1, R10: .2, MRR: .3}, After: memory.ModelFigures{R1: .4}, GeneralBefore: memory.ModelFigures{R10: .5},
+			GeneralAfter: memory.ModelFigures{MRR: .6}, Gain: .7, Error: .8}},
+	"ResetModel": {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b"}},
+	"BuiltinModel": {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b", Adapted: &memory.Adaptation{Model: "a"}, Trouble: "t",
+		Running: &memory.AdaptProgress{Phase: "training", Done: 1, Total: 2}}},
 })
 
 // merged joins two tables of methods.
@@ -159,6 +167,8 @@ func (m method) invoke(ctx context.Context, svc session.Service, name string) (a
 	switch name {
 	case "PullModel":
 		args = append(args, reflect.ValueOf(func(memory.PullProgress) {}))
+	case "AdaptModel":
+		args = append(args, reflect.ValueOf(func(memory.AdaptProgress) {}))
 	case "Replay":
 		args = append(args, reflect.ValueOf(func(session.ReplayProgress) {}))
 	}

@@ -30,6 +30,8 @@ type Paths struct {
 	Socket    string
 	Log       string
 	Token     string
+	// Models is the folder of models that were adapted.
+	Models string
 }
 
 // Paths returns the files of the data folder. Nothing is created.
@@ -42,6 +44,7 @@ func (c *Config) Paths() Paths {
 		Socket:    c.Socket,
 		Log:       filepath.Join(c.Data, "log", "recalld.log"),
 		Token:     cmp.Or(c.TCP.TokenFile, filepath.Join(c.Data, "token")),
+		Models:    filepath.Join(c.Data, "models"),
 	}
 	if p.Socket == "" {
 		p.Socket = socketPath(c.Data)

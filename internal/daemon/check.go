@@ -24,7 +24,8 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg})
+	model, damaged := builtinOf(paths.Models)
+	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg, Builtin: model})
 	if err != nil {
 		return nil, err
 	}
@@ -32,5 +33,5 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 	if err := core.Load(ctx); err != nil {
 		return fmt.Errorf("the indexes cannot be loaded: %w", err), nil
 	}
-	return core.Store.Check(), nil
+	return errors.Join(damaged, core.Store.Check()), nil
 }

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
@@ -67,8 +68,11 @@ type Options struct {
 	// Console receives the log's lines as well; nil is the log file alone.
 	Console io.Writer
 
-	// builtin is the built-in model; nil is the program's own. Tests have others.
+	// builtin is the built-in model; nil is the adapted one, or the program's own. Tests
+	// have others.
 	builtin embedder.Embedder
+	// minPairs is how many pairs an adaptation needs; 0 is the default.
+	minPairs int
 	pauses  pauses
 }
 
@@ -110,6 +114,7 @@ type Daemon struct {
 	// contextFiles has what the files of repositories have for the catalogue.
 	contextFiles *contextFiles
 	follower     *follower
+	adaptation   *adaptation.Service
 	model        *ollamaModel // nil if Ollama is not used
 	pool         *worker.Pool
 	served       *filling // of the model on the Ollama server
@@ -300,12 +305,24 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if d.model != nil && cfg.Context.SummaryModel != "" {
 		writer = chatModel{d.model, cfg.Context.SummaryModel}
 	}
+	trouble := ""
+	if d.opts.builtin == nil {
+		var why error
+		if d.opts.builtin, why = builtinOf(paths.Models); why != nil {
+			trouble = adaptedTrouble(why)
+			d.log.Error("the adapted model is not used", attrPart, "daemon", attrError, why)
+			d.notes = append(d.notes, trouble)
+		}
+	}
 	d.core, err = OpenCore(ctx, CoreOptions{
 		Dir: paths.Store, Config: cfg, Builtin: d.opts.builtin, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
 	if err != nil {
+		return err
+	}
+	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
 	}
 	d.roots = newRoots(d.core, d.log)

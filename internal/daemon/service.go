@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -128,7 +129,11 @@ func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	for _, s := range d.core.Indexer.Spaces() {
 		used := s.State != memory.SpaceReplaced && s.State != memory.SpaceUnused
 		if used && (d.model == nil || s.Model != d.model.name()) {
-			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: "built in"})
+			note := "built in"
+			if s.Model != builtin.Name && d.adaptation.Adapted() {
+				note = "built in, adapted: see `recalld model show`"
+			}
+			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: note})
 		}
 	}
 	if d.model == nil {

@@ -33,7 +33,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
-		Notes: d.notes, Errors: d.faults.latest(),
+		Notes: d.notes, Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
 	}
 	for i := range s.Spaces {
 		s.Spaces[i].Error = plainCause(s.Spaces[i].Error)

@@ -335,6 +335,8 @@ type Status struct {
 	Spaces        []SpaceState   `json:"spaces"`
 	Queue         QueueState     `json:"queue"`
 	Code          CodeState      `json:"code"`
+	// Adapting is how far an adaptation of the built-in model is; nil without one.
+	Adapting *AdaptProgress `json:"adapting,omitempty"`
 	// Notes say what the settings, or the environment, have left aside.
 	Notes  []string      `json:"notes,omitempty"`
 	Errors []LoggedError `json:"errors,omitempty"`
@@ -401,12 +403,22 @@ type PullProgress struct {
 	Total     int64  `json:"total,omitempty"`
 }
 
-// Models lists and fetches embedding models.
+// Models lists, fetches and adapts embedding models.
 type Models interface {
 	Models(ctx context.Context) ([]ModelState, error)
 	// PullModel has the Ollama server fetch a model and reports progress, in
 	// order, until it is done. CodeUnavailable when no server answers.
 	PullModel(ctx context.Context, name string, progress func(PullProgress)) error
+	// AdaptModel has the built-in model learn from what is remembered, and reports
+	// progress, in order, until it is done. What came of it is used from the next
+	// start on if it finds more; else Refused says why not. CodeConflict while
+	// another adaptation runs, and when there is too little to learn from.
+	AdaptModel(ctx context.Context, req AdaptRequest, progress func(AdaptProgress)) (*Adaptation, error)
+	// ResetModel removes the adapted model: from the next start on the program's own
+	// is used. CodeNotFound when there is none, CodeConflict while one is made.
+	ResetModel(ctx context.Context) (*BuiltinModel, error)
+	// BuiltinModel tells which built-in model is in use, and how it came about.
+	BuiltinModel(ctx context.Context) (*BuiltinModel, error)
 }
 
 // Service is all that the daemon offers, implemented by the daemon itself and,

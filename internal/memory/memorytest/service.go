@@ -27,6 +27,8 @@ type Service struct {
 	Err error
 	// Progress is what PullModel reports before it ends.
 	Progress []memory.PullProgress
+	// Adapting is what AdaptModel reports before it ends.
+	Adapting []memory.AdaptProgress
 	// Replayed is what Replay reports before it ends.
 	Replayed []session.ReplayProgress
 	// Before, if set, runs first in every call, with its method.
@@ -192,4 +194,22 @@ func (s *Service) PullModel(ctx context.Context, name string, progress func(memo
 	}
 	_, err := answer[any](ctx, s, "PullModel", name)
 	return err
+}
+
+// AdaptModel implements memory.Models.
+func (s *Service) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
+	for _, p := range s.Adapting {
+		progress(p)
+	}
+	return answer[*memory.Adaptation](ctx, s, "AdaptModel", req)
+}
+
+// ResetModel implements memory.Models.
+func (s *Service) ResetModel(ctx context.Context) (*memory.BuiltinModel, error) {
+	return answer[*memory.BuiltinModel](ctx, s, "ResetModel", nil)
+}
+
+// BuiltinModel implements memory.Models.
+func (s *Service) BuiltinModel(ctx context.Context) (*memory.BuiltinModel, error) {
+	return answer[*memory.BuiltinModel](ctx, s, "BuiltinModel", nil)
 }

@@ -70,8 +70,11 @@ const (
 	Requeue  = "/v1/jobs/requeue/"        // POST {id}
 	Models   = "/v1/models"               // GET → ModelList
 	Pull     = "/v1/models/pull"          // POST PullRequest → a PullEvent per line
+	Adapt    = "/v1/models/adapt"         // POST memory.AdaptRequest → an AdaptEvent per line
+	Reset    = "/v1/models/reset"         // POST → memory.BuiltinModel
+	Builtin  = "/v1/models/builtin"       // GET → memory.BuiltinModel
 	MIMEJSON = "application/json"         // of requests and answers
-	MIMELine = "application/x-ndjson"     // of Pull's and Replay's answers
+	MIMELine = "application/x-ndjson"     // of Pull's, Adapt's and Replay's answers
 )
 
 // Greeting is the answer to Hello.
@@ -115,6 +118,14 @@ type PullEvent struct {
 	Progress *memory.PullProgress `json:"progress,omitempty"`
 	Done     bool                 `json:"done,omitempty"`
 	Error    *memory.Error        `json:"error,omitempty"`
+}
+
+// AdaptEvent is one line of an adaptation: progress, or, as the last one, what it came
+// to or the failure.
+type AdaptEvent struct {
+	Progress *memory.AdaptProgress `json:"progress,omitempty"`
+	Done     *memory.Adaptation    `json:"done,omitempty"`
+	Error    *memory.Error         `json:"error,omitempty"`
 }
 
 // ReplayEvent is one line of a replay: progress, or, as the last one, what it came to

@@ -67,6 +67,21 @@ func (*Verifier) Document(ctx context.Context, at memory.Location) (string, erro
 	return DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
 }
 
+// Whole reads a file again that has the given hash, through the same gates as Verify
+// and with its errors; secrets are replaced. Changed is for a file of another hash: what
+// came since was not looked at by the rules of what is indexed.
+func (*Verifier) Whole(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
+	src, reason := textOf(ctx, at)
+	if reason == "" && hashOf(src) != hash {
+		reason = memory.Changed
+	}
+	if reason != "" {
+		return "", &memory.GateError{Reason: reason, Path: at.Path}
+	}
+	text, _ := redact.Code(string(src))
+	return text, nil
+}
+
 // Head reads how a file begins, through the same gates as Verify and with its
 // errors.
 func (*Verifier) Head(ctx context.Context, at memory.Location) (memory.Verified, error) {

@@ -1,0 +1,99 @@
+package adapt
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+)
+
+// recipe is how a table is trained further.
+type recipe struct {
+	batch, part int
+	// epochs is how often, on average, a pair is learned from.
+	epochs float64
+	// looks is how often during the run the tuning pairs are looked at.
+	looks int
+	// patience is after how many looks without gain the run ends.
+	patience int
+	// hard is the share of cohorts that hold pairs near to one another.
+	hard    float64
+	cluster int
+	trainer contrast.Options
+}
+
+// shippedRecipe was found by trying on four repositories; docs/model.md has the
+// figures. Weights stay: what the commonest words are worth is known from far more
+// text than anybody has of his own, and moving them cost the general pairs most.
+var shippedRecipe = recipe{
+	batch: 512, part: 32, epochs: 16, looks: 12, patience: 3,
+	trainer: contrast.Options{RowRate: .03, FreezeWeights: true, Dropout: .1, Seed: 1},
+}
+
+// learned is the best model of a run.
+type learned struct {
+	model       *contrast.Model
+	steps, best int
+	late        bool
+}
+
+// learn trains the workshop's model, and returns it as it was when it did best on
+// the tuning pairs.
+func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, error) {
+	began := o.Now()
+	total := max(int(r.epochs*float64(len(w.learned))/float64(r.batch)), r.looks)
+	r.trainer.Steps, r.trainer.WarmUp, r.trainer.Widths = total, min(20, total/10), w.widths
+	t, err := contrast.NewTrainer(w.model.Clone(), r.trainer)
+	if err != nil {
+		return nil, fmt.Errorf("make trainer: %w", err)
+	}
+	out := &learned{model: w.model}
+	best := w.tuning(w.model)
+	var sampler *contrast.Sampler
+	for missed := 0; !t.Done() && missed < r.patience; {
+		if sampler == nil {
+			if sampler, err = w.sampler(t.Model(), r, uint64(t.Steps())); err != nil {
+				return nil, err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if out.late = o.Now().Sub(began) > o.TimeLimit; out.late {
+			break
+		}
+		if _, err := t.Step(&w.pairs, sampler.Batch(t.Steps(), r.batch)); err != nil {
+			return nil, err
+		}
+		o.Progress(t.Steps(), total)
+		if t.Steps()%max(total/r.looks, 1) != 0 && !t.Done() {
+			continue
+		}
+		if now := w.tuning(t.Model()); now > best {
+			best, missed = now, 0
+			out.model, out.best = t.Model().Clone(), t.Steps()
+		} else {
+			missed++
+		}
+		sampler = nil // what is near to one another has changed
+	}
+	out.steps = t.Steps()
+	return out, nil
+}
+
+func (w *workshop) tuning(m *contrast.Model) float64 {
+	return figuresOf(contrast.Ranks(m, &w.pairs, w.tuned, w.width)).MRR
+}
+
+// sampler draws batches from all pairs alike and from those that the model finds
+// near to one another.
+func (w *workshop) sampler(m *contrast.Model, r recipe, seed uint64) (*contrast.Sampler, error) {
+	cohorts := []contrast.Cohort{{Pairs: w.learned, Weight: 1 - r.hard}}
+	if r.hard > 0 {
+		for _, c := range contrast.Cluster(m, &w.pairs, w.learned, r.cluster, seed) {
+			c.Weight = r.hard * float64(len(c.Pairs)) / float64(len(w.learned))
+			cohorts = append(cohorts, c)
+		}
+	}
+	return contrast.NewSampler(cohorts, r.part, seed)
+}

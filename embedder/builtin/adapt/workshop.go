@@ -1,0 +1,166 @@
+package adapt
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/embedder/builtin/internal/table"
+	"github.com/recalld/recalld/embedder/builtin/internal/token"
+	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+)
+
+// workshop is the pairs as tokens, and the part of the table that they are made
+// of. Rows of tokens that no pair has would take memory and never move.
+type workshop struct {
+	parts parts
+	pairs contrast.Pairs // learned, tuned, judged, general
+	// Where each part is in pairs.
+	learned, tuned, judged, general []int
+	// tokens are the base's tokens that pairs have, ascending; a token of pairs is
+	// a place in it.
+	tokens []uint32
+	// model is the base's rows and weights of tokens, as the base gives them.
+	model *contrast.Model
+	width int
+	// widths are the base's, ascending.
+	widths []int
+}
+
+func newWorkshop(from *table.Model, p parts, general []Pair, workers int) *workshop {
+	w := &workshop{parts: p, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
+	var bags contrast.Pairs // of the base's tokens
+	tokenizer := token.NewTokenizer(from.Vocabulary())
+	var tokens []uint32
+	add := func(to *contrast.Bags, text string) {
+		tokens = tokens[:0]
+		tokenizer.Tokens(text, func(t uint32) { tokens = append(tokens, t) })
+		to.Add(tokens)
+	}
+	place := func(n int) (at []int) {
+		for range n {
+			at = append(at, bags.Len()-n+len(at))
+		}
+		return at
+	}
+	for _, part := range []struct {
+		list []owned
+		at   *[]int
+	}{{p.learned, &w.learned}, {p.tuned, &w.tuned}, {p.judged, &w.judged}} {
+		for _, o := range part.list {
+			add(&bags.A, o.A)
+			add(&bags.B, o.B)
+		}
+		*part.at = place(len(part.list))
+	}
+	for _, o := range general {
+		add(&bags.A, o.A)
+		add(&bags.B, o.B)
+	}
+	w.general = place(len(general))
+	w.compact(from, &bags)
+	w.model = w.dequantised(from)
+	w.model.Workers = workers
+	return w
+}
+
+// compact renumbers the tokens.
+func (w *workshop) compact(from *table.Model, bags *contrast.Pairs) {
+	used := make([]bool, from.Vocabulary().Size())
+	each := func(do func(b, to *contrast.Bags, i int)) {
+		for i := range bags.Len() {
+			do(&bags.A, &w.pairs.A, i)
+			do(&bags.B, &w.pairs.B, i)
+		}
+	}
+	each(func(b, _ *contrast.Bags, i int) {
+		for _, t := range b.At(i).Tokens {
+			used[t] = true
+		}
+	})
+	places := make([]uint32, len(used))
+	for t, is := range used {
+		if is {
+			places[t] = uint32(len(w.tokens))
+			w.tokens = append(w.tokens, uint32(t))
+		}
+	}
+	var tokens []uint32
+	each(func(b, to *contrast.Bags, i int) {
+		tokens = tokens[:0]
+		bag := b.At(i)
+		for j, t := range bag.Tokens {
+			for range bag.Counts[j] {
+				tokens = append(tokens, places[t])
+			}
+		}
+		to.Add(tokens)
+	})
+}
+
+// leastWeight keeps the logarithm of a weight of 0 a number.
+const leastWeight = 1e-6
+
+// dequantised returns the rows and weights of a table that the pairs need.
+func (w *workshop) dequantised(from *table.Model) *contrast.Model {
+	m := contrast.NewModel(len(w.tokens), w.width)
+	for i, t := range w.tokens {
+		from.Row(t, m.Row(uint32(i)))
+		m.LogWeights[i] = float32(math.Log(float64(max(from.Weight(t), leastWeight))))
+	}
+	if w.model != nil {
+		m.Workers = w.model.Workers
+	}
+	return m
+}
+
+// between returns the model that is a share of the way from the base to another.
+func (w *workshop) between(m *contrast.Model, share float64) *contrast.Model {
+	mixed := w.model.Clone()
+	for i := range mixed.Rows {
+		mixed.Rows[i] += float32(share) * (m.Rows[i] - mixed.Rows[i])
+	}
+	for i := range mixed.LogWeights {
+		mixed.LogWeights[i] += float32(share) * (m.LogWeights[i] - mixed.LogWeights[i])
+	}
+	return mixed
+}
+
+// quantise returns the base with the rows and weights of a model that was trained.
+func (w *workshop) quantise(from *table.Model, m *contrast.Model) (*table.Model, error) {
+	size := from.Vocabulary().Size()
+	s := table.Spec{
+		Name: from.Name() + NameInfix + "00000000", Source: from.Source(), Vocabulary: from.Vocabulary(), Widths: from.Widths(),
+		Bits: from.Bits(), Rows: make([]float32, size*w.width), Weights: make([]float32, size),
+	}
+	for t := range uint32(size) {
+		from.Row(t, s.Rows[int(t)*w.width:][:w.width])
+		s.Weights[t] = from.Weight(t)
+	}
+	for i, t := range w.tokens {
+		copy(s.Rows[int(t)*w.width:], m.Row(uint32(i)))
+		s.Weights[t] = float32(math.Exp(float64(m.LogWeights[i])))
+	}
+	adapted, err := table.New(s)
+	if err != nil {
+		return nil, fmt.Errorf("quantise table: %w", err)
+	}
+	return adapted, nil
+}
+
+// write returns the file of a table, whose name is completed with the checksum of
+// the file as it was before.
+func write(m *table.Model) (name string, file []byte, err error) {
+	var plain, named bytes.Buffer
+	if err := m.Write(&plain); err != nil {
+		return "", nil, err
+	}
+	base, _, _ := strings.Cut(m.Name(), NameInfix)
+	name = base + NameInfix + Checksum(plain.Bytes())
+	if err := m.Renamed(name).Write(&named); err != nil {
+		return "", nil, err
+	}
+	return name, named.Bytes(), nil
+}

@@ -1,0 +1,214 @@
+// Package adaptation has the built-in model learn from what is remembered, keeps
+// the model that came of it in the data folder, and takes it back.
+//
+// Vocabulary. The shipped model is the one inside the program, an adapted one came
+// of it (package adapt says how, and when it is refused). Which one is in use is
+// settled when the daemon starts: an adapted model is a model of its own, whose
+// space is filled in the background like any other's.
+package adaptation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/embedder/builtin/adapt"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The phases of an adaptation; see memory.AdaptProgress.
+const (
+	phaseReading  = "reading"
+	phaseTraining = "training"
+)
+
+// Options configure a Service. All but the last three are required.
+type Options struct {
+	// Dir is the folder of models. It is made when it is needed.
+	Dir string
+	// InUse is the name of the model that embeds, Trouble why it is not the adapted
+	// one, though there is one.
+	InUse, Trouble string
+	Shelf          Shelf
+	Read           Read
+	// General are pairs that have nothing to do with what is remembered.
+	General func() ([]adapt.Pair, error)
+	// MinPairs is how many pairs are needed. Default adapt.DefaultMinPairs.
+	MinPairs int
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+	// Logger receives what came of it; nil discards it.
+	Logger *slog.Logger
+}
+
+// Service adapts the built-in model. It is safe for concurrent use.
+type Service struct {
+	opts Options
+
+	// busy is held while the folder is written to: one adaptation at a time.
+	busy sync.Mutex
+
+	mu      sync.Mutex // guards what follows
+	running *memory.AdaptProgress
+	listen  func(memory.AdaptProgress)
+	trouble string
+}
+
+// New returns a service.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{opts: o, trouble: o.Trouble}
+}
+
+var errBusy = &memory.Error{Code: memory.CodeConflict, Message: "the model is being adapted already", Hint: "`recalld model show` says how far it is"}
+
+// Adapt trains the shipped model further on what is remembered, and keeps what came
+// of it if it finds more; Adaptation.Refused says why not, then a model that was
+// adapted before stays. progress is called in order, not often. CodeConflict while
+// another adaptation runs and when there is too little to learn from.
+func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if !s.busy.TryLock() {
+		return nil, errBusy
+	}
+	defer s.busy.Unlock()
+	s.begin(progress)
+	defer s.end()
+	began := s.opts.Now()
+	corpus, err := s.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	general, err := s.opts.General()
+	if err != nil {
+		return nil, err
+	}
+	result, err := adapt.Run(ctx, builtin.File(), corpus, general, adapt.Options{
+		Workers: max(req.Threads, 1), TimeLimit: req.TimeLimit.Duration(), MinPairs: s.opts.MinPairs, Now: s.opts.Now,
+		Progress: func(done, total int) { s.tell(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total}) },
+	})
+	if little, ok := errors.AsType[*adapt.TooLittleError](err); ok {
+		return nil, &memory.Error{Code: memory.CodeConflict, Message: little.Error(),
+			Hint: "index more repositories first: recalld index PATH", Cause: err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("adapt model: %w", err)
+	}
+	out := s.outcome(result)
+	out.At, out.Took = s.opts.Now().UTC(), memory.Millis(s.opts.Now().Sub(began))
+	log := s.opts.Logger.With("part", "adaptation", "pairs", out.Pairs, "gain", out.Gain, "error", out.Error)
+	if !out.Kept {
+		log.Info("model was adapted and is not kept", "why", out.Refused)
+		return out, nil
+	}
+	if err := ctx.Err(); err != nil { // nobody waits for it any more
+		return nil, err
+	}
+	if err := keep(s.opts.Dir, result.File, out); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.trouble = ""
+	s.mu.Unlock()
+	log.Info("model was adapted", "model", out.Model)
+	return out, nil
+}
+
+// outcome writes a result as others see it.
+func (s *Service) outcome(t *adapt.Table) *memory.Adaptation {
+	r := &t.Report
+	out := &memory.Adaptation{
+		Kept: t.File != nil, Refused: t.Refused, Base: provider + r.Base, BaseSum: adapt.Checksum(builtin.File()),
+		Pairs: r.Pairs, Judged: r.Judged, Documents: r.Documents, General: r.General, Steps: r.Steps, OutOfTime: r.OutOfTime, Share: r.Share,
+		Before: memory.ModelFigures(r.Before), After: memory.ModelFigures(r.After),
+		GeneralBefore: memory.ModelFigures(r.GeneralBefore), GeneralAfter: memory.ModelFigures(r.GeneralAfter),
+		Gain: r.Gain, Error: r.Error,
+	}
+	if out.Kept {
+		out.Model = provider + t.Name
+	}
+	return out
+}
+
+// Reset removes the adapted model; the shipped one is used from the next start on.
+// CodeNotFound when there is none, CodeConflict while one is made.
+func (s *Service) Reset() error {
+	if !s.busy.TryLock() {
+		return errBusy
+	}
+	defer s.busy.Unlock()
+	if report, err := readReport(s.opts.Dir); report == nil && err == nil {
+		return &memory.Error{Code: memory.CodeNotFound, Message: "there is no adapted model", Hint: "`recalld model adapt` makes one"}
+	}
+	if err := discard(s.opts.Dir); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.trouble = ""
+	s.mu.Unlock()
+	s.opts.Logger.Info("the adapted model was removed", "part", "adaptation")
+	return nil
+}
+
+// State tells which model is in use, and what there is.
+func (s *Service) State() *memory.BuiltinModel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &memory.BuiltinModel{InUse: s.opts.InUse, Shipped: builtin.Name, Next: builtin.Name, Trouble: s.trouble}
+	out.Running = s.running
+	report, err := readReport(s.opts.Dir)
+	if out.Adapted = report; report != nil && s.trouble == "" {
+		out.Next = report.Model
+	}
+	if err != nil && out.Trouble == "" { // it was sound when the daemon started
+		out.Trouble = err.Error()
+	}
+	return out
+}
+
+// Running tells how far the adaptation under way is; nil without one. It must not be
+// written to.
+func (s *Service) Running() *memory.AdaptProgress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
+// Adapted says whether the model in use is an adapted one.
+func (s *Service) Adapted() bool { return strings.Contains(s.opts.InUse, adapt.NameInfix) }
+
+func (s *Service) begin(progress func(memory.AdaptProgress)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listen, s.running = progress, &memory.AdaptProgress{Phase: phaseReading}
+}
+
+func (s *Service) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listen, s.running = nil, nil
+}
+
+// tell notes how far it is, and tells of every hundredth.
+func (s *Service) tell(p memory.AdaptProgress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := *s.running
+	s.running = &p
+	step := max(p.Total/100, 1)
+	if s.listen != nil && (p.Phase != last.Phase || p.Done/step != last.Done/step) {
+		s.listen(p)
+	}
+}

@@ -1,0 +1,141 @@
+package adaptation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/embedder/builtin/adapt"
+	"github.com/recalld/recalld/internal/atomicfile"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// The files of the folder: a table under its name, and the report that names it. A
+// table counts from the moment that the report is there, which is written last and
+// removed first.
+const (
+	reportName = "adapted.json"
+	tableExt   = ".bin"
+	provider   = "builtin/"
+)
+
+// ErrDamaged is returned when the adapted model cannot be read.
+var ErrDamaged = errors.New("the adapted model is damaged")
+
+// ErrOtherBase is returned when the adapted model was made from another table than
+// the program's.
+var ErrOtherBase = errors.New("the adapted model was made from another built-in model than this program has")
+
+// Loaded is an adapted model with how it came about.
+type Loaded struct {
+	Embedder *builtin.Embedder
+	Report   memory.Adaptation
+}
+
+// Load reads the adapted model of a folder, nil if there is none. It returns
+// ErrDamaged and ErrOtherBase, by which the base stays in use.
+func Load(dir string, base []byte) (*Loaded, error) {
+	report, err := readReport(dir)
+	if err != nil || report == nil {
+		return nil, err
+	}
+	if report.BaseSum != adapt.Checksum(base) {
+		return nil, ErrOtherBase
+	}
+	file, err := os.ReadFile(tablePath(dir, report.Model))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	e, err := builtin.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return &Loaded{Embedder: e, Report: *report}, nil
+}
+
+// readReport reads the report of a folder; nil if there is none.
+func readReport(dir string) (*memory.Adaptation, error) {
+	text, err := os.ReadFile(filepath.Join(dir, reportName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	r := new(memory.Adaptation)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, reportName, err)
+	}
+	if !isTable(strings.TrimPrefix(r.Model, provider) + tableExt) { // it leads to a file
+		return nil, fmt.Errorf("%w: %s names no adapted model", ErrDamaged, reportName)
+	}
+	return r, nil
+}
+
+func tablePath(dir, model string) string {
+	return filepath.Join(dir, strings.TrimPrefix(model, provider)+tableExt)
+}
+
+// isTable says whether a file of the folder is a table that was adapted.
+func isTable(name string) bool {
+	return strings.Contains(name, adapt.NameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
+}
+
+// keep writes a table and its report, and removes what they replace.
+func keep(dir string, file []byte, report *memory.Adaptation) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make folder of models: %w", err)
+	}
+	write := func(path string, content []byte) error {
+		return atomicfile.Write(path, 0o600, func(w io.Writer) error {
+			_, err := w.Write(content)
+			return err
+		})
+	}
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	if err := write(tablePath(dir, report.Model), file); err != nil {
+		return fmt.Errorf("write adapted model: %w", err)
+	}
+	if err := write(filepath.Join(dir, reportName), append(text, '\n')); err != nil {
+		return fmt.Errorf("write report of adapted model: %w", err)
+	}
+	return sweep(dir, report.Model)
+}
+
+// discard removes the adapted model.
+func discard(dir string) error {
+	if err := os.Remove(filepath.Join(dir, reportName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove report of adapted model: %w", err)
+	}
+	return sweep(dir, "")
+}
+
+// sweep removes tables other than a model's, and what a process that was killed left
+// half written.
+func sweep(dir, model string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list models: %w", err)
+	}
+	var all error
+	for _, e := range entries {
+		name := e.Name()
+		half := strings.HasSuffix(name, ".tmp") && (strings.Contains(name, adapt.NameInfix) || strings.HasPrefix(name, reportName))
+		if half || isTable(name) && name != filepath.Base(tablePath(dir, model)) {
+			all = errors.Join(all, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package adaptation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/recalld/recalld/embedder/builtin/adapt"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Shelf is what is remembered, as far as it is learned from.
+type Shelf interface {
+	// Sandboxes lists the folders that are indexed.
+	Sandboxes() ([]memory.Sandbox, error)
+	// Briefs lists the files of a sandbox, by path.
+	Briefs(sandbox string) (map[string]memory.FileBrief, error)
+	// Lessons walks the lessons. A damaged one is an error, and the walk goes on.
+	Lessons() iter.Seq2[memory.Record, error]
+}
+
+// Read reads an indexed file whole, through the gates of code, without secrets. The
+// error is a *memory.GateError; Changed is for one whose bytes have another hash.
+type Read func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error)
+
+// file is an indexed file.
+type file struct {
+	at   memory.Location
+	hash memory.DocID
+}
+
+// gather reads everything that is learned from. Only files that have chunks are
+// read: what a walk left out, or what was forgotten, has none.
+func (s *Service) gather(ctx context.Context) (*adapt.Corpus, error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	corpus := &adapt.Corpus{}
+	for r, err := range s.opts.Shelf.Lessons() {
+		if err == nil && r.Event != nil && r.Event.Aside == nil {
+			corpus.AddPair(r.ID, r.Event.Context, lessonText(r.Event))
+		}
+	}
+	for i, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s.tell(memory.AdaptProgress{Phase: phaseReading, Done: i, Total: len(files)})
+		text, err := s.opts.Read(ctx, f.at, f.hash)
+		if err != nil {
+			continue // it has changed or is gone: it is of the next adaptation, if at all
+		}
+		corpus.AddFile(f.at.Project+"\x00"+f.at.Path, f.at.Path, text)
+	}
+	return corpus, nil
+}
+
+// files lists the indexed files, each text once: worktrees share most of theirs.
+func (s *Service) files() ([]file, error) {
+	sandboxes, err := s.opts.Shelf.Sandboxes()
+	if err != nil {
+		return nil, fmt.Errorf("list sandboxes: %w", err)
+	}
+	var files []file
+	seen := map[memory.DocID]bool{}
+	for _, b := range sandboxes {
+		briefs, err := s.opts.Shelf.Briefs(b.ID)
+		if err != nil {
+			return nil, fmt.Errorf("list files of %s: %w", b.Root, err)
+		}
+		for _, path := range slices.Sorted(maps.Keys(briefs)) {
+			f := briefs[path]
+			if f.Chunks == 0 || seen[f.Hash] {
+				continue
+			}
+			seen[f.Hash] = true
+			files = append(files, file{memory.Location{Project: b.Project, Sandbox: b.ID, Root: b.Root, Path: path, Lang: f.Lang}, f.Hash})
+		}
+	}
+	return files, nil
+}
+
+func lessonText(e *memory.Event) string {
+	if e.Command == "" {
+		return e.Lesson
+	}
+	return e.Lesson + "\n" + e.Command
+}

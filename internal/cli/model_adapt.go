@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// restartHint is how the daemon comes to use another built-in model.
+const restartHint = "It is used from the next start of the daemon on: `recalld stop`, and the next command starts it.\n" +
+	"What is stored is then embedded again in the background; `recalld status` shows how far that is."
+
+// modelAdaptCommand has the built-in model learn from what is remembered.
+func modelAdaptCommand(a *App) *cobra.Command {
+	var req memory.AdaptRequest
+	var limit time.Duration
+	c := &cobra.Command{
+		Use:   "adapt",
+		Short: "Have the built-in model learn from your code and lessons",
+		Long: `Train the built-in model further on the repositories that are indexed and on the
+lessons kept: comments and the code below them, names and bodies, headings and
+sections. Nothing leaves this machine. Parts are held out: the model that comes of
+it is kept only if it finds more there, and not less of what is general. It takes
+from seconds to minutes on one core; ^C ends it and changes nothing.
+
+` + "`recalld model show`" + ` tells what came of it, ` + "`recalld model reset`" + ` takes it back.`,
+		Example: "  recalld model adapt\n  recalld model adapt --threads 4 --time-limit 2m",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			req.TimeLimit = memory.Millis(limit)
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			shown := a.newProgress("")
+			shown.unit = "files"
+			out, err := service.AdaptModel(c.Context(), req, func(p memory.AdaptProgress) {
+				if p.Phase != "reading" {
+					shown.unit = "steps"
+				}
+				shown.show(p.Phase, int64(p.Done), int64(p.Total))
+			})
+			shown.done()
+			if err != nil {
+				return err
+			}
+			return a.answer(out, func(w io.Writer) { writeAdapted(w, out) })
+		},
+	}
+	c.Flags().IntVar(&req.Threads, "threads", 1, "cores to use at once")
+	c.Flags().DurationVar(&limit, "time-limit", 10*time.Minute, "when to stop with the best so far")
+	must(c.RegisterFlagCompletionFunc("threads", cobra.NoFileCompletions))
+	must(c.RegisterFlagCompletionFunc("time-limit", cobra.NoFileCompletions))
+	return c
+}
+
+// writeAdapted says what came of an adaptation.
+func writeAdapted(w io.Writer, m *memory.Adaptation) {
+	if m.Kept {
+		fmt.Fprintf(w, "The model finds more of yours: %s.\n\n", m.Model)
+	} else {
+		fmt.Fprintf(w, "Nothing has changed: %s.\n\n", m.Refused)
+	}
+	writeAdaptation(w, m)
+	if m.Kept {
+		fmt.Fprintf(w, "\n%s\n", restartHint)
+	}
+}
+
+// writeAdaptation writes the figures of an adaptation.
+func writeAdaptation(w io.Writer, m *memory.Adaptation) {
+	row := func(name string, n int, f memory.ModelFigures) []string {
+		return []string{name, fmt.Sprint(n), fmt.Sprintf("%.3f", f.R1), fmt.Sprintf("%.3f", f.R10), fmt.Sprintf("%.3f", f.MRR)}
+	}
+	table(w, [][]string{
+		{"FINDS OF", "PAIRS", "FIRST", "IN TEN", "MRR"},
+		row("yours, before", m.Judged, m.Before), row("yours, after", m.Judged, m.After),
+		row("general, before", m.General, m.GeneralBefore), row("general, after", m.General, m.GeneralAfter),
+	})
+	fmt.Fprintf(w, "\nLearned from %s of %s in %s; MRR of what was held out %+.3f ± %.3f.\n", memory.Count(m.Pairs, "pair"),
+		memory.Count(m.Documents, "document"), m.Took.Duration().Round(time.Second), m.Gain, m.Error)
+	if m.OutOfTime {
+		fmt.Fprintln(w, "The time limit ended it: with more time it may learn more.")
+	}
+}

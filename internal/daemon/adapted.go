@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+
+	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/embedder/builtin/adapt"
+	"github.com/recalld/recalld/internal/adaptation"
+	"github.com/recalld/recalld/internal/eval"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// builtinOf returns the built-in model of a data folder: the adapted one if there is
+// one, else the program's own. err says why an adapted one is not used.
+func builtinOf(models string) (embedder.Embedder, error) {
+	loaded, err := adaptation.Load(models, builtin.File())
+	if loaded == nil {
+		return builtin.New(), err
+	}
+	return loaded.Embedder, nil
+}
+
+// adaptedTrouble says in a person's words why the adapted model is not used.
+func adaptedTrouble(err error) string {
+	text := "the built-in model is used as it was shipped: " + err.Error()
+	if errors.Is(err, adaptation.ErrDamaged) || errors.Is(err, adaptation.ErrOtherBase) {
+		text += "; `recalld model adapt` makes it anew, `recalld model reset` removes it"
+	}
+	return text
+}
+
+// newAdaptation makes the service that adapts the built-in model.
+func (d *Daemon) newAdaptation(ctx context.Context, dir, trouble string) error {
+	m, err := d.opts.builtin.Model(ctx)
+	if err != nil {
+		return err
+	}
+	d.adaptation = adaptation.New(adaptation.Options{
+		Dir: dir, InUse: m.Name, Trouble: trouble, Shelf: adaptationShelf{d.core.Store, d.log}, Read: d.core.Verifier.Whole,
+		General: generalPairs, MinPairs: d.opts.minPairs, Logger: d.log,
+	})
+	return nil
+}
+
+// generalPairs are those that an adapted model must go on to find.
+func generalPairs() ([]adapt.Pair, error) {
+	set, err := eval.LessonPairs()
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([]adapt.Pair, len(set))
+	for i, p := range set {
+		pairs[i] = adapt.Pair{A: p.Question, B: p.Lesson}
+	}
+	return pairs, nil
+}
+
+// adaptationShelf is the store as package adaptation reads it.
+type adaptationShelf struct {
+	*store.Store
+	log *slog.Logger
+}
+
+var _ adaptation.Shelf = adaptationShelf{}
+
+// Lessons implements adaptation.Shelf.
+func (s adaptationShelf) Lessons() iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		err := s.View(func(v store.View) error {
+			for r, err := range v.Records() {
+				if (err != nil || r.Kind == memory.Lesson) && !yield(r, err) {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			s.log.Error("lessons cannot be read", attrPart, "adaptation", attrError, err)
+		}
+	}
+}
+
+// AdaptModel implements memory.Models. It ends when the daemon drains: what was learned
+// so far is worth less than a stop that is prompt.
+func (d *Daemon) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-d.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer func() { cancel(); <-ended }()
+	return d.adaptation.Adapt(ctx, req, progress)
+}
+
+// ResetModel implements memory.Models.
+func (d *Daemon) ResetModel(context.Context) (*memory.BuiltinModel, error) {
+	if err := d.adaptation.Reset(); err != nil {
+		return nil, err
+	}
+	return d.adaptation.State(), nil
+}
+
+// BuiltinModel implements memory.Models.
+func (d *Daemon) BuiltinModel(context.Context) (*memory.BuiltinModel, error) {
+	return d.adaptation.State(), nil
+}
