@@ -261,3 +261,15 @@ func TestDoctorNotes(t *testing.T) {
 		t.Errorf("the other machine is named %d times: %+v", said, d.Findings)
 	}
 }
+
+// TestDoctorDamagedModel: an adapted model that cannot be used is a fault, with what to
+// do about it; how far one is that is being made is none.
+func TestDoctorDamagedModel(t *testing.T) {
+	answers := sample()
+	delete(answers, "DeadJobs")
+	answers["BuiltinModel"] = &memory.BuiltinModel{InUse: "builtin/static-v1", Trouble: "the adapted model is damaged"}
+	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
+	if f := found["adapted model"]; code != ExitFailure || f.Level != FindingFailed || !strings.Contains(f.Hint, "recalld model reset") {
+		t.Errorf("exit %d, %+v", code, f)
+	}
+}
