@@ -67,7 +67,9 @@ func tokenizeFile(name string, v *token.Vocabulary) (*corpus, error) {
 	var tokens []uint32
 	collect := func(t uint32) { tokens = append(tokens, t) }
 	kinds, sources := map[string]int{}, map[string]int{}
+	names := newSpeakers()
 	err := readPairs(name, func(p pair) error {
+		names.rename(&p)
 		kind := number(kinds, &c.Kinds, p.Kind)
 		if kind == maxKinds {
 			return fmt.Errorf("more than %d kinds", maxKinds)

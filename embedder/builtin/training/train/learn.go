@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,10 @@ type learnOptions struct {
 	hard float64
 	// cluster is how many pairs such a cohort has on average.
 	cluster int
+	// runs are the shares of the sources' part of kinds, by name, that come from
+	// pairs which follow one another there: of one file, one page, or people of
+	// the same names (see speakers). 0 for kinds that are not named.
+	runs map[string]float64
 	// only and without name kinds to train on and to leave out.
 	only, without string
 }
@@ -51,11 +56,15 @@ func (o *learnOptions) flags(flags *flag.FlagSet) {
 	flags.IntVar(&o.epoch, "epoch", 200, "steps between two looks at what is held out")
 	flags.Float64Var(&o.balance, "balance", .5, "1: pairs are drawn alike, 0: kinds are")
 	flags.Func("weights", "kind=factor, with commas between: how much more often kinds are drawn than -balance says", func(list string) (err error) {
-		o.weights, err = parseWeights(list)
+		o.weights, err = parseKinds(list, maxFactor)
 		return err
 	})
 	flags.Float64Var(&o.hard, "hard", 0, "share of cohorts of pairs that the model finds near to one another")
 	flags.IntVar(&o.cluster, "cluster", 500, "pairs of such a cohort on average")
+	flags.Func("runs", "kind=share, with commas between: what part of a kind's sources comes as pairs that follow one another", func(list string) (err error) {
+		o.runs, err = parseKinds(list, 1)
+		return err
+	})
 	flags.StringVar(&o.only, "only", "", "kinds to train on, with commas between; all of them if empty")
 	flags.StringVar(&o.without, "without", "", "kinds to leave out")
 	flags.Func("widths", "nested widths, with commas between (default half the width and all of it)", func(list string) error {
@@ -78,18 +87,18 @@ func (o *learnOptions) validate() error {
 	return nil
 }
 
-// parseWeights reads "turn=3,commit=.5".
-func parseWeights(list string) (map[string]float64, error) {
-	weights := map[string]float64{}
+// parseKinds reads "turn=3,commit=.5": a number for each kind, most at most.
+func parseKinds(list string, most float64) (map[string]float64, error) {
+	kinds := map[string]float64{}
 	for _, one := range strings.Split(list, ",") {
-		kind, number, _ := strings.Cut(one, "=")
-		factor, err := strconv.ParseFloat(number, 64)
-		if kind == "" || err != nil || !(factor >= 0 && factor <= maxFactor) {
-			return nil, fmt.Errorf("%q is not a kind, = and a factor of 0 to %d", one, maxFactor)
+		kind, text, _ := strings.Cut(one, "=")
+		number, err := strconv.ParseFloat(text, 64)
+		if kind == "" || err != nil || !(number >= 0 && number <= most) {
+			return nil, fmt.Errorf("%q is not a kind, = and a number of 0 to %v", one, most)
 		}
-		weights[kind] = factor
+		kinds[kind] = number
 	}
-	return weights, nil
+	return kinds, nil
 }
 
 const maxFactor = 1000
@@ -207,20 +216,29 @@ func (o *learnOptions) cohorts(m *contrast.Model, c *corpus, train []int, seed u
 		if len(at) == 0 {
 			continue
 		}
+		kind := c.Kinds[c.KindOf[at[0]]]
 		weight := math.Pow(float64(len(at)), o.balance)
-		if factor, named := o.weights[c.Kinds[c.KindOf[at[0]]]]; named {
+		if factor, named := o.weights[kind]; named {
 			weight *= factor
 		}
 		if o.hard > 0 {
 			clusters := contrast.Cluster(m, &c.Pairs, at, o.cluster, seed)
 			all = append(all, weighed(clusters, weight*o.hard, 1)...)
 		}
-		if o.hard < 1 {
-			var sources []contrast.Cohort
-			for _, of := range c.bySource(at) {
-				sources = append(sources, contrast.Cohort{Pairs: of})
+		var sources []contrast.Cohort
+		for _, of := range c.bySource(at) {
+			sources = append(sources, contrast.Cohort{Pairs: of})
+		}
+		for _, source := range weighed(sources, weight*(1-o.hard), .5) {
+			if share := o.runs[kind]; share > 0 {
+				var runs []contrast.Cohort
+				for run := range slices.Chunk(source.Pairs, sameNames) {
+					runs = append(runs, contrast.Cohort{Pairs: run})
+				}
+				all = append(all, weighed(runs, source.Weight*share, 1)...)
+				source.Weight *= 1 - share
 			}
-			all = append(all, weighed(sources, weight*(1-o.hard), .5)...)
+			all = append(all, source)
 		}
 	}
 	return all

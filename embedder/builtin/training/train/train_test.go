@@ -108,7 +108,7 @@ func TestWholeWay(t *testing.T) {
 	if again := do(t, append(learn, "-out", at("trained"))...); !strings.Contains(again, "goes on after step 60") {
 		t.Errorf("a second run does not go on after the first:\n%s", again)
 	}
-	do(t, append(learn, "-out", at("other"), "-seed", "2", "-weights", "commit=.5")...)
+	do(t, append(learn, "-out", at("other"), "-seed", "2", "-weights", "commit=.5", "-runs", "question=.5")...)
 	do(t, "average", "-out", at("mean"), at("trained"), at("other"))
 	holdMean(t, at("mean"), at("trained"), at("other"))
 	do(t, "report", "-corpus", at("corpus"), "-model", at("mean"), "-eval", sets, "-bits", "8")
@@ -172,7 +172,8 @@ func holdMean(t *testing.T, mean, one, other string) {
 }
 
 // TestKindWeights holds that a kind of three times the weight is drawn three
-// times as often as before, beside one that is not named.
+// times as often as before, beside one that is not named, and that runs have
+// their share of it.
 func TestKindWeights(t *testing.T) {
 	c := &corpus{}
 	c.Kinds, c.Sources = []string{"code", "talk"}, []string{"a"}
@@ -181,7 +182,7 @@ func TestKindWeights(t *testing.T) {
 		train[i] = i
 		c.KindOf, c.SourceOf = append(c.KindOf, uint8(i%2)), append(c.SourceOf, 0)
 	}
-	weights, err := parseWeights("talk=3")
+	weights, err := parseKinds("talk=3", maxFactor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +194,21 @@ func TestKindWeights(t *testing.T) {
 	if math.Abs(sum[1]/sum[0]-3) > 1e-9 {
 		t.Errorf("kinds of the same size weigh %v and %v, want the second three times as much", sum[0], sum[1])
 	}
-	for _, list := range []string{"", "talk", "talk=", "=3", "talk=-1", "talk=NaN", "talk=1,"} {
-		if _, err := parseWeights(list); err == nil {
+	o.runs = map[string]float64{"talk": .7}
+	var ofRuns, ofTalk float64
+	for _, cohort := range o.cohorts(nil, c, train, 1) {
+		if c.KindOf[cohort.Pairs[0]] == 1 {
+			ofTalk += cohort.Weight
+			if len(cohort.Pairs) <= sameNames {
+				ofRuns += cohort.Weight
+			}
+		}
+	}
+	if math.Abs(ofRuns/ofTalk-.7) > 1e-9 || math.Abs(ofTalk-sum[1]) > 1e-6 {
+		t.Errorf("runs weigh %v of the %v of a kind, want seven tenths of %v", ofRuns, ofTalk, sum[1])
+	}
+	for _, list := range []string{"", "talk", "talk=", "=3", "talk=-1", "talk=NaN", "talk=4", "talk=1,"} {
+		if _, err := parseKinds(list, 3); err == nil {
 			t.Errorf("weights %q: no error", list)
 		}
 	}

@@ -34,7 +34,9 @@ func countFiles(files []string) (*counter, error) {
 		last := map[string]int{} // the text that a piece was last met in
 		var splitter token.Splitter
 		text := 0
+		names := newSpeakers()
 		err := readPairs(name, func(p pair) error {
+			names.rename(&p)
 			kind := one.kind(p.Kind)
 			for _, side := range []string{p.A, p.B} {
 				text++
