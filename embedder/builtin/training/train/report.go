@@ -130,7 +130,7 @@ func (r *reporter) line(m *contrast.Model) string {
 
 // prose are the kinds of pairs of which both texts are plain English. There are
 // fewer of them than kinds of code, which would have the say in a mean over all.
-var prose = []string{"heading", "question", "passage", "cloze", "claim", "turn", "recall", "summary", "gloss"}
+var prose = []string{"heading", "question", "passage", "cloze", "claim", "turn", "recall", "retold", "summary", "gloss"}
 
 // meansOf returns the mean of R@1 and R@10 over the kinds that have to do with
 // code and over those of prose, 0 where there are none. A choice between models by the mean of both

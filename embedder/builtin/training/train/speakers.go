@@ -3,6 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"sync"
 )
 
@@ -22,11 +23,14 @@ type speakers struct {
 // sameNames is how many pairs in a row have the same names.
 const sameNames = 64
 
+// talk are the kinds of pairs that people's talk is in.
+var talk = []string{"recall", "retold", "turn"}
+
 func newSpeakers() *speakers { return &speakers{map[string]int{}, map[string][]string{}} }
 
 // rename renames the speakers of a pair: those who begin a line of b.
 func (s *speakers) rename(p *pair) {
-	if p.Kind != "recall" && p.Kind != "turn" {
+	if !slices.Contains(talk, p.Kind) {
 		return
 	}
 	n := s.pairs[p.Kind]
