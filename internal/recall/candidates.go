@@ -157,12 +157,12 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 		first := len(scores)
 		for _, raw := range hit.Raw {
 			p := &parts[raw.Part]
-			r := s.opts.Calibration.Relevance(p.Name, raw.Hit, p.Result)
+			r := s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
 			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(r)}})
-			c.relevance = max(c.relevance, r)
 			c.held = max(c.held, float64(raw.Hit.Held))
 		}
 		c.scores = scores[first:len(scores):len(scores)]
+		c.relevance = s.opts.Calibration.relevance(hit.Raw, parts)
 		out = append(out, c)
 	}
 	if len(out) > 0 {
@@ -174,6 +174,56 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 		}
 	}
 	return out
+}
+
+// foundBy is a hit of a part.
+func foundBy(p *index.Part, hit index.Hit) Found {
+	return Found{Part: p.Name, Hit: hit, Result: &p.Result}
+}
+
+// relevance is how surely a document has to do with the question, by its hits: jointly
+// by words and by the vectors of each model, of which the surest counts, and by what
+// there is alone where one of the two did not answer or does not know the document.
+func (c Calibration) relevance(hits []index.RawHit, parts []index.Part) float64 {
+	var words Found
+	for i := range parts {
+		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) {
+			words = foundBy(&parts[i], hit)
+		}
+	}
+	best, told := 0.0, false
+	for i := range parts {
+		hit, known := hitOf(hits, parts, i)
+		if !isVector(parts[i].Name) || !known {
+			continue
+		}
+		told = true
+		if v := foundBy(&parts[i], hit); words.Result == nil {
+			best = max(best, c.Relevance(v))
+		} else {
+			best = max(best, c.Joint(words, v))
+		}
+	}
+	if !told && words.Result != nil {
+		return c.Relevance(words)
+	}
+	return best
+}
+
+// hitOf is the hit of a document in a part. In one that lacks it a document is as good
+// as the last hit if more was searched than returned, as for index.ZScore; words that it
+// lacks it has none of. Otherwise the part does not know the document.
+func hitOf(hits []index.RawHit, parts []index.Part, part int) (hit index.Hit, known bool) {
+	for _, h := range hits {
+		if h.Part == part {
+			return h.Hit, true
+		}
+	}
+	r := &parts[part].Result
+	if last := len(r.Hits) - 1; isVector(parts[part].Name) && last >= 0 && r.Searched > len(r.Hits) {
+		return index.Hit{Score: r.Hits[last].Score}, true
+	}
+	return index.Hit{}, false
 }
 
 // floor separates what is relevant by the floors of the kinds from what is not; of the

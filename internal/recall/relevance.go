@@ -7,42 +7,6 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Gumbel is the distribution of the strongest evidence that a question finds in
-// a collection which has nothing to do with it. The best of n scores follows
-// an extreme-value distribution (Fisher and Tippett, 1928; Gumbel, 1958):
-//
-//	P(best < x) = exp(-exp(-(x-μ)/β))
-//
-// For scores whose tail falls exponentially its place μ grows with ln n at a
-// constant scale β. A collection of a few documents hardly knows which words
-// are rare, so that scores differ less there; Half is the size at which β has
-// half of its Scale:
-//
-//	μ = Place + PlaceLog·ln n,   β = Scale·n/(n + Half)
-type Gumbel struct {
-	Place, PlaceLog float64
-	Scale, Half     float64
-}
-
-// Tail is the probability that an unrelated question finds evidence of x or
-// more among n documents.
-func (g Gumbel) Tail(x float64, n int) float64 {
-	place, scale := g.at(n)
-	// 1 - exp(-e) without losing small values.
-	return -math.Expm1(-math.Exp(-(x - place) / scale))
-}
-
-// Quantile is the evidence that a share p of unrelated questions stays below.
-func (g Gumbel) Quantile(p float64, n int) float64 {
-	place, scale := g.at(n)
-	return place - scale*math.Log(-math.Log(p))
-}
-
-func (g Gumbel) at(n int) (place, scale float64) {
-	size := float64(max(n, 1))
-	return g.Place + g.PlaceLog*math.Log(size), g.Scale * size / (size + g.Half)
-}
-
 // Model is what is known beforehand of a model's cosines.
 type Model struct {
 	// Mean and Deviation are of the cosines between questions and documents
@@ -52,10 +16,6 @@ type Model struct {
 	// Best is the distribution of the highest cosine of a collection, as
 	// Evidence gives it.
 	Best Gumbel
-	// Doubt is how many times rarer among unrelated questions evidence of this
-	// model must be than evidence of words to be as relevant: what a weak model
-	// finds by chance it finds at the cost of answers. At least 1.
-	Doubt float64
 }
 
 // Calibration turns raw scores into relevance. Its parameters are versioned and
@@ -66,6 +26,16 @@ type Calibration struct {
 	// Vectors are by the model's name. A name may stand for the models that
 	// begin with it; the empty one is for all others.
 	Vectors map[string]Model
+	// Together is the distribution of the strongest joint evidence.
+	Together Gumbel
+}
+
+// Found is what one part, a retriever by its name, says of a document.
+type Found struct {
+	Part string
+	Hit  index.Hit
+	// Result is what the hit is of; its other hits do not matter.
+	Result *index.Result
 }
 
 // priorDocuments is how many documents the prior moments of a model count for
@@ -82,14 +52,15 @@ const priorDocuments = 30
 // For vectors it is the distance of the cosine from the mean of all documents,
 // in standard deviations. In a small collection neither can be told, so the
 // model's own are counted in as if priorDocuments more had been seen.
-func (c Calibration) Evidence(part string, score float64, r index.Result) float64 {
-	if !isVector(part) {
+func (c Calibration) Evidence(f Found) float64 {
+	score, r := float64(f.Hit.Score), f.Result
+	if !isVector(f.Part) {
 		if r.Best <= 0 {
 			return 0
 		}
 		return score / math.Sqrt(float64(r.Best))
 	}
-	m := c.model(part)
+	m := c.model(f.Part)
 	mean, variance := float64(r.Mean), float64(r.Deviation)*float64(r.Deviation)
 	if m.Deviation > 0 {
 		n, prior := float64(r.Searched), float64(priorDocuments)
@@ -102,10 +73,38 @@ func (c Calibration) Evidence(part string, score float64, r index.Result) float6
 	return (score - mean) / math.Sqrt(variance)
 }
 
-// The curve of relevance. evenOdds is the share of unrelated questions that find,
-// by words, evidence of relevance .5, oddsForCode the share that find .75, the
-// floor of code: a lesson that is out of place costs a line, code that is costs
-// half of the answer.
+// vectorShare is how much the evidence of vectors counts beside that of words: the
+// middle of a flat optimum (.35 to 1, docs/quality.md).
+const vectorShare = 0.5
+
+// JointEvidence is what words and the vectors of a model say together: the sum of
+// their reduced variates, by which evidence of different kinds and of collections of
+// different sizes can be compared.
+//
+//	y = y(words) + vectorShare·y(vectors)
+//
+// Either alone may be chance. A document that is a little unusual in both is seldom
+// unrelated: at any share of unrelated questions more of the right answers pass than
+// by the better of the two.
+func (c Calibration) JointEvidence(words, vectors Found) float64 {
+	return c.reduced(words) + vectorShare*c.reduced(vectors)
+}
+
+func (c Calibration) reduced(f Found) float64 {
+	return c.best(f.Part).Reduced(c.Evidence(f), f.Result.Searched)
+}
+
+// best is the distribution of the strongest evidence of a part.
+func (c Calibration) best(part string) Gumbel {
+	if isVector(part) {
+		return c.model(part).Best
+	}
+	return c.Lexical
+}
+
+// The curve of relevance. evenOdds is the share of unrelated questions that find
+// evidence of relevance .5, oddsForCode the share that find .75, the floor of code: a
+// lesson that is out of place costs a line, code that is costs half of the answer.
 const (
 	evenOdds    = 0.08
 	oddsForCode = 0.015
@@ -116,6 +115,16 @@ var steepness = math.Log(3) / (logit(evenOdds) - logit(oddsForCode))
 
 func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 
+// curve turns the probability p that an unrelated question finds as strong evidence
+// into relevance, a logistic curve over the log odds of p:
+//
+//	relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
+//
+// docs/quality.md has the shares that were measured.
+func curve(p float64) float64 {
+	return 1 / (1 + math.Exp(steepness*(logit(min(p, 1))-logit(evenOdds))))
+}
+
 // What a document that holds all content of a question is worth at least; the
 // share leaves room for rounding.
 const (
@@ -124,30 +133,29 @@ const (
 	wordHeldRelevance = 0.5 // of a single word
 )
 
-// Relevance returns how surely a hit has to do with the question, 0 to 1. With
-// p the probability that an unrelated question finds as strong evidence, times
-// the doubt in the model,
-//
-//	relevance = 1 / (1 + exp(steepness·(logit p - logit evenOdds)))
-//
-// a logistic curve over the log odds of p. docs/quality.md has the shares that
-// were measured. A document that holds every word of a question has to do with it
-// however common they are: those words are what was asked for.
-func (c Calibration) Relevance(part string, h index.Hit, r index.Result) float64 {
-	best, doubt := c.Lexical, 1.0
-	if isVector(part) {
-		m := c.model(part)
-		best, doubt = m.Best, max(m.Doubt, 1)
-	}
-	p := min(doubt*best.Tail(c.Evidence(part, float64(h.Score), r), r.Searched), 1)
-	relevance := 1 / (1 + math.Exp(steepness*(logit(p)-logit(evenOdds))))
+// atLeast is the relevance that a document has for what it holds of the question. One
+// that holds every word of it has to do with it however common they are: those words
+// are what was asked for.
+func atLeast(f Found) float64 {
 	switch {
-	case h.Held < allHeld:
-		return relevance
-	case r.Content == 1:
-		return max(relevance, wordHeldRelevance)
+	case f.Hit.Held < allHeld:
+		return 0
+	case f.Result.Content == 1:
+		return wordHeldRelevance
 	}
-	return max(relevance, allHeldRelevance)
+	return allHeldRelevance
+}
+
+// Relevance returns how surely a document has to do with the question by one part
+// alone, 0 to 1.
+func (c Calibration) Relevance(f Found) float64 {
+	return max(curve(c.best(f.Part).Tail(c.Evidence(f), f.Result.Searched)), atLeast(f))
+}
+
+// Joint returns how surely a document has to do with the question by its words and the
+// vectors of a model together, 0 to 1.
+func (c Calibration) Joint(words, vectors Found) float64 {
+	return max(curve(c.Together.Tail(c.JointEvidence(words, vectors), words.Result.Searched)), atLeast(words))
 }
 
 // model returns the parameters of the longest name that the part's model begins
@@ -167,14 +175,15 @@ func (c Calibration) model(part string) Model {
 // internal/eval/fit as docs/quality.md tells. Models that were not fitted have
 // the distribution of the built-in one, without its moments.
 func ShippedCalibration() Calibration {
-	best := Gumbel{Place: 0.059, PlaceLog: 0.438, Scale: 0.487}
+	best := Gumbel{Place: 0.049, PlaceLog: 0.430, Scale: 0.629}
 	return Calibration{
-		Version: "priors-4",
+		Version: "priors-5",
 		Lexical: Gumbel{Place: 0.060, PlaceLog: 0.106, Scale: 0.265, Half: 5},
 		Vectors: map[string]Model{
-			"":                  {Best: best, Doubt: 2.5},
-			"builtin/static-v1": {Mean: 0.007, Deviation: 0.0614, Best: best, Doubt: 10},
+			"":                  {Best: best},
+			"builtin/static-v1": {Mean: -0.005, Deviation: 0.0625, Best: best},
 		},
+		Together: Gumbel{Place: -0.522, PlaceLog: -0.017, Scale: 1.301},
 	}
 }
 

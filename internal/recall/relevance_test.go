@@ -16,7 +16,7 @@ const builtinPart = vectorPrefix + builtin.Name
 
 func TestGumbelTailAndQuantileAreInverse(t *testing.T) {
 	shipped := ShippedCalibration()
-	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[builtin.Name].Best} {
+	for name, g := range map[string]Gumbel{"lexical": shipped.Lexical, "vector": shipped.Vectors[builtin.Name].Best, "together": shipped.Together} {
 		for _, n := range []int{0, 1, 5, 300, 55_000} {
 			last := math.Inf(-1)
 			for _, p := range []float64{0.05, 0.5, 0.95, 0.99, 0.9999} {
@@ -59,15 +59,25 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 	} {
 		const n, best = 1000, 64
 		x := c.Lexical.Quantile(1-test.unrelated, n)
-		got := c.Relevance("lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, index.Result{Best: best, Searched: n})
+		words := Found{"lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, &index.Result{Best: best, Searched: n}}
+		got := c.Relevance(words)
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
 		}
 		const mean, deviation = 0.5, 0.1
-		z := c.Vectors[""].Best.Quantile(1-test.unrelated/c.Vectors[""].Doubt, n)
-		got = c.Relevance("vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation})
+		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
+		vectors := Found{"vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, &index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation}}
+		got = c.Relevance(vectors)
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)
+		}
+		// What is missing to the joint evidence wanted is had by the words.
+		missing := c.Together.Quantile(1-test.unrelated, n) - c.JointEvidence(words, vectors)
+		_, scale := c.Lexical.at(n)
+		words.Hit.Score += float32(missing * scale * math.Sqrt(best))
+		got = c.Joint(words, vectors)
+		if math.Abs(got-test.want) > 1e-6 {
+			t.Errorf("%s: joint relevance %v, want %v", test.name, got, test.want)
 		}
 	}
 }
@@ -83,9 +93,12 @@ func TestRelevanceIsAFigureBetweenZeroAndOne(t *testing.T) {
 			{Best: 400, Searched: 1 << 30, Mean: -1, Deviation: 1e-20},
 		} {
 			for _, score := range []float64{-1, 0, 0.4, 1, 300} {
-				got := c.Relevance(part, index.Hit{Score: float32(score)}, r)
-				if !(got >= 0 && got <= 1) {
+				f := Found{part, index.Hit{Score: float32(score)}, &r}
+				if got := c.Relevance(f); !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v is %v", part, score, r, got)
+				}
+				if got := c.Joint(Found{"lexical", f.Hit, &r}, f); !(got >= 0 && got <= 1) {
+					t.Errorf("%s: relevance of %v in %+v together with words is %v", part, score, r, got)
 				}
 			}
 		}
@@ -100,7 +113,7 @@ func TestNothingToCompareWithIsNoEvidence(t *testing.T) {
 		"vector/unknown": {Best: 1, Searched: 1, Mean: 0.9},
 		"lexical":        {Searched: 10},
 	} {
-		if got := c.Evidence(name, 0.9, r); got != 0 {
+		if got := c.Evidence(Found{name, index.Hit{Score: 0.9}, &r}); got != 0 {
 			t.Errorf("evidence of %s is %v, want 0", name, got)
 		}
 	}
@@ -162,18 +175,20 @@ func newBench(t *testing.T, texts ...string) *bench {
 // best is the relevance of document 0 and that of the best of the others.
 func (b *bench) best(t *testing.T, question string) (first, others float64) {
 	t.Helper()
-	c := ShippedCalibration()
+	var parts []index.Part
 	for _, r := range []index.Retriever{b.lexical, b.vectors} {
 		res, err := r.Retrieve(t.Context(), index.Query{Text: question, Limit: 100})
 		if err != nil {
 			t.Fatalf("ask %s: %v", r.Name(), err)
 		}
-		for _, h := range res.Hits {
-			if got := c.Relevance(r.Name(), h, res); h.Doc == 0 {
-				first = max(first, got)
-			} else {
-				others = max(others, got)
-			}
+		parts = append(parts, index.Part{Name: r.Name(), Result: res, Weight: 1})
+	}
+	c := ShippedCalibration()
+	for _, fused := range index.Fuse(parts, 1000) {
+		if got := c.relevance(fused.Raw, parts); fused.Doc == 0 {
+			first = got
+		} else {
+			others = max(others, got)
 		}
 	}
 	return first, others

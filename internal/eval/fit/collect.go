@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
@@ -11,6 +15,7 @@ import (
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/index/vector"
 	"github.com/recalld/recalld/internal/eval"
+	"github.com/recalld/recalld/internal/recall"
 )
 
 // pool is documents that collections are drawn from, analysed and embedded
@@ -91,63 +96,108 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 	return c, nil
 }
 
-// depth is how many hits are looked at: a judged document below them counts as
-// not found.
+// depth is how many hits of a part are looked at: a judged document that is in neither
+// part's counts as not found.
 const depth = 50
 
-// observation is what one question found in one collection: the best document
-// for a question from elsewhere, the best judged one for the collection's own.
+// observation is what one question found in one collection: any documents for a
+// question from elsewhere, judged ones for the collection's own.
 type observation struct {
-	pool, from      string // the collection's and the question's
-	size            int    // of the collection
-	lexical, vector finding
+	pool, from string // the collection's and the question's
+	size       int    // of the collection
+	// words and vectors are what the parts answered, without hits.
+	words, vectors part
+	// hits is what the parts say of the documents found, without those of which both
+	// say less than of another. There is one at least: nothing found is like anything
+	// else.
+	hits []pair
 }
 
-// finding is the best hit in one part and what it is compared with. What it
-// holds of the question is the most that any hit holds that counts.
-type finding struct {
-	part   string
-	hit    index.Hit
-	result index.Result // without hits
+// part is what a retriever answered, without hits.
+type part struct {
+	name   string
+	result index.Result
+}
+
+// pair is what both parts say of a document.
+type pair struct{ words, vectors index.Hit }
+
+// found are the two sides of a pair as recall takes them.
+func (o *observation) found(p pair) (words, vectors recall.Found) {
+	return recall.Found{Part: o.words.name, Hit: p.words, Result: &o.words.result},
+		recall.Found{Part: o.vectors.name, Hit: p.vectors, Result: &o.vectors.result}
+}
+
+// most is the most of a figure that any of the documents found has.
+func (o *observation) most(figure func(words, vectors recall.Found) float64) float64 {
+	most := math.Inf(-1)
+	for _, p := range o.hits {
+		most = max(most, figure(o.found(p)))
+	}
+	return most
 }
 
 // ask asks a question. With judged documents only those count.
 func (c *collection) ask(ctx context.Context, q eval.Query, judged eval.Grades) (o observation, err error) {
-	counts := func(uint32) bool { return true }
-	if judged != nil {
-		counts = func(doc uint32) bool {
-			for id, grade := range judged {
-				if number, in := c.numbers[id]; in && number == doc && grade > 0 {
-					return true
-				}
-			}
-			return false
+	if o.words, err = answer(ctx, c.lexical, q.Text); err != nil {
+		return o, err
+	}
+	if o.vectors, err = answer(ctx, c.vectors, q.Text); err != nil {
+		return o, err
+	}
+	counts := make(map[uint32]bool, len(judged))
+	for id, grade := range judged {
+		if number, in := c.numbers[id]; in {
+			counts[number] = grade > 0
 		}
 	}
-	if o.lexical, err = find(ctx, c.lexical, q.Text, counts); err == nil {
-		o.vector, err = find(ctx, c.vectors, q.Text, counts)
+	// A document that a part lacks is as good as its last hit; of words it has none.
+	other := pair{vectors: index.Hit{Score: o.vectors.result.Mean}}
+	if n := len(o.vectors.result.Hits); n > 0 {
+		other.vectors.Score = o.vectors.result.Hits[n-1].Score
 	}
-	return o, err
+	found := map[uint32]pair{}
+	for _, h := range o.words.result.Hits {
+		found[h.Doc] = pair{h, other.vectors}
+	}
+	for _, h := range o.vectors.result.Hits {
+		found[h.Doc] = pair{found[h.Doc].words, h}
+	}
+	if judged != nil {
+		maps.DeleteFunc(found, func(doc uint32, _ pair) bool { return !counts[doc] })
+	}
+	o.words.result.Hits, o.vectors.result.Hits = nil, nil
+	o.hits = front(slices.Collect(maps.Values(found)))
+	if len(o.hits) == 0 {
+		o.hits = []pair{other}
+	}
+	return o, nil
 }
 
-func find(ctx context.Context, r index.Retriever, text string, counts func(uint32) bool) (finding, error) {
+func answer(ctx context.Context, r index.Retriever, text string) (part, error) {
 	result, err := r.Retrieve(ctx, index.Query{Text: text, Limit: depth})
 	if err != nil {
-		return finding{}, fmt.Errorf("ask %s: %w", r.Name(), err)
+		return part{}, fmt.Errorf("ask %s: %w", r.Name(), err)
 	}
-	f := finding{part: r.Name(), hit: index.Hit{Score: result.Mean}} // not found: like any other
-	found := false
-	for _, h := range result.Hits {
-		if !counts(h.Doc) {
-			continue
-		}
-		if held := max(f.hit.Held, h.Held); found {
-			f.hit.Held = held
-		} else {
-			f.hit, found = h, true
+	return part{r.Name(), result}, nil
+}
+
+// front leaves out the pairs of which another is no worse in either part. Those left
+// hold the most of the question that any did.
+func front(pairs []pair) []pair {
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.words.Score, a.words.Score), cmp.Compare(b.vectors.Score, a.vectors.Score))
+	})
+	held := float32(0)
+	var best []pair
+	for _, p := range pairs {
+		held = max(held, p.words.Held)
+		if len(best) == 0 || p.vectors.Score > best[len(best)-1].vectors.Score {
+			best = append(best, p)
 		}
 	}
-	result.Hits = nil
-	f.result = result
-	return f, nil
+	for i := range best {
+		best[i].words.Held = held
+	}
+	return best
 }

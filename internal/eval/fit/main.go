@@ -77,8 +77,9 @@ func run(ctx context.Context, out io.Writer, folder string, related relations, s
 		return err
 	}
 	c := e.fit("")
-	fmt.Fprintf(out, "Lexical: %s\nVectors[%q]: Mean: %.4f, Deviation: %.4f, Best: %s\n\n", literal(c.Lexical), builtin.Name,
-		c.Vectors[builtin.Name].Mean, c.Vectors[builtin.Name].Deviation, literal(c.Vectors[builtin.Name].Best))
+	m := c.Vectors[builtin.Name]
+	fmt.Fprintf(out, "Lexical: %s\nVectors[%q]: Mean: %.4f, Deviation: %.4f, Best: %s\nTogether: %s\n\n",
+		literal(c.Lexical), builtin.Name, m.Mean, m.Deviation, literal(m.Best), literal(c.Together))
 	e.table(out, pools)
 	return nil
 }
@@ -171,25 +172,27 @@ func (e *experiment) fit(without string) recall.Calibration {
 	var m recall.Model
 	var sum, squares, n float64
 	for _, o := range e.unrelated {
-		if r := o.vector.result; uses(o) && r.Searched >= 1000 {
+		if r := o.vectors.result; uses(o) && r.Searched >= 1000 {
 			n++
 			sum += float64(r.Mean)
 			squares += float64(r.Deviation) * float64(r.Deviation)
 		}
 	}
 	m.Mean, m.Deviation = sum/n, math.Sqrt(squares/n)
-	// The doubt is chosen, not fitted: it trades the parts against each other.
-	m.Doubt = recall.ShippedCalibration().Vectors[builtin.Name].Doubt
 	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}}
-	lexical, vectors := map[int][]float64{}, map[int][]float64{}
-	for _, o := range e.unrelated {
-		if uses(o) {
-			lexical[o.size] = append(lexical[o.size], c.Evidence(o.lexical.part, float64(o.lexical.hit.Score), o.lexical.result))
-			vectors[o.size] = append(vectors[o.size], c.Evidence(o.vector.part, float64(o.vector.hit.Score), o.vector.result))
+	fitted := func(figure func(words, vectors recall.Found) float64) recall.Gumbel {
+		bySize := map[int][]float64{}
+		for _, o := range e.unrelated {
+			if uses(o) {
+				bySize[o.size] = append(bySize[o.size], o.most(figure))
+			}
 		}
+		return fitGumbel(samples(bySize))
 	}
-	c.Lexical, m.Best = fitGumbel(samples(lexical)), fitGumbel(samples(vectors))
+	c.Lexical = fitted(func(words, _ recall.Found) float64 { return c.Evidence(words) })
+	m.Best = fitted(func(_, vectors recall.Found) float64 { return c.Evidence(vectors) })
 	c.Vectors[builtin.Name] = m
+	c.Together = fitted(c.JointEvidence) // by the two above
 	return c
 }
 
@@ -232,8 +235,7 @@ func (e *experiment) row(out io.Writer, name string, of func(observation) bool, 
 	fmt.Fprintf(out, "| %s | %s | %s |\n", name, passing(e.unrelated, of, c), passing(e.own, of, c))
 }
 
-// passing is the share of the observations that reach .5 and .75 by their best
-// part.
+// passing is the share of the observations that reach .5 and .75.
 func passing(list []observation, of func(observation) bool, c recall.Calibration) string {
 	var n, half, most float64
 	for _, o := range list {
@@ -241,7 +243,7 @@ func passing(list []observation, of func(observation) bool, c recall.Calibration
 			continue
 		}
 		n++
-		r := max(c.Relevance(o.lexical.part, o.lexical.hit, o.lexical.result), c.Relevance(o.vector.part, o.vector.hit, o.vector.result))
+		r := o.most(c.Joint)
 		if r >= 0.5 {
 			half++
 		}
