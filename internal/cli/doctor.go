@@ -106,6 +106,9 @@ func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (
 		return d, err
 	case memory.CodeOf(err) == memory.CodeUnavailable:
 		checkNoDaemon(d, paths, err)
+		if damaged := daemon.CheckModel(cfg); damaged != nil {
+			d.adaptedModel(damaged.Error())
+		}
 		if err := checkStore(ctx, d, cfg); err != nil {
 			return d, err
 		}
@@ -147,6 +150,11 @@ func checkNoDaemon(d *diagnosis, paths config.Paths, why error) {
 	// The record of an owner that was killed stays; the daemon overwrites it.
 	d.add("daemon", FindingNote, "see "+paths.Log, "does not answer (%v); the data folder was last held by pid %d, version %s, since %s",
 		why, owner.PID, owner.Version, timeText(owner.Since, "?"))
+}
+
+// adaptedModel says why the adapted model is not used.
+func (d *diagnosis) adaptedModel(why string) {
+	d.add("adapted model", FindingFailed, "recalld model adapt, or recalld model reset", "%s", why)
 }
 
 // storeHint is what can be done about damage.
@@ -203,7 +211,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	if m, err := running.BuiltinModel(ctx); err == nil && m != nil && m.Trouble != "" {
-		d.add("adapted model", FindingFailed, "recalld model adapt, or recalld model reset", "%s", m.Trouble)
+		d.adaptedModel(m.Trouble)
 	}
 	for _, note := range status.Notes {
 		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {

@@ -24,7 +24,7 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	model, damaged := builtinOf(paths.Models)
+	model, _ := builtinOf(paths.Models) // see CheckModel
 	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg, Builtin: model})
 	if err != nil {
 		return nil, err
@@ -33,5 +33,12 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 	if err := core.Load(ctx); err != nil {
 		return fmt.Errorf("the indexes cannot be loaded: %w", err), nil
 	}
-	return errors.Join(damaged, core.Store.Check()), nil
+	return core.Store.Check(), nil
+}
+
+// CheckModel says why the adapted model of a data folder cannot be used; nil where it
+// can, and where there is none.
+func CheckModel(cfg config.Config) error {
+	_, err := builtinOf(cfg.Paths().Models)
+	return err
 }

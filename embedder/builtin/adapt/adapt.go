@@ -11,9 +11,9 @@ package adapt
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin/internal/table"
@@ -68,11 +68,14 @@ func (o Options) validate() error {
 	return nil
 }
 
-// TooLittleError is returned when there are too few pairs to learn from, or to
-// judge by.
-type TooLittleError struct{ Pairs, Needed int }
+// TooLittleError is returned when there are too few pairs to learn from, or when they
+// are of so few documents that too few can be held out.
+type TooLittleError struct{ Pairs, Documents, Needed int }
 
 func (e *TooLittleError) Error() string {
+	if e.Pairs >= e.Needed {
+		return fmt.Sprintf("too little to learn from: %d pairs are of %d documents only, which leaves too few to judge by", e.Pairs, e.Documents)
+	}
 	return fmt.Sprintf("too little to learn from: %d pairs, at least %d are needed", e.Pairs, e.Needed)
 }
 
@@ -111,8 +114,8 @@ func run(ctx context.Context, base []byte, corpus *Corpus, general []Pair, o Opt
 		return nil, fmt.Errorf("read base: %w", err)
 	}
 	parts := corpus.split()
-	if n := corpus.Len(); n < o.MinPairs || len(parts.judged) < minJudged || len(parts.tuned) < minJudged {
-		return nil, &TooLittleError{Pairs: n, Needed: max(o.MinPairs, n+1)}
+	if n := corpus.Len(); n < o.MinPairs || len(parts.judged) < minJudged || len(parts.tuned) < minTuned {
+		return nil, &TooLittleError{Pairs: n, Documents: corpus.documents(), Needed: o.MinPairs}
 	}
 	w := newWorkshop(from, parts, general, o.Workers)
 	t := &Table{Report: Report{
@@ -147,8 +150,15 @@ func run(ctx context.Context, base []byte, corpus *Corpus, general []Pair, o Opt
 	return t, nil
 }
 
-// Checksum names the bytes of a base in reports, so that a table is not used with
-// a program whose own table is another.
+// sumSize is the bytes of the checksum that a table's file ends with.
+const sumSize = 4
+
+// Checksum names a table by the checksum that its file ends with, so that one is not
+// used with a program whose own is another than it was made from. (That of a file
+// with its own CRC at the end would be the same for all.)
 func Checksum(file []byte) string {
-	return fmt.Sprintf("%08x", crc32.Checksum(file, crc32.MakeTable(crc32.Castagnoli)))
+	if len(file) < sumSize {
+		return ""
+	}
+	return fmt.Sprintf("%08x", binary.LittleEndian.Uint32(file[len(file)-sumSize:]))
 }

@@ -12,9 +12,10 @@ const (
 	judgedShare = 15
 )
 
-// What is held out is minJudged pairs at least, or a gain cannot be told from
-// chance, and maxJudged at most, which are compared with one another.
+// What is held out is so many pairs at least, or a gain cannot be told from chance,
+// and maxJudged at most, which are compared with one another.
 const (
+	minTuned  = 50
 	minJudged = 100
 	maxJudged = 3000
 )

@@ -1,0 +1,226 @@
+package adaptation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/embedder/builtin/adapt"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// adapted is the report of a model; its table may as well be the shipped one.
+func adapted(model string) *memory.Adaptation {
+	return &memory.Adaptation{Kept: true, Model: model, Base: builtin.Name, BaseSum: adapt.Checksum(builtin.File()), At: time.Unix(1e9, 0).UTC(), Gain: .1}
+}
+
+const (
+	firstModel  = "builtin/static-v1-adapted-00000001"
+	secondModel = "builtin/static-v1-adapted-00000002"
+)
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "models")
+	if l, err := Load(dir, builtin.File()); l != nil || err != nil {
+		t.Errorf("without a folder: %v, %v", l, err)
+	}
+	// What a process that was killed left before its report.
+	for _, model := range []string{firstModel, secondModel} {
+		if err := keep(dir, builtin.File(), adapted(model)); err != nil {
+			t.Fatal(err)
+		}
+		for _, leftover := range []string{"static-v1-adapted-0badcafe.bin", "static-v1-adapted-0badcafe.bin.abc.tmp", reportName + ".abc.tmp", "mine.txt"} {
+			if err := os.WriteFile(filepath.Join(dir, leftover), []byte("half"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l, err := Load(dir, builtin.File())
+	if err != nil || l.Report != *adapted(secondModel) {
+		t.Fatalf("loaded %+v, %v", l, err)
+	}
+	if m, err := l.Embedder.Model(t.Context()); err != nil || m.Dim != builtin.Dim {
+		t.Errorf("the model is %+v, %v", m, err)
+	}
+	if err := sweep(dir, secondModel); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), []string{reportName, "mine.txt", "static-v1-adapted-00000002.bin"}; !slices.Equal(got, want) {
+		t.Errorf("swept, there are %v, want %v", got, want)
+	}
+
+	other := bytes.Clone(builtin.File())
+	other[len(other)-1] ^= 1
+	if _, err := Load(dir, other); !errors.Is(err, ErrOtherBase) {
+		t.Errorf("with another base: %v", err)
+	}
+	table := tablePath(dir, secondModel)
+	if err := os.WriteFile(table, builtin.File()[:1000], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("cut: %v", err)
+	}
+	if err := os.Remove(table); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("gone: %v", err)
+	}
+	for _, text := range []string{"{", `{}`, `{"model":"builtin/../../static-v1-adapted-x"}`, `{"model":"builtin/static-v1"}`} {
+		if err := os.WriteFile(filepath.Join(dir, reportName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir, builtin.File()); !errors.Is(err, ErrDamaged) {
+			t.Errorf("report %q: %v", text, err)
+		}
+	}
+	if err := discard(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); !slices.Equal(got, []string{"mine.txt"}) {
+		t.Errorf("discarded, there are %v", got)
+	}
+}
+
+// shelf is what is remembered, as a test has it.
+type shelf struct{ lessons []memory.Record }
+
+func (shelf) Sandboxes() ([]memory.Sandbox, error) {
+	return []memory.Sandbox{{ID: "one", Project: "p", Root: "/one"}, {ID: "two", Project: "p", Root: "/two"}}, nil
+}
+
+func (shelf) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
+	files := map[string]memory.FileBrief{
+		"a.go":      {Hash: memory.DocID{1}, Chunks: 2},
+		"pruned.go": {Hash: memory.DocID{2}, Pruned: true},
+		"head.bin":  {Hash: memory.DocID{3}, Head: true},
+	}
+	if sandbox == "two" { // a worktree, with one file more
+		files["b.go"] = memory.FileBrief{Hash: memory.DocID{4}, Chunks: 1}
+	}
+	return files, nil
+}
+
+func (s shelf) Lessons() iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		_ = yield(memory.Record{}, errors.New("a damaged record"))
+		for _, r := range s.lessons {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func lesson(id, about, text string, aside *memory.Aside) memory.Record {
+	return memory.Record{ID: id, Kind: memory.Lesson, Event: &memory.Event{Context: about, Lesson: text, Command: "recalld status", Aside: aside}}
+}
+
+// TestGather reads what is indexed, each text once, and lessons that count.
+func TestGather(t *testing.T) {
+	var read []string
+	s := New(Options{Shelf: shelf{[]memory.Record{
+		lesson("l1", "migrating the warehouse database", "Take the lock before the first migration runs", nil),
+		lesson("l2", "restarting the label printer", "Wait for the queue to drain before the printer restarts", &memory.Aside{}),
+	}}, Read: func(_ context.Context, at memory.Location, _ memory.DocID) (string, error) {
+		read = append(read, at.Root+"/"+at.Path)
+		if at.Path == "b.go" {
+			return "", &memory.GateError{Reason: memory.Changed, Path: at.Path}
+		}
+		return "package a\n\n// Renew asks the warehouse to extend a lease.\nfunc Renew(id string) error {\n\tl := find(id)\n\tl.extend()\n\treturn l.err\n}\n", nil
+	}})
+	s.begin(nil)
+	c, err := s.gather(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/one/a.go", "/two/b.go"}; !slices.Equal(read, want) {
+		t.Errorf("read %v, want %v", read, want)
+	}
+	if c.Len() != 2 { // the function and one lesson
+		t.Errorf("%d pairs, want 2", c.Len())
+	}
+}
+
+// TestOneAtATime: an adaptation under way refuses another, and a reset; its progress is
+// told; too little to learn from is told with what to do, and nothing is left.
+func TestOneAtATime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "models")
+	var s *Service
+	var inside []error
+	var running *memory.AdaptProgress
+	s = New(Options{Dir: dir, InUse: builtin.Name, Shelf: shelf{}, General: func() ([]adapt.Pair, error) { return nil, nil },
+		Read: func(ctx context.Context, _ memory.Location, _ memory.DocID) (string, error) {
+			_, err := s.Adapt(ctx, memory.AdaptRequest{}, nil)
+			inside = append(inside, err, s.Reset())
+			running = s.Running()
+			return "", errors.New("gone")
+		}})
+	_, err := s.Adapt(t.Context(), memory.AdaptRequest{}, func(memory.AdaptProgress) {})
+	if e := memory.AsError(err); e.Code != memory.CodeConflict || !strings.Contains(e.Message, "at least 2000") || !strings.Contains(e.Hint, "recalld index") {
+		t.Errorf("with nothing to learn from: %+v", e)
+	}
+	for _, err := range inside {
+		if memory.CodeOf(err) != memory.CodeConflict {
+			t.Errorf("meanwhile: %v", err)
+		}
+	}
+	if running == nil || running.Phase != phaseReading || running.Total != 2 || s.Running() != nil {
+		t.Errorf("meanwhile it is at %+v, afterwards at %+v", running, s.Running())
+	}
+	if err := s.Reset(); memory.CodeOf(err) != memory.CodeNotFound {
+		t.Errorf("reset with nothing to reset: %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("an adaptation that failed has made a folder")
+	}
+}
+
+// TestState follows a model from its being kept to its being taken back.
+func TestState(t *testing.T) {
+	dir := t.TempDir()
+	s := New(Options{Dir: dir, InUse: builtin.Name})
+	if m := s.State(); m.InUse != builtin.Name || m.Next != builtin.Name || m.Adapted != nil {
+		t.Errorf("at first %+v", m)
+	}
+	if err := keep(dir, builtin.File(), adapted(firstModel)); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.State(); m.InUse != builtin.Name || m.Next != firstModel || m.Adapted == nil {
+		t.Errorf("kept: %+v", m)
+	}
+	if m := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it is damaged"}).State(); m.Next != builtin.Name || m.Trouble == "" {
+		t.Errorf("damaged: %+v", m)
+	}
+	s = New(Options{Dir: dir, InUse: firstModel})
+	if !s.Adapted() {
+		t.Error("the model in use is not said to be adapted")
+	}
+	if err := s.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.State(); m.InUse != firstModel || m.Next != builtin.Name || m.Adapted != nil {
+		t.Errorf("reset: %+v", m)
+	}
+}
