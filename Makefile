@@ -57,6 +57,10 @@ bench-code: ## live through a day with real git repositories: make bench-code RE
 	@test -n "$(REPOS)" || { echo "REPOS names git repositories, in the manner of PATH"; exit 2; }
 	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'CodeBases|IndexStages' -benchtime 1x -timeout 60m ./cmd/recalld
 
+bench-adapt: ## adapt the built-in model to each folder and to all together: make bench-adapt REPOS=dir:dir
+	@test -n "$(REPOS)" || { echo "REPOS names folders, in the manner of PATH"; exit 2; }
+	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'Adapt$$' -benchtime 1x -timeout 60m ./cmd/recalld
+
 rivals: build ## ask recalld and the code search tools of this machine the same: make rivals [TREE=folder of Go code]
 	$(GO) run ./bench/rivals -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 

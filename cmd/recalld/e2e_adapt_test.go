@@ -88,6 +88,7 @@ func TestE2EAdapt(t *testing.T) {
 		t.Errorf("after the restart the model is %+v", model)
 	}
 
+	model = memory.BuiltinModel{}
 	if m.ask(&model, dir, "model", "reset"); model.Next != shipped || model.Adapted != nil {
 		t.Errorf("reset: %+v", model)
 	}
