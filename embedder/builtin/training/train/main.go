@@ -10,7 +10,8 @@
 // Pairs are the lines of the .jsonl files of a folder, each an object with the
 // kind of pair "k", the repository or data set "r", and the texts "a" and "b".
 // The same files, options and processor give the same model. "train VERB -h"
-// lists the options. Some pairs are held out: see corpus.split.
+// lists the options. Some pairs are held out (see corpus.split), and people who
+// talk in pairs are given other names (see speakers).
 package main
 
 import (

@@ -16,12 +16,16 @@ import (
 // so that short ones are met as they are stored, with a name that does not make
 // them an answer.
 type speakers struct {
-	pairs map[string]int // by kind, so far
-	names map[string][]string
+	pairs map[string]int      // so far, by kind
+	names map[string][]string // of the row of pairs that is being read, by kind
 }
 
-// sameNames is how many pairs in a row have the same names.
-const sameNames = 64
+// sameNames is how many pairs in a row have the same names, groupNames how many
+// names those are: two talk most, some texts hold more people.
+const (
+	sameNames  = 64
+	groupNames = 4
+)
 
 // talk are the kinds of pairs that people's talk is in.
 var talk = []string{"recall", "retold", "turn"}
@@ -65,7 +69,7 @@ func (s *speakers) rename(p *pair) {
 // drawNames draws the names of a group of people: known ones, or such as might
 // be, since the table must do with names that it has never met.
 func drawNames(draw *rand.Rand) []string {
-	names := make([]string, 4)
+	names := make([]string, groupNames)
 	for i := range names {
 		if draw.IntN(2) == 0 {
 			names[i] = firstNames[draw.IntN(len(firstNames))]
