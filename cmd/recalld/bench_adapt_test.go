@@ -32,7 +32,17 @@ func benchAdapt(b *testing.B, folders ...string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		d.index(b, root)
+		if _, err := d.client.IndexRepo(b.Context(), memory.IndexRequest{Path: root}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for indexed := 0; indexed < len(folders); {
+		indexed = 0
+		for _, p := range d.status(b).Projects {
+			if p.Progress == nil && !p.IndexedAt.IsZero() {
+				indexed++
+			}
+		}
 	}
 	for b.Loop() {
 		indexed, before := megabytes(d.memory(b, "VmHWM")), d.cpu()
