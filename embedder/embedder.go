@@ -96,6 +96,19 @@ type Embedder interface {
 	Embed(ctx context.Context, purpose Purpose, texts []string) ([][]float32, error)
 }
 
+// Weigher is an Embedder that can be told how much each word of a question counts
+// where the question is asked. Words that all documents have tell none of them from
+// the others, whatever they are worth elsewhere: in the memory of a talk the names of
+// those who talk, in a repository its own name.
+type Weigher interface {
+	Embedder
+	// EmbedWeighted returns the vector of a question. weight is called with each
+	// word, lower case, and says what it counts besides what the model gives it, 0
+	// to 1; the bytes are valid only during the call. A blank text fails. Errors are
+	// those of Model and ctx's.
+	EmbedWeighted(ctx context.Context, text string, weight func(word []byte) float64) ([]float32, error)
+}
+
 // PartialError is returned when some texts of a batch could not be embedded.
 // The others' vectors are valid.
 type PartialError struct {

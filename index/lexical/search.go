@@ -174,13 +174,9 @@ func (s *search) slots(state *state, set bitset, docs *roaring.Bitmap) (_ bitset
 func (s *search) weigh(ctx context.Context) error {
 	for i := range s.terms {
 		t := &s.terms[i]
-		t.df = t.list.n
-		if !s.everything {
-			df, err := s.count(ctx, t.list)
-			if err != nil {
-				return err
-			}
-			t.df = df
+		var err error
+		if t.df, err = s.frequency(ctx, t.list); err != nil {
+			return err
 		}
 		n, df := float64(s.size), float64(t.df)
 		t.bound = t.weight * math.Log1p((n-df+0.5)/(df+0.5)) * (s.options.K1 + 1)
@@ -189,6 +185,14 @@ func (s *search) weigh(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(a.text, b.text))
 	})
 	return nil
+}
+
+// frequency is how many documents of the universe hold a term.
+func (s *search) frequency(ctx context.Context, list postings) (uint32, error) {
+	if s.everything {
+		return list.n, nil
+	}
+	return s.count(ctx, list)
 }
 
 // count returns how many documents of the universe are in the list.

@@ -178,7 +178,8 @@ func TestSpaceCloseEndsEmbeddings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openSpace(t, Options{Name: "toy", Dim: toyDim})
 		e := &counting{gate: make(chan struct{})}
-		c := s.Retriever(e.embed).(*retriever).queries
+		s.Retriever(e.embed)
+		c := s.caches[0]
 		failed := make(chan error, 1)
 		go func() {
 			_, err := c.vector(t.Context(), "a")

@@ -9,8 +9,8 @@ import (
 
 // retriever asks a space in words.
 type retriever struct {
-	space   *Space
-	queries *queryCache
+	space *Space
+	embed func(ctx context.Context, q index.Query) ([]float32, error)
 }
 
 var _ index.Retriever = (*retriever)(nil)
@@ -29,7 +29,13 @@ func (s *Space) Retriever(embed EmbedFunc) index.Retriever {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.caches = append(s.caches, queries)
-	return &retriever{s, queries}
+	return &retriever{s, func(ctx context.Context, q index.Query) ([]float32, error) { return queries.vector(ctx, q.Text) }}
+}
+
+// Direct is Retriever for a model that takes microseconds: every query is embedded when
+// it is asked, and may be embedded by what it is asked about.
+func (s *Space) Direct(embed func(ctx context.Context, q index.Query) ([]float32, error)) index.Retriever {
+	return &retriever{s, embed}
 }
 
 // Close ends the embeddings that retrievers of the space have under way and waits
@@ -57,7 +63,7 @@ func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, 
 	if q.Allow != nil && q.Allow.IsEmpty() {
 		return index.Result{}, nil // spares the embedding
 	}
-	vec, err := r.queries.vector(ctx, q.Text)
+	vec, err := r.embed(ctx, q)
 	if err != nil {
 		return index.Result{}, fmt.Errorf("embed query: %w", err)
 	}

@@ -444,3 +444,25 @@ func TestDot(t *testing.T) {
 		}
 	}
 }
+
+// TestDirectEmbedsByWhatIsAsked: nothing is remembered, and the whole query is known.
+func TestDirectEmbedsByWhatIsAsked(t *testing.T) {
+	s := openSpace(t, Options{Name: "toy", Dim: 2})
+	for doc, v := range [][]float32{{1, 0}, {0, 1}} {
+		if err := s.Upsert(uint32(doc), v); err != nil {
+			t.Fatalf("put vector: %v", err)
+		}
+	}
+	r := s.Direct(func(_ context.Context, q index.Query) ([]float32, error) {
+		if q.Universe.Contains(7) {
+			return []float32{0, 1}, nil
+		}
+		return []float32{1, 0}, nil
+	})
+	for want, universe := range []*roaring.Bitmap{roaring.New(), roaring.BitmapOf(7)} {
+		got, err := r.Retrieve(t.Context(), index.Query{Text: "the same", Universe: universe, Limit: 1})
+		if err != nil || len(got.Hits) != 1 || got.Hits[0].Doc != uint32(want) {
+			t.Errorf("asked among %v: %+v, error %v, want document %d", universe, got.Hits, err, want)
+		}
+	}
+}

@@ -193,14 +193,24 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 		return err
 	}
 	s := &space{name: name, vectors: vectors, embed: e, background: background, failed: roaring.New()}
-	s.retriever = vectors.Retriever(func(ctx context.Context, text string) ([]float32, error) {
-		vs, err := x.embedAs(ctx, s, embedder.Query, []string{text})
-		if err != nil {
-			return nil, err
-		}
-		s.tried(nil) // it is back, whatever a job met last
-		return vs[0], nil
-	})
+	if weigher, ok := e.(embedder.Weigher); ok && !background {
+		s.retriever = vectors.Direct(func(ctx context.Context, q index.Query) ([]float32, error) {
+			weights, err := x.lexical.Weights(ctx, q.Text, q.Universe)
+			if err != nil {
+				return nil, err
+			}
+			return weigher.EmbedWeighted(ctx, q.Text, weights.Of)
+		})
+	} else {
+		s.retriever = vectors.Retriever(func(ctx context.Context, text string) ([]float32, error) {
+			vs, err := x.embedAs(ctx, s, embedder.Query, []string{text})
+			if err != nil {
+				return nil, err
+			}
+			s.tried(nil) // it is back, whatever a job met last
+			return vs[0], nil
+		})
+	}
 	x.spaces.mu.Lock()
 	defer x.spaces.mu.Unlock()
 	x.spaces.all = append(x.spaces.all, s)

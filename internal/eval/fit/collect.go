@@ -86,12 +86,12 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 		}
 	}
 	model := builtin.New()
-	c.vectors = space.Retriever(func(ctx context.Context, text string) ([]float32, error) {
-		vectors, err := model.Embed(ctx, embedder.Query, []string{text})
+	c.vectors = space.Direct(func(ctx context.Context, q index.Query) ([]float32, error) {
+		weights, err := c.lexical.Weights(ctx, q.Text, q.Universe)
 		if err != nil {
 			return nil, err
 		}
-		return vectors[0], nil
+		return model.EmbedWeighted(ctx, q.Text, weights.Of)
 	})
 	return c, nil
 }

@@ -28,7 +28,7 @@ type Embedder struct {
 	poolers sync.Pool // of *table.Pooler
 }
 
-var _ embedder.Embedder = (*Embedder)(nil)
+var _ embedder.Weigher = (*Embedder)(nil)
 
 // ErrWidth is returned when the table was not trained for the width asked for.
 var ErrWidth = errors.New("static: no such width")
@@ -85,10 +85,7 @@ func (e *Embedder) Embed(ctx context.Context, _ embedder.Purpose, texts []string
 	if err != nil {
 		return nil, err
 	}
-	p, ok := e.poolers.Get().(*table.Pooler)
-	if !ok {
-		p = table.NewPooler(t, e.width)
-	}
+	p := e.pooler(t)
 	defer e.poolers.Put(p)
 	vectors := make([][]float32, len(texts))
 	var failed map[int]error
@@ -113,4 +110,33 @@ func (e *Embedder) Embed(ctx context.Context, _ embedder.Purpose, texts []string
 		return vectors, &embedder.PartialError{Failed: failed}
 	}
 	return vectors, nil
+}
+
+// EmbedWeighted implements embedder.Weigher.
+func (e *Embedder) EmbedWeighted(ctx context.Context, text string, weight func(word []byte) float64) ([]float32, error) {
+	t, err := e.table()
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, errBlank
+	}
+	p := e.pooler(t)
+	defer e.poolers.Put(p)
+	v := make([]float32, e.width)
+	if !p.Weighted(text, weight, v) && !p.Vector(text, v) {
+		v[0] = 1 // as for Embed
+	}
+	return v, nil
+}
+
+// pooler is one that nobody uses now.
+func (e *Embedder) pooler(t *table.Model) *table.Pooler {
+	if p, ok := e.poolers.Get().(*table.Pooler); ok {
+		return p
+	}
+	return table.NewPooler(t, e.width)
 }

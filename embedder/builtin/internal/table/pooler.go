@@ -3,6 +3,7 @@ package table
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
@@ -19,6 +20,9 @@ func Repeats(count uint32) uint64 {
 	n := bits.Len32(count) - 1
 	return RepeatsUnit + uint64(n)*177 + (uint64(count)-1<<n)*177>>n
 }
+
+// besidesUnit is what a piece that counts in full has besides its weight.
+const besidesUnit = 1 << 12
 
 const (
 	// factorBits is what the largest factor of a text's rows is rounded to. A
@@ -44,14 +48,17 @@ type Pooler struct {
 	found     []term         // the tokens of the text, each once, as they came
 	counts    []uint32       // by token
 	count     func(t uint32) // the method value of add, made once
+	besides   uint64         // of the piece whose tokens come, in besidesUnit
+	lowered   bool           // a piece so far has less than besidesUnit
 	lanes     []uint64       // see addRows
 	total     []int64
 }
 
 // term is what a text has of one token.
 type term struct {
-	token  uint32
-	factor uint64
+	token   uint32
+	besides uint64 // the most that a piece with the token has
+	factor  uint64
 }
 
 // NewPooler returns a pooler that gives vectors of a width, which is one of the
@@ -70,8 +77,22 @@ func NewPooler(m *Model, width int) *Pooler {
 // and reports whether there is one. If not, dst is left as it was: the text is
 // blank, or no token of it weighs anything.
 func (p *Pooler) Vector(text string, dst []float32) bool {
-	p.found = p.found[:0]
-	p.tokenizer.Tokens(text, p.count)
+	return p.pool(text, nil, dst)
+}
+
+// Weighted is Vector for a text whose pieces count by more than the weights of their
+// tokens: weight says, 0 to 1, how much. The bytes of a piece are valid only during the
+// call.
+func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []float32) bool {
+	return p.pool(text, func(piece []byte) {
+		p.besides = uint64(math.Round(min(max(weight(piece), 0), 1) * besidesUnit))
+		p.lowered = p.lowered || p.besides < besidesUnit
+	}, dst)
+}
+
+func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
+	p.found, p.besides, p.lowered = p.found[:0], besidesUnit, false
+	p.tokenizer.Pieces(text, begin, p.count)
 	p.weigh()
 	p.sum()
 	return p.unit(dst)
@@ -80,19 +101,28 @@ func (p *Pooler) Vector(text string, dst []float32) bool {
 // add counts one token of the text.
 func (p *Pooler) add(t uint32) {
 	if p.counts[t] == 0 {
-		p.found = append(p.found, term{token: t})
+		p.found = append(p.found, term{token: t, besides: p.besides})
+	} else if p.lowered {
+		p.raise(t)
 	}
 	p.counts[t]++
 }
 
+// raise has a token that several pieces share, a bucket mostly, count as the one that
+// counts most. Questions have few tokens.
+func (p *Pooler) raise(t uint32) {
+	i := slices.IndexFunc(p.found, func(f term) bool { return f.token == t })
+	p.found[i].besides = max(p.found[i].besides, p.besides)
+}
+
 // weigh finds the factors of the tokens and forgets their counts. A factor is
-// below 2⁴⁵; all are rounded alike, until the largest has factorBits.
+// below 2⁵⁸; all are rounded alike, until the largest has factorBits.
 func (p *Pooler) weigh() {
 	m := p.model
 	var most uint64
 	for i := range p.found {
 		f := &p.found[i]
-		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(p.counts[f.token])
+		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(p.counts[f.token]) * f.besides
 		most = max(most, f.factor)
 		p.counts[f.token] = 0
 	}

@@ -262,3 +262,42 @@ func BenchmarkVector(b *testing.B) {
 		}
 	}
 }
+
+// TestWeighted: a piece that counts for nothing is not there, one that counts in full is
+// as ever, and a bucket of two pieces counts as the one that counts more.
+func TestWeighted(t *testing.T) {
+	m := build(t, random(t, words, 8, 64, 32))
+	p := NewPooler(m, 64)
+	vector := func(text string, weight func(piece []byte) float64) []float32 {
+		v := make([]float32, 64)
+		if weight == nil {
+			p.Vector(text, v)
+		} else if !p.Weighted(text, weight, v) {
+			return nil
+		}
+		return v
+	}
+	only := func(word string, rest float64) func([]byte) float64 {
+		return func(piece []byte) float64 {
+			if string(piece) == word {
+				return 1
+			}
+			return rest
+		}
+	}
+	for name, c := range map[string]struct{ got, want []float32 }{
+		"in full":           {vector(lesson, only("", 1)), vector(lesson, nil)},
+		"more than in full": {vector(lesson, only("", 7)), vector(lesson, nil)},
+		"all by half":       {vector(lesson, only("", .5)), vector(lesson, nil)},
+		"the others not":    {vector("the unknownword read", only("read", 0)), vector("read", nil)},
+		"all not":           {vector("the read", only("", 0)), nil},
+		"a bucket of two":   {vector("unknownword unknownworld", only("unknownworld", 0)), vector("unknownworld unknownword", only("unknownworld", 0))},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if cmp.Equal(vector("the read", only("read", .1)), vector("the read", nil)) {
+		t.Error("a tenth of a word's weight makes no difference")
+	}
+}

@@ -16,6 +16,7 @@ type Tokenizer struct {
 	vocabulary *Vocabulary
 	splitter   Splitter
 	piece      func(Kind, []byte) // the method value, made once
+	begin      func([]byte)       // nil for nobody
 	emit       func(uint32)
 	count      int               // tokens of the text so far
 	marked     [MaxWord + 2]rune // a word between the marks of its ends
@@ -31,17 +32,24 @@ func NewTokenizer(v *Vocabulary) *Tokenizer {
 // Tokens calls emit for every token of the text, repeats included. A text that
 // gives no token by its pieces counts by its signs, so that only a blank one
 // has none.
-func (t *Tokenizer) Tokens(text string, emit func(token uint32)) {
-	t.emit, t.count = emit, 0
+func (t *Tokenizer) Tokens(text string, emit func(token uint32)) { t.Pieces(text, nil, emit) }
+
+// Pieces does what Tokens does, and calls begin before the tokens of each piece. The
+// bytes are valid only during the call.
+func (t *Tokenizer) Pieces(text string, begin func(piece []byte), emit func(token uint32)) {
+	t.begin, t.emit, t.count = begin, emit, 0
 	t.splitter.Split(text, t.piece)
 	if t.count == 0 {
 		t.signs(text)
 	}
-	t.emit = nil
+	t.begin, t.emit = nil, nil
 }
 
 // take turns one piece into tokens.
 func (t *Tokenizer) take(kind Kind, piece []byte) {
+	if t.begin != nil {
+		t.begin(piece)
+	}
 	if token, known := t.vocabulary.Token(piece); known {
 		t.give(token)
 		return
