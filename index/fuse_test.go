@@ -24,7 +24,7 @@ func vectorPart(mean, deviation float32, hits ...Hit) Part {
 func hit(doc uint32, score float32) Hit { return Hit{Doc: doc, Score: score} }
 
 func TestFuseScores(t *testing.T) {
-	const w = .35 / 6
+	const w = ZScoreWeight
 	for _, c := range []struct {
 		name  string
 		parts []Part

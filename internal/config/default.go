@@ -59,9 +59,7 @@ func Default() Config {
 			CodeSize:      2 << 10,
 			MinRelevance:  ByKind{Lesson: .5, Step: .5, Chunk: .75, Task: .5, Reference: .5, Rule: .5, Tool: .5},
 			HalfLifeDays:  ByKind{Lesson: 90, Step: 14, Task: 14},
-			// .35/6, the best on the evaluation sets with a first static model;
-			// index.ZScoreWeight tells more.
-			VectorWeight: .0583,
+			VectorWeight: .16, // as index.ZScoreWeight, which says why
 		},
 		Embedding: Embedding{Ollama: Ollama{
 			Enabled:     "auto",
