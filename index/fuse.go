@@ -7,18 +7,20 @@ import (
 )
 
 // ZScoreWeight is the weight of a vector part's z-scores beside a lexical part of
-// weight 1. It lies at the lower end of a flat optimum (.14 to .22) over nine retrieval
-// sets with the built-in model, where no set is worse than by words alone, and ahead of
-// reciprocal-rank fusion; docs/quality.md has the figures.
-const ZScoreWeight = .16
+// weight 1. It lies in a flat optimum (.08 to .12) over nine retrieval sets with the
+// built-in model, ahead of reciprocal-rank fusion; docs/quality.md has the figures.
+const ZScoreWeight = .1
 
 // Form says how the scores of a part are made comparable with those of others.
 type Form int
 
 const (
-	// LexicalMax divides each score by the highest one of the part: 0 to 1 for
-	// scores that are not negative, and 0 for a document that the part lacks.
-	LexicalMax Form = iota
+	// Lexical divides each score by the geometric mean of the part's highest score
+	// and of Result.Best: 0 to 1 for scores that are not negative, and 0 for a
+	// document that the part lacks. The best hit has the root of the share of the
+	// question that it matches: where no document has much of it in its own words,
+	// words count less beside meaning.
+	Lexical Form = iota
 	// ZScore takes a score's distance from the mean in standard deviations:
 	// those of all documents searched where the result tells them, else those
 	// of its hits. A document that the part lacks is given the z-score of the
@@ -34,7 +36,7 @@ type Part struct {
 	Name   string
 	Result Result
 	Form   Form
-	// Weight multiplies the part's normalised scores: 1 for lexical,
+	// Weight multiplies the part's normalised scores: 1 for Lexical,
 	// ZScoreWeight for vectors. A part of weight 0 only contributes documents.
 	Weight float64
 }
@@ -100,12 +102,13 @@ func (p Part) normaliser() (normalise func(float32) float64, missing float64) {
 	if len(hits) == 0 {
 		return none, 0
 	}
-	if p.Form == LexicalMax {
+	if p.Form == Lexical {
 		top := float64(hits[0].Score)
 		if top <= 0 {
 			return none, 0
 		}
-		return func(s float32) float64 { return float64(s) / top }, 0
+		unit := math.Sqrt(top * max(top, float64(p.Result.Best)))
+		return func(s float32) float64 { return float64(s) / unit }, 0
 	}
 	mean, deviation := float64(p.Result.Mean), float64(p.Result.Deviation)
 	if deviation == 0 {

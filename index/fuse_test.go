@@ -9,7 +9,7 @@ import (
 )
 
 func lexicalPart(hits ...Hit) Part {
-	return Part{Name: "lexical", Result: Result{Hits: hits, Searched: 1_000}, Form: LexicalMax, Weight: 1}
+	return Part{Name: "lexical", Result: Result{Hits: hits, Searched: 1_000}, Form: Lexical, Weight: 1}
 }
 
 func vectorPart(mean, deviation float32, hits ...Hit) Part {
@@ -34,6 +34,9 @@ func TestFuseScores(t *testing.T) {
 		{"lexical over its maximum",
 			[]Part{lexicalPart(hit(1, 8), hit(2, 2))},
 			map[uint32]float64{1: 1, 2: .25}},
+		{"lexical where a quarter of the question is matched",
+			[]Part{{Name: "lexical", Result: Result{Hits: []Hit{hit(1, 8), hit(2, 2)}, Best: 32}, Form: Lexical, Weight: 1}},
+			map[uint32]float64{1: .5, 2: .125}},
 		{"z-scores of the collection",
 			[]Part{vectorPart(.1, .2, hit(1, .9), hit(2, .3))},
 			map[uint32]float64{1: 4 * w, 2: 1 * w}},

@@ -120,7 +120,7 @@ type Recall struct {
 	// HalfLifeDays is the age in days that halves recency; 0 means never.
 	HalfLifeDays ByKind `yaml:"half_life_days"`
 	// VectorWeight is the weight of a vector retriever's z-score beside 1 for
-	// the lexical retriever's share of its best.
+	// the words (see index.Lexical).
 	VectorWeight float64 `yaml:"vector_weight"`
 }
 

@@ -119,7 +119,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 		default:
 			f.searched = true
 			reason = src.Lacks(allow)
-			part := index.Part{Name: src.Name, Result: results[i], Form: index.LexicalMax, Weight: 1}
+			part := index.Part{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
 			if src.Space != "" {
 				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight
 				f.spaces = append(f.spaces, src.Space)

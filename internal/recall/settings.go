@@ -24,8 +24,7 @@ type Settings struct {
 	// recency gives; zero is no decay.
 	HalfLife map[memory.Kind]time.Duration
 	// VectorWeight is the weight of a vector retriever's z-score in the fusion,
-	// against 1 for the lexical one's share of its best; 0 leaves the order to
-	// the words.
+	// against 1 for words (see index.Lexical); 0 leaves the order to them.
 	VectorWeight float64
 	// Embedder limits the vector retrievers, see memory.AnswerSettings.
 	Embedder string
