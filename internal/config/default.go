@@ -59,7 +59,7 @@ func Default() Config {
 			CodeSize:      2 << 10,
 			MinRelevance:  ByKind{Lesson: .5, Step: .5, Chunk: .75, Task: .5, Reference: .5, Rule: .5, Tool: .5},
 			HalfLifeDays:  ByKind{Lesson: 90, Step: 14, Task: 14},
-			VectorWeight: .1, // as index.ZScoreWeight, which says why
+			VectorWeight:  .1, // as index.ZScoreWeight, which says why
 		},
 		Embedding: Embedding{Ollama: Ollama{
 			Enabled:     "auto",

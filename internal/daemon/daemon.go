@@ -73,7 +73,7 @@ type Options struct {
 	builtin embedder.Embedder
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
-	pauses  pauses
+	pauses   pauses
 }
 
 // pauses are how long the daemon waits before it looks or tries again, and
