@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/recalld/recalld/index"
 )
 
 // TestWeights: what all documents have counts least, what none has counts in full, and
@@ -66,4 +68,64 @@ func TestFirstDocumentsWeighTheirWordsHardlyLess(t *testing.T) {
 	if got := w.Of([]byte("npm")); got < .8 {
 		t.Errorf("the word of the only document weighs %.2f, want .8 or more", got)
 	}
+}
+
+func BenchmarkZZWeights(b *testing.B) {
+	c := collection()
+	x := c.load(b)
+	everything := roaring.New()
+	everything.AddRange(0, benchDocs)
+	third := roaring.New()
+	for doc := uint32(0); doc < benchDocs; doc += 3 {
+		third.Add(doc)
+	}
+	long := func() string {
+		s := ""
+		for i := range 90 {
+			s += c.queries[i] + " "
+		}
+		return s
+	}()
+	for name, u := range map[string]*roaring.Bitmap{"all": nil, "project": everything, "third": third} {
+		b.Run("weights/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := x.Weights(b.Context(), c.queries[i%len(c.queries)], u); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("search/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				q := index.Query{Text: c.queries[i%len(c.queries)], Universe: u, Allow: u, Limit: 50}
+				if _, err := x.Retrieve(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("weightslong/"+name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, err := x.Weights(b.Context(), long, u); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("searchlong/"+name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				q := index.Query{Text: long, Universe: u, Allow: u, Limit: 50}
+				if _, err := x.Retrieve(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	w, _ := x.Weights(b.Context(), long, nil)
+	b.Run("of", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			w.Of([]byte("something"))
+		}
+	})
+	b.Logf("long %d bytes", len(long))
 }
