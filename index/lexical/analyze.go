@@ -76,6 +76,18 @@ func newAnalyzer() *analyzer {
 }
 
 func (a *analyzer) analyze(text string) index.Terms {
+	a.gather(text)
+	terms := make(index.Terms, len(a.seen))
+	for i, id := range a.seen {
+		terms[i] = index.Term{Text: a.terms[id], Count: a.counts[id]}
+	}
+	a.forget()
+	slices.SortFunc(terms, func(x, y index.Term) int { return cmp.Compare(x.Text, y.Text) })
+	return terms
+}
+
+// gather counts the terms of a text; forget comes after it.
+func (a *analyzer) gather(text string) {
 	if len(a.terms) > maxMemory || len(a.runs) > maxMemory {
 		*a = *newAnalyzer()
 	}
@@ -89,14 +101,14 @@ func (a *analyzer) analyze(text string) index.Terms {
 			a.addRun(text[begin:end])
 		}
 	}
-	terms := make(index.Terms, len(a.seen))
-	for i, id := range a.seen {
-		terms[i] = index.Term{Text: a.terms[id], Count: a.counts[id]}
+}
+
+// forget makes the analyzer ready for another text.
+func (a *analyzer) forget() {
+	for _, id := range a.seen {
 		a.counts[id] = 0
 	}
 	a.seen = a.seen[:0]
-	slices.SortFunc(terms, func(x, y index.Term) int { return cmp.Compare(x.Text, y.Text) })
-	return terms
 }
 
 // addRun counts the terms of a run.
@@ -137,10 +149,10 @@ func (a *analyzer) count(id uint32) {
 func (a *analyzer) id(term string) uint32 {
 	id, ok := a.ids[term]
 	if !ok {
-		term = strings.Clone(term)
+		kept := strings.Clone(term) // a variable of its own, so that what asks stays off the heap
 		id = uint32(len(a.terms))
-		a.ids[term] = id
-		a.terms = append(a.terms, term)
+		a.ids[kept] = id
+		a.terms = append(a.terms, kept)
 		a.counts = append(a.counts, 0)
 	}
 	return id

@@ -116,6 +116,15 @@ func BenchmarkSearch100k(b *testing.B) {
 	for doc := uint32(0); doc < benchDocs; doc += 3 {
 		third.Add(doc)
 	}
+	weigh := func(universe *roaring.Bitmap) func(b *testing.B) {
+		return func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				if _, err := x.Weights(b.Context(), c.queries[i%len(c.queries)], universe); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
 	search := func(universe, allow *roaring.Bitmap) func(b *testing.B) {
 		return func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
@@ -130,6 +139,9 @@ func BenchmarkSearch100k(b *testing.B) {
 	b.Run("project", search(everything, everything))
 	b.Run("third", search(third, third))
 	b.Run("filtered", search(everything, third))
+	b.Run("weights/all", weigh(nil))
+	b.Run("weights/project", weigh(everything))
+	b.Run("weights/third", weigh(third))
 
 	plain := newPlainIndex(b, c)
 	b.Run("reference", func(b *testing.B) {

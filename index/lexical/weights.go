@@ -59,9 +59,17 @@ func (w Weights) Of(word []byte) float64 {
 	if w == nil {
 		return 1
 	}
+	a := analyzers.Get().(*analyzer)
+	defer analyzers.Put(a)
+	return w.of(a, word)
+}
+
+func (w Weights) of(a *analyzer, word []byte) float64 {
+	a.gather(string(word))
+	defer a.forget()
 	weight, known := 0.0, false
-	for _, t := range Analyze(string(word)) {
-		if one, in := w[t.Text]; in {
+	for _, id := range a.seen {
+		if one, in := w[a.terms[id]]; in {
 			weight, known = max(weight, one), true
 		}
 	}

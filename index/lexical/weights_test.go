@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
-
-	"github.com/recalld/recalld/index"
 )
 
 // TestWeights: what all documents have counts least, what none has counts in full, and
@@ -70,62 +68,26 @@ func TestFirstDocumentsWeighTheirWordsHardlyLess(t *testing.T) {
 	}
 }
 
-func BenchmarkZZWeights(b *testing.B) {
-	c := collection()
-	x := c.load(b)
-	everything := roaring.New()
-	everything.AddRange(0, benchDocs)
-	third := roaring.New()
-	for doc := uint32(0); doc < benchDocs; doc += 3 {
-		third.Add(doc)
+// TestWordCostsNoAllocation: a question may be a log of some thousand words.
+func TestWordCostsNoAllocation(t *testing.T) {
+	x, err := New(Options{})
+	if err != nil {
+		t.Fatalf("make index: %v", err)
 	}
-	long := func() string {
-		s := ""
-		for i := range 90 {
-			s += c.queries[i] + " "
-		}
-		return s
-	}()
-	for name, u := range map[string]*roaring.Bitmap{"all": nil, "project": everything, "third": third} {
-		b.Run("weights/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if _, err := x.Weights(b.Context(), c.queries[i%len(c.queries)], u); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("search/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				q := index.Query{Text: c.queries[i%len(c.queries)], Universe: u, Allow: u, Limit: 50}
-				if _, err := x.Retrieve(b.Context(), q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("weightslong/"+name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				if _, err := x.Weights(b.Context(), long, u); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("searchlong/"+name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				q := index.Query{Text: long, Universe: u, Allow: u, Limit: 50}
-				if _, err := x.Retrieve(b.Context(), q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	x.Upsert(1, Analyze("npm install"))
+	w, err := x.Weights(t.Context(), "installing readFile 数据库", nil)
+	if err != nil {
+		t.Fatalf("weigh: %v", err)
 	}
-	w, _ := x.Weights(b.Context(), long, nil)
-	b.Run("of", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			w.Of([]byte("something"))
+	a := newAnalyzer() // a pool's may be a new one
+	words := [][]byte{[]byte("installing"), []byte("readfile"), []byte("read"), []byte("数据"), []byte("->"), []byte("maxdepth")}
+	weigh := func() {
+		for _, word := range words {
+			w.of(a, word)
 		}
-	})
-	b.Logf("long %d bytes", len(long))
+	}
+	weigh()
+	if n := testing.AllocsPerRun(100, weigh); n > 0 {
+		t.Errorf("%d words cost %v allocations, want none", len(words), n)
+	}
 }
