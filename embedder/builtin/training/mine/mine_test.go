@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,6 +213,11 @@ func TestList(t *testing.T) {
 			t.Errorf("the licence %s of %s does not allow every use", s.licence, s.name)
 		}
 	}
+	for _, bad := range []string{"", "-", "other", "CC-BY-NC", "CC-BY-ND", "BUSL-1.1", "MIT/-", "MIT/CC-BY-NC-SA", "research-only", "Elastic-2.0"} {
+		if usable(bad) {
+			t.Errorf("the licence %q is taken for one that allows every use", bad)
+		}
+	}
 	for _, bad := range []string{"a/b c MIT", "ab c MIT code", "a/b c MIT tea", "a/b c MIT code\na/b c MIT docs"} {
 		if _, err := parseSources(strings.NewReader(bad)); err == nil {
 			t.Errorf("the list %q was read", bad)
@@ -219,15 +225,19 @@ func TestList(t *testing.T) {
 	}
 }
 
-// usable says whether a licence, as the list names it, lets anybody use a text
-// for anything.
+// usable says whether each licence of a source, as the list names them, is one that
+// lets anybody use a text for anything, be it on terms. A licence that nobody has
+// looked at is none of them.
 func usable(licence string) bool {
-	for _, part := range []string{"-NC", "-ND", "BUSL", "other", "research"} {
-		if strings.Contains(licence, part) {
+	for one := range strings.SplitSeq(licence, "/") {
+		if !slices.Contains([]string{
+			"MIT", "MIT-CMU", "BSD", "ISC", "Apache-2.0", "Artistic-2.0", "ImageMagick", "Vim", "WTFPL", "MPL-2.0", "LGPL", "LGPL-2.1",
+			"GPL-2.0", "GPL-3.0", "AGPL-3.0", "SSPL-1.0", "Linux-man-pages", "CC-BY", "CC-BY-SA", "CC0-1.0", "CDLA-Sharing-1.0", "public-domain",
+		}, one) {
 			return false
 		}
 	}
-	return licence != "-"
+	return true
 }
 
 // excluded says whether a repository is one that evaluation sets were made of.
@@ -236,7 +246,7 @@ func excluded(name string) (bool, string) {
 	for why, parts := range map[string][]string{
 		"SWE-bench is made of it":             {"astropy/", "django/", "pallets/flask", "matplotlib/", "pylint", "pytest-dev/", "psf/requests", "scikit-learn/", "mwaskom/", "sphinx-doc/", "sympy/", "pydata/xarray"},
 		"a set of ours is made of it":         {"rust-clippy", "golang/go", "nl2bash", "conala", "cosqa", "codesearchnet", "coclr", "locomo", "realtalk", "scifact", "claimverifier", "opencode-memory", "stackfaq"},
-		"it is a benchmark or comes from one": {"longmemeval", "beir", "/beam", "sosum", "linkso", "staqc", "squad", "hotpotqa", "nfcorpus", "scidocs", "fiqa", "arguana", "touche", "cqadupstack", "msmarco"},
+		"it is a benchmark or comes from one": {"longmemeval", "stackoverflow", "stack-overflow", "stackexchange", "beir", "/beam", "sosum", "linkso", "staqc", "squad", "hotpotqa", "nfcorpus", "scidocs", "fiqa", "arguana", "touche", "cqadupstack", "msmarco"},
 		"commands with their descriptions":    {"tldr-pages", "cheat"},
 		"bug localisation is measured on it":  {"apache/tomcat", "eclipse"},
 	} {
