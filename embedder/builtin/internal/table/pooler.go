@@ -3,7 +3,6 @@ package table
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
@@ -46,19 +45,18 @@ type Pooler struct {
 	model     *Model
 	tokenizer *token.Tokenizer
 	found     []term         // the tokens of the text, each once, as they came
-	counts    []uint32       // by token
+	places    []uint32       // by token: its place in found from 1 on, 0 for none
 	count     func(t uint32) // the method value of add, made once
 	besides   uint64         // of the piece whose tokens come, in besidesUnit
-	lowered   bool           // a piece so far has less than besidesUnit
 	lanes     []uint64       // see addRows
 	total     []int64
 }
 
 // term is what a text has of one token.
 type term struct {
-	token   uint32
-	besides uint64 // the most that a piece with the token has
-	factor  uint64
+	token, count uint32
+	besides      uint64 // the most that a piece with the token has
+	factor       uint64
 }
 
 // NewPooler returns a pooler that gives vectors of a width, which is one of the
@@ -66,7 +64,7 @@ type term struct {
 func NewPooler(m *Model, width int) *Pooler {
 	p := &Pooler{
 		model: m, tokenizer: token.NewTokenizer(m.vocabulary),
-		counts: make([]uint32, m.vocabulary.Size()),
+		places: make([]uint32, m.vocabulary.Size()),
 		lanes:  make([]uint64, width/2), total: make([]int64, width),
 	}
 	p.count = p.add
@@ -86,33 +84,27 @@ func (p *Pooler) Vector(text string, dst []float32) bool {
 func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []float32) bool {
 	return p.pool(text, func(piece []byte) {
 		p.besides = uint64(math.Round(min(max(weight(piece), 0), 1) * besidesUnit))
-		p.lowered = p.lowered || p.besides < besidesUnit
 	}, dst)
 }
 
 func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
-	p.found, p.besides, p.lowered = p.found[:0], besidesUnit, false
+	p.found, p.besides = p.found[:0], besidesUnit
 	p.tokenizer.Pieces(text, begin, p.count)
 	p.weigh()
 	p.sum()
 	return p.unit(dst)
 }
 
-// add counts one token of the text.
+// add counts one token of the text. One that several pieces share, a bucket mostly,
+// counts as the piece does that counts most.
 func (p *Pooler) add(t uint32) {
-	if p.counts[t] == 0 {
-		p.found = append(p.found, term{token: t, besides: p.besides})
-	} else if p.lowered {
-		p.raise(t)
+	if p.places[t] == 0 {
+		p.found = append(p.found, term{token: t})
+		p.places[t] = uint32(len(p.found))
 	}
-	p.counts[t]++
-}
-
-// raise has a token that several pieces share, a bucket mostly, count as the one that
-// counts most. Questions have few tokens.
-func (p *Pooler) raise(t uint32) {
-	i := slices.IndexFunc(p.found, func(f term) bool { return f.token == t })
-	p.found[i].besides = max(p.found[i].besides, p.besides)
+	f := &p.found[p.places[t]-1]
+	f.count++
+	f.besides = max(f.besides, p.besides)
 }
 
 // weigh finds the factors of the tokens and forgets their counts. A factor is
@@ -122,9 +114,9 @@ func (p *Pooler) weigh() {
 	var most uint64
 	for i := range p.found {
 		f := &p.found[i]
-		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(p.counts[f.token]) * f.besides
+		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(f.count) * f.besides
 		most = max(most, f.factor)
-		p.counts[f.token] = 0
+		p.places[f.token] = 0
 	}
 	shift := max(0, bits.Len64(most)-factorBits)
 	half := uint64(1) << shift >> 1
