@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The bounds of a cloze: sentences that are asked with, words that are left of
-// one, and sentences that a passage must have.
+// The bounds of a cloze: the words that must be left of the sentence, and the
+// sentences that its passage must have.
 const (
 	minClozeWords = 5
 	minClozeText  = 3
@@ -59,7 +59,7 @@ func thinned(sentence string, chance *rand.Rand) string {
 func sentencesOf(text string) []string {
 	var sentences []string
 	for rest := oneLine(text); rest != ""; {
-		first := firstSentence(rest)
+		first := sentenceAt(rest)
 		sentences = append(sentences, first)
 		rest = strings.TrimSpace(rest[len(first):])
 	}

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,23 @@ func passageAbout(n int) []string {
 		"Every spring the river rises and covers the lower fields with mud.",
 		"Farmers wait for the water to leave before they sow their wheat.",
 		fmt.Sprintf("In the year %d the flood came late and the harvest was poor.", 1900+n),
+	}
+}
+
+// TestSentencesOfLongParagraph: splitting takes time by a paragraph's length, not by its
+// square: what is allocated tells.
+func TestSentencesOfLongParagraph(t *testing.T) {
+	const n = 5000
+	paragraph := strings.Repeat("What is  that?\nNothing.\n", n)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	sentences := sentencesOf(paragraph)
+	runtime.ReadMemStats(&after)
+	if len(sentences) != 2*n || sentences[0] != "What is that?" || sentences[2*n-1] != "Nothing." {
+		t.Errorf("%d sentences, from %q to %q", len(sentences), sentences[0], sentences[len(sentences)-1])
+	}
+	if took, most := int(after.TotalAlloc-before.TotalAlloc), 100*len(paragraph); took > most {
+		t.Errorf("%d bytes are allocated for a paragraph of %d, want %d at most", took, len(paragraph), most)
 	}
 }
 

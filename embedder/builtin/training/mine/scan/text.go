@@ -9,8 +9,10 @@ import (
 // firstSentence returns the text up to the first full stop, question or
 // exclamation mark that a space and no small letter follows, with its white
 // space made single.
-func firstSentence(text string) string {
-	text = oneLine(text)
+func firstSentence(text string) string { return sentenceAt(oneLine(text)) }
+
+// sentenceAt is firstSentence of a text whose white space is single.
+func sentenceAt(text string) string {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c != '.' && c != '?' && c != '!' {
 			continue
