@@ -22,6 +22,10 @@ const maxPairs = 60_000
 // settings must not rule.
 const maxOfDocument = 60
 
+// maxLine is how long a line is at most that is read. Longer ones are data or made
+// by machines, and what scanners do in a line takes time by its length squared.
+const maxLine = 4000
+
 // Corpus is the pairs to learn from. Past maxPairs it keeps those of the smallest
 // hashes, as good as a choice by chance, and the same whatever the order that
 // documents come in. Its zero value is empty. It is for one goroutine at a time.
@@ -50,7 +54,7 @@ func (c *Corpus) AddFile(document, name, text string) {
 		return
 	}
 	var found []owned
-	scanner(strings.ReplaceAll(text, "\r\n", "\n"), func(p scan.Pair) {
+	scanner(written(text), func(p scan.Pair) {
 		if o, ok := own(document, p.A, p.B); ok {
 			found = append(found, o)
 		}
@@ -59,6 +63,19 @@ func (c *Corpus) AddFile(document, name, text string) {
 	for _, o := range found[:min(len(found), maxOfDocument)] {
 		c.add(o)
 	}
+}
+
+// written returns a text without lines that nobody wrote by hand, with line breaks of
+// one sort.
+func written(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		if len(line) <= maxLine {
+			b.WriteString(strings.ReplaceAll(line, "\r\n", "\n"))
+		}
+	}
+	return b.String()
 }
 
 // AddPair adds two texts of one document.

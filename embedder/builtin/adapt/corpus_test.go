@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/recalld/recalld/embedder/builtin/training/mine/clean"
@@ -53,7 +54,8 @@ func TestBound(t *testing.T) {
 	fill := func(from, to, by int) *Corpus {
 		c := &Corpus{}
 		for i := from; i != to; i += by {
-			c.AddPair(fmt.Sprint("d", i/5), fmt.Sprintf("entry number %d of the register", i), fmt.Sprintf("register says of entry %d that it is there", i))
+			a := fmt.Sprint("entry ", i)
+			c.add(owned{Pair{a, "register"}, uint64(i / 5), hashOf(a)})
 		}
 		return c
 	}
@@ -89,6 +91,19 @@ func Renew(id string) error {
 	c.AddFile("p/lease.bin", "lease.bin", source)
 	if n == 0 || c.Len() != n || c.documents() != 1 {
 		t.Errorf("%d pairs, %d after a copy and a file without a format, of %d documents", n, c.Len(), c.documents())
+	}
+}
+
+// TestLongLines: a line that nobody wrote by hand is not read, what stands around it is,
+// however its lines are broken.
+func TestLongLines(t *testing.T) {
+	const head = "function renewLease(id) {\n  if (!find(id)) {\n    throw new Error(\"cannot find the lease to renew\");\n  }\n  return extend(id);\n}\n"
+	want, got := &Corpus{}, &Corpus{}
+	want.AddFile("p/lease.js", "lease.js", head)
+	minified := strings.Repeat(`function f(a){throw new Error("the warehouse lost its last key")}`, 2000)
+	got.AddFile("p/lease.js", "lease.js", strings.ReplaceAll(head, "\n", "\r\n")+minified+"\r\n")
+	if len(want.pairs) == 0 || !slices.Equal(got.pairs, want.pairs) {
+		t.Errorf("with a line of %d bytes there are %v, without it %v", len(minified), got.pairs, want.pairs)
 	}
 }
 
