@@ -55,7 +55,8 @@ place in the queue. With --wait, show progress until it is done.`,
 			if err != nil {
 				return err
 			}
-			return a.answer(state, func(w io.Writer) { writeIndexed(w, state) })
+			took := a.opts.Now().Sub(asked)
+			return a.answer(state, func(w io.Writer) { writeIndexed(w, state, took) })
 		},
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait until it is done and show progress")
@@ -175,14 +176,11 @@ func missing(folder string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// writeIndexed says what an indexing run came to.
-func writeIndexed(w io.Writer, r *memory.SandboxState) {
-	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s", printable(r.Root), memory.ProjectLabel(r.ProjectName, r.Project),
-		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), bytesText(r.Bytes))
-	if r.LastRun > 0 {
-		fmt.Fprintf(w, " in %s", r.LastRun.Duration().Round(time.Millisecond))
-	}
-	fmt.Fprintln(w)
+// writeIndexed says what an indexing run came to, and how long it was waited for:
+// the state's last run may be a second look, which found nothing to do.
+func writeIndexed(w io.Writer, r *memory.SandboxState, took time.Duration) {
+	fmt.Fprintf(w, "Indexed %s (project %s): %s, %s, %s in %s\n", printable(r.Root), memory.ProjectLabel(r.ProjectName, r.Project),
+		memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"), bytesText(r.Bytes), took.Round(time.Millisecond))
 	if r.Note != "" {
 		fmt.Fprintf(w, "Note: %s\n", printable(noteText(r)))
 	}

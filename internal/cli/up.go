@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type upResult struct {
 	Found  bool           `json:"found"`
 	Answer *memory.Answer `json:"answer,omitempty"`
 	Client clientSetup    `json:"client"`
+
+	indexedIn time.Duration // as it was waited for
 }
 
 // clientSetup is what goes into an MCP client's settings.
@@ -82,6 +85,7 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	if result.Index, err = a.waitIndexed(ctx, service, queued.Sandbox, asked); err != nil {
 		return nil, err
 	}
+	result.indexedIn = a.opts.Now().Sub(asked)
 	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
 	if err != nil || !ok {
 		return result, err
@@ -101,7 +105,7 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 // writeUp shows the question with what it expects, so that everybody can judge
 // the answer, also when it is wrong; entry is for an MCP client's settings.
 func writeUp(w io.Writer, r *upResult, entry string) {
-	writeIndexed(w, r.Index)
+	writeIndexed(w, r.Index, r.indexedIn)
 	fmt.Fprintln(w)
 	if r.Question == nil {
 		fmt.Fprintln(w, "No documented function to ask about was found.")
