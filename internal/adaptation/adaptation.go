@@ -186,6 +186,14 @@ func (s *Service) Running() *memory.AdaptProgress {
 	return s.running
 }
 
+// Trouble says why there is an adapted model and it was not used; empty when it was, and
+// once another has taken its place or it was removed.
+func (s *Service) Trouble() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble
+}
+
 // Adapted says whether the model in use is an adapted one.
 func (s *Service) Adapted() bool { return strings.Contains(s.opts.InUse, adapt.NameInfix) }
 
@@ -204,11 +212,11 @@ func (s *Service) end() {
 // tell notes how far it is, and tells of every hundredth.
 func (s *Service) tell(p memory.AdaptProgress) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := *s.running
+	last, listen := *s.running, s.listen
 	s.running = &p
+	s.mu.Unlock() // who listens may be slow, and others ask how far it is
 	step := max(p.Total/100, 1)
-	if s.listen != nil && (p.Phase != last.Phase || p.Done/step != last.Done/step) {
-		s.listen(p)
+	if listen != nil && (p.Phase != last.Phase || p.Done/step != last.Done/step) {
+		listen(p)
 	}
 }

@@ -210,12 +210,17 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 	if err != nil {
 		return err
 	}
+	trouble := ""
 	if m, err := running.BuiltinModel(ctx); err == nil && m != nil && m.Trouble != "" {
-		d.adaptedModel(m.Trouble)
+		trouble = m.Trouble
+		d.adaptedModel(trouble)
 	}
 	for _, note := range status.Notes {
 		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {
 			continue // said below, of this command's own environment
+		}
+		if note == trouble {
+			continue // said above
 		}
 		d.add("settings", FindingNote, "", "%s", note)
 	}

@@ -263,13 +263,20 @@ func TestDoctorNotes(t *testing.T) {
 }
 
 // TestDoctorDamagedModel: an adapted model that cannot be used is a fault, with what to
-// do about it; how far one is that is being made is none.
+// do about it, said once; how far one is that is being made is none.
 func TestDoctorDamagedModel(t *testing.T) {
 	answers := sample()
 	delete(answers, "DeadJobs")
-	answers["BuiltinModel"] = &memory.BuiltinModel{InUse: "builtin/static-v1", Trouble: "the adapted model is damaged"}
+	const trouble = "the adapted model is damaged"
+	answers["BuiltinModel"] = &memory.BuiltinModel{InUse: "builtin/static-v1", Trouble: trouble}
+	status := *answers["Status"].(*memory.Status)
+	status.Notes = []string{trouble}
+	answers["Status"] = &status
 	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
 	if f := found["adapted model"]; code != ExitFailure || f.Level != FindingFailed || !strings.Contains(f.Hint, "recalld model reset") {
 		t.Errorf("exit %d, %+v", code, f)
+	}
+	if f, said := found["settings"]; said {
+		t.Errorf("it is said again: %+v", f)
 	}
 }

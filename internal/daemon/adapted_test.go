@@ -187,4 +187,7 @@ func TestDamagedModel(t *testing.T) {
 	if m.Trouble != "" || m.Adapted != nil || CheckModel(cfg) != nil {
 		t.Errorf("reset, the model is %+v, the check says %v", m, CheckModel(cfg))
 	}
+	if st, err := s.Status(t.Context()); err != nil || len(st.Notes) > 0 {
+		t.Errorf("reset, the status says %+v, %v", st, err)
+	}
 }

@@ -311,7 +311,6 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		if d.opts.builtin, why = builtinOf(paths.Models); why != nil {
 			trouble = adaptedTrouble(why)
 			d.log.Error("the adapted model is not used", attrPart, "daemon", attrError, why)
-			d.notes = append(d.notes, trouble)
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
@@ -34,6 +35,9 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
 		Notes: d.notes, Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
+	}
+	if trouble := d.adaptation.Trouble(); trouble != "" {
+		s.Notes = append(slices.Clone(s.Notes), trouble)
 	}
 	for i := range s.Spaces {
 		s.Spaces[i].Error = plainCause(s.Spaces[i].Error)
