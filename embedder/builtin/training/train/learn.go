@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -141,6 +142,9 @@ func learn(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if missing := o.missing(c); len(missing) > 0 {
+		fmt.Fprintf(out, "no pairs are of the kinds %s\n", strings.Join(missing, ", "))
+	}
 	train, _ := c.split()
 	train = o.choose(c, train)
 	for first := true; !t.Done(); first = false {
@@ -192,6 +196,14 @@ func (o *learnOptions) trainEpoch(t *contrast.Trainer, c *corpus, train []int, o
 	fmt.Fprintf(out, "step %d: loss %.4f over %d steps, %d cohorts in %s, %s\n", t.Steps(), sum/float64(n), n,
 		len(cohorts), drawn.Round(time.Second/10), time.Since(began).Round(time.Second/10))
 	return nil
+}
+
+// missing returns the kinds that the options name and the corpus lacks: a corpus need
+// not have all, but a slip of the pen would train another model unseen.
+func (o *learnOptions) missing(c *corpus) []string {
+	named := slices.Concat(slices.Collect(maps.Keys(o.weights)), slices.Collect(maps.Keys(o.runs)), strings.Split(o.only, ","), strings.Split(o.without, ","))
+	slices.Sort(named)
+	return slices.DeleteFunc(slices.Compact(named), func(kind string) bool { return kind == "" || slices.Contains(c.Kinds, kind) })
 }
 
 // choose leaves out the pairs of kinds that are not wanted.

@@ -108,7 +108,10 @@ func TestWholeWay(t *testing.T) {
 	if again := do(t, append(learn, "-out", at("trained"))...); !strings.Contains(again, "goes on after step 60") {
 		t.Errorf("a second run does not go on after the first:\n%s", again)
 	}
-	do(t, append(learn, "-out", at("other"), "-seed", "2", "-weights", "commit=.5", "-runs", "question=.5")...)
+	other := do(t, append(learn, "-out", at("other"), "-seed", "2", "-weights", "commit=.5,comit=2", "-runs", "question=.5", "-without", "talk")...)
+	if want := "no pairs are of the kinds comit, talk\n"; !strings.Contains(other, want) {
+		t.Errorf("of kinds that no pair has the log does not say %q:\n%s", want, other)
+	}
 	do(t, "average", "-out", at("mean"), at("trained"), at("other"))
 	holdMean(t, at("mean"), at("trained"), at("other"))
 	do(t, "report", "-corpus", at("corpus"), "-model", at("mean"), "-eval", sets, "-bits", "8")
