@@ -3,12 +3,14 @@ package indexer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/recalld/recalld/embedder"
+	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
@@ -217,5 +219,51 @@ func TestParseSpace(t *testing.T) {
 func TestOptions(t *testing.T) {
 	if _, err := New(Options{}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("New without a built-in model = %v, want invalid input", err)
+	}
+}
+
+// weighing is a built-in model that keeps what the words of a question counted last.
+type weighing struct {
+	embedder.Weigher
+	weights map[string]float64
+}
+
+func (w *weighing) EmbedWeighted(ctx context.Context, text string, weight func([]byte) float64) ([]float32, error) {
+	w.weights = map[string]float64{}
+	return w.Weigher.EmbedWeighted(ctx, text, func(word []byte) float64 {
+		w.weights[string(word)] = weight(word)
+		return w.weights[string(word)]
+	})
+}
+
+// TestQuestionIsWeighedWhereItIsAsked: a project's own name tells none of its records
+// from the others, and says much in another project.
+func TestQuestionIsWeighedWhereItIsAsked(t *testing.T) {
+	own := &weighing{Weigher: builtin.New()}
+	r := newRig(t, nil)
+	r.own = own
+	r.reopen()
+	for i := range 100 {
+		r.remember(
+			lesson(fmt.Sprintf("a-%d", i), "p-1", fmt.Sprintf("nightjar schedules job number %d", i)),
+			lesson(fmt.Sprintf("b-%d", i), "p-2", fmt.Sprintf("the ferry leaves from quay %d", i)),
+		)
+	}
+	counts := map[string]float64{}
+	for _, project := range []string{"p-1", "p-2"} {
+		allow, universe := r.index.Select(memory.Selection{Project: project})
+		for _, s := range r.index.Sources() {
+			if s.Space == "" {
+				continue
+			}
+			q := index.Query{Text: "when does nightjar start", Allow: allow, Universe: universe, Limit: 5}
+			if _, err := s.Retriever.Retrieve(t.Context(), q); err != nil {
+				t.Fatalf("ask %s in %s: %v", s.Name, project, err)
+			}
+		}
+		counts[project] = own.weights["nightjar"]
+	}
+	if counts["p-1"] > .6 || counts["p-2"] != 1 {
+		t.Errorf("the name counts %.2f in its own project and %.2f in another, want .6 at most and 1", counts["p-1"], counts["p-2"])
 	}
 }
