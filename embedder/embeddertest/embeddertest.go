@@ -3,6 +3,7 @@
 package embeddertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) embedder.Embedder) {
 		{"Cancelled", testCancelled},
 		{"Concurrent", testConcurrent},
 		{"CallerOwnsVectors", testCallerOwnsVectors},
+		{"Weighed", testWeighed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
@@ -251,6 +253,54 @@ func testCallerOwnsVectors(t *testing.T, e embedder.Embedder) {
 	again := embed(t, e, embedder.Document, corpus[:2]...)
 	if Cosine(again[0], again[0]) < same {
 		t.Error("a vector that its caller wrote over came back from the next call")
+	}
+}
+
+// testWeighed is of a Weigher: words that all count alike, in full or not at all, leave
+// the question's vector as it is, and a word that counts less takes its part out.
+func testWeighed(t *testing.T, e embedder.Embedder) {
+	w, ok := e.(embedder.Weigher)
+	if !ok {
+		t.Skip("the model weighs no words")
+	}
+	weighed := func(text string, weight func(word []byte) float64) []float32 {
+		v, err := w.EmbedWeighted(t.Context(), text, weight)
+		if err != nil {
+			t.Fatalf("weigh %q: %v", text, err)
+		}
+		return v
+	}
+	for i, plain := range embed(t, e, embedder.Query, corpus...) {
+		for _, all := range []float64{0, 1} {
+			v := weighed(corpus[i], func(word []byte) float64 {
+				if lower := bytes.ToLower(word); !bytes.Equal(word, lower) {
+					t.Errorf("%q has the word %q, want it lower case", corpus[i], word)
+				}
+				return all
+			})
+			if c := Cosine(v, plain); c < same {
+				t.Errorf("%q has cosine %.6f with itself when all its words count %v", corpus[i], c, all)
+			}
+		}
+	}
+	lock := embed(t, e, embedder.Query, "lock")[0]
+	v := weighed("the Lock of the database", func(word []byte) float64 {
+		if string(word) == "lock" {
+			return 1
+		}
+		return 0
+	})
+	if c := Cosine(v, lock); c < same {
+		t.Errorf("a question of which one word counts has cosine %.6f with that word", c)
+	}
+	full := func([]byte) float64 { return 1 }
+	if _, err := w.EmbedWeighted(t.Context(), " \n", full); err == nil {
+		t.Error("a blank question has a vector")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.EmbedWeighted(ctx, "lock", full); !errors.Is(err, context.Canceled) {
+		t.Errorf("under a cancelled context: error %v, want context.Canceled", err)
 	}
 }
 

@@ -241,8 +241,7 @@ func (w *weighing) EmbedWeighted(ctx context.Context, text string, weight func([
 func TestQuestionIsWeighedWhereItIsAsked(t *testing.T) {
 	own := &weighing{Weigher: builtin.New()}
 	r := newRig(t, nil)
-	r.own = own
-	r.reopen()
+	r.switchTo(own)
 	for i := range 100 {
 		r.remember(
 			lesson(fmt.Sprintf("a-%d", i), "p-1", fmt.Sprintf("nightjar schedules job number %d", i)),

@@ -1,7 +1,6 @@
 package static_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -126,30 +125,5 @@ func TestNoTable(t *testing.T) {
 				t.Errorf("%s: Embed fails with %v, want %v", c.name, err, c.want)
 			}
 		}
-	}
-}
-
-// TestEmbedWeighted: words that count for nothing leave a vector all the same.
-func TestEmbedWeighted(t *testing.T) {
-	e := static.New(random, 256)
-	full := func([]byte) float64 { return 1 }
-	none := func([]byte) float64 { return 0 }
-	plain, err := e.Embed(t.Context(), embedder.Query, []string{"the server closes"})
-	if err != nil {
-		t.Fatalf("embed: %v", err)
-	}
-	for _, weight := range []func([]byte) float64{full, none} {
-		got, err := e.EmbedWeighted(t.Context(), "the server closes", weight)
-		if err != nil || !slices.Equal(got, plain[0]) {
-			t.Errorf("all words alike: vector or error %v differ from those of Embed", err)
-		}
-	}
-	if _, err := e.EmbedWeighted(t.Context(), " \n", full); err == nil {
-		t.Error("a blank question has a vector")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := e.EmbedWeighted(ctx, "server", full); !errors.Is(err, context.Canceled) {
-		t.Errorf("a question that nobody waits for: error %v, want %v", err, context.Canceled)
 	}
 }
