@@ -85,21 +85,28 @@ func (s adaptationShelf) Lessons() iter.Seq2[memory.Record, error] {
 	}
 }
 
+// errAdaptStopped is what an adaptation ends with when the daemon does.
+var errAdaptStopped = &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon was stopped, and with it the adaptation; nothing has changed", Hint: "`recalld model adapt` begins anew"}
+
 // AdaptModel implements memory.Models. It ends when the daemon drains: what was learned
 // so far is worth less than a stop that is prompt.
 func (d *Daemon) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		select {
 		case <-d.draining:
-			cancel()
+			cancel(errAdaptStopped)
 		case <-ctx.Done():
 		}
 	}()
-	defer func() { cancel(); <-ended }()
-	return d.adaptation.Adapt(ctx, req, progress)
+	defer func() { cancel(nil); <-ended }()
+	out, err := d.adaptation.Adapt(ctx, req, progress)
+	if err != nil && errors.Is(context.Cause(ctx), errAdaptStopped) {
+		return nil, errAdaptStopped
+	}
+	return out, err
 }
 
 // ResetModel implements memory.Models.
