@@ -16,9 +16,10 @@ const maxQuestions = 2
 // sentences give none.
 func questionsAbout(p person, text string) []string {
 	var questions []string
-	for rest := oneLine(text); rest != "" && len(questions) < maxQuestions; {
-		sentence := firstSentence(rest)
-		rest = strings.TrimSpace(rest[len(sentence):])
+	for _, sentence := range sentencesOf(text) {
+		if len(questions) == maxQuestions {
+			break
+		}
 		if n := wordCount(sentence); n < 4 || n > 30 || strings.HasSuffix(sentence, "?") || !speaksOfSelf(sentence) {
 			continue
 		}
