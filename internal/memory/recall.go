@@ -77,11 +77,13 @@ type Source struct {
 
 // Item is one memory of an answer.
 type Item struct {
-	ID          string       `json:"id"`
-	Kind        Kind         `json:"kind"`
-	Text        string       `json:"text"`
-	Source      Source       `json:"source"`
-	Project     string       `json:"project"`
+	ID      string `json:"id"`
+	Kind    Kind   `json:"kind"`
+	Text    string `json:"text"`
+	Source  Source `json:"source"`
+	Project string `json:"project"`
+	// Relevance is how surely it has to do with the question, 0 to 1, by its words
+	// and its vectors together: not the better of what each says alone.
 	Relevance   float64      `json:"relevance"`
 	RankFactors *RankFactors `json:"rank_factors,omitempty"`
 	CreatedAt   time.Time    `json:"created_at,omitzero"`
@@ -120,7 +122,7 @@ type RankFactors struct {
 	Definition string `json:"definition,omitempty"`
 	Place      string `json:"place,omitempty"`
 	// Retrievers holds what each retriever said: its raw score and the
-	// relevance that score was calibrated to.
+	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
 	// Verdicts are those that were given on the item before.
 	Verdicts *Verdicted `json:"verdicts,omitempty"`

@@ -136,6 +136,51 @@ func TestModelIsTheLongestNameThatFits(t *testing.T) {
 	}
 }
 
+// TestRelevanceIsOfWhatAnswered: words and vectors count together, and either alone
+// where the other did not answer or does not know the document.
+func TestRelevanceIsOfWhatAnswered(t *testing.T) {
+	c := ShippedCalibration()
+	const doc = 1
+	words := index.Part{Name: "lexical", Result: index.Result{
+		Hits: []index.Hit{{Doc: doc, Score: 9}, {Doc: 2, Score: 4}}, Best: 40, Searched: 1000, Content: 3,
+	}}
+	none := words
+	none.Result.Hits = words.Result.Hits[1:]
+	vectors := func(name string, searched int, hits ...index.Hit) index.Part {
+		return index.Part{Name: name, Result: index.Result{Hits: hits, Best: 1, Searched: searched, Mean: .01, Deviation: .06}}
+	}
+	found := func(p index.Part, score float32) Found {
+		return Found{p.Name, index.Hit{Doc: doc, Score: score}, &p.Result}
+	}
+	near := vectors(builtinPart, 1000, index.Hit{Doc: doc, Score: .4}, index.Hit{Doc: 2, Score: .2})
+	far := vectors(builtinPart, 1000, index.Hit{Doc: 2, Score: .4}, index.Hit{Doc: 3, Score: .2})
+	unknown := vectors(builtinPart, 2, far.Result.Hits...)
+	other := vectors("vector/ollama/other", 1000, index.Hit{Doc: doc, Score: .5})
+	for name, test := range map[string]struct {
+		parts []index.Part
+		want  float64
+	}{
+		"both":                       {[]index.Part{words, near}, c.Joint(found(words, 9), found(near, .4))},
+		"no vectors":                 {[]index.Part{words}, c.Relevance(found(words, 9))},
+		"vectors found nothing":      {[]index.Part{words, vectors(builtinPart, 1000)}, c.Relevance(found(words, 9))},
+		"the document has no vector": {[]index.Part{words, unknown}, c.Relevance(found(words, 9))},
+		"below the last vector":      {[]index.Part{words, far}, c.Joint(found(words, 9), found(far, .2))},
+		"no words":                   {[]index.Part{near}, c.Relevance(found(near, .4))},
+		"the document has no word":   {[]index.Part{none, near}, c.Joint(found(none, 0), found(near, .4))},
+		"the surer of two models":    {[]index.Part{words, far, other}, c.Joint(found(words, 9), found(other, .5))},
+		"in any order":               {[]index.Part{other, far, words}, c.Joint(found(words, 9), found(other, .5))},
+	} {
+		for i := range test.parts {
+			test.parts[i].Weight = 1
+		}
+		for _, fused := range index.Fuse(test.parts, 10) {
+			if got := c.relevance(fused.Raw, test.parts); fused.Doc == doc && got != test.want {
+				t.Errorf("%s: relevance %v, want %v", name, got, test.want)
+			}
+		}
+	}
+}
+
 // bench is the retrievers that are always there, over a few texts.
 type bench struct {
 	lexical *lexical.Index

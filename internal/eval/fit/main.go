@@ -166,9 +166,7 @@ func (e *experiment) ask(ctx context.Context, c *collection, p *pool, pools []*p
 // fit finds the parameters by the unrelated questions that have nothing to do
 // with one set, neither with its documents nor with its questions.
 func (e *experiment) fit(without string) recall.Calibration {
-	uses := func(o observation) bool {
-		return o.pool != without && o.from != without && o.pool != "all but "+without
-	}
+	uses := func(o observation) bool { return o.pool != without && o.from != without }
 	var m recall.Model
 	var sum, squares, n float64
 	for _, o := range e.unrelated {
