@@ -59,8 +59,14 @@ func (h *handler) routes() {
 	h.command(wire.Requeue+"{id}", func(r *http.Request) error {
 		return h.svc.RequeueJob(r.Context(), r.PathValue("id"))
 	})
-	h.mux.HandleFunc("POST "+wire.Pull, h.pull)
-	h.mux.HandleFunc("POST "+wire.Adapt, h.adapt)
+	stream(h, wire.Pull, func(ctx context.Context, req wire.PullRequest, send func(wire.PullEvent)) (wire.PullEvent, error) {
+		err := h.svc.PullModel(ctx, req.Name, func(p memory.PullProgress) { send(wire.PullEvent{Progress: &p}) })
+		return wire.PullEvent{Done: true}, err
+	}, func(e *memory.Error) wire.PullEvent { return wire.PullEvent{Error: e} })
+	stream(h, wire.Adapt, func(ctx context.Context, req memory.AdaptRequest, send func(wire.AdaptEvent)) (wire.AdaptEvent, error) {
+		done, err := h.svc.AdaptModel(ctx, req, func(p memory.AdaptProgress) { send(wire.AdaptEvent{Progress: &p}) })
+		return wire.AdaptEvent{Done: done}, err
+	}, func(e *memory.Error) wire.AdaptEvent { return wire.AdaptEvent{Error: e} })
 	post(h, wire.Reset, func(ctx context.Context, _ struct{}) (any, error) { return h.svc.ResetModel(ctx) })
 	get(wire.Builtin, func(ctx context.Context, _ *http.Request) (any, error) { return h.svc.BuiltinModel(ctx) })
 }
@@ -125,47 +131,26 @@ func (h *handler) metrics(w http.ResponseWriter, r *http.Request) {
 	_ = metrics.Write(w, status, h.opts.Runs) // the client is gone: nobody to tell
 }
 
-// pull streams a model's download: an event per line, the last one with done or
-// an error. A failure before the first event is an ordinary error.
-func (h *handler) pull(w http.ResponseWriter, r *http.Request) {
-	var req wire.PullRequest
-	if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	lines := &lineWriter{w: w}
-	err := h.svc.PullModel(r.Context(), req.Name, func(p memory.PullProgress) {
-		lines.send(wire.PullEvent{Progress: &p})
+// stream routes a call that tells how far it is: an event per line, the last one with
+// what it came to or the failure. A failure before the first event is an ordinary error.
+func stream[Req, Event any](h *handler, path string, call func(ctx context.Context, req Req, send func(Event)) (done Event, err error), failure func(*memory.Error) Event) {
+	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var req Req
+		if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		lines := &lineWriter{w: w}
+		done, err := call(r.Context(), req, func(ev Event) { lines.send(ev) })
+		switch {
+		case err == nil:
+			lines.send(done)
+		case lines.begun:
+			lines.send(failure(outward(err)))
+		default:
+			h.fail(w, r, err)
+		}
 	})
-	switch {
-	case err == nil:
-		lines.send(wire.PullEvent{Done: true})
-	case lines.begun:
-		lines.send(wire.PullEvent{Error: outward(err)})
-	default:
-		h.fail(w, r, err)
-	}
-}
-
-// adapt streams an adaptation, as pull does a download.
-func (h *handler) adapt(w http.ResponseWriter, r *http.Request) {
-	var req memory.AdaptRequest
-	if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	lines := &lineWriter{w: w}
-	done, err := h.svc.AdaptModel(r.Context(), req, func(p memory.AdaptProgress) {
-		lines.send(wire.AdaptEvent{Progress: &p})
-	})
-	switch {
-	case err == nil:
-		lines.send(wire.AdaptEvent{Done: done})
-	case lines.begun:
-		lines.send(wire.AdaptEvent{Error: outward(err)})
-	default:
-		h.fail(w, r, err)
-	}
 }
 
 // orEmpty makes an absent list an empty one, which JSON tells apart.

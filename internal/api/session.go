@@ -1,8 +1,9 @@
 package api
 
 import (
-	"net/http"
+	"context"
 
+	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
@@ -27,26 +28,8 @@ func (h *handler) sessionRoutes() {
 	serve(h, wire.Ledger, h.svc.Receipts)
 	serve(h, wire.Turn, h.svc.ContextOf)
 	serve(h, wire.Feedback, h.svc.Feedback)
-	h.mux.HandleFunc("POST "+wire.Replay, h.replay)
-}
-
-// replay asks past questions again and tells how far it is, line by line.
-func (h *handler) replay(w http.ResponseWriter, r *http.Request) {
-	var req session.ReplayRequest
-	if err := decode(w, r, h.opts.MaxBody, &req); err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	lines := &lineWriter{w: w}
-	done, err := h.svc.Replay(r.Context(), req, func(p session.ReplayProgress) {
-		lines.send(wire.ReplayEvent{Progress: &p})
-	})
-	switch {
-	case err == nil:
-		lines.send(wire.ReplayEvent{Done: done})
-	case lines.begun:
-		lines.send(wire.ReplayEvent{Error: outward(err)})
-	default:
-		h.fail(w, r, err)
-	}
+	stream(h, wire.Replay, func(ctx context.Context, req session.ReplayRequest, send func(wire.ReplayEvent)) (wire.ReplayEvent, error) {
+		done, err := h.svc.Replay(ctx, req, func(p session.ReplayProgress) { send(wire.ReplayEvent{Progress: &p}) })
+		return wire.ReplayEvent{Done: done}, err
+	}, func(e *memory.Error) wire.ReplayEvent { return wire.ReplayEvent{Error: e} })
 }
