@@ -69,12 +69,13 @@ func (o Options) validate() error {
 }
 
 // TooLittleError is returned when there are too few pairs to learn from, or when they
-// are of so few documents that too few can be held out.
+// are of so few documents, or so much alike, that too few are left on one side once
+// documents are held out.
 type TooLittleError struct{ Pairs, Documents, Needed int }
 
 func (e *TooLittleError) Error() string {
 	if e.Pairs >= e.Needed {
-		return fmt.Sprintf("too little to learn from: %d pairs are of %d documents only, which leaves too few to judge by", e.Pairs, e.Documents)
+		return fmt.Sprintf("too little to learn from: %d pairs of %d documents leave too few to learn from or to judge by once some are held out", e.Pairs, e.Documents)
 	}
 	return fmt.Sprintf("too little to learn from: %d pairs, at least %d are needed", e.Pairs, e.Needed)
 }
@@ -114,7 +115,7 @@ func run(ctx context.Context, base []byte, corpus *Corpus, general []Pair, o Opt
 		return nil, fmt.Errorf("read base: %w", err)
 	}
 	parts := corpus.split()
-	if n := corpus.Len(); n < o.MinPairs || len(parts.judged) < minJudged || len(parts.tuned) < minTuned {
+	if n := corpus.Len(); n < o.MinPairs || len(parts.learned) < minLearned || len(parts.judged) < minJudged || len(parts.tuned) < minTuned {
 		return nil, &TooLittleError{Pairs: n, Documents: corpus.documents(), Needed: o.MinPairs}
 	}
 	w := newWorkshop(from, parts, general, o.Workers)

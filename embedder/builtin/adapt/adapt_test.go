@@ -152,8 +152,21 @@ func TestFewDocuments(t *testing.T) {
 		c.AddPair(fmt.Sprint("document ", i%4), fmt.Sprintf("entry number %d of the register", i), fmt.Sprintf("register says of entry %d that it is there", i))
 	}
 	_, err := adapt.Run(t.Context(), builtin.File(), c, general(), adapt.Options{})
-	if little, ok := errors.AsType[*adapt.TooLittleError](err); !ok || little.Documents != 4 || !strings.Contains(err.Error(), "4 documents only") {
+	if little, ok := errors.AsType[*adapt.TooLittleError](err); !ok || little.Documents != 4 || !strings.Contains(err.Error(), "of 4 documents leave too few") {
 		t.Errorf("2500 pairs of four documents: %v", err)
+	}
+}
+
+// TestAllAlike: where everything is about the same, what is held out leaves nothing to
+// learn from.
+func TestAllAlike(t *testing.T) {
+	c := &adapt.Corpus{}
+	for i := range 2500 {
+		c.AddPair(fmt.Sprint("document ", i), "the build of the warehouse fails", fmt.Sprintf("register says of entry %d that it is there", i))
+	}
+	_, err := adapt.Run(t.Context(), builtin.File(), c, general(), adapt.Options{})
+	if little, ok := errors.AsType[*adapt.TooLittleError](err); !ok || little.Pairs != 2500 {
+		t.Errorf("2500 pairs with one text in common: %v", err)
 	}
 }
 

@@ -63,7 +63,7 @@ const (
 // table between two that were trained from one start loses less of what the first
 // was good at than it gains (Wortsman et al., "Robust Fine-Tuning of Zero-Shot
 // Models", 2022).
-var shares = []float64{1, .8, .6, .4}
+var shares = []float64{1, .8, .6, .4, .3, .2}
 
 // verdicts are the ranks of the judged and the general pairs.
 type verdicts struct{ judged, general []int }

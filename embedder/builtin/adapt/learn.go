@@ -26,7 +26,7 @@ type recipe struct {
 // figures. Weights stay: what the commonest words are worth is known from far more
 // text than anybody has of his own, and moving them cost the general pairs most.
 var shippedRecipe = recipe{
-	batch: 512, part: 32, epochs: 16, looks: 12, patience: 3,
+	batch: minLearned, part: 32, epochs: 16, looks: 12, patience: 3,
 	trainer: contrast.Options{RowRate: .02, FreezeWeights: true, Dropout: .1, Seed: 1},
 }
 

@@ -20,6 +20,9 @@ const (
 	maxJudged = 3000
 )
 
+// minLearned is how many pairs must be left to learn from: those of one batch.
+const minLearned = 512
+
 // parts are the pairs of a corpus by what they are for.
 type parts struct{ learned, tuned, judged []owned }
 
