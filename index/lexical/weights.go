@@ -18,8 +18,9 @@ const (
 	// moreDocuments have none of the words: in the first few documents every word
 	// would be common.
 	moreDocuments = 100
-	// noTermWeight is of what is no term, as signs are. There is
-	// little in it.
+	// noTermWeight is of what is no term of the question: signs, flags and names as a
+	// whole whose parts a hyphen joins ("maxdepth" of "max-depth"), the beginning of a
+	// long number. It lies among what words weigh, and changes little.
 	noTermWeight = 0.5
 )
 
