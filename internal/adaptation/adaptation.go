@@ -108,7 +108,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	}
 	out := s.outcome(result)
 	out.At, out.Took = s.opts.Now().UTC(), memory.Millis(s.opts.Now().Sub(began))
-	log := s.opts.Logger.With("part", "adaptation", "pairs", out.Pairs, "gain", out.Gain, "error", out.Error)
+	log := s.opts.Logger.With("part", "adaptation", "pairs", out.Pairs, "gain", out.Gain, "gain_error", out.Error)
 	if !out.Kept {
 		log.Info("model was adapted and is not kept", "why", out.Refused)
 		return out, nil
@@ -122,6 +122,9 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	s.mu.Lock()
 	s.trouble = ""
 	s.mu.Unlock()
+	if err := sweep(s.opts.Dir, out.Model); err != nil {
+		log.Warn("what the adapted model replaces is not removed", "error", err)
+	}
 	log.Info("model was adapted", "model", out.Model)
 	return out, nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -227,4 +229,41 @@ func TestState(t *testing.T) {
 	if m := s.State(); m.InUse != firstModel || m.Next != builtin.Name || m.Adapted != nil {
 		t.Errorf("reset: %+v", m)
 	}
+}
+
+// TestKeptWhateverElse: a model is kept though what it replaces cannot be removed, and
+// is told of as kept.
+func TestKeptWhateverElse(t *testing.T) {
+	dir := t.TempDir()
+	stuck := filepath.Join(dir, "static-v1-adapted-0badcafe.bin", "inside") // a folder that is not empty
+	if err := os.MkdirAll(stuck, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	s := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it was damaged", Shelf: private(2000), MinPairs: 500,
+		Read:    func(context.Context, memory.Location, memory.DocID) (string, error) { return "", errors.New("gone") },
+		General: func() ([]adapt.Pair, error) { return nil, nil }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	out, err := s.Adapt(t.Context(), memory.AdaptRequest{}, nil)
+	if err != nil || !out.Kept {
+		t.Fatalf("adapt: %+v, %v", out, err)
+	}
+	t.Logf("a gain of %.3f ± %.3f", out.Gain, out.Error)
+	if m := s.State(); m.Next != out.Model || m.Trouble != "" {
+		t.Errorf("afterwards %+v", m)
+	}
+	if !strings.Contains(log.String(), "is not removed") {
+		t.Errorf("the log says %q", log.String())
+	}
+}
+
+// private is a shelf of lessons whose words mean something only there: each has a partner.
+func private(lessons int) (s shelf) {
+	ends := strings.Fields("zor vex mur den hoy wib kro fen sag jep")
+	coined := func(begin string, n int) string { return begin + ends[n/10%10] + ends[n%10] }
+	for i := range lessons {
+		a, b, c := i%61, i*i%59, i*7%53
+		s.lessons = append(s.lessons, lesson(fmt.Sprint(i), strings.Join([]string{coined("ilt", a), coined("ilt", b), coined("ilt", c)}, " "),
+			strings.Join([]string{coined("qua", (a*37+11)%61), coined("qua", (b*41+5)%59), coined("qua", (c*43+7)%53)}, " "), nil))
+	}
+	return s
 }

@@ -87,7 +87,8 @@ func isTable(name string) bool {
 	return strings.Contains(name, adapt.NameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
 }
 
-// keep writes a table and its report, and removes what they replace.
+// keep writes a table and its report. What they replace is swept afterwards: from the
+// report on the model is kept, whatever happens to the former one.
 func keep(dir string, file []byte, report *memory.Adaptation) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of models: %w", err)
@@ -108,7 +109,7 @@ func keep(dir string, file []byte, report *memory.Adaptation) error {
 	if err := write(filepath.Join(dir, reportName), append(text, '\n')); err != nil {
 		return fmt.Errorf("write report of adapted model: %w", err)
 	}
-	return sweep(dir, report.Model)
+	return nil
 }
 
 // discard removes the adapted model.
