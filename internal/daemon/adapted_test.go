@@ -132,7 +132,7 @@ func learnable(t *testing.T, files int) string {
 func TestAdaptationEnds(t *testing.T) {
 	cfg := newConfig(t)
 	s := serve(t, cfg, func(o *Options) { o.minPairs = 500 })
-	s.indexed(s.index(learnable(t, 200)))
+	s.indexed(s.index(learnable(t, 320)))
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := s.AdaptModel(ctx, memory.AdaptRequest{}, func(p memory.AdaptProgress) {
 		if p.Phase == "training" {

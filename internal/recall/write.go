@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -139,6 +140,7 @@ func (e *extra) lines(text string) string {
 func plain(a *memory.Answer, spare *extra) string {
 	var b strings.Builder
 	b.WriteString(emptyLine(a))
+	b.WriteString(spare.lines(nearestLine(a)))
 	degraded := ""
 	if len(a.Degraded) > 0 {
 		const frame = len("\n(degraded: )\n")
@@ -205,6 +207,26 @@ func emptyLine(a *memory.Answer) string {
 		return "What is relevant was withheld: " + strings.Join(counts, ", ") + ".\n"
 	}
 	return "The memory cannot be searched yet; ask again in a moment.\n"
+}
+
+// worthTelling is the relevance from which the nearest of what is below its floor is
+// told. One unrelated question in seven finds as much.
+const worthTelling = 0.4
+
+// nearestLine says of an empty answer how near the nearest came, and how to see it;
+// what it is was not looked at, so it is not named.
+func nearestLine(a *memory.Answer) string {
+	var nearest memory.Withheld
+	for _, w := range a.Withheld {
+		if w.Reason == memory.BelowFloor && w.NearestScore > nearest.NearestScore {
+			nearest = w
+		}
+	}
+	if !a.NothingRelevant || nearest.NearestScore < worthTelling {
+		return ""
+	}
+	floor := math.Floor(nearest.NearestScore*10) / 10
+	return fmt.Sprintf("The nearest is a %s of relevance %.2f, below the floor; min_relevance %.1f shows it.\n", nearest.Kind, nearest.NearestScore, floor)
 }
 
 func split(items []memory.Item) (lessons, others, code []memory.Item) {

@@ -369,3 +369,28 @@ func FuzzWrite(f *testing.F) {
 		}
 	})
 }
+
+// TestNearestIsTold: of an empty answer it is said how near the nearest came, if that is
+// near enough, and only then.
+func TestNearestIsTold(t *testing.T) {
+	below := func(kind memory.Kind, score float64) memory.Withheld {
+		return memory.Withheld{Kind: kind, Reason: memory.BelowFloor, NearestScore: score}
+	}
+	for name, test := range map[string]struct {
+		answer memory.Answer
+		want   string
+	}{
+		"near": {
+			memory.Answer{NothingRelevant: true, Withheld: []memory.Withheld{below(memory.Lesson, .41), below(memory.Chunk, .66)}},
+			"The nearest is a chunk of relevance 0.66, below the floor; min_relevance 0.6 shows it.\n",
+		},
+		"far":            {memory.Answer{NothingRelevant: true, Withheld: []memory.Withheld{below(memory.Lesson, .39)}}, ""},
+		"nothing at all": {memory.Answer{NothingRelevant: true}, ""},
+		"something":      {memory.Answer{Items: []memory.Item{{}}, Withheld: []memory.Withheld{below(memory.Chunk, .7)}}, ""},
+		"gone":           {memory.Answer{NothingRelevant: true, Withheld: []memory.Withheld{{Kind: memory.Chunk, Reason: memory.Gone, NearestScore: .9}}}, ""},
+	} {
+		if got := nearestLine(&test.answer); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
