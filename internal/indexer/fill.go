@@ -156,6 +156,8 @@ func (x *Indexer) missing(s *space) []uint32 {
 // was out of reach is not: the vectors of the others are kept, and the error is
 // the batch's.
 func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) error {
+	a := s.begin()
+	defer s.end(a)
 	var nums []uint32
 	var ids []memory.DocID
 	var texts []string
@@ -169,7 +171,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 			return ctx.Err() // the text may well be there
 		}
 		if err != nil {
-			x.pass(s, num, id, err)
+			x.pass(s, a, num, id, err)
 			continue
 		}
 		nums, ids, texts = append(nums, num), append(ids, id), append(texts, text)
@@ -197,7 +199,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 		case refused != nil && refused.Reason == vector.WrongWidth && v != nil:
 			return fmt.Errorf("embed document %s: %w", ids[i], err) // it is another model
 		default:
-			x.pass(s, nums[i], ids[i], err)
+			x.pass(s, a, nums[i], ids[i], err)
 		}
 	}
 	_, err = x.store.PutVectors(ctx, s.name, out)
@@ -209,9 +211,9 @@ func transient(err error) bool {
 	return errors.Is(err, embedder.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func (x *Indexer) pass(s *space, num uint32, id memory.DocID, err error) {
+func (x *Indexer) pass(s *space, a *attempt, num uint32, id memory.DocID, err error) {
 	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "space", s.name, "document", id, "error", err)
-	s.pass(num)
+	s.pass(a, num)
 }
 
 // text returns the text that a document is the hash of: a record's from the

@@ -299,3 +299,25 @@ func TestAttachOpensASpaceOnce(t *testing.T) {
 		t.Errorf("%d spaces, want the built-in one and one of the model", got)
 	}
 }
+
+// TestWrittenWhileItIsRead: a text that cannot be had where it was, since its file is
+// being written anew, is not passed over: it may be had where it is now.
+func TestWrittenWhileItIsRead(t *testing.T) {
+	r := newRig(t, &embeddertest.Fake{})
+	r.attach()
+	r.commit(memory.Batch{Sandboxes: []memory.Sandbox{{ID: "s-1", Project: "p-1", Root: "/s-1"}}})
+	r.putFile("p-1", "s-1", "a.go", "package a")
+	read, written := r.index.opts.ChunkText, false
+	r.index.opts.ChunkText = func(ctx context.Context, at memory.Location) (string, error) {
+		if written {
+			return read(ctx, at)
+		}
+		written = true
+		r.putFile("p-1", "s-1", "b.go", "package a")
+		return "", memory.Errorf(memory.CodeNotFound, "it has moved")
+	}
+	r.mustFill()
+	if s := r.space(); s.Embedded != 1 {
+		t.Errorf("the text has moved and is %d times embedded, want once: %+v", s.Embedded, s)
+	}
+}

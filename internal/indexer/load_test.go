@@ -94,8 +94,8 @@ func TestConcurrentUse(t *testing.T) {
 		writing.Go(func() {
 			for range writes {
 				switch rng.IntN(6) {
-				case 0:
-					r.putFile("p-1", "s-1", fmt.Sprintf("f%d.go", rng.IntN(6)), textOf(rng.IntN(textCount)), textOf(rng.IntN(textCount)))
+				case 0: // one writer's files are its own: a sandbox has one run at a time
+					r.putFile("p-1", "s-1", fmt.Sprintf("f%d-%d.go", w, rng.IntN(6)), textOf(rng.IntN(textCount)), textOf(rng.IntN(textCount)))
 				case 1:
 					r.commit(memory.Batch{DropRecords: []string{fmt.Sprintf("l-%d", rng.IntN(20))}})
 				case 2:

@@ -26,9 +26,28 @@ type space struct {
 	// background says that new documents are embedded by jobs, not at ingest.
 	background bool
 
-	mu     sync.Mutex      // guards what follows
-	failed *roaring.Bitmap // documents that are passed over, none of them held
-	err    error           // of the last attempt to reach the model
+	mu       sync.Mutex      // guards what follows
+	failed   *roaring.Bitmap // documents that are passed over, none of them held
+	attempts []*attempt      // under way
+	err      error           // of the last attempt to reach the model
+}
+
+// attempt is one at embedding some documents. What was written of a document since it
+// began may be what it lacked.
+type attempt struct{ written *roaring.Bitmap } // guarded by the space's mu
+
+func (s *space) begin() *attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := &attempt{roaring.New()}
+	s.attempts = append(s.attempts, a)
+	return a
+}
+
+func (s *space) end(a *attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts = slices.DeleteFunc(s.attempts, func(other *attempt) bool { return other == a })
 }
 
 // tried notes the outcome of an attempt to reach the model.
@@ -47,11 +66,14 @@ func (s *space) progress(all int) (embedded, waiting int, err error) {
 	return embedded, max(all-embedded-int(s.failed.GetCardinality()), 0), s.err
 }
 
-// pass passes a document over until a record or file that holds it is written again.
-func (s *space) pass(num uint32) {
+// pass passes a document over that an attempt failed with, until a record or file that
+// holds it is written again; a nil attempt is the writing itself.
+func (s *space) pass(a *attempt, num uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failed.Add(num)
+	if a == nil || !a.written.Contains(num) {
+		s.failed.Add(num)
+	}
 }
 
 // passed says whether any of some documents was passed over.
@@ -318,11 +340,15 @@ func (s *spaces) drop(num uint32) {
 	s.retry(num)
 }
 
-// retry lets a document that was passed over be tried again.
+// retry lets a document that was passed over be tried again, and one that is being
+// tried. It comes after what was written of it can be found.
 func (s *spaces) retry(num uint32) {
 	for _, x := range s.list() {
 		x.mu.Lock()
 		x.failed.Remove(num)
+		for _, a := range x.attempts {
+			a.written.Add(num)
+		}
 		x.mu.Unlock()
 	}
 }
@@ -332,7 +358,7 @@ func (s *spaces) retry(num uint32) {
 func (s *spaces) refused(num uint32, doc *memory.Doc) {
 	for _, x := range s.list() {
 		if !x.background && doc.Vectors[x.name] == nil {
-			x.pass(num)
+			x.pass(nil, num)
 		}
 	}
 }
