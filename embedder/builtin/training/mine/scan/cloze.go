@@ -66,17 +66,6 @@ func sentencesOf(text string) []string {
 	return sentences
 }
 
-// clozes emits a cloze for each run of some sentences of a long text.
-func clozes(text string, emit Emit) {
-	const most = 8 // sentences of a passage: about 150 words
-	sentences := sentencesOf(text)
-	for len(sentences) > 0 {
-		n := min(most, len(sentences))
-		cloze(sentences[:n], emit)
-		sentences = sentences[n:]
-	}
-}
-
 // claims emits what a summary says, sentence by sentence, with the text of a
 // list that shares most words with the sentence.
 func claims(summary string, texts []string, emit Emit) {
