@@ -13,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/index/indextest"
 )
 
 // BenchmarkEmbed embeds the documentation and the code of this repository, cut at blank
@@ -41,15 +42,15 @@ func BenchmarkEmbed(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					for batch := range batches(c.texts, 64) {
-						start := cpuTime()
+						start := indextest.CPUTime()
 						if _, err := e.Embed(b.Context(), embedder.Document, batch); err != nil {
 							b.Fatal(err)
 						}
-						between := cpuTime()
+						between := indextest.CPUTime()
 						for _, text := range batch {
 							reference.vector(text)
 						}
-						took, plain = took+between-start, plain+cpuTime()-between
+						took, plain = took+between-start, plain+indextest.CPUTime()-between
 						for _, text := range batch {
 							size += len(text)
 						}

@@ -5,6 +5,8 @@
 // Vocabulary. A subject is a retriever together with the means to change what
 // it searches. Texts are plain English words: a retriever by words and one by
 // meaning must both prefer a document that shares the query's words.
+//
+// It also has the processor time that benchmarks are compared by.
 package indextest
 
 import (

@@ -2,6 +2,7 @@ package light
 
 import (
 	"fmt"
+	"github.com/recalld/recalld/index/indextest"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -61,7 +62,7 @@ func BenchmarkSearch(b *testing.B) {
 		perFile := float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
 		for name, pattern := range benchPatterns {
 			b.Run(fmt.Sprintf("files=%d/%s", n, name), func(b *testing.B) {
-				total, start := 0, cpuTime()
+				total, start := 0, indextest.CPUTime()
 				for b.Loop() {
 					_, total = x.Search(pattern, nil, 20)
 				}
@@ -87,7 +88,7 @@ func BenchmarkAsk(b *testing.B) {
 			"long":    strings.Repeat("why is go the source of package errors when authors import ", 100),
 		} {
 			b.Run(fmt.Sprintf("files=%d/%s", n, name), func(b *testing.B) {
-				start := cpuTime()
+				start := indextest.CPUTime()
 				for b.Loop() {
 					x.Ask(question, nil, 20)
 				}
@@ -111,5 +112,5 @@ func BenchmarkPut(b *testing.B) {
 // reportCPU tells the processor time of an operation, which other programs do not
 // change.
 func reportCPU(b *testing.B, start time.Duration) {
-	b.ReportMetric(float64((cpuTime()-start).Microseconds())/float64(b.N), "cpu-µs/op")
+	b.ReportMetric(float64((indextest.CPUTime()-start).Microseconds())/float64(b.N), "cpu-µs/op")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/indextest"
 )
 
 const benchDim = 256
@@ -46,7 +47,7 @@ func BenchmarkSearch(b *testing.B) {
 
 			const references = 8
 			runtime.GC()
-			start := cpuTime()
+			start := indextest.CPUTime()
 			exact := make([][]uint32, 0, references)
 			for _, query := range queries[:references] {
 				results, err := s.collection.QueryEmbedding(b.Context(), query, k, nil, nil)
@@ -61,7 +62,7 @@ func BenchmarkSearch(b *testing.B) {
 				}
 				exact = append(exact, docs)
 			}
-			chromem := (cpuTime() - start) / references
+			chromem := (indextest.CPUTime() - start) / references
 			for _, query := range queries[references:] {
 				exact = append(exact, exactly(s, query, k))
 			}
@@ -69,7 +70,7 @@ func BenchmarkSearch(b *testing.B) {
 			runtime.GC()
 			b.ReportAllocs()
 			var found, wanted, searches int
-			start = cpuTime()
+			start = indextest.CPUTime()
 			for b.Loop() {
 				at := searches % len(queries)
 				hits, err := s.Search(b.Context(), queries[at], nil, k)
@@ -84,7 +85,7 @@ func BenchmarkSearch(b *testing.B) {
 				wanted += k
 				searches++
 			}
-			own := (cpuTime() - start) / time.Duration(searches)
+			own := (indextest.CPUTime() - start) / time.Duration(searches)
 			b.ReportMetric(float64(own.Nanoseconds())/1e3, "cpu-µs/op")
 			b.ReportMetric(float64(chromem.Nanoseconds())/1e3, "chromem-cpu-µs/op")
 			b.ReportMetric(float64(chromem)/float64(own), "x_chromem")

@@ -6,8 +6,8 @@
 // It also answers what sessions and steps there were, from a shelf of them.
 //
 // Vocabulary. A candidate is a document that a retriever found. Its relevance
-// is how surely it has to do with the question, on a scale that means the same
-// for every retriever (see Calibration); what lies below the floor of its kind
+// is how surely it has to do with the question, by words and vectors together and on
+// a scale that means the same for every question (see Calibration); what lies below the floor of its kind
 // is withheld. Its match is its fused score, 1 for the best candidate of the
 // question: it orders what is relevant, times bounded factors; what tells of the
 // very error that a question quotes comes before it, and so does code that was

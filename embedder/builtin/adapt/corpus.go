@@ -1,6 +1,7 @@
 package adapt
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -113,15 +114,7 @@ func (c *Corpus) add(o owned) {
 
 func (c *Corpus) wants(o owned) bool { return c.shift == 0 || o.hash>>(64-c.shift) == 0 }
 
-func byHash(a, b owned) int {
-	switch {
-	case a.hash < b.hash:
-		return -1
-	case a.hash > b.hash:
-		return 1
-	}
-	return 0
-}
+func byHash(a, b owned) int { return cmp.Compare(a.hash, b.hash) }
 
 // documents counts the documents that pairs are of.
 func (c *Corpus) documents() int {

@@ -16,10 +16,7 @@ type recipe struct {
 	looks int
 	// patience is after how many looks without gain the run ends.
 	patience int
-	// hard is the share of cohorts that hold pairs near to one another.
-	hard    float64
-	cluster int
-	trainer contrast.Options
+	trainer  contrast.Options
 }
 
 // shippedRecipe was found by trying on four repositories; docs/model.md has the
@@ -52,7 +49,8 @@ func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, er
 	var sampler *contrast.Sampler
 	for missed := 0; !t.Done() && missed < r.patience; {
 		if sampler == nil {
-			if sampler, err = w.sampler(t.Model(), r, uint64(t.Steps())); err != nil {
+			all := []contrast.Cohort{{Pairs: w.learned, Weight: 1}}
+			if sampler, err = contrast.NewSampler(all, r.part, uint64(t.Steps())); err != nil {
 				return nil, err
 			}
 		}
@@ -75,7 +73,7 @@ func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, er
 		} else {
 			missed++
 		}
-		sampler = nil // what is near to one another has changed
+		sampler = nil // after each look pairs are drawn anew
 	}
 	out.steps = t.Steps()
 	return out, nil
@@ -83,17 +81,4 @@ func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, er
 
 func (w *workshop) tuning(m *contrast.Model) float64 {
 	return figuresOf(contrast.Ranks(m, &w.pairs, w.tuned, w.width)).MRR
-}
-
-// sampler draws batches from all pairs alike and from those that the model finds
-// near to one another.
-func (w *workshop) sampler(m *contrast.Model, r recipe, seed uint64) (*contrast.Sampler, error) {
-	cohorts := []contrast.Cohort{{Pairs: w.learned, Weight: 1 - r.hard}}
-	if r.hard > 0 {
-		for _, c := range contrast.Cluster(m, &w.pairs, w.learned, r.cluster, seed) {
-			c.Weight = r.hard * float64(len(c.Pairs)) / float64(len(w.learned))
-			cohorts = append(cohorts, c)
-		}
-	}
-	return contrast.NewSampler(cohorts, r.part, seed)
 }

@@ -20,8 +20,8 @@ func Repeats(count uint32) uint64 {
 	return RepeatsUnit + uint64(n)*177 + (uint64(count)-1<<n)*177>>n
 }
 
-// besidesUnit is what a piece that counts in full has besides its weight.
-const besidesUnit = 1 << 12
+// shareUnit is the share of a piece that counts in full.
+const shareUnit = 1 << 12
 
 const (
 	// factorBits is what the largest factor of a text's rows is rounded to. A
@@ -47,7 +47,7 @@ type Pooler struct {
 	found     []term         // the tokens of the text, each once, as they came
 	places    []uint32       // by token: its place in found from 1 on, 0 for none
 	count     func(t uint32) // the method value of add, made once
-	besides   uint64         // of the piece whose tokens come, in besidesUnit
+	share     uint64         // of the piece whose tokens come, in shareUnit
 	lanes     []uint64       // see addRows
 	total     []int64
 }
@@ -55,7 +55,7 @@ type Pooler struct {
 // term is what a text has of one token.
 type term struct {
 	token, count uint32
-	besides      uint64 // the most that a piece with the token has
+	share        uint64 // the most that a piece with the token has
 	factor       uint64
 }
 
@@ -83,12 +83,12 @@ func (p *Pooler) Vector(text string, dst []float32) bool {
 // call.
 func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []float32) bool {
 	return p.pool(text, func(piece []byte) {
-		p.besides = uint64(math.Round(min(max(weight(piece), 0), 1) * besidesUnit))
+		p.share = uint64(math.Round(min(max(weight(piece), 0), 1) * shareUnit))
 	}, dst)
 }
 
 func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
-	p.found, p.besides = p.found[:0], besidesUnit
+	p.found, p.share = p.found[:0], shareUnit
 	p.tokenizer.Pieces(text, begin, p.count)
 	p.weigh()
 	p.sum()
@@ -104,7 +104,7 @@ func (p *Pooler) add(t uint32) {
 	}
 	f := &p.found[p.places[t]-1]
 	f.count++
-	f.besides = max(f.besides, p.besides)
+	f.share = max(f.share, p.share)
 }
 
 // weigh finds the factors of the tokens and forgets their counts. A factor is
@@ -114,7 +114,7 @@ func (p *Pooler) weigh() {
 	var most uint64
 	for i := range p.found {
 		f := &p.found[i]
-		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(f.count) * f.besides
+		f.factor = uint64(m.scales[f.token]) * uint64(m.weights[f.token]) * Repeats(f.count) * f.share
 		most = max(most, f.factor)
 		p.places[f.token] = 0
 	}

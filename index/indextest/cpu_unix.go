@@ -1,15 +1,15 @@
 //go:build unix
 
-package vector
+package indextest
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is the processor time that this process has used. Unlike wall time it
+// CPUTime is the processor time that this process has used. Unlike wall time it
 // counts every core that is kept busy and none of what other processes take.
-func cpuTime() time.Duration {
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
