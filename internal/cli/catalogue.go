@@ -36,7 +36,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 				return err
 			}
 			list.Entries, list.Servers = orEmpty(list.Entries), orEmpty(list.Servers)
-			return a.answer(list, func(w io.Writer) { writeCatalogue(w, list, r.Content) })
+			return a.recorded(list, len(list.Entries)+len(list.Servers) > 0, func(w io.Writer) { writeCatalogue(w, list, r.Content) })
 		},
 	}
 	flags := c.Flags()

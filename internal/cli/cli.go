@@ -26,6 +26,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Daemon is the daemon as the commands see it.
@@ -49,8 +50,9 @@ type Options struct {
 	Dir        string
 	Executable string
 	Getenv     func(string) string
-	// Terminal says that Err is a terminal, where progress bars make sense.
-	Terminal bool
+	// Terminal says that Err is a terminal, where progress bars make sense, and
+	// OutTerminal that Out is one: a person reads what is written, not a program.
+	Terminal, OutTerminal bool
 	// Interactive says that In is a terminal, where a question can be asked.
 	Interactive bool
 	// Now is the clock; default time.Now.
@@ -73,9 +75,13 @@ type Options struct {
 
 // App is one run of the program: its options and the global flags.
 type App struct {
-	opts Options
+	// opts.Out and opts.Err make visible what a terminal would act on. Every command
+	// writes to them; progress bars alone draw on screen.
+	opts   Options
+	screen io.Writer
 
 	json   bool
+	piped  bool           // Out takes JSON whatever --json says: messages between programs
 	source config.Sources // --data and --config
 	set    []string       // --set, not taken apart yet
 
@@ -92,6 +98,7 @@ func Run(ctx context.Context, args []string, opts Options) int {
 		err = root.ExecuteContext(ctx)
 		app.close()
 	}
+	defer app.flush()
 	if err == nil {
 		return ExitOK
 	}
@@ -117,11 +124,15 @@ func newApp(opts Options) (*App, error) {
 	}
 	if o.Out == nil {
 		o.Out = os.Stdout
+		o.OutTerminal = isTerminal(os.Stdout)
 	}
 	if o.Err == nil {
 		o.Err = os.Stderr
 		o.Terminal = isTerminal(os.Stderr)
 	}
+	app.screen = o.Err
+	o.Out = render.NewWriter(o.Out, func() bool { return app.json || app.piped })
+	o.Err = render.NewWriter(o.Err, func() bool { return app.json })
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -282,6 +293,14 @@ func (a *App) close() {
 	if a.daemon != nil {
 		// Idle connections only: nothing is lost when that fails.
 		_ = a.daemon.Close()
+	}
+}
+
+// flush writes the end of what a command has written, should that end within a
+// character.
+func (a *App) flush() {
+	for _, w := range []io.Writer{a.opts.Out, a.opts.Err} {
+		_ = w.(*render.Writer).Flush() // there is nobody left to tell
 	}
 }
 

@@ -54,7 +54,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 				return err
 			}
 			compacted.ActiveTools = orEmpty(compacted.ActiveTools)
-			return a.answer(compacted, func(w io.Writer) { writeCompacted(w, compacted) })
+			return a.recorded(compacted, a.json || compacted.Model != "", func(w io.Writer) { writeCompacted(w, compacted) })
 		},
 	}
 	flags := c.Flags()

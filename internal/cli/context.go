@@ -61,7 +61,7 @@ func (a *App) showContext(c *cobra.Command) {
 // answerContext answers with what a session holds.
 func (a *App) answerContext(held *session.Context) error {
 	held.Items, held.Rules, held.References, held.Tools = orEmpty(held.Items), orEmpty(held.Rules), orEmpty(held.References), orEmpty(held.Tools)
-	return a.answer(held, func(w io.Writer) {
+	return a.recorded(held, len(held.Items) > 0, func(w io.Writer) {
 		fmt.Fprintf(w, "Session %s of project %s, version %d\n", held.SessionID, memory.ProjectLabel(held.ProjectName, held.Project), held.Version)
 		if len(held.Items) == 0 {
 			fmt.Fprintln(w, "Its context is empty. Add to it with: recalld context add TYPE NAME")

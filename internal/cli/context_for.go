@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // contextForCommand assembles the context of one message. The text alone goes to
@@ -62,9 +63,13 @@ what it held.`,
 			// A program reads all of it from the answer; what goes to standard error is JSON
 			// there, and an error.
 			if a.json {
-				return a.answer(assembled, nil)
+				return a.recorded(assembled, true, nil)
 			}
-			if text := strings.TrimRight(assembled.Text, "\n"); text != "" {
+			text := assembled.Text // which fences what is not the host's own
+			if a.opts.OutTerminal {
+				text = render.Bare(text)
+			}
+			if text = strings.TrimRight(text, "\n"); text != "" {
 				fmt.Fprintln(a.opts.Out, text)
 			}
 			fmt.Fprintf(a.opts.Err, "Turn %d of session %s: %s, %s, %d withheld; %d of %d tokens; receipt %s\n", assembled.Turn, assembled.SessionID,

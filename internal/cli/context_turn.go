@@ -37,7 +37,7 @@ one: names, how each got in and with what score, and what was withheld and why.`
 				return err
 			}
 			turn.Withheld = orEmpty(turn.Withheld)
-			return a.answer(turn, func(w io.Writer) { writeTurn(w, turn) })
+			return a.recorded(turn, turn.Record != nil, func(w io.Writer) { writeTurn(w, turn) })
 		},
 	}
 	a.whichFlags(c, &r.Which)

@@ -45,7 +45,7 @@ repository is meant.`,
 				return err
 			}
 			list.Files = orEmpty(list.Files)
-			return a.answer(list, func(w io.Writer) { writeFiles(w, list) })
+			return a.recorded(list, len(list.Files) > 0, func(w io.Writer) { writeFiles(w, list) })
 		},
 	}
 	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")

@@ -111,6 +111,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	if err != nil || out == nil {
 		return err
 	}
+	a.piped = true
 	_, err = a.opts.Out.Write(out)
 	return err
 }

@@ -43,7 +43,7 @@ says otherwise.`,
 				return orNamed(err, "look everywhere with --scope all, or name one with --session; recalld sessions lists them")
 			}
 			last.Steps = orEmpty(last.Steps)
-			return a.answer(last, func(w io.Writer) {
+			return a.recorded(last, len(last.Steps) > 0, func(w io.Writer) {
 				if len(last.Steps) == 0 {
 					fmt.Fprintln(w, "No step passes the filters.")
 					return

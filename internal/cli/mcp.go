@@ -31,6 +31,7 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp"]}}}`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.piped = true
 			cfg, err := a.Config()
 			if err != nil {
 				return err

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/recalld/recalld/internal/render"
 )
 
 // terminalWidth is how wide a line for people should be at most, in characters: as
@@ -27,13 +29,56 @@ func (a *App) answer(value any, people func(w io.Writer)) error {
 		people(a.opts.Out)
 		return nil
 	}
-	encoder := json.NewEncoder(a.opts.Out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false) // it is read in a terminal, and code is full of < and &
-	if err := encoder.Encode(value); err != nil {
+	text, err := encode(value)
+	if err != nil {
+		return err
+	}
+	return a.write(text)
+}
+
+// recorded is answer for a result that may hold stored text; stored says whether it
+// does. Unless a person reads it at a terminal, it then says that it is data: agents
+// run these commands in a shell.
+func (a *App) recorded(value any, stored bool, people func(w io.Writer)) error {
+	if !stored {
+		return a.answer(value, people)
+	}
+	if a.json {
+		text, err := encode(value)
+		if err != nil {
+			return err
+		}
+		return a.write(render.WithNotice(text))
+	}
+	var text bytes.Buffer
+	people(&text)
+	return a.write([]byte(a.fenced(text.String())))
+}
+
+// fenced is stored text as it is for who reads Out: a person knows what recalld is.
+func (a *App) fenced(text string) string {
+	if a.opts.OutTerminal {
+		return text
+	}
+	return render.Fence(text)
+}
+
+func (a *App) write(text []byte) error {
+	if _, err := a.opts.Out.Write(text); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil
+}
+
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // it is read in a terminal, and code is full of < and &
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return text.Bytes(), nil
 }
 
 // table writes rows in columns; the first row is the heading.
@@ -137,23 +182,20 @@ func shortText(text string, max int) string {
 	return string([]rune(text)[:max-1]) + "…"
 }
 
-// printable replaces what a terminal would act on, or hide, instead of showing it:
-// control characters and marks of direction in names and texts of other people.
+// printable brings a name or a text of somebody else into one line that a terminal
+// shows and does not act on. The writers of every command make the rest visible; a
+// line feed within a name would be a line of its own.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
+		if r == '\t' || r == '\n' {
 			return ' '
-		case !unicode.IsGraphic(r):
-			return utf8.RuneError
 		}
 		return r
-	}, text)
+	}, render.Visible(text))
 }
 
-// foreignLine brings a text of somebody else's into one line of at most max
-// characters that a terminal shows and does not act on.
-func foreignLine(text string, max int) string { return printable(shortText(text, max)) }
+// foreignLine brings a text of somebody else into one line of at most max characters.
+func foreignLine(text string, max int) string { return shortText(printable(text), max) }
 
 // writeLines writes a text of somebody else's line by line, each behind an indent.
 func writeLines(w io.Writer, indent, text string) {

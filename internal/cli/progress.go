@@ -29,7 +29,11 @@ type progress struct {
 }
 
 func (a *App) newProgress(unit string) *progress {
-	return &progress{out: a.opts.Err, terminal: a.opts.Terminal && !a.json, json: a.json, unit: unit, now: a.opts.Now}
+	p := &progress{out: a.opts.Err, terminal: a.opts.Terminal && !a.json, json: a.json, unit: unit, now: a.opts.Now}
+	if p.terminal { // a bar is made of control sequences
+		p.out = a.screen
+	}
+	return p
 }
 
 // progressLine is a line of progress with --json.
@@ -46,7 +50,7 @@ type progressLine struct {
 // yet.
 func (p *progress) show(phase string, done, total int64) {
 	if p.terminal {
-		p.draw(phase, done, total)
+		p.draw(printable(phase), done, total)
 		return
 	}
 	if phase == p.phase && p.now().Sub(p.last) < quietInterval {

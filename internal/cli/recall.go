@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // recallFlags are the flags of recall. Those whose zero means something else
@@ -55,8 +56,10 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 			if err != nil {
 				return err
 			}
-			return a.answer(answer, func(w io.Writer) {
-				fmt.Fprintln(w, strings.TrimRight(answer.Text, "\n"))
+			// A text that is JSON says itself what it is.
+			stored := len(answer.Items) > 0 && (a.json || request.Format != memory.FormatJSON)
+			return a.recorded(answer, stored, func(w io.Writer) {
+				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
 				if f.ids && len(answer.Items) > 0 {
 					fmt.Fprintln(w)
 					table(w, idRows(answer.Items))

@@ -53,7 +53,7 @@ what came of it.`,
 				return err
 			}
 			list.Receipts = orEmpty(list.Receipts)
-			return a.answer(list, func(w io.Writer) { writeReceipts(w, list, a.opts.Now()) })
+			return a.recorded(list, len(list.Receipts) > 0, func(w io.Writer) { writeReceipts(w, list, a.opts.Now()) })
 		},
 	}
 	flags := c.Flags()
@@ -97,7 +97,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 		return err
 	}
 	receipt.Items, receipt.Withheld = orEmpty(receipt.Items), orEmpty(receipt.Withheld)
-	return a.answer(receipt, func(w io.Writer) { writeReceipt(w, receipt) })
+	return a.recorded(receipt, true, func(w io.Writer) { writeReceipt(w, receipt) })
 }
 
 // writeReceipts lists receipts; the turn is that of a session, where it has any.

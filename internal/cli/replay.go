@@ -61,7 +61,7 @@ nothing. Without new settings it shows what the data's change alone did.`,
 				return orOpened(err)
 			}
 			replayed.Answers = orEmpty(replayed.Answers)
-			return a.answer(replayed, func(w io.Writer) { writeReplayed(w, replayed) })
+			return a.recorded(replayed, replayed.Tally.Questions > 0, func(w io.Writer) { writeReplayed(w, replayed) })
 		},
 	}
 	flags := c.Flags()

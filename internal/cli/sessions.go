@@ -47,7 +47,7 @@ have a step there. Look into one with: recalld summarize SESSION`,
 				return err
 			}
 			list.Sessions = orEmpty(list.Sessions)
-			return a.answer(list, func(w io.Writer) {
+			return a.recorded(list, len(list.Sessions) > 0, func(w io.Writer) {
 				switch {
 				case len(list.Sessions) > 0:
 					table(w, sessionRows(list.Sessions, a.opts.Now()))

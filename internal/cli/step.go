@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // stepFlags are the flags of step, as they were written.
@@ -51,7 +52,10 @@ given.`,
 			if err != nil {
 				return orOpened(err)
 			}
-			return a.answer(recorded, func(w io.Writer) { writeRecorded(w, recorded) })
+			if a.json && recorded.Advice != nil && len(recorded.Advice.Items) > 0 {
+				return a.recorded(recorded, true, nil)
+			}
+			return a.answer(recorded, func(w io.Writer) { writeRecorded(w, recorded, a.fenced) })
 		},
 	}
 	flags := c.Flags()
@@ -140,7 +144,7 @@ func valueFlag(c *cobra.Command, flag, text string, to *json.RawMessage) error {
 	return nil
 }
 
-func writeRecorded(w io.Writer, r *memory.StepRecorded) {
+func writeRecorded(w io.Writer, r *memory.StepRecorded, fence func(string) string) {
 	fmt.Fprintf(w, "Recorded step %s in session %s", r.ID, r.SessionID)
 	if len(r.Labels) > 0 {
 		fmt.Fprintf(w, " (%s)", strings.Join(r.Labels, ", "))
@@ -148,6 +152,6 @@ func writeRecorded(w io.Writer, r *memory.StepRecorded) {
 	fmt.Fprintln(w)
 	writeNotes(w, r.Redacted, "file", r.File, r.Warning)
 	if r.Advice != nil && len(r.Advice.Items) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(r.Advice.Text))
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fence(render.Bare(r.Advice.Text))))
 	}
 }

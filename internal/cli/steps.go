@@ -45,7 +45,7 @@ sessions before any step is ranked.`,
 				return err
 			}
 			found.Matches = orEmpty(found.Matches)
-			return a.answer(found, func(w io.Writer) {
+			return a.recorded(found, len(found.Matches) > 0, func(w io.Writer) {
 				if len(found.Matches) == 0 {
 					fmt.Fprintln(w, "No step matches.")
 					return

@@ -52,7 +52,7 @@ session always gives the same summary; no model is asked.`,
 			if err != nil {
 				return orNamed(err, "name a session: recalld sessions lists them")
 			}
-			return a.answer(summary, func(w io.Writer) { writeSummary(w, summary) })
+			return a.recorded(summary, true, func(w io.Writer) { writeSummary(w, summary) })
 		},
 	}
 	c.Flags().StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")

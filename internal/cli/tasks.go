@@ -30,7 +30,7 @@ every assembled context ends with.`,
 				return err
 			}
 			window.Tasks, window.Blockers = orEmpty(window.Tasks), orEmpty(window.Blockers)
-			return a.answer(window, func(w io.Writer) { writeWindow(w, window) })
+			return a.recorded(window, window.Text != "", func(w io.Writer) { writeWindow(w, window) })
 		},
 	}
 	flags := c.Flags()

@@ -35,7 +35,7 @@ printed, once.`,
 				return err
 			}
 			found.Tools = orEmpty(found.Tools)
-			return a.answer(found, func(w io.Writer) { writeTools(w, found) })
+			return a.recorded(found, len(found.Tools) > 0, func(w io.Writer) { writeTools(w, found) })
 		},
 	}
 	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most tools, 1–%d (default %d)", session.MaxToolsFound, session.DefaultTools))

@@ -18,6 +18,7 @@ import (
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // upResult is what up did.
@@ -59,7 +60,11 @@ lines for an MCP client.`,
 			if err != nil {
 				return err
 			}
-			return a.answer(result, func(w io.Writer) { writeUp(w, result, entry) })
+			if a.json {
+				return a.recorded(result, true, nil)
+			}
+			writeUp(a.opts.Out, result, entry, a.fenced)
+			return nil
 		},
 		ValidArgsFunction: completeAnyFolder,
 	}
@@ -103,16 +108,16 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 }
 
 // writeUp shows the question with what it expects, so that everybody can judge
-// the answer, also when it is wrong; entry is for an MCP client's settings.
-func writeUp(w io.Writer, r *upResult, entry string) {
+// the answer, also when it is wrong; entry is for an MCP client's settings. What is
+// from the repository goes through fence.
+func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) {
 	writeIndexed(w, r.Index, r.indexedIn)
 	fmt.Fprintln(w)
 	if r.Question == nil {
 		fmt.Fprintln(w, "No documented function to ask about was found.")
 	} else {
-		fmt.Fprintf(w, "Question: %s\n", r.Question.Text)
-		fmt.Fprintf(w, "Expected: %s in %s\n\n", r.Question.Name, r.Question.Path)
-		fmt.Fprintln(w, strings.TrimRight(r.Answer.Text, "\n"))
+		fmt.Fprintln(w, strings.TrimRight(fence(fmt.Sprintf("Question: %s\nExpected: %s in %s\n\n%s",
+			r.Question.Text, r.Question.Name, r.Question.Path, render.Bare(r.Answer.Text))), "\n"))
 		if !r.Found {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}

@@ -32,7 +32,7 @@ what is stored, field by field.`,
 			if err != nil {
 				return err
 			}
-			return a.answer(working, func(w io.Writer) { writeWorking(w, working) })
+			return a.recorded(working, true, func(w io.Writer) { writeWorking(w, working) })
 		},
 	}
 	a.whichFlags(c, &r.Which)

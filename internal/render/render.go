@@ -1,0 +1,118 @@
+// Package render prepares stored text for those who read it: people at a
+// terminal, and models.
+//
+// Vocabulary. A text is visible when it holds nothing that a terminal acts on or
+// hides: control characters, marks of direction, characters without a glyph. The
+// frame is the pair of lines around stored text that is handed to a model; it says
+// that what stands between them is data. The notice says the same in an object of
+// JSON.
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Visible shows what a terminal would act on or hide instead of showing it: a byte
+// of ASCII control as \x1b, so does a byte that is no UTF-8, any other character as
+// U+202E. Line feeds and tabs stay, and a carriage return before a line feed is left
+// out. The result is valid UTF-8, and Visible of it changes nothing.
+func Visible(text string) string {
+	at := firstHidden(text)
+	if at == len(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 16)
+	b.WriteString(text[:at])
+	for at < len(text) {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[at])
+		case r == '\r' && strings.HasPrefix(text[at+1:], "\n"):
+		case !hidden(r):
+			b.WriteString(text[at : at+n])
+		case r < utf8.RuneSelf:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, "U+%04X", r)
+		}
+		at += n
+	}
+	return b.String()
+}
+
+// JSON does what Visible does for a text that is JSON: what it shows are escapes
+// of a JSON string, so that the decoded value stays the same. What is no UTF-8
+// becomes U+FFFD, as in every decoder.
+func JSON(text string) string {
+	at := firstHidden(text)
+	if at == len(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 16)
+	b.WriteString(text[:at])
+	for at < len(text) {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.WriteString(`\ufffd`)
+		case r == '\r' && strings.HasPrefix(text[at+1:], "\n"):
+		case !hidden(r):
+			b.WriteString(text[at : at+n])
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		at += n
+	}
+	return b.String()
+}
+
+// firstHidden returns the place of the first byte that is not shown as it is, or
+// the length of the text. Nearly all texts are ASCII and have none.
+func firstHidden(text string) int {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if c < ' ' && c != '\n' && c != '\t' || c == 0x7F {
+				return i
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && n == 1 || hidden(r) {
+			return i
+		}
+		i += n
+	}
+	return len(text)
+}
+
+// hidden says that a terminal acts on a character, or shows nothing of it. Cf are
+// the marks of direction, the joiners, the tags and other characters of format;
+// the plane of the tags also has variants that nobody sees, in which text can be
+// hidden.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x7F:
+		return r < ' '
+	case r <= 0x9F:
+		return true
+	case r < 0xAD:
+		return false
+	case r >= 0xE0000 && r <= 0xE0FFF:
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+}
