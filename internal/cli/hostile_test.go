@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory/wire"
+)
+
+// hostile is a text that takes over a terminal which acts on it: it writes to the
+// clipboard, deletes what was written, turns the direction of text and hides some.
+const hostile = "x\x1b]52;c;cm0gLXJm\a\x1b[2J\x9b1A\u009b1A\b\b\r\x00\x7f\u202e\u2066\u200f\u061c\u200b\ufeff\u2028\u2029\U000E0041\xff y"
+
+// acted returns what a terminal would act on or hide in a text.
+func acted(text string) string {
+	if !utf8.ValidString(text) {
+		return "bytes that are no UTF-8"
+	}
+	for _, r := range text {
+		if r == '\n' || r == '\t' {
+			continue
+		}
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return fmt.Sprintf("%U", r)
+		}
+	}
+	return ""
+}
+
+// filled returns a value of a type with the hostile text in every string.
+func filled(typ reflect.Type) reflect.Value {
+	v := reflect.New(typ).Elem()
+	switch {
+	case typ == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(noon))
+		return v
+	case typ == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes([]byte("{\"key\": \"\u202e\u009b\x7f raw\"}"))
+		return v
+	case typ == reflect.TypeFor[error]():
+		v.Set(reflect.ValueOf(errors.New(hostile)))
+		return v
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(typ.Elem()))
+		v.Elem().Set(filled(typ.Elem()))
+	case reflect.Slice:
+		v.Set(reflect.Append(v, filled(typ.Elem()), filled(typ.Elem())))
+	case reflect.Array:
+		for i := range typ.Len() {
+			v.Index(i).Set(filled(typ.Elem()))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(typ))
+		v.SetMapIndex(filled(typ.Key()), filled(typ.Elem()))
+	case reflect.Struct:
+		for i := range typ.NumField() {
+			if typ.Field(i).IsExported() {
+				v.Field(i).Set(filled(typ.Field(i).Type))
+			}
+		}
+	}
+	return v
+}
+
+// hostileAnswers has an answer for every method of the service.
+func hostileAnswers() map[string]any {
+	answers := map[string]any{}
+	service := reflect.TypeFor[session.Service]()
+	for i := range service.NumMethod() {
+		method := service.Method(i)
+		if typ := method.Type.Out(0); typ != reflect.TypeFor[error]() {
+			answers[method.Name] = filled(typ).Interface()
+		}
+	}
+	return answers
+}
+
+func hostileService() *memorytest.Service {
+	return &memorytest.Service{
+		Answers:  hostileAnswers(),
+		Progress: filled(reflect.TypeFor[[]memory.PullProgress]()).Interface().([]memory.PullProgress),
+		Adapting: filled(reflect.TypeFor[[]memory.AdaptProgress]()).Interface().([]memory.AdaptProgress),
+		Replayed: filled(reflect.TypeFor[[]session.ReplayProgress]()).Interface().([]session.ReplayProgress),
+	}
+}
+
+// examples returns the command lines of a command's examples, taken apart as a shell
+// does it, without pipes and redirections.
+func examples(c *cobra.Command) [][]string {
+	var lines [][]string
+	for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", " ")) {
+		_, line, ok := strings.Cut(line, "recalld ")
+		if !ok || strings.Contains(line, `"args"`) {
+			continue
+		}
+		var words []string
+		word, quote, begun := "", rune(0), false
+	scan:
+		for _, r := range strings.TrimSpace(line) + " " {
+			switch {
+			case quote != 0 && r == quote:
+				quote = 0
+			case quote == 0 && (r == '"' || r == '\''):
+				quote, begun = r, true
+			case quote == 0 && strings.ContainsRune("<>|)", r):
+				break scan
+			case quote == 0 && r == ' ':
+				if begun {
+					words = append(words, word)
+				}
+				word, begun = "", false
+			default:
+				word, begun = word+string(r), true
+			}
+		}
+		lines = append(lines, words)
+	}
+	return lines
+}
+
+// TestTerminalIsSafe runs every example of every command against a daemon whose every
+// text is hostile, with answers and with errors, for people and as JSON.
+func TestTerminalIsSafe(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range append(commands(t), completions(t)...) {
+		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
+		lines := examples(c)
+		if len(lines) == 0 {
+			t.Errorf("%s has no example to run", name)
+		}
+		for _, line := range lines {
+			for _, asJSON := range []bool{false, true} {
+				for _, fails := range []bool{false, true} {
+					args := slices.Clone(line)
+					if asJSON {
+						args = append(args, "--json")
+					}
+					out, errs := runHostile(t, args, fails)
+					for _, text := range []string{out, errs} {
+						if bad := acted(text); bad != "" {
+							t.Errorf("recalld %q (errors: %v) hands %s to a terminal, want it shown:\n%q", args, fails, bad, text)
+						}
+						if strings.Contains(text, `\x1b`) || strings.Contains(text, `\u001b`) {
+							shown[name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	// The texts got there: of these commands alone nothing hostile is to be seen.
+	for _, c := range commands(t) {
+		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
+		if quiet := []string{"completion", "connect", "eval", "mcp", "version"}; !shown[name] && !slices.Contains(quiet, name) {
+			t.Errorf("%s shows nothing of the hostile texts, so nothing was tested", name)
+		}
+	}
+}
+
+// completions are the calls that shells make.
+func completions(t *testing.T) []*cobra.Command {
+	app, err := newApp(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := &cobra.Command{Use: "recalld __complete"}
+	for _, c := range app.root().Commands() {
+		calls.Example += "recalld __complete " + c.Name() + " x\nrecalld __complete " + c.Name() + " --project x\n"
+	}
+	calls.Example += "recalld __complete summarize x\nrecalld __complete task unblock x\nrecalld __complete context add tool x\n"
+	return []*cobra.Command{calls}
+}
+
+func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
+	t.Helper()
+	b := newBench(t, nil)
+	fake := hostileService()
+	failure := &memory.Error{Code: memory.CodeInternal, Field: hostile, Limit: hostile, Message: hostile, Hint: hostile}
+	if fails {
+		fake.Err = failure
+	}
+	b.service, b.fake = fake, fake
+	b.opts.Dir = t.TempDir()
+	for name, text := range map[string]string{
+		"entries.json": inputs["catalogue-register"], "state.json": inputs["task-load"], "conversation.txt": "talk",
+		"main.go": "package main\n\n// Serve answers requests until it is told to stop.\nfunc Serve() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(b.opts.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.opts.In = strings.NewReader("text")
+	switch args[0] {
+	case "hook":
+		b.opts.In = strings.NewReader(`{"session_id": "abcd", "cwd": "/src", "tool_name": "Bash", "tool_input": {"command": "npm i"}, "error": "EACCES"}`)
+	case "catalogue":
+		b.opts.In = strings.NewReader(inputs["catalogue-register"])
+	case "task":
+		b.opts.In = strings.NewReader(inputs["task-load"])
+	case "forget":
+		b.opts.In = strings.NewReader("y\n")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	fake.Before = func(context.Context, string) {
+		if calls++; calls > 50 { // it waits for a state that never comes
+			cancel()
+		}
+	}
+	b.opts.Serve = func(_ context.Context, _ config.Config, _ bool) error { return failure }
+	b.opts.Stop = func(context.Context, config.Config) (wire.Greeting, error) { return wire.Greeting{}, failure }
+	var stdout, stderr bytes.Buffer
+	b.opts.Out, b.opts.Err = &stdout, &stderr
+	Run(ctx, args, b.opts)
+	return stdout.String(), stderr.String()
+}
+
+// TestBarsStillDraw: a bar on a terminal is made of control sequences of our own; the
+// name of its phase has none.
+func TestBarsStillDraw(t *testing.T) {
+	b := newBench(t, nil)
+	b.fake.Progress = []memory.PullProgress{{Status: hostile, Completed: 1, Total: 2}}
+	b.opts.Terminal = true
+	var stderr bytes.Buffer
+	b.opts.Out, b.opts.Err = new(bytes.Buffer), &stderr
+	Run(t.Context(), []string{"model", "pull", "x"}, b.opts)
+	if text := stderr.String(); !strings.Contains(text, "\r") || !strings.Contains(text, `\x1b]52`) || strings.Contains(text, "\x1b]52") || strings.Contains(text, "\u202e") {
+		t.Errorf("the bar is %q, want one that shows the phase as it is", text)
+	}
+}
+
+// TestFencedUnlessTerminal: a program that reads what a command writes is told that
+// it is data; a person at a terminal is not.
+func TestFencedUnlessTerminal(t *testing.T) {
+	answers := sample()
+	answers["Recall"].(*memory.Answer).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
+	const open, end = "<recalld note=", "</recalld>\n"
+	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
+		piped := newBench(t, answers)
+		if out := piped.ok(args...); !strings.HasPrefix(out, open) || !strings.HasSuffix(out, end) {
+			t.Errorf("recalld %v in a pipe says %q, want it fenced", args, out)
+		}
+		terminal := newBench(t, answers)
+		terminal.opts.OutTerminal = true
+		if out := terminal.ok(args...); strings.Contains(out, open) || strings.Contains(out, end) {
+			t.Errorf("recalld %v at a terminal says %q, want no fence", args, out)
+		}
+		var object map[string]any
+		if err := json.Unmarshal([]byte(newBench(t, answers).ok(append(args, "--json")...)), &object); err != nil || object["notice"] == nil {
+			t.Errorf("recalld %v --json has no notice: %v, %v", args, object, err)
+		}
+	}
+}
+
+// TestHookSpeaksJSON: what a client reads is JSON with escapes, not a text about it.
+func TestHookSpeaksJSON(t *testing.T) {
+	out, _ := runHostile(t, []string{"hook", "claude-code", "PostToolUseFailure"}, false)
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Errorf("the hook says %q, want JSON: %v", out, err)
+	}
+}
