@@ -3,6 +3,7 @@ package render
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The frame around stored text. A model reads it with every answer, so it is short:
@@ -32,7 +33,7 @@ func Escape(text string) string {
 	if !strings.Contains(text, "<") && !containsWideLess(text) {
 		return text
 	}
-	return mark.ReplaceAllString(text, `$1\$2`)
+	return mark().ReplaceAllString(text, `$1\$2`)
 }
 
 // Bare takes the frames out of a text that others fenced, for people at a terminal:
@@ -48,16 +49,20 @@ func Bare(text string) string {
 			b.WriteString(line)
 		}
 	}
-	return escaped.ReplaceAllString(b.String(), "$1$2")
+	return escaped().ReplaceAllString(b.String(), "$1$2")
 }
 
 // mark is the beginning of a mark of the frame as a model might read one: signs
 // that look like "<" and "/", white space between them, any case, and backslashes
 // of ours or others.
 var (
-	mark    = regexp.MustCompile(`(?i)([` + wideLess + `<])(\\*[\s/∕⁄／]*` + frameName + `)`)
-	escaped = regexp.MustCompile(`(?i)([` + wideLess + `<])\\(\\*[\s/∕⁄／]*` + frameName + `)`)
+	mark    = pattern(`(?i)([` + wideLess + `<])(\\*[\s/∕⁄／]*` + frameName + `)`)
+	escaped = pattern(`(?i)([` + wideLess + `<])\\(\\*[\s/∕⁄／]*` + frameName + `)`)
 )
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // wideLess are characters that look like "<".
 const wideLess = "＜﹤‹〈⟨"
