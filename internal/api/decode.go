@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
@@ -19,6 +20,9 @@ func decode(w http.ResponseWriter, r *http.Request, max int64, v any) error {
 			e := memory.Invalid("body", fmt.Sprintf("at most %d bytes", max), "is too long")
 			e.Cause = errTooLong
 			return e
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return &memory.Error{Code: memory.CodeUnavailable, Field: "body", Message: "did not arrive in time", Hint: "send it again, without a pause", Cause: err}
 		}
 		return memory.Invalid("body", "", "could not be read: %v", err)
 	}

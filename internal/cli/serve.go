@@ -43,6 +43,7 @@ yourself under a service manager or to watch it start. With --json it logs JSON.
 // serve runs the daemon. One that a client started has the log file as its
 // output already.
 func (a *App) serve(ctx context.Context, cfg config.Config, autostarted bool) error {
+	config.PrivateFiles()
 	opts := daemon.Options{Config: cfg, Version: Version(), Autostarted: autostarted}
 	if !autostarted {
 		opts.Console = a.opts.Err

@@ -84,15 +84,28 @@ func userID() string {
 	return "user"
 }
 
-// Prepare creates the folders, readable by their owner alone. It refuses a
-// folder for the socket that another user owns or can enter: who can put a
-// socket there could answer in the daemon's place. It never changes the mode of
-// a folder that it finds, which may be a shared one. Daemon and clients call it
+// Prepare creates the folders, readable by their owner alone. It refuses a data
+// folder that another user owns or can write to, who could replace the store, and a
+// folder for the socket that another user can enter, who could answer in the
+// daemon's place. It never changes the mode of a folder that it finds, which may be
+// a shared one. Daemon and clients call it
 // before they listen or dial.
 func (p Paths) Prepare() error {
 	for _, dir := range []string{p.Data, filepath.Dir(p.Log)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("create data folder: %w", err)
+		}
+	}
+	for _, dir := range []string{p.Data, p.Store, p.Models} {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = checkOwned(dir, info)
+		}
+		if err != nil {
+			return &Error{Field: "data", Message: err.Error()}
 		}
 	}
 	dir := filepath.Dir(p.Socket)

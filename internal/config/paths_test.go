@@ -97,6 +97,21 @@ func TestPrepare(t *testing.T) {
 		}
 	}
 
+	for _, dir := range []string{paths.Data, paths.Store} {
+		if err := os.MkdirAll(paths.Store, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o720); err != nil {
+			t.Fatal(err)
+		}
+		if err := paths.Prepare(); err == nil || !strings.Contains(err.Error(), "chmod go-w '"+dir+"'") {
+			t.Errorf("%s, which others may write to: error %v, want one that says chmod go-w", dir, err)
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
 	open := filepath.Join(t.TempDir(), "open")
 	if err := os.Mkdir(open, 0o700); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -157,6 +158,11 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
+	for _, dir := range []string{paths.Store, paths.Models, filepath.Dir(paths.Log)} {
+		if err := config.Tighten(dir); err != nil { // a read-only disk: the data folder above keeps others out
+			logger.Warn("files are readable by other users", attrPart, "daemon", "folder", dir, attrError, err)
+		}
+	}
 	d := newDaemon(opts, logger)
 	if err := d.serve(ctx, paths); err != nil {
 		d.log.Error("daemon failed", attrPart, "daemon", attrError, err)
@@ -247,6 +253,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 // the process.
 func (d *Daemon) close() error {
 	var err error
+	d.files.close()
 	if d.model != nil {
 		err = d.model.close()
 	}

@@ -22,13 +22,24 @@ type files struct {
 	sessions config.Sessions
 	roots    *roots
 	log      *slog.Logger
+	lines    *lessonlog.Writer
 }
 
-// logPatience is how long a line waits for the other writers of its log.
+// logPatience is how long a call waits until its line is in the log. A line that is
+// not by then is written later, without the call.
 const logPatience = 2 * time.Second
 
 func newFiles(cfg config.Config, roots *roots, log *slog.Logger) *files {
-	return &files{lessons: cfg.Lessons, sessions: cfg.Sessions, roots: roots, log: log}
+	return &files{lessons: cfg.Lessons, sessions: cfg.Sessions, roots: roots, log: log, lines: lessonlog.NewWriter()}
+}
+
+// close writes the lines that wait for their logs, for at most logPatience.
+func (f *files) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), logPatience)
+	defer cancel()
+	if err := f.lines.Close(ctx); err != nil {
+		f.log.Warn("lines of lessons are not in their logs", attrPart, "files", attrError, err)
+	}
 }
 
 // root returns the repository of the caller's folder, to which dir is relative. ok
@@ -54,7 +65,7 @@ func (f *files) appendLesson(ctx context.Context, caller memory.Caller, kept *me
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logPatience)
 	defer cancel()
-	path, err := lessonlog.Append(ctx, root, f.lessons.Dir, line.Repo, line)
+	path, err := f.lines.Append(ctx, root, f.lessons.Dir, line.Repo, line)
 	kept.Log, kept.Warning = path, f.warning("write lesson log", err)
 }
 

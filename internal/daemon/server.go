@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,11 @@ const (
 	idleTimeout = 2 * time.Minute
 	// maxHeader bounds a request's header, in bytes.
 	maxHeader = 64 << 10
+	// bodyTimeout bounds how long a request's body may take to arrive: 8 MiB at most,
+	// from a client on this machine.
+	bodyTimeout = 30 * time.Second
+	// maxConnections bounds the open connections. An agent has two or three.
+	maxConnections = 1024
 	// cancelGrace is how long a cancelled request may take to notice.
 	cancelGrace = 2 * time.Second
 )
@@ -44,6 +50,12 @@ type ServerOptions struct {
 	// begins. It ends what would never end by itself: streams that wait for
 	// events.
 	OnDrain func()
+	// MaxConnections bounds the open connections, of all listeners together; 0 is
+	// the default. Over it the one that has waited longest for its client is closed.
+	MaxConnections int
+	// BodyTimeout bounds how long a request's body may take to arrive; 0 is the
+	// default.
+	BodyTimeout time.Duration
 	// Log receives what goes wrong; nil discards it.
 	Log *slog.Logger
 }
@@ -54,7 +66,8 @@ type ServerOptions struct {
 // contexts are cancelled. The rest (workers, bookkeeping, the store) follows
 // once Stop has returned, when no request is left that could use them.
 type Server struct {
-	opts ServerOptions
+	opts  ServerOptions
+	conns *connections
 	// base is the context of every request; cancel ends them.
 	base   context.Context
 	cancel context.CancelFunc
@@ -78,7 +91,7 @@ func NewServer(opts ServerOptions) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, failed: make(chan error, 1), drained: make(chan struct{}), quiescent: make(chan struct{})}
+	s := &Server{opts: opts, conns: newConnections(cmp.Or(opts.MaxConnections, maxConnections), cmp.Or(opts.BodyTimeout, bodyTimeout)), failed: make(chan error, 1), drained: make(chan struct{}), quiescent: make(chan struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -96,7 +109,7 @@ func (s *Server) Start(e Endpoint) error {
 	known := make(chan struct{})
 	serving := sync.OnceFunc(func() { close(known) })
 	srv := &http.Server{
-		Handler:           s.counted(e.Handler),
+		Handler:           s.counted(s.conns.handler(e.Handler)),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
@@ -104,7 +117,9 @@ func (s *Server) Start(e Endpoint) error {
 			serving()
 			return s.base
 		},
-		ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
+		ConnContext: s.conns.attach,
+		ConnState:   s.conns.state,
+		ErrorLog:    slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
 	s.servers = append(s.servers, srv)
 	s.serve.Go(func() {

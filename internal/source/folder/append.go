@@ -34,7 +34,7 @@ func Append(at *os.Root, name string, text []byte) (err error) {
 	if err := CheckPlain(at, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := at.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := Create(at, name, os.O_RDWR|os.O_APPEND, 0o666)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Mode is that of folders that are made: the user's umask decides, as for what
-// else is in a repository.
-const Mode = 0o777
-
 // Path returns the path of the folder dir of root. CodeInvalidInput, of the field
 // dir, for one that is not named, leaves the root or has none.
 func Path(root, dir string) (string, error) {
@@ -54,7 +50,7 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 	}
 	path = filepath.Join(base, below)
 	if create && below == "." {
-		if err := os.MkdirAll(base, Mode); err != nil {
+		if err := os.MkdirAll(base, 0o777); err != nil {
 			return nil, "", fmt.Errorf("create folder: %w", err)
 		}
 	}
@@ -67,7 +63,7 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 	}
 	defer top.Close() // only its handle
 	if create {
-		if err := top.MkdirAll(below, Mode); err != nil {
+		if err := MkdirAll(top, below); err != nil {
 			return nil, "", fmt.Errorf("create folder: %w", err)
 		}
 	}
@@ -83,7 +79,7 @@ func MakeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, Mode); err != nil {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("create folder of export: %w", err)
 		}
 		return nil
@@ -104,7 +100,7 @@ func Replace(at *os.Root, name string, text []byte, mode fs.FileMode) (err error
 	// own: two writers of one file do not mix.
 	dir, base := filepath.Split(name)
 	tmp := filepath.Join(dir, "."+base+"."+rand.Text()[:8])
-	f, err := at.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := Create(at, tmp, os.O_WRONLY|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

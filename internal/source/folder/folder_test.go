@@ -86,7 +86,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer at.Close() // only its handle
-	if err := at.Mkdir("below", Mode); err != nil {
+	if err := at.Mkdir("below", 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"first", "second"} {

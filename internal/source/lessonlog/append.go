@@ -18,29 +18,51 @@ import (
 // the line when it is longer than MaxLine; CodeForbidden when the log is not a
 // plain file.
 func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
-	if err := memory.Text("repo", repo, 1, memory.MaxNameText); err != nil {
+	text, err := encoded(repo, line)
+	if err != nil {
 		return "", err
 	}
-	if line, err = checked(line); err != nil {
-		return "", err
+	path, _, err = appendAll(ctx, root, dir, repo, [][]byte{text})
+	return path, err
+}
+
+// encoded checks a line of a repository's log and writes it out.
+func encoded(repo string, line memory.LogLine) ([]byte, error) {
+	if err := memory.Text("repo", repo, 1, memory.MaxNameText); err != nil {
+		return nil, err
+	}
+	line, err := checked(line)
+	if err != nil {
+		return nil, err
 	}
 	text := Encode(line)
 	if len(text) > MaxLine {
-		return "", tooLong(len(text))
+		return nil, tooLong(len(text))
 	}
+	return text, nil
+}
+
+// appendAll writes lines to a log under its lock, each by one append, and returns
+// how many are in the log.
+func appendAll(ctx context.Context, root, dir, repo string, lines [][]byte) (path string, written int, err error) {
 	logs, at, err := folder.Open(root, dir, true)
 	if err != nil {
-		return "", fmt.Errorf("open logs: %w", err)
+		return "", 0, fmt.Errorf("open logs: %w", err)
 	}
 	defer logs.Close() // only its handle
 	name := FileName(repo)
 	release, err := takeLock(ctx, logs, name)
 	if err != nil {
-		return "", fmt.Errorf("lock log: %w", err)
+		return "", 0, fmt.Errorf("lock log: %w", err)
 	}
-	err = folder.Append(logs, name, text)
+	for _, text := range lines {
+		if err = folder.Append(logs, name, text); err != nil {
+			break
+		}
+		written++
+	}
 	if err := errors.Join(err, release()); err != nil {
-		return "", fmt.Errorf("append to log: %w", err)
+		return "", written, fmt.Errorf("append to log: %w", err)
 	}
-	return filepath.Join(at, name), nil
+	return filepath.Join(at, name), written, nil
 }

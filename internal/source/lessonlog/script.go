@@ -45,7 +45,7 @@ func InstallScript(root string) (file string, changed bool, err error) {
 		}
 		return file, changed, nil
 	}
-	if err := repo.MkdirAll(path.Dir(ScriptPath), 0o777); err != nil {
+	if err := folder.MkdirAll(repo, path.Dir(ScriptPath)); err != nil {
 		return "", false, fmt.Errorf("create folder of script: %w", err)
 	}
 	if err := folder.Replace(repo, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {

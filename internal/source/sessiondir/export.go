@@ -54,7 +54,7 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	}
 	name := names[i]
 	taken[strings.ToLower(name)] = true
-	if err := at.Mkdir(name, folder.Mode); err != nil {
+	if err := folder.Mkdir(at, name); err != nil {
 		return 0, err
 	}
 	if !s.Bare {
@@ -71,7 +71,7 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 		return files, nil
 	}
 	below := filepath.Join(name, stepsFolder)
-	if err := at.Mkdir(below, folder.Mode); err != nil {
+	if err := folder.Mkdir(at, below); err != nil {
 		return files, err
 	}
 	n, err := exportSteps(at, below, s, steps)
@@ -115,7 +115,7 @@ func toolOf(r memory.Record) string {
 
 // createFile writes a file that is not there yet.
 func createFile(at *os.Root, name string, text []byte) error {
-	f, err := at.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
+	f, err := folder.Create(at, name, os.O_WRONLY|os.O_EXCL, newFileMode)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ const (
 	stepsFolder     = "steps"
 	picturesFolder  = "screenshots"
 	fileSuffix      = ".json"
-	newFileMode     = 0o666 // and the user's umask, as for what else is in a repository
+	newFileMode     = 0o666 // of which a file has what its folder has
 	maxFileTooLarge = "at most 1048576 bytes"
 )
 
@@ -47,7 +47,7 @@ const (
 func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	info, err := at.Lstat(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
-		if err = at.Mkdir(name, folder.Mode); err == nil || errors.Is(err, fs.ErrExist) {
+		if err = folder.Mkdir(at, name); err == nil || errors.Is(err, fs.ErrExist) {
 			info, err = at.Lstat(name)
 		}
 	}

@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startRaw serves a handler on loopback TCP and returns its address.
+func startRaw(t *testing.T, opts ServerOptions, h http.HandlerFunc) (*Server, string) {
+	t.Helper()
+	srv := NewServer(opts)
+	l, err := ListenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Start(Endpoint{Listener: l, Handler: h}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Stop(t.Context()) })
+	return srv, l.Addr().String()
+}
+
+func dialRaw(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+const halfBody = "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 100\r\n\r\nhalf"
+
+// readsAll answers with the length of the body.
+func readsAll(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestTimeout)
+		return
+	}
+	fmt.Fprint(w, len(body))
+}
+
+// post sends a whole request over a connection of its own.
+func post(t *testing.T, address string) string {
+	t.Helper()
+	conn := dialRaw(t, address)
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("a whole request was not answered: %v", err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
+}
+
+// A body that does not arrive ends with the deadline, and with it the connection.
+func TestHalfBodyEnds(t *testing.T) {
+	_, address := startRaw(t, ServerOptions{BodyTimeout: 20 * time.Millisecond}, readsAll)
+	conn := dialRaw(t, address)
+	fmt.Fprint(conn, halfBody)
+	answer, err := io.ReadAll(conn) // returns only when the server closes the connection
+	if err != nil || !strings.Contains(string(answer), "408") {
+		t.Errorf("half a body is answered with %q, %v; want status 408 and the end of the connection", answer, err)
+	}
+}
+
+// The deadline is of the body alone: an answer may take longer.
+func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
+	const deadline = 20 * time.Millisecond
+	_, address := startRaw(t, ServerOptions{BodyTimeout: deadline}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+			http.Error(w, "cancelled", http.StatusServiceUnavailable)
+		case <-time.After(5 * deadline):
+			fmt.Fprint(w, "answered")
+		}
+	})
+	if got := post(t, address); got != "answered" {
+		t.Errorf("a request that is answered after the body's deadline got %q", got)
+	}
+}
+
+// Connections that wait for their clients make room for others, whatever they
+// have sent; those being answered stay.
+func TestConnectionLimit(t *testing.T) {
+	const limit, flood = 4, 50
+	entered, release := make(chan struct{}), make(chan struct{})
+	srv, address := startRaw(t, ServerOptions{MaxConnections: limit}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			close(entered)
+			<-release
+		}
+		readsAll(w, r)
+	})
+	long := dialRaw(t, address)
+	fmt.Fprint(long, "GET /long HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n")
+	<-entered
+	for _, sent := range []string{"", "GET / HT", halfBody} {
+		var flooding []net.Conn
+		for range flood {
+			conn := dialRaw(t, address)
+			fmt.Fprint(conn, sent)
+			flooding = append(flooding, conn)
+		}
+		for n := range 10 {
+			if got := post(t, address); got != "4" {
+				t.Fatalf("%d connections that sent %.10q are open: request %d got %q", flood, sent, n, got)
+			}
+		}
+		// All but the last few were closed, oldest first.
+		if _, err := flooding[0].Read(make([]byte, 1)); err == nil {
+			t.Errorf("the oldest of %d connections that sent %.10q is open over the limit of %d", flood, sent, limit)
+		}
+		srv.conns.mu.Lock()
+		open := len(srv.conns.open)
+		srv.conns.mu.Unlock()
+		if open > limit {
+			t.Errorf("%d connections are kept, over the limit of %d", open, limit)
+		}
+		for _, conn := range flooding {
+			_ = conn.Close()
+		}
+	}
+	close(release)
+	resp, err := http.ReadResponse(bufio.NewReader(long), nil)
+	if err != nil {
+		t.Fatalf("the request that was being answered was cut off: %v", err)
+	}
+	_ = resp.Body.Close()
+}
