@@ -21,11 +21,11 @@ const (
 	// halfWritten is how long after its last change a file that is no JSON may
 	// still be on its way.
 	halfWritten = 10 * time.Second
-	// Asking a system when thousands of folders were last changed is what a poll
-	// costs. Most sessions are over, so those without a change for dormantAge are
-	// asked about every dormantPolls polls only.
-	dormantAge   = time.Hour
-	dormantPolls = 8
+	// Asking a system when folders were last changed is what a poll costs. Most
+	// sessions are over: those without a change for quietAge take turns, quietLooks
+	// of them in a poll, so that a poll costs the same however many there are.
+	quietAge   = 10 * time.Minute
+	quietLooks = 100
 )
 
 // folderState is what is known of one session's folder.
@@ -34,8 +34,6 @@ type folderState struct {
 	// can have changed since without a new stamp.
 	stamp   stamp
 	settled bool
-	// turn says at which of dormantPolls polls it is looked at when it is dormant.
-	turn int
 	// id is of the session as it was handed out.
 	id string
 	// known are hashes of the files that were handed out or reported.
@@ -112,9 +110,9 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	return true
 }
 
-// isDormant says that nothing has changed in a folder for long.
-func (s *folderState) isDormant(now time.Time) bool {
-	return s.settled && now.Sub(s.stamp.newest()) > dormantAge
+// isQuiet says that nothing has changed in a folder for some time.
+func (s *folderState) isQuiet(now time.Time) bool {
+	return s.settled && now.Sub(s.stamp.newest()) > quietAge
 }
 
 // file is one file of a session's folder.

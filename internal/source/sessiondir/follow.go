@@ -64,8 +64,13 @@ type Follower struct {
 // tree is what is known of one tree.
 type tree struct {
 	folders map[string]*folderState // by name
-	// polls and made count, so that dormant folders take turns.
-	polls, made int
+	// names lists the folders as of listed, when the tree was last changed; settled
+	// says that it cannot have changed since without a new time.
+	names   []string
+	listed  time.Time
+	settled bool
+	// next is where in names the next turn of quiet folders begins.
+	next int
 	// seed is of the hashes by which files are known.
 	seed maphash.Seed
 	// newer says that files of a later version were reported, tooMany that the
@@ -85,8 +90,8 @@ func New(opts Options) (*Follower, error) {
 
 // Poll hands out what is new or changed in a tree since the last poll, session by
 // session and in parts. A part counts as taken when the loop goes on behind it:
-// one at which the loop ends comes again, so what could not be kept is not lost. A
-// session in which nothing has changed for an hour is looked at every eighth poll.
+// one at which the loop ends comes again, so what could not be kept is not lost.
+// Sessions in which nothing has changed for ten minutes take turns, a hundred a poll.
 // A half-written file waits for a later poll; a file that is written anew in place,
 // in a folder where nothing else has changed for some time, is not seen before
 // something has. What cannot be read is a problem of some part, told once. Only a
@@ -105,19 +110,22 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 			return
 		}
 		defer at.Close() // only read
-		names, err := listFolders(at)
-		if err != nil {
-			yield(Part{}, fmt.Errorf("list sessions: %w", err))
-			return
-		}
 		known := f.trees[path]
 		if known == nil {
 			known = newTree()
 			f.trees[path] = known
 		}
+		names, anew, err := known.list(at, f.opts.Now())
+		if err != nil {
+			yield(Part{}, fmt.Errorf("list sessions: %w", err))
+			return
+		}
 		tooMany := len(names) > f.opts.MaxSessions
 		if tooMany {
 			names = names[len(names)-f.opts.MaxSessions:]
+		}
+		if anew {
+			known.keep(names)
 		}
 		if tooMany && !known.tooMany {
 			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.opts.MaxSessions)
@@ -126,12 +134,11 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 			}
 		}
 		known.tooMany = tooMany
-		known.keep(names)
-		known.polls++
 		how := reading{tree: known, now: f.opts.Now(), maxSteps: f.opts.MaxSteps}
-		for _, name := range names {
+		turn := known.turn(names, how.now)
+		for i, name := range names {
 			state := known.folders[name]
-			if state.isDormant(how.now) && known.polls%dormantPolls != state.turn {
+			if state.isQuiet(how.now) && !turn(i) {
 				continue
 			}
 			if !state.read(at, name, filepath.Join(path, name), how, yield) {
@@ -151,9 +158,55 @@ func (t *tree) keep(names []string) {
 	}
 	for _, name := range names {
 		if t.folders[name] == nil {
-			t.folders[name] = &folderState{turn: t.made % dormantPolls}
-			t.made++
+			t.folders[name] = &folderState{}
 		}
+	}
+}
+
+// list returns the names of the folders, read anew only if the tree has changed.
+func (t *tree) list(at *os.Root, now time.Time) (names []string, anew bool, err error) {
+	info, err := at.Stat(".")
+	if err != nil {
+		return nil, false, err
+	}
+	changed := info.ModTime()
+	if t.settled && changed.Equal(t.listed) {
+		return t.names, false, nil
+	}
+	if t.names, err = listFolders(at); err != nil {
+		t.settled = false
+		return nil, false, err
+	}
+	t.listed, t.settled = changed, now.Sub(changed) >= grain
+	return t.names, true, nil
+}
+
+// turn tells which quiet folders, by their place in names, are looked at in this
+// poll: quietLooks of them, from where the last poll ended.
+func (t *tree) turn(names []string, now time.Time) func(i int) bool {
+	if t.next >= len(names) {
+		t.next = 0
+	}
+	from, to := t.next, t.next
+	looks := 0
+	for range names {
+		if looks == quietLooks {
+			break
+		}
+		if t.folders[names[to]].isQuiet(now) {
+			looks++
+		}
+		to = (to + 1) % len(names)
+	}
+	t.next = to
+	if looks < quietLooks { // all of them
+		return func(int) bool { return true }
+	}
+	return func(i int) bool {
+		if from < to {
+			return from <= i && i < to
+		}
+		return i >= from || i < to
 	}
 }
 

@@ -295,10 +295,11 @@ func TestPollIsBounded(t *testing.T) {
 	}
 }
 
-// TestDormantSessionsTakeTurns changes sessions in which nothing has happened for
-// long: each must be found within eight polls, in which all of them are found.
-func TestDormantSessionsTakeTurns(t *testing.T) {
-	const sessions = 40
+// TestQuietSessionsTakeTurns changes sessions in which nothing has happened for
+// some time: a poll looks at a hundred of them at most, however many there are, and
+// each is found in its turn. One that is in use is looked at in every poll.
+func TestQuietSessionsTakeTurns(t *testing.T) {
+	const sessions, looks = 450, 100
 	f := newFollower(t, sessiondir.Options{})
 	id := func(i int) string { return fmt.Sprintf("run-%04d", i) }
 	for i := range sessions {
@@ -310,16 +311,22 @@ func TestDormantSessionsTakeTurns(t *testing.T) {
 	for i := range sessions {
 		f.step(id(i), "2.json", "edit", 2*time.Hour)
 	}
+	f.step("run-in-use", "0.json", "read", time.Minute)
 	found := 0
-	for range 8 {
-		n := len(f.poll().sessions)
-		if n > sessions/4 {
-			t.Errorf("one poll looked at %d of %d dormant sessions", n, sessions)
+	for n := range 5 {
+		f.step("run-in-use", fmt.Sprint(n+1, ".json"), "edit", time.Duration(50-n)*time.Second)
+		got := f.poll()
+		if tools := got.tools("run-in-use"); len(tools) == 0 || tools[len(tools)-1] != "edit" {
+			t.Errorf("poll %d did not look at the session in use: %v", n, tools)
 		}
-		found += n
+		quiet := len(got.sessions) - 1
+		if quiet > looks {
+			t.Errorf("one poll looked at %d of %d quiet sessions, want at most %d", quiet, sessions, looks)
+		}
+		found += quiet
 	}
 	if found != sessions {
-		t.Errorf("eight polls found %d changed sessions, want each of %d once", found, sessions)
+		t.Errorf("five polls found %d changed sessions, want each of %d once", found, sessions)
 	}
 }
 
