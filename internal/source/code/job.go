@@ -83,7 +83,11 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	if err := json.Unmarshal(payload, &req); err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}
-	if err := s.run(ctx, req); err != nil {
+	err := s.run(ctx, req)
+	if ctx.Err() == nil {
+		s.catchUp(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.prune(ctx); err != nil && ctx.Err() == nil {

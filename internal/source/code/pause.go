@@ -167,7 +167,11 @@ func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) 
 			run.Priority, run.Asked = askedPriority, true
 		}
 		if _, err := s.enqueue(ctx, run); err != nil {
-			return fmt.Errorf("queue run of %s: %w", b.Root, err)
+			if ctx.Err() != nil {
+				return fmt.Errorf("queue run of %s: %w", b.Root, err)
+			}
+			s.owe(b.ID) // the queue is full: catchUp queues it when a run has ended
+			s.opts.Logger.Warn("sandbox waits for room in the queue", "part", "code", "root", b.Root, "error", err)
 		}
 	}
 	return nil

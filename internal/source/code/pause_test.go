@@ -205,3 +205,31 @@ func TestPauseRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestResumeWithFullQueue: sandboxes for which the queue has no room when all work
+// goes on are indexed as runs end, and nobody has to ask.
+func TestResumeWithFullQueue(t *testing.T) {
+	const boxes, depth = 7, 2
+	r := newRig(t, rigOptions{depth: boxes})
+	var known []string
+	for range boxes {
+		known = append(known, r.ask(folder(t, map[string]string{"a.go": "package a\n"})).Sandbox)
+	}
+	r.pause("", false)
+	for r.waiting() > 0 {
+		r.runNext() // held
+	}
+	next := r.reopen(rigOptions{depth: depth})
+	next.pause("", true)
+	for range boxes {
+		if next.waiting() == 0 {
+			break
+		}
+		next.runNext()
+	}
+	for _, id := range known {
+		if s := next.state(id); s.Files != 1 || s.Stale {
+			t.Errorf("resumed with a queue of %d: %+v, want it indexed", depth, s)
+		}
+	}
+}

@@ -213,15 +213,37 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 		if b.Project != project {
 			continue
 		}
-		s.mu.Lock()
-		_, busy := s.progress[b.ID]
-		busy = busy || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration())
-		if !busy {
-			s.refreshed[b.ID] = now
-		}
-		s.mu.Unlock()
-		if !busy {
+		if s.isDue(b, now) {
 			s.again(ctx, b)
+		}
+	}
+}
+
+// isDue says that a sandbox that lags may be looked at again by itself, and counts
+// on that being done now.
+func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, busy := s.progress[b.ID]
+	if busy || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration()) {
+		return false
+	}
+	s.refreshed[b.ID] = now
+	return true
+}
+
+// catchUp queues a sandbox that found no room in the queue: a run has just ended, so
+// there is room.
+func (s *Sandboxes) catchUp(ctx context.Context) {
+	s.mu.Lock()
+	waiting := slices.Sorted(maps.Keys(s.dropped))
+	s.mu.Unlock()
+	now := s.opts.Clock()
+	for _, id := range waiting {
+		b, err := s.opts.Shelf.Sandbox(id)
+		if err == nil && !s.held(b) && s.isDue(b, now) {
+			s.again(ctx, b)
+			return
 		}
 	}
 }
