@@ -5,6 +5,7 @@ FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
 STEPS       ?= 1000
+QUESTIONS   ?= 10000
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # Where the real Ollama of the tests is built; git ignores it.
@@ -17,7 +18,7 @@ OUT         ?= .build/eval.tsv
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture fuzz golden ollama test-ollama ci clean
+.PHONY: help build test race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ e2e: ## drive the built program from outside, as a person and as an MCP client
 
 torture: ## change a repository STEPS times at random while others recall, under the race detector
 	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 30m ./internal/daemon
+
+busy: ## ask QUESTIONS times from the first moment of a start while all cores are busy
+	RECALLD_BUSY=$(QUESTIONS) $(GO) test -count 1 -run '^TestBusyStart$$' -v -timeout 60m ./internal/daemon
 
 fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \

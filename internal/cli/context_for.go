@@ -75,6 +75,7 @@ what it held.`,
 			fmt.Fprintf(a.opts.Err, "Turn %d of session %s: %s, %s, %d withheld; %d of %d tokens; receipt %s\n", assembled.Turn, assembled.SessionID,
 				countOf(len(assembled.Items), "entry", "entries"), countOf(len(assembled.Memories), "memory", "memories"), len(assembled.Withheld),
 				assembled.Tokens, assembled.MaxTokens, assembled.Receipt)
+			writeIncomplete(a.opts.Err, assembled.Incomplete, assembled.Why)
 			writeDegraded(a.opts.Err, assembled.Degraded)
 			return nil
 		},

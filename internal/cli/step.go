@@ -153,5 +153,7 @@ func writeRecorded(w io.Writer, r *memory.StepRecorded, fence func(string) strin
 	writeNotes(w, r.Redacted, "file", r.File, r.Warning)
 	if r.Advice != nil && len(r.Advice.Items) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fence(render.Bare(r.Advice.Text))))
+	} else if r.Advice != nil {
+		writeIncomplete(w, r.Advice.Incomplete, r.Advice.Why)
 	}
 }

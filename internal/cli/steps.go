@@ -46,11 +46,13 @@ sessions before any step is ranked.`,
 			}
 			found.Matches = orEmpty(found.Matches)
 			return a.recorded(found, len(found.Matches) > 0, func(w io.Writer) {
-				if len(found.Matches) == 0 {
+				switch {
+				case len(found.Matches) > 0:
+					table(w, stepRows(found.Matches))
+				case !found.Incomplete:
 					fmt.Fprintln(w, "No step matches.")
-					return
 				}
-				table(w, stepRows(found.Matches))
+				writeIncomplete(w, found.Incomplete, found.Why)
 			})
 		},
 	}

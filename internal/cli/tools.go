@@ -47,9 +47,9 @@ printed, once.`,
 // writeTools lists tools and the guidance of those that are new, which the session is
 // told only this once.
 func writeTools(w io.Writer, m *session.ToolMatches) {
-	if len(m.Tools) == 0 {
+	if len(m.Tools) == 0 && !m.Incomplete {
 		fmt.Fprintf(w, "No tool of project %s fits. Those there are: recalld catalogue --types tool\n", memory.ProjectLabel(m.ProjectName, m.Project))
-	} else {
+	} else if len(m.Tools) > 0 {
 		rows := [][]string{{"TOOL", "RELEVANCE", "ACTIVE", "DESCRIPTION"}}
 		for _, t := range m.Tools {
 			active := enabledText(t.Active)
@@ -64,7 +64,15 @@ func writeTools(w io.Writer, m *session.ToolMatches) {
 		fmt.Fprintln(w)
 		writeLines(w, "", m.Guidance)
 	}
+	writeIncomplete(w, m.Incomplete, m.Why)
 	writeDegraded(w, m.Degraded)
+}
+
+// writeIncomplete says that a search was not complete, and why.
+func writeIncomplete(w io.Writer, incomplete bool, why string) {
+	if incomplete {
+		fmt.Fprintf(w, "Not all could be searched: %s. Ask again in a moment.\n", foreignLine(why, 200))
+	}
 }
 
 // writeDegraded names the parts that did not take part.

@@ -87,8 +87,9 @@ const (
 	adviceQuery = 2000
 )
 
-// advise recalls lessons about the error of a step that failed. Without any it
-// is nil, and so is a failure to recall: the step is what was asked for.
+// advise recalls lessons about the error of a step that failed. Without any it is nil.
+// The step is what was asked for, so a search that failed is no error: the advice says
+// that it is incomplete.
 func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step memory.Record) *memory.Answer {
 	failed := step.Step.Outcome.Error
 	if failed == nil || failed.Message == "" {
@@ -101,7 +102,13 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 		Query: string(message[max(0, len(message)-adviceQuery):]), Kinds: []memory.Kind{memory.Lesson},
 		Limit: adviceLessons, MaxTokens: adviceTokens, Project: req.Project, Caller: caller,
 	})
-	if err != nil || len(answer.Items) == 0 {
+	if err != nil {
+		if memory.CodeOf(err) == memory.CodeInvalidInput { // there is nothing to ask
+			return nil
+		}
+		return &memory.Answer{Project: step.Project, Items: []memory.Item{}, Withheld: []memory.Withheld{}, Incomplete: true, Why: memory.AsError(err).Message}
+	}
+	if len(answer.Items) == 0 && !answer.Incomplete {
 		return nil
 	}
 	return answer

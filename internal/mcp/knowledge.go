@@ -115,7 +115,9 @@ func (s *Server) searchSteps(ctx context.Context, c call, in searchInput) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return memory.StepMatches{Query: found.Query, Matches: stepViews(found.Matches)}, nil
+	return memory.StepMatches{
+		Query: found.Query, Matches: stepViews(found.Matches), Incomplete: found.Incomplete, Why: found.Why,
+	}, nil
 }
 
 // lastInput is what knowledge_last takes.

@@ -106,10 +106,11 @@ func searchToolsOutputSchema() schema {
 			"inputSchema": anything("Of a host's tool."), "relevance": typed("number", "Calibrated, 0–1."),
 			"active": typed("boolean", "It may be called."), "new": flag,
 		}, "id", "serverName", "name", "relevance", "active"), 0),
-		"guidance": typed("string", "How the new ones are used well; told once."),
-		"listed":   list("Tools of recalld's own that are listed now.", word, 0),
-		"degraded": list("Parts that did not take part.", degradedSchema(), 0),
-		"version":  typed("integer", "Of the working context."),
-		"receipt":  typed("string", "Names this answer in the ledger."),
+		"guidance":   typed("string", "How the new ones are used well; told once."),
+		"listed":     list("Tools of recalld's own that are listed now.", word, 0),
+		"degraded":   list("Parts that did not take part.", degradedSchema(), 0),
+		"incomplete": incompleteSchema(), "why": whySchema(),
+		"version": typed("integer", "Of the working context."),
+		"receipt": typed("string", "Names this answer in the ledger."),
 	}, "project", "tools", "receipt")
 }

@@ -88,7 +88,8 @@ func assembledSchema() schema {
 		"guidance":    typed("string", "How newly found tools are used well; told once."),
 		"withheld":    list("Candidates not handed out, and why.", withheldSchema(), 0),
 		"degraded":    list("Parts that did not take part.", degradedSchema(), 0),
-		"tokens":      count, "max_tokens": count,
+		"incomplete":  incompleteSchema(), "why": whySchema(),
+		"tokens": count, "max_tokens": count,
 		"record":  contextRecord("What is kept of it."),
 		"receipt": typed("string", "Names it in the ledger."),
 	}, "project", "sessionId", "turn", "items", "memories", "activeTools", "withheld", "tokens", "max_tokens", "record", "receipt")

@@ -28,8 +28,9 @@ func searchInputSchema() schema {
 
 func searchOutputSchema() schema {
 	return knowledgeOutput(object("", false, schema{
-		"query":   typed("string", ""),
-		"matches": list("Best first.", stepSchema(), memory.MaxMatches),
+		"query":      typed("string", ""),
+		"matches":    list("Best first.", stepSchema(), memory.MaxMatches),
+		"incomplete": incompleteSchema(), "why": whySchema(),
 	}, "query", "matches"))
 }
 

@@ -52,10 +52,11 @@ func recallFields() schema {
 		"withheld":         list("Candidates not shown, and why, as far as the budget has room for them.", withheldSchema(), 0),
 		"degraded":         list("Parts that did not take part.", degradedSchema(), 0),
 		"stale":            typed("boolean", "The code index lags behind the disk."),
-		"nothing_relevant": typed("boolean", ""),
-		"redacted":         typed("boolean", "A secret was taken out."),
-		"tokens":           typed("integer", ""),
-		"receipt":          typed("string", "Names this answer in the ledger, for feedback."),
+		"nothing_relevant": typed("boolean", "The search was complete and found nothing relevant."),
+		"incomplete":       incompleteSchema(), "why": whySchema(),
+		"redacted": typed("boolean", "A secret was taken out."),
+		"tokens":   typed("integer", ""),
+		"receipt":  typed("string", "Names this answer in the ledger, for feedback."),
 	}
 }
 
@@ -101,6 +102,13 @@ func withheldSchema() schema {
 		"name": typed("string", "Of a rule, reference, tool or task."), "server": typed("string", ""),
 	}, "id", "kind", "reason", "nearest_score")
 }
+
+// incompleteSchema and whySchema say that a search was not complete.
+func incompleteSchema() schema {
+	return typed("boolean", "Not all was searched, so what is missing here may exist; ask again.")
+}
+
+func whySchema() schema { return typed("string", "Why it is incomplete.") }
 
 // degradedSchema is a part that did not take part in an answer.
 func degradedSchema() schema {

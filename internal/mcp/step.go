@@ -109,6 +109,8 @@ func recordedText(r *memory.StepRecorded) string {
 	writeNotes(&text, r.Redacted, r.Warning)
 	if r.Advice != nil && len(r.Advice.Items) > 0 {
 		fmt.Fprintf(&text, "\n\nKnown about this error:\n\n%s", strings.TrimSpace(r.Advice.Text))
+	} else if r.Advice != nil && r.Advice.Incomplete {
+		fmt.Fprintf(&text, "\n\nLessons about this error could not be searched (%s); ask recall again in a moment.", r.Advice.Why)
 	}
 	return text.String()
 }

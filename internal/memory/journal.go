@@ -138,6 +138,9 @@ type StepView struct {
 type StepMatches struct {
 	Query   string     `json:"query"`
 	Matches []StepView `json:"matches"`
+	// Incomplete and Why are as in Answer.
+	Incomplete bool   `json:"incomplete,omitempty"`
+	Why        string `json:"why,omitempty"`
 }
 
 // StepList is the answer of LastSteps.

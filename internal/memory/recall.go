@@ -179,8 +179,13 @@ type Answer struct {
 	Withheld    []Withheld `json:"withheld"`
 	Degraded    []Degraded `json:"degraded,omitempty"`
 	// Stale says that code shown, or missing, may lag behind the disk.
-	Stale           bool   `json:"stale"`
+	Stale bool `json:"stale"`
+	// NothingRelevant is said only after a search that was complete. Incomplete says
+	// that this one was not, and Why: it can be asked again. A vector retriever that is
+	// missing or late is in Degraded alone.
 	NothingRelevant bool   `json:"nothing_relevant,omitempty"`
+	Incomplete      bool   `json:"incomplete,omitempty"`
+	Why             string `json:"why,omitempty"`
 	Redacted        bool   `json:"redacted,omitempty"`
 	Tokens          int    `json:"tokens"`
 	Receipt         string `json:"receipt"`

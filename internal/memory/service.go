@@ -313,6 +313,10 @@ type LoggedError struct {
 	Message string    `json:"message"`
 }
 
+// FirstIndexing is why code of a project is missing as long as its first index is being
+// built: what is asked again later may find it.
+const FirstIndexing = "the repository is being indexed for the first time"
+
 // Status is how the daemon is doing.
 type Status struct {
 	Version  string `json:"version"`

@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -68,7 +69,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 
 	found := s.search(ctx, req, sel)
 	if ctx.Err() != nil {
-		return nil, none, ctx.Err()
+		return nil, none, ended(ctx)
 	}
 	floors := s.floors(req, opts.Settings)
 	above, below := floor(found.candidates, floors)
@@ -87,7 +88,9 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		Redacted: shown.redacted,
 		Receipt:  receiptID(start),
 	}
-	a.NothingRelevant = len(above)+len(shown.items) == 0 && found.searched
+	a.Why = cmp.Or(found.incomplete, shown.incomplete)
+	a.Incomplete = a.Why != ""
+	a.NothingRelevant = len(above)+len(shown.items) == 0 && !a.Incomplete
 	s.nameWithheld(a.Withheld)
 	fit(a, req)
 	s.nameWithheld(a.Withheld) // those that did not fit
@@ -107,6 +110,18 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		}
 	}
 	return a, receipt, nil
+}
+
+// ended is why a search whose request has ended gives no answer. Out of time is no
+// "nothing": it can be asked again.
+func ended(ctx context.Context) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	return &memory.Error{
+		Code: memory.CodeUnavailable, Message: "the request's time was over before the search was",
+		Hint: "ask again, or allow more time", Cause: ctx.Err(),
+	}
 }
 
 // project is the project that a question is about.

@@ -51,7 +51,9 @@ type found struct {
 	candidates []*candidate // by fused score, best first
 	degraded   []memory.Degraded
 	spaces     []string
-	searched   bool // by one retriever at least: "nothing" can be said
+	// incomplete says why the words were not searched; empty when they were. Words are
+	// what an answer promises to find: without them it cannot say "nothing".
+	incomplete string
 	// seq is of the last change that was surely searched: what is committed while
 	// a question is answered may be found or not.
 	seq uint64
@@ -63,7 +65,7 @@ func (s *Service) search(ctx context.Context, req memory.RecallRequest, sel memo
 	if !s.settings.Full {
 		sel.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
 		if len(sel.Kinds) == 0 { // which would mean all of them
-			return found{seq: s.opts.Corpus.Seq(), searched: true}
+			return found{seq: s.opts.Corpus.Seq()}
 		}
 	}
 	f := s.find(ctx, req.Query, sel)
@@ -83,41 +85,49 @@ func (s *Service) find(ctx context.Context, query string, sel memory.Selection) 
 	return f
 }
 
-// candidates asks all retrievers at once, each with the deadline, and fuses
-// what they found.
+// candidates asks all retrievers at once and fuses what they found. Vector retrievers
+// have the deadline. Words have none but the request's own: they are what the answer
+// rests on, and on a busy machine a deadline would turn what is there into nothing.
 func (s *Service) candidates(ctx context.Context, query string, sel memory.Selection) found {
 	f := found{seq: s.opts.Corpus.Seq()}
 	sources := s.sources()
 	allow, universe := s.opts.Corpus.Select(sel)
 	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.settings.Depth}
 
-	ctx, cancel := context.WithTimeout(ctx, s.settings.Deadline)
+	brief, cancel := context.WithTimeout(ctx, s.settings.Deadline)
 	defer cancel()
 	results := make([]index.Result, len(sources))
 	errs := make([]error, len(sources))
 	var wg sync.WaitGroup
 	for i, src := range sources {
-		if src.Retriever != nil {
-			wg.Go(func() { results[i], errs[i] = src.Retriever.Retrieve(ctx, q) })
+		if src.Retriever == nil {
+			continue
 		}
+		within := ctx
+		if src.Space != "" {
+			within = brief
+		}
+		wg.Go(func() { results[i], errs[i] = src.Retriever.Retrieve(within, q) })
 	}
 	wg.Wait()
 
 	parts := make([]index.Part, 0, len(sources))
 	for i, src := range sources {
-		reason := ""
+		reason, words := "", src.Space == ""
 		switch err := errs[i]; {
 		case src.Retriever == nil:
-			reason = src.Degraded
-		case errors.Is(err, index.ErrNotReady):
-			f.searched = true // it holds nothing
+			if reason = src.Degraded; words {
+				f.incomplete = "the memory is " + reason
+			}
+		case errors.Is(err, index.ErrNotReady): // it holds nothing
 			reason = src.Lacks(allow)
-		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, context.DeadlineExceeded) && !words:
 			reason = "deadline: no answer within " + s.settings.Deadline.String()
 		case err != nil:
-			reason = embedder.Reason(err)
+			if reason = embedder.Reason(err); words {
+				f.incomplete = "words could not be searched: " + reason
+			}
 		default:
-			f.searched = true
 			reason = src.Lacks(allow)
 			part := index.Part{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
 			if src.Space != "" {

@@ -65,7 +65,9 @@ type shown struct {
 	withheld []memory.Withheld
 	degraded []memory.Degraded
 	redacted bool
-	names    map[string]entryName // of items, by id
+	// incomplete says why not all code was searched; empty when it was.
+	incomplete string
+	names      map[string]entryName // of items, by id
 }
 
 // filler fills an answer in rank order.
@@ -100,6 +102,7 @@ func (s *Service) fill(ctx context.Context, req memory.RecallRequest, sel memory
 		f.out.degraded = append(f.out.degraded, memory.Degraded{
 			Part: partCode, Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
 		})
+		f.out.incomplete = "not all code could be checked in time"
 	}
 	return f.out
 }

@@ -32,7 +32,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 		Kinds: []memory.Kind{memory.Step}, Project: p.project, Session: p.session, Steps: p.filter,
 	})
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, ended(ctx)
 	}
 	matches := slices.DeleteFunc(found.candidates, func(c *candidate) bool {
 		return c.held < searchFloor && c.relevance < s.settings.MinRelevance[memory.Step]
@@ -42,7 +42,9 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	return &memory.StepMatches{Query: req.Query, Matches: steps}, nil
+	return &memory.StepMatches{
+		Query: req.Query, Matches: steps, Incomplete: found.incomplete != "", Why: found.incomplete,
+	}, nil
 }
 
 // spread chooses n steps: each text once before any is there a second time, the

@@ -66,7 +66,7 @@ func (f *filler) lacks(sel memory.Selection, found found) lack {
 		return lack{}
 	case !f.s.settings.Full:
 		return lack{"the full index is switched off", slices.Equal(sel.Kinds, []memory.Kind{memory.Chunk})}
-	case !found.searched, slices.ContainsFunc(found.degraded, late):
+	case found.incomplete != "", slices.ContainsFunc(found.degraded, late):
 		return lack{"the full index did not answer", false}
 	case slices.ContainsFunc(f.out.withheld, of(memory.TooSlow)):
 		return lack{"the full index was too slow", false}
@@ -92,6 +92,9 @@ func (f *filler) light(sel memory.Selection, found found) {
 		return
 	}
 	lack := f.lacks(sel, found)
+	if lack.why == memory.FirstIndexing {
+		f.out.incomplete = lack.why
+	}
 	shown := 0
 	switch index := f.s.opts.Light; {
 	case index == nil && !f.s.settings.Full:

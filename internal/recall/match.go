@@ -34,9 +34,9 @@ type Matches struct {
 	Calibration string
 	Settings    memory.AnswerSettings
 	Seq         uint64
-	// Searched says that one retriever at least has answered: without it, that nothing
-	// was found says nothing.
-	Searched bool
+	// Incomplete says why the words were not searched; empty when they were. Where it is
+	// not, that nothing was found says nothing.
+	Incomplete string
 }
 
 // Match finds the records of a selection that have to do with a text, at most limit of
@@ -60,7 +60,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	}
 	found := s.candidates(ctx, text, sel)
 	if ctx.Err() != nil {
-		return Matches{}, ctx.Err()
+		return Matches{}, ended(ctx)
 	}
 	floors := s.floors(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
 	above, below := floor(found.candidates, floors)
@@ -72,7 +72,7 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	out := Matches{
 		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: found.degraded, Spaces: found.spaces,
 		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(floors, caps{}),
-		Seq: found.seq, Searched: found.searched,
+		Seq: found.seq, Incomplete: found.incomplete,
 	}
 	for i, c := range ranked {
 		if i < limit {

@@ -155,7 +155,7 @@ func TestMatchTellsWhatItWithheld(t *testing.T) {
 	if reasons[memory.OverLimit] == 0 || reasons[memory.BelowFloor] == 0 {
 		t.Errorf("withheld = %v, want some over the limit and some below the floor", reasons)
 	}
-	if m.Calibration == "" || len(m.Spaces) != 1 || !m.Searched || m.Seq == 0 || m.Settings.MinRelevance[memory.Tool] != .5 || len(m.Degraded) > 0 {
+	if m.Calibration == "" || len(m.Spaces) != 1 || m.Incomplete != "" || m.Seq == 0 || m.Settings.MinRelevance[memory.Tool] != .5 || len(m.Degraded) > 0 {
 		t.Errorf("the search says %+v of itself, want calibration, space, number and settings", m)
 	}
 }

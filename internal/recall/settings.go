@@ -28,7 +28,8 @@ type Settings struct {
 	VectorWeight float64
 	// Embedder limits the vector retrievers, see memory.AnswerSettings.
 	Embedder string
-	// Deadline is how long a retriever may take, CodeDeadline how long the
+	// Deadline is how long a vector retriever may take (words take what they need),
+	// CodeDeadline how long the
 	// reading and checking of code may take, MaxCodeDeadline at most.
 	Deadline, CodeDeadline time.Duration
 	// Depth is how many hits each retriever is asked for.

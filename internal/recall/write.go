@@ -57,7 +57,7 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 func write(a *memory.Answer, req memory.RecallRequest) {
 	switch req.Format {
 	case memory.FormatMarkdown:
-		a.Text = markdown(a)
+		a.Text = markdown(a) + incompleteLine(a)
 	case memory.FormatJSON:
 		a.Text = asJSON(a, maxBytes(req.MaxTokens), req.Explain)
 	default:
@@ -76,6 +76,8 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 	shown := struct {
 		Items           []memory.Item     `json:"items"`
 		NothingRelevant bool              `json:"nothing_relevant,omitempty"`
+		Incomplete      bool              `json:"incomplete,omitempty"`
+		Why             string            `json:"why,omitempty"`
 		Stale           bool              `json:"stale,omitempty"`
 		Redacted        bool              `json:"redacted,omitempty"`
 		Degraded        []memory.Degraded `json:"degraded,omitempty"`
@@ -83,7 +85,7 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 		ProjectName     string            `json:"project_name,omitempty"`
 		Receipt         string            `json:"receipt,omitempty"`
 		Withheld        []memory.Withheld `json:"withheld,omitempty"`
-	}{Items: slices.Clone(a.Items), NothingRelevant: a.NothingRelevant}
+	}{Items: slices.Clone(a.Items), NothingRelevant: a.NothingRelevant, Incomplete: a.Incomplete, Why: cut(a.Why, maxWhy)}
 	for i := range shown.Items {
 		shown.Items[i].RankFactors = nil
 	}
@@ -174,6 +176,7 @@ func plain(a *memory.Answer, spare *extra) string {
 	section("Relevant Memories", lessons)
 	section("Relevant Records", others)
 	section("Relevant Code in "+shortName(a.ProjectName), code)
+	b.WriteString(incompleteLine(a))
 	b.WriteString(degraded)
 	if spare.explain {
 		for _, line := range explainAnswer(a) {
@@ -206,7 +209,23 @@ func emptyLine(a *memory.Answer) string {
 		}
 		return "What is relevant was withheld: " + strings.Join(counts, ", ") + ".\n"
 	}
-	return "The memory cannot be searched yet; ask again in a moment.\n"
+	return ""
+}
+
+// maxWhy is the longest reason that is written out, in characters.
+const maxWhy = 100
+
+// incompleteLine says that not all was searched, and why. It is not left out for want
+// of room: without it an answer would claim more than is known.
+func incompleteLine(a *memory.Answer) string {
+	if !a.Incomplete {
+		return ""
+	}
+	line := "(incomplete: " + cut(oneLine(a.Why), maxWhy) + "; ask again in a moment)\n"
+	if len(a.Items) > 0 {
+		line = "\n" + line
+	}
+	return line
 }
 
 // worthTelling is the relevance from which the nearest of what is below its floor is

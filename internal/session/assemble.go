@@ -159,6 +159,7 @@ func (a *assembly) gather(ctx context.Context) error {
 	var missing []memory.Degraded
 	if a.loading {
 		missing = append(missing, memory.Degraded{Part: partCatalogue, Reason: "loading"})
+		defer func() { a.found.incomplete = cmp.Or(a.found.incomplete, "the catalogue is loading") }()
 	}
 	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
 		request := session.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}

@@ -34,13 +34,14 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	out := &session.ToolMatches{
 		Project: project.ID, ProjectName: project.Name, SessionID: open,
 		Tools: found.told(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
+		Incomplete: found.Incomplete != "", Why: found.Incomplete,
 	}
 	receipt := found.receipt(project.ID, s.asked(req))
 	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
 		s.opts.Receipts.Later(receipt)
-		writeTools(out, found.Searched)
+		writeTools(out)
 		return out, nil
 	}
 	var changed bool
@@ -66,7 +67,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 		s.opts.Receipts.Later(receipt)
 	}
 	out.Version = w.context.Version
-	writeTools(out, found.Searched)
+	writeTools(out)
 	return out, nil
 }
 
@@ -222,18 +223,18 @@ func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 
 // writeTools writes the answer out for an agent. That nothing was found says something
 // only where it was searched.
-func writeTools(m *session.ToolMatches, searched bool) {
+func writeTools(m *session.ToolMatches) {
+	incomplete := ""
+	if m.Incomplete {
+		incomplete = "Not all tools could be searched: " + m.Why + ". Ask again in a moment.\n"
+	}
 	switch {
 	case len(m.Tools) > 0:
-	case searched:
-		m.Text = "No tool has to do with this.\n"
+	case m.Incomplete:
+		m.Text = incomplete
 		return
 	default:
-		m.Text = "Tools cannot be searched for now"
-		for _, d := range m.Degraded {
-			m.Text += fmt.Sprintf("; %s: %s", d.Part, d.Reason)
-		}
-		m.Text += ".\n"
+		m.Text = "No tool has to do with this.\n"
 		return
 	}
 	var b strings.Builder
@@ -252,6 +253,9 @@ func writeTools(m *session.ToolMatches, searched bool) {
 	}
 	if idle > 0 {
 		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
+	}
+	if incomplete != "" {
+		b.WriteString("\n" + incomplete)
 	}
 	if m.Guidance != "" {
 		b.WriteString("\n" + m.Guidance)

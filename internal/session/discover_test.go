@@ -236,7 +236,7 @@ func TestWriteTools(t *testing.T) {
 		},
 		Guidance: "[TOOL GUIDANCE] …\n",
 	}
-	writeTools(m, true)
+	writeTools(m)
 	want := "**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: " + strings.Repeat("ü", 200) + "…\n\n" +
 		"No session is open, so what was found does not stay active. Open one with session_start and search again.\n\n[TOOL GUIDANCE] …\n"
 	if m.Text != want {
@@ -249,7 +249,7 @@ func TestSearchIsNotReady(t *testing.T) {
 	r := newRig(t, func(r *rig, o *Options) { o.Matcher = loading{} })
 	r.register(toolbox()...)
 	m := r.search(r.start("x"), "open an issue in the repository")
-	if want := "Tools cannot be searched for now; lexical: loading.\n"; m.Text != want || len(m.Degraded) != 1 || m.Tools == nil {
+	if want := "Not all tools could be searched: the memory is loading. Ask again in a moment.\n"; m.Text != want || !m.Incomplete || m.Why != "the memory is loading" || len(m.Degraded) != 1 || m.Tools == nil {
 		t.Errorf("the answer is %+v, want the text %q", m, want)
 	}
 }
@@ -258,7 +258,9 @@ func TestSearchIsNotReady(t *testing.T) {
 type loading struct{}
 
 func (loading) Match(context.Context, string, memory.Selection, int, recall.AskOptions) (recall.Matches, error) {
-	return recall.Matches{Degraded: []memory.Degraded{{Part: "lexical", Reason: "loading"}}}, nil
+	return recall.Matches{
+		Degraded: []memory.Degraded{{Part: "lexical", Reason: "loading"}}, Incomplete: "the memory is loading",
+	}, nil
 }
 
 // What gives way is the oldest, and guidance is told of each tool once.

@@ -14,6 +14,7 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
 		Items: make([]session.AssembledItem, len(b.entries)), Memories: b.memories, Window: b.window, Guidance: guidance,
 		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
+		Incomplete: a.found.incomplete != "", Why: a.found.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
 	}
 	if out.Memories == nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -36,6 +37,8 @@ type found struct {
 	// withheld are memories, degraded the parts that were missing.
 	withheld []memory.Withheld
 	degraded []memory.Degraded
+	// incomplete says why not all was searched; empty when it was.
+	incomplete string
 	// kinds are those that were searched; spaces, calibration, settings and seq are as in
 	// a receipt.
 	kinds       []memory.Kind
@@ -81,9 +84,10 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 	if len(entries.kinds) > 0 {
 		if matchErr != nil {
 			f.lacks(partEntries, memory.AsError(matchErr).Message)
+			f.incomplete = memory.AsError(matchErr).Message
 			s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
 		} else {
-			f.entries = matches
+			f.entries, f.incomplete = matches, matches.Incomplete
 			f.kinds = append(f.kinds, entries.kinds...)
 			f.tells(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
 		}
@@ -95,12 +99,14 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 				part = partCode
 			}
 			f.lacks(part, memory.AsError(a.err).Message)
+			f.incomplete = cmp.Or(f.incomplete, memory.AsError(a.err).Message)
 			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "missing", part, "error", a.err)
 			continue
 		}
 		f.kinds = append(f.kinds, questions[i].Kinds...)
 		f.tells(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
 		f.withheld = append(f.withheld, a.answer.Withheld...)
+		f.incomplete = cmp.Or(f.incomplete, a.answer.Why)
 		for _, item := range a.answer.Items {
 			f.factors[item.ID], item.RankFactors = item.RankFactors, nil // they are the record's
 			f.memories = append(f.memories, item)

@@ -162,7 +162,10 @@ type ToolMatches struct {
 	// Guidance is the block for the tools that are new; empty when there is none.
 	Guidance string            `json:"guidance,omitempty"`
 	Degraded []memory.Degraded `json:"degraded,omitempty"`
-	Version  uint64            `json:"version,omitempty"` // of the working context
-	Receipt  string            `json:"receipt"`
-	Text     string            `json:"text,omitempty"`
+	// Incomplete and Why are as in memory.Answer.
+	Incomplete bool   `json:"incomplete,omitempty"`
+	Why        string `json:"why,omitempty"`
+	Version    uint64 `json:"version,omitempty"` // of the working context
+	Receipt    string `json:"receipt"`
+	Text       string `json:"text,omitempty"`
 }

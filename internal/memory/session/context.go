@@ -102,6 +102,9 @@ type Assembled struct {
 	Guidance    string            `json:"guidance,omitempty"`
 	Withheld    []memory.Withheld `json:"withheld"`
 	Degraded    []memory.Degraded `json:"degraded,omitempty"`
+	// Incomplete says that not all that could be relevant was searched, and Why.
+	Incomplete bool   `json:"incomplete,omitempty"`
+	Why        string `json:"why,omitempty"`
 	// Tokens is the room that all of it takes, the schemas of its tools included. Text,
 	// which has no schemas and shortens code, takes no more.
 	Tokens    int           `json:"tokens"`

@@ -111,7 +111,7 @@ func (s *Sandboxes) Missing(project string) string {
 		case b.LastError != "":
 			why = "indexing has failed"
 		default:
-			why = "the repository is being indexed for the first time"
+			why = memory.FirstIndexing
 		}
 	}
 	return why
