@@ -24,7 +24,10 @@ import (
 const asProgram = "RECALLD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch {
+	case os.Getenv(asWindow) != "":
+		os.Exit(runWindow(os.Getenv(asWindow)))
+	case os.Getenv(asProgram) != "":
 		os.Exit(run())
 	}
 	os.Exit(m.Run())

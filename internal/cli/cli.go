@@ -69,6 +69,9 @@ type Options struct {
 	// Stop ends the daemon of a configuration, whatever its protocol, and returns
 	// once it is gone; default: client.Stop.
 	Stop func(ctx context.Context, cfg config.Config) (wire.Greeting, error)
+	// Window names the client that runs this program, as memory.Caller has it;
+	// default: client.Window.
+	Window func() string
 	// Commands are added to those of this package.
 	Commands []func(*App) *cobra.Command
 }
@@ -138,6 +141,9 @@ func newApp(opts Options) (*App, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Window == nil {
+		o.Window = client.Window
 	}
 	if o.Poll <= 0 {
 		o.Poll = 150 * time.Millisecond

@@ -83,7 +83,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 		// A client whose pipe breaks may take that for a failure.
 		_, _ = io.Copy(io.Discard, a.opts.In)
 	}
-	req, err := hook.Parse(client, event, payload, hook.Environment{ProjectDir: a.opts.Getenv(projectDirEnv)})
+	req, err := hook.Parse(client, event, payload, hook.Environment{ProjectDir: a.opts.Getenv(projectDirEnv), Window: a.opts.Window()})
 	if err != nil {
 		return err
 	}

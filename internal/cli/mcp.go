@@ -53,7 +53,7 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 				}
 			}()
 			return mcp.RunBridge(c.Context(), mcp.BridgeOptions{
-				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Toolsets: toolsets,
+				In: a.opts.In, Out: a.opts.Out, Dir: a.opts.Dir, Window: a.opts.Window(), Toolsets: toolsets,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
 				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {

@@ -34,7 +34,7 @@ func sessionStartCommand(a *App) *cobra.Command {
 		Short: "Open a session",
 		Long: `Open a session: one run of one agent, or of a script. Branch and commit of the
 working folder are filled in. Until it ends it is the current session of this
-command line in the project.`,
+command line in the project; while several are open, name the one that you mean.`,
 		Example: `  recalld session start --goal "Send flow smoke test" --flow-tags send --tags smoke
   recalld session start --id nightly-42 --build '{"buildType": "build:test"}' --json`,
 		Args: cobra.NoArgs,

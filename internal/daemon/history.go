@@ -129,7 +129,7 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.Answer) {
 	}
 	session := memory.SessionKey{Project: a.Project, ID: req.Caller.Session}
 	if session.ID == "" {
-		current, ok, err := d.core.Store.CurrentSession(a.Project, req.Caller.Client)
+		current, ok, err := d.core.Store.CurrentSession(a.Project, req.Caller)
 		if err != nil || !ok {
 			return
 		}

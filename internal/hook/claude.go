@@ -61,7 +61,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 	if err := memory.ValidSessionID("session_id", p.SessionID); err != nil {
 		return Request{}, err
 	}
-	caller := memory.Caller{Dir: p.Cwd, Client: claudeCode, Session: p.SessionID}
+	caller := memory.Caller{Dir: p.Cwd, Client: claudeCode, Session: p.SessionID, Window: env.Window}
 	if env.ProjectDir != "" {
 		caller.Dir = env.ProjectDir
 	}

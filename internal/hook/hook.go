@@ -43,6 +43,8 @@ type Environment struct {
 	// ProjectDir is the folder that the client was started in, if it says so. A
 	// session belongs to that one, wherever a tool has gone meanwhile.
 	ProjectDir string
+	// Window is the client's window, as memory.Caller has it.
+	Window string
 }
 
 // Parse reads a client's payload for an event. The errors name what is missing or

@@ -53,7 +53,7 @@ type Sessions interface {
 	Session(project, id string) (memory.Session, error)
 	// CurrentSession returns the newest open session of a project and client, and
 	// whether there is one.
-	CurrentSession(project, client string) (memory.Session, bool, error)
+	CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error)
 }
 
 // Records looks up what is stored.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -195,11 +196,11 @@ func lessonText(e *memory.Event, tags []string) string {
 func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 	id := caller.Session
 	if id == "" {
-		current, ok, err := s.opts.Sessions.CurrentSession(one.Project, s.client(caller))
-		if err != nil {
-			return fmt.Errorf("find current session: %w", err)
+		current, ok, err := s.currentSession(one.Project, caller)
+		if err != nil && !errors.Is(err, memory.ErrSeveralSessions) {
+			return err
 		}
-		if !ok {
+		if !ok { // a lesson is worth keeping whoever told it
 			return nil
 		}
 		id = current.ID

@@ -30,7 +30,7 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	c := s.newCleaner()
 	c.text(&req.Goal, memory.MaxGoalText)
 	session := memory.Session{
-		ID: req.SessionID, Project: project.ID, Client: s.client(req.Caller), CreatedAt: s.now(),
+		ID: req.SessionID, Project: project.ID, Client: s.client(req.Caller), Window: req.Caller.Window, CreatedAt: s.now(),
 		Goal: req.Goal, FlowTags: union(nil, req.FlowTags, memory.MaxTags), Tags: c.list(req.Tags),
 		Build: c.json(req.Build), Launch: c.json(req.Launch), Screenshots: req.Screenshots, Git: git,
 	}
@@ -140,19 +140,30 @@ func newSessionID(now time.Time) string {
 	return "mm-" + now.Format("20060102") + "-" + strings.ToLower(rand.Text()[:6])
 }
 
+// currentSession returns the caller's open session; see store.CurrentSession.
+func (s *Service) currentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
+	caller.Client = s.client(caller)
+	session, ok, err := s.opts.Sessions.CurrentSession(project, caller)
+	if err != nil {
+		err = fmt.Errorf("find current session: %w", err)
+	}
+	return session, ok, err
+}
+
 // FindSession returns the session with an id, or the current one of the caller.
-// CodeNotFound for an id that no session has, CodeInvalidInput when none is open.
+// CodeNotFound for an id that no session has, CodeInvalidInput when none is open, or
+// several that could be meant.
 func (s *Service) FindSession(project, id string, caller memory.Caller) (memory.Session, error) {
 	if id == "" {
 		id = caller.Session
 	}
 	if id == "" {
-		session, ok, err := s.opts.Sessions.CurrentSession(project, s.client(caller))
+		session, ok, err := s.currentSession(project, caller)
 		if err != nil {
-			return session, fmt.Errorf("find current session: %w", err)
+			return session, err
 		}
 		if !ok {
-			e := memory.Invalid("sessionId", "", "no session is open")
+			e := memory.Invalid("sessionId", "", "no session of yours is open")
 			e.Hint = "open one with session_start, or name one"
 			return session, e
 		}

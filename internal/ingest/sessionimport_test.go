@@ -150,7 +150,7 @@ func TestImportedSession(t *testing.T) {
 	open.Client = "agent" // a file cannot claim one
 	r.importSession(open)
 	for _, client := range []string{"", "agent"} {
-		if x, ok, err := r.store.CurrentSession(r.project().ID, client); ok || err != nil {
+		if x, ok, err := r.store.CurrentSession(r.project().ID, memory.Caller{Client: client}); ok || err != nil {
 			t.Errorf("the current session of %q is %+v, %v; want none", client, x, err)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // calls after session_start need not name it, and so that two agents of one
 // client and project do not write into each other's. It is kept in memory, and
 // in HeaderAgent by the bridge, which survives the daemon. Where neither knows,
-// the daemon takes the newest open session of the same project and client.
+// the daemon takes the open session of the client's window, which its hooks have
+// opened; see store.CurrentSession.
 
 // agent is an agent's session that a session has started. The zero value is none.
 type agent struct {

@@ -46,6 +46,8 @@ type BridgeOptions struct {
 	Connect func(ctx context.Context) (*http.Client, error)
 	// Dir is the working folder, by which the daemon knows the project.
 	Dir string
+	// Window is the client's window, as memory.Caller has it; empty if nobody knows.
+	Window string
 	// Toolsets are what the client is shown from the start, as Options.Toolsets, in
 	// the place of the daemon's setting; none leaves it to that.
 	Toolsets []string

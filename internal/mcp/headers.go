@@ -5,6 +5,6 @@ import mcpgo "github.com/mark3labs/mcp-go/mcp"
 // RequestHeaders are the headers of requests to Path beside those of HTTP, and
 // AnswerHeaders those of its answers: whoever lets web pages in must name them.
 var (
-	RequestHeaders = []string{"Last-Event-ID", mcpgo.HeaderSessionID, mcpgo.HeaderProtocolVersion, HeaderDir, HeaderRequestID, HeaderToolsets}
+	RequestHeaders = []string{"Last-Event-ID", mcpgo.HeaderSessionID, mcpgo.HeaderProtocolVersion, HeaderDir, HeaderWindow, HeaderRequestID, HeaderToolsets}
 	AnswerHeaders  = []string{mcpgo.HeaderSessionID}
 )

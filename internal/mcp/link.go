@@ -48,6 +48,7 @@ type link struct {
 	connect  func(context.Context) (*http.Client, error)
 	log      *slog.Logger
 	dir      string
+	window   string       // HeaderWindow
 	toolsets string       // HeaderToolsets
 	push     func([]byte) // takes what the server sends by itself
 	streams  sync.WaitGroup
@@ -89,7 +90,7 @@ func newConnection(ctx context.Context, client *http.Client, found *latestFound)
 
 func newLink(opts BridgeOptions, push func([]byte)) *link {
 	return &link{
-		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir),
+		connect: opts.Connect, log: opts.Logger, dir: url.PathEscape(opts.Dir), window: opts.Window,
 		toolsets: strings.Join(opts.Toolsets, ","), push: push, turn: make(chan struct{}, 1), found: new(latestFound),
 	}
 }
@@ -259,6 +260,9 @@ func (l *link) post(ctx context.Context, s *connection, out outgoing) (*http.Res
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
 	request.Header.Set(HeaderDir, l.dir)
+	if l.window != "" {
+		request.Header.Set(HeaderWindow, l.window)
+	}
 	if out.requestID != "" {
 		request.Header.Set(HeaderRequestID, out.requestID)
 	}

@@ -62,8 +62,10 @@ func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.
 	}
 }
 
-// refused is the structured content of a refusal.
+// refused is the structured content of a refusal. The knowledge tools' has the same
+// form, with codes of its own; see knowledge.go.
 type refused struct {
+	OK    bool          `json:"ok"` // false
 	Error *memory.Error `json:"error"`
 }
 

@@ -82,6 +82,9 @@ func (s *Server) caller(ctx context.Context, header http.Header) memory.Caller {
 	if client, ok := session.(server.SessionWithClientInfo); ok {
 		caller.Client = client.GetClientInfo().Name
 	}
+	if caller.Window = header.Get(HeaderWindow); caller.Window == "" {
+		caller.Window = connectionWindow(session)
+	}
 	if !hasRoots(session) {
 		return caller
 	}
@@ -97,6 +100,15 @@ func (s *Server) caller(ctx context.Context, header http.Header) memory.Caller {
 	case <-ctx.Done():
 	}
 	return caller
+}
+
+// connectionWindow is a window of a connection's own. The sessions that it starts
+// belong to it: a program may have several windows, each with its connection.
+func connectionWindow(session server.ClientSession) string {
+	if session == nil {
+		return ""
+	}
+	return "connection:" + session.SessionID()
 }
 
 // chooseRoot picks the folder that a question is about: the working folder

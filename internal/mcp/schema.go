@@ -84,6 +84,9 @@ func scope(description string) schema {
 // clients hold every structured content against it, those of errors included.
 // Answers are open, so that they can grow.
 func answer(fields schema, required ...string) schema {
+	if fields["ok"] == nil {
+		fields["ok"] = typed("boolean", "") // false in a refusal
+	}
 	fields["error"] = object("Why the call was refused; the other fields are then absent.", false, schema{
 		"code":    typed("string", "invalid_input, not_found, conflict, unavailable, forbidden, corrupt, incompatible or internal"),
 		"field":   typed("string", "The field at fault."),

@@ -37,6 +37,9 @@ const Path = "/mcp"
 const (
 	// HeaderDir is the bridge's working folder, percent-encoded.
 	HeaderDir = "Recalld-Dir"
+	// HeaderWindow names the client's window, as memory.Caller has it: a bridge that
+	// knows which process runs it says so with every request.
+	HeaderWindow = "Recalld-Window"
 	// HeaderRequestID names one request; it stays the same when the bridge
 	// sends the request again, and a write is then made once.
 	HeaderRequestID = "Recalld-Request-Id"

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/server"
+
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -61,6 +63,7 @@ func (s *Server) startSession(ctx context.Context, c call, in startInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
+	c.caller.Window = connectionWindow(server.ClientSessionFromContext(ctx))
 	state, err := s.svc.StartSession(ctx, memory.StartSessionRequest{
 		RequestID: c.requestID, SessionID: id, Goal: in.Goal, FlowTags: in.FlowTags, Tags: in.Tags,
 		Build: unlessNull(in.Build), Launch: unlessNull(in.Launch), Screenshots: in.Screenshots,

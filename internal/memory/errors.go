@@ -79,6 +79,10 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
+// ErrSeveralSessions is the cause of the refusal when a caller's current session
+// could be one of several.
+var ErrSeveralSessions = errors.New("several sessions are open")
+
 // Invalid is an error about one field of the input. Foreign text goes into its
 // message through Quote.
 func Invalid(field, limit, format string, args ...any) *Error {

@@ -24,6 +24,9 @@ type Caller struct {
 	Client string `json:"client,omitempty"`
 	// Session is the caller's session, if one is open.
 	Session string `json:"session,omitempty"`
+	// Window tells two windows of one client apart: the process that runs hooks and
+	// bridge, or a connection. Empty where nobody knows.
+	Window string `json:"window,omitempty"`
 }
 
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the

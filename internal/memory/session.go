@@ -12,7 +12,10 @@ type Session struct {
 	Project string `json:"project"`
 	// Client is the program that opened it, as Caller.Client; empty for an
 	// imported one.
-	Client    string    `json:"client,omitempty"`
+	Client string `json:"client,omitempty"`
+	// Window is the window that it belongs to, as Caller.Window; empty for one that
+	// nobody can tell.
+	Window    string    `json:"window,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	Goal      string    `json:"goal,omitempty"`

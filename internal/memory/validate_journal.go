@@ -91,7 +91,7 @@ func (c *Caller) Validate() error {
 	for _, t := range []struct {
 		field, text string
 		most        int
-	}{{"caller.dir", c.Dir, MaxPathText}, {"caller.client", c.Client, MaxNameText}, {"caller.session", c.Session, MaxNameText}} {
+	}{{"caller.dir", c.Dir, MaxPathText}, {"caller.client", c.Client, MaxNameText}, {"caller.session", c.Session, MaxNameText}, {"caller.window", c.Window, MaxNameText}} {
 		if err := Text(t.field, t.text, 0, t.most); err != nil {
 			return err
 		}

@@ -147,8 +147,8 @@ func (s *Service) asker(project string, caller memory.Caller) string {
 	if s.opts.Current == nil {
 		return ""
 	}
-	open, ok, err := s.opts.Current.CurrentSession(project, caller.Client)
-	if err != nil {
+	open, ok, err := s.opts.Current.CurrentSession(project, caller)
+	if err != nil && !errors.Is(err, memory.ErrSeveralSessions) { // then it is nobody's
 		s.opts.Logger.Warn("the current session is not known", "part", "recall", "project", project, "error", err)
 	}
 	if !ok {

@@ -154,8 +154,8 @@ func TestEmbedderChoosesRetrievers(t *testing.T) {
 // current answers for one client.
 type current map[string]string
 
-func (c current) CurrentSession(_, client string) (memory.Session, bool, error) {
-	id, ok := c[client]
+func (c current) CurrentSession(_ string, caller memory.Caller) (memory.Session, bool, error) {
+	id, ok := c[caller.Client]
 	return memory.Session{ID: id}, ok, nil
 }
 

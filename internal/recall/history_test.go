@@ -21,11 +21,16 @@ import (
 // open is what a store says of the current session.
 type open map[string]string // project and client to session
 
-func (o open) CurrentSession(project, client string) (memory.Session, bool, error) {
-	if client == "broken" {
+func (o open) CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
+	if caller.Client == "many" {
+		e := memory.Invalid("sessionId", "one, two", "2 sessions are open")
+		e.Cause = memory.ErrSeveralSessions
+		return memory.Session{}, false, e
+	}
+	if caller.Client == "broken" {
 		return memory.Session{}, false, errors.New("disk on fire")
 	}
-	id, ok := o[project+"/"+client]
+	id, ok := o[project+"/"+caller.Client]
 	return memory.Session{ID: id, Project: project}, ok, nil
 }
 
@@ -98,6 +103,7 @@ func TestScopeOfHistory(t *testing.T) {
 		"another project's, none is open":   {nil, memory.Caller{Session: "foreign"}, "", memory.CodeInvalidInput, "scope"},
 		"an unknown one":                    {scoped("nobody"), memory.Caller{Session: "mine"}, "", memory.CodeNotFound, "scope.sessionId"},
 		"another project's by name":         {scoped("foreign"), memory.Caller{Session: "mine"}, "", memory.CodeNotFound, "scope.sessionId"},
+		"one of several":                    {nil, memory.Caller{Client: "many"}, "", memory.CodeInvalidInput, "scope"},
 		"the store fails":                   {nil, memory.Caller{Client: "broken"}, "", memory.CodeInternal, ""},
 		"an id of three characters":         {scoped("abc"), memory.Caller{}, "", memory.CodeInvalidInput, "scope.sessionId"},
 		"an id of four characters, unknown": {scoped("abcd"), memory.Caller{}, "", memory.CodeNotFound, "scope.sessionId"},

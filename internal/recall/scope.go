@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,8 +29,9 @@ type Shelf interface {
 
 // Current knows the session that a caller has open.
 type Current interface {
-	// CurrentSession returns the newest open session of a project and client.
-	CurrentSession(project, client string) (s memory.Session, open bool, err error)
+	// CurrentSession returns the caller's open session of a project. CodeInvalidInput,
+	// caused by memory.ErrSeveralSessions, when several could be meant.
+	CurrentSession(project string, caller memory.Caller) (s memory.Session, open bool, err error)
 }
 
 // session returns the id of the session that a scope means, empty for all of
@@ -54,18 +56,30 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 		return id, nil
 	}
 	if s.opts.Current != nil {
-		open, ok, err := s.opts.Current.CurrentSession(project, caller.Client)
+		open, ok, err := s.opts.Current.CurrentSession(project, caller)
 		if err != nil {
-			return "", fmt.Errorf("find current session: %w", err)
+			return "", scopeError(err)
 		}
 		if ok {
 			return open.ID, nil
 		}
 	}
 	return "", &memory.Error{
-		Code: memory.CodeInvalidInput, Field: "scope", Message: "no session is open",
+		Code: memory.CodeInvalidInput, Field: "scope", Message: "no session of yours is open",
 		Hint: `start one, or ask with the scope "all" or {"sessionId": "…"}`,
 	}
+}
+
+// scopeError is an error of finding the current session, as one of the scope that
+// asks for it.
+func scopeError(err error) error {
+	e, ok := errors.AsType[*memory.Error](err)
+	if !ok || e.Field != "sessionId" {
+		return fmt.Errorf("find current session: %w", err)
+	}
+	own := *e
+	own.Field, own.Hint = "scope", `ask with {"sessionId": "…"}, or with the scope "all"`
+	return &own
 }
 
 // ownSession returns the session that the caller says it has, if it is an open one

@@ -2,22 +2,28 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// CurrentSession returns the newest session of a project and client that has
-// not ended, and whether there is one; of two as new, the first by id. It is
-// asked for with every step and answers from memory; what the session points to
+// CurrentSession returns the open session of a project that is the caller's own,
+// and whether there is one: the newest of its client and window; of two as new, the
+// first by id. Without one it is the only open session of the client that belongs to
+// no window, as those of scripts and of older versions do. Where there are several of
+// these it is CodeInvalidInput with their ids, caused by memory.ErrSeveralSessions.
+// A session that belongs to another window is never returned.
+//
+// It is asked for with every step and answers from memory; what the session points to
 // must not be written to.
-func (s *Store) CurrentSession(project, client string) (memory.Session, bool, error) {
-	of := owner{project, client}
+func (s *Store) CurrentSession(project string, caller memory.Caller) (memory.Session, bool, error) {
+	of := owner{project, caller.Client, caller.Window}
 	s.mu.Lock()
 	if s.current != nil {
 		defer s.mu.Unlock()
-		x, ok := s.current.newest(of)
-		return x, ok, nil
+		return s.current.of(of)
 	}
 	at := s.sessionsAt
 	s.mu.Unlock()
@@ -28,8 +34,7 @@ func (s *Store) CurrentSession(project, client string) (memory.Session, bool, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keepOpen(all, at)
-	x, ok := all.newest(of)
-	return x, ok, nil
+	return all.of(of)
 }
 
 // keepOpen keeps open sessions that were read when sessionsAt was at, unless
@@ -79,14 +84,15 @@ func (s *Store) settleSessions(changes []memory.Change) {
 // first: the newest, which come and go, are at the end. Its owner locks.
 type openSessions map[owner][]*memory.Session
 
-// owner is whose current session is asked for.
-type owner struct{ project, client string }
+// owner is whose current session is asked for. A window that is empty is none.
+type owner struct{ project, client, window string }
+
+func ownerOf(x *memory.Session) owner { return owner{x.Project, x.Client, x.Window} }
 
 // add takes a session in if it is open; sort puts all that were added in order.
 func (o openSessions) add(x *memory.Session) {
 	if x.Open() {
-		of := owner{x.Project, x.Client}
-		o[of] = append(o[of], x)
+		o[ownerOf(x)] = append(o[ownerOf(x)], x)
 	}
 }
 
@@ -101,7 +107,7 @@ func (o openSessions) put(x *memory.Session) {
 	if !x.Open() {
 		return
 	}
-	of := owner{x.Project, x.Client}
+	of := ownerOf(x)
 	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
 	if found { // read after the commit that is being settled
 		o[of][at] = x
@@ -112,7 +118,7 @@ func (o openSessions) put(x *memory.Session) {
 
 // drop takes out a session as it was put in.
 func (o openSessions) drop(x *memory.Session) {
-	of := owner{x.Project, x.Client}
+	of := ownerOf(x)
 	at, found := slices.BinarySearchFunc(o[of], x, olderSession)
 	if !found {
 		return
@@ -122,12 +128,39 @@ func (o openSessions) drop(x *memory.Session) {
 	}
 }
 
-func (o openSessions) newest(of owner) (memory.Session, bool) {
-	list := o[of]
-	if len(list) == 0 {
-		return memory.Session{}, false
+// of returns an owner's session as CurrentSession does.
+func (o openSessions) of(of owner) (memory.Session, bool, error) {
+	if own := o[of]; len(own) > 0 && of.window != "" {
+		return *own[len(own)-1], true, nil
 	}
-	return *list[len(list)-1], true
+	of.window = ""
+	switch free := o[of]; len(free) {
+	case 0:
+		return memory.Session{}, false, nil
+	case 1:
+		return *free[0], true, nil
+	default:
+		return memory.Session{}, false, severalSessions(free)
+	}
+}
+
+// maxChoices is how many sessions a refusal lists.
+const maxChoices = 10
+
+// severalSessions refuses a call that could mean several sessions, with their ids,
+// newest first.
+func severalSessions(open []*memory.Session) error {
+	var ids []string
+	for _, x := range slices.Backward(open[max(0, len(open)-maxChoices):]) {
+		ids = append(ids, x.ID)
+	}
+	list := strings.Join(ids, ", ")
+	if more := len(open) - len(ids); more > 0 {
+		list += fmt.Sprintf(" and %d older", more)
+	}
+	e := memory.Invalid("sessionId", list, "%d sessions are open and the call names none", len(open))
+	e.Hint, e.Cause = "name the one that is yours, or end those that are over", memory.ErrSeveralSessions
+	return e
 }
 
 // olderSession puts, of two as old, the first by id last.
@@ -146,7 +179,7 @@ func (s *Store) checkCurrent(sessions map[memory.SessionKey]memory.Session, bad 
 	for _, list := range s.current {
 		kept += len(list)
 		for _, x := range list {
-			if stored, ok := sessions[x.Key()]; !ok || !stored.Open() || stored.Client != x.Client {
+			if stored, ok := sessions[x.Key()]; !ok || !stored.Open() || ownerOf(&stored) != ownerOf(x) {
 				bad("session %s: it is kept as open and is not stored so", x.ID)
 			}
 		}

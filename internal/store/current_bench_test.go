@@ -21,6 +21,7 @@ func BenchmarkCurrentSession(b *testing.B) {
 	var batch memory.Batch
 	for n := range 4000 {
 		batch.Sessions = append(batch.Sessions, session(fmt.Sprintf("x-%d", n), func(x *memory.Session) {
+			x.Window = ownWindow.Window
 			x.CreatedAt, x.Goal = noon.Add(time.Duration(n)*time.Minute), "a goal of some words"
 		}))
 	}
@@ -28,12 +29,12 @@ func BenchmarkCurrentSession(b *testing.B) {
 		b.Fatal(err)
 	}
 	start := time.Now()
-	if x, ok, err := s.CurrentSession("p-1", "agent"); err != nil || !ok || x.ID != "x-3999" {
+	if x, ok, err := s.CurrentSession("p-1", ownWindow); err != nil || !ok || x.ID != "x-3999" {
 		b.Fatalf("the current session is %q, %v, %v; want the newest", x.ID, ok, err)
 	}
 	first := time.Since(start)
 	for b.Loop() {
-		if _, ok, err := s.CurrentSession("p-1", "agent"); err != nil || !ok {
+		if _, ok, err := s.CurrentSession("p-1", ownWindow); err != nil || !ok {
 			b.Fatal(ok, err)
 		}
 	}

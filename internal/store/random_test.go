@@ -140,7 +140,7 @@ func (m *model) randomBatch(rng *rand.Rand) memory.Batch {
 func (m *model) addSessions(rng *rand.Rand, b *memory.Batch, id func(string, int) string) {
 	for range rng.IntN(3) {
 		x := memory.Session{
-			ID: id("x", 8), Project: id("p", 2), Client: id("c", 2), Bare: rng.IntN(5) == 0,
+			ID: id("x", 8), Project: id("p", 2), Client: id("c", 2), Window: id("w", 2), Bare: rng.IntN(5) == 0,
 			CreatedAt: time.Date(2026, 1, 1, 0, rng.IntN(5), 0, 0, time.UTC), Goal: id("goal", 1000),
 		}
 		if rng.IntN(3) == 0 {
@@ -298,15 +298,15 @@ func (m *model) apply(b memory.Batch) (left []string) {
 // compareCurrent holds what is kept of the open sessions against all of them.
 func (m *model) compareCurrent(t *testing.T, s *Store, step int) {
 	t.Helper()
-	for _, of := range []owner{{"p-0", "c-0"}, {"p-0", "c-1"}, {"p-1", "c-0"}, {"p-1", "c-1"}} {
+	for _, of := range []owner{{"p-0", "c-0", "w-0"}, {"p-0", "c-1", "w-1"}, {"p-1", "c-0", "w-1"}, {"p-1", "c-1", "w-0"}} {
 		var want memory.Session
 		for _, x := range m.sessions {
 			newer := want.ID == "" || x.CreatedAt.After(want.CreatedAt) || x.CreatedAt.Equal(want.CreatedAt) && x.ID < want.ID
-			if x.Project == of.project && x.Client == of.client && x.Open() && newer {
+			if x.Project == of.project && x.Client == of.client && x.Window == of.window && x.Open() && newer {
 				want = x
 			}
 		}
-		got, ok, err := s.CurrentSession(of.project, of.client)
+		got, ok, err := s.CurrentSession(of.project, memory.Caller{Client: of.client, Window: of.window})
 		if err != nil || ok != (want.ID != "") {
 			t.Fatalf("step %d: current session of %v: %v, %v; want %q", step, of, ok, err, want.ID)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,6 +24,11 @@ func session(id string, change ...func(*memory.Session)) memory.Session {
 	}
 	return x
 }
+
+// ownWindow calls from the window of the sessions that inWindow opens.
+var ownWindow = memory.Caller{Client: "agent", Window: "w-1"}
+
+func inWindow(x *memory.Session) { x.Window = ownWindow.Window }
 
 func step(id, session string) (memory.Record, memory.Doc) {
 	r, d := lesson(id, "what "+id+" did")
@@ -125,11 +131,16 @@ func TestCurrentSession(t *testing.T) {
 	ended := func(x *memory.Session) { x.EndedAt = noon.Add(time.Hour) }
 	bare := func(x *memory.Session) { x.Bare = true }
 	client := func(c string) func(*memory.Session) { return func(x *memory.Session) { x.Client = c } }
-	put := func(xs ...memory.Session) memory.Batch { return memory.Batch{Sessions: xs} }
+	put := func(xs ...memory.Session) memory.Batch {
+		for i := range xs {
+			inWindow(&xs[i])
+		}
+		return memory.Batch{Sessions: xs}
+	}
 	for _, test := range []struct {
 		what  string
 		batch memory.Batch
-		want  string // of the agent in p-1; empty for none
+		want  string // of the agent's window in p-1; empty for none
 	}{
 		{"at first", memory.Batch{}, ""},
 		{"started", put(session("b")), "b"},
@@ -156,7 +167,7 @@ func TestCurrentSession(t *testing.T) {
 				s.current = nil
 				s.mu.Unlock()
 			}
-			x, ok, err := s.CurrentSession("p-1", "agent")
+			x, ok, err := s.CurrentSession("p-1", ownWindow)
 			if err != nil || ok != (test.want != "") || x.ID != test.want {
 				t.Errorf("%s: the current session from %s is %q, %v, %v; want %q", test.what, from, x.ID, ok, err, test.want)
 			}
@@ -166,6 +177,53 @@ func TestCurrentSession(t *testing.T) {
 
 // TestCurrentSessionBesideWriters: who has started or ended a session finds it
 // so, whoever reads and writes at the same time.
+
+// TestCurrentSessionIsOnesOwn: a window never gets the session of another one, and
+// of sessions that belong to none only what is the one and only.
+func TestCurrentSessionIsOnesOwn(t *testing.T) {
+	window := func(w string) func(*memory.Session) { return func(x *memory.Session) { x.Window = w } }
+	later := func(x *memory.Session) { x.CreatedAt = noon.Add(time.Hour) }
+	for what, test := range map[string]struct {
+		open    []memory.Session
+		window  string
+		want    string
+		choices string // of the refusal
+	}{
+		"nothing is open":                           {nil, "w-1", "", ""},
+		"its own, beside a newer one of another":    {[]memory.Session{session("a", window("w-1")), session("b", window("w-2"), later)}, "w-1", "a", ""},
+		"another window's only":                     {[]memory.Session{session("b", window("w-2"))}, "w-1", "", ""},
+		"another window's, and the caller has none": {[]memory.Session{session("b", window("w-2"))}, "", "", ""},
+		"the only one of no window":                 {[]memory.Session{session("a"), session("b", window("w-2"))}, "w-1", "a", ""},
+		"its own before one of no window":           {[]memory.Session{session("a", window("w-1")), session("b", later)}, "w-1", "a", ""},
+		"two of no window":                          {[]memory.Session{session("a"), session("b", later)}, "w-1", "", "b, a"},
+		"two of no window, and the caller has none": {[]memory.Session{session("a"), session("b", later)}, "", "", "b, a"},
+		"twelve of no window":                       {twelve(), "", "", "x-l, x-k, x-j, x-i, x-h, x-g, x-f, x-e, x-d, x-c and 2 older"},
+	} {
+		s := open(t, Options{NoSync: true})
+		if _, err := s.Commit(t.Context(), memory.Batch{Sessions: test.open}); err != nil {
+			t.Fatal(err)
+		}
+		x, ok, err := s.CurrentSession("p-1", memory.Caller{Client: "agent", Window: test.window})
+		if test.choices != "" {
+			e := memory.AsError(err)
+			if !errors.Is(err, memory.ErrSeveralSessions) || e.Code != memory.CodeInvalidInput || e.Field != "sessionId" || e.Limit != test.choices {
+				t.Errorf("%s: %q, %v; want a refusal with the choices %q", what, x.ID, err, test.choices)
+			}
+			continue
+		}
+		if err != nil || ok != (test.want != "") || x.ID != test.want {
+			t.Errorf("%s: the current session is %q, %v, %v; want %q", what, x.ID, ok, err, test.want)
+		}
+	}
+}
+
+func twelve() (all []memory.Session) {
+	for i := range 12 {
+		all = append(all, session(fmt.Sprintf("x-%c", 'a'+i), func(x *memory.Session) { x.CreatedAt = noon.Add(time.Duration(i) * time.Minute) }))
+	}
+	return all
+}
+
 func TestCurrentSessionBesideWriters(t *testing.T) {
 	s := open(t, Options{NoSync: true})
 	var all sync.WaitGroup
@@ -178,7 +236,7 @@ func TestCurrentSessionBesideWriters(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got, ok, err := s.CurrentSession("p-1", client); err != nil || !ok || got.ID != x.ID {
+				if got, ok, err := s.CurrentSession("p-1", memory.Caller{Client: client}); err != nil || !ok || got.ID != x.ID {
 					t.Errorf("after the start of %s the current session is %q, %v, %v", x.ID, got.ID, ok, err)
 				}
 				x.EndedAt = noon.Add(time.Minute)
@@ -186,7 +244,7 @@ func TestCurrentSessionBesideWriters(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got, ok, err := s.CurrentSession("p-1", client); err != nil || ok {
+				if got, ok, err := s.CurrentSession("p-1", memory.Caller{Client: client}); err != nil || ok {
 					t.Errorf("after the end of %s the current session is %q, %v", x.ID, got.ID, err)
 				}
 			}
@@ -266,7 +324,7 @@ func TestCheckFindsLostSessions(t *testing.T) {
 	}
 	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{a.Key()}})
 	finds("a step without a session", `step t-1: its session "a" is not stored`)
-	if _, _, err := s.CurrentSession("p-1", "agent"); err != nil { // so that it is kept
+	if _, _, err := s.CurrentSession("p-1", ownWindow); err != nil { // so that it is kept
 		t.Fatal(err)
 	}
 	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keySession(b.Key())) }); err != nil {

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shells stand between a client and what it runs; they come and go with each command.
+var shells = []string{"sh", "ash", "bash", "dash", "ksh", "zsh", "fish"}
+
+// maxShells bounds how many shells are looked past.
+const maxShells = 4
+
+// process is what the system says of a process.
+type process struct {
+	parent int
+	name   string // of its program
+	// started tells it from another process that had the same number before.
+	started string
+}
+
+// Window names the process that runs this one, a coding agent say: its hooks and its
+// MCP bridge name the same, those of another window another. It is empty where the
+// system does not tell.
+func Window() string { return windowOf(os.Getppid(), lookAt) }
+
+// windowOf names the first process from pid upwards that is no shell.
+func windowOf(pid int, look func(pid int) (process, bool)) string {
+	for range maxShells + 1 {
+		p, ok := look(pid)
+		switch {
+		case !ok || pid <= 1:
+			return ""
+		case !slices.Contains(shells, strings.TrimPrefix(filepath.Base(p.name), "-")):
+			return fmt.Sprintf("process:%d:%s", pid, p.started)
+		}
+		pid = p.parent
+	}
+	return ""
+}

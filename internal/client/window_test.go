@@ -1,0 +1,64 @@
+package client
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestWindowOf: hooks that a client runs through shells, and its bridge, name the
+// client; another window has another name, and so has a process that got its number.
+func TestWindowOf(t *testing.T) {
+	table := map[int]process{
+		2:  {parent: 1, name: "terminal", started: "1"},
+		10: {parent: 2, name: "claude", started: "5"},
+		11: {parent: 10, name: "/bin/sh", started: "6"},
+		12: {parent: 11, name: "-bash", started: "7"},
+		20: {parent: 2, name: "claude", started: "8"},
+		30: {parent: 31, name: "sh"}, 31: {parent: 30, name: "sh"},
+		41: {parent: 1, name: "sh"},
+	}
+	look := func(pid int) (process, bool) { p, ok := table[pid]; return p, ok }
+	for pid, want := range map[int]string{
+		10: "process:10:5", 11: "process:10:5", 12: "process:10:5", 20: "process:20:8",
+		30: "", 41: "", 99: "", 1: "",
+	} {
+		if got := windowOf(pid, look); got != want {
+			t.Errorf("the window of what process %d runs is %q, want %q", pid, got, want)
+		}
+	}
+	table[10] = process{parent: 2, name: "claude", started: "9"}
+	if got := windowOf(10, look); got != "process:10:9" {
+		t.Errorf("a process that has the number of one that ended is the window %q, want process:10:9", got)
+	}
+}
+
+// TestWindow: what this process runs, directly or through a shell, is in its window.
+func TestWindow(t *testing.T) {
+	if os.Getenv("RECALLD_TEST_WINDOW") != "" {
+		os.Stdout.WriteString("window=" + Window() + "\n")
+		return
+	}
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("this system does not tell who runs a process")
+	}
+	self := os.Args[0] + " -test.run '^TestWindow$'"
+	var windows []string
+	for _, command := range []*exec.Cmd{
+		exec.Command(os.Args[0], "-test.run", "^TestWindow$"), exec.Command("sh", "-c", self), exec.Command("sh", "-c", self+"; true"),
+	} {
+		command.Env = append(os.Environ(), "RECALLD_TEST_WINDOW=1")
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, window, _ := strings.Cut(string(out), "window=")
+		window, _, _ = strings.Cut(window, "\n")
+		windows = append(windows, window)
+	}
+	if windows[0] == "" || windows[1] != windows[0] || windows[2] != windows[0] {
+		t.Errorf("run directly, by a shell, and by a shell that stays: windows %q, want one for all", windows)
+	}
+}
