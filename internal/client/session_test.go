@@ -26,7 +26,7 @@ const made = "made by the caller"
 
 // What several methods carry, with every field set.
 var (
-	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd"}
+	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd", Window: "w-1"}
 	which    = session.Which{SessionID: "abcd", Project: "p", Caller: caller}
 	toolRef  = session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
 	tool     = session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
