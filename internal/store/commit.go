@@ -13,6 +13,9 @@ import (
 // CodeInvalidInput for a batch that has something twice.
 func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
 	var out memory.Committed
+	if err := s.writable(); err != nil {
+		return out, err
+	}
 	if err := distinct(b); err != nil {
 		return out, err
 	}

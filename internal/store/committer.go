@@ -243,7 +243,7 @@ func (g *group) note(u *update, tx *Tx) {
 // error was told to the group's updates.
 func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
-		err := setUint(g.txn, keySeq, g.seq)
+		err := errors.Join(setUint(g.txn, keySeq, g.seq), setUint(g.txn, keyPrev, s.Seq()))
 		if err == nil {
 			err = g.txn.Commit()
 		}
@@ -259,6 +259,9 @@ func (s *Store) end(g *group) error {
 		s.opts.Logger.Error("swept documents are left until the next start", "part", "store", "error", err)
 	}
 	s.settle(g)
+	if len(g.changes) > 0 {
+		s.testify()
+	}
 	for _, hook := range g.hooks {
 		hook(true)
 	}

@@ -25,6 +25,10 @@ func (s *Store) settle(g *group) {
 	}
 	for _, c := range g.changes {
 		s.count(c)
+		s.seen.change(c)
+		if s.expected != nil {
+			s.expected.change(c)
+		}
 	}
 	if g.projects {
 		s.projects = nil

@@ -10,7 +10,8 @@ import (
 
 // The layout. Every key starts with one letter and a slash; ids hold no NUL.
 //
-//	m/…                     schema version, sequence number, whether work is held
+//	m/…                     schema version, sequence number and the one of the commit before,
+//	                        whether work is held
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
@@ -31,6 +32,7 @@ import (
 var (
 	keySchema = []byte("m/schema")
 	keySeq    = []byte("m/seq")
+	keyPrev   = []byte("m/prev") // chains the commits: in logs a missing one shows
 	keyPaused = []byte("m/paused")
 
 	prefixRecord  = []byte("r/")

@@ -22,6 +22,7 @@ type contents struct {
 	unread map[cutID]bool // they are named and cannot be read
 	counts map[memory.Kind]int
 	boxes  boxSizes
+	seen   tally
 	// fileDocs is how many documents the files name.
 	fileDocs int
 	orphans  orphans
@@ -46,6 +47,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.unread)
 		clear(s.counts)
 		clear(s.boxes)
+		clear(s.seen)
 		s.fileDocs = 0
 	})
 	if err != nil {
@@ -83,6 +85,8 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		s.fileDocs += c.fileDocs
 		s.keepOpen(c.open, sessionsAt)
 		s.loaded = true
+		s.seen.add(c.seen)
+		s.compare()
 	})
 	if err != nil {
 		return 0, err
@@ -113,13 +117,14 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
 		open: openSessions{}, refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, boxes: boxSizes{},
+		counts: map[memory.Kind]int{}, boxes: boxSizes{}, seen: tally{},
 	}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
 		}
 		c.open.add(&x)
+		c.seen[tallySessions]++
 		if err := l.Session(x); err != nil {
 			return nil, err
 		}
@@ -130,6 +135,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 		}
 		c.refs[r.Doc]++
 		c.counts[r.Kind]++
+		c.seen[string(r.Kind)]++
 		if err := l.Record(r); err != nil {
 			return nil, err
 		}
@@ -161,6 +167,8 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 			continue
 		}
 		c.counts[memory.Chunk] += len(f.Chunks)
+		c.seen[string(memory.Chunk)] += len(f.Chunks)
+		c.seen[tallyFiles]++
 		c.boxes.change(memory.FileChange{New: &f.File})
 		for _, chunk := range f.Chunks {
 			if c.refs[chunk.Doc]++; c.refs[chunk.Doc] == 1 {

@@ -22,6 +22,9 @@ func (s *Store) Paused() (bool, error) {
 // SetPaused keeps, also over a restart, whether all work in the background is held.
 // It holds nothing itself.
 func (s *Store) SetPaused(ctx context.Context, on bool) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	_, err := s.Update(ctx, func(tx *Tx) error {
 		if on {
 			tx.put(keyPaused, nil)

@@ -92,12 +92,11 @@ func nameState(k memory.StateKey) string {
 // not stored. checkValues reads the values.
 func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	for k := range v.keys(prefixState) {
-		parts := bytes.Split(k[len(prefixState):], []byte{0})
-		if len(parts) != 3 {
+		at, ok := parseState(k)
+		if !ok {
 			bad("stored value %q: the key names no state", k)
 			continue
 		}
-		at := memory.StateKey{Project: string(parts[0]), Kind: string(parts[1]), ID: string(parts[2])}
 		if at.Kind != memory.StateSession {
 			continue
 		}
@@ -105,4 +104,13 @@ func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func
 			bad("state %s: its session is not stored", nameState(at))
 		}
 	}
+}
+
+// parseState reads what keyState wrote.
+func parseState(k []byte) (memory.StateKey, bool) {
+	parts := bytes.Split(k[len(prefixState):], []byte{0})
+	if len(parts) != 3 {
+		return memory.StateKey{}, false
+	}
+	return memory.StateKey{Project: string(parts[0]), Kind: string(parts[1]), ID: string(parts[2])}, true
 }

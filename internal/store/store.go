@@ -47,6 +47,9 @@ type Options struct {
 	// MemTableSize bounds Badger's write buffer in bytes; a transaction holds
 	// about an eighth. Default 16 MiB.
 	MemTableSize int64
+	// ReadDamaged has Open take a store whose files are damaged: what can be read is
+	// copied out and read from there, and Commit refuses. Default: a DamagedError.
+	ReadDamaged bool
 	// NoSync leaves out the sync of every commit, for stores that may be lost:
 	// evaluation runs and tests of other things.
 	NoSync bool
@@ -59,6 +62,9 @@ type Options struct {
 	// KeepReceipts is how long the ledger keeps a receipt, from its time on; 0 is for
 	// good. One of a session is kept as long as the session.
 	KeepReceipts time.Duration
+	// Analyze gives the terms of a record's text: a repair makes those anew that were
+	// lost. Without it a record without terms cannot be kept.
+	Analyze func(text string) []byte
 	// Queue bounds the job queue.
 	Queue worker.ScheduleOptions
 	// Clock gives the time of audit entries. Default time.Now.
@@ -129,35 +135,102 @@ type Store struct {
 	// of too, or that changes while Load runs, may be missed or counted too long.
 	fileDocs int
 	used     usage
+	// seen is what is stored, complete with counts; expected what should be, by the
+	// witness and the commits since, nil when that is not known.
+	seen, expected tally
+	damage         *memory.StoreDamage // nil: nothing is known to be lost
+
+	witness *witness // nil: the store is a copy that nothing is kept of
+	scratch string   // the copy of a damaged store that is read instead, see Options.ReadDamaged
 }
 
-// Open opens or creates the store in opts.Dir and brings its layout up to date. It
-// returns CodeIncompatible when the store was written by a newer version, and
-// CodeConflict when another process has it open.
+// Open opens or creates the store in opts.Dir and brings its layout up to date. Its
+// files are examined before anything may change them. Open returns CodeIncompatible
+// when the store was written by a newer version, CodeConflict when another process has
+// it open, and a DamagedError when it has lost something.
 func Open(opts Options) (*Store, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	x, err := lookBefore(&opts)
+	if err != nil {
+		return nil, err
+	}
+	if x.damage != nil {
+		return openDamaged(opts, x)
+	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create store: %w", err)
 	}
-	db, err := badger.Open(badgerOptions(opts))
+	if x.last.Number == 0 && !x.empty {
+		x.notes = append(x.notes, "there is no witness of the store; it is made anew")
+	}
+	for _, note := range append(x.notes, dropUnused(opts.Dir)...) {
+		opts.Logger.Warn(note, "part", "store")
+	}
+	db, err := openBadger(badgerOptions(opts))
 	if err != nil {
-		err = fmt.Errorf("open store %s: %w", filepath.Base(opts.Dir), err)
-		if isLocked(err) {
-			return nil, &memory.Error{Code: memory.CodeConflict, Message: "another process has the store open", Cause: err,
-				Hint: "stop the other recalld, or choose another data folder with --data"}
+		if memory.CodeOf(err) == memory.CodeConflict {
+			return nil, err
 		}
+		x.damage = &memory.StoreDamage{
+			Acknowledged: x.last.Seq, Found: x.seq, Files: []memory.DamagedFile{{Name: filepath.Base(opts.Dir), What: err.Error()}},
+		}
+		return openDamaged(opts, x)
+	}
+	s, err := newStore(opts, db)
+	if err != nil {
 		return nil, err
 	}
+	switch {
+	case x.empty:
+		s.expected = tally{}
+	case x.last.Seq == s.seq: // else it was written a moment before a commit, or by nobody
+		s.expected = x.last.Counts
+	}
+	if s.witness, err = openWitness(opts.Dir, x.last); err != nil {
+		// The store is whole; only the next damage would be found later.
+		opts.Logger.Error("damage to the store may not be noticed", "part", "store", "error", err)
+	}
+	s.testify()
+	go s.committer()
+	return s, nil
+}
+
+// openBadger opens the database. A panic in this goroutine is an error.
+func openBadger(opts badger.Options) (db *badger.DB, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("the database cannot be opened: %v", why)
+		}
+	}()
+	db, err = badger.Open(opts)
+	if err == nil {
+		return db, nil
+	}
+	err = fmt.Errorf("open store %s: %w", filepath.Base(opts.Dir), err)
+	if isLocked(err) {
+		return nil, conflict(err)
+	}
+	return nil, err
+}
+
+func conflict(cause error) error {
+	return &memory.Error{Code: memory.CodeConflict, Message: "another process has the store open", Cause: cause,
+		Hint: "stop the other recalld, or choose another data folder with --data"}
+}
+
+// newStore makes a store of an open database, which it closes when it fails. The
+// committer is to be started.
+func newStore(opts Options, db *badger.DB) (*Store, error) {
 	s := &Store{
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, boxes: boxSizes{},
+		counts: map[memory.Kind]int{}, boxes: boxSizes{}, seen: tally{},
 	}
-	err = s.openSchema(migrations)
+	err := s.openSchema(migrations)
 	if err == nil {
 		err = s.openSpaces()
 	}
@@ -170,7 +243,6 @@ func Open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	go s.committer()
 	return s, nil
 }
 
@@ -217,10 +289,11 @@ func (s *Store) Close() error {
 	if !first {
 		return nil
 	}
-	if err := s.db.Close(); err != nil {
-		return fmt.Errorf("close store: %w", err)
+	err := s.db.Close()
+	if err != nil {
+		err = fmt.Errorf("close store: %w", err)
 	}
-	return nil
+	return errors.Join(err, s.endWitness())
 }
 
 // Queue returns the store's durable job queue.
@@ -275,8 +348,10 @@ func getUint(txn *badger.Txn, key []byte) (uint64, error) {
 }
 
 func setUint(txn *badger.Txn, key []byte, n uint64) error {
-	return txn.Set(key, seal(key, binary.BigEndian.AppendUint64(nil, n)))
+	return txn.Set(key, seal(key, bigEndian(n)))
 }
+
+func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // badgerLogger sends Badger's warnings and errors to the log and drops its
 // chatter.

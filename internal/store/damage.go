@@ -1,0 +1,157 @@
+package store
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/gofrs/flock"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Damage returns what the store has lost, or nil when nothing is known to be. What is
+// missing by counts is known once Load has ended.
+func (s *Store) Damage() *memory.StoreDamage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.damage == nil {
+		return nil
+	}
+	d := *s.damage
+	d.Lost = maps.Clone(d.Lost)
+	return &d
+}
+
+// writable refuses a write to a store that is read from a copy: it would be lost.
+func (s *Store) writable() error {
+	if s.scratch == "" {
+		return nil
+	}
+	d := s.Damage()
+	return &memory.Error{Code: memory.CodeUnavailable, Message: d.Text(), Hint: memory.RepairCommand, Cause: &DamagedError{*d}}
+}
+
+// compare holds what Load has counted against the witness. It is called with mu held,
+// between two commits.
+func (s *Store) compare() {
+	if s.expected == nil {
+		s.expected = maps.Clone(s.seen)
+		s.testifyLocked()
+		return
+	}
+	lost := s.expected.minus(s.seen)
+	if s.scratch == "" && lost == nil {
+		s.damage = nil
+		return
+	}
+	if s.damage == nil {
+		s.damage = &memory.StoreDamage{}
+	}
+	s.damage.Lost = lost
+	if lost != nil {
+		s.opts.Logger.Error(s.damage.Text(), "part", "store")
+	}
+}
+
+// testify writes into the witness what was committed. A witness that cannot be written
+// stays as it was, which is behind the store, and refuses nothing.
+func (s *Store) testify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.testifyLocked()
+}
+
+func (s *Store) testifyLocked() {
+	if s.witness == nil {
+		return
+	}
+	err := errors.Join(s.witness.put(s.seq, s.expected), s.witness.noteTables())
+	if err != nil && !s.witness.failed {
+		s.opts.Logger.Warn("damage to the store may be noticed late", "part", "store", "error", err)
+	}
+	s.witness.failed = err != nil
+}
+
+// endWitness brings the witness of a closed store up to date, or removes the copy that
+// was read.
+func (s *Store) endWitness() error {
+	if s.scratch != "" {
+		return os.RemoveAll(s.scratch)
+	}
+	if s.witness == nil {
+		return nil
+	}
+	if s.opts.NoSync {
+		return s.witness.file.Close()
+	}
+	_ = s.witness.noteTables() // of a folder that has vanished there is no list
+	return s.witness.close()
+}
+
+// lookBefore ends a repair that was cut off and examines the files, while nobody has
+// them open.
+func lookBefore(opts *Options) (*examined, error) {
+	if err := endRepair(opts.Dir); err != nil {
+		return nil, err
+	}
+	release, err := hold(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return examine(opts.Dir)
+}
+
+// hold takes the lock of Badger, who has none for those who only read: files that
+// another process writes look damaged.
+func hold(dir string) (release func(), err error) {
+	if runtime.GOOS == "windows" { // there a file that is removed when it is closed
+		if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil && !os.IsNotExist(err) {
+			return nil, conflict(err)
+		}
+		return func() {}, nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return func() {}, nil // nobody can have it open; what it is is said elsewhere
+	}
+	l := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, conflict(nil)
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+// openDamaged opens a copy of what can be read of a damaged store, or returns what is
+// damaged.
+func openDamaged(opts Options, x *examined) (*Store, error) {
+	d := *x.damage
+	if !opts.ReadDamaged {
+		return nil, &DamagedError{d}
+	}
+	d.ReadOnly = true
+	scratch := filepath.Clean(opts.Dir) + ".readable"
+	copied := opts
+	copied.Dir, copied.NoSync = scratch, true
+	if err := rebuild(opts.Dir, true, copied, max(x.last.Seq, x.seq)); err != nil {
+		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
+	}
+	db, err := openBadger(badgerOptions(copied))
+	if err != nil {
+		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
+	}
+	s, err := newStore(copied, db)
+	if err != nil {
+		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
+	}
+	s.scratch, s.damage, s.expected = scratch, &d, x.last.Counts
+	opts.Logger.Error(d.Text(), "part", "store")
+	go s.committer()
+	return s, nil
+}

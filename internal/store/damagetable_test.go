@@ -1,0 +1,559 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// damagedStore is a data folder that is to be damaged: the store in it, and beside it
+// the witness. Files of an earlier moment lie in was.
+type damagedStore struct {
+	name     string
+	dir, was string
+	truth    map[string]string
+}
+
+// tableOptions have several tables and logs in a store of a few megabytes.
+func tableOptions(data string) Options {
+	return Options{
+		Dir: filepath.Join(data, "store"), MemTableSize: 1 << 20, NoSync: true,
+		Analyze: func(text string) []byte { return []byte("terms of " + text) },
+	}
+}
+
+// fillRound writes what a store holds: lessons, steps of a session, code in two
+// worktrees, vectors, receipts, states, and a value that is large. It forgets a part
+// of what the round before wrote.
+func fillRound(t *testing.T, s *Store, round int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(round)))
+	words := func(n int) string { // text that does not compress to nothing
+		var b strings.Builder
+		for range n {
+			fmt.Fprintf(&b, "%x ", rng.Uint32())
+		}
+		return b.String()
+	}
+	x := session(fmt.Sprintf("x-%d", round))
+	commit(t, s, memory.Batch{Sessions: []memory.Session{x}, Projects: []memory.Project{{ID: "p-1", Name: "demo"}}})
+	for n := range 30 {
+		var b memory.Batch
+		for i := range 10 {
+			r, d := lesson(fmt.Sprintf("l-%d-%d-%d", round, n, i), words(40))
+			b.Records, b.Docs = append(b.Records, r), append(b.Docs, d)
+		}
+		st, d := step(fmt.Sprintf("t-%d-%d", round, n), x.ID)
+		b.Records, b.Docs = append(b.Records, st), append(b.Docs, d)
+		b.States = []memory.StateEdit{setState(stateOf(x.ID), fmt.Sprint(n))}
+		b.Receipts = []memory.Receipt{{ID: fmt.Sprintf("rc-%d-%03d", round, n), Project: "p-1", Session: x.ID, Turn: n, At: noon}}
+		if round > 0 {
+			b.DropRecords = []string{fmt.Sprintf("l-%d-%d-0", round-1, n)}
+		}
+		commit(t, s, b)
+	}
+	for n := range 10 {
+		f, docs := fileOf("s-1", fmt.Sprintf("dir/f-%d-%d.go", round, n), 8)
+		commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{f, sameText(f, "s-2", f.Path)}})
+	}
+	r, d := lesson(fmt.Sprintf("large-%d", round), words(30_000))
+	commit(t, s, memory.Batch{Records: []memory.Record{r}, Docs: []memory.Doc{d}})
+}
+
+// makeStores makes the stores that are damaged: one that was closed, one whose process
+// was killed with several logs, and a small one that was killed after few writes.
+func makeStores(t *testing.T) []damagedStore {
+	t.Helper()
+	var stores []damagedStore
+	data := t.TempDir()
+	was := filepath.Join(t.TempDir(), "was")
+	for round := range 3 {
+		s, err := Open(tableOptions(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		load(t, s)
+		if err := s.OpenSpace(t.Context(), testSpace, nil); err != nil {
+			t.Fatal(err)
+		}
+		fillRound(t, s, round)
+		if round == 2 {
+			killed := filepath.Join(t.TempDir(), "killed")
+			truth := remembered(t, s)
+			copyFolder(t, data, killed)
+			splitLog(t, filepath.Join(killed, "store"))
+			stores = append(stores, damagedStore{"killed", killed, was, truth})
+		}
+		if round == 1 { // with a log, which the stores below do not have any more
+			copyFolder(t, data, was)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(tableOptions(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load(t, s)
+	truth := remembered(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stores = append(stores, damagedStore{"closed", data, was, truth})
+
+	young := t.TempDir()
+	s, err = Open(tableOptions(young))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load(t, s)
+	for n := range 20 {
+		r, d := lesson(fmt.Sprintf("l-%d", n), fmt.Sprintf("lesson %d", n))
+		d.Vectors = nil
+		commit(t, s, memory.Batch{Records: []memory.Record{r}, Docs: []memory.Doc{d}})
+	}
+	killed := filepath.Join(t.TempDir(), "young")
+	truth = remembered(t, s)
+	copyFolder(t, young, killed)
+	stores = append(stores, damagedStore{"young", killed, was, truth})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return stores
+}
+
+// splitLog makes two logs of the only one, as they are when one is full and not yet a
+// table: between two transactions, near the middle.
+func splitLog(t *testing.T, dir string) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("the logs %v, %v; want one", logs, err)
+	}
+	b, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b[filled(b)/2:], []byte("!badger!txn")) + filled(b)/2 // its key, then the version
+	at += len("!badger!txn") + 8
+	for b[at] >= '0' && b[at] <= '9' { // the value
+		at++
+	}
+	at += 4 // the checksum
+	first, second := bytes.Clone(b), bytes.Clone(b)
+	clear(first[at:])
+	clear(second[20:])
+	copy(second[20:], b[at:])
+	next := filepath.Join(dir, "00099.mem")
+	if err := errors.Join(os.WriteFile(logs[0], first, 0o600), os.WriteFile(next, second, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remembered is what a store remembers: values by key, without the bookkeeping that
+// every start changes.
+func remembered(t *testing.T, s *Store) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if err := s.View(func(v View) error {
+		for _, prefix := range [][]byte{
+			prefixRecord, prefixProject, prefixSandbox, prefixFile, prefixCut, prefixUsed, prefixTerms, prefixVector, prefixSpace,
+			prefixSession, prefixState, prefixTomb, prefixReceipt, prefixTurn,
+		} {
+			for k := range v.keys(prefix) {
+				item, err := v.txn.Get(k)
+				if err != nil {
+					return err
+				}
+				if err := item.Value(func(b []byte) error { all[string(k)] = string(b); return nil }); err != nil {
+					all[string(k)] = "unreadable"
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// copyFolder copies files, sparse ones as such.
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	if err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(to, strings.TrimPrefix(path, from))
+		if e.IsDir() {
+			return os.MkdirAll(at, 0o700)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(at, bytes.TrimRight(b, "\x00"), 0o600); err != nil {
+			return err
+		}
+		return os.Truncate(at, int64(len(b)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// harm is one way to damage a data folder.
+type harm struct {
+	name string
+	do   func(t *testing.T, d damagedStore, data string)
+}
+
+// filled is how many bytes of a file are written: logs have empty ends.
+func filled(b []byte) int { return max(1, len(bytes.TrimRight(b, "\x00"))) }
+
+// toFile are the ways to damage one file.
+func toFile(name string) []harm {
+	edit := func(fn func(b []byte) []byte) func(*testing.T, damagedStore, string) {
+		return func(t *testing.T, _ damagedStore, data string) {
+			path := filepath.Join(data, name)
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, fn(b), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	flip := func(part float64) func([]byte) []byte {
+		return func(b []byte) []byte {
+			if len(b) > 0 {
+				b[min(int(part*float64(filled(b))), len(b)-1)] ^= 0x10
+			}
+			return b
+		}
+	}
+	page := func(part float64) func([]byte) []byte {
+		return func(b []byte) []byte {
+			at := int(part*float64(filled(b))) / 4096 * 4096
+			clear(b[min(at, len(b)):min(at+4096, len(b))])
+			return b
+		}
+	}
+	cut := func(keep func(b []byte) int) func([]byte) []byte {
+		return func(b []byte) []byte { return b[:min(len(b), max(0, keep(b)))] }
+	}
+	harms := []harm{
+		{"missing", func(t *testing.T, _ damagedStore, data string) {
+			if err := os.Remove(filepath.Join(data, name)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a folder", func(t *testing.T, _ damagedStore, data string) {
+			path := filepath.Join(data, name)
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"stale", func(t *testing.T, d damagedStore, data string) {
+			b, err := os.ReadFile(filepath.Join(d.was, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(data, name), b, 0o600)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}},
+		{"empty", edit(cut(func([]byte) int { return 0 }))},
+		{"10 bytes long", edit(cut(func([]byte) int { return 10 }))},
+		{"half", edit(cut(func(b []byte) int { return filled(b) / 2 }))},
+		{"a byte short", edit(cut(func(b []byte) int { return filled(b) - 1 }))},
+		{"noise", edit(func(b []byte) []byte {
+			rng := rand.New(rand.NewPCG(2, 3))
+			for i := range b {
+				b[i] = byte(rng.Uint32())
+			}
+			return b
+		})},
+		{"zeros", edit(func(b []byte) []byte { clear(b); return b })},
+		{"longer", edit(func(b []byte) []byte { return append(b, "something more"...) })},
+	}
+	for _, part := range []float64{0, .1, .3, .5, .7, .9, .99, .9999} {
+		harms = append(harms, harm{fmt.Sprintf("a bit at %g", part), edit(flip(part))})
+	}
+	for _, part := range []float64{0, .5, .98} {
+		harms = append(harms, harm{fmt.Sprintf("a page at %g", part), edit(page(part))})
+	}
+	for i := range harms {
+		harms[i].name = name + " " + harms[i].name
+	}
+	return harms
+}
+
+// harmsTo lists what is done to a store: to each of its files, and to several.
+func harmsTo(t *testing.T, d damagedStore) []harm {
+	t.Helper()
+	var harms []harm
+	names := []string{}
+	var tables, logs []string
+	if err := filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(path, d.dir), string(filepath.Separator))
+		names = append(names, name)
+		switch filepath.Ext(name) {
+		case ".sst":
+			tables = append(tables, name)
+		case ".mem":
+			logs = append(logs, name)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		harms = append(harms, toFile(name)...)
+	}
+	swap := func(a, b string) {
+		harms = append(harms, harm{a + " and " + b + " swapped", func(t *testing.T, _ damagedStore, data string) {
+			x, y := filepath.Join(data, a), filepath.Join(data, b)
+			if err := errors.Join(os.Rename(x, x+".x"), os.Rename(y, x), os.Rename(x+".x", y)); err != nil {
+				t.Fatal(err)
+			}
+		}})
+	}
+	twice := func(from, to string, was bool) {
+		harms = append(harms, harm{fmt.Sprintf("%s again as %s, of before %v", from, to, was), func(t *testing.T, d damagedStore, data string) {
+			source := data
+			if was {
+				source = d.was
+			}
+			b, err := os.ReadFile(filepath.Join(source, from))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(data, to), b, 0o600)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}})
+	}
+	if n := len(tables); n > 1 {
+		swap(tables[0], tables[n-1])
+		swap(tables[0], "store/MANIFEST")
+		twice(tables[0], "store/000900.sst", false)
+		twice(tables[0], "store/000900.sst", true)
+	}
+	if n := len(logs); n > 0 {
+		twice(logs[n-1], "store/00900.mem", false)
+		swap(logs[0], "store/MANIFEST")
+		if n > 1 {
+			swap(logs[0], logs[n-1])
+		}
+	}
+	all := func(name string, fn func(data string) error) {
+		harms = append(harms, harm{name, func(t *testing.T, _ damagedStore, data string) {
+			if err := fn(data); err != nil {
+				t.Fatal(err)
+			}
+		}})
+	}
+	remove := func(pattern string) func(string) error {
+		return func(data string) error {
+			found, err := filepath.Glob(filepath.Join(data, "store", pattern))
+			for _, path := range found {
+				err = errors.Join(err, os.Remove(path))
+			}
+			return err
+		}
+	}
+	all("the folder missing", func(data string) error { return os.RemoveAll(filepath.Join(data, "store")) })
+	all("the folder empty", remove("*"))
+	all("the tables missing", remove("*.sst"))
+	all("the logs missing", remove("*.mem"))
+	all("the values missing", remove("*.vlog"))
+	all("the MANIFEST and tables missing", func(data string) error {
+		return errors.Join(remove("*.sst")(data), remove("MANIFEST")(data))
+	})
+	all("the store of before", func(data string) error {
+		copyFolder(t, filepath.Join(d.was, "store"), filepath.Join(data, "new"))
+		return errors.Join(os.RemoveAll(filepath.Join(data, "store")), os.Rename(filepath.Join(data, "new"), filepath.Join(data, "store")))
+	})
+	return harms
+}
+
+// outcome is what became of a damage, for the table.
+type outcome struct {
+	store, harm, class, words string
+	lost, back                int
+}
+
+// TestDamageTable damages stores in every way that it knows, one after another, and
+// opens each as the daemon does. Whatever is not as it was must be said, and a repair
+// must end in a sound store that has all that could be read.
+func TestDamageTable(t *testing.T) {
+	var table []outcome
+	classes := map[string]int{}
+	for _, d := range makeStores(t) {
+		harms := harmsTo(t, d)
+		for i, h := range harms {
+			if testing.Short() && i%9 != 0 {
+				continue
+			}
+			t.Run(d.name+" "+h.name, func(t *testing.T) {
+				o := suffer(t, d, h)
+				table = append(table, o)
+				classes[o.class]++
+			})
+		}
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STORE\tDAMAGE\tOUTCOME\tLOST\tAFTER REPAIR\tWORDS")
+	for _, o := range table {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.150s\n", o.store, o.harm, o.class, o.lost, o.back, o.words)
+	}
+	_ = w.Flush()
+	t.Logf("%d damages: %v\n%s", len(table), classes, b.String())
+}
+
+// suffer damages a copy of a store, opens it, and repairs it.
+func suffer(t *testing.T, d damagedStore, h harm) outcome {
+	o := outcome{store: d.name, harm: h.name}
+	data := filepath.Join(t.TempDir(), "data")
+	copyFolder(t, d.dir, data)
+	h.do(t, d, data)
+	opts := tableOptions(data)
+	opts.ReadDamaged = true
+	before := filesOf(t, filepath.Join(data, "store"))
+	s, err := Open(opts)
+	if err != nil {
+		o.class, o.words = "refused", err.Error()
+		if e := (*DamagedError)(nil); !errors.As(err, &e) && memory.AsError(err).Message == "" {
+			t.Errorf("open: %v; want words", err)
+		}
+		t.Errorf("open: %v; want a store that says what it lost", err)
+		return o
+	}
+	load(t, s)
+	got := remembered(t, s)
+	o.lost = missing(d.truth, got)
+	same := maps.Equal(got, d.truth)
+	damage := s.Damage()
+	switch {
+	case damage != nil:
+		o.class, o.words = "noticed", damage.Text()
+		if len(damage.Files)+len(damage.Lost) == 0 {
+			t.Errorf("the damage has no words: %s", o.words)
+		}
+	case same:
+		o.class = "intact"
+	default:
+		o.class = "SILENT"
+		t.Errorf("%d of %d values are gone or others and %d are new, and nothing says so", o.lost, len(d.truth), missing(got, d.truth))
+	}
+	r, doc := lesson("l-new", "a lesson after the damage")
+	doc.Vectors = nil
+	_, err = s.Commit(t.Context(), memory.Batch{Records: []memory.Record{r}, Docs: []memory.Doc{doc}})
+	if refused := memory.CodeOf(err) == memory.CodeUnavailable; refused != (damage != nil && damage.ReadOnly) || err != nil && !refused {
+		t.Errorf("write to the store: %v, with the damage %+v", err, damage)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if damage != nil && damage.ReadOnly {
+		if after := filesOf(t, filepath.Join(data, "store")); !maps.Equal(before, after) {
+			t.Errorf("the damaged files were changed: before %d files, after %d", len(before), len(after))
+		}
+	}
+	o.back = repaired(t, d, data, damage, got)
+	return o
+}
+
+// repaired repairs a store and returns how much of the truth is missing after it.
+func repaired(t *testing.T, d damagedStore, data string, damage *memory.StoreDamage, readable map[string]string) int {
+	t.Helper()
+	opts := tableOptions(data)
+	repair, err := PrepareRepair(t.Context(), opts)
+	if err != nil {
+		t.Errorf("prepare repair: %v", err)
+		return -1
+	}
+	if repair.Left != nil {
+		t.Errorf("the repaired store is not sound: %v", repair.Left)
+	}
+	if repair.Needed() != (damage != nil) {
+		t.Errorf("a repair is needed: %v, after the damage %+v", repair.Needed(), damage)
+	}
+	if !repair.Needed() {
+		if err := repair.Discard(); err != nil {
+			t.Error(err)
+		}
+		return missing(d.truth, readable)
+	}
+	aside, err := repair.Finish()
+	if err != nil {
+		t.Errorf("finish repair: %v", err)
+		return -1
+	}
+	if _, err := os.Stat(aside); err != nil {
+		t.Errorf("the damaged files were not kept: %v", err)
+	}
+	s, err := Open(opts)
+	if err != nil {
+		t.Errorf("open the repaired store: %v", err)
+		return -1
+	}
+	load(t, s)
+	if damage := s.Damage(); damage != nil {
+		t.Errorf("the repaired store says: %s", damage.Text())
+	}
+	got := remembered(t, s)
+	for k := range readable {
+		if strings.HasPrefix(k, "r/") && got[k] != readable[k] && k != "r/l-new" {
+			t.Errorf("%s could be read and is gone after the repair", k)
+		}
+	}
+	r, doc := lesson("l-after", "a lesson after the repair")
+	doc.Vectors = nil
+	commit(t, s, memory.Batch{Records: []memory.Record{r}, Docs: []memory.Doc{doc}})
+	if err := errors.Join(s.Check(), s.Close()); err != nil {
+		t.Errorf("the repaired store after a write: %v", err)
+	}
+	return missing(d.truth, got)
+}
+
+// missing is how many values of one store another has not, or others.
+func missing(want, got map[string]string) (n int) {
+	for k, v := range want {
+		if got[k] != v {
+			n++
+		}
+	}
+	return n
+}
+
+// filesOf are the files of a folder with what is in them, but for the lock.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, _ := os.ReadFile(filepath.Join(dir, e.Name())) // one may be a folder
+		files[e.Name()] = string(b)
+	}
+	return files
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store/lsm"
+)
+
+// DamagedError is returned by Open for a store whose files have lost something. Its
+// files are as they were. Its code is CodeCorrupt.
+type DamagedError struct{ Damage memory.StoreDamage }
+
+func (e *DamagedError) Error() string { return e.Damage.Text() }
+
+// Unwrap gives the error its code and hint.
+func (e *DamagedError) Unwrap() error {
+	return &memory.Error{Code: memory.CodeCorrupt, Message: e.Damage.Text(), Hint: memory.RepairCommand}
+}
+
+// examined is what the files of a database say, read without Badger.
+type examined struct {
+	damage *memory.StoreDamage // nil: nothing is wrong
+	last   testimony           // of the witness
+	seq    uint64              // of the last update that is whole
+	notes  []string            // what is wrong and takes nothing
+	empty  bool                // there is no database
+}
+
+// numbered is a sequence number as an entry has it: seq, or the one before it.
+type seqEntry struct {
+	version   uint64
+	seq, prev uint64
+	chained   bool // prev is known
+}
+
+// examine reads the files of the database in dir and holds them against the witness.
+// It changes nothing.
+func examine(dir string) (*examined, error) {
+	x := &examined{}
+	known := true
+	var err error
+	if x.last, err = readWitness(dir); err != nil {
+		known = false
+		if !errors.Is(err, fs.ErrNotExist) {
+			x.notes = append(x.notes, "the witness is made anew: "+err.Error())
+		}
+	}
+	tables, tablesErr := readTables(dir)
+	if tablesErr != nil && known && !errors.Is(tablesErr, fs.ErrNotExist) {
+		x.notes = append(x.notes, "the list of tables is made anew: "+tablesErr.Error())
+	}
+
+	var mu sync.Mutex // guards inTables
+	var inTables seqEntry
+	inLogs := map[uint64]*seqEntry{}
+	r, err := lsm.Examine(dir, func(e *lsm.Entry) {
+		if string(e.Key) != string(keySeq) {
+			return
+		}
+		if n, ok := numberIn(e); ok {
+			mu.Lock()
+			if e.Version >= inTables.version {
+				inTables = seqEntry{version: e.Version, seq: n}
+			}
+			mu.Unlock()
+		}
+	}, func(e *lsm.Entry) {
+		isSeq, isPrev := string(e.Key) == string(keySeq), string(e.Key) == string(keyPrev)
+		if !isSeq && !isPrev {
+			return
+		}
+		n, ok := numberIn(e)
+		if !ok {
+			return
+		}
+		at := inLogs[e.Version]
+		if at == nil {
+			at = &seqEntry{version: e.Version}
+			inLogs[e.Version] = at
+		}
+		if isSeq {
+			at.seq = n
+		} else {
+			at.prev, at.chained = n, true
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("examine store: %w", err)
+	}
+	x.empty = r.Empty
+	d := memory.StoreDamage{Acknowledged: x.last.Seq}
+	for _, f := range r.Faults {
+		d.Files = append(d.Files, memory.DamagedFile{Name: f.File, What: f.What})
+	}
+	d.Files = append(d.Files, otherTables(r, tables)...)
+
+	x.seq = inTables.seq
+	logs := slices.SortedFunc(maps.Values(inLogs), func(a, b *seqEntry) int { return cmp.Compare(a.version, b.version) })
+	for _, at := range logs {
+		if at.version <= inTables.version || at.seq == 0 {
+			continue
+		}
+		if at.chained && at.prev > x.seq {
+			d.Files = append(d.Files, memory.DamagedFile{What: fmt.Sprintf("the logs lack the updates %d–%d", x.seq+1, at.prev)})
+		}
+		x.seq = at.seq
+	}
+	d.Found = x.seq
+	switch {
+	case r.Empty && known && x.last.Seq > 0:
+		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "the folder has no database any more"})
+	case known && x.seq < x.last.Seq && len(r.Logs) > 0:
+		l := r.Logs[len(r.Logs)-1]
+		d.Files = append(d.Files, memory.DamagedFile{
+			Name: fmt.Sprintf("%05d.mem", l.ID), What: fmt.Sprintf("it cannot be read from byte %d on, or a file is missing", l.End),
+		})
+	case known && x.seq < x.last.Seq:
+		d.Files = append(d.Files, memory.DamagedFile{What: "files that had the last updates are missing or of an earlier time"})
+	}
+	if len(d.Files) > 0 {
+		d.Files = append(d.Files, unnamedTables(r, tables)...)
+		x.damage = &d
+	}
+	return x, nil
+}
+
+// otherTables are those that were listed and are not what they were.
+func otherTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.DamagedFile) {
+	for _, t := range r.Tables {
+		name := fmt.Sprintf("%06d.sst", t.ID)
+		was, known := listed[t.ID]
+		if known && was != t && !slices.ContainsFunc(r.Faults, func(f lsm.Fault) bool { return f.File == name }) {
+			out = append(out, memory.DamagedFile{Name: name, What: "it is another table than was written"})
+		}
+	}
+	return out
+}
+
+// unnamedTables are those that were listed and that the MANIFEST knows nothing of. They
+// explain damage and are none: where nothing else is wrong nothing is missing.
+func unnamedTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.DamagedFile) {
+	if r.Empty {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
+		if !r.Manifest.Mentions(id) {
+			out = append(out, memory.DamagedFile{Name: "MANIFEST", What: fmt.Sprintf("it does not name the table %06d.sst", id)})
+		}
+	}
+	return out
+}
+
+// numberIn reads a number that setUint has written.
+func numberIn(e *lsm.Entry) (uint64, bool) {
+	payload, err := unseal(e.Key, e.Value)
+	if err != nil || len(payload) != 8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(payload), true
+}
+
+// The files of Badger that hold nothing which is used here: keys, without encryption,
+// and statistics of the value logs.
+const (
+	keysName  = "KEYREGISTRY"
+	statsName = "DISCARD"
+)
+
+// keysText is what the file of keys has after 16 random bytes, when there is no key.
+const keysText = "Hello Badger"
+
+// dropUnused removes the files that hold nothing, where they are damaged: Badger makes
+// them anew, but may not start with a damaged one.
+func dropUnused(dir string) (notes []string) {
+	drop := func(name, what string) {
+		if err := os.Remove(filepath.Join(dir, name)); err == nil {
+			notes = append(notes, name+" is made anew: "+what+"; nothing is lost by it")
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, keysName))
+	if err == nil && (len(b) != 16+len(keysText) || string(b[16:]) != keysText) {
+		drop(keysName, "it is damaged")
+	}
+	b, err = os.ReadFile(filepath.Join(dir, statsName))
+	if err == nil && !soundStats(b) {
+		drop(statsName, "it is damaged")
+	}
+	return notes
+}
+
+// soundStats says that statistics are those of value logs in order: a number and a
+// size each, up to an empty one.
+func soundStats(b []byte) bool {
+	if len(b) < 1<<20 || len(b)%16 != 0 {
+		return false
+	}
+	last := uint64(0)
+	for at := 0; at < len(b); at += 16 {
+		id := binary.BigEndian.Uint64(b[at:])
+		if id == 0 {
+			return true
+		}
+		if id <= last || id > 1<<32 {
+			return false
+		}
+		last = id
+	}
+	return false
+}

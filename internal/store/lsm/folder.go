@@ -1,0 +1,192 @@
+package lsm
+
+import (
+	"errors"
+	"io/fs"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Report is what an examination has found.
+type Report struct {
+	// Empty says that there is no database: no MANIFEST, and no file that one has.
+	Empty    bool
+	Manifest *Manifest
+	Tables   []Table // those that count and can be read at their ends, by number
+	Logs     []Log   // by number
+	Faults   []Fault
+}
+
+// Examine reads every byte that counts of the files of a folder, and changes none.
+// It calls table with the entries of tables, from several goroutines at once, and log
+// with those of logs, one after another and after all tables. Entries of Badger's own
+// are left out.
+func Examine(dir string, table, log func(*Entry)) (*Report, error) {
+	r := &Report{Manifest: &Manifest{}}
+	tables, err := numbered(dir, tableExt)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.Empty = true
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	logs, err := numbered(dir, logExt)
+	if err != nil {
+		return nil, err
+	}
+	var manifestErr error
+	r.Manifest, manifestErr = ReadManifest(dir)
+	if errors.Is(manifestErr, fs.ErrNotExist) {
+		// A crash in the first moment of a store leaves no more than empty logs.
+		if len(tables) == 0 && !anyFilled(dir, logs) {
+			r.Empty = true
+			return r, nil
+		}
+		manifestErr = errors.New("it is missing")
+	}
+	if manifestErr != nil {
+		r.Faults = append(r.Faults, faultf(manifestName, "%v", manifestErr))
+	}
+	var pointed sync.Mutex
+	var pointers []Entry
+	note := func(e *Entry) {
+		if e.Points() && !e.Deleted() {
+			pointed.Lock()
+			pointers = append(pointers, Entry{Key: slices.Clone(e.Key), Version: e.Version, Value: slices.Clone(e.Value)})
+			pointed.Unlock()
+		}
+	}
+	r.verifyTables(dir, func(e *Entry) {
+		note(e)
+		table(e)
+	})
+	for _, id := range logs {
+		l, err := readLog(logPath(dir, id), id, func(e *Entry) {
+			note(e)
+			log(e)
+		})
+		r.Logs = append(r.Logs, l)
+		switch {
+		case err != nil:
+			r.Faults = append(r.Faults, faultf(logPath(dir, id), "%v", err))
+		case l.Lost:
+			r.Faults = append(r.Faults, faultf(logPath(dir, id), "it cannot be read from byte %d on, and there is more", l.End))
+		}
+	}
+	r.verifyValues(dir, pointers)
+	return r, nil
+}
+
+func anyFilled(dir string, logs []uint64) bool {
+	return slices.ContainsFunc(logs, func(id uint64) bool {
+		filled := false
+		_, err := readLog(logPath(dir, id), id, func(*Entry) { filled = true })
+		return filled || err != nil
+	})
+}
+
+// verifyTables reads the tables that count, as many at once as there are processors.
+func (r *Report) verifyTables(dir string, fn func(*Entry)) {
+	ids := make(chan uint64)
+	var mu sync.Mutex // guards r
+	var work sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 4) {
+		work.Go(func() {
+			var reader tableReader
+			for id := range ids {
+				err := reader.verify(dir, id, r.Manifest.Live[id], fn)
+				t, tailErr := ReadTable(dir, id)
+				if errors.Is(err, fs.ErrNotExist) {
+					err = errors.New("it is missing")
+				}
+				mu.Lock()
+				if err != nil {
+					r.Faults = append(r.Faults, faultf(tablePath(dir, id), "%v", err))
+				}
+				if tailErr == nil {
+					r.Tables = append(r.Tables, t)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for id := range r.Manifest.Live {
+		ids <- id
+	}
+	close(ids)
+	work.Wait()
+	slices.SortFunc(r.Tables, func(a, b Table) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(r.Faults, func(a, b Fault) int {
+		if a.File < b.File {
+			return -1
+		}
+		return 1
+	})
+}
+
+// verifyValues reads the values that entries point to. Of each key the newest counts:
+// the files of others may be gone.
+func (r *Report) verifyValues(dir string, pointers []Entry) {
+	newest := map[string]*Entry{}
+	for i := range pointers {
+		e := &pointers[i]
+		if old := newest[string(e.Key)]; old == nil || old.Version < e.Version {
+			newest[string(e.Key)] = e
+		}
+	}
+	v := values{dir, map[uint32][]byte{}}
+	said := map[Fault]bool{}
+	for _, e := range newest {
+		if _, fault := v.get(e); fault != nil && !said[*fault] {
+			said[*fault] = true
+			r.Faults = append(r.Faults, *fault)
+		}
+	}
+}
+
+// Salvage calls fn with every entry that can be read in the files of a folder, tables
+// first, their values in place of pointers to them. A key may come several times: its
+// newest version counts. The tables are those of the MANIFEST, or where the folder is
+// damaged all that it does not say to be dropped: a table that it never named is the
+// part of a write that a crash cut off, and has what others have, too.
+func Salvage(dir string, damaged bool, fn func(*Entry)) error {
+	tables, err := numbered(dir, tableExt)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	logs, err := numbered(dir, logExt)
+	if err != nil {
+		return err
+	}
+	m, err := ReadManifest(dir)
+	damaged = damaged || err != nil
+	v := values{dir, map[uint32][]byte{}}
+	take := func(e *Entry) {
+		if len(e.Key) > len(internalPrefix) && string(e.Key[:len(internalPrefix)]) == internalPrefix {
+			return
+		}
+		if e.Points() && !e.Deleted() {
+			value, fault := v.get(e)
+			if fault != nil {
+				return
+			}
+			e = &Entry{Key: e.Key, Version: e.Version, ExpiresAt: e.ExpiresAt, Value: value}
+		}
+		fn(e)
+	}
+	var reader tableReader
+	for _, id := range tables {
+		if _, live := m.Live[id]; live || damaged && !m.Dropped[id] {
+			reader.salvage(dir, id, take)
+		}
+	}
+	for _, id := range logs {
+		salvageLog(logPath(dir, id), take)
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package lsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// logHead is how many bytes a log begins with before the first entry: the number of
+// a key, zero without encryption, and a random value that only encryption uses.
+const logHead = 20
+
+// Log is what was found in a log.
+type Log struct {
+	ID uint64
+	// End is where the entries end that Badger would take, in bytes.
+	End int
+	// Last is the newest version among them.
+	Last uint64
+	// Lost says that there are entries after End that were synced once: those of two
+	// transactions and more. A crash leaves a part of one at most.
+	Lost bool
+}
+
+// logEntry reads the entry at a place of a log and returns how many bytes it takes:
+// a header, key, value and a checksum over them; 0 when there is none.
+func logEntry(b []byte, e *Entry) int {
+	if len(b) < 2 {
+		return 0
+	}
+	at := 2
+	var numbers [3]uint64
+	for i := range numbers {
+		v, n := binary.Uvarint(b[at:])
+		if n <= 0 {
+			return 0
+		}
+		numbers[i], at = v, at+n
+	}
+	klen, vlen := numbers[0], numbers[1]
+	if klen < 8 || klen > 1<<16 || vlen > uint64(len(b)) || int(klen+vlen)+at+4 > len(b) {
+		return 0
+	}
+	end := at + int(klen+vlen)
+	if crc32.Checksum(b[:end], castagnoli) != binary.BigEndian.Uint32(b[end:]) {
+		return 0
+	}
+	e.Key, e.Version, _ = splitKey(b[at : at+int(klen)])
+	e.Meta, e.ExpiresAt, e.Value = b[0], numbers[2], b[at+int(klen):end]
+	return end + 4
+}
+
+// plausible says cheaply whether an entry may begin here: in a log that is damaged
+// every byte is tried. Entries of ours have no user meta data, and keys of a letter
+// and a slash, or Badger's own.
+func plausible(b []byte) bool {
+	if len(b) < 12 || b[1] != 0 {
+		return false
+	}
+	at := 2
+	for range 3 {
+		_, n := binary.Uvarint(b[at:min(len(b), at+10)])
+		if n <= 0 {
+			return false
+		}
+		at += n
+	}
+	return at+2 <= len(b) && (b[at+1] == '/' || bytes.HasPrefix(b[at:], []byte("!badger!")))
+}
+
+// readLog calls fn with the entries of a log that Badger would take: those of whole
+// transactions up to the first damage.
+func readLog(path string, id uint64, fn func(*Entry)) (Log, error) {
+	l := Log{ID: id}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return l, err
+	}
+	l.End = min(logHead, len(b))
+	if len(b) < logHead {
+		return l, nil // a crash while it was made, or all that was in it is gone
+	}
+	if key := binary.BigEndian.Uint64(b); key != 0 {
+		return l, fmt.Errorf("its head names the encryption key %d", key)
+	}
+	var waiting []Entry // of a transaction whose end has not come
+	var e Entry
+	open := uint64(0)
+loop:
+	for at := logHead; ; {
+		n := logEntry(b[at:], &e)
+		if n == 0 {
+			break
+		}
+		at += n
+		switch {
+		case e.Meta&bitTxn != 0:
+			if open == 0 {
+				open = e.Version
+			}
+			if open != e.Version {
+				break loop
+			}
+			waiting = append(waiting, e)
+			continue
+		case e.Meta&bitFinTxn != 0:
+			if version, err := strconv.ParseUint(string(e.Value), 10, 64); err != nil || version != open {
+				break loop
+			}
+			open = 0
+		default:
+			if open != 0 {
+				break loop
+			}
+			waiting = append(waiting, e)
+		}
+		for i := range waiting {
+			l.Last = max(l.Last, waiting[i].Version)
+			fn(&waiting[i])
+		}
+		waiting, l.End = waiting[:0], at
+	}
+	torn := uint64(0)
+	for e := range searchLog(b[l.End:]) {
+		if e.Version <= l.Last {
+			continue
+		}
+		if torn != 0 && e.Version != torn {
+			l.Lost = true
+			break
+		}
+		torn = e.Version
+	}
+	return l, nil
+}
+
+// searchLog walks all entries that can be read, also after damage.
+func searchLog(b []byte) func(yield func(*Entry) bool) {
+	return func(yield func(*Entry) bool) {
+		var e Entry
+		for at := 0; at < len(b); {
+			if b[at] == 0 && at+64 <= len(b) && zeros(b[at:at+64]) { // most of a log is empty
+				at += 32
+				continue
+			}
+			n := 0
+			if plausible(b[at:]) {
+				n = logEntry(b[at:], &e)
+			}
+			if n == 0 {
+				at++
+				continue
+			}
+			if !yield(&e) {
+				return
+			}
+			at += n
+		}
+	}
+}
+
+func zeros(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// salvageLog calls fn with all entries that can be read, but with those of a last
+// transaction that has no end: nobody was told that it is durable.
+func salvageLog(path string, fn func(*Entry)) {
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) < logHead {
+		return
+	}
+	var waiting []Entry
+	flush := func() {
+		for i := range waiting {
+			fn(&waiting[i])
+		}
+		waiting = waiting[:0]
+	}
+	for e := range searchLog(b[logHead:]) {
+		if len(waiting) > 0 && waiting[0].Version != e.Version {
+			flush()
+		}
+		switch {
+		case strings.HasPrefix(string(e.Key), internalPrefix):
+			flush()
+		case e.Meta&bitTxn != 0:
+			waiting = append(waiting, *e)
+		default:
+			fn(e)
+		}
+	}
+}
+
+// pointer is where a value lies.
+type pointer struct{ file, size, at uint32 }
+
+// values are the value logs of a folder.
+type values struct {
+	dir   string
+	files map[uint32][]byte // nil for one that cannot be read
+}
+
+// get returns the value of an entry that points to it, or an error that says what is
+// wrong with its file.
+func (v *values) get(e *Entry) ([]byte, *Fault) {
+	if len(e.Value) != 12 {
+		f := faultf("", "the entry of %q points nowhere", e.Key)
+		return nil, &f
+	}
+	p := pointer{
+		binary.LittleEndian.Uint32(e.Value), binary.LittleEndian.Uint32(e.Value[4:]), binary.LittleEndian.Uint32(e.Value[8:]),
+	}
+	path := valuePath(v.dir, uint64(p.file))
+	b, known := v.files[p.file]
+	if !known {
+		b, _ = os.ReadFile(path)
+		v.files[p.file] = b
+	}
+	if b == nil {
+		f := faultf(path, "it is missing, and a value is in it")
+		return nil, &f
+	}
+	var at Entry
+	end := uint64(p.at) + uint64(p.size)
+	if end > uint64(len(b)) {
+		f := faultf(path, "it ends before a value that is in it")
+		return nil, &f
+	}
+	if n := logEntry(b[p.at:end], &at); n != int(p.size) || !bytes.Equal(at.Key, e.Key) {
+		f := faultf(path, "the value at byte %d is damaged", p.at)
+		return nil, &f
+	}
+	return at.Value, nil
+}

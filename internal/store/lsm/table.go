@@ -1,0 +1,317 @@
+package lsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+
+	"github.com/dgraph-io/badger/v4/fb"
+)
+
+// Table is what tells one table from any other.
+type Table struct {
+	ID   uint64 `json:"id"`
+	Size int64  `json:"size"` // bytes
+	// Sum is the checksum of the index, which has the first key and the place of
+	// every block. The blocks have checksums of their own.
+	Sum uint64 `json:"sum"`
+}
+
+// span is where a block lies, and the first key of it.
+type span struct {
+	at, size int
+	key      []byte
+}
+
+// ReadTable returns what tells a table from others, from the end of its file.
+func ReadTable(dir string, id uint64) (Table, error) {
+	t := Table{ID: id}
+	f, err := os.Open(tablePath(dir, id))
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return t, err
+	}
+	t.Size = info.Size()
+	tail := make([]byte, min(t.Size, 64))
+	if _, err := f.ReadAt(tail, t.Size-int64(len(tail))); err != nil {
+		return t, err
+	}
+	_, t.Sum, _, err = footer(tail)
+	return t, err
+}
+
+// footer reads the end of a table: how its index is checked, and where that ends,
+// counted from the end of the file.
+func footer(b []byte) (algo, sum uint64, tail int, err error) {
+	bad := errors.New("its end does not decode")
+	if len(b) < 8 {
+		return 0, 0, 0, bad
+	}
+	n := int(binary.BigEndian.Uint32(b[len(b)-4:]))
+	if n <= 0 || n > 32 || n > len(b)-8 {
+		return 0, 0, 0, bad
+	}
+	algo, sum, err = checksum(b[len(b)-4-n : len(b)-4])
+	if err != nil {
+		return 0, 0, 0, bad
+	}
+	return algo, sum, 4 + n, nil
+}
+
+// checksum reads a checksum message.
+func checksum(b []byte) (algo, sum uint64, err error) {
+	err = protoFields(b, func(number int, v uint64, _ []byte) error {
+		switch number {
+		case 1:
+			algo = v
+		case 2:
+			sum = v
+		}
+		return nil
+	})
+	return algo, sum, err
+}
+
+// sumOf returns the checksum that Badger writes, CRC-32C; it knows another one, which
+// no version of recalld was ever set to.
+func sumOf(algo uint64, b []byte) (uint64, bool) {
+	return uint64(crc32.Checksum(b, castagnoli)), algo == 0
+}
+
+// index reads where the blocks of a table lie.
+func index(b []byte) (spans []span, start int, err error) {
+	algo, sum, tail, err := footer(b)
+	if err != nil {
+		return nil, 0, err
+	}
+	end := len(b) - tail - 4
+	if end < 0 {
+		return nil, 0, errors.New("its end does not decode")
+	}
+	size := int(binary.BigEndian.Uint32(b[end:]))
+	if size <= 0 || size > end {
+		return nil, 0, fmt.Errorf("its index claims %d bytes", size)
+	}
+	start = end - size
+	data := b[start:end]
+	if got, known := sumOf(algo, data); !known || got != sum {
+		return nil, 0, errors.New("the checksum of its index does not match")
+	}
+	// The reader of the index panics where it does not decode. After the checksum
+	// that would be an accident.
+	defer func() {
+		if why := recover(); why != nil {
+			spans, err = nil, fmt.Errorf("its index does not decode: %v", why)
+		}
+	}()
+	root := fb.GetRootAsTableIndex(data, 0)
+	spans = make([]span, root.OffsetsLength())
+	var o fb.BlockOffset
+	for i := range spans {
+		if !root.Offsets(&o, i) {
+			return nil, 0, errors.New("its index does not decode")
+		}
+		spans[i] = span{int(o.Offset()), int(o.Len()), o.KeyBytes()}
+		if s := spans[i]; s.at < 0 || s.size <= 0 || s.at > start || s.size > start-s.at {
+			return nil, 0, fmt.Errorf("its block %d lies outside", i)
+		}
+	}
+	if len(spans) == 0 {
+		return nil, 0, errors.New("its index has no block")
+	}
+	return spans, start, nil
+}
+
+// tableReader reads tables, one after another, in the same memory.
+type tableReader struct {
+	file, block []byte
+}
+
+// verify reads a table whole and calls fn with each entry. It stops at the first
+// damage, which it returns. It is not fn's business what is damaged before it ends.
+func (r *tableReader) verify(dir string, id uint64, compression byte, fn func(*Entry)) error {
+	if err := r.load(dir, id); err != nil {
+		return err
+	}
+	spans, _, err := index(r.file)
+	if err != nil {
+		return err
+	}
+	for i, s := range spans {
+		entries, err := r.read(s, compression)
+		if err != nil {
+			return fmt.Errorf("its block %d of %d: %w", i+1, len(spans), err)
+		}
+		if err := walkBlock(entries, fn); err != nil {
+			return fmt.Errorf("its block %d of %d: %w", i+1, len(spans), err)
+		}
+	}
+	return nil
+}
+
+func (r *tableReader) load(dir string, id uint64) error {
+	f, err := os.Open(tablePath(dir, id))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file")
+	}
+	if size := int(info.Size()); cap(r.file) < size {
+		r.file = make([]byte, size)
+	} else {
+		r.file = r.file[:size]
+	}
+	n, err := f.ReadAt(r.file, 0)
+	if n == len(r.file) {
+		return nil
+	}
+	return err
+}
+
+// block is a block that was decompressed and checked.
+type block struct {
+	data    []byte // the entries
+	offsets []byte // where each begins, little endian
+}
+
+// read reads the block of a span.
+func (r *tableReader) read(s span, compression byte) (block, error) {
+	raw := r.file[s.at : s.at+s.size]
+	if compression == 1 {
+		data, took, ok := unsnap(r.block[:0], raw)
+		if !ok || took != len(raw) {
+			return block{}, errors.New("it does not decompress")
+		}
+		r.block, raw = data, data
+	} else if compression != 0 {
+		return block{}, fmt.Errorf("its compression %d is not known", compression)
+	}
+	b, err := parseBlock(raw)
+	if err == nil && !bytes.Equal(b.first(), s.key) {
+		return b, errors.New("it is another block")
+	}
+	return b, err
+}
+
+// parseBlock checks a block and takes it apart: entries, their offsets, how many, a
+// checksum and its length.
+func parseBlock(b []byte) (block, error) {
+	bad := errors.New("it does not decode")
+	if len(b) < 12 {
+		return block{}, bad
+	}
+	n := int(binary.BigEndian.Uint32(b[len(b)-4:]))
+	at := len(b) - 4 - n
+	if n <= 0 || n > 32 || at < 4 {
+		return block{}, bad
+	}
+	algo, sum, err := checksum(b[at : at+n])
+	if err != nil {
+		return block{}, bad
+	}
+	if got, known := sumOf(algo, b[:at]); !known || got != sum {
+		return block{}, errors.New("its checksum does not match")
+	}
+	count := int(binary.BigEndian.Uint32(b[at-4:]))
+	start := at - 4 - 4*count
+	if count <= 0 || start < 0 || start > at-4 {
+		return block{}, bad
+	}
+	return block{b[:start], b[start : at-4]}, nil
+}
+
+// first returns the first key.
+func (b block) first() []byte {
+	if len(b.data) < 4 {
+		return nil
+	}
+	if n := int(binary.LittleEndian.Uint16(b.data[2:])); 4+n <= len(b.data) {
+		return b.data[4 : 4+n]
+	}
+	return nil
+}
+
+// walkBlock calls fn with each entry of a block: how much of the first key its key
+// begins with, the rest of the key, and a value with its meta data before it.
+func walkBlock(b block, fn func(*Entry)) error {
+	bad := errors.New("an entry does not decode")
+	base := b.first()
+	var key []byte
+	count := len(b.offsets) / 4
+	for i := range count {
+		start, end := int(binary.LittleEndian.Uint32(b.offsets[4*i:])), len(b.data)
+		if i+1 < count {
+			end = int(binary.LittleEndian.Uint32(b.offsets[4*i+4:]))
+		}
+		if start < 0 || end > len(b.data) || end-start < 4 {
+			return bad
+		}
+		e := b.data[start:end]
+		overlap, diff := int(binary.LittleEndian.Uint16(e)), int(binary.LittleEndian.Uint16(e[2:]))
+		if overlap > len(base) || 4+diff > len(e) {
+			return bad
+		}
+		key = append(append(key[:0], base[:overlap]...), e[4:4+diff]...)
+		value := e[4+diff:]
+		if len(value) < 3 {
+			return bad
+		}
+		expires, n := binary.Uvarint(value[2:])
+		if n <= 0 {
+			return bad
+		}
+		plain, version, ok := splitKey(key)
+		if !ok {
+			return bad
+		}
+		fn(&Entry{Key: plain, Version: version, Meta: value[0], ExpiresAt: expires, Value: value[2+n:]})
+	}
+	return nil
+}
+
+// salvage calls fn with the entries of every block of a table that can be read. The
+// index says where blocks lie; where it is damaged, a block says itself where it ends,
+// and after a damaged one the next is searched for.
+func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
+	if r.load(dir, id) != nil {
+		return
+	}
+	take := func(b block) { _ = walkBlock(b, fn) }
+	if spans, _, err := index(r.file); err == nil {
+		for _, s := range spans {
+			b, err := r.read(s, 1)
+			if err != nil {
+				b, err = r.read(s, 0)
+			}
+			if err == nil {
+				take(b)
+			}
+		}
+		return
+	}
+	for at := 0; at < len(r.file); {
+		data, took, ok := unsnap(r.block[:0], r.file[at:])
+		if ok {
+			r.block = data
+			if b, err := parseBlock(data); err == nil {
+				take(b)
+				at += took
+				continue
+			}
+		}
+		at++
+	}
+}

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store/lsm"
+)
+
+// rebuild makes a new database, in the folder of the options, of all that can be read
+// of the files in another, which it leaves as they are. Of a damaged one all tables
+// count that are not known to be dropped. Its sequence number is at least least.
+func rebuild(from string, damaged bool, opts Options, least uint64) error {
+	if err := errors.Join(os.RemoveAll(opts.Dir), os.MkdirAll(opts.Dir, 0o700)); err != nil {
+		return fmt.Errorf("make room for what can be read: %w", err)
+	}
+	if err := copyEntries(from, damaged, opts); err != nil {
+		return fmt.Errorf("copy what can be read: %w", err)
+	}
+	db, err := openBadger(badgerOptions(opts))
+	if err != nil {
+		return err
+	}
+	err = mend(db, opts.Analyze, least)
+	if err != nil {
+		err = fmt.Errorf("mend what was read: %w", err)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// copyEntries writes all entries under the versions that they have: which of a key
+// counts is for Badger to say, as ever.
+func copyEntries(from string, damaged bool, opts Options) error {
+	db, err := badger.OpenManaged(badgerOptions(opts).WithSyncWrites(false))
+	if err != nil {
+		return err
+	}
+	batch := db.NewManagedWriteBatch()
+	now := uint64(time.Now().Unix())
+	var failed error
+	err = lsm.Salvage(from, damaged, func(e *lsm.Entry) {
+		if failed != nil || len(e.Key) == 0 || e.Version == 0 {
+			return
+		}
+		k, value := append([]byte{}, e.Key...), append([]byte{}, e.Value...)
+		if e.Deleted() || e.ExpiresAt > 0 && e.ExpiresAt <= now {
+			failed = batch.DeleteAt(k, e.Version)
+			return
+		}
+		entry := badger.NewEntry(k, value)
+		entry.ExpiresAt = e.ExpiresAt
+		failed = batch.SetEntryAt(entry, e.Version)
+	})
+	if err = errors.Join(err, failed); err == nil {
+		err = batch.Flush()
+	} else {
+		batch.Cancel()
+	}
+	return errors.Join(err, db.Close())
+}
+
+// mender makes the values that were read fit each other again.
+type mender struct {
+	View
+	analyze func(string) []byte
+	writes  []write // a nil value deletes
+}
+
+func (m *mender) del(key []byte) { m.writes = append(m.writes, write{key: key}) }
+func (m *mender) put(key, payload []byte) {
+	m.writes = append(m.writes, write{key: key, value: seal(key, payload)})
+}
+
+// mend removes what cannot be read, and what makes no sense without something that is
+// gone, and makes anew what can be: terms from texts, sessions from their steps. A
+// file whose chunks are not all there is indexed again when its folder is looked at.
+// What nothing refers to any more goes with the next Load.
+func mend(db *badger.DB, analyze func(string) []byte, least uint64) error {
+	m := &mender{analyze: analyze}
+	err := db.View(func(txn *badger.Txn) error {
+		m.View = View{txn}
+		unread := m.values()
+		terms := m.documents(unread)
+		sessions := m.sessions()
+		if err := m.records(terms, sessions, unread); err != nil {
+			return err
+		}
+		files := m.files(terms, unread)
+		m.dangling(sessions, files, unread)
+		return m.meta(least)
+	})
+	if err != nil {
+		return err
+	}
+	batch := db.NewWriteBatch()
+	defer batch.Cancel()
+	for _, w := range m.writes {
+		if w.value == nil {
+			err = batch.Delete(w.key)
+		} else {
+			err = batch.Set(w.key, w.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return batch.Flush()
+}
+
+// values deletes what fails its checksum and returns the keys.
+func (m *mender) values() map[string]bool {
+	unread := map[string]bool{}
+	it := m.txn.NewIterator(badger.IteratorOptions{PrefetchSize: 100, PrefetchValues: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		item := it.Item()
+		if err := item.Value(func(value []byte) error {
+			_, err := unseal(item.Key(), value)
+			return err
+		}); err != nil {
+			unread[string(item.Key())] = true
+			m.del(item.KeyCopy(nil))
+		}
+	}
+	return unread
+}
+
+// documents returns those that have terms. Vectors of spaces that are not known go.
+func (m *mender) documents(unread map[string]bool) map[memory.DocID]bool {
+	terms := map[memory.DocID]bool{}
+	for k := range m.keys(prefixTerms) {
+		if len(k) == len(prefixTerms)+len(memory.DocID{}) && !unread[string(k)] {
+			terms[memory.DocID(k[len(prefixTerms):])] = true
+		}
+	}
+	spaces := map[spaceKey]bool{}
+	for k := range m.keys(prefixSpace) {
+		if len(k) == len(prefixSpace)+len(spaceKey{}) && !unread[string(k)] {
+			spaces[spaceKey(k[len(prefixSpace):])] = true
+		}
+	}
+	at := len(prefixVector) + len(spaceKey{})
+	for k := range m.keys(prefixVector) {
+		if len(k) != at+len(memory.DocID{}) || !spaces[spaceKey(k[len(prefixVector):at])] {
+			m.del(k)
+		}
+	}
+	return terms
+}
+
+func (m *mender) sessions() map[memory.SessionKey]bool {
+	sessions := map[memory.SessionKey]bool{}
+	for x, err := range m.Sessions("") {
+		if err == nil {
+			sessions[x.Key()] = true
+		}
+	}
+	return sessions
+}
+
+// records keeps every record that can be read. A step whose session is gone gets one
+// of which no more is known.
+func (m *mender) records(terms map[memory.DocID]bool, sessions map[memory.SessionKey]bool, unread map[string]bool) error {
+	for k := range m.keys(prefixRecord) {
+		if unread[string(k)] {
+			continue
+		}
+		r, err := m.Record(string(k[len(prefixRecord):]))
+		if err != nil || r.Doc != memory.DocumentID(r.Text) || !terms[r.Doc] && m.analyze == nil {
+			m.del(k)
+			continue
+		}
+		if !terms[r.Doc] {
+			terms[r.Doc] = true
+			m.put(keyTerms(r.Doc), m.analyze(r.Text))
+		}
+		x := memory.Session{ID: r.Session, Project: r.Project, CreatedAt: r.Created, Bare: true}
+		if r.Kind != memory.Step || sessions[x.Key()] {
+			continue
+		}
+		sessions[x.Key()] = true
+		b, err := encode(x)
+		if err != nil {
+			return err
+		}
+		m.put(keySession(x.Key()), b)
+	}
+	return nil
+}
+
+// files keeps the files all of whose chunks are there, and returns their keys.
+func (m *mender) files(terms map[memory.DocID]bool, unread map[string]bool) map[string]bool {
+	kept := map[string]bool{}
+next:
+	for k := range m.keys(prefixFile) {
+		if unread[string(k)] {
+			continue
+		}
+		at := fileKeyOf(k[len(prefixFile):])
+		f, err := m.File(at.Sandbox, at.Path)
+		if err != nil {
+			m.del(k)
+			continue
+		}
+		for _, c := range f.Chunks {
+			if !terms[c.Doc] {
+				m.del(k)
+				continue next
+			}
+		}
+		kept[string(k[len(prefixFile):])] = true
+	}
+	for k := range m.keys(prefixCut) {
+		if !unread[string(k)] {
+			if _, err := m.cutAt(k); err != nil {
+				m.del(k)
+			}
+		}
+	}
+	return kept
+}
+
+func (m *mender) cutAt(k []byte) (cut, error) {
+	if len(k) != len(prefixCut)+len(cutID{}) {
+		return cut{}, corrupt(k, "the key has the wrong length")
+	}
+	return m.cut(cutID(k[len(prefixCut):]))
+}
+
+// dangling removes what belongs to something that is gone, and gives receipts their
+// turns.
+func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map[string]bool) {
+	for k := range m.keys(prefixUsed) {
+		if !files[string(k[len(prefixUsed):])] {
+			m.del(k)
+		}
+	}
+	for k := range m.keys(prefixState) {
+		if at, ok := parseState(k); !ok ||
+			at.Kind == memory.StateSession && !sessions[memory.SessionKey{Project: at.Project, ID: at.ID}] {
+			m.del(k)
+		}
+	}
+	turns := map[string][]byte{} // what receipts say
+	for k := range m.keys(prefixReceipt) {
+		if unread[string(k)] {
+			continue
+		}
+		r, err := m.Receipt(string(k[len(prefixReceipt):]))
+		if err != nil {
+			m.del(k)
+			continue
+		}
+		if r.Session == "" {
+			continue
+		}
+		if t, err := turnOf(&r); err == nil {
+			turns[r.ID] = t.key()
+		}
+	}
+	for k := range m.keys(prefixTurn) {
+		if t, ok := parseTurn(k); ok && string(turns[t.receipt]) == string(k) {
+			delete(turns, t.receipt)
+		} else {
+			m.del(k)
+		}
+	}
+	for _, k := range turns {
+		m.put(k, nil)
+	}
+}
+
+// meta gives the store a schema version, which is lost only with all that was written
+// at first, and its sequence number.
+func (m *mender) meta(least uint64) error {
+	if _, err := getUint(m.txn, keySchema); err != nil {
+		m.putNumber(keySchema, latest(migrations))
+	}
+	seq, err := getUint(m.txn, keySeq)
+	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) && memory.CodeOf(err) != memory.CodeCorrupt {
+		return err
+	}
+	m.putNumber(keySeq, max(seq, least))
+	return nil
+}
+
+func (m *mender) putNumber(key []byte, n uint64) { m.put(key, bigEndian(n)) }

@@ -1,0 +1,295 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/store/lsm"
+)
+
+// The witness is a file beside the folder of the database that knows what was
+// acknowledged. It has two slots of a fixed size, written in turn, each with a number
+// and a checksum: a write that is cut off leaves the other slot. A second file lists
+// the tables of the database.
+//
+// Why it can be trusted without a sync of its own. It is written after Badger has
+// synced a commit and before the commit is acknowledged. When the process is killed,
+// the system keeps what both have written: the witness has exactly what was
+// acknowledged, or one commit less. When the power fails, Badger's commit is on disk
+// and the witness may be some seconds older. So it may lag behind the database and is
+// never ahead of it: a database that has less than the witness says has lost something.
+// With Options.NoSync the power may take what was acknowledged, and the witness says so.
+
+// testimony is what a slot of the witness holds.
+type testimony struct {
+	// Number grows with every testimony: of two slots the larger counts.
+	Number uint64 `json:"number"`
+	// Seq is the sequence number of the last acknowledged commit.
+	Seq uint64 `json:"seq"`
+	// Counts are what is stored at Seq; nil until they are known.
+	Counts tally `json:"counts,omitempty"`
+}
+
+// tally is how many there are of each kind of record, of sessions and of files.
+type tally map[string]int
+
+// What a tally counts beside the kinds of records.
+const (
+	tallySessions = "session"
+	tallyFiles    = "file"
+)
+
+func (t tally) change(c memory.Change) {
+	for _, r := range c.Records {
+		if r.Old != nil {
+			t[string(r.Old.Kind)]--
+		}
+		if r.New != nil {
+			t[string(r.New.Kind)]++
+		}
+	}
+	for _, f := range c.Files {
+		if f.Old != nil {
+			t[tallyFiles]--
+			t[string(memory.Chunk)] -= len(f.Old.Chunks)
+		}
+		if f.New != nil {
+			t[tallyFiles]++
+			t[string(memory.Chunk)] += len(f.New.Chunks)
+		}
+	}
+	for _, x := range c.Sessions {
+		if x.Old != nil {
+			t[tallySessions]--
+		}
+		if x.New != nil {
+			t[tallySessions]++
+		}
+	}
+}
+
+func (t tally) add(other tally) {
+	for what, n := range other {
+		t[what] += n
+	}
+}
+
+// minus returns what another tally has less, or with a negative number more; nil when
+// they are equal.
+func (t tally) minus(other tally) map[string]int {
+	diff := map[string]int(maps.Clone(t))
+	if diff == nil {
+		diff = map[string]int{}
+	}
+	for what, n := range other {
+		diff[what] -= n
+	}
+	maps.DeleteFunc(diff, func(_ string, n int) bool { return n == 0 })
+	if len(diff) == 0 {
+		return nil
+	}
+	return diff
+}
+
+// The layout of the witness: a slot begins at 0 and at slotApart, so that they share
+// no page; it has a checksum over the rest, the length of the testimony, and the
+// testimony in JSON, for people who look into it.
+const (
+	slotApart = 4096
+	slotSize  = 1024
+	slotHead  = 4 + 2
+)
+
+func witnessPath(dir string) string { return filepath.Clean(dir) + ".witness" }
+func tablesPath(dir string) string  { return filepath.Clean(dir) + ".tables" }
+
+// witness is the open file.
+type witness struct {
+	dir  string // of the database
+	file *os.File
+	last testimony
+	// failed keeps a disk that refuses writes from filling the log.
+	failed bool
+	// manifest is as the MANIFEST was when the tables were listed.
+	manifest fs.FileInfo
+	listed   map[uint64]lsm.Table
+}
+
+// readWitness returns what the witness of a database says. It returns an error that
+// says what is wrong with it, fs.ErrNotExist where there is none; one slot that
+// cannot be read is no error, since a crash may leave one.
+func readWitness(dir string) (testimony, error) {
+	b, err := os.ReadFile(witnessPath(dir))
+	if err != nil {
+		return testimony{}, err
+	}
+	var best testimony
+	for slot := range 2 {
+		if t, ok := parseSlot(b[min(len(b), slot*slotApart):]); ok && t.Number > best.Number {
+			best = t
+		}
+	}
+	if best.Number == 0 {
+		return best, errors.New("no slot of it can be read")
+	}
+	return best, nil
+}
+
+func parseSlot(b []byte) (t testimony, ok bool) {
+	if len(b) < slotSize {
+		return t, false
+	}
+	b = b[:slotSize]
+	size := int(binary.BigEndian.Uint16(b[4:]))
+	if crc32.Checksum(b[4:], castagnoli()) != binary.BigEndian.Uint32(b) || size > slotSize-slotHead {
+		return t, false
+	}
+	err := json.Unmarshal(b[slotHead:slotHead+size], &t)
+	return t, err == nil
+}
+
+// formatSlot returns a slot. Counts that do not fit are left out; there would have to
+// be some thirty kinds of records.
+func formatSlot(t testimony) []byte {
+	b := make([]byte, slotSize)
+	text, err := json.Marshal(t)
+	if err != nil || len(text) > slotSize-slotHead {
+		t.Counts = nil
+		text, _ = json.Marshal(t) // two numbers
+	}
+	binary.BigEndian.PutUint16(b[4:], uint16(len(text)))
+	copy(b[slotHead:], text)
+	binary.BigEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli()))
+	return b
+}
+
+// openWitness opens the witness for writing, or makes one, and lists the tables.
+func openWitness(dir string, last testimony) (*witness, error) {
+	f, err := os.OpenFile(witnessPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open witness: %w", err)
+	}
+	w := &witness{dir: dir, file: f, last: last}
+	// All of its room is taken now: a full disk does not stop it later.
+	if info, err := f.Stat(); err == nil && info.Size() < slotApart+slotSize {
+		if _, err := f.WriteAt(make([]byte, slotApart+slotSize-info.Size()), info.Size()); err != nil {
+			return nil, errors.Join(fmt.Errorf("make witness: %w", err), f.Close())
+		}
+	}
+	w.listed, _ = readTables(dir)
+	return w, nil
+}
+
+// put writes what was acknowledged into the slot that is not the newest.
+func (w *witness) put(seq uint64, counts tally) error {
+	t := testimony{Number: w.last.Number + 1, Seq: seq, Counts: counts}
+	if _, err := w.file.WriteAt(formatSlot(t), int64(t.Number%2)*slotApart); err != nil {
+		return fmt.Errorf("write witness: %w", err)
+	}
+	w.last = testimony{Number: t.Number, Seq: seq}
+	return nil
+}
+
+func (w *witness) close() error {
+	return errors.Join(w.file.Sync(), w.file.Close())
+}
+
+// noteTables lists the tables when the MANIFEST has changed since they were listed.
+// The list is not synced: one that a crash of the machine leaves older is explained
+// by the MANIFEST, which says what became of its tables.
+func (w *witness) noteTables() error {
+	info, err := os.Stat(filepath.Join(w.dir, "MANIFEST"))
+	if err != nil {
+		return err
+	}
+	if w.manifest != nil && info.Size() == w.manifest.Size() && info.ModTime().Equal(w.manifest.ModTime()) {
+		return nil
+	}
+	m, err := lsm.ReadManifest(w.dir)
+	if err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	tables := make(map[uint64]lsm.Table, len(m.Live))
+	for id := range m.Live {
+		t, known := w.listed[id]
+		if !known {
+			t, err = lsm.ReadTable(w.dir, id)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // a compaction was faster
+			}
+			if err != nil {
+				return fmt.Errorf("list table %d: %w", id, err)
+			}
+		}
+		tables[id] = t
+	}
+	if !maps.Equal(tables, w.listed) {
+		if err := writeTables(w.dir, tables); err != nil {
+			return fmt.Errorf("list tables: %w", err)
+		}
+	}
+	w.manifest, w.listed = info, tables
+	return nil
+}
+
+// tableList is the file that lists tables: their JSON and its checksum.
+type tableList struct {
+	Tables json.RawMessage `json:"tables"`
+	Sum    uint32          `json:"sum"`
+}
+
+func writeTables(dir string, tables map[uint64]lsm.Table) error {
+	list := slices.SortedFunc(maps.Values(tables), func(a, b lsm.Table) int { return int(a.ID) - int(b.ID) })
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(tableList{text, crc32.Checksum(text, castagnoli())})
+	if err != nil {
+		return err
+	}
+	tmp := tablesPath(dir) + ".tmp"
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, tablesPath(dir))
+}
+
+// readTables reads the list of tables. Without an error it is whole.
+func readTables(dir string) (map[uint64]lsm.Table, error) {
+	f, err := os.Open(tablesPath(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	var file tableList
+	var list []lsm.Table
+	if err := json.Unmarshal(b, &file); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(file.Tables, castagnoli()) != file.Sum {
+		return nil, errors.New("the checksum does not match")
+	}
+	if err := json.Unmarshal(file.Tables, &list); err != nil {
+		return nil, err
+	}
+	tables := make(map[uint64]lsm.Table, len(list))
+	for _, t := range list {
+		tables[t.ID] = t
+	}
+	return tables, nil
+}
