@@ -407,7 +407,7 @@ func TestDamageTable(t *testing.T) {
 	for _, d := range makeStores(t) {
 		harms := harmsTo(t, d)
 		for i, h := range harms {
-			if testing.Short() && i%9 != 0 {
+			if testing.Short() && i%17 != 0 {
 				continue
 			}
 			t.Run(d.name+" "+h.name, func(t *testing.T) {
