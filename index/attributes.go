@@ -3,9 +3,12 @@ package index
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -15,14 +18,15 @@ type Attr struct {
 	Key, Value string
 }
 
-// Clause is one condition of a filter: the key has one of the values.
+// Clause is one condition of a filter: the key has one of the values, or one that
+// fits the pattern.
 type Clause struct {
 	Key string
-	// Values are alternatives; without any the clause matches nothing.
+	// Values are alternatives; without any, and without a pattern, the clause
+	// matches nothing.
 	Values []string
-	// Prefix makes each of Values stand for all values that begin with it,
-	// for paths. It costs a look at every distinct value of the key.
-	Prefix bool
+	// Pattern adds all values that fit it, for paths.
+	Pattern *Pattern
 }
 
 // Attributes knows which documents carry which attributes, and turns a filter
@@ -36,21 +40,32 @@ type Attributes struct {
 	mu sync.RWMutex // guards all below
 	// all are the documents known, with attributes or without.
 	all *roaring.Bitmap
-	// postings are the documents of each value, by key, then by value. A
-	// value whose last document has gone is removed.
-	postings map[string]map[string]*posting
-	nextID   uint32
+	// keys hold the documents of each value. A value whose last document has gone
+	// is removed, and a key without values.
+	keys   map[string]*values
+	nextID uint32
 	// sets are the distinct combinations of attributes, by the ids of their
 	// postings. Documents share them: the chunks of a file carry the same.
 	sets map[string]*attrSet
 	of   Table[*attrSet]
+
+	asks atomic.Uint64 // questions with a pattern, see union.used
+}
+
+// values are those of one key.
+type values struct {
+	of       map[string]*posting
+	order    *Sorted[*posting]
+	patterns map[string]*union // those asked for, by their names
 }
 
 // posting holds the documents that carry one attribute.
 type posting struct {
-	attr Attr
-	id   uint32
-	docs *roaring.Bitmap
+	attr   Attr
+	id     uint32
+	docs   *roaring.Bitmap
+	unions []*union // of the patterns that the value fits
+	dead   bool     // its last document has gone
 }
 
 // attrSet is one combination of attributes, sorted by posting.
@@ -58,6 +73,24 @@ type attrSet struct {
 	key      string
 	postings []*posting
 	docs     int
+	// own are the postings of the one document that Change was called for, in place
+	// of the fields above: it shares its combination with nobody.
+	own map[*posting]struct{}
+}
+
+func (s *attrSet) has(p *posting) bool {
+	if s.own != nil {
+		_, ok := s.own[p]
+		return ok
+	}
+	return slices.Contains(s.postings, p)
+}
+
+func (s *attrSet) all() iter.Seq[*posting] {
+	if s.own != nil {
+		return maps.Keys(s.own)
+	}
+	return slices.Values(s.postings)
 }
 
 // Set makes attrs the attributes of doc, in place of those it had. Repeated
@@ -66,11 +99,7 @@ type attrSet struct {
 func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = roaring.New()
-		a.postings = make(map[string]map[string]*posting)
-		a.sets = make(map[string]*attrSet)
-	}
+	a.init()
 	next := a.set(attrs)
 	old, known := a.of.Get(doc)
 	if old == next {
@@ -79,13 +108,74 @@ func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	// Add before removing, so that a posting which both have is not dropped
 	// and made again.
 	for _, p := range next.postings {
-		p.docs.Add(doc)
+		p.add(doc)
 	}
 	next.docs++
 	a.of.Set(doc, next)
 	a.all.Add(doc)
 	if known {
 		a.release(doc, old, next)
+	}
+}
+
+// Change adds some attributes to those of a document and takes others away. What it
+// costs is a matter of these, not of how many the document has. Adding one that the
+// document has, or removing one that it lacks, is a no-op.
+func (a *Attributes) Change(doc uint32, add, remove []Attr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.init()
+	s, known := a.of.Get(doc)
+	if !known || s.own == nil {
+		own := &attrSet{own: map[*posting]struct{}{}}
+		if known {
+			for _, p := range s.postings {
+				own.own[p] = struct{}{}
+			}
+			a.leave(s)
+		}
+		s = own
+		a.of.Set(doc, s)
+		a.all.Add(doc)
+	}
+	for _, attr := range add {
+		p := a.posting(attr)
+		s.own[p] = struct{}{}
+		p.add(doc)
+	}
+	for _, attr := range remove {
+		v := a.keys[attr.Key]
+		if v == nil || v.of[attr.Value] == nil {
+			continue
+		}
+		if p := v.of[attr.Value]; s.has(p) {
+			delete(s.own, p)
+			a.remove(doc, p, s)
+		}
+	}
+}
+
+// Of returns the attributes of a document, by key, then by value.
+func (a *Attributes) Of(doc uint32) []Attr {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	s, known := a.of.Get(doc)
+	if !known {
+		return nil
+	}
+	var attrs []Attr
+	for p := range s.all() {
+		attrs = append(attrs, p.attr)
+	}
+	slices.SortFunc(attrs, func(x, y Attr) int { return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Value, y.Value)) })
+	return attrs
+}
+
+func (a *Attributes) init() {
+	if a.all == nil {
+		a.all = roaring.New()
+		a.keys = make(map[string]*values)
+		a.sets = make(map[string]*attrSet)
 	}
 }
 
@@ -112,6 +202,11 @@ func (a *Attributes) Len() int {
 // Match returns the documents that every clause matches, all known documents
 // when there is none. The bitmap belongs to the caller.
 func (a *Attributes) Match(clauses ...Clause) *roaring.Bitmap {
+	for _, c := range clauses {
+		if c.Pattern != nil {
+			a.prepare(c.Key, *c.Pattern)
+		}
+	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.all == nil {
@@ -132,26 +227,28 @@ func (a *Attributes) Match(clauses ...Clause) *roaring.Bitmap {
 
 // match returns the documents of one clause in a bitmap of their own.
 func (a *Attributes) match(c Clause) *roaring.Bitmap {
+	v := a.keys[c.Key]
+	if v == nil {
+		return roaring.New()
+	}
 	var found []*roaring.Bitmap
-	values := a.postings[c.Key]
-	if c.Prefix {
-		for value, p := range values {
-			begins := func(prefix string) bool { return strings.HasPrefix(value, prefix) }
-			if slices.ContainsFunc(c.Values, begins) {
-				found = append(found, p.docs)
-			}
+	for _, value := range c.Values {
+		if p, ok := v.of[value]; ok {
+			found = append(found, p.docs)
 		}
-	} else {
-		for _, value := range c.Values {
-			if p, ok := values[value]; ok {
-				found = append(found, p.docs)
+	}
+	if c.Pattern != nil {
+		if u := v.patterns[c.Pattern.Name]; u != nil {
+			found = append(found, u.docs)
+		} else { // it had to make room since it was prepared
+			for p := range v.within(c.Pattern.Prefix) {
+				if c.Pattern.Fits(p.attr.Value) {
+					found = append(found, p.docs)
+				}
 			}
 		}
 	}
-	if len(found) == 1 {
-		return found[0].Clone()
-	}
-	return roaring.FastOr(found...) // always a new bitmap for none or several
+	return roaring.FastOr(found...) // always a new bitmap
 }
 
 // set returns the combination of attrs, making it and its postings if new.
@@ -176,18 +273,24 @@ func (a *Attributes) set(attrs []Attr) *attrSet {
 }
 
 func (a *Attributes) posting(attr Attr) *posting {
-	values, ok := a.postings[attr.Key]
+	v, ok := a.keys[attr.Key]
 	if !ok {
-		values = make(map[string]*posting)
-		a.postings[attr.Key] = values
+		v = &values{of: make(map[string]*posting), order: NewSorted(byValue)}
+		a.keys[attr.Key] = v
 	}
-	p, ok := values[attr.Value]
+	p, ok := v.of[attr.Value]
 	if !ok {
 		// The strings may be cut from a file's text: keep only what is needed.
 		attr.Key, attr.Value = strings.Clone(attr.Key), strings.Clone(attr.Value)
 		p = &posting{attr: attr, id: a.nextID, docs: roaring.New()}
 		a.nextID++
-		values[attr.Value] = p
+		v.of[attr.Value] = p
+		v.order.Insert(p)
+		for _, u := range v.patterns {
+			if u.fits(attr.Value) {
+				p.unions = append(p.unions, u)
+			}
+		}
 	}
 	return p
 }
@@ -195,21 +298,36 @@ func (a *Attributes) posting(attr Attr) *posting {
 // release takes doc out of the postings of old that next does not share, and
 // removes what nobody uses any more. next is nil when the document goes.
 func (a *Attributes) release(doc uint32, old, next *attrSet) {
-	for _, p := range old.postings {
-		if next != nil && slices.Contains(next.postings, p) {
-			continue
-		}
-		p.docs.Remove(doc)
-		if !p.docs.IsEmpty() {
-			continue
-		}
-		values := a.postings[p.attr.Key]
-		delete(values, p.attr.Value)
-		if len(values) == 0 {
-			delete(a.postings, p.attr.Key)
+	for p := range old.all() {
+		if next == nil || !next.has(p) {
+			a.remove(doc, p, next)
 		}
 	}
-	if old.docs--; old.docs == 0 {
-		delete(a.sets, old.key)
+	a.leave(old)
+}
+
+// remove takes doc out of a posting. next are the attributes that it has from now
+// on, nil for none.
+func (a *Attributes) remove(doc uint32, p *posting, next *attrSet) {
+	p.remove(doc, next)
+	if !p.docs.IsEmpty() {
+		return
+	}
+	p.dead = true
+	v := a.keys[p.attr.Key]
+	delete(v.of, p.attr.Value)
+	v.order.Delete(p)
+	if len(v.of) == 0 && len(v.patterns) == 0 {
+		delete(a.keys, p.attr.Key)
+	}
+}
+
+// leave takes a document out of a combination.
+func (a *Attributes) leave(s *attrSet) {
+	if s.own != nil {
+		return
+	}
+	if s.docs--; s.docs == 0 {
+		delete(a.sets, s.key)
 	}
 }
