@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/embeddertest"
@@ -139,6 +140,51 @@ func BenchmarkSelect(b *testing.B) {
 					}
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkSelectSizes is the filters of BenchmarkSelect among 100,000 documents and
+// among 10,000 by turns: ×small is how many times as long it takes among 100,000.
+// What is asked for is as much of either: one folder, the files of one beginning, the
+// newest 400 documents.
+//
+//	go test ./internal/indexer -run '^$' -bench SelectSizes
+func BenchmarkSelectSizes(b *testing.B) {
+	open := func(n int) *Indexer {
+		s, x := benchLoad(b, benchStore(b, n), nil)
+		b.Cleanup(func() { s.Close() })
+		for i := range 16 { // what is new
+			f := memory.File{Project: "p-1", Sandbox: "s-1", Path: fmt.Sprintf("new/sub/fresh%d.go", i), Lang: "go", ModTime: testTime.AddDate(0, 1, 0)}
+			var docs []memory.Doc
+			for c := range 25 {
+				d := memory.Doc{ID: memory.DocumentID(fmt.Sprint("new", i, c)), Terms: Analyze(memory.Document{Text: "new words"})}
+				docs, f.Chunks = append(docs, d), append(f.Chunks, memory.FileChunk{Doc: d.ID, End: 9})
+			}
+			if _, err := s.Commit(context.Background(), memory.Batch{Docs: docs, Files: []memory.File{f}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return x
+	}
+	few, many := open(benchDocs/10), open(benchDocs)
+	for name, change := range map[string]func(*memory.Selection){
+		"none": func(*memory.Selection) {}, "path": func(sel *memory.Selection) { sel.Path = "new/sub" },
+		"glob":  func(sel *memory.Selection) { sel.Path = "**/fresh*.go" },
+		"since": func(sel *memory.Selection) { sel.Since = testTime.Add(time.Hour) },
+	} {
+		sel := memory.Selection{Project: "p-1", Kinds: memory.DefaultKinds}
+		change(&sel)
+		b.Run(name, func(b *testing.B) {
+			compareSizes(b, func(big bool) {
+				x := pick(big, many, few)
+				for range 16 {
+					allow, _ := x.Select(sel)
+					if name != "none" && allow.GetCardinality() != 400 {
+						b.Fatalf("%d documents are allowed, want 400", allow.GetCardinality())
+					}
+				}
+			})
 		})
 	}
 }

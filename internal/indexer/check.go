@@ -47,6 +47,10 @@ func (x *Indexer) Check(ctx context.Context) error {
 		}
 		x.compare(fresh, ours, theirs, memory.DocID(id), bad)
 	}
+	if a, b := x.recency.Len(), fresh.recency.Len(); a != b {
+		bad("%d documents are found by their time, the store has %d", a, b)
+	}
+	x.compareSessions(fresh, bad)
 	x.shelf.compare(&fresh.shelf, bad)
 	x.roster.compare(&fresh.roster, bad)
 	x.compareHeads(fresh, bad)
@@ -111,8 +115,20 @@ func (s *shelf) ids(list []placed) []string {
 func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, bad func(string, ...any)) {
 	a, _ := x.docs.Get(ours)
 	b, _ := fresh.docs.Get(theirs)
-	if !sameAttrs(x, a, fresh, b) {
-		bad("document %s: its attributes differ", id)
+	if have, want := x.attrs.Of(ours), fresh.attrs.Of(theirs); !slices.Equal(have, want) {
+		bad("document %s: its attributes are %q, should be %q", id, have, want)
+	}
+	if have, want := x.refIDs(&a), fresh.refIDs(&b); !slices.Equal(have, want) {
+		bad("document %s: it lies at %q, should be at %q", id, have, want)
+	}
+	if x.several.Contains(ours) != fresh.several.Contains(theirs) && a.crowd == nil {
+		bad("document %s: it is taken for one that has several places, or not", id)
+	}
+	if fresh.mixed.Contains(theirs) && !x.mixed.Contains(ours) {
+		bad("document %s: its places differ, which is not known", id)
+	}
+	if a.newest != 0 && !x.recency.Holds(ours, a.newest) {
+		bad("document %s: it is not found by its time", id)
 	}
 	if a.newest != b.newest {
 		bad("document %s: it is of %d ms, should be of %d", id, a.newest, b.newest)
@@ -135,17 +151,41 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	}
 }
 
-func sameAttrs(x *Indexer, a document, y *Indexer, b document) bool {
-	left, right := x.attributes(a.refs), y.attributes(b.refs)
-	if len(left) != len(right) {
-		return false
+// compareSessions reports which records are of other sessions than in indexes that
+// were just loaded.
+func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
+	if a, b := len(x.entries.sessions), len(fresh.entries.sessions); a != b {
+		bad("%d sessions have records, the store has %d", a, b)
 	}
-	for _, attr := range left {
-		if !slices.Contains(right, attr) {
-			return false
+	ids := func(x *Indexer, session string) (ids []string) {
+		for n := range x.entries.ofSession(session) {
+			e := &x.entries.all[n]
+			doc, _ := x.numbers.ID(e.doc)
+			ids = append(ids, e.id+" of "+memory.DocID(doc).String())
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	for session := range fresh.entries.sessions {
+		if have, want := ids(x, session.Value()), ids(fresh, session.Value()); !slices.Equal(have, want) {
+			bad("session %s: its records are %q, should be %q", session.Value(), have, want)
 		}
 	}
-	return true
+}
+
+// refIDs are the entries that a document is referenced by, in order.
+func (x *Indexer) refIDs(d *document) []string {
+	var ids []string
+	for r := range d.all() {
+		e := &x.entries.all[r.entry]
+		if e.file != nil {
+			ids = append(ids, fmt.Sprintf("%s/%s:%d", e.file.Sandbox, e.file.Path, r.ord))
+		} else {
+			ids = append(ids, e.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Analyze turns a document into the encoded terms that the store keeps: the names

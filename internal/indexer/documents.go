@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
@@ -12,7 +14,10 @@ import (
 
 // document is what is known of one distinct text.
 type document struct {
-	refs []ref
+	// refs are the references to it in the order in which they came, or nil where
+	// they are many: then they are the crowd's.
+	refs  []ref
+	crowd *crowd
 	// paths are the places whose words the lexical index holds as the extra
 	// field, joined; it is analysed again only when they change.
 	paths string
@@ -38,7 +43,6 @@ const (
 	attrKind    = "kind"
 	attrProject = "project"
 	attrRepo    = "repo"
-	attrSession = "session"
 	attrLang    = "lang"
 	attrTag     = "tag"
 	attrPath    = "path"
@@ -51,6 +55,7 @@ const (
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
 	n := x.entries.add(recordEntry(r))
 	num := x.reference(r.Doc, ref{entry: n})
+	x.entries.all[n].doc = num
 	x.shelf.place(n, num)
 	return num
 }
@@ -97,39 +102,80 @@ func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
 func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
 	num, _ := x.numbers.Number(id)
 	d, _ := x.docs.Get(num)
-	d.refs = append(d.refs, r)
-	d.newest = max(d.newest, x.recalledAt(r))
+	e := &x.entries.all[r.entry]
+	if d.crowd == nil && len(d.refs) == crowdSize {
+		d.crowd = newCrowd()
+		for _, r := range d.refs {
+			d.crowd.add(r, &x.entries.all[r.entry])
+		}
+		d.refs = nil
+	}
+	if d.crowd != nil {
+		d.crowd.add(r, e)
+	} else {
+		d.refs = append(d.refs, r)
+	}
+	x.date(num, &d, max(d.newest, e.recalledAt()))
 	x.docs.Set(num, d)
 	return num
 }
 
-// dereference removes the references from a document to an entry.
+// dereference removes the references from a document to an entry, which must still
+// be there.
 func (x *Indexer) dereference(num, entry uint32) {
 	d, ok := x.docs.Get(num)
 	if !ok {
 		return
 	}
-	d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.entry == entry })
-	d.newest = 0
-	for _, r := range d.refs {
-		d.newest = max(d.newest, x.recalledAt(r))
+	e := &x.entries.all[entry]
+	newest := int64(0)
+	if d.crowd != nil {
+		d.crowd.remove(entry, e)
+		newest = d.crowd.newest()
+	} else {
+		d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.entry == entry })
+		for _, r := range d.refs {
+			newest = max(newest, x.entries.all[r.entry].recalledAt())
+		}
 	}
+	x.date(num, &d, newest)
 	x.docs.Set(num, d)
 }
 
-// recalledAt is when an entry was created, or 0 if it must not be recalled.
-func (x *Indexer) recalledAt(r ref) int64 {
-	if e := &x.entries.all[r.entry]; !e.aside {
-		return e.created
+// date sets when the newest entry of a document was created.
+func (x *Indexer) date(num uint32, d *document, newest int64) {
+	if d.newest == newest {
+		return
 	}
-	return 0
+	if d.newest != 0 {
+		x.recency.Remove(num, d.newest)
+	}
+	if newest != 0 {
+		x.recency.Add(num, newest)
+	}
+	d.newest = newest
 }
 
-// drop forgets a document.
+// recalledAt is when an entry was created, or 0 if it must not be recalled.
+func (e *entry) recalledAt() int64 {
+	if e.aside {
+		return 0
+	}
+	return max(e.created, 0)
+}
+
+// drop forgets a document. It is called without mu.
 func (x *Indexer) drop(num uint32) {
 	x.lexical.Delete(num)
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.spaces.drop(num)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if d, ok := x.docs.Get(num); ok {
+		x.date(num, &d, 0)
+	}
+	x.several.Remove(num)
+	x.mixed.Remove(num)
 	x.docs.Delete(num)
 	x.numbers.Free(num)
 }
@@ -141,7 +187,8 @@ type words struct {
 }
 
 // refresh brings a document's attributes and words up to date with its
-// references. encoded are its terms; nil when it may be indexed already.
+// references. encoded are its terms; nil when it may be indexed already. It is called
+// without mu.
 func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 	if w, changed := x.describe(num, id, encoded); changed {
 		x.lexical.UpsertFields(num, w.text, w.paths)
@@ -149,14 +196,14 @@ func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 }
 
 // describe brings a document's attributes up to date and returns its words if
-// the lexical index does not hold them.
+// the lexical index does not hold them. It is called without mu: nobody else writes,
+// and readers wait for what is copied only, not for words to be read.
 func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words, changed bool) {
 	d, ok := x.docs.Get(num)
 	if !ok {
 		return w, false
 	}
-	x.attrs.Set(num, x.attributes(d.refs))
-	paths := x.paths(d.refs)
+	paths := x.carry(num, &d)
 	if d.indexed && paths == d.paths && encoded == nil {
 		return w, false
 	}
@@ -181,8 +228,36 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words
 		w.paths = lexical.Analyze(paths)
 	}
 	d.paths, d.names, d.indexed = paths, names, true
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.docs.Set(num, d)
 	return w, true
+}
+
+// carry brings the attributes of a document up to date and returns the paths whose
+// words are searched.
+func (x *Indexer) carry(num uint32, d *document) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if d.crowd != nil {
+		d.crowd.carry(num, &x.attrs)
+		x.several.Add(num)
+		x.mixed.Add(num) // or nearly always
+		return strings.Join(d.crowd.first(wordedPaths), "\n")
+	}
+	attrs, differ := x.attributes(d.refs)
+	x.attrs.Set(num, attrs)
+	mark(x.several, num, len(d.refs) > 1)
+	mark(x.mixed, num, differ)
+	return x.paths(d.refs)
+}
+
+func mark(set *roaring.Bitmap, num uint32, in bool) {
+	if in {
+		set.Add(num)
+	} else {
+		set.Remove(num)
+	}
 }
 
 // namesOf is a hash of the names among terms, 0 for none: the words of a document
@@ -200,62 +275,88 @@ func namesOf(terms index.Terms) uint64 {
 	return h.Sum64()
 }
 
-// paths joins the places of a document, at most a few: the words of a license
-// header's ten thousand places say nothing. Which ones is a matter of the places
-// alone, not of the order in which they came.
+// wordedPaths is at how many places of a document the words of their paths are
+// searched: those of a license header's ten thousand places say nothing.
+const wordedPaths = 4
+
+// paths joins the places of a document, at most a few. Which ones is a matter of the
+// places alone, not of the order in which they came.
 func (x *Indexer) paths(refs []ref) string {
-	const most = 4
-	first := make([]string, 0, most+1)
+	first := make([]string, 0, wordedPaths+1)
 	for _, r := range refs {
 		p := x.entries.all[r.entry].path()
 		if p == "" {
 			continue
 		}
-		if i, found := slices.BinarySearch(first, p); !found && i < most {
+		if i, found := slices.BinarySearch(first, p); !found && i < wordedPaths {
 			first = slices.Insert(first, i, p)
-			first = first[:min(len(first), most)]
+			first = first[:min(len(first), wordedPaths)]
 		}
 	}
 	return strings.Join(first, "\n")
 }
 
 // attributes are those of the entries that may be recalled. A document that only
-// has others is known and carries none.
-func (x *Indexer) attributes(refs []ref) []index.Attr {
-	var attrs []index.Attr
-	add := func(key, value string) bool {
-		a := index.Attr{Key: key, Value: value}
-		if value == "" || slices.Contains(attrs, a) {
-			return false
-		}
-		attrs = append(attrs, a)
-		return true
-	}
-	paths := 0
+// has others is known and carries none. differ says that not all of them carry the
+// same, paths and sessions aside, or that the paths are not among them.
+func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
+	paths, shared := 0, 0
+	var first *entry
 	for _, r := range refs {
 		e := &x.entries.all[r.entry]
 		if e.aside {
 			continue
 		}
-		add(attrKind, e.kind.Value())
-		add(attrProject, e.project.Value())
-		add(attrRepo, e.repo.Value())
-		add(attrSession, e.session.Value())
-		add(attrLang, e.lang.Value())
-		add(attrScreen, e.screen.Value())
-		if paths < maxPaths && add(attrPath, e.path()) {
-			paths++
+		if first == nil {
+			first = e
 		}
-		for _, fp := range e.fingerprints {
-			add(attrError, fp)
+		carried := 0
+		e.attributes(func(a index.Attr) {
+			isPath := a.Key == attrPath
+			if !isPath {
+				carried++
+			}
+			if slices.Contains(attrs, a) || isPath && paths == maxPaths {
+				return
+			}
+			attrs = append(attrs, a)
+			if isPath {
+				paths++
+			} else if e != first {
+				differ = true
+			}
+		})
+		if e == first {
+			shared = carried
 		}
-		for _, tag := range e.tags {
-			add(attrTag, tag)
-		}
+		differ = differ || carried != shared
 	}
 	if paths == maxPaths {
 		attrs = slices.DeleteFunc(attrs, func(a index.Attr) bool { return a.Key == attrPath })
 		attrs = append(attrs, index.Attr{Key: attrPath, Value: everywhere})
+		differ = true // attributes do not say where it is
 	}
-	return attrs
+	return attrs, differ
+}
+
+// attributes calls fn with those of an entry. Its session is none of them: a text
+// that many sessions share would carry as many; see entries.ofSession.
+func (e *entry) attributes(fn func(index.Attr)) {
+	add := func(key, value string) {
+		if value != "" {
+			fn(index.Attr{Key: key, Value: value})
+		}
+	}
+	add(attrKind, e.kind.Value())
+	add(attrProject, e.project.Value())
+	add(attrRepo, e.repo.Value())
+	add(attrLang, e.lang.Value())
+	add(attrScreen, e.screen.Value())
+	add(attrPath, e.path())
+	for _, fp := range e.fingerprints {
+		add(attrError, fp)
+	}
+	for _, tag := range e.tags {
+		add(attrTag, tag)
+	}
 }

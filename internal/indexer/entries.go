@@ -1,10 +1,13 @@
 package indexer
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"time"
 	"unique"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -18,7 +21,8 @@ type entry struct {
 	kind, project, repo, session, lang,
 	screen name
 	*details
-	created int64 // milliseconds since 1970, which order the steps of a session
+	created int64  // milliseconds since 1970, which order the steps of a session
+	doc     uint32 // of a record
 	// aside says that a lesson is kept but not recalled.
 	aside bool
 	// chunked says that a file has chunks, pruned that it had to give them up.
@@ -63,10 +67,15 @@ type entries struct {
 	files   map[memory.FileKey]uint32
 	// byBase are the files by the last part of their path.
 	byBase map[string][]uint32
+	// sessions are the records of each session, of whichever project.
+	sessions map[name]*roaring.Bitmap
 }
 
 func newEntries() entries {
-	return entries{records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{}}
+	return entries{
+		records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
+		sessions: map[name]*roaring.Bitmap{},
+	}
 }
 
 func (e *entries) add(x entry) uint32 {
@@ -79,6 +88,12 @@ func (e *entries) add(x entry) uint32 {
 	}
 	if x.file == nil {
 		e.records[x.id] = n
+		if x.session != unnamed {
+			if e.sessions[x.session] == nil {
+				e.sessions[x.session] = roaring.New()
+			}
+			e.sessions[x.session].Add(n)
+		}
 	} else {
 		e.files[*x.file] = n
 		base := path.Base(x.file.Path)
@@ -91,12 +106,25 @@ func (e *entries) drop(n uint32) {
 	x := e.all[n]
 	if x.file == nil {
 		delete(e.records, x.id)
+		if of := e.sessions[x.session]; of != nil {
+			if of.Remove(n); of.IsEmpty() {
+				delete(e.sessions, x.session)
+			}
+		}
 	} else {
 		delete(e.files, *x.file)
 		e.dropBase(path.Base(x.file.Path), n)
 	}
 	e.all[n] = entry{}
 	e.free = append(e.free, n)
+}
+
+// ofSession yields the records of a session, of whichever project.
+func (e *entries) ofSession(id string) iter.Seq[uint32] {
+	if of := e.sessions[nameOf(id)]; of != nil {
+		return roaring.Values(of)
+	}
+	return func(func(uint32) bool) {}
 }
 
 // dropBase costs a look at every file of that name.

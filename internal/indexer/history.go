@@ -164,17 +164,18 @@ func (x *Indexer) Fingerprinted(fingerprints []string, sel memory.Selection) []m
 			num := it.Next()
 			d, _ := x.docs.Get(num)
 			id, _ := x.numbers.ID(num)
-			for _, r := range d.refs {
-				e := &x.entries.all[r.entry]
-				if seen[r.entry] || !slices.Contains(e.fingerprints, fp) || !x.selected(e, &sel) {
-					continue
+			about := func(lesson bool) func(ref, *entry) bool {
+				return func(r ref, e *entry) bool {
+					return e.is(memory.Lesson) == lesson && !seen[r.entry] && slices.Contains(e.fingerprints, fp) && x.selected(e, &sel)
 				}
+			}
+			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(true)) {
 				seen[r.entry] = true
-				if e.is(memory.Lesson) {
-					lessons = append(lessons, e.candidate(id, r.ord))
-				} else {
-					steps = append(steps, e.candidate(id, r.ord))
-				}
+				lessons = append(lessons, x.entries.all[r.entry].candidate(id, r.ord))
+			}
+			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(false)) {
+				seen[r.entry] = true
+				steps = append(steps, x.entries.all[r.entry].candidate(id, r.ord))
 			}
 		}
 		slices.SortFunc(lessons[l:], newerCandidate)

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
@@ -82,9 +84,13 @@ type Indexer struct {
 	// mu guards what maps documents to entries, and entries to sessions.
 	mu      sync.RWMutex
 	docs    index.Table[document]
-	entries entries
-	shelf   shelf
-	heads   heads
+	recency index.Recency // documents by document.newest
+	// several are the documents that have more than one reference, and mixed those
+	// whose references differ in what attributes say of them.
+	several, mixed *roaring.Bitmap
+	entries        entries
+	shelf          shelf
+	heads          heads
 
 	// roster locks itself.
 	roster roster
@@ -131,6 +137,7 @@ func New(opts Options) (*Indexer, error) {
 		return nil, err
 	}
 	x := &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}
+	x.several, x.mixed = roaring.New(), roaring.New()
 	x.shelf = newShelf(&x.entries)
 	x.heads = newHeads(opts.NoLight)
 	x.roster = newRoster()
@@ -220,6 +227,7 @@ func (x *Indexer) apply(c memory.Change) {
 			}
 		}
 	}
+	x.mu.Unlock() // questions need not wait while words and vectors are indexed
 	for _, id := range c.Swept {
 		if num, ok := x.numbers.Lookup(id); ok {
 			x.drop(num)
@@ -235,7 +243,6 @@ func (x *Indexer) apply(c memory.Change) {
 	for num, id := range touched {
 		x.refresh(num, id, terms[id])
 	}
-	x.mu.Unlock()
 	x.applyVectors(c.Docs, false)
 	x.seq.Store(c.Seq)
 }

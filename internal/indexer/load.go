@@ -110,9 +110,7 @@ func (l *wordLine) add(doc memory.DocID, encoded []byte) error {
 	if !ok {
 		return nil
 	}
-	l.x.mu.Lock()
 	w, changed := l.x.describe(num, doc, encoded)
-	l.x.mu.Unlock()
 	if !changed {
 		return nil
 	}

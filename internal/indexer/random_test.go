@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +51,7 @@ func TestRandomOperations(t *testing.T) {
 			r.mustFill()
 		case 4:
 			m.compare(t, r)
+			m.compareFilters(t, rng, r)
 			r.check()
 		}
 		if t.Failed() {
@@ -65,6 +67,7 @@ func TestRandomOperations(t *testing.T) {
 
 // world is what should be indexed.
 type world struct {
+	crowd    int // where in the rise and fall of a text that many have
 	records  map[string]memory.Record
 	files    map[memory.FileKey]memory.File
 	sessions map[memory.SessionKey]memory.Session
@@ -88,12 +91,17 @@ func projectOf(sandbox string) string {
 // step does one random thing to the rig and to the world.
 func (m *world) step(rng *rand.Rand, r *rig) {
 	text := textOf(rng.IntN(textCount))
+	if m.crowd = (m.crowd + 1) % 200; m.crowd < 130 && rng.IntN(4) > 0 {
+		text = textOf(0) // which comes to have many places, and to lose them
+	}
 	id := fmt.Sprintf("l-%d", rng.IntN(30))
 	key := memory.FileKey{Sandbox: fmt.Sprintf("s-%d", rng.IntN(3)), Path: fmt.Sprintf("dir/file%d.go", rng.IntN(8))}
 	switch rng.IntN(16) {
 	case 0, 1: // remember, in place of what has the id
 		rec := lesson(id, fmt.Sprintf("p-%d", 1+rng.IntN(2)), text)
 		rec.Tags = []string{fmt.Sprintf("tag%d", rng.IntN(3))}
+		rec.Created = testTime.Add(time.Duration(rng.IntN(5)) * time.Hour)
+		rec.Session = fmt.Sprintf("x-%d", rng.IntN(6))
 		r.remember(rec)
 		m.records[id] = rec
 	case 2: // merge: the record keeps its document and its project
@@ -202,7 +210,7 @@ func (m *world) compareRoster(t *testing.T, r *rig, project string) {
 // stepSession does one random thing to a session.
 func (m *world) stepSession(rng *rand.Rand, r *rig, text string) {
 	key := memory.SessionKey{Project: fmt.Sprintf("p-%d", 1+rng.IntN(2)), ID: fmt.Sprintf("x-%d", rng.IntN(4))}
-	id := fmt.Sprintf("t-%d", rng.IntN(40))
+	id := fmt.Sprintf("t-%d", rng.IntN(80))
 	switch _, known := m.sessions[key]; {
 	case !known || rng.IntN(4) == 0: // start, change or end it
 		x := session(key.ID, rng.IntN(5), func(x *memory.Session) {
@@ -344,6 +352,64 @@ func (m *world) compare(t *testing.T, r *rig) {
 		}
 		m.compareSessions(t, r, project)
 		m.compareRoster(t, r, project)
+	}
+}
+
+// compareFilters holds what random filters let through against a look at everything.
+func (m *world) compareFilters(t *testing.T, rng *rand.Rand, r *rig) {
+	t.Helper()
+	one := func(of ...string) string {
+		if rng.IntN(2) == 0 {
+			return ""
+		}
+		return of[rng.IntN(len(of))]
+	}
+	for range 40 {
+		sel := memory.Selection{
+			Project: one("p-1", "p-2"), Session: one("x-0", "x-1", "x-5"), Tag: one("tag0", "tag1", "merged"), AllLessons: rng.IntN(2) == 0,
+		}
+		if rng.IntN(2) == 0 {
+			sel.Session, sel.Tag, sel.Path = "", "", one("dir", "dir/file3.go", "*/file[1-4].go", "**", "dir/*2.go", "moved/**")
+		}
+		if rng.IntN(2) == 0 {
+			sel.Kinds = []memory.Kind{memory.Kinds[rng.IntN(len(memory.Kinds))], memory.Chunk}
+		}
+		if rng.IntN(2) == 0 {
+			sel.Since = testTime.Add(time.Duration(rng.IntN(6)-1) * time.Hour)
+		}
+		if rng.IntN(6) == 0 {
+			sel.Only = map[string]bool{"l-3": true, "t-4": true, "o-5": true}
+		}
+		var want []string
+		for id, rec := range m.records {
+			own := sel.Project == "" || rec.Project == sel.Project || sel.AllLessons && rec.Kind == memory.Lesson
+			if own && !isAside(rec) && (sel.Session == "" || rec.Session == sel.Session) && (sel.Tag == "" || slices.Contains(rec.Tags, sel.Tag)) &&
+				(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, rec.Kind)) && !rec.Created.Before(sel.Since) &&
+				sel.Path == "" && (sel.Only == nil || sel.Only[id]) {
+				want = append(want, id)
+			}
+		}
+		for k, f := range m.files {
+			if (sel.Project == "" || f.Project == sel.Project) && sel.Session == "" && sel.Tag == "" && sel.Only == nil && !f.ModTime.Before(sel.Since) &&
+				(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Chunk)) && (sel.Path == "" || pathMatches(sel.Path, k.Path)) {
+				for range f.Chunks {
+					want = append(want, k.Sandbox+"/"+k.Path)
+				}
+			}
+		}
+		slices.Sort(want)
+		if got := r.found("common", sel); !slices.Equal(got, want) {
+			t.Errorf("%+v lets through %v, want %v", sel, got, want)
+		}
+		if sel.Path == "" && sel.Since.IsZero() && sel.Only == nil {
+			continue
+		}
+		allow, _ := r.index.Select(sel)
+		for it := allow.Iterator(); it.HasNext(); {
+			if num := it.Next(); len(r.index.Candidates(num, sel)) == 0 {
+				t.Errorf("%+v: document %d is allowed and holds nothing selected", sel, num)
+			}
+		}
 	}
 }
 

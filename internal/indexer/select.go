@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -30,36 +29,53 @@ func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
 }
 
 // match returns the documents whose attributes a selection asks for, but for
-// what it asks of sessions.
+// what it asks of sessions by a filter.
 func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	kinds := make([]string, len(sel.Kinds))
 	for i, k := range sel.Kinds {
 		kinds[i] = string(k)
 	}
 	var clauses []index.Clause
-	add := func(key string, prefix bool, values ...string) {
+	add := func(key string, values ...string) {
 		if len(values) > 0 && values[0] != "" {
-			clauses = append(clauses, index.Clause{Key: key, Values: values, Prefix: prefix})
+			clauses = append(clauses, index.Clause{Key: key, Values: values})
 		}
 	}
-	add(attrKind, false, kinds...)
-	add(attrRepo, false, sel.Repos...)
-	add(attrSession, false, sel.Session)
-	add(attrLang, false, sel.Lang)
-	add(attrTag, false, sel.Tag)
+	add(attrKind, kinds...)
+	add(attrRepo, sel.Repos...)
+	add(attrLang, sel.Lang)
+	add(attrTag, sel.Tag)
 	if sel.Path != "" {
 		// All code has a path, so a pattern without a fixed part wants code.
-		add(attrKind, false, string(memory.Chunk))
-		add(attrPath, true, fixedPart(sel.Path), everywhere)
+		add(attrKind, string(memory.Chunk))
+		clauses = append(clauses, index.Clause{Key: attrPath, Values: []string{everywhere}, Pattern: pathPattern(sel.Path)})
 	}
+	var allow *roaring.Bitmap
 	if sel.Project == "" {
-		return x.attrs.Match(clauses...)
+		allow = x.attrs.Match(clauses...)
+	} else {
+		allow = x.attrs.Match(append(slices.Clone(clauses), own(sel))...)
+		if wantsAllLessons(sel) {
+			allow.Or(x.attrs.Match(append(slices.Clone(clauses), allLessons)...))
+		}
 	}
-	allow := x.attrs.Match(append(slices.Clone(clauses), own(sel))...)
-	if wantsAllLessons(sel) {
-		allow.Or(x.attrs.Match(append(slices.Clone(clauses), allLessons)...))
+	if sel.Session != "" {
+		allow.And(x.docsOf(sel.Session))
 	}
 	return allow
+}
+
+// docsOf returns the documents of the records of a session that may be recalled.
+func (x *Indexer) docsOf(session string) *roaring.Bitmap {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	docs := roaring.New()
+	for n := range x.entries.ofSession(session) {
+		if e := &x.entries.all[n]; !e.aside {
+			docs.Add(e.doc)
+		}
+	}
+	return docs
 }
 
 // universe returns the documents whose statistics count.
@@ -89,61 +105,70 @@ func wantsAllLessons(sel memory.Selection) bool {
 	return sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson))
 }
 
-// narrow takes out what attributes cannot tell, document by document: what was
-// written before, lies elsewhere, or is another record. Left in, it would take the
-// places of what was asked for among the retrievers' hits.
+// narrow takes out what attributes cannot tell: what was written before, lies
+// elsewhere, or is another record. Left in, it would take the places of what was asked
+// for among the retrievers' hits. Only texts whose places differ are looked at one by
+// one: of the others attributes, the order by time and the order of paths tell it all.
 func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	out := roaring.New()
-	// The chunks of a file are numbered one after the other and are decided
-	// alike.
-	last, in := uint32(math.MaxUint32), false
-	decide := func(r ref) bool {
-		if r.entry != last {
-			last, in = r.entry, x.selected(&x.entries.all[r.entry], sel)
+	if sel.Only != nil {
+		only := roaring.New()
+		for id := range sel.Only {
+			if n, ok := x.entries.records[id]; ok {
+				only.Add(x.entries.all[n].doc)
+			}
 		}
-		return in
+		allow.And(only)
 	}
-	var since int64
-	if !sel.Since.IsZero() {
-		since = sel.Since.UnixMilli()
+	if since := sel.Since.UnixMilli(); !sel.Since.IsZero() && since > 0 {
+		allow.And(x.recency.Since(since))
 	}
-	for it := allow.Iterator(); it.HasNext(); {
+	doubtful := x.mixed
+	if sel.Only != nil || sel.Session != "" || !sel.Steps.IsZero() || sel.Path != "" && !sel.Since.IsZero() {
+		doubtful = x.several // what is asked for may be true of one place each
+	}
+	out := roaring.New()
+	for it := roaring.And(allow, doubtful).Iterator(); it.HasNext(); {
 		num := it.Next()
 		d, _ := x.docs.Get(num)
-		keep := d.newest >= since
-		// Of a text in one place attributes told all but the path already.
-		if keep && (sel.Path != "" || sel.Only != nil || len(d.refs) != 1) {
-			keep = slices.ContainsFunc(d.refs, decide)
-		}
-		if !keep {
+		if len(x.pick(num, &d, sel, 1)) == 0 {
 			out.Add(num)
 		}
 	}
 	allow.AndNot(out)
 }
 
-// Candidates returns what of a document a selection allows.
+// Candidates returns what of a document a selection allows, at most 100: where there
+// are more, the newest, those of the selection's project before others.
 func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
-	return x.candidates(doc, func(e *entry) bool { return x.selected(e, &sel) })
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	d, _ := x.docs.Get(doc)
+	id, _ := x.numbers.ID(doc)
+	refs := x.pick(doc, &d, &sel, maxHeld)
+	out := make([]memory.Candidate, len(refs))
+	for i, r := range refs {
+		out[i] = x.entries.all[r.entry].candidate(id, r.ord)
+	}
+	return out
+}
+
+// pick returns the references of a document that a selection allows, at most n. It is
+// called with mu held.
+func (x *Indexer) pick(num uint32, d *document, sel *memory.Selection, n int) []ref {
+	return x.newest(num, d, sel, n, func(_ ref, e *entry) bool { return x.selected(e, sel) })
 }
 
 // places returns all that hangs off a document, also what is never recalled.
 func (x *Indexer) places(doc uint32) []memory.Candidate {
-	return x.candidates(doc, func(*entry) bool { return true })
-}
-
-func (x *Indexer) candidates(doc uint32, wanted func(*entry) bool) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(doc)
 	id, _ := x.numbers.ID(doc)
 	var out []memory.Candidate
-	for _, r := range d.refs {
-		if e := &x.entries.all[r.entry]; wanted(e) {
-			out = append(out, e.candidate(id, r.ord))
-		}
+	for r := range d.all() {
+		out = append(out, x.entries.all[r.entry].candidate(id, r.ord))
 	}
 	return out
 }
@@ -158,6 +183,11 @@ func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
 		x.tagged(e, sel) && x.inSessions(e, sel) &&
 		(sel.Path == "" || e.file != nil && pathMatches(sel.Path, e.file.Path)) &&
 		(sel.Since.IsZero() || e.created >= sel.Since.UnixMilli())
+}
+
+// pathPattern is a pattern of paths as attributes know it.
+func pathPattern(pattern string) *index.Pattern {
+	return &index.Pattern{Name: pattern, Prefix: fixedPart(pattern), Fits: func(p string) bool { return pathMatches(pattern, p) }}
 }
 
 // fixedPart is what every path that a pattern matches begins with.

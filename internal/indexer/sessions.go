@@ -84,7 +84,7 @@ func (s *shelf) place(entry, doc uint32) {
 // remove takes out what place put in; the entry must still be there.
 func (s *shelf) remove(entry uint32) {
 	s.each(entry, func(x *shelved, list *[]placed) {
-		at := slices.IndexFunc(*list, func(p placed) bool { return p.entry == entry })
+		at := s.find(*list, entry)
 		if at < 0 {
 			return
 		}
@@ -93,6 +93,18 @@ func (s *shelf) remove(entry uint32) {
 			x.countScreen(s.entries.all[entry].screen, -1)
 		}
 	})
+}
+
+// find returns where an entry is in a list, -1 if it is not.
+func (s *shelf) find(list []placed, entry uint32) int {
+	if s.loading {
+		return slices.IndexFunc(list, func(p placed) bool { return p.entry == entry })
+	}
+	at, found := slices.BinarySearchFunc(list, placed{created: s.entries.all[entry].created, entry: entry}, s.older)
+	if !found {
+		return -1
+	}
+	return at
 }
 
 // each calls fn with the session that an entry names and the list that the entry
@@ -117,22 +129,30 @@ func (s *shelf) change(k memory.SessionKey, fn func(*shelved)) {
 		x = &shelved{session: unknown(k)}
 		s.sessions[k] = x
 	}
-	was, at := x.isListed(), x.session.CreatedAt
+	was, created := x.isListed(), x.session.CreatedAt
+	at := -1 // where it is listed, which is found by what it was
+	if was && !s.loading {
+		at, _ = slices.BinarySearchFunc(s.listed[k.Project], x, olderSession)
+	}
 	fn(x)
 	is := x.isListed()
-	if was != is || !at.Equal(x.session.CreatedAt) {
-		s.list(x, was, is)
+	if was != is || !created.Equal(x.session.CreatedAt) {
+		s.list(x, was, is, at)
 	}
 	if !is && len(x.lessons) == 0 {
 		delete(s.sessions, k)
 	}
 }
 
-func (s *shelf) list(x *shelved, was, is bool) {
+// list puts a session where it belongs. It was listed at a place, -1 if that is to be
+// looked for.
+func (s *shelf) list(x *shelved, was, is bool, at int) {
 	project := x.session.Project
 	list := s.listed[project]
 	if was {
-		at := slices.Index(list, x)
+		if at < 0 {
+			at = slices.Index(list, x)
+		}
 		list = slices.Delete(list, at, at+1)
 	}
 	if is {
