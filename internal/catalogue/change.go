@@ -176,6 +176,7 @@ func holds(r *memory.Record, e *sourced) bool {
 func recordOf(project string, e *sourced, ord int, now time.Time) memory.Record {
 	return memory.Record{
 		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
+		Provenance: session.ProvenanceOf(e.source),
 		Entry: &memory.Entry{
 			Name: e.Name, Server: e.ServerName, Source: e.source, Description: e.Description, Content: e.Content, Guidance: e.Guidance,
 			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled, Version: 1, Ord: ord,

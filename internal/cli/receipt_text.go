@@ -104,6 +104,16 @@ func whyText(item memory.ReceiptItem) string {
 	if item.Mode != "" {
 		parts = append(parts, string(item.Mode))
 	}
+	if p := item.Provenance; p != nil {
+		text := string(p.Origin)
+		if p.Agent != "" {
+			text += " by " + printable(p.Agent)
+		}
+		if p.Path != "" {
+			text += " from " + printable(p.Path)
+		}
+		parts = append(parts, text)
+	}
 	f := item.RankFactors
 	if f == nil {
 		return strings.Join(parts, ", ")

@@ -30,6 +30,7 @@ var (
 	which    = session.Which{SessionID: "abcd", Project: "p", Caller: caller}
 	toolRef  = session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
 	tool     = session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
+	from     = memory.Provenance{Origin: memory.OriginFollowed, Agent: "a", Session: "abcd", Path: "/p/f.jsonl"}
 	schema   = raw(`{"type":"object","n":1.50,"a":"<b>"}`)
 	entry    = session.Entry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
 	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
@@ -68,7 +69,7 @@ var sessionMethods = map[string]method{
 			Entries: []session.EntryState{{ID: "o-1", Entry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true}}}},
 	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, Which: which},
 		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Version: 7, Receipt: "rc", Text: "x",
-			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Active: true, New: true}}}},
+			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
 	"SessionContext": {request: session.ContextRequest{Which: which}, answer: &held},
 	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, Which: which},
 		answer: &held},
@@ -77,8 +78,8 @@ var sessionMethods = map[string]method{
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
-				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, State: "moved", Similar: 2, Tokens: 7,
-				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Definition: "F", Place: "a:1",
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Tokens: 7,
+				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g", Withheld: withheld, Degraded: degraded, Tokens: 8, MaxTokens: 4000, Record: record,
@@ -94,8 +95,8 @@ var sessionMethods = map[string]method{
 			Request: memory.RecallRequest{Query: "q", Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
-			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent,
-				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Definition: "F", Place: "a:1",
+			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Provenance: &from,
+				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,

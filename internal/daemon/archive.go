@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,14 +116,15 @@ func (i *importer) log(ctx context.Context, file string) error {
 			return err
 		}
 		i.problems(part.Problems)
-		taken, err := i.core.Ingest.ImportLessons(ctx, i.project, part.Lines)
+		from := memory.Provenance{Origin: memory.OriginImported, Path: part.File}
+		taken, err := i.core.Ingest.ImportLessons(ctx, i.project, from, part.Lines)
 		if err != nil {
 			return err
 		}
 		i.out.Lessons += taken.Added
 		i.out.Known += taken.Known + taken.Left
 		i.problems(lineProblems(part.File, part.Numbers, taken))
-		i.again.add(i.project, part.Lines)
+		i.again.add(i.project, from, part.Lines)
 	}
 	return nil
 }
@@ -136,6 +139,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Part
 		if part.Session.ID == "" {
 			continue
 		}
+		part.Session.Provenance = memory.Provenance{Origin: memory.OriginImported, Path: part.Folder}
 		taken, err := i.core.Ingest.ImportSession(ctx, i.project, part.Session, part.Steps)
 		if err != nil && memory.CodeOf(err) == memory.CodeInvalidInput {
 			i.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
@@ -182,6 +186,9 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 		if err != nil {
 			return nil, fmt.Errorf("read lessons: %w", err)
 		}
+		if r.Extra, err = withProvenance(r.Extra, r.Provenance); err != nil {
+			return nil, err
+		}
 		lessons = append(lessons, r)
 	}
 	if len(lessons) > 0 {
@@ -207,6 +214,24 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 	return out, nil
 }
 
+// withProvenance adds where something comes from to the fields of an exported line or
+// file that other programs need not know. Importing it decides nothing by them.
+func withProvenance(extra map[string]json.RawMessage, p memory.Provenance) (map[string]json.RawMessage, error) {
+	if p == (memory.Provenance{}) {
+		return extra, nil
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("write provenance: %w", err)
+	}
+	more := maps.Clone(extra)
+	if more == nil {
+		more = map[string]json.RawMessage{}
+	}
+	more["provenance"] = raw
+	return more, nil
+}
+
 // sessionReader reads sessions with their steps, one at a time.
 type sessionReader struct {
 	core     *Core
@@ -227,9 +252,20 @@ func (r *sessionReader) all(yield func(memory.Session, []memory.Record) bool) {
 			if r.err = errors.Join(err, r.ctx.Err()); r.err != nil {
 				return
 			}
+			if step.Step != nil {
+				content := *step.Step
+				content.Extra, r.err = withProvenance(content.Extra, step.Provenance)
+				step.Step = &content
+			}
+			if r.err != nil {
+				return
+			}
 			steps = append(steps, step)
 		}
 		r.steps += len(steps)
+		if s.Extra, r.err = withProvenance(s.Extra, s.Provenance); r.err != nil {
+			return
+		}
 		if !yield(s, steps) {
 			return
 		}

@@ -168,12 +168,13 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 }
 
 func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *asides) error {
-	taken, err := f.core.Ingest.ImportLessons(ctx, owned.project, owned.lines)
+	owned.from = memory.Provenance{Origin: memory.OriginFollowed, Path: file}
+	taken, err := f.core.Ingest.ImportLessons(ctx, owned.project, owned.from, owned.lines)
 	if err != nil {
 		return err
 	}
 	f.problems(lineProblems(file, owned.numbers, taken))
-	again.add(owned.project, owned.lines)
+	again.add(owned.project, owned.from, owned.lines)
 	return nil
 }
 
@@ -204,6 +205,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 				return err
 			}
 		}
+		part.Session.Provenance = memory.Provenance{Origin: memory.OriginFollowed, Path: part.Folder}
 		taken, err := f.core.Ingest.ImportSession(ctx, project, part.Session, part.Steps)
 		if memory.CodeOf(err) == memory.CodeInvalidInput && err != nil {
 			f.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})

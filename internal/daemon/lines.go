@@ -17,9 +17,10 @@ import (
 // waiting to write.
 const asidePart = 256
 
-// ownedLines are lines of one project. Numbers are theirs in the log.
+// ownedLines are lines of one project and provenance. Numbers are theirs in the log.
 type ownedLines struct {
 	project memory.Project
+	from    memory.Provenance
 	lines   []memory.LogLine
 	numbers []int
 }
@@ -32,13 +33,13 @@ type asides []ownedLines
 func putsAside(l memory.LogLine) bool { return len(l.Supersedes)+len(l.Retracts) > 0 }
 
 // add keeps those of the lines that put lessons aside.
-func (a *asides) add(of memory.Project, lines []memory.LogLine) {
+func (a *asides) add(of memory.Project, from memory.Provenance, lines []memory.LogLine) {
 	for _, l := range lines {
 		if !putsAside(l) {
 			continue
 		}
-		if n := len(*a); n == 0 || (*a)[n-1].project.ID != of.ID {
-			*a = append(*a, ownedLines{project: of})
+		if n := len(*a); n == 0 || (*a)[n-1].project.ID != of.ID || (*a)[n-1].from != from {
+			*a = append(*a, ownedLines{project: of, from: from})
 		}
 		last := &(*a)[len(*a)-1]
 		last.lines = append(last.lines, l)
@@ -49,7 +50,7 @@ func (a *asides) add(of memory.Project, lines []memory.LogLine) {
 func (a asides) take(ctx context.Context, to *ingest.Service) error {
 	for _, owned := range a {
 		for part := range slices.Chunk(owned.lines, asidePart) {
-			if _, err := to.ImportLessons(ctx, owned.project, part); err != nil {
+			if _, err := to.ImportLessons(ctx, owned.project, owned.from, part); err != nil {
 				return err
 			}
 		}

@@ -58,10 +58,10 @@ func TestAsidesHoldNothingElse(t *testing.T) {
 	shop, bank := memory.Project{ID: "shop"}, memory.Project{ID: "bank"}
 	lines := make([]memory.LogLine, 1000)
 	lines[3].Supersedes, lines[500].Retracts = []string{"l-1"}, []string{"l-2"}
-	a.add(shop, lines)
-	a.add(shop, lines[:4])
-	a.add(bank, lines[:3])
-	a.add(bank, lines[500:])
+	a.add(shop, memory.Provenance{}, lines)
+	a.add(shop, memory.Provenance{}, lines[:4])
+	a.add(bank, memory.Provenance{}, lines[:3])
+	a.add(bank, memory.Provenance{}, lines[500:])
 	if len(a) != 2 || len(a[0].lines) != 3 || a[0].project.ID != "shop" || len(a[1].lines) != 1 || a[1].project.ID != "bank" {
 		t.Errorf("held are %+v, want three lines of shop and one of bank", a)
 	}

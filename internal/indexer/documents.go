@@ -48,6 +48,10 @@ const (
 	attrPath    = "path"
 	attrScreen  = "screen"
 	attrError   = "error" // a fingerprint
+	// attrFollowed is that of a record which was followed from a repository's file, and
+	// attrShared that of a lesson which was not: other projects may see it.
+	attrFollowed = "followed"
+	attrShared   = "shared"
 )
 
 // The functions below are called with mu held.
@@ -348,6 +352,12 @@ func (e *entry) attributes(fn func(index.Attr)) {
 		}
 	}
 	add(attrKind, e.kind.Value())
+	switch {
+	case e.followed:
+		add(attrFollowed, everywhere)
+	case e.is(memory.Lesson):
+		add(attrShared, everywhere)
+	}
 	add(attrProject, e.project.Value())
 	add(attrRepo, e.repo.Value())
 	add(attrLang, e.lang.Value())

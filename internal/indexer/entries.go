@@ -25,6 +25,8 @@ type entry struct {
 	doc     uint32 // of a record
 	// aside says that a lesson is kept but not recalled.
 	aside bool
+	// followed says that a record was read from a file of the repository.
+	followed bool
 	// chunked says that a file has chunks, pruned that it had to give them up.
 	chunked, pruned bool
 }
@@ -147,6 +149,7 @@ func recordEntry(r *memory.Record) entry {
 	e := entry{
 		id: r.ID, kind: nameOf(string(r.Kind)), project: nameOf(r.Project), repo: nameOf(r.Repo),
 		session: nameOf(r.Session), lang: unnamed, screen: unnamed, created: r.Created.UnixMilli(),
+		followed: r.Provenance.Followed(),
 	}
 	more := details{tags: r.Tags}
 	if r.Event != nil {
@@ -205,6 +208,7 @@ func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
 	c := memory.Candidate{
 		Doc: doc, Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Repo: e.repo.Value(), Session: e.session.Value(),
 		Rate: e.rate, ID: e.id, Ord: int(ord), Created: time.UnixMilli(e.created).UTC(),
+		Followed: e.followed,
 	}
 	if e.file != nil {
 		c.File = *e.file

@@ -13,7 +13,7 @@ import (
 
 // Select returns the documents that a selection allows, and those whose
 // statistics count: the project's, those of the one beside it and, with AllLessons,
-// everyone's lessons.
+// everyone's lessons, but for those that were followed from files of a repository.
 // Allowed is slightly more than selected where one text has several places,
 // unless a path, a time or certain records were asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
@@ -62,7 +62,20 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	if sel.Session != "" {
 		allow.And(x.docsOf(sel.Session))
 	}
+	if !sel.Followed {
+		allow.AndNot(x.followedOnly())
+	}
 	return allow
+}
+
+// followedOnly returns the documents of which all places, or nearly all, were followed
+// from files of a repository.
+func (x *Indexer) followedOnly() *roaring.Bitmap {
+	docs := x.attrs.Match(index.Clause{Key: attrFollowed, Values: []string{everywhere}})
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	docs.AndNot(x.mixed)
+	return docs
 }
 
 // docsOf returns the documents of the records of a session that may be recalled.
@@ -90,7 +103,7 @@ func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
 	return universe
 }
 
-var allLessons = index.Clause{Key: attrKind, Values: []string{string(memory.Lesson)}}
+var allLessons = index.Clause{Key: attrShared, Values: []string{everywhere}}
 
 // own is a document of the project, or of the one beside it.
 func own(sel memory.Selection) index.Clause {
@@ -177,6 +190,9 @@ func (x *Indexer) places(doc uint32) []memory.Candidate {
 func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
 	is := func(want string, have name) bool { return want == "" || want == have.Value() }
 	project := is(sel.Project, e.project) || sel.Also != "" && is(sel.Also, e.project) || sel.AllLessons && e.is(memory.Lesson)
+	if e.followed && !(sel.Followed && sel.Project != "" && e.project.Value() == sel.Project) {
+		return false
+	}
 	return project && !e.aside && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(sel.Only == nil || sel.Only[e.id]) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&

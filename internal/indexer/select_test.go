@@ -30,6 +30,13 @@ func library(t *testing.T) *rig {
 	put("same-1", "p-1", "topic in both", func(x *memory.Record) { x.Tags = []string{"npm"} })
 	put("same-2", "p-2", "topic in both", func(x *memory.Record) { x.Repo = "two" })
 	put("ref-2", "p-2", "topic of a reference", func(x *memory.Record) { x.Kind, x.Event = memory.Reference, nil })
+	followed := func(x *memory.Record) { x.Provenance.Origin, x.Repo, x.Session = memory.OriginFollowed, "two", "sess" }
+	put("file", "p-1", "topic of a log in the repository", followed)
+	put("file-step", "p-1", "topic of a folder in the repository", func(x *memory.Record) {
+		followed(x)
+		x.Kind, x.Event = memory.Step, nil
+	})
+	put("file-same", "p-1", "topic in both", followed)
 	r.putFile("p-1", "s-1", "src/auth/login.go", "topic in code")
 	r.putFile("p-1", "s-1b", "src/auth/login.go", "topic in code")
 	r.putFile("p-1", "s-1", "src/authentic.ts", "topic in script")
@@ -87,6 +94,11 @@ func TestSelection(t *testing.T) {
 		"path of lessons":       {memory.Selection{Path: "**", Kinds: []memory.Kind{memory.Lesson}}, nil},
 		"broken glob":           {memory.Selection{Path: "src/["}, nil},
 		"path and project":      {memory.Selection{Path: "**", Project: "p-2"}, []string{"s-2/docs/auth.md"}},
+		"followed":              {memory.Selection{Project: "p-1", Kinds: memory.DefaultKinds, Session: "sess", Followed: true}, []string{"file", "file-same", "file-step", "new", "step"}},
+		"followed, all lessons": {memory.Selection{Project: "p-1", Kinds: []memory.Kind{memory.Lesson}, AllLessons: true, Followed: true}, []string{"file", "file-same", "new", "old", "other", "same-1", "same-2"}},
+		"of another's files":    {memory.Selection{Project: "p-2", Kinds: []memory.Kind{memory.Lesson}, AllLessons: true, Followed: true}, []string{"new", "old", "other", "same-1", "same-2"}},
+		"nor by its repository": {memory.Selection{Project: "p-2", Repos: []string{"two"}, AllLessons: true, Followed: true}, []string{"other", "same-2"}},
+		"nor as a second":       {memory.Selection{Project: "p-2", Also: "p-1", Kinds: []memory.Kind{memory.Step}, Followed: true}, []string{"step"}},
 		"nothing has it all":    {memory.Selection{Project: "p-1", Tag: "npm", Kinds: []memory.Kind{memory.Step}}, nil},
 		"project, tag and repo": {memory.Selection{Project: "p-1", Tag: "npm", Repos: []string{"one"}}, []string{"new"}},
 	} {
@@ -112,10 +124,10 @@ func TestUniverseIsTheProjectSearched(t *testing.T) {
 		sel  memory.Selection
 		want uint64
 	}{
-		"all":             {memory.Selection{Tag: "ci"}, 10},
-		"project":         {memory.Selection{Project: "p-1", Tag: "npm"}, 7},
-		"and a second":    {memory.Selection{Project: "p-1", Also: "p-2", Tag: "npm"}, 10},
-		"and all lessons": {memory.Selection{Project: "p-1", AllLessons: true, Kinds: []memory.Kind{memory.Lesson}}, 8},
+		"all":             {memory.Selection{Tag: "ci"}, 12},
+		"project":         {memory.Selection{Project: "p-1", Tag: "npm"}, 9},
+		"and a second":    {memory.Selection{Project: "p-1", Also: "p-2", Tag: "npm"}, 12},
+		"and all lessons": {memory.Selection{Project: "p-1", AllLessons: true, Kinds: []memory.Kind{memory.Lesson}}, 10},
 	} {
 		_, universe := r.index.Select(test.sel)
 		if got := universe.GetCardinality(); got != test.want {

@@ -179,7 +179,9 @@ func TestForgetDoesNotWaitForAnImport(t *testing.T) {
 		steps = append(steps, fileStep(i, "read", `{}`))
 	}
 	for name, run := range map[string]func(r *rig) (Taken, error){
-		"lessons": func(r *rig) (Taken, error) { return r.ingest.ImportLessons(context.Background(), r.project(), lines) },
+		"lessons": func(r *rig) (Taken, error) {
+			return r.ingest.ImportLessons(context.Background(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
+		},
 		"a session": func(r *rig) (Taken, error) {
 			return r.ingest.ImportSession(context.Background(), r.project(), fileSession(), steps)
 		},

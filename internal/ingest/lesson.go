@@ -40,6 +40,7 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		return nil, nil, err
 	}
 	one := s.lessonRecord(line, project.ID)
+	one.Provenance = s.told(req.Caller, line.AgentID)
 	if err := s.addSession(&one, req.Caller); err != nil {
 		return nil, nil, err
 	}
@@ -212,7 +213,7 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 		}
 		return fmt.Errorf("find session: %w", err)
 	}
-	one.Session, one.Event.Tellings[0].Session = id, id
+	one.Session, one.Event.Tellings[0].Session, one.Provenance.Session = id, id, id
 	if one.Event.Type == memory.EventError { // a pattern may be about anything
 		recent := s.failures.take(memory.SessionKey{Project: one.Project, ID: id}, one.Created)
 		one.Event.Fingerprints = union(one.Event.Fingerprints, recent, maxFingerprints)
@@ -248,7 +249,7 @@ func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine)
 func changeAside(w *rewrite, one memory.Record, line memory.LogLine, live bool) error {
 	put := func(ids []string, reason string) error {
 		for _, id := range ids {
-			a := memory.Aside{At: line.Timestamp, By: one.ID, Reason: reason}
+			a := memory.Aside{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
 			if _, err := w.change(id, putAside(one.Project, a, live)); err != nil {
 				return err
 			}
@@ -268,6 +269,31 @@ func withField(fields map[string]json.RawMessage, name string, raw json.RawMessa
 	}
 	fields[name] = raw
 	return fields
+}
+
+// provenanceField is where an export writes the provenance of a lesson. A file does
+// not decide on that, so what it says there is not kept.
+const provenanceField = "provenance"
+
+func withoutField(fields map[string]json.RawMessage, name string) map[string]json.RawMessage {
+	if _, ok := fields[name]; !ok {
+		return fields
+	}
+	fields = maps.Clone(fields)
+	if delete(fields, name); len(fields) == 0 {
+		return nil
+	}
+	return fields
+}
+
+// told is the provenance of what a caller tells. Agent is what it calls itself, else
+// it is called as its client.
+func (s *Service) told(caller memory.Caller, agent string) memory.Provenance {
+	p := memory.Provenance{Origin: memory.OriginTold, Agent: cmp.Or(agent, s.client(caller))}
+	if memory.ValidSessionID("caller.session", caller.Session) == nil {
+		p.Session = caller.Session
+	}
+	return p
 }
 
 // unique returns the ids in order, each once.

@@ -28,7 +28,8 @@ func TestRememberedIsFoundAtOnce(t *testing.T) {
 	}
 	want := memory.Record{
 		ID: out.ID, Kind: memory.Lesson, Project: out.Project, Repo: "demo", Tags: []string{"npm", "permissions"}, Created: testTime,
-		Text: "npm install fails\nchown the cache folder\nnpm ci\nnpm permissions",
+		Provenance: memory.Provenance{Origin: memory.OriginTold, Agent: "agent-1"},
+		Text:       "npm install fails\nchown the cache folder\nnpm ci\nnpm permissions",
 		Event: &memory.Event{
 			AgentID: "agent-1", Type: memory.EventError, Context: "npm install fails", Command: "npm ci",
 			Lesson: "chown the cache folder", Rate: &memory.Rate{Successes: 9, Attempts: 10}, RateAt: testTime, Seen: 1,

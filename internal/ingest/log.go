@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -28,11 +29,15 @@ type Problem struct {
 // the lines in any order: what is known changes nothing, not even the store, and
 // what was forgotten stays so. A line that is not valid does not stop the others.
 // A line without a time is told now.
-func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lines []memory.LogLine) (Taken, error) {
+//
+// from is the provenance of the lines. Followed lines change nothing that was told or
+// imported, and their success rates count for nothing; a time that is yet to come
+// becomes now.
+func (s *Service) ImportLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (Taken, error) {
 	var out Taken
 	var told []importedLine
 	for i, line := range lines {
-		read, err := s.isRead(line, project.ID)
+		read, err := s.isRead(line, project.ID, from)
 		if err != nil {
 			return out, fmt.Errorf("import lessons: %w", err)
 		}
@@ -40,12 +45,16 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, lin
 			out.Known++
 			continue
 		}
-		clean, err := s.importedLine(line, project)
+		clean, err := s.importedLine(line, project, from)
 		if err != nil {
 			out.Problems = append(out.Problems, Problem{i, err})
 			continue
 		}
-		told = append(told, importedLine{clean, s.lessonRecord(clean, project.ID)})
+		one := s.lessonRecord(clean, project.ID)
+		if one.Provenance = from; from.Followed() {
+			one.Event.Rate, one.Event.RateAt = nil, time.Time{}
+		}
+		told = append(told, importedLine{clean, one})
 	}
 	// By time, so that a lesson is told before another one puts it aside.
 	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
@@ -66,7 +75,7 @@ type importedLine struct {
 // isRead says that a line was taken over before, without looking for secrets in
 // it: a log is read again from its start when it was rewritten, and most of it is
 // known. A line with secrets, or that puts others aside, takes the long way.
-func (s *Service) isRead(line memory.LogLine, project string) (bool, error) {
+func (s *Service) isRead(line memory.LogLine, project string, from memory.Provenance) (bool, error) {
 	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
 		return false, nil
 	}
@@ -77,11 +86,14 @@ func (s *Service) isRead(line memory.LogLine, project string) (bool, error) {
 		}
 		return false, err
 	}
+	if r.Provenance.Followed() && !from.Followed() {
+		return false, nil // it is raised
+	}
 	return r.Event != nil && slices.ContainsFunc(r.Event.Tellings, func(t memory.Telling) bool { return t.Line == line.Hash }), nil
 }
 
 // importedLine checks and cleans a line that was read from a file.
-func (s *Service) importedLine(line memory.LogLine, project memory.Project) (memory.LogLine, error) {
+func (s *Service) importedLine(line memory.LogLine, project memory.Project, from memory.Provenance) (memory.LogLine, error) {
 	req := memory.RememberRequest{
 		Repo: line.Repo, Type: line.Type, Context: line.Context, Command: line.Command, Lesson: line.Lesson,
 		SuccessRate: line.SuccessRate, Tags: line.Tags, AgentID: line.AgentID, Supersedes: line.Supersedes, Retracts: line.Retracts,
@@ -91,9 +103,11 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project) (mem
 	}
 	line.Repo, line.Type, line.Context, line.Command = req.Repo, req.Type, req.Context, req.Command
 	line.Lesson, line.AgentID = req.Lesson, req.AgentID
-	if line.Timestamp = line.Timestamp.UTC(); line.Timestamp.IsZero() {
-		line.Timestamp = s.now()
+	now := s.now()
+	if line.Timestamp = line.Timestamp.UTC(); line.Timestamp.IsZero() || from.Followed() && line.Timestamp.After(now) {
+		line.Timestamp = now
 	}
+	line.Extra = withoutField(line.Extra, provenanceField)
 	line, _, err := s.cleanLine(line, project)
 	return line, err
 }

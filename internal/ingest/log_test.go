@@ -28,7 +28,7 @@ func (r *rig) project() memory.Project {
 
 func (r *rig) importLines(lines ...memory.LogLine) Taken {
 	r.t.Helper()
-	out, err := r.ingest.ImportLessons(r.t.Context(), r.project(), lines)
+	out, err := r.ingest.ImportLessons(r.t.Context(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
 	if err != nil {
 		r.t.Fatalf("import: %v", err)
 	}

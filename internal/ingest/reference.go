@@ -102,7 +102,8 @@ func (s *Service) referenceRecords(project memory.Project, d memory.ReferenceDoc
 			ID:   referenceID(project, d.Name, i),
 			Kind: memory.Reference, Project: project.ID, Created: created,
 			Doc: memory.DocumentID(part), Text: part,
-			Reference: &memory.RefContent{Name: d.Name, Title: d.Title, Part: i},
+			Provenance: memory.Provenance{Origin: memory.OriginImported},
+			Reference:  &memory.RefContent{Name: d.Name, Title: d.Title, Part: i},
 		})
 	}
 	return records, nil

@@ -14,15 +14,20 @@ import (
 // be repeated: what is known changes nothing. The metadata of a session may come
 // after its steps, and again when another program has changed it; one that was
 // started here is not changed. Of a step, time and content are looked at, and
-// labels, where it has some; the rest is derived. The error is that of the
-// session, a *memory.Error when it is not valid.
+// labels, where it has some; the rest is derived. The session's provenance is its
+// steps' as well, and "imported" if it has none; what is followed changes nothing that
+// was told or imported. The error is that of the session, a *memory.Error when it is
+// not valid.
 func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Taken, error) {
 	var out Taken
 	session.Project = project.ID
 	if err := session.Validate(); err != nil {
 		return out, err
 	}
-	in := sessionImport{s: s, project: project, read: s.cleanSession(session), seen: map[string]bool{}}
+	in := sessionImport{s: s, project: project, read: s.cleanSession(session), seen: map[string]bool{}, now: s.now()}
+	if in.read.Provenance.Followed() && in.read.CreatedAt.After(in.now) {
+		in.read.CreatedAt, in.ahead = in.now, true
+	}
 	var clean []memory.Record
 	for i, r := range steps {
 		if err := r.ValidateStep(); err != nil {
@@ -52,6 +57,9 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 	x.Git = c.git(x.Git)
 	x.CreatedAt, x.EndedAt = x.CreatedAt.UTC(), x.EndedAt.UTC()
 	x.Client, x.Imported = "", !x.Bare
+	if x.Provenance.Origin == "" {
+		x.Provenance.Origin = memory.OriginImported
+	}
 	return x
 }
 
@@ -59,8 +67,11 @@ func (s *Service) cleanSession(x memory.Session) memory.Session {
 type sessionImport struct {
 	s       *Service
 	project memory.Project
-	read    memory.Session  // as the file tells of it
-	first   time.Time       // of its steps
+	read    memory.Session // as the file tells of it
+	first   time.Time      // of its steps
+	now     time.Time
+	// ahead says that the file of a followed session names a time that is yet to come.
+	ahead   bool
 	seen    map[string]bool // steps by id
 	session memory.Session  // as it will be stored
 	// stored says that the session is there, changed that it is to be written, and
@@ -73,10 +84,16 @@ func (in *sessionImport) clean(read memory.Record) memory.Record {
 	content := *read.Step
 	in.s.complete(&content, in.s.newCleaner())
 	at := read.Created.UTC().Truncate(time.Millisecond)
+	id := stepID(in.read.Key(), at, content.Tool.Name)
+	if in.read.Provenance.Followed() && at.After(in.now) {
+		at = in.now
+	}
 	if in.first.IsZero() || at.Before(in.first) {
 		in.first = at
 	}
-	return stepRecord(stepID(in.read.Key(), at, content.Tool.Name), in.project, in.read, at, content)
+	r := stepRecord(id, in.project, in.read, at, content)
+	r.Provenance = in.read.Provenance
+	return r
 }
 
 // part takes over some steps, and the session with them. It compares with what is
@@ -114,6 +131,9 @@ func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *T
 func (in *sessionImport) settle() error {
 	old, err := in.s.opts.Sessions.Session(in.project.ID, in.read.ID)
 	if err == nil {
+		if in.ahead && old.Provenance.Followed() {
+			in.read.CreatedAt = old.CreatedAt
+		}
 		in.session = mergeImported(old, in.read)
 		in.stored, in.changed = true, !sameJSON(old, in.session)
 		in.told = in.told || in.changed
@@ -128,7 +148,7 @@ func (in *sessionImport) settle() error {
 	}
 	in.session, in.stored = in.read, false
 	if forgotten { // its steps may go on, what it was about stays forgotten
-		in.session = memory.Session{ID: in.read.ID, Project: in.project.ID, CreatedAt: in.read.CreatedAt, Bare: true}
+		in.session = memory.Session{ID: in.read.ID, Project: in.project.ID, CreatedAt: in.read.CreatedAt, Bare: true, Provenance: in.read.Provenance}
 	}
 	if at := in.session.CreatedAt; in.session.Bare && !in.first.IsZero() && (at.IsZero() || in.first.Before(at)) {
 		in.session.CreatedAt = in.first
@@ -141,7 +161,7 @@ func (in *sessionImport) settle() error {
 // mergeImported is what is kept of a session that a file tells of again. One that
 // has ended stays ended.
 func mergeImported(old, new memory.Session) memory.Session {
-	if new.Bare || !old.Bare && !old.Imported {
+	if new.Bare || !old.Bare && (!old.Imported || new.Provenance.Followed() && !old.Provenance.Followed()) {
 		return old
 	}
 	if new.EndedAt.IsZero() {
@@ -162,6 +182,10 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 	old, err := in.s.opts.Records.Record(read.ID)
 	if err == nil {
 		x := importedStep{Record: old, known: true}
+		if old.Provenance.Followed() && !read.Provenance.Followed() {
+			setStepText(&read, in.session)
+			return importedStep{Record: read, known: true, write: true}, nil
+		}
 		if in.told { // it is searched by its session's goal and flow tags
 			setStepText(&x.Record, in.session)
 			x.write = x.Doc != old.Doc
@@ -202,8 +226,13 @@ func (in *sessionImport) write(ctx context.Context, records []memory.Record, out
 	return nil
 }
 
-// keepStep keeps a step that is there, but for the text by which it is searched.
+// keepStep keeps a step that is there, but for the text by which it is searched. What
+// was followed gives way to what is imported.
 func keepStep(old, new memory.Record) memory.Record {
+	if old.Provenance.Followed() && !new.Provenance.Followed() {
+		new.Verdicts = old.Verdicts
+		return new
+	}
 	old.Text, old.Doc = new.Text, new.Doc
 	return old
 }

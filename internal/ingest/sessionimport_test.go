@@ -58,6 +58,7 @@ func TestImportSession(t *testing.T) {
 	}
 	want := fileSession()
 	want.Project, want.Goal, want.Imported = r.project().ID, "send [redacted]", true
+	want.Provenance.Origin = memory.OriginImported
 	if diff := cmp.Diff(want, r.session(want.ID)); diff != "" {
 		t.Errorf("the session (-want +got):\n%s", diff)
 	}

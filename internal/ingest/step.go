@@ -97,6 +97,8 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	defer w.s.places.free(id)
 	r := stepRecord(id, w.project, session, at, w.content)
 	setStepText(&r, session)
+	r.Provenance = w.s.told(w.req.Caller, "")
+	r.Provenance.Session = session.ID
 	b := memory.Batch{RequestID: w.req.RequestID, Records: []memory.Record{r}}
 	if opened {
 		b.Sessions = []memory.Session{session}

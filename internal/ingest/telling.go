@@ -17,11 +17,20 @@ const maxAttempts = 9_999_999
 // tell returns the edit by which a lesson is told: once more, if it is there. one
 // is the lesson as told, with one telling. A live telling is a call; any other
 // comes from a file, in any order and perhaps again, and counts only where it is
-// new.
+// new. What comes from a followed file changes only what files have told: a lesson
+// that was told or imported stays as it is, and one that only files told becomes what
+// is told or imported now.
 func tell(one memory.Record, live bool) edit {
 	return func(old memory.Record) (memory.Record, bool) {
 		if old.Event == nil { // none yet, or no lesson of ours
 			return one, true
+		}
+		followed := one.Provenance.Followed()
+		switch {
+		case followed && !old.Provenance.Followed():
+			return old, false
+		case !followed && old.Provenance.Followed():
+			return raise(old, one, live), true
 		}
 		t := one.Event.Tellings[0]
 		tellings := history(old)
@@ -34,14 +43,17 @@ func tell(one memory.Record, live bool) edit {
 		if !t.At.Before(tellings[len(tellings)-1].At) {
 			event.Type = one.Event.Type
 		}
-		if t.Rate != nil && (event.Rate == nil || !t.At.Before(event.RateAt)) {
+		if !followed && t.Rate != nil && (event.Rate == nil || !t.At.Before(event.RateAt)) {
 			event.Rate, event.RateAt = t.Rate, t.At
 		}
-		if event.Aside != nil && (live || t.At.After(event.Aside.At)) {
+		if event.Aside != nil && (live || t.At.After(event.Aside.At)) && (!followed || event.Aside.Followed) {
 			event.Aside = nil
 		}
 		event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
 		merged.Event = &event
+		if one.Provenance.Trust() > merged.Provenance.Trust() {
+			merged.Provenance = one.Provenance
+		}
 		merged.Tags = union(merged.Tags, one.Tags, memory.MaxTags)
 		for name, raw := range one.Extra {
 			if _, ok := merged.Extra[name]; !ok {
@@ -56,6 +68,22 @@ func tell(one memory.Record, live bool) edit {
 		}
 		return merged, true
 	}
+}
+
+// raise returns a lesson that is told or imported now and was known from followed
+// files alone. Of those nothing stays: neither dates, tags nor other fields. The
+// outcomes that were counted here stay, and so does it that somebody here put the
+// lesson aside since an imported line was written.
+func raise(old, one memory.Record, live bool) memory.Record {
+	event, told := *one.Event, one.Event.Tellings[0]
+	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {
+		event.Rate, event.RateAt = old.Event.Rate, old.Event.RateAt
+	}
+	if a := old.Event.Aside; a != nil && !a.Followed && !live && !told.At.After(a.At) {
+		event.Aside = a
+	}
+	one.Event, one.Verdicts = &event, old.Verdicts
+	return one
 }
 
 // history returns the tellings of a lesson. One that was stored before they were
@@ -89,8 +117,13 @@ func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool 
 // known of the lesson, and an older one changes nothing.
 func takeRate(one memory.Record) edit {
 	return func(old memory.Record) (memory.Record, bool) {
-		if old.Event == nil {
+		switch {
+		case old.Event == nil:
 			return one, true
+		case one.Provenance.Followed():
+			return old, false
+		case old.Provenance.Followed():
+			return raise(old, one, false), true
 		}
 		event, told := *old.Event, one.Event
 		if told.Rate == nil || told.RateAt.Before(event.RateAt) || told.RateAt.Equal(event.RateAt) && sameRate(told.Rate, event.Rate) {
@@ -138,7 +171,10 @@ func putAside(project string, a memory.Aside, live bool) edit {
 		if !live && tellings[len(tellings)-1].At.After(a.At) {
 			return r, false
 		}
-		if old := r.Event.Aside; old != nil && !a.At.After(old.At) {
+		if a.Followed && !r.Provenance.Followed() {
+			return r, false
+		}
+		if old := r.Event.Aside; old != nil && (a.Followed && !old.Followed || a.Followed == old.Followed && !a.At.After(old.At)) {
 			return r, false
 		}
 		event := *r.Event

@@ -132,6 +132,8 @@ type StepView struct {
 	SessionGoal string    `json:"sessionGoal,omitempty"`
 	// MatchedFields names the parts of the step that hold words of the question.
 	MatchedFields []string `json:"matchedFields,omitempty"`
+	// Provenance is that of a step which was followed from the repository's files.
+	Provenance *Provenance `json:"provenance,omitempty"`
 }
 
 // StepMatches is the answer of SearchSteps.
@@ -156,6 +158,8 @@ type SessionView struct {
 	FlowTags  []string  `json:"flowTags"`
 	Tags      []string  `json:"tags"`
 	Git       Git       `json:"git"`
+	// Provenance is that of a session which was followed from the repository's files.
+	Provenance *Provenance `json:"provenance,omitempty"`
 }
 
 // SessionList is the answer of Sessions.
@@ -195,6 +199,8 @@ type Summary struct {
 	// Screens are the screens in the order in which they were first seen.
 	Screens  []string  `json:"screens"`
 	Failures []Failure `json:"failures"`
+	// Followed counts the steps that were followed from the repository's files.
+	Followed int `json:"followed,omitempty"`
 }
 
 // History answers what sessions and steps there were. All of it concerns the

@@ -77,6 +77,8 @@ type Record struct {
 	Tags    []string  `json:"tags,omitempty"`
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at,omitzero"`
+	// Provenance is where it comes from.
+	Provenance Provenance `json:"provenance,omitzero"`
 
 	// Doc names the document, the hash of Text.
 	Doc DocID `json:"doc"`
@@ -148,6 +150,9 @@ type Aside struct {
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason"` // superseded, retracted
+	// Followed says that a line of a repository's file put it aside: a later line of a
+	// file may bring it back, which no file does with what was put aside here.
+	Followed bool `json:"followed,omitempty"`
 }
 
 // RefContent is a reference's own content: a text kept whole, for instance a

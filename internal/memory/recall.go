@@ -99,6 +99,9 @@ type Item struct {
 	// Foreign says that it is of another repository than the one that asked; of code,
 	// that it is as another worktree or clone than the caller's has it.
 	Foreign bool `json:"foreign,omitempty"`
+	// Provenance is where a record comes from; code, which is read from its file
+	// whenever it is shown, has none.
+	Provenance *Provenance `json:"provenance,omitempty"`
 	// State says what is to be known of the item: "moved" for code found elsewhere,
 	// "light" for a file that was found by its name and beginning alone, of which no
 	// more is shown.
@@ -119,6 +122,9 @@ type RankFactors struct {
 	// Error says that it tells of the very error that the question quotes; it
 	// comes before what is only like the question.
 	Error bool `json:"error,omitempty"`
+	// Followed says that it was read from a file of the repository: it stands after
+	// what was told or imported.
+	Followed bool `json:"followed,omitempty"`
 	// Definition is the name that the question asks for and the item declares, Place
 	// the place that it names and the item is at: "http.NewRequest",
 	// "net/http/transfer.go:123". Both come before what is only like the question.
@@ -237,6 +243,8 @@ type ReceiptItem struct {
 	// task. They stay readable when the item is gone.
 	Name   string `json:"name,omitempty"`
 	Server string `json:"server,omitempty"`
+	// Provenance is where it came from; code has none.
+	Provenance *Provenance `json:"provenance,omitempty"`
 	// Mode says how an item got into a context.
 	Mode Include `json:"mode,omitempty"`
 }

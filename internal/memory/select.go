@@ -10,6 +10,10 @@ type Selection struct {
 	Also string
 	// Only are the ids of the records that may be found; nil lets all be.
 	Only map[string]bool
+	// Followed lets in what was followed from the files of Project's repository, which
+	// is for questions that are asked from there. What was followed for any other
+	// project is never let in.
+	Followed bool
 	// AllLessons lets lessons of other projects in beside Project's records.
 	AllLessons bool
 	// Repos are the names of one repository; a lesson of any of them passes.
@@ -34,7 +38,9 @@ type Candidate struct {
 	Repo    string // that a record speaks of
 	Session string
 	Created time.Time
-	Rate    *Rate // of a lesson's outcomes, of another record's verdicts; nil for none
+	// Followed says that it was read from a file of the repository.
+	Followed bool
+	Rate     *Rate // of a lesson's outcomes, of another record's verdicts; nil for none
 	// ID is a record's; empty for a chunk.
 	ID string
 	// File and Ord are a chunk's place: the file and the chunk's index in it.

@@ -30,6 +30,8 @@ type Session struct {
 	// Imported says that it was read from a file: it is nobody's current session,
 	// and the file may change it. One that was started here is changed by no file.
 	Imported bool `json:"imported,omitempty"`
+	// Provenance is where its metadata comes from. Each step has its own.
+	Provenance Provenance `json:"provenance,omitzero"`
 	// Bare says that only steps of it are known. It passes no filter of sessions.
 	Bare bool `json:"bare,omitempty"`
 	// Extra holds fields of an imported file that this version does not know.

@@ -18,6 +18,9 @@ type AskOptions struct {
 	Settings *memory.AnswerSettings
 	// Project is the question's, found before; it is not looked for again.
 	Project *memory.Project
+	// Outside leaves out what was followed from the files of the project's repository,
+	// wherever the question is asked from.
+	Outside bool
 	// At is the time that the question is asked at: of what it says about time, and
 	// of the age of what it finds. Zero is now.
 	At time.Time
@@ -62,6 +65,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	if err != nil {
 		return nil, none, err
 	}
+	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
 	sel.Repos = s.repos(ctx, req.Repo, project)
 	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
 		return nil, none, err

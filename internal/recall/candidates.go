@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -155,9 +156,10 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 		if len(places) == 0 {
 			continue
 		}
-		// Of records with one text the project's own stands for all.
+		// Of records with one text one that was told or imported stands for all, the
+		// project's own first.
 		slices.SortStableFunc(places, func(a, b memory.Candidate) int {
-			if order := boolOrder(a.Project == sel.Project, b.Project == sel.Project); order != 0 || a.Kind != memory.Step {
+			if order := cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.Project == sel.Project, b.Project == sel.Project)); order != 0 || a.Kind != memory.Step {
 				return order
 			}
 			return b.Created.Compare(a.Created) // what was done again was done last

@@ -161,7 +161,13 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 	}
 	item := memory.Item{
 		ID: r.ID, Kind: r.Kind, Project: r.Project, CreatedAt: r.Created,
-		Source: memory.Source{Session: r.Session, Repo: r.Repo}, Foreign: c.foreign,
+		Source: memory.Source{Session: r.Session, Repo: r.Repo}, Foreign: c.foreign && !c.Followed,
+	}
+	if r.Provenance.Followed() && !c.Followed {
+		return memory.Item{}, memory.Gone // it was another one when it was found
+	}
+	if r.Provenance.Origin != "" {
+		item.Provenance = new(r.Provenance)
 	}
 	switch {
 	case r.Event != nil && r.Event.Aside != nil:

@@ -29,7 +29,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 		return nil, err
 	}
 	found := s.find(ctx, req.Query, memory.Selection{
-		Kinds: []memory.Kind{memory.Step}, Project: p.project, Session: p.session, Steps: p.filter,
+		Kinds: []memory.Kind{memory.Step}, Project: p.project, Session: p.session, Steps: p.filter, Followed: p.inside,
 	})
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
@@ -38,7 +38,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 		return c.held < searchFloor && c.relevance < s.settings.MinRelevance[memory.Step]
 	})
 	ranked := rank(matches, s.settings.HalfLife, vantage{now: now, project: p.project, session: req.Caller.Session})
-	steps, err := s.views(ctx, p.project, spread(ranked, req.Limit), s.opts.Content(s.opts.Analyze(req.Query)))
+	steps, err := s.views(ctx, p, spread(ranked, req.Limit), s.opts.Content(s.opts.Analyze(req.Query)))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*me
 		return nil, err
 	}
 	ids := s.opts.Shelf.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Limit)
-	steps, err := s.views(ctx, p.project, ids, nil)
+	steps, err := s.views(ctx, p, ids, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	all := s.opts.Shelf.Sessions(p.project, p.filter)
+	all := s.listed(p)
 	list := &memory.SessionList{Sessions: make([]memory.SessionView, 0, min(req.Limit, len(all)))}
 	for _, session := range all[:min(req.Limit, len(all))] {
 		list.Sessions = append(list.Sessions, s.sessionView(session))
@@ -114,7 +114,7 @@ func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*mem
 func (s *Service) sessionView(session memory.Session) memory.SessionView {
 	v := memory.SessionView{
 		SessionID: session.ID, CreatedAt: session.CreatedAt, Goal: s.clean(session.Goal),
-		FlowTags: s.cleanAll(session.FlowTags), Tags: s.cleanAll(session.Tags),
+		FlowTags: s.cleanAll(session.FlowTags), Tags: s.cleanAll(session.Tags), Provenance: shownProvenance(session.Provenance),
 	}
 	if session.Git != nil {
 		v.Git = *session.Git
@@ -138,6 +138,7 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryReques
 		session = memory.Session{ID: p.session}
 	}
 	var sum summarizer
+	followed := 0
 	for _, id := range s.opts.Shelf.SessionSteps(p.project, p.session) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -149,9 +150,26 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryReques
 		if err != nil {
 			return nil, fmt.Errorf("read step: %w", err)
 		}
+		if r.Provenance.Followed() {
+			if !p.inside {
+				continue
+			}
+			followed++
+		}
 		sum.add(r)
 	}
-	return sum.summary(session, s.clean), nil
+	out := sum.summary(session, s.clean)
+	out.Followed = followed
+	return out, nil
+}
+
+// shownProvenance is told of history where it is followed: what else there is was told
+// or imported here.
+func shownProvenance(p memory.Provenance) *memory.Provenance {
+	if !p.Followed() {
+		return nil
+	}
+	return &p
 }
 
 func (s *Service) clean(text string) string {

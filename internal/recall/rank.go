@@ -53,14 +53,14 @@ func (v vantage) owns(c *candidate) bool {
 
 // rank orders candidates by match times factors, after those that tell of the
 // very error that was asked about and those that were asked for by name or place.
-// Lessons of other repositories stand behind the
-// own ones. Ties keep the order of the fusion.
+// Records from the repository's files stand after all that was told or imported, and
+// lessons of other repositories behind the own ones. Ties keep the order of the fusion.
 func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{
 			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
 			Success: 1, Project: 1, Session: 1,
-			Error: c.error,
+			Error: c.error, Followed: c.Followed,
 		}
 		if c.asked.rank > 0 && c.asked.name.Name != "" {
 			f.Definition = c.asked.name.String()
@@ -84,32 +84,48 @@ func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage)
 	slices.SortStableFunc(cs, func(a, b *candidate) int {
 		return cmp.Or(errorOrder(a, b), askedOrder(a, b), cmp.Compare(b.factors.Score, a.factors.Score))
 	})
+	followedLast(cs)
 	ownFirst(cs)
 	return cs
 }
 
+// followedLast gives the places of records to those first that were told or imported:
+// what whoever wrote the repository says never takes the place of one, whatever it
+// quotes. Code keeps its places.
+func followedLast(cs []*candidate) {
+	reorder(cs, func(c *candidate) bool { return c.Kind != memory.Chunk }, func(a, b *candidate) int {
+		return boolOrder(!a.Followed, !b.Followed)
+	})
+}
+
 // ownFirst gives the places of lessons to the own ones first, so that no other
 // repository's lesson takes one's place in an answer. Lessons about the quoted
-// error stay before the others.
+// error stay before the others, and those from the repository's files behind all.
 func ownFirst(cs []*candidate) {
+	reorder(cs, func(c *candidate) bool { return c.Kind == memory.Lesson }, func(a, b *candidate) int {
+		return cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.error, b.error), boolOrder(!a.foreign, !b.foreign))
+	})
+}
+
+// reorder sorts the candidates that are chosen among the places that they have.
+func reorder(cs []*candidate, chosen func(*candidate) bool, order func(a, b *candidate) int) {
 	var places []int
-	var lessons []*candidate
+	var sorted []*candidate
 	for i, c := range cs {
-		if c.Kind == memory.Lesson {
-			places, lessons = append(places, i), append(lessons, c)
+		if chosen(c) {
+			places, sorted = append(places, i), append(sorted, c)
 		}
 	}
-	slices.SortStableFunc(lessons, func(a, b *candidate) int {
-		return cmp.Or(boolOrder(a.error, b.error), boolOrder(!a.foreign, !b.foreign))
-	})
+	slices.SortStableFunc(sorted, order)
 	for i, place := range places {
-		cs[place] = lessons[i]
+		cs[place] = sorted[i]
 	}
 }
 
 // leadLessons brings up the best lessons before the last of the steps that an
 // answer of some items would hold, until lessons are leastLessons of it. Steps that
-// tell of the quoted error give way to none.
+// tell of the quoted error give way to none, and no step to a lesson from the
+// repository's files.
 func leadLessons(ranked []*candidate, limit int) []*candidate {
 	head := ranked[:min(limit, len(ranked))]
 	missing := int(math.Ceil(leastLessons * float64(limit)))
@@ -124,7 +140,7 @@ func leadLessons(ranked []*candidate, limit int) []*candidate {
 	}
 	var lessons, rest []*candidate
 	for _, c := range ranked[len(head):] {
-		if c.Kind == memory.Lesson && len(lessons) < min(missing, steps) {
+		if c.Kind == memory.Lesson && !c.Followed && len(lessons) < min(missing, steps) {
 			lessons = append(lessons, c)
 		} else {
 			rest = append(rest, c)

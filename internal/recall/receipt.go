@@ -28,6 +28,7 @@ func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, s
 	for i, item := range a.Items {
 		r.Items[i] = memory.ReceiptItem{
 			ID: item.ID, Kind: item.Kind, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,
+			Provenance: item.Provenance,
 		}
 	}
 	return r

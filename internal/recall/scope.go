@@ -44,11 +44,7 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 	case scope.Session != "":
 		// While it is loading, the shelf knows none.
 		if !s.shelved(project, scope.Session) && s.ready() == nil {
-			return "", &memory.Error{
-				Code: memory.CodeNotFound, Field: "scope.sessionId",
-				Message: fmt.Sprintf("the project has no session %q", scope.Session),
-				Hint:    "list the sessions to see those that there are",
-			}
+			return "", noSession(scope.Session)
 		}
 		return scope.Session, nil
 	}
@@ -131,6 +127,8 @@ type place struct {
 	project string
 	session string // empty for all
 	filter  memory.SessionFilter
+	// inside says that it is asked from the project, see memory.AsksFrom.
+	inside bool
 }
 
 // place finds out where to look, for a request that was validated.
@@ -142,22 +140,50 @@ func (s *Service) place(ctx context.Context, req memory.HistoryRequest, now time
 	if err != nil {
 		return place{}, err
 	}
-	p := place{project: project.ID, filter: req.Filters.Sessions(now)}
-	p.session, err = s.session(req.Scope, project.ID, req.Caller)
-	return p, err
+	p := place{
+		project: project.ID, filter: req.Filters.Sessions(now),
+		inside: memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller),
+	}
+	if p.session, err = s.session(req.Scope, project.ID, req.Caller); err != nil || p.inside || p.session == "" {
+		return p, err
+	}
+	if x, _, _ := s.opts.Shelf.Session(p.project, p.session); x.Provenance.Followed() {
+		return p, noSession(p.session)
+	}
+	return p, nil
+}
+
+// noSession is the error for a session that the project does not have, or not for a
+// caller from elsewhere.
+func noSession(id string) error {
+	return &memory.Error{
+		Code: memory.CodeNotFound, Field: "scope.sessionId",
+		Message: fmt.Sprintf("the project has no session %q", id),
+		Hint:    "list the sessions to see those that there are",
+	}
+}
+
+// listed returns the sessions that a place has left, newest first, whatever session it
+// names.
+func (s *Service) listed(p place) []memory.Session {
+	list := s.opts.Shelf.Sessions(p.project, p.filter)
+	if p.inside {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(x memory.Session) bool { return x.Provenance.Followed() })
 }
 
 // sessions returns the ids of the sessions that a place has left, nil for all of
 // the project.
 func (s *Service) sessions(p place) []string {
 	switch {
-	case p.filter.IsZero() && p.session == "":
+	case p.filter.IsZero() && p.session == "" && p.inside:
 		return nil
-	case p.filter.IsZero():
+	case p.filter.IsZero() && p.session != "":
 		return []string{p.session}
 	}
 	ids := []string{}
-	for _, session := range s.opts.Shelf.Sessions(p.project, p.filter) {
+	for _, session := range s.listed(p) {
 		if p.session == "" || session.ID == p.session {
 			ids = append(ids, session.ID)
 		}

@@ -80,6 +80,7 @@ func TestRank(t *testing.T) {
 	mine := func(c *candidate) { c.Session = "mine" }
 	proven := func(c *candidate) { c.Rate = &memory.Rate{Successes: 50, Attempts: 50} }
 	failed := func(c *candidate) { c.Rate = &memory.Rate{Successes: 0, Attempts: 50} }
+	file := func(c *candidate) { c.Followed = true } // from the repository's files
 	for name, test := range map[string]struct {
 		cs   []*candidate
 		want []string
@@ -96,6 +97,9 @@ func TestRank(t *testing.T) {
 		"own session":              {[]*candidate{lesson("any", 1), lesson("mine", .95, mine)}, []string{"mine", "any"}},
 		"proven success":           {[]*candidate{lesson("unknown", 1), lesson("proven", .9, proven)}, []string{"proven", "unknown"}},
 		"proven failure":           {[]*candidate{lesson("failed", 1, failed), lesson("unknown", .9)}, []string{"unknown", "failed"}},
+		"told before followed":     {[]*candidate{lesson("file", 1, file, proven, mine, same), lesson("theirs", .2, foreign, old), lesson("own", .1, failed)}, []string{"own", "theirs", "file"}},
+		"a step before a file":     {[]*candidate{lesson("file", 1, file), lesson("step", .5, step)}, []string{"step", "file"}},
+		"files by what fits":       {[]*candidate{lesson("file b", .5, file), lesson("file a", 1, file), lesson("own", .2)}, []string{"own", "file a", "file b"}},
 		"no factor lifts a misfit": {[]*candidate{lesson("misfit", .4, proven, mine), lesson("fit", 1, old, failed)}, []string{"fit", "misfit"}},
 	} {
 		var got []string

@@ -39,8 +39,8 @@ type viewer struct {
 
 // views reads steps and shows them, those left out that are gone meanwhile; with
 // a query, by what of them it matches.
-func (s *Service) views(ctx context.Context, project string, ids []string, query index.Terms) ([]memory.StepView, error) {
-	v := viewer{s: s, project: project, query: query, sessions: map[string]memory.Session{}}
+func (s *Service) views(ctx context.Context, p place, ids []string, query index.Terms) ([]memory.StepView, error) {
+	v := viewer{s: s, project: p.project, query: query, sessions: map[string]memory.Session{}}
 	out := make([]memory.StepView, 0, len(ids))
 	for _, id := range ids {
 		if ctx.Err() != nil {
@@ -52,7 +52,7 @@ func (s *Service) views(ctx context.Context, project string, ids []string, query
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("read step: %w", err)
-		case r.Step != nil:
+		case r.Step != nil && (p.inside || !r.Provenance.Followed()):
 			out = append(out, v.view(r))
 		}
 	}
@@ -64,6 +64,7 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 	view := memory.StepView{
 		ID: r.ID, Timestamp: r.Created.UTC(), Tool: v.s.clean(r.Step.Tool.Name), Screen: v.s.clean(r.Step.Screen),
 		Labels: v.s.cleanAll(r.Step.Labels), SessionID: r.Session, SessionGoal: session.Goal,
+		Provenance: shownProvenance(r.Provenance),
 	}
 	if len(v.query) > 0 {
 		view.Snippet, view.MatchedFields = v.matching(r.Step, memory.StepFields(r, session))

@@ -266,6 +266,9 @@ func split(items []memory.Item) (lessons, others, code []memory.Item) {
 // another folder than the caller's.
 func itemText(i memory.Item, number int) string {
 	from := similar(i)
+	if i.Provenance != nil && i.Provenance.Followed() {
+		from += " " + memory.FollowedMark
+	}
 	if i.Foreign {
 		from += " [from " + cmp.Or(oneLine(i.Source.Repo), "another project") + "]"
 	}
@@ -403,6 +406,10 @@ func explainItem(i memory.Item) string {
 	if f.Error {
 		b.WriteString(", the same error")
 	}
+	if f.Followed {
+		b.WriteString(", after what was told")
+	}
+	b.WriteString(provenanceText(i.Provenance))
 	if f.Definition != "" {
 		b.WriteString(", defines " + f.Definition)
 	}
@@ -418,6 +425,21 @@ func explainItem(i memory.Item) string {
 		fmt.Fprintf(&b, "   %s: score %.3f → relevance %.2f\n", name, r.Score, r.Relevance)
 	}
 	return b.String()
+}
+
+// provenanceText says where an item comes from: ", told by cli", ", followed from FILE".
+func provenanceText(p *memory.Provenance) string {
+	if p == nil {
+		return ""
+	}
+	text := ", " + string(p.Origin)
+	if p.Agent != "" {
+		text += " by " + oneLine(p.Agent)
+	}
+	if p.Path != "" {
+		text += " from " + oneLine(p.Path)
+	}
+	return text
 }
 
 func explainAnswer(a *memory.Answer) []string {

@@ -95,12 +95,18 @@ func tally(answers []session.ReplayedAnswer) session.ReplayTally {
 
 // title fills in the titles of items that only the receipt has, as far as the record
 // is still there.
-func (p *Replayer) title(items []session.ReplayedItem, r memory.Receipt, before, after outcome) {
+func (p *Replayer) title(items []session.ReplayedItem, r memory.Receipt, before, after outcome, outside bool) {
 	titles := map[string]string{}
 	for _, h := range slices.Concat(before.items, after.items) {
 		titles[h.id] = h.title
 	}
 	for i, x := range items {
+		if outside {
+			if record, err := p.opts.Ledger.Record(x.ID); err == nil && record.Provenance.Followed() {
+				items[i].Title = ""
+				continue
+			}
+		}
 		if x.Title != "" {
 			continue
 		}

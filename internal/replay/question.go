@@ -16,6 +16,9 @@ type question struct {
 	p       *Replayer
 	receipt memory.Receipt
 	project memory.Project
+	// outside says that it is replayed from elsewhere than its project, where nothing is
+	// shown that was followed from the project's files.
+	outside bool
 	// entries are those that a context of the project may choose, by id.
 	entries func() map[string]session.EntryState
 	// aside is what is not compared, by id: what the context held anyway, with no reason,
@@ -98,7 +101,7 @@ func (q *question) compared(hits []hit) []hit {
 // ask asks the question under some settings, nil for today's. Floors that were asked
 // for anew are among them, and count as if the question named them.
 func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, anew map[memory.Kind]float64) (outcome, error) {
-	opts := recall.AskOptions{Settings: settings, Project: &q.project, At: q.receipt.At}
+	opts := recall.AskOptions{Settings: settings, Project: &q.project, At: q.receipt.At, Outside: q.outside}
 	req := q.receipt.Request
 	req.Explain = false
 	if floor, ok := anew[memory.Chunk]; ok {
@@ -170,7 +173,11 @@ func (q *question) taken() Taken {
 // those that it chose; what it held was none of them.
 func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.AskOptions) (outcome, error) {
 	take := q.taken()
-	sel := memory.Selection{Kinds: kinds, Project: q.project.ID, Only: map[string]bool{}}
+	asked := q.receipt.Request
+	sel := memory.Selection{
+		Kinds: kinds, Project: q.project.ID, Only: map[string]bool{},
+		Followed: !q.outside && memory.AsksFrom(ctx, q.p.opts.Projects, q.project.ID, asked.Project, asked.Caller),
+	}
 	for id := range q.entries() {
 		if reason, aside := q.aside[id]; !aside || reason != "" {
 			sel.Only[id] = true

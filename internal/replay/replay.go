@@ -150,9 +150,10 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 		Answers: []session.ReplayedAnswer{}, More: more,
 	}
 	progress(session.ReplayProgress{Total: len(receipts)})
+	outside := !memory.AsksFrom(ctx, p.opts.Projects, project.ID, req.Project, req.Caller)
 	entries := sync.OnceValue(func() map[string]session.EntryState { return p.choosable(project) })
 	for i, r := range receipts {
-		a, degraded, err := p.again(ctx, &question{p: p, receipt: r, project: project, entries: entries}, req)
+		a, degraded, err := p.again(ctx, &question{p: p, receipt: r, project: project, outside: outside, entries: entries}, req)
 		if err != nil {
 			return nil, fmt.Errorf("replay receipt %s: %w", r.ID, err)
 		}
@@ -181,7 +182,7 @@ func (p *Replayer) again(ctx context.Context, q *question, req session.ReplayReq
 		after, failed := q.ask(ctx, new(changed(base, req)), req.MinRelevance)
 		if failed == nil {
 			out.Items, out.DataChanged, out.SettingsChanged = compare(q.recorded(), before, after)
-			p.title(out.Items, r, before, after)
+			p.title(out.Items, r, before, after, q.outside)
 			return out, append(before.degraded, after.degraded...), nil
 		}
 		if e := memory.AsError(failed); req.Embedder != "" && e.Field == "embedder" {

@@ -122,7 +122,7 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 	a.req = s.opts.Assembly.Settings.fill(req)
 	a.kept = a.withoutSecrets()
 	a.loading = s.loading() // before they are read, or the last may be missed
-	a.items = s.opts.Catalogue.Items(a.project.ID)
+	a.items = s.items(ctx, a.project.ID, req.Which)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ type considered struct {
 	// only are their ids; nil where they are all entries of the kinds.
 	only  map[string]bool
 	limit int
+	// followed says that there are entries from files of the repository among them,
+	// which this caller may be shown.
+	followed bool
 }
 
 // consider works out what is to be searched so that topK eligible matches are found:
@@ -28,6 +31,7 @@ func consider(items []session.EntryState, h holding, topK int) considered {
 		e := &items[i]
 		if n[e.Type]++; eligible(e, h) {
 			ids = append(ids, e.ID)
+			c.followed = c.followed || e.Followed()
 			if !slices.Contains(c.kinds, e.Type) {
 				c.kinds = append(c.kinds, e.Type)
 			}

@@ -30,7 +30,7 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 	}
 	out := &session.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
-		KeepTurns: req.KeepTurns, ActiveTools: active(s.opts.Catalogue.Items(project.ID), newWorkingContext(meant.ID)),
+		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.Which), newWorkingContext(meant.ID)),
 	}
 	if out.KeepTurns == 0 {
 		out.KeepTurns = s.opts.KeepTurns

@@ -91,7 +91,7 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	if err != nil {
 		return nil, err
 	}
-	return contextOf(project, wc, s.opts.Catalogue.Items(project.ID)), nil
+	return contextOf(project, wc, s.items(ctx, project.ID, req.Which)), nil
 }
 
 // ChangeContext implements session.Contexts. All of a request is done or nothing.
@@ -106,7 +106,7 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 	if err != nil {
 		return nil, err
 	}
-	items := s.opts.Catalogue.Items(project.ID)
+	items := s.items(ctx, project.ID, req.Which)
 	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
 		return byHand(items, wc, req)
 	}, nil)

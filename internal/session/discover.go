@@ -112,7 +112,10 @@ const toolFloor = 0.2
 // findTools matches a query against the enabled tools of a project, and recalld's own
 // if they are asked for.
 func (s *Service) findTools(ctx context.Context, project string, req session.SearchToolsRequest) (foundTools, error) {
-	sel := memory.Selection{Kinds: []memory.Kind{memory.Tool}, Project: project}
+	sel := memory.Selection{
+		Kinds: []memory.Kind{memory.Tool}, Project: project,
+		Followed: memory.AsksFrom(ctx, s.opts.Projects, project, req.Project, req.Caller),
+	}
 	projects := []string{project}
 	if req.Own {
 		sel.Also = session.OwnProject
@@ -121,7 +124,7 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 	entries := map[string]*session.EntryState{} // enabled tools, by the ids of their records
 	disabled := false
 	for _, p := range projects {
-		items := s.opts.Catalogue.Items(p)
+		items := s.items(ctx, p, req.Which)
 		for i := range items {
 			switch {
 			case items[i].Type != memory.Tool:
@@ -181,7 +184,7 @@ func (f foundTools) told() []session.FoundTool {
 	for i, t := range f.tools {
 		out[i] = session.FoundTool{
 			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
-			InputSchema: t.entry.InputSchema, Relevance: t.match.Relevance, Active: t.always(),
+			InputSchema: t.entry.InputSchema, Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
 		}
 	}
 	return out
@@ -243,6 +246,9 @@ func writeTools(m *session.ToolMatches) {
 	for i, t := range m.Tools {
 		ref := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 		fmt.Fprintf(&b, "%d. %s", i+1, ref)
+		if t.Followed {
+			b.WriteString(" " + memory.FollowedMark)
+		}
 		if line := firstLine(t.Description); line != "" {
 			b.WriteString(": " + line)
 		}

@@ -28,10 +28,19 @@ func guide(wc *session.WorkingContext, tools []session.EntryState) string {
 		if b.Len() == 0 {
 			b.WriteString(session.GuidanceHeading + "\n")
 		}
-		b.WriteString("\n" + ref.String() + "\n" + t.Guidance + "\n")
+		b.WriteString("\n" + guidedName(&t) + "\n" + t.Guidance + "\n")
 	}
 	wc.Guided = latest(wc.Guided)
 	return b.String()
+}
+
+// guidedName heads the guidance of a tool.
+func guidedName(t *session.EntryState) string {
+	name := toolOf(*t).String()
+	if t.Followed() {
+		name += " " + memory.FollowedMark
+	}
+	return name
 }
 
 // setOf is a set of tools. Sessions know a thousand of them.

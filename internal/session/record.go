@@ -50,12 +50,13 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	for i, e := range b.entries {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
-			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i],
+			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(session.ProvenanceOf(e.Source)),
 		})
 	}
 	for _, m := range b.memories {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
+			Provenance: m.Provenance,
 		})
 	}
 	// Tasks have no score, and the tokens of the window are the receipt's alone: it is

@@ -64,7 +64,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 	var wg sync.WaitGroup
 	if len(entries.kinds) > 0 {
 		wg.Go(func() {
-			sel := memory.Selection{Kinds: entries.kinds, Only: entries.only, Project: project.ID}
+			sel := memory.Selection{Kinds: entries.kinds, Only: entries.only, Project: project.ID, Followed: entries.followed}
 			matches, matchErr = s.opts.Matcher.Match(ctx, message, sel, entries.limit, opts)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -139,6 +140,27 @@ func New(opts Options) (*Service, error) {
 
 // now is the time of a write, in milliseconds as other programs keep it.
 func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
+
+// items returns the entries of a project's catalogue for a caller: what was followed
+// from files of its repository is last, and left out for one who asks from elsewhere.
+func (s *Service) items(ctx context.Context, project string, which session.Which) []session.EntryState {
+	inside := memory.AsksFrom(ctx, s.opts.Projects, project, which.Project, which.Caller)
+	all := s.opts.Catalogue.Items(project)
+	if !slices.ContainsFunc(all, session.EntryState.Followed) {
+		return all
+	}
+	items := slices.DeleteFunc(slices.Clone(all), func(e session.EntryState) bool { return e.Followed() && !inside })
+	slices.SortStableFunc(items, func(a, b session.EntryState) int {
+		switch {
+		case a.Followed() == b.Followed():
+			return 0
+		case a.Followed():
+			return 1
+		}
+		return -1
+	})
+	return items
+}
 
 // find returns the project and the session that a request means.
 func (s *Service) find(ctx context.Context, which session.Which) (memory.Project, memory.Session, error) {

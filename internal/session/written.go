@@ -22,10 +22,14 @@ func entryBody(e *session.EntryState) string { return cmp.Or(e.Content, e.Descri
 // entryText writes one entry of a section: a rule or reference under its name, a tool
 // in a line.
 func entryText(e *session.EntryState) string {
-	if e.Type != memory.Tool {
-		return "\n### " + e.Name + "\n\n" + strings.TrimSpace(entryBody(e)) + "\n"
+	mark := ""
+	if e.Followed() {
+		mark = " " + memory.FollowedMark
 	}
-	line := "- `" + toolOf(*e).String() + "`"
+	if e.Type != memory.Tool {
+		return "\n### " + e.Name + mark + "\n\n" + strings.TrimSpace(entryBody(e)) + "\n"
+	}
+	line := "- `" + toolOf(*e).String() + "`" + mark
 	if e.Description != "" {
 		line += ": " + strings.ReplaceAll(strings.TrimSpace(e.Description), "\n", "\n  ")
 	}
@@ -34,7 +38,7 @@ func entryText(e *session.EntryState) string {
 
 // guidanceText is about how guide writes the guidance of one tool.
 func guidanceText(e *session.EntryState) string {
-	return separator + toolOf(*e).String() + "\n" + e.Guidance + "\n"
+	return separator + guidedName(e) + "\n" + e.Guidance + "\n"
 }
 
 // writeContext writes a request context out for a prompt: rules, references and tools, the

@@ -65,7 +65,7 @@ func (l *loading) settle(p memory.Project, old oldState) error {
 			return within(fmt.Sprintf("completed_tasks[%d]", i), err)
 		}
 		redacted += n + more
-		l.tasks = append(l.tasks, taskRecord(p, t.CompletedTask, extra))
+		l.tasks = append(l.tasks, fromState(taskRecord(p, t.CompletedTask, extra)))
 	}
 	for i, b := range old.blockers {
 		n, err := l.s.settleBlocker(&b.Blocker)
@@ -74,13 +74,19 @@ func (l *loading) settle(p memory.Project, old oldState) error {
 			return within(fmt.Sprintf("active_blockers[%d]", i), err)
 		}
 		redacted += n + more
-		l.blockers = append(l.blockers, blockerRecord(p, b.Blocker, extra))
+		l.blockers = append(l.blockers, fromState(blockerRecord(p, b.Blocker, extra)))
 	}
 	l.out.Redacted = redacted > 0
 	all := len(l.tasks) + len(l.blockers)
 	l.tasks, l.blockers = newestOfID(l.tasks), newestOfID(l.blockers)
 	l.twice = all - len(l.tasks) - len(l.blockers)
 	return nil
+}
+
+// fromState gives a record of an old state its provenance.
+func fromState(r memory.Record) memory.Record {
+	r.Provenance = memory.Provenance{Origin: memory.OriginImported}
+	return r
 }
 
 // newestOfID keeps the newest record of each id, oldest first.

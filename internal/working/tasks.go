@@ -77,6 +77,10 @@ func (s *Service) report(ctx context.Context, p memory.Project, requestID string
 			return memory.Batch{}, err
 		}
 		r := newRecord(&st)
+		r.Provenance = memory.Provenance{Origin: memory.OriginTold, Agent: e.Client}
+		if memory.ValidSessionID("caller.session", caller.Session) == nil {
+			r.Provenance.Session = caller.Session
+		}
 		st.put(r)
 		b := memory.Batch{
 			Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event], About: []string{p.ID, r.ID},

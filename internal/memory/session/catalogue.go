@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -120,6 +121,17 @@ type EntryState struct {
 	On   bool           `json:"on"`
 }
 
+// Followed says that the entry was read from a file of the repository.
+func (e EntryState) Followed() bool { return strings.HasPrefix(e.Source, FilePrefix) }
+
+// ProvenanceOf is that of what a source registers.
+func ProvenanceOf(source string) memory.Provenance {
+	if path, ok := strings.CutPrefix(source, FilePrefix); ok {
+		return memory.Provenance{Origin: memory.OriginFollowed, Path: path}
+	}
+	return memory.Provenance{Origin: memory.OriginTold, Agent: source}
+}
+
 // EntryList is a catalogue.
 type EntryList struct {
 	Project     string       `json:"project"`
@@ -147,6 +159,8 @@ type FoundTool struct {
 	// Guidance is told once between compactions, here and in the block of the answer.
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Relevance   float64         `json:"relevance"`
+	// Followed says that it is in a file of the repository.
+	Followed bool `json:"followed,omitempty"`
 	// Active says that the session may call it from now on; New that it could not
 	// before.
 	Active bool `json:"active"`
