@@ -60,6 +60,23 @@ func TestNothingRunsBeforeMain(t *testing.T) {
 	}
 }
 
+// TestProgramsAreStartedInFewPlaces: a repository must not have recalld run a
+// program, so whoever starts one is listed.
+func TestProgramsAreStartedInFewPlaces(t *testing.T) {
+	_, files := readModule(t)
+	for _, f := range files {
+		for _, o := range checkPrograms(f) {
+			t.Error(o)
+		}
+	}
+	for _, place := range starters {
+		starts := func(f source) bool { return anyWithin(f.name, []string{place.path}) && len(programCalls(f)) > 0 }
+		if !slices.ContainsFunc(files, starts) {
+			t.Errorf("starters: %s starts no program any more: take it out", place.path)
+		}
+	}
+}
+
 // TestRulesFindOffences holds the rules against files that break them: a test of
 // architecture that cannot fail is worth nothing.
 func TestRulesFindOffences(t *testing.T) {
@@ -90,6 +107,15 @@ func TestRulesFindOffences(t *testing.T) {
 		{"new library", "internal/store/x.go", `import _ "example.com/new"`, "example.com/new"},
 		{"new package", "internal/new/x.go", `import _ "time"`, "internal/new"},
 		{"cgo", "index/vector/x.go", `import "C"`, "cgo"},
+		{"program", "internal/project/x.go", `import "os/exec"; var _ = exec.Command("git")`, "exec.Command"},
+		{"program under another name", "internal/project/x.go", `import run "os/exec"; var _ = run.CommandContext`, "exec.CommandContext"},
+		{"program without its package", "internal/project/x.go", `import . "os/exec"; var _ = Command("git")`, "os/exec"},
+		{"program by hand", "internal/project/x.go", `import "os/exec"; var _ = &exec.Cmd{Path: "git"}`, "exec.Cmd"},
+		{"process", "internal/project/x.go", `import "os"; var _ = os.StartProcess`, "os.StartProcess"},
+		{"system call", "internal/project/x.go", `import "syscall"; var _ = syscall.ForkExec`, "syscall.ForkExec"},
+		{"program in a test", "internal/project/x_test.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
+		{"looking for a program", "internal/cli/x.go", `import "os/exec"; var _, _ = exec.LookPath("git")`, ""},
+		{"git where it belongs", "internal/git/x.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
 		{"init", "index/vector/x.go", `func init() {}`, "init"},
 		{"method named init", "index/vector/x.go", `type t int; func (t) init() {}`, ""},
 		{"regexp at start", "index/vector/x.go", `import "regexp"; var r = regexp.MustCompile("a")`, "regexp"},
@@ -101,7 +127,7 @@ func TestRulesFindOffences(t *testing.T) {
 			if err != nil {
 				t.Fatalf("read %s: %v", test.file, err)
 			}
-			found := append(checkImports(module, f), checkStart(f)...)
+			found := slices.Concat(checkImports(module, f), checkStart(f), checkPrograms(f))
 			switch {
 			case test.want == "" && len(found) > 0:
 				t.Errorf("%s is allowed, but was found to break a rule: %v", test.code, found)
@@ -205,6 +231,56 @@ func checkStart(f source) []offence {
 			}
 		}
 	}
+	return found
+}
+
+// checkPrograms finds what starts programs where that is not listed.
+func checkPrograms(f source) []offence {
+	if f.test || slices.ContainsFunc(starters, func(s starter) bool { return anyWithin(f.name, []string{s.path}) }) {
+		return nil
+	}
+	var found []offence
+	for _, call := range programCalls(f) {
+		found = append(found, offence{f.name, "uses " + call,
+			"a repository must not have a program run: git is started by internal/git alone, other programs by the starters of imports_test.go"})
+	}
+	return found
+}
+
+// programCalls names what a file uses that starts programs.
+func programCalls(f source) []string {
+	dangerous := map[string][]string{
+		"os/exec": {"Command", "CommandContext", "Cmd"},
+		"os":      {"StartProcess"},
+		"syscall": {"StartProcess", "ForkExec", "Exec", "CreateProcess", "CreateProcessAsUser"},
+	}
+	names := map[string]string{} // by which the file knows the packages
+	var found []string
+	for _, spec := range f.syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || dangerous[imported] == nil {
+			continue
+		}
+		switch {
+		case spec.Name == nil:
+			names[path.Base(imported)] = imported
+		case spec.Name.Name == ".":
+			found = append(found, imported+" without its name")
+		default:
+			names[spec.Name.Name] = imported
+		}
+	}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		use, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		pkg, ok := use.X.(*ast.Ident)
+		if ok && slices.Contains(dangerous[names[pkg.Name]], use.Sel.Name) {
+			found = append(found, path.Base(names[pkg.Name])+"."+use.Sel.Name)
+		}
+		return true
+	})
 	return found
 }
 

@@ -107,13 +107,17 @@ var layers = []layer{
 		"it works on text and must be usable wherever text passes"},
 	{"internal/fingerprint", nil,
 		"it is a pure function over text, for both paths"},
-	{"internal/project", []string{"internal/memory"},
+	{"internal/git", nil,
+		"it reads repositories safely; what they mean to anybody it does not know"},
+	{"internal/git/gittest", nil,
+		"it makes repositories, also such as no reader should trust"},
+	{"internal/project", []string{"internal/git", "internal/memory"},
 		"it reads folders and must be usable by every caller"},
 	{"internal/ingest", []string{"internal/memory", "internal/fingerprint", "internal/redact", "internal/project", "index", "embedder", "worker"},
 		"the write path knows contracts, never the implementations behind them"},
 	{"internal/recall", []string{"internal/memory", "internal/fingerprint", "internal/redact", "index", "embedder"},
 		"the read path knows contracts, never the implementations behind them"},
-	{"internal/source/code", []string{"internal/memory", "internal/redact", "internal/project", "internal/source/watch"},
+	{"internal/source/code", []string{"internal/git", "internal/memory", "internal/redact", "internal/project", "internal/source/watch"},
 		"a source hands over what it found; where that is kept is not its business"},
 	{"internal/source/folder", []string{"internal/memory"},
 		"the sources that keep files in a repository open and write them alike; what is in them it does not know"},
@@ -161,6 +165,18 @@ var layers = []layer{
 		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval, connect and hook for their commands, lessonlog for the script that connect installs, strict for files of requests, configs for what up prints"},
 	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},
 		"it is the composition root, which alone knows all implementations"},
+}
+
+// starter is a file, or a folder with all below it, that may start programs.
+type starter struct{ path, why string }
+
+// starters are all that do, outside of tests.
+var starters = []starter{
+	{"internal/git/...", "git, so that no program runs that a repository configures"},
+	{"internal/client/spawn.go", "the daemon, which is this program"},
+	{"embedder/ollama/ollamatest/server.go", "the server of tests"},
+	{"embedder/builtin/training/mine/mirror/mirror.go", "git, over mirrors that whoever trains has made"},
+	{"bench/rivals/rival.go", "the programs that are measured"},
 }
 
 // cliDaemonFiles are the files of internal/cli that may import the composition

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -127,13 +128,6 @@ func realPath(path string) (string, error) {
 
 // readSmall reads a file of one short text, without the space around it.
 func readSmall(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxGitFile {
-		return "", fmt.Errorf("%s is no small text file", path)
-	}
-	b, err := os.ReadFile(path)
+	b, err := git.ReadFile(path, maxGitFile)
 	return strings.TrimSpace(string(b)), err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -65,7 +66,7 @@ func TestOriginURL(t *testing.T) {
 		"another section":     {"[branch \"origin\"]\nurl = X\n", ""},
 		"torn":                {"[remote \"origin\nurl = X", ""},
 	} {
-		if got := originURL(strings.NewReader(test.config)); got != test.want {
+		if got := originURL(git.ParseConfig([]byte(test.config))); got != test.want {
 			t.Errorf("%s: originURL = %q, want %q", name, got, test.want)
 		}
 	}
@@ -76,7 +77,7 @@ func FuzzRemote(f *testing.F) {
 	f.Add("https://u:p@host:1/a/../b")
 	f.Add("[remote \"origin\"]\nurl = \\")
 	f.Fuzz(func(t *testing.T, s string) {
-		r := parseRemote(originURL(strings.NewReader("[remote \"origin\"]\nurl = " + s)))
+		r := parseRemote(originURL(git.ParseConfig([]byte("[remote \"origin\"]\nurl = " + s))))
 		parseRemote(s)
 		if r.key != "" && r.path != "" {
 			t.Errorf("%q is both on a server and on this machine: %+v", s, r)

@@ -1,17 +1,13 @@
 package project
 
 import (
-	"bufio"
-	"io"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
-)
 
-// maxConfig is how much of a repository's config is read.
-const maxConfig = 1 << 20
+	"github.com/recalld/recalld/internal/git"
+)
 
 // remote is where a repository was cloned from: key for one on a server, path
 // for one on this machine, both empty for none.
@@ -77,39 +73,18 @@ func localPath(host, p string) string {
 // readRemote returns the address of the remote "origin", else of the only
 // remote, from a git config file; empty when there is none or the file cannot
 // be read.
-func readRemote(config string) string {
-	f, err := os.Open(config)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() // only read
-	return originURL(io.LimitReader(f, maxConfig))
-}
+func readRemote(config string) string { return originURL(git.ReadConfig(config)) }
 
-// originURL reads as much of git's config syntax as remotes need: sections,
-// comments, quotes and escapes within a value.
-func originURL(r io.Reader) string {
+// originURL is readRemote of a config. Of several addresses of a remote git fetches
+// from the first.
+func originURL(c git.Config) string {
 	urls := map[string]string{}
-	var section string
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxConfig)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if rest, ok := strings.CutPrefix(line, "["); ok {
-			head, after, ok := strings.Cut(rest, "]")
-			if !ok {
-				section = ""
-				continue
-			}
-			section, line = remoteSection(head), strings.TrimSpace(after)
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if section == "" || !ok || !strings.EqualFold(strings.TrimSpace(key), "url") {
+	for _, s := range c {
+		if s.Section != "remote" || s.Subsection == "" || s.Key != "url" {
 			continue
 		}
-		// Of several addresses of a remote git fetches from the first.
-		if _, seen := urls[section]; !seen {
-			urls[section] = configValue(value)
+		if _, seen := urls[s.Subsection]; !seen {
+			urls[s.Subsection] = s.Value
 		}
 	}
 	if u, ok := urls["origin"]; ok {
@@ -121,34 +96,4 @@ func originURL(r io.Reader) string {
 		}
 	}
 	return ""
-}
-
-// remoteSection returns NAME of a section's head `remote "NAME"`.
-func remoteSection(head string) string {
-	kind, name, ok := strings.Cut(strings.TrimSpace(head), " ")
-	if !ok || !strings.EqualFold(kind, "remote") {
-		return ""
-	}
-	return configValue(name)
-}
-
-// configValue takes quotes, escapes and a comment out of a value.
-func configValue(s string) string {
-	s = strings.TrimSpace(s)
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		case !quoted && (c == '#' || c == ';'):
-			return strings.TrimSpace(b.String())
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -56,6 +56,9 @@ type Options struct {
 	// Git is the git program; "git" is looked for in PATH, "none" is not to run
 	// any and to read ignore files instead.
 	Git string
+	// GitLimit is how long git may list files before ignore files are read instead:
+	// 30 s. A repository may have git wait for ever.
+	GitLimit time.Duration
 
 	// Progress, if set, is told how far a run is: at every change of phase and
 	// every ProgressEvery (100 ms) between. Calls do not overlap.
@@ -86,7 +89,11 @@ func (o *Options) validate() error {
 		return memory.Invalid("ProgressEvery", "0 or more", "%v is negative", o.ProgressEvery)
 	}
 	setDefault(&o.ProgressEvery, 100*time.Millisecond)
+	if o.GitLimit < 0 {
+		return memory.Invalid("GitLimit", "0 or more", "%v is negative", o.GitLimit)
+	}
 	setDefault(&o.Git, "git")
+	setDefault(&o.GitLimit, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

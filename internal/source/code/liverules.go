@@ -1,15 +1,12 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"strings"
-	"time"
 
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/watch"
 )
@@ -20,16 +17,12 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 	return func(ctx context.Context) watch.Rules {
 		opts := &s.opts.Run
 		rules := &liveRules{root: root, opts: opts}
-		var exclude []ignoreRule
 		id, err := project.Identify(root)
 		if err == nil && id.GitDir != "" {
-			if b, err := os.ReadFile(filepath.Join(id.CommonDir, "info", "exclude")); err == nil {
-				exclude = parseIgnores(b, "")
-			}
 			rules.tracked = trackedAnyway(ctx, root, opts.Git)
 		}
 		rules.own = newIgnores(nil, recalldIgnore, nil)
-		rules.git = newIgnores(nil, ".gitignore", exclude)
+		rules.git = newIgnores(nil, ".gitignore", excludes(id))
 		return watch.Rules{GitDir: id.GitDir, Skip: rules.skip}
 	}
 }
@@ -68,39 +61,26 @@ func (l *liveRules) skip(name string, dir bool) bool {
 	return l.own.match(name, dir) || !l.tracked[name] && l.git.match(name, dir)
 }
 
-const (
-	// trackedTimeout is how long git may look for what it tracks anyway; without an
-	// answer its rules decide, and such files are noticed by the next look at all.
-	trackedTimeout = 2 * time.Second
-	// maxTracked bounds the listing, in bytes.
-	maxTracked = 1 << 20
-)
+// maxTracked bounds how many files are kept that git tracks anyway. Changes of the
+// others are noticed by the next look at everything.
+const maxTracked = 20_000
 
 // trackedAnyway asks git for the files that it tracks although its rules exclude
-// them, and returns them with the folders that they lie in.
+// them, and returns them with the folders that they lie in. Without an answer the
+// rules decide.
 func trackedAnyway(ctx context.Context, root, program string) map[string]bool {
 	if program == "none" {
 		return nil
 	}
-	git, err := exec.LookPath(program)
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, trackedTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, git, "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
-	cmd.Dir, cmd.Env = root, project.GitEnv()
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &limited{w: &out, left: maxTracked}
-	if err := cmd.Run(); err != nil {
-		return nil
-	}
 	tracked := map[string]bool{}
-	for name := range strings.SplitSeq(strings.TrimRight(out.String(), "\x00"), "\x00") {
-		for ; name != "." && name != "" && !tracked[name]; name = path.Dir(name) {
+	_, err := git.List(ctx, program, root, git.TrackedIgnored, nil, func(name string) error {
+		for ; name != "." && name != "" && !tracked[name] && len(tracked) < maxTracked; name = path.Dir(name) {
 			tracked[name] = true
 		}
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
 	return tracked
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/project"
 )
 
@@ -75,14 +76,14 @@ func walk(ctx context.Context, root string, only []string, opts *Options, visit 
 	defer w.closeDir()
 	id, err := project.Identify(root)
 	inGit := err == nil && id.GitDir != ""
-	err = errNoGit
+	err = git.ErrNotAsked
 	if inGit {
 		err = w.walkGit(root, only)
-		if errors.Is(err, errNoGit) {
+		if errors.Is(err, git.ErrNotAsked) {
 			w.Note = err.Error()
 		}
 	}
-	if errors.Is(err, errNoGit) {
+	if errors.Is(err, git.ErrNotAsked) {
 		w.View = "ignore files"
 		err = w.walkFolders(id, only)
 	}
@@ -226,13 +227,7 @@ func isGone(err error) bool {
 // walkFolders walks by itself, by the rules of the .gitignore files and of
 // .git/info/exclude.
 func (w *walker) walkFolders(id project.Identity, only []string) error {
-	var exclude []ignoreRule
-	if id.CommonDir != "" {
-		if b, err := os.ReadFile(filepath.Join(id.CommonDir, "info", "exclude")); err == nil {
-			exclude = parseIgnores(b, "")
-		}
-	}
-	w.git = newIgnores(w.root, ".gitignore", exclude)
+	w.git = newIgnores(w.root, ".gitignore", excludes(id))
 	if only == nil {
 		return w.folder(".")
 	}
@@ -251,6 +246,18 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 		}
 	}
 	return nil
+}
+
+// excludes are the rules of a repository's .git/info/exclude.
+func excludes(id project.Identity) []ignoreRule {
+	if id.CommonDir == "" {
+		return nil
+	}
+	b, err := git.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
+	if err != nil {
+		return nil
+	}
+	return parseIgnores(b, "")
 }
 
 func (w *walker) folder(name string) error {

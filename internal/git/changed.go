@@ -1,0 +1,292 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Worktree names the folders of one worktree and the commit that it stands at.
+type Worktree struct {
+	Root, GitDir, CommonDir string
+	// Head is empty before the first commit.
+	Head string
+}
+
+// slashesOnly says that a backslash is no separator here.
+const slashesOnly = filepath.Separator == '/'
+
+// maxCompared bounds the content that one call of Changed reads, in bytes.
+const maxCompared = 16 << 20
+
+// Changed says whether files that git tracks differ from the commit, in the index or
+// in the worktree. It compares as git does: attributes first, then content. Where
+// only a filter or a text conversion of the repository could tell, where the index
+// has a form that is not read here, and when ctx ends first, it is not known.
+// Submodules do not count.
+func (w Worktree) Changed(ctx context.Context) (changed, known bool) {
+	c := comparison{ctx: ctx, w: w, config: ReadConfig(filepath.Join(w.CommonDir, "config")), hashLen: sha1.Size}
+	format, _ := c.config.Get("extensions", "objectformat")
+	if len(w.Head) == 2*sha256.Size || strings.EqualFold(format, "sha256") {
+		c.hashLen = sha256.Size
+	}
+	file := filepath.Join(w.GitDir, "index")
+	text, err := ReadFile(file, maxIndex)
+	if err != nil { // without an index git is still at work, or has never been
+		return false, errors.Is(err, fs.ErrNotExist) && w.Head == ""
+	}
+	info, err := os.Lstat(file)
+	if err != nil {
+		return false, false
+	}
+	c.written = info.ModTime()
+	if c.entries, err = parseIndex(text, c.hashLen); err != nil {
+		return false, false
+	}
+	staged, stagedKnown := c.staged()
+	if staged {
+		return true, true
+	}
+	edited, editedKnown := c.edited()
+	return edited, edited || stagedKnown && editedKnown
+}
+
+// comparison is one run of Changed.
+type comparison struct {
+	ctx     context.Context
+	w       Worktree
+	config  Config
+	hashLen int
+	entries []Entry
+	// written is when the index was.
+	written time.Time
+	root    *os.Root // opened when the first file is read
+	read    int64
+}
+
+// staged says whether the index differs from the commit: the tree that git would
+// write of it now is named by the hash of its entries.
+func (c *comparison) staged() (changed, known bool) {
+	for _, e := range c.entries {
+		if e.Stage != 0 || e.IntentToAdd {
+			return true, true
+		}
+	}
+	if c.w.Head == "" {
+		return len(c.entries) > 0, true
+	}
+	objects, err := OpenObjects(c.w.CommonDir)
+	if err != nil {
+		return false, false
+	}
+	defer objects.Close()
+	head, err := objects.Commit(c.w.Head)
+	if err != nil {
+		return false, false
+	}
+	tree, ok := c.tree(c.entries, 0)
+	return ok && fmt.Sprintf("%x", tree) != head.Tree, ok
+}
+
+// tree returns the name of the tree that some entries make, whose paths have their
+// first bytes in common: the folder.
+func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
+	if c.ctx.Err() != nil {
+		return nil, false
+	}
+	var text bytes.Buffer
+	for i := 0; i < len(entries); {
+		e := &entries[i]
+		rest := e.Path[folder:]
+		slash := strings.IndexByte(rest, '/')
+		switch {
+		case rest == "" || slash == 0:
+			return nil, false
+		case slash < 0:
+			fmt.Fprintf(&text, "%o %s\x00", e.Mode, rest)
+			text.Write(e.Hash)
+			i++
+		case slash == len(rest)-1: // a folder that a sparse index names as a whole
+			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
+			text.Write(e.Hash)
+			i++
+		default:
+			prefix := e.Path[:folder+slash+1]
+			end := i + 1
+			for end < len(entries) && strings.HasPrefix(entries[end].Path, prefix) {
+				end++
+			}
+			sub, ok := c.tree(entries[i:end], len(prefix))
+			if !ok {
+				return nil, false
+			}
+			fmt.Fprintf(&text, "%o %s\x00", modeTree, rest[:slash])
+			text.Write(sub)
+			i = end
+		}
+	}
+	return hashObject("tree", text.Bytes(), c.hashLen), true
+}
+
+// edited says whether files of the worktree differ from the index.
+func (c *comparison) edited() (changed, known bool) {
+	if at, ok := c.config.Get("core", "worktree"); ok {
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(c.w.GitDir, at)
+		}
+		if real, err := filepath.EvalSymlinks(at); err != nil || real != c.w.Root {
+			return false, false // the files are elsewhere
+		}
+	}
+	defer func() {
+		if c.root != nil {
+			c.root.Close() // only read
+		}
+	}()
+	known = true
+	for i := range c.entries {
+		if c.ctx.Err() != nil {
+			return false, false
+		}
+		changed, sure := c.file(&c.entries[i])
+		if changed && sure {
+			return true, true
+		}
+		known = known && sure
+	}
+	return false, known
+}
+
+// file compares one file.
+func (c *comparison) file(e *Entry) (changed, known bool) {
+	kind := e.Mode & modeType
+	if e.AssumeValid || e.SkipWorktree || kind == modeGitlink || kind == modeTree {
+		return false, true
+	}
+	if !isLocalPath(e.Path) {
+		return false, false
+	}
+	info, err := os.Lstat(filepath.Join(c.w.Root, filepath.FromSlash(e.Path)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return true, true
+	case err != nil:
+		return false, false
+	}
+	isLink := info.Mode()&fs.ModeSymlink != 0
+	switch {
+	case kind == modeLink && info.Mode().IsRegular() && c.config.Off("core", "symlinks"):
+		return false, false // a link's target, as the text of a file
+	case (kind == modeLink) != isLink, !isLink && !info.Mode().IsRegular():
+		return true, true
+	case kind != modeLink && c.programDiffers(e, info):
+		return true, true
+	case e.Size != 0 && uint32(info.Size()) != e.Size:
+		return true, true
+	case c.isAsIndexed(e, info):
+		return false, true
+	}
+	return c.content(e, info, isLink)
+}
+
+func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
+	if runtime.GOOS == "windows" || c.config.Off("core", "filemode") {
+		return false
+	}
+	return (e.Mode == modeProgram) != (info.Mode()&0o100 != 0)
+}
+
+// isAsIndexed says that a file's attributes prove that it is as git last saw it: size,
+// times and inode are the same, and it was not written so shortly before the index
+// that it could have been written again in the same moment.
+func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
+	mod := info.ModTime()
+	if uint32(info.Size()) != e.Size || !sameMoment(mod, e.Stat.MSec, e.Stat.MNano) {
+		return false
+	}
+	if !mod.Before(c.written) || mod.Unix() >= c.written.Unix() && c.written.Nanosecond() == 0 {
+		return false
+	}
+	changed, inode := ChangeOf(info)
+	if value, _ := c.config.Get("core", "checkstat"); changed.IsZero() || strings.EqualFold(value, "minimal") {
+		return true
+	}
+	if e.Stat.Ino != 0 && e.Stat.Ino != uint32(inode) {
+		return false
+	}
+	return e.Stat.CSec == 0 || c.config.Off("core", "trustctime") || sameMoment(changed, e.Stat.CSec, e.Stat.CNano)
+}
+
+// sameMoment compares a time with one of the index, whose nanoseconds may be left out.
+func sameMoment(t time.Time, sec, nano uint32) bool {
+	return uint32(t.Unix()) == sec && (nano == 0 || uint32(t.Nanosecond()) == nano)
+}
+
+// content compares a file's content with what the index names.
+func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
+	if c.root == nil {
+		root, err := os.OpenRoot(c.w.Root)
+		if err != nil {
+			return false, false
+		}
+		c.root = root
+	}
+	name := filepath.FromSlash(e.Path)
+	if isLink {
+		target, err := c.root.Readlink(name)
+		return err == nil && !bytes.Equal(hashObject("blob", []byte(filepath.ToSlash(target)), c.hashLen), e.Hash), err == nil
+	}
+	if c.read += info.Size(); c.read > maxCompared {
+		return false, false
+	}
+	f, err := c.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close() // only read
+	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
+		return false, false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
+	if err != nil {
+		return false, false
+	}
+	if bytes.Equal(hashObject("blob", text, c.hashLen), e.Hash) {
+		return false, true
+	}
+	if bytes.Contains(text, []byte("\r\n")) {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		if bytes.Equal(hashObject("blob", text, c.hashLen), e.Hash) {
+			return false, true
+		}
+	}
+	return true, !c.hasAttributes()
+}
+
+// hasAttributes says that files may be stored otherwise than they are in the worktree.
+func (c *comparison) hasAttributes() bool {
+	if _, ok := c.config.Get("core", "attributesfile"); ok {
+		return true
+	}
+	if _, err := os.Lstat(filepath.Join(c.w.CommonDir, "info", "attributes")); err == nil {
+		return true
+	}
+	for i := range c.entries {
+		if path.Base(c.entries[i].Path) == ".gitattributes" {
+			return true
+		}
+	}
+	return false
+}

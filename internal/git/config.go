@@ -1,0 +1,98 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+)
+
+// maxConfig is how large a config may be, in bytes.
+const maxConfig = 1 << 20
+
+// Setting is one line of a config. Section and Key are in lower case.
+type Setting struct{ Section, Subsection, Key, Value string }
+
+// Config is a config's settings in their order. Files that it includes are not read.
+type Config []Setting
+
+// ReadConfig reads a config file; one that cannot be read has no settings.
+func ReadConfig(path string) Config {
+	text, err := ReadFile(path, maxConfig)
+	if err != nil {
+		return nil
+	}
+	return ParseConfig(text)
+}
+
+// Get returns the value that counts of a setting: the last one.
+func (c Config) Get(section, key string) (value string, ok bool) {
+	for _, s := range c {
+		if s.Section == section && s.Subsection == "" && s.Key == key {
+			value, ok = s.Value, true
+		}
+	}
+	return value, ok
+}
+
+// Off says that a switch is set to false.
+func (c Config) Off(section, key string) bool {
+	value, ok := c.Get(section, key)
+	switch strings.ToLower(value) {
+	case "false", "no", "off", "0", "":
+		return ok
+	}
+	return false
+}
+
+// ParseConfig reads as much of git's syntax as is needed here: sections, comments,
+// quotes and escapes within a value. A value on several lines ends with the first.
+func ParseConfig(text []byte) Config {
+	var all Config
+	var section, sub string
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxConfig+1)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			head, after, ok := strings.Cut(rest, "]")
+			section, sub = "", ""
+			if !ok {
+				continue
+			}
+			section, sub, _ = strings.Cut(strings.TrimSpace(head), " ")
+			section, sub = strings.ToLower(section), configValue(sub)
+			line = strings.TrimSpace(after)
+		}
+		key, value, isSet := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if section == "" || key == "" || key[0] == '#' || key[0] == ';' {
+			continue
+		}
+		if !isSet {
+			value = "true"
+		}
+		all = append(all, Setting{section, sub, key, configValue(value)})
+	}
+	return all
+}
+
+// configValue takes quotes, escapes and a comment out of a value.
+func configValue(s string) string {
+	s = strings.TrimSpace(s)
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		case !quoted && (c == '#' || c == ';'):
+			return strings.TrimSpace(b.String())
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

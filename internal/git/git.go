@@ -1,0 +1,235 @@
+// Package git reads git repositories without running a program that a repository
+// configures. It is the only package of the product that starts git.
+//
+// A repository's own files may be a stranger's: an archive brings its .git folder
+// along. git status, diff, checkout and fetch run filters, drivers, hooks, helpers
+// and monitors that .git/config names. So recalld reads the index, the references
+// and commits itself, and has git do only what the calls below list.
+//
+// Vocabulary. The git folder holds HEAD and the index of one worktree. The common
+// folder holds what all worktrees of a repository share: config, references and
+// objects. They are the same folder except in a linked worktree.
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Call is a git command that recalld runs, with its fixed arguments.
+type Call struct {
+	args []string
+	// limit is how long it may take.
+	limit time.Duration
+}
+
+// The calls. These are all. Both run ls-files, a builtin that reads the index and
+// the ignore files and looks at the names in the worktree. Without -m, --eol and
+// --recurse-submodules it reads no content of a worktree file and no attributes, so
+// it runs no filter and no textconv. It does not write the index, so it runs no
+// hook. It prints to a pipe, so it starts no pager, and aliases never hide a
+// builtin. The rest is switched off by overrides and environment.
+var (
+	// Files lists the files that git tracks and those that it would track.
+	Files = Call{[]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}, 30 * time.Second}
+	// TrackedIgnored lists the files that git tracks although its ignore rules
+	// exclude them.
+	TrackedIgnored = Call{[]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, 2 * time.Second}
+)
+
+// overrides win over the repository's config. Each names a setting by which a
+// repository could have git run a program, or leave the repository.
+var overrides = []string{
+	"core.fsmonitor=false",            // a program that reports changed files
+	"core.hooksPath=" + os.DevNull,    // hooks
+	"core.sshCommand=false",           // a fetch of objects that a partial clone lacks:
+	"core.gitProxy=false",             // its transports and
+	"credential.helper=",              // its helpers;
+	"core.alternateRefsCommand=false", // see protocols in environment, too
+	"protocol.allow=never",            //
+	"submodule.recurse=false",         // repositories in the repository
+	"safe.bareRepository=explicit",    // a worktree that looks like a bare repository
+	"core.untrackedCache=false",       // what the repository says of its folders
+	"core.preloadIndex=false",         // threads that a short call does not need
+}
+
+const (
+	// maxName and maxListing bound what is read of git: one name, and all, in bytes.
+	maxName    = 64 << 10
+	maxListing = 1 << 30
+	// maxSaid is how much is kept of what git says on standard error, in bytes.
+	maxSaid = 4 << 10
+	// endDelay is how long a killed git may hold its output open.
+	endDelay = time.Second
+)
+
+var (
+	// ErrNotAsked is returned when git listed nothing: it is not installed, it
+	// refuses the repository, or it reached its time limit before the first name.
+	ErrNotAsked = errors.New("git was not asked")
+	// errTooMuch is returned when git writes more than the bounds allow.
+	errTooMuch = errors.New("git wrote more than is read of it")
+)
+
+// Within returns the call with another time limit.
+func (c Call) Within(limit time.Duration) Call {
+	c.limit = limit
+	return c
+}
+
+// List has git list files of the worktree with this top folder, and calls name for
+// each, relative to root with slashes. It restricts the listing to the paths in
+// only, taken literally, unless there are none. program is the git program, looked
+// for in PATH. warned says that git complained and went on. The error wraps
+// ErrNotAsked when nothing was listed; an error of name ends the listing and is
+// returned, as is ctx's.
+func List(ctx context.Context, program, root string, call Call, only []string, name func(string) error) (warned bool, err error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
+	}
+	if err := readable(root); err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, call.limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, path, arguments(call, only)...)
+	cmd.Dir, cmd.Env = root, environment(root)
+	cmd.WaitDelay = endDelay
+	alone(cmd)
+	var said bytes.Buffer
+	cmd.Stderr = &bounded{w: &said, left: maxSaid}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAsked, err)
+	}
+	listed, nameErr := names(out, name)
+	if nameErr != nil {
+		cancel() // git may still be writing
+	}
+	err = cmd.Wait()
+	switch {
+	case nameErr != nil:
+		return false, nameErr
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case limited.Err() != nil:
+		err = fmt.Errorf("it took more than %s", call.limit)
+	}
+	switch {
+	case err != nil && listed == 0:
+		return false, fmt.Errorf("%w: %w: %s", ErrNotAsked, err, bytes.TrimSpace(said.Bytes()))
+	case err != nil:
+		return false, fmt.Errorf("list files by git: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return said.Len() > 0, nil
+}
+
+func arguments(call Call, only []string) []string {
+	args := make([]string, 0, 2*len(overrides)+len(call.args)+len(only)+3)
+	for _, o := range overrides {
+		args = append(args, "-c", o)
+	}
+	args = append(args, "--no-pager", "--literal-pathspecs")
+	args = append(args, call.args...)
+	return append(append(args, "--"), only...)
+}
+
+// environment is our own without the variables that direct git, as they do in a
+// hook. The user's config stays: core.excludesFile and safe.directory are theirs.
+// The system's is left out.
+func environment(root string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name) // Windows does not tell cases apart
+		if !strings.HasPrefix(name, "GIT_") || name == "GIT_CONFIG_GLOBAL" {
+			env = append(env, kv)
+		}
+	}
+	return append(env,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
+		// Objects that are missing stay missing. No protocol has the name none, and
+		// unlike protocol.allow this cannot be lifted by protocol.ext.allow.
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1",
+		// The repository of this folder, and no other one above it.
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(root), "GIT_DISCOVERY_ACROSS_FILESYSTEM=0",
+		// Without optional locks git does not write to a repository that it reads.
+		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PAGER=cat", "GIT_EDITOR=false",
+		"LC_ALL=C")
+}
+
+// names calls name for each name of a listing and counts them. An unmerged file is
+// listed once for each of its versions, and named once.
+func names(out io.Reader, name func(string) error) (n int, err error) {
+	lines := bufio.NewScanner(io.LimitReader(out, maxListing))
+	lines.Buffer(nil, maxName)
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, 0); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		return 0, nil, nil // a torn last name is none
+	})
+	last := ""
+	read := 0
+	for lines.Scan() {
+		read += len(lines.Bytes()) + 1
+		if string(lines.Bytes()) == last {
+			continue
+		}
+		last = lines.Text()
+		n++
+		if err := name(last); err != nil {
+			return n, err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) || read >= maxListing-maxName {
+		return n, errTooMuch
+	}
+	return n, nil // what ended the pipe early, Wait knows
+}
+
+// bounded writes as much as is left and swallows the rest.
+type bounded struct {
+	w    io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.left -= n
+	if _, err := b.w.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// readable returns an error where git would wait for ever: for the writer of a named
+// pipe in place of a file that it reads. Others, in a subfolder or where the config
+// leads, keep git waiting until its time limit.
+func readable(root string) error {
+	folder := filepath.Join(root, ".git")
+	for _, path := range []string{
+		filepath.Join(root, ".gitignore"), folder,
+		filepath.Join(folder, "HEAD"), filepath.Join(folder, "config"), filepath.Join(folder, "config.worktree"),
+		filepath.Join(folder, "commondir"), filepath.Join(folder, "index"), filepath.Join(folder, "info", "exclude"),
+		filepath.Join(folder, "info", "sparse-checkout"), filepath.Join(folder, "packed-refs"),
+	} {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fmt.Errorf("%s is no regular file", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package code
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/internal/git/gittest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+)
+
+// neverLong is far above what any entry takes, and far below what waiting for the
+// writer of a named pipe does.
+const neverLong = 30 * time.Second
+
+// TestHostileRepositories enters each hostile repository in every way that the
+// product has, and looks for traces of a program that it had run.
+func TestHostileRepositories(t *testing.T) {
+	type entry struct {
+		name  string
+		enter func(ctx context.Context, dir string)
+	}
+	entries := []entry{
+		{"project.Head", func(_ context.Context, dir string) { project.Head(dir) }},
+		{"project.Identify", func(_ context.Context, dir string) { project.Identify(dir) }},
+		{"project.Resolver", func(ctx context.Context, dir string) {
+			r := project.NewResolver(noProjects{})
+			r.Resolve(ctx, "", memory.Caller{Dir: dir})
+			r.Locate(dir)
+		}},
+		{"project.Below", func(_ context.Context, dir string) { project.Below(filepath.Dir(dir), 20) }},
+		{"Walk", func(ctx context.Context, dir string) {
+			Walk(ctx, dir, settings(Options{GitLimit: time.Second}), func(Entry) error { return nil })
+		}},
+		{"Walk of some files", func(ctx context.Context, dir string) {
+			opts := settings(Options{GitLimit: time.Second})
+			if err := opts.validate(); err != nil {
+				t.Error(err)
+			}
+			walk(ctx, dir, []string{"a.txt", "sub"}, &opts, func(Entry) error { return nil })
+		}},
+		{"Index", func(ctx context.Context, dir string) {
+			s := newShelf()
+			Index(ctx, sandboxOf(dir), s, nil, s, settings(Options{GitLimit: time.Second}))
+		}},
+		{"live rules", func(ctx context.Context, dir string) {
+			s := &Sandboxes{opts: SandboxesOptions{Run: settings(Options{Git: "git"})}}
+			rules := s.rulesOf(dir)(ctx)
+			rules.Skip("sub/b.go", false)
+			rules.Skip("sub", true)
+		}},
+	}
+	for _, h := range gittest.All() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t, &h)
+			for _, e := range entries {
+				for _, dir := range []string{r.Dir, filepath.Join(r.Dir, "sub"), filepath.Join(r.Dir, "bare")} {
+					ended := make(chan struct{})
+					go func() {
+						defer close(ended)
+						e.enter(t.Context(), dir)
+					}()
+					select {
+					case <-ended:
+					case <-time.After(neverLong):
+						t.Fatalf("%s in %s does not come back", e.name, dir)
+					}
+					if traces := r.Traces(); traces != "" {
+						t.Fatalf("%s in %s ran a program of the repository:\n%s", e.name, dir, traces)
+					}
+				}
+			}
+			if len(h.Trigger) == 0 {
+				return
+			}
+			if r.Try(h.Trigger...); r.Traces() == "" {
+				t.Errorf("not even git %v runs the program: the repository is not armed, and the test proves nothing", h.Trigger)
+			}
+		})
+	}
+}
+
+// noProjects knows none.
+type noProjects struct{}
+
+func (noProjects) Projects() ([]memory.Project, error) { return nil, nil }
