@@ -70,6 +70,7 @@ func (s *Store) Check() error {
 			}
 		}
 		s.checkVectors(v, terms, bad)
+		s.checkSandboxes(v, bad)
 		return s.checkValues(v, bad)
 	})
 	if err != nil {

@@ -169,7 +169,7 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 		tx.put(key(prefixTomb, id), nil)
 	}
 	for _, x := range b.Sandboxes {
-		if err := tx.putValue(key(prefixSandbox, x.ID), x); err != nil {
+		if err := tx.putSandbox(x); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {
 		tx.dropTurns(prefixTurns(id))
 	}
 	for _, id := range b.DropSandboxes {
-		tx.del(key(prefixSandbox, id))
+		tx.dropSandbox(id)
 	}
 	for _, id := range b.DropReceipts {
 		if err := tx.dropReceipt(id); err != nil {

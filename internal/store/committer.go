@@ -35,14 +35,15 @@ type group struct {
 	txn    *badger.Txn
 	extent extent
 	// ran are the updates whose writes are in txn, in order.
-	ran      []*update
-	changes  []memory.Change
-	refs     map[memory.DocID]int32
-	cuts     map[cutID]int32
-	seq      uint64
-	projects bool // some were written or removed
-	planned  bool // the queue's schedule is locked until the outcome is certain
-	hooks    []func(committed bool)
+	ran       []*update
+	changes   []memory.Change
+	refs      map[memory.DocID]int32
+	cuts      map[cutID]int32
+	seq       uint64
+	projects  bool // some were written or removed
+	sandboxes []sandboxChange
+	planned   bool // the queue's schedule is locked until the outcome is certain
+	hooks     []func(committed bool)
 	// after is written once the group is committed, in transactions of its own.
 	after []write
 }
@@ -234,6 +235,7 @@ func (g *group) note(u *update, tx *Tx) {
 		g.cuts[id] += n
 	}
 	g.projects = g.projects || tx.projects
+	g.sandboxes = append(g.sandboxes, tx.sandboxes...)
 	u.seq = g.seq
 	g.ran = append(g.ran, u)
 }

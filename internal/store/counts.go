@@ -34,6 +34,7 @@ func (s *Store) settle(g *group) {
 		s.projects = nil
 		s.projectsAt++
 	}
+	s.settleSandboxes(g.sandboxes)
 	s.settleSessions(g.changes)
 }
 

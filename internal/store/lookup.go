@@ -75,18 +75,6 @@ func (s *Store) Projects() ([]memory.Project, error) {
 	return all, nil
 }
 
-// Sandboxes returns all sandboxes.
-func (s *Store) Sandboxes() ([]memory.Sandbox, error) {
-	return read(s, func(v View) (all []memory.Sandbox, _ error) {
-		for b, err := range v.Sandboxes() {
-			if !s.damaged(err) {
-				all = append(all, b)
-			}
-		}
-		return all, nil
-	})
-}
-
 // Sandbox returns a sandbox, or CodeNotFound.
 func (s *Store) Sandbox(id string) (memory.Sandbox, error) {
 	return read(s, func(v View) (memory.Sandbox, error) { return v.Sandbox(id) })

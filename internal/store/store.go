@@ -125,6 +125,10 @@ type Store struct {
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
 	projectsAt uint64
+	// sandboxes are kept for the same reason; nil before they were first asked for.
+	// sandboxesAt counts the commits that changed any.
+	sandboxes   *sandboxes
+	sandboxesAt uint64
 	// current holds the sessions that have not ended, for the same reason, and
 	// sessionsAt counts the commits that changed any.
 	current    openSessions

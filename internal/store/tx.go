@@ -33,8 +33,9 @@ type Tx struct {
 	group   *group
 	audit   []AuditEntry
 	// projects says that projects were written or removed.
-	projects bool
-	jobs     []func(*worker.Schedule)
+	projects  bool
+	sandboxes []sandboxChange
+	jobs      []func(*worker.Schedule)
 }
 
 func (tx *Tx) put(key, payload []byte) {

@@ -120,12 +120,12 @@ func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (ma
 	changed := map[string]bool{}
 	for more := true; more; {
 		more = false
-		boxes, err := s.opts.Shelf.Sandboxes()
+		boxes, err := s.opts.Shelf.ProjectSandboxes(project)
 		if err != nil {
 			return nil, fmt.Errorf("list sandboxes: %w", err)
 		}
 		for _, b := range boxes {
-			if b.Project != project || b.Paused == on {
+			if b.Paused == on {
 				continue
 			}
 			err := s.record(ctx, project, b.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
@@ -187,11 +187,11 @@ func (s *Sandboxes) held(b memory.Sandbox) bool {
 // pausedProject says that somebody has paused a project, and so the sandboxes of it
 // that appear later.
 func (s *Sandboxes) pausedProject(project string) (bool, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
 	if err != nil {
 		return false, fmt.Errorf("list sandboxes: %w", err)
 	}
-	return slices.ContainsFunc(boxes, func(b memory.Sandbox) bool { return b.Project == project && b.Paused }), nil
+	return slices.ContainsFunc(boxes, func(b memory.Sandbox) bool { return b.Paused }), nil
 }
 
 // end cancels runs and waits for their end.

@@ -204,15 +204,12 @@ func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string
 // refresh queues the sandboxes of a project that lags, but not again and again
 // while they are being looked at, or what was seen does not go away.
 func (s *Sandboxes) refresh(ctx context.Context, project string) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
 	if err != nil {
 		return // said by Stale
 	}
 	now := s.opts.Clock()
 	for _, b := range boxes {
-		if b.Project != project {
-			continue
-		}
 		if s.isDue(b, now) {
 			s.again(ctx, b)
 		}

@@ -20,6 +20,9 @@ import (
 type Shelf interface {
 	Projects() ([]memory.Project, error)
 	Sandboxes() ([]memory.Sandbox, error)
+	// ProjectSandboxes returns the sandboxes of a project, from memory: every question
+	// asks for them.
+	ProjectSandboxes(project string) ([]memory.Sandbox, error)
 	Sandbox(id string) (memory.Sandbox, error)
 	Files
 }

@@ -96,14 +96,14 @@ func (s *Sandboxes) stale(b memory.Sandbox) bool {
 // Missing says in a few words why the index has not all code of a project: it was
 // never asked for, or never finished. It is empty when it has.
 func (s *Sandboxes) Missing(project string) string {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
 	if err != nil {
 		return "" // said by Stale
 	}
 	why := "nothing of the project is indexed"
 	for _, b := range boxes {
 		switch {
-		case b.Project != project || isDropped(b):
+		case isDropped(b):
 		case !b.IndexedAt.IsZero():
 			return "" // another worktree of it is, and most of the text is the same
 		case s.held(b):
@@ -122,7 +122,7 @@ func (s *Sandboxes) Missing(project string) string {
 // code that is not as it was indexed. Then it has the project looked at again,
 // in the background and not too often.
 func (s *Sandboxes) Stale(project string, seen bool) bool {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
 	if err != nil {
 		s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return true
@@ -130,7 +130,7 @@ func (s *Sandboxes) Stale(project string, seen bool) bool {
 	stale := seen
 	s.mu.Lock()
 	for _, b := range boxes {
-		stale = stale || b.Project == project && s.stale(b)
+		stale = stale || s.stale(b)
 	}
 	s.mu.Unlock()
 	if stale {
