@@ -23,6 +23,7 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // DefaultMaxBody bounds a request's body, in bytes. The largest sensible one
@@ -157,9 +158,25 @@ func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 		h.fail(w, r, fmt.Errorf("encode answer: %w", err))
 		return
 	}
+	body := buf.Bytes()
+	if stored(v) {
+		body = render.WithNotice(body)
+	}
 	w.Header().Set("Content-Type", wire.MIMEJSON)
-	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
-	_, _ = w.Write(buf.Bytes()) // the client is gone: nobody to tell
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the client is gone: nobody to tell
+}
+
+// stored says that an answer holds text that others recorded: it says so itself, for
+// hosts put answers into prompts.
+func stored(answer any) bool {
+	switch answer.(type) {
+	case *memory.Answer, *memory.StepRecorded, *memory.StepMatches, *memory.StepList, *memory.Summary, *memory.SessionList, *memory.FileList,
+		*memory.Receipt, *session.ReceiptList, *session.TurnContext, *session.TaskWindow, *session.EntryList, *session.ToolMatches,
+		*session.Context, *session.Assembled, *session.WorkingContext, *session.Compacted:
+		return true
+	}
+	return false
 }
 
 // fail answers with an error and logs it when it is a fault of ours.

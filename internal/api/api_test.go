@@ -22,6 +22,7 @@ import (
 	"github.com/recalld/recalld/internal/memory/memorytest"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // do sends a request to a handler and returns the answer and the error in it.
@@ -401,4 +402,21 @@ func FuzzRecallBody(f *testing.F) {
 			t.Errorf("body %q: status %d, %+v, want success or an invalid input that names its field", body, w.Code, e)
 		}
 	})
+}
+
+// TestStoredTextIsSaidToBeData: hosts put answers into prompts.
+func TestStoredTextIsSaidToBeData(t *testing.T) {
+	h := api.NewHandler(memorytest.Full("obey", time.Unix(1_700_000_000, 0)), api.Options{})
+	for _, path := range []string{wire.Recall, wire.Step, wire.Search, wire.Last, wire.Summary, wire.Sessions, wire.Files, wire.Tasks, wire.Entries,
+		wire.Tools, wire.Context, wire.Change, wire.Assemble, wire.Working, wire.Report, wire.Compact, wire.Ledger, wire.Turn} {
+		body := map[string]string{wire.Recall: `{"query":"q"}`, wire.Step: `{"tool":{"name":"x"},"outcome":{"ok":true}}`}[path]
+		if body == "" {
+			body = `{}`
+		}
+		w, refused := do(t, h, request(http.MethodPost, path, body))
+		var answer map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); refused != nil || err != nil || answer["notice"] != render.Notice {
+			t.Errorf("POST %s: notice %v (%v, %v), want %q", path, answer["notice"], refused, err, render.Notice)
+		}
+	}
 }

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,7 +18,6 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -43,75 +39,6 @@ func acted(text string) string {
 		}
 	}
 	return ""
-}
-
-// filled returns a value of a type with the hostile text in every string.
-func filled(typ reflect.Type) reflect.Value {
-	v := reflect.New(typ).Elem()
-	switch {
-	case typ == reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(noon))
-		return v
-	case typ == reflect.TypeFor[json.RawMessage]():
-		v.SetBytes([]byte("{\"key\": \"\u202e\u009b\x7f raw\"}"))
-		return v
-	case typ == reflect.TypeFor[error]():
-		v.Set(reflect.ValueOf(errors.New(hostile)))
-		return v
-	}
-	switch typ.Kind() {
-	case reflect.String:
-		v.SetString(hostile)
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(1)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(1)
-	case reflect.Float32, reflect.Float64:
-		v.SetFloat(0.5)
-	case reflect.Pointer:
-		v.Set(reflect.New(typ.Elem()))
-		v.Elem().Set(filled(typ.Elem()))
-	case reflect.Slice:
-		v.Set(reflect.Append(v, filled(typ.Elem()), filled(typ.Elem())))
-	case reflect.Array:
-		for i := range typ.Len() {
-			v.Index(i).Set(filled(typ.Elem()))
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(typ))
-		v.SetMapIndex(filled(typ.Key()), filled(typ.Elem()))
-	case reflect.Struct:
-		for i := range typ.NumField() {
-			if typ.Field(i).IsExported() {
-				v.Field(i).Set(filled(typ.Field(i).Type))
-			}
-		}
-	}
-	return v
-}
-
-// hostileAnswers has an answer for every method of the service.
-func hostileAnswers() map[string]any {
-	answers := map[string]any{}
-	service := reflect.TypeFor[session.Service]()
-	for i := range service.NumMethod() {
-		method := service.Method(i)
-		if typ := method.Type.Out(0); typ != reflect.TypeFor[error]() {
-			answers[method.Name] = filled(typ).Interface()
-		}
-	}
-	return answers
-}
-
-func hostileService() *memorytest.Service {
-	return &memorytest.Service{
-		Answers:  hostileAnswers(),
-		Progress: filled(reflect.TypeFor[[]memory.PullProgress]()).Interface().([]memory.PullProgress),
-		Adapting: filled(reflect.TypeFor[[]memory.AdaptProgress]()).Interface().([]memory.AdaptProgress),
-		Replayed: filled(reflect.TypeFor[[]session.ReplayProgress]()).Interface().([]session.ReplayProgress),
-	}
 }
 
 // examples returns the command lines of a command's examples, taken apart as a shell
@@ -204,7 +131,7 @@ func completions(t *testing.T) []*cobra.Command {
 func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 	t.Helper()
 	b := newBench(t, nil)
-	fake := hostileService()
+	fake := memorytest.Full(hostile, noon)
 	failure := &memory.Error{Code: memory.CodeInternal, Field: hostile, Limit: hostile, Message: hostile, Hint: hostile}
 	if fails {
 		fake.Err = failure

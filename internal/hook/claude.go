@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // claudeCode is what Claude Code calls itself over MCP too, so that a session
@@ -309,7 +310,7 @@ func Advice(event string, a *memory.Answer) ([]byte, error) {
 		Event   string `json:"hookEventName"`
 		Context string `json:"additionalContext"`
 	}
-	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {event, intro + strings.TrimSpace(a.Text)}})
+	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {event, intro + strings.TrimSpace(render.Fence(render.Bare(a.Text)))}})
 	if err != nil {
 		return nil, fmt.Errorf("encode advice: %w", err)
 	}

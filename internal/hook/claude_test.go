@@ -190,8 +190,9 @@ func TestAdvice(t *testing.T) {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if err := json.Unmarshal(out, &got); err != nil || got.Specific.Event != "PostToolUseFailure" || !strings.HasSuffix(got.Specific.Context, `npm <fails>: use "npm ci"`) {
-		t.Errorf("it is %s (%v)", out, err)
+	if err := json.Unmarshal(out, &got); err != nil || got.Specific.Event != "PostToolUseFailure" || !strings.HasSuffix(got.Specific.Context, "npm <fails>: use \"npm ci\"\n</recalld>") ||
+		!strings.Contains(got.Specific.Context, "\n<recalld note=") {
+		t.Errorf("it is %s (%v), want the text fenced", out, err)
 	}
 	for name, empty := range map[string]*memory.Answer{"none": nil, "no items": {Text: "Nothing relevant."}, "no text": {Items: []memory.Item{{}}}} {
 		if out, err := Advice("PostToolUse", empty); out != nil || err != nil {

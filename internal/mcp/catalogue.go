@@ -75,9 +75,8 @@ func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (stri
 // entriesText lists a catalogue, or what was asked for of it, in a line for each entry.
 func entriesText(l *session.EntryList) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Listed from the catalogue of project %s: %d.", memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries))
 	for _, e := range l.Entries {
-		fmt.Fprintf(&text, "\n- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
+		fmt.Fprintf(&text, "- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
 		if !e.On {
 			text.WriteString(", disabled")
 		}
@@ -85,14 +84,16 @@ func entriesText(l *session.EntryList) string {
 		if brief := firstLine(e.Description); brief != "" {
 			text.WriteString(": " + brief)
 		}
+		text.WriteByte('\n')
 		if e.Content != "" {
-			text.WriteString("\n" + e.Content)
+			text.WriteString(e.Content + "\n")
 		}
 		if e.Guidance != "" {
-			text.WriteString("\n" + e.Guidance)
+			text.WriteString(e.Guidance + "\n")
 		}
 	}
-	return text.String()
+	return strings.TrimRight(fmt.Sprintf("Listed from the catalogue of project %s: %d.\n%s",
+		memory.ProjectLabel(l.ProjectName, l.Project), len(l.Entries), fence(text.String())), "\n")
 }
 
 // refName is what an entry is called in texts; a tool has its server before it.

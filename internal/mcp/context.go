@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // whichInput says whose session a call is about; by default it is the one that the
@@ -63,12 +64,12 @@ func contextAnswer(held *session.Context, err error) (string, any, error) {
 	whole := *held
 	whole.Items, whole.Rules = orEmpty(held.Items), orEmpty(held.Rules)
 	whole.References, whole.Tools = orEmpty(held.References), orEmpty(held.Tools)
-	var text strings.Builder
-	fmt.Fprintf(&text, "The context of session %s holds %d.", held.SessionID, len(held.Items))
+	var names strings.Builder
 	for _, item := range held.Items {
-		fmt.Fprintf(&text, "\n- %s %s [%s]", item.Type, refName(item.Ref), item.IncludeMode)
+		fmt.Fprintf(&names, "- %s %s [%s]\n", item.Type, refName(item.Ref), item.IncludeMode)
 	}
-	return text.String(), whole, nil
+	text := fmt.Sprintf("The context of session %s holds %d.\n%s", held.SessionID, len(held.Items), fence(names.String()))
+	return strings.TrimRight(text, "\n"), whole, nil
 }
 
 // assembleInput is what assemble_context takes.
@@ -160,7 +161,8 @@ func workingAnswer(kept *session.WorkingContext, err error) (string, any, error)
 	if err != nil {
 		return "", nil, fmt.Errorf("encode working context: %w", err)
 	}
-	return string(encoded), json.RawMessage(encoded), nil
+	text := render.JSON(string(render.WithNotice(encoded)))
+	return text, json.RawMessage(text), nil
 }
 
 // compactInput is what compact_session takes.
@@ -193,7 +195,7 @@ func (s *Server) compactSession(ctx context.Context, c call, in compactInput) (s
 	fmt.Fprintf(&text, "Session %s starts from a clean slate: %s and %s cleared. Keep the last %s and this summary; search_tools finds tools again.",
 		compacted.SessionID, memory.Count(compacted.ClearedTools, "tool"), entities(compacted.ClearedEntities), memory.Count(compacted.KeepTurns, "turn"))
 	writeNotes(&text, compacted.Redacted, "")
-	fmt.Fprintf(&text, "\n\n%s", compacted.Summary)
+	fmt.Fprintf(&text, "\n\n%s", fence(compacted.Summary))
 	return text.String(), whole, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // contextCalls is a full and a short call of every tool of tasks, catalogue, contexts,
@@ -113,18 +114,18 @@ func TestContextAnswers(t *testing.T) {
 		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; the audit log still has it all. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text. Warning: no space left."},
 		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. A secret was taken out of the text."},
 		"unregister_context": {"The catalogue of project demo holds 6"},
-		"list_context": {"Listed from the catalogue of project demo: 2.\n- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once.",
+		"list_context": {"Listed from the catalogue of project demo: 2.\n" + fence("- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once."),
 			"Listed from the catalogue of project p1: 0."},
 		"search_tools":     {"**Tools (1):**\n\n1. database:query: Ask", "No tool has to do with this."},
-		"session_context":  {"The context of session mm-1 holds 2.\n- rule Authentication Rules [always]\n- tool database:query [agent]", "The context of session mm-1 holds 0."},
+		"session_context":  {"The context of session mm-1 holds 2.\n" + fence("- rule Authentication Rules [always]\n- tool database:query [agent]"), "The context of session mm-1 holds 0."},
 		"change_context":   {"The context of session mm-1 holds 2.", "The context of session mm-1 holds 0."},
 		"assemble_context": {"# Rules", ""},
 		"context_of_turn":  {"Context Used:\nTools (1):", "No context data available"},
-		"receipts": {"- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"\nThere are older ones.",
+		"receipts": {fence("- r-1 2026-01-15T12:00Z context, session mm-1 turn 2: 1 item, 1 withheld, 20 tokens, asked \"q\"\n- r-0 2026-01-15T12:00Z recall: 0 items, 0 withheld, 0 tokens, asked \"npm error\"") + "\nThere are older ones.",
 			"No receipts."},
-		"working_context": {`{"sessionId":"mm-1","version":4,"turn":2,`, `{"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
-		"report_context":  {`{"sessionId":"mm-1","version":4,`, `{"sessionId":"mm-1","version":0,`},
-		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. A secret was taken out of the text.\n\nContinuing",
+		"working_context": {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,"turn":2,`, `"sessionId":"mm-1","version":0,"turn":0,"discoveredTools":[],"usedTools":[],"entities":[]}`},
+		"report_context":  {`{"notice":"` + render.Notice + `","sessionId":"mm-1","version":4,`, `"sessionId":"mm-1","version":0,`},
+		"compact_session": {"Session mm-1 starts from a clean slate: 2 tools and 1 entity cleared. Keep the last 3 turns and this summary; search_tools finds tools again. A secret was taken out of the text.\n\n" + fence("Continuing"),
 			"0 tools and 0 entities cleared. Keep the last 1 turn"},
 		"feedback": {"Noted: worked, on 1 item of r-1. l-1 is at 9/10. An earlier verdict no longer counts.", "Noted: failed, on 0 items of r-1."},
 	}

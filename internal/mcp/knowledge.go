@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // knowledgeCode is the code by which a knowledge tool says why it failed:
@@ -33,6 +34,7 @@ func knowledgeCode(code memory.Code) string { return "MM_" + strings.ToUpper(str
 // "result" where the other tools' fields stand by themselves.
 type knowledgeAnswer struct {
 	OK     bool            `json:"ok"`
+	Notice string          `json:"notice,omitempty"` // with a result
 	Result any             `json:"result,omitempty"`
 	Error  *knowledgeError `json:"error,omitempty"`
 }
@@ -56,7 +58,7 @@ func knowledge[In any](do func(*Server, context.Context, call, In) (any, error))
 			if err != nil {
 				return "", nil, err
 			}
-			answer := knowledgeAnswer{OK: true, Result: result}
+			answer := knowledgeAnswer{OK: true, Notice: render.Notice, Result: result}
 			text, err := plainJSON(answer)
 			if err != nil {
 				return "", nil, fmt.Errorf("encode answer: %w", err)
@@ -85,8 +87,8 @@ func knowledgeRefusal(err error) *mcpgo.CallToolResult {
 	return result
 }
 
-// plainJSON writes a value in one line, without the escapes that HTML needs:
-// they cost tokens.
+// plainJSON writes a value in one line, without the escapes that HTML needs: they
+// cost tokens. What a terminal would act on is escaped.
 func plainJSON(value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -94,7 +96,7 @@ func plainJSON(value any) (string, error) {
 	if err := encoder.Encode(value); err != nil {
 		return "", err
 	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
+	return render.JSON(strings.TrimSuffix(text.String(), "\n")), nil
 }
 
 // searchInput is what knowledge_search takes.

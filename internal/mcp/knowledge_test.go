@@ -11,9 +11,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
-// TestKnowledgeTools: every answer is {"ok":true,"result":…}, in text and in
+// TestKnowledgeTools: every answer is {"ok":true,"notice":…,"result":…}, in text and in
 // structured content alike, with lists where lists belong.
 func TestKnowledgeTools(t *testing.T) {
 	l := newLedger()
@@ -25,22 +26,22 @@ func TestKnowledgeTools(t *testing.T) {
 		request               memory.HistoryRequest
 	}{
 		{"mm_knowledge_search", `{"query":" confirm "}`,
-			`{"ok":true,"result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"sessionId":"mm-20260115-abc"}]}}`,
+			`{"ok":true,"notice":"` + render.Notice + `","result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"sessionId":"mm-20260115-abc"}]}}`,
 			"SearchSteps", memory.HistoryRequest{Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
 		{"mm_knowledge_search", `{"query":"q","limit":100,"scope":{"sessionId":"abcd"},"filters":{"flowTag":"send","tag":"smoke","screen":"home","gitBranch":"main","sinceHours":720}}`, ``,
 			"SearchSteps", memory.HistoryRequest{Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.StepFilters{FlowTag: new("send"), Tag: new("smoke"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}}},
-		{"mm_knowledge_last", `{}`, `{"ok":true,"result":{"steps":[]}}`,
+		{"mm_knowledge_last", `{}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
 			"LastSteps", memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}}},
-		{"mm_knowledge_last", `{"n":200,"scope":"all","filters":{}}`, `{"ok":true,"result":{"steps":[]}}`,
+		{"mm_knowledge_last", `{"n":200,"scope":"all","filters":{}}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
 			"LastSteps", memory.HistoryRequest{Limit: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
 		{"mm_knowledge_summarize", `null`,
-			`{"ok":true,"result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"omittedSteps":1,"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
+			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"omittedSteps":1,"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
 			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_summarize", `{"scope":"all","sessionId":"mm-1"}`, ``,
 			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-1"}}},
 		{"mm_knowledge_sessions", `{"filters":{"tag":"smoke"}}`,
-			`{"ok":true,"result":{"sessions":[{"sessionId":"mm-20260115-abc","createdAt":"2026-01-15T12:00:00Z","goal":"Send flow","flowTags":["send"],"tags":[],"git":{"branch":"main","commit":"abc123","dirty":true}}]}}`,
+			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessions":[{"sessionId":"mm-20260115-abc","createdAt":"2026-01-15T12:00:00Z","goal":"Send flow","flowTags":["send"],"tags":[],"git":{"branch":"main","commit":"abc123","dirty":true}}]}}`,
 			"Sessions", memory.HistoryRequest{Limit: 10, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{Tag: new("smoke")}}},
 	} {
 		if tt.want != "" {
@@ -61,8 +62,8 @@ func TestKnowledgeEmpty(t *testing.T) {
 	l.Answers["SummarizeSession"] = &memory.Summary{SessionID: "mm-1"}
 	l.Answers["Sessions"] = &memory.SessionList{}
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
-	wantTool(t, c, "mm_knowledge_summarize", `{}`, `{"ok":true,"result":{"sessionId":"mm-1","stepCount":0,"recipe":[],"labels":{},"screens":[],"failures":[]}}`)
-	wantTool(t, c, "mm_knowledge_sessions", `{}`, `{"ok":true,"result":{"sessions":[]}}`)
+	wantTool(t, c, "mm_knowledge_summarize", `{}`, `{"ok":true,"notice":"`+render.Notice+`","result":{"sessionId":"mm-1","stepCount":0,"recipe":[],"labels":{},"screens":[],"failures":[]}}`)
+	wantTool(t, c, "mm_knowledge_sessions", `{}`, `{"ok":true,"notice":"`+render.Notice+`","result":{"sessions":[]}}`)
 }
 
 // TestKnowledgeLimits asks on both sides of every limit of contract 1. Every

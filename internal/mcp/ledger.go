@@ -67,7 +67,10 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if turn.Record != nil {
 		whole.Record = &session.ContextRecord{Items: orEmpty(turn.Record.Items), Timestamp: turn.Record.Timestamp}
 	}
-	return turn.Text, whole, nil
+	if turn.Record == nil {
+		return turn.Text, whole, nil
+	}
+	return fence(turn.Text), whole, nil
 }
 
 // receiptsListed is how many receipts are answered where no limit is given: fewer than
@@ -127,8 +130,9 @@ func receiptsText(l *session.ReceiptList) string {
 		}
 		text.WriteByte('\n')
 	}
+	told := fence(text.String())
 	if l.More {
-		text.WriteString("There are older ones.\n")
+		told += "\nThere are older ones."
 	}
-	return strings.TrimSuffix(text.String(), "\n")
+	return told
 }

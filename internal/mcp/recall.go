@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // recallInput is what recall takes. Fields whose zero the service would take
@@ -75,15 +76,15 @@ func structured(answer *memory.Answer, format memory.Format, tokens int) *memory
 		item.RankFactors = nil
 		out.Items[i] = item
 	}
-	room := maxBytes(tokens) - size(out)
+	room := maxBytes(tokens) - size(out) - render.NoticeBytes
 	for i, item := range answer.Items {
-		if n := size(item.RankFactors); item.RankFactors != nil && n <= room {
+		if n := size(item.RankFactors) + len(`"rank_factors":,`); item.RankFactors != nil && n <= room {
 			out.Items[i].RankFactors = item.RankFactors
 			room -= n
 		}
 	}
 	for _, w := range answer.Withheld {
-		if room -= size(w); room < 0 {
+		if room -= size(w) + len(","); room < 0 {
 			break
 		}
 		out.Withheld = append(out.Withheld, w)

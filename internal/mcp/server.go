@@ -175,7 +175,7 @@ func NewServer(svc session.Service, opts Options) (*Server, error) {
 	)
 	for _, t := range tools {
 		s.groups[t.name] = t.group
-		s.mcp.AddTool(t.describe(), t.bind(s, t.name))
+		s.mcp.AddTool(t.describe(), t.handler(s))
 	}
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)
 	s.mcp.AddNotificationHandler("notifications/roots/list_changed", s.onRootsKnown)

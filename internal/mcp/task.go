@@ -93,7 +93,7 @@ func (s *Server) taskWindow(ctx context.Context, c call, in windowInput) (string
 		return "", nil, err
 	}
 	answer := wholeWindow(window)
-	text := window.Text
+	text := fence(window.Text)
 	if text == "" {
 		text = "No completed tasks and no blockers."
 	}

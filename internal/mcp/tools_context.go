@@ -27,7 +27,7 @@ func catalogueTools() []ownTool {
 			hints: hints{idempotent: true, destructive: true},
 			in:    unregisterInputSchema(), out: registeredSchema(), bind: plain((*Server).unregisterContext)},
 		{name: "list_context", title: "List rules, references and tools", description: listContextDescription, group: groupCatalogue, hints: reads,
-			in: entriesInputSchema(), out: entriesOutputSchema(), bind: plain((*Server).listContext)},
+			in: entriesInputSchema(), out: entriesOutputSchema(), stored: true, bind: plain((*Server).listContext)},
 	}
 }
 
@@ -35,17 +35,17 @@ func catalogueTools() []ownTool {
 func contextTools() []ownTool {
 	return []ownTool{
 		{name: "session_context", title: "Session context", description: sessionContextDescription, group: groupContexts, hints: reads,
-			in: whichInputSchema(), out: contextOutputSchema(), bind: plain((*Server).sessionContext)},
+			in: whichInputSchema(), out: contextOutputSchema(), stored: true, bind: plain((*Server).sessionContext)},
 		{name: "change_context", title: "Change the session context", description: changeContextDescription, group: groupContexts, hints: repeats,
-			in: changeInputSchema(), out: contextOutputSchema(), bind: plain((*Server).changeContext)},
+			in: changeInputSchema(), out: contextOutputSchema(), stored: true, bind: plain((*Server).changeContext)},
 		// Not idempotent: each call is a turn of the session.
 		{name: "assemble_context", title: "Assemble a context", description: assembleDescription, group: groupContexts,
-			in: assembleInputSchema(), out: assembledSchema(), bind: plain((*Server).assembleContext)},
+			in: assembleInputSchema(), out: assembledSchema(), stored: true, bind: plain((*Server).assembleContext)},
 		{name: "working_context", title: "Working context", description: workingDescription, group: groupWorking, hints: reads,
-			in: whichInputSchema(), out: workingOutputSchema(), bind: plain((*Server).workingContext)},
+			in: whichInputSchema(), out: workingOutputSchema(), stored: true, bind: plain((*Server).workingContext)},
 		{name: "report_context", title: "Report tools and entities", description: reportDescription, group: groupWorking, hints: repeats,
-			in: reportInputSchema(), out: workingOutputSchema(), bind: plain((*Server).reportContext)},
+			in: reportInputSchema(), out: workingOutputSchema(), stored: true, bind: plain((*Server).reportContext)},
 		{name: "compact_session", title: "Compact a session", description: compactDescription, group: groupWorking, hints: hints{destructive: true},
-			in: compactInputSchema(), out: compactedSchema(), bind: plain((*Server).compactSession)},
+			in: compactInputSchema(), out: compactedSchema(), stored: true, bind: plain((*Server).compactSession)},
 	}
 }

@@ -12,7 +12,7 @@ const searchToolsDescription = `Find tools by what you want to do: those of this
 func coreTools() []ownTool {
 	return []ownTool{
 		{name: "recall", title: "Recall", description: recallDescription, group: groupCore, hints: reads,
-			in: recallInputSchema(), out: recallOutputSchema(), bind: plain((*Server).recall)},
+			in: recallInputSchema(), out: recallOutputSchema(), stored: true, bind: plain((*Server).recall)},
 		// Not idempotent: a lesson that is told twice counts twice.
 		{name: "remember", title: "Remember a lesson", description: rememberDescription, group: groupCore,
 			in: rememberInputSchema(), out: rememberOutputSchema(), bind: plain((*Server).remember)},
@@ -20,6 +20,6 @@ func coreTools() []ownTool {
 			in: feedbackInputSchema(), out: feedbackOutputSchema(), bind: plain((*Server).feedback)},
 		// Read-only: all that it changes is what its own session is shown and may call.
 		{name: "search_tools", title: "Search tools", description: searchToolsDescription, group: groupCore, hints: reads,
-			in: searchToolsInputSchema(), out: searchToolsOutputSchema(), bind: plain((*Server).searchTools)},
+			in: searchToolsInputSchema(), out: searchToolsOutputSchema(), stored: true, bind: plain((*Server).searchTools)},
 	}
 }

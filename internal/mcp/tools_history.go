@@ -20,7 +20,7 @@ func historyTools(flowTags []string) []ownTool {
 		{name: startTool, title: "Start a session", description: startDescription, group: groupHistory,
 			in: startInputSchema(flowTags), out: sessionOutputSchema(), bind: plain((*Server).startSession)},
 		{name: "record_step", title: "Record a step", description: stepDescription, group: groupHistory,
-			in: stepInputSchema(), out: stepOutputSchema(), bind: plain((*Server).recordStep)},
+			in: stepInputSchema(), out: stepOutputSchema(), stored: true, bind: plain((*Server).recordStep)},
 		{name: endTool, title: "End a session", description: endDescription, group: groupHistory, hints: repeats,
 			in: endInputSchema(), out: sessionOutputSchema(), bind: plain((*Server).endSession)},
 	}
@@ -31,12 +31,12 @@ func knowledgeTools(prefix string) []ownTool {
 	name := func(verb string) string { return prefix + "knowledge_" + verb }
 	return []ownTool{
 		{name: name("search"), title: "Search steps", description: searchDescription, group: groupKnowledge, hints: reads,
-			in: searchInputSchema(), out: searchOutputSchema(), bind: knowledge((*Server).searchSteps)},
+			in: searchInputSchema(), out: searchOutputSchema(), stored: true, bind: knowledge((*Server).searchSteps)},
 		{name: name("last"), title: "Last steps", description: lastDescription, group: groupKnowledge, hints: reads,
-			in: lastInputSchema(), out: lastOutputSchema(), bind: knowledge((*Server).lastSteps)},
+			in: lastInputSchema(), out: lastOutputSchema(), stored: true, bind: knowledge((*Server).lastSteps)},
 		{name: name("summarize"), title: "Summarise a session", description: summarizeDescription, group: groupKnowledge, hints: reads,
-			in: summarizeInputSchema(), out: summarizeOutputSchema(), bind: knowledge((*Server).summarize)},
+			in: summarizeInputSchema(), out: summarizeOutputSchema(), stored: true, bind: knowledge((*Server).summarize)},
 		{name: name("sessions"), title: "List sessions", description: sessionsDescription, group: groupKnowledge, hints: reads,
-			in: sessionsInputSchema(), out: sessionsOutputSchema(), bind: knowledge((*Server).listSessions)},
+			in: sessionsInputSchema(), out: sessionsOutputSchema(), stored: true, bind: knowledge((*Server).listSessions)},
 	}
 }

@@ -8,8 +8,8 @@ const receiptsDescription = `List receipts of answers and contexts, newest first
 func ledgerTools() []ownTool {
 	return []ownTool{
 		{name: "context_of_turn", title: "Context of a turn", description: turnDescription, group: groupLedger, hints: reads,
-			in: turnInputSchema(), out: turnOutputSchema(), bind: plain((*Server).contextOfTurn)},
+			in: turnInputSchema(), out: turnOutputSchema(), stored: true, bind: plain((*Server).contextOfTurn)},
 		{name: "receipts", title: "Receipts", description: receiptsDescription, group: groupLedger, hints: reads,
-			in: receiptsInputSchema(), out: receiptsOutputSchema(), bind: plain((*Server).receipts)},
+			in: receiptsInputSchema(), out: receiptsOutputSchema(), stored: true, bind: plain((*Server).receipts)},
 	}
 }

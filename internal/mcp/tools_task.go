@@ -21,7 +21,7 @@ func taskTools() []ownTool {
 		{name: "unblock_task", title: "Unblock a task", description: unblockDescription, group: groupTasks,
 			in: unblockInputSchema(), out: taskKeptSchema(), bind: plain((*Server).unblockTask)},
 		{name: "task_window", title: "Recent tasks and blockers", description: windowDescription, group: groupTasks, hints: reads,
-			in: windowInputSchema(), out: windowOutputSchema(), bind: plain((*Server).taskWindow)},
+			in: windowInputSchema(), out: windowOutputSchema(), stored: true, bind: plain((*Server).taskWindow)},
 		{name: "load_tasks", title: "Load tasks", description: loadDescription, group: groupTasks, hints: repeats,
 			in: loadInputSchema(), out: loadOutputSchema(), bind: plain((*Server).loadTasks)},
 	}

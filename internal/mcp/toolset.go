@@ -16,8 +16,10 @@ type ownTool struct {
 	name, title, description string
 	group                    group
 	hints                    hints
-	in, out                  schema
-	bind                     func(s *Server, name string) server.ToolHandlerFunc
+	// stored says that the tool answers with text that others recorded.
+	stored  bool
+	in, out schema
+	bind    func(s *Server, name string) server.ToolHandlerFunc
 }
 
 // A group is tools that are used together. A search that finds one of them lists

@@ -80,7 +80,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	from := vantage{now: asked, project: project.ID, names: project.Names, session: req.Caller.Session}
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
 	s.ownVersions(ranked, req.Caller.Dir)
-	caps.tokens = req.MaxTokens - headTokens - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
+	caps.tokens = req.MaxTokens - head(req.MaxTokens) - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
 	shown := s.fill(ctx, req, sel, found, caps, ranked)
 
 	a := &memory.Answer{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // What others that hand out memories share with answers, so that a token, a receipt
@@ -19,8 +20,10 @@ func ReceiptID(at time.Time) string { return receiptID(at) }
 
 // Markdown writes items as the markdown answer does (contracts 2 and 4): lessons and
 // other records, then code. It is empty where there are none, and ends with a line's
-// end elsewhere.
-func Markdown(items []memory.Item) string { return markdown(&memory.Answer{Items: items}) }
+// end elsewhere. It is visible and not fenced: who hands it out does that.
+func Markdown(items []memory.Item) string {
+	return render.Visible(markdown(&memory.Answer{Items: items}))
+}
 
 // ContextQuestions are the questions about memories that a context asks for one message:
 // what its receipt keeps as one request, by the kinds of that. Lessons and steps are one

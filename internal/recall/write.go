@@ -13,14 +13,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 const (
 	// bytesPerToken is how much text a token is taken to be where a budget in
 	// tokens becomes one in bytes; see tokens for the other direction.
 	bytesPerToken = 3
-	// headTokens is set aside for headings.
-	headTokens = 24
+	// headTokens is set aside for headings and the frame around stored text.
+	headTokens = 24 + (2*render.FrameBytes+6)/7
 	// markdownSnippet is the longest snippet of the markdown block, in
 	// characters (contract 4).
 	markdownSnippet = 200
@@ -33,8 +34,12 @@ func tokens(text string) int { return (2*len(text) + 6) / 7 }
 // maxBytes is the longest text that takes no more than some tokens.
 func maxBytes(tokens int) int { return 7 * tokens / 2 }
 
+// head is what a budget sets aside before items are chosen: a small one less than
+// headTokens, or it would have no room for one.
+func head(budget int) int { return min(headTokens, budget/2) }
+
 // itemTokens is what an item takes in the text of an answer.
-func itemTokens(i memory.Item) int { return tokens(itemText(i, 0)) + 1 }
+func itemTokens(i memory.Item) int { return tokens(render.Visible(itemText(i, 0))) + 1 }
 
 // fit writes an answer whose items are ranked, in the order of their kinds. As long
 // as headings and the like put it over its budget, it withholds the item that ranks
@@ -57,23 +62,33 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 func write(a *memory.Answer, req memory.RecallRequest) {
 	switch req.Format {
 	case memory.FormatMarkdown:
-		a.Text = markdown(a) + incompleteLine(a)
+		a.Text = fenced(a, markdown(a)+incompleteLine(a))
 	case memory.FormatJSON:
 		a.Text = asJSON(a, maxBytes(req.MaxTokens), req.Explain)
 	default:
 		var spare extra
-		a.Text = plain(a, &spare)
+		a.Text = fenced(a, plain(a, &spare))
 		spare.room = maxBytes(req.MaxTokens) - len(a.Text)
 		spare.explain = req.Explain
-		a.Text = plain(a, &spare)
+		a.Text = fenced(a, plain(a, &spare))
 	}
 	a.Tokens = tokens(a.Text)
+}
+
+// fenced is the text of an answer as a model gets it: what is stored is fenced as
+// data. An answer without items says nothing that is stored.
+func fenced(a *memory.Answer, text string) string {
+	if len(a.Items) == 0 {
+		return render.Visible(text)
+	}
+	return render.Fence(text)
 }
 
 // asJSON is the answer as one line of JSON: its items, and then, as far as there is
 // room for it in most bytes, what the answer tells about itself.
 func asJSON(a *memory.Answer, most int, explain bool) string {
 	shown := struct {
+		Notice          string            `json:"notice,omitempty"`
 		Items           []memory.Item     `json:"items"`
 		NothingRelevant bool              `json:"nothing_relevant,omitempty"`
 		Incomplete      bool              `json:"incomplete,omitempty"`
@@ -88,6 +103,7 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 	}{Items: slices.Clone(a.Items), NothingRelevant: a.NothingRelevant, Incomplete: a.Incomplete, Why: cut(a.Why, maxWhy)}
 	for i := range shown.Items {
 		shown.Items[i].RankFactors = nil
+		shown.Notice = render.Notice
 	}
 	text := compact(shown)
 	more := []func(){
@@ -118,7 +134,7 @@ func compact(v any) string {
 	if err := e.Encode(v); err != nil { // never: it has strings, flags and finite numbers only
 		return ""
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return render.JSON(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // extra is what an answer tells about itself as far as the budget has room for

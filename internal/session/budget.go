@@ -7,6 +7,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // relevantKinds are the kinds that relevance decides on, in the order in which they
@@ -36,7 +37,9 @@ type budget struct {
 	guided   []session.EntryState
 	memories []memory.Item
 	// memory is what the memories take together.
-	memory   int
+	memory int
+	// framed says that the frame around stored text is counted.
+	framed   bool
 	window   *session.TaskWindow
 	withheld []memory.Withheld
 }
@@ -52,6 +55,25 @@ func (b *budget) take(tokens int) bool {
 	b.used += tokens
 	return true
 }
+
+// stored is take for stored text. With the first goes the frame around all of it,
+// which counts against no kind's share.
+func (b *budget) stored(tokens int) bool {
+	frame := frameTokens
+	if b.framed {
+		frame = 0
+	}
+	if b.used+tokens+frame > b.most || !b.take(tokens) {
+		return false
+	}
+	b.used += frame
+	b.room = min(b.room, b.most-b.used)
+	b.framed = true
+	return true
+}
+
+// frameTokens is the frame in tokens.
+const frameTokens = (2*render.FrameBytes + 6) / 7
 
 // entry puts an entry into the context, or withholds it.
 func (b *budget) entry(e placed) {
@@ -94,7 +116,7 @@ func (b *budget) guide(wc *session.WorkingContext) {
 func (b *budget) remember(item memory.Item) {
 	memories := append(slices.Clip(b.memories), item)
 	tokens := memoryTokens(memories)
-	if !b.take(tokens - b.memory) {
+	if !b.stored(tokens - b.memory) {
 		b.withheld = append(b.withheld, memory.Withheld{
 			ID: item.ID, Kind: item.Kind, Reason: memory.OverBudget, NearestScore: item.Relevance, Path: item.Source.Path,
 		})
@@ -121,7 +143,7 @@ func (b *budget) show(window *session.TaskWindow, shorter func(n int) *session.T
 		return
 	}
 	shown := window
-	for shown != nil && !b.take(recall.Tokens(separator+shown.Text)) {
+	for shown != nil && !b.stored(recall.Tokens(separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
 			shown = shorter(n)
 		} else {

@@ -8,6 +8,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // SearchTools implements session.Catalogue. What it makes active is durable, with its
@@ -240,23 +241,24 @@ func writeTools(m *session.ToolMatches) {
 		m.Text = "No tool has to do with this.\n"
 		return
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "**Tools (%d):**\n\n", len(m.Tools))
+	var list, b strings.Builder
+	fmt.Fprintf(&list, "**Tools (%d):**\n\n", len(m.Tools))
 	idle := 0
 	for i, t := range m.Tools {
 		ref := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
-		fmt.Fprintf(&b, "%d. %s", i+1, ref)
+		fmt.Fprintf(&list, "%d. %s", i+1, ref)
 		if t.Followed {
-			b.WriteString(" " + memory.FollowedMark)
+			list.WriteString(" " + memory.FollowedMark)
 		}
 		if line := firstLine(t.Description); line != "" {
-			b.WriteString(": " + line)
+			list.WriteString(": " + line)
 		}
-		b.WriteByte('\n')
+		list.WriteByte('\n')
 		if !t.Active {
 			idle++
 		}
 	}
+	b.WriteString(render.Fence(list.String()))
 	if idle > 0 {
 		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
 	}

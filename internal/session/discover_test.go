@@ -11,6 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // toolbox is a small catalogue of tools with guidance.
@@ -237,7 +238,7 @@ func TestWriteTools(t *testing.T) {
 		Guidance: "[TOOL GUIDANCE] …\n",
 	}
 	writeTools(m)
-	want := "**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: " + strings.Repeat("ü", 200) + "…\n\n" +
+	want := render.Fence("**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: "+strings.Repeat("ü", 200)+"…\n") + "\n" +
 		"No session is open, so what was found does not stay active. Open one with session_start and search again.\n\n[TOOL GUIDANCE] …\n"
 	if m.Text != want {
 		t.Errorf("written as\n%s, want\n%s", m.Text, want)

@@ -28,7 +28,7 @@ func guide(wc *session.WorkingContext, tools []session.EntryState) string {
 		if b.Len() == 0 {
 			b.WriteString(session.GuidanceHeading + "\n")
 		}
-		b.WriteString("\n" + guidedName(&t) + "\n" + t.Guidance + "\n")
+		b.WriteString(guidanceText(&t))
 	}
 	wc.Guided = latest(wc.Guided)
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // headings are those of the sections of entries.
@@ -20,12 +21,17 @@ const separator = "\n"
 func entryBody(e *session.EntryState) string { return cmp.Or(e.Content, e.Description) }
 
 // entryText writes one entry of a section: a rule or reference under its name, a tool
-// in a line.
+// in a line. What a host or its user registered is meant as it is said, so it is not
+// fenced; what comes from the repository's files says so.
 func entryText(e *session.EntryState) string {
 	mark := ""
 	if e.Followed() {
 		mark = " " + memory.FollowedMark
 	}
+	return render.Escape(render.Visible(markedEntry(e, mark)))
+}
+
+func markedEntry(e *session.EntryState, mark string) string {
 	if e.Type != memory.Tool {
 		return "\n### " + e.Name + mark + "\n\n" + strings.TrimSpace(entryBody(e)) + "\n"
 	}
@@ -36,14 +42,19 @@ func entryText(e *session.EntryState) string {
 	return line + "\n"
 }
 
-// guidanceText is about how guide writes the guidance of one tool.
+// guidanceText is how guide writes the guidance of one tool. A host's tells the model
+// what to do; one from the repository's files is fenced.
 func guidanceText(e *session.EntryState) string {
-	return separator + guidedName(e) + "\n" + e.Guidance + "\n"
+	head := separator + guidedName(e) + "\n"
+	if e.Followed() {
+		return render.Visible(head) + render.Fence(e.Guidance)
+	}
+	return render.Escape(render.Visible(head + e.Guidance + "\n"))
 }
 
 // writeContext writes a request context out for a prompt: rules, references and tools, the
-// guidance, the memories as contracts 2 and 4 do, and the window as contract 3 does.
-// Sections without anything are left out.
+// guidance, and then, fenced as data, the memories as contracts 2 and 4 do and the window
+// as contract 3 does. Sections without anything are left out.
 func writeContext(entries []placed, guidance string, memories []memory.Item, window *session.TaskWindow) string {
 	var sections []string
 	for _, kind := range session.EntryKinds {
@@ -59,10 +70,15 @@ func writeContext(entries []placed, guidance string, memories []memory.Item, win
 		}
 		sections = append(sections, section.String())
 	}
-	sections = append(sections, guidance, recall.Markdown(memories))
+	stored := []string{recall.Markdown(memories)}
 	if window != nil {
-		sections = append(sections, window.Text)
+		stored = append(stored, window.Text)
 	}
+	return join(append(sections, guidance, render.Fence(join(stored...)))...)
+}
+
+// join puts sections below one another; an empty one is left out.
+func join(sections ...string) string {
 	var text strings.Builder
 	for _, section := range sections {
 		if section == "" {

@@ -1,0 +1,83 @@
+package memorytest
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// Full returns a service that answers every method with a text in every string, two
+// elements in every list, 1 for every number, and at as every time. What is raw JSON
+// is an object with the text in it.
+func Full(text string, at time.Time) *Service {
+	f := full{text, at}
+	s := &Service{Answers: map[string]any{}}
+	service := reflect.TypeFor[session.Service]()
+	for i := range service.NumMethod() {
+		method := service.Method(i)
+		if answer := method.Type.Out(0); answer != reflect.TypeFor[error]() {
+			s.Answers[method.Name] = f.value(answer).Interface()
+		}
+	}
+	s.Progress = f.value(reflect.TypeFor[[]memory.PullProgress]()).Interface().([]memory.PullProgress)
+	s.Adapting = f.value(reflect.TypeFor[[]memory.AdaptProgress]()).Interface().([]memory.AdaptProgress)
+	s.Replayed = f.value(reflect.TypeFor[[]session.ReplayProgress]()).Interface().([]session.ReplayProgress)
+	return s
+}
+
+type full struct {
+	text string
+	at   time.Time
+}
+
+func (f full) value(typ reflect.Type) reflect.Value {
+	v := reflect.New(typ).Elem()
+	switch typ {
+	case reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(f.at))
+		return v
+	case reflect.TypeFor[json.RawMessage]():
+		// Texts cannot fail to be encoded.
+		raw, _ := json.Marshal(map[string]string{"key": f.text})
+		v.SetBytes(raw)
+		return v
+	case reflect.TypeFor[error]():
+		v.Set(reflect.ValueOf(errors.New(f.text)))
+		return v
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		v.SetString(f.text)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(typ.Elem()))
+		v.Elem().Set(f.value(typ.Elem()))
+	case reflect.Slice:
+		v.Set(reflect.Append(v, f.value(typ.Elem()), f.value(typ.Elem())))
+	case reflect.Array:
+		for i := range typ.Len() {
+			v.Index(i).Set(f.value(typ.Elem()))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(typ))
+		v.SetMapIndex(f.value(typ.Key()), f.value(typ.Elem()))
+	case reflect.Struct:
+		for i := range typ.NumField() {
+			if typ.Field(i).IsExported() {
+				v.Field(i).Set(f.value(typ.Field(i).Type))
+			}
+		}
+	}
+	return v
+}
