@@ -19,6 +19,7 @@ var statuses = map[memory.Code]int{
 	memory.CodeForbidden:    http.StatusForbidden,
 	memory.CodeCorrupt:      http.StatusInternalServerError,
 	memory.CodeIncompatible: http.StatusUpgradeRequired,
+	memory.CodeReadOnly:     http.StatusInsufficientStorage,
 	memory.CodeInternal:     http.StatusInternalServerError,
 }
 

@@ -23,6 +23,7 @@ const (
 	ExitConflict     = 5
 	ExitForbidden    = 6
 	ExitIncompatible = 7
+	ExitReadOnly     = 8
 	// ExitInterrupted is what shells expect of a program ended by SIGINT.
 	ExitInterrupted = 130
 )
@@ -41,6 +42,7 @@ var exitCodes = []struct {
 	{ExitConflict, []memory.Code{memory.CodeConflict}, "not possible now: the data folder is in use, a folder holds several repositories"},
 	{ExitForbidden, []memory.Code{memory.CodeForbidden}, "not allowed, or outside a sandbox"},
 	{ExitIncompatible, []memory.Code{memory.CodeIncompatible}, "the daemon or its store is of another version"},
+	{ExitReadOnly, []memory.Code{memory.CodeReadOnly}, "nothing can be stored for now: the disk is full or cannot be written"},
 	{ExitInterrupted, nil, "interrupted"},
 }
 

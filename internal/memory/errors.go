@@ -31,6 +31,9 @@ const (
 	CodeCorrupt Code = "corrupt"
 	// CodeIncompatible: another protocol or a newer store.
 	CodeIncompatible Code = "incompatible"
+	// CodeReadOnly: nothing can be stored for now, since the disk is full or cannot be
+	// written, or the store's folder is gone. Questions are answered.
+	CodeReadOnly Code = "read_only"
 	// CodeInternal: a fault of ours.
 	CodeInternal Code = "internal"
 )

@@ -42,6 +42,7 @@ type group struct {
 	seq       uint64
 	projects  bool // some were written or removed
 	sandboxes []sandboxChange
+	checked   bool // the guard has said that there is room
 	planned   bool // the queue's schedule is locked until the outcome is certain
 	hooks     []func(committed bool)
 	// after is written once the group is committed, in transactions of its own.
@@ -171,6 +172,9 @@ func (s *Store) run(g *group, u *update) *group {
 	if err == nil {
 		err = errors.Join(writable(tx.ahead), writable(tx.writes))
 	}
+	if err == nil && (!tx.empty() || len(tx.jobs) > 0) {
+		err = s.mayWrite(g)
+	}
 	if err != nil {
 		u.end(err)
 		return g
@@ -247,10 +251,18 @@ func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
 		err := errors.Join(setUint(g.txn, keySeq, g.seq), setUint(g.txn, keyPrev, s.Seq()))
 		if err == nil {
+			err = s.makeRoom(g.extent)
+		}
+		if err == nil {
 			err = g.txn.Commit()
 		}
+		if err == nil {
+			err = s.kept()
+		}
 		if err != nil {
-			err = fmt.Errorf("commit: %w", err)
+			if memory.CodeOf(err) != memory.CodeReadOnly { // which says it all
+				err = fmt.Errorf("commit: %w", err)
+			}
 			s.fail(g, err)
 			return err
 		}

@@ -146,12 +146,12 @@ func openDamaged(opts Options, x *examined) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
 	}
-	s, err := newStore(copied, db)
+	s, err := newStore(copied, &handle{DB: db})
 	if err != nil {
 		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
 	}
 	s.scratch, s.damage, s.expected = scratch, &d, x.last.Counts
 	opts.Logger.Error(d.Text(), "part", "store")
-	go s.committer()
+	s.start()
 	return s, nil
 }

@@ -93,6 +93,13 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 func (s *Store) inPortions(writes []write) error {
 	for len(writes) > 0 {
 		n := portion(writes, s.whole())
+		var size extent
+		for _, w := range writes[:n] {
+			size = size.plus(w.extent())
+		}
+		if err := s.makeRoom(size); err != nil {
+			return err
+		}
 		if err := s.db.Update(func(txn *badger.Txn) error { return apply(txn, writes[:n]) }); err != nil {
 			return err
 		}

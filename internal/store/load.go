@@ -38,8 +38,11 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	}
 	var seq, sessionsAt uint64
 	var txn *badger.Txn
+	done := func() {}
 	err := s.between(func() {
-		txn = s.db.NewTransaction(false)
+		var db *handle
+		db, done = s.use()
+		txn = db.NewTransaction(false)
 		seq, sessionsAt = s.seq, s.sessionsAt
 		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
@@ -53,6 +56,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer done()
 	defer txn.Discard()
 	c, err := s.walk(ctx, View{txn}, l)
 	if err != nil {

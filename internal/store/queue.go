@@ -112,10 +112,15 @@ func (q *Queue) settle(committed bool) {
 	news := q.schedule.News()
 	q.mu.Unlock()
 	if news {
-		select {
-		case q.changed <- struct{}{}:
-		default:
-		}
+		q.wake()
+	}
+}
+
+// wake has those who wait for a job look again.
+func (q *Queue) wake() {
+	select {
+	case q.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -138,8 +143,11 @@ func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueue
 	return out, err
 }
 
-// Lease hands out the next job that is due.
+// Lease hands out the next job that is due; none while nothing can be stored.
 func (q *Queue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (out worker.Lease, err error) {
+	if q.store.Trouble() != nil {
+		return out, worker.ErrNoJob
+	}
 	err = q.change(ctx, func(s *worker.Schedule) (err error) {
 		out, err = s.Lease(q.store.opts.Clock(), kinds, ttl)
 		return err
@@ -166,6 +174,9 @@ func (q *Queue) Settle(ctx context.Context, token string, end worker.Settlement)
 func (q *Queue) Changed() (<-chan struct{}, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.store.Trouble() != nil {
+		return q.changed, time.Time{} // see wake
+	}
 	return q.changed, q.schedule.NextDue()
 }
 

@@ -68,11 +68,11 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
 	if err != nil {
 		return err
 	}
-	s, err := newStore(opts, db)
+	s, err := newStore(opts, &handle{DB: db})
 	if err != nil {
 		return err
 	}
-	go s.committer()
+	s.start()
 	_, err = s.Load(ctx, noLoader())
 	if err == nil {
 		if r.seen = s.seen; x.last.Counts != nil {

@@ -60,7 +60,7 @@ func (s *Store) openSchema(steps []migration) error {
 		}
 	}
 	for ; version < latest(steps); version++ {
-		if err := steps[version-1](s.db); err != nil {
+		if err := steps[version-1](s.db.DB); err != nil {
 			return fmt.Errorf("migrate store from version %d: %w", version, err)
 		}
 		if err := s.setMeta(keySchema, version+1); err != nil {

@@ -98,8 +98,19 @@ func (o *Options) validate() error {
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
 	opts  Options
-	db    *badger.DB
 	queue *Queue
+
+	// swap guards db, which changes when a store that was opened for reading alone is
+	// opened for writing. The committer, which changes it, reads it without.
+	swap sync.RWMutex
+	db   *handle
+	// guard says whether the store may be written; nil with NoSync. ahead is the
+	// committer's, nil while the store is open for reading alone.
+	guard   *guard
+	ahead   *ahead
+	retired sync.WaitGroup // databases that are let go
+	closing chan struct{}  // closed when Close begins
+	watched chan struct{}  // closed when watch has ended
 
 	spaces spaces
 
@@ -166,15 +177,9 @@ func Open(opts Options) (*Store, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create store: %w", err)
 	}
-	if x.last.Number == 0 && !x.empty {
-		x.notes = append(x.notes, "there is no witness of the store; it is made anew")
-	}
-	for _, note := range append(x.notes, dropUnused(opts.Dir)...) {
-		opts.Logger.Warn(note, "part", "store")
-	}
-	db, err := openBadger(badgerOptions(opts))
+	db, err := openDB(opts, x)
 	if err != nil {
-		if memory.CodeOf(err) == memory.CodeConflict {
+		if code := memory.CodeOf(err); code == memory.CodeConflict || code == memory.CodeReadOnly {
 			return nil, err
 		}
 		x.damage = &memory.StoreDamage{
@@ -192,13 +197,34 @@ func Open(opts Options) (*Store, error) {
 	case x.last.Seq == s.seq: // else it was written a moment before a commit, or by nobody
 		s.expected = x.last.Counts
 	}
-	if s.witness, err = openWitness(opts.Dir, x.last); err != nil {
-		// The store is whole; only the next damage would be found later.
-		opts.Logger.Error("damage to the store may not be noticed", "part", "store", "error", err)
+	if !db.readOnly {
+		s.mu.Lock()
+		s.beginWitness(x.last)
+		s.mu.Unlock()
 	}
-	s.testify()
-	go s.committer()
+	s.start()
 	return s, nil
+}
+
+// beginWitness opens the witness of a store that is open for writing. It is called with
+// mu held.
+func (s *Store) beginWitness(last testimony) {
+	var err error
+	if s.witness, err = openWitness(s.opts.Dir, last); err != nil {
+		// The store is whole; only the next damage would be found later.
+		s.opts.Logger.Error("damage to the store may not be noticed", "part", "store", "error", err)
+	}
+	s.testifyLocked()
+}
+
+// start begins the work of an open store in the background.
+func (s *Store) start() {
+	go s.committer()
+	if s.guard == nil {
+		close(s.watched)
+		return
+	}
+	go s.watch()
 }
 
 // openBadger opens the database. A panic in this goroutine is an error.
@@ -224,17 +250,21 @@ func conflict(cause error) error {
 		Hint: "stop the other recalld, or choose another data folder with --data"}
 }
 
-// newStore makes a store of an open database, which it closes when it fails. The
-// committer is to be started.
-func newStore(opts Options, db *badger.DB) (*Store, error) {
+// newStore makes a store of an open database, which it closes when it fails. It is to
+// be started.
+func newStore(opts Options, db *handle) (*Store, error) {
 	s := &Store{
 		opts: opts, db: db,
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
+		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
 		counts: map[memory.Kind]int{}, boxes: boxSizes{}, seen: tally{},
 	}
-	err := s.openSchema(migrations)
+	err := s.openGuard()
+	if err == nil {
+		err = s.openSchema(migrations)
+	}
 	if err == nil {
 		err = s.openSpaces()
 	}
@@ -245,7 +275,7 @@ func newStore(opts Options, db *badger.DB) (*Store, error) {
 		s.queue, err = openQueue(s)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, s.closeDB())
 	}
 	return s, nil
 }
@@ -286,14 +316,16 @@ func (s *Store) Close() error {
 	first := !s.closed
 	if first {
 		s.closed = true
+		close(s.closing)
 		close(s.updates)
 	}
 	s.intake.Unlock()
 	<-s.done
+	<-s.watched
 	if !first {
 		return nil
 	}
-	err := s.db.Close()
+	err := s.closeDB()
 	if err != nil {
 		err = fmt.Errorf("close store: %w", err)
 	}

@@ -18,10 +18,12 @@ type View struct{ txn *badger.Txn }
 
 // View calls fn with the last committed state.
 func (s *Store) View(fn func(View) error) error {
-	if s.db.IsClosed() {
+	db, done := s.use()
+	defer done()
+	if db.IsClosed() {
 		return ErrClosed
 	}
-	return s.db.View(func(txn *badger.Txn) error { return fn(View{txn}) })
+	return db.View(func(txn *badger.Txn) error { return fn(View{txn}) })
 }
 
 // Record returns a record.

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ahead sees to it that the logs (.mem) that a commit may be written to have blocks.
+// Badger makes a log sparse and maps it; it turns to the next one when a commit finds
+// that the present one is full. That one is made here before, empty and with blocks
+// beyond its end: Badger takes an empty file of the right name for its own. The
+// committer alone uses it.
+type ahead struct {
+	dir    string
+	number int // of the log in use
+	live   *os.File
+	next   *os.File // of number + 1
+	// used is the most that can be written in live, and allocated what it has blocks
+	// for from its beginning, in bytes.
+	used, allocated int64
+}
+
+const (
+	// logStep is how far blocks are allocated ahead of what is written, in bytes.
+	logStep = 4 << 20
+	// entryBytes is more than a log has for an entry beside key and value: header,
+	// version, checksum.
+	entryBytes = 32
+)
+
+// errNoLog is returned when there is no log in the folder, or not the one in use.
+var errNoLog = errors.New("the log in use is not there")
+
+func logName(number int) string { return fmt.Sprintf("%05d.mem", number) }
+
+// lastLog is the highest number of the logs in a folder; 0 if there is none.
+func lastLog(dir string) (int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	last := 0
+	for _, e := range entries {
+		if base, is := strings.CutSuffix(e.Name(), ".mem"); is {
+			if n, err := strconv.Atoi(base); err == nil {
+				last = max(last, n)
+			}
+		}
+	}
+	return last, nil
+}
+
+// newAhead finds the log in use in the folder of a database that was just opened.
+func newAhead(dir string) (*ahead, error) {
+	number, err := lastLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	a := &ahead{dir: dir, number: number}
+	if a.live, err = os.OpenFile(filepath.Join(dir, logName(number)), os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoLog, err)
+	}
+	return a, nil
+}
+
+// prepare gives blocks to the logs for a commit of at most size bytes. turned says that
+// Badger has turned to another log since the last call.
+func (a *ahead) prepare(size int64) (turned bool, err error) {
+	if a.next != nil {
+		info, err := a.next.Stat()
+		if err != nil {
+			return false, err
+		}
+		if info.Size() > 0 {
+			_ = a.live.Close()
+			a.live, a.next = a.next, nil
+			a.number++
+			// What the turning commit has written is not known; it has fitted.
+			a.used, a.allocated = logStep, logStep
+			turned = true
+		}
+	}
+	if a.next == nil {
+		f, err := os.OpenFile(filepath.Join(a.dir, logName(a.number+1)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return turned, err
+		}
+		if err := allocate(f, 0, logStep); err != nil {
+			return turned, errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+		a.next = f
+	}
+	if a.used+size > a.allocated {
+		more := max(logStep, size)
+		if err := allocate(a.live, a.allocated, more); err != nil {
+			return turned, err
+		}
+		a.allocated += more
+	}
+	a.used += size
+	return turned, nil
+}
+
+// there says whether the log in use is still in its folder.
+func (a *ahead) there() bool {
+	own, err := a.live.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(a.live.Name())
+	if err == nil && os.SameFile(own, now) {
+		return true
+	}
+	// A commit may have turned to the next one, and the log may be a table by now.
+	return a.next != nil && a.turned()
+}
+
+func (a *ahead) turned() bool {
+	own, err := a.next.Stat()
+	if err != nil || own.Size() == 0 {
+		return false
+	}
+	now, err := os.Lstat(a.next.Name())
+	return err == nil && os.SameFile(own, now)
+}
+
+// close lets the files go, and removes the next log if Badger has not taken it.
+func (a *ahead) close() {
+	_ = a.live.Close()
+	if a.next == nil {
+		return
+	}
+	info, err := a.next.Stat()
+	_ = a.next.Close()
+	if err == nil && info.Size() == 0 {
+		_ = os.Remove(a.next.Name())
+	}
+}

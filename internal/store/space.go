@@ -1,0 +1,418 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Badger writes through mapped files: where the disk has no block for a page the
+// kernel ends the process, and no goroutine can catch that. So no commit begins
+// unless the guard has found room for it and for what Badger does next:
+//
+//   - The log that the commit goes to, and the one that Badger may turn to during it,
+//     have their blocks before Badger writes into them (see ahead).
+//   - lowRoom, and as much again as the tables take up to maxTableRoom, is free, so that
+//     the log can be made a table and tables can be compacted.
+//   - While less is free no compaction begins (see gate), and no job of the queue.
+//   - The reserve file holds room for the last tables: it is removed when they are
+//     written with little room left, and made again when there is room.
+//
+// The guard also notices that the store's folder is not there any more, or is another,
+// or cannot be written.
+const (
+	// lowRoom is what must be free on the disk, in bytes, for a write to be taken.
+	lowRoom = 64 << 20
+	// maxTableRoom bounds what is asked for compactions. One that rewrites more is of a
+	// store of gigabytes; Badger compacts in parts of about ten tables.
+	maxTableRoom = 128 << 20
+	// reserveSize is room for the tables of two full logs.
+	reserveSize = 32 << 20
+	// tight is the free room, in bytes, at which the reserve is given to the tables.
+	tight = reserveSize
+)
+
+// reserveName is the reserve file in the store's folder. Badger passes over it.
+const reserveName = "RESERVE"
+
+// guard says whether the store may be written. The committer asks before and after
+// every commit; the watch, while nothing is written.
+type guard struct {
+	dir string
+	// disk looks at the disk of the store; tests have one that fills.
+	disk func(dir string) (diskState, error)
+	// own is the store's folder as it was opened.
+	own fs.FileInfo
+
+	mu      sync.Mutex // guards what follows
+	trouble *memory.Error
+	tables  int64 // bytes of the tables, at the last look
+	reserve bool  // the reserve file is there
+	closing bool
+}
+
+// diskState is what the guard must know of a disk.
+type diskState struct {
+	free     int64 // bytes that this process may use
+	readOnly bool  // the file system, or the folder for this process
+}
+
+// newGuard makes the guard of an open store.
+func newGuard(dir string) (*guard, error) {
+	own, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{dir: dir, disk: lookAtDisk, own: own}
+	g.measure()
+	_, err = os.Stat(filepath.Join(dir, reserveName))
+	g.reserve = err == nil
+	return g, nil
+}
+
+// measure takes the size of the tables anew.
+func (g *guard) measure() {
+	var size int64
+	entries, _ := os.ReadDir(g.dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ".sst") {
+			size += info.Size()
+		}
+	}
+	g.mu.Lock()
+	g.tables = size
+	g.mu.Unlock()
+}
+
+// need is how much must be free for a write to be taken.
+func (g *guard) need() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return lowRoom + min(g.tables, maxTableRoom)
+}
+
+// check says why the store cannot be written, nil when it can.
+func (g *guard) check() *memory.Error {
+	trouble := g.there()
+	if trouble == nil {
+		trouble = g.room()
+	}
+	g.mu.Lock()
+	g.trouble = trouble
+	g.mu.Unlock()
+	return trouble
+}
+
+// refuse keeps an error as that of the last check.
+func (g *guard) refuse(trouble *memory.Error) *memory.Error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble = trouble
+	return trouble
+}
+
+// compactable says that there is room for a compaction, and a folder to have it in.
+func (g *guard) compactable() bool { return g.there() == nil && g.room() == nil }
+
+func (g *guard) closes() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closing
+}
+
+// last is what the last check said.
+func (g *guard) last() *memory.Error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.trouble
+}
+
+// there says that the folder, or the MANIFEST in it, is not where it was.
+func (g *guard) there() *memory.Error {
+	now, err := os.Stat(g.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return g.lost("is gone")
+	case err != nil:
+		return g.lost("cannot be looked at: " + err.Error())
+	case !os.SameFile(g.own, now):
+		return g.lost("was replaced by another")
+	}
+	if _, err := os.Lstat(filepath.Join(g.dir, "MANIFEST")); errors.Is(err, fs.ErrNotExist) {
+		return g.lost("was emptied")
+	}
+	return nil
+}
+
+// lost is the error of a store whose files are not where they were.
+func (g *guard) lost(what string) *memory.Error {
+	return &memory.Error{
+		Code: memory.CodeReadOnly, Field: "data",
+		Message: fmt.Sprintf("nothing can be stored: the store's folder %s %s while the daemon runs", g.dir, what),
+		Hint:    "put the folder back where it was, or start again with `recalld stop`; what the daemon has in memory can still be asked for",
+	}
+}
+
+// room says that the disk is read-only or has too little room.
+func (g *guard) room() *memory.Error {
+	disk, err := g.disk(g.dir)
+	if err != nil {
+		return &memory.Error{Code: memory.CodeReadOnly, Field: "data", Cause: err,
+			Message: fmt.Sprintf("nothing can be stored: the disk of %s cannot be looked at: %v", g.dir, err)}
+	}
+	if disk.readOnly {
+		return &memory.Error{
+			Code: memory.CodeReadOnly, Field: "data",
+			Message: fmt.Sprintf("nothing can be stored: %s cannot be written", g.dir),
+			Hint:    "make its disk and folder writable again, or choose another data folder with --data. Questions are answered, and writing goes on by itself",
+		}
+	}
+	if need := g.need(); disk.free < need {
+		return g.full(disk.free, need)
+	}
+	return nil
+}
+
+// full is the error of a disk with too little room.
+func (g *guard) full(free, need int64) *memory.Error {
+	return &memory.Error{
+		Code: memory.CodeReadOnly, Field: "data", Limit: mebibytes(need) + " free",
+		Message: fmt.Sprintf("nothing can be stored: the disk of %s has %s free, and %s are needed", g.dir, mebibytes(free), mebibytes(need)),
+		Hint:    fmt.Sprintf("free %s there, or choose another data folder with --data. Questions are answered, and writing goes on by itself", mebibytes(need-free)),
+	}
+}
+
+// mebibytes writes a number of bytes for people.
+func mebibytes(n int64) string {
+	return fmt.Sprintf("%.1f MiB", math.Ceil(float64(n)/(1<<20)*10)/10)
+}
+
+// keepReserve makes the reserve file where there is room for it besides what a write
+// needs, and gives it back where the tables that are being written may need it.
+func (g *guard) keepReserve(writing bool) {
+	disk, err := g.disk(g.dir)
+	if err != nil || disk.readOnly || g.there() != nil {
+		return
+	}
+	need := g.need()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	path := filepath.Join(g.dir, reserveName)
+	switch {
+	case g.reserve && writing && disk.free < tight:
+		g.reserve = os.Remove(path) != nil
+	case !g.reserve && !writing && disk.free >= need+reserveSize:
+		g.reserve = makeReserve(path) == nil
+	}
+}
+
+// giveReserve gives the reserve back whatever is free.
+func (g *guard) giveReserve() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.reserve {
+		g.reserve = os.Remove(filepath.Join(g.dir, reserveName)) != nil
+	}
+}
+
+// makeReserve makes the reserve file, whole or not at all.
+func makeReserve(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(allocate(f, 0, reserveSize), f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// Trouble says why nothing can be stored, as an error of CodeReadOnly: the disk is full
+// or read-only, or the store's folder is gone. It is nil while writes are taken.
+func (s *Store) Trouble() error {
+	if s.guard == nil {
+		return nil
+	}
+	if trouble := s.guard.last(); trouble != nil {
+		return trouble
+	}
+	return nil
+}
+
+// watchEvery is how often the disk is looked at while nothing is written.
+const watchEvery = time.Second
+
+// watch looks at the disk until the store closes: what asks for the state finds it, and
+// a store that was opened for reading alone is opened for writing when it can be.
+func (s *Store) watch() {
+	defer close(s.watched)
+	ticks := time.NewTicker(watchEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case <-ticks.C:
+		}
+		before := s.guard.last()
+		now := s.guard.check()
+		if now == nil && s.reading() {
+			now = s.promote()
+		}
+		if now == nil {
+			s.guard.keepReserve(false)
+		}
+		switch {
+		case now != nil && (before == nil || before.Message != now.Message && before.Limit == ""):
+			s.opts.Logger.Error("writes are refused", "part", "store", "error", now)
+		case now == nil && before != nil:
+			s.opts.Logger.Warn("writes are taken again", "part", "store")
+			s.queue.wake()
+		}
+	}
+}
+
+// openGuard makes the guard of a store whose database was just opened, and makes room
+// ahead of the first write.
+func (s *Store) openGuard() (err error) {
+	if s.opts.NoSync { // what may be lost needs no room of its own
+		return nil
+	}
+	if s.guard, err = newGuard(s.opts.Dir); err != nil {
+		return fmt.Errorf("look at store: %w", err)
+	}
+	theGate.add(s.guard)
+	if s.db.readOnly {
+		trouble := s.guard.check()
+		s.opts.Logger.Error("writes are refused", "part", "store", "error", trouble)
+		return nil
+	}
+	if s.ahead, err = newAhead(s.opts.Dir); err != nil {
+		return fmt.Errorf("look at store: %w", err)
+	}
+	s.guard.keepReserve(false)
+	return nil
+}
+
+// mayWrite asks the guard, once for a group, whether it may be written.
+func (s *Store) mayWrite(g *group) error {
+	if s.guard == nil || g.checked {
+		return nil
+	}
+	if trouble := s.guard.check(); trouble != nil {
+		return trouble
+	}
+	if s.db.readOnly {
+		return s.guard.refuse(&memory.Error{
+			Code: memory.CodeReadOnly, Field: "data", Message: "nothing can be stored yet: the store is being opened for writing", Hint: "try again in a moment",
+		})
+	}
+	g.checked = true
+	return nil
+}
+
+// makeRoom gives the log the blocks for a commit.
+func (s *Store) makeRoom(size extent) error {
+	if s.guard == nil {
+		return nil
+	}
+	if s.ahead == nil { // what is swept by the way waits
+		return s.Trouble()
+	}
+	_, err := s.ahead.prepare(size.bytes + size.entries*entryBytes)
+	if err == nil {
+		return nil
+	}
+	if trouble := s.guard.check(); trouble != nil {
+		return trouble
+	}
+	return s.guard.refuse(&memory.Error{
+		Code: memory.CodeReadOnly, Field: "data", Cause: err,
+		Message: fmt.Sprintf("nothing can be stored: the log in %s has no room: %v", s.opts.Dir, err),
+		Hint:    "make room on its disk. Questions are answered, and writing goes on by itself",
+	})
+}
+
+// kept says whether what was just committed is where the next start finds it.
+func (s *Store) kept() error {
+	if s.guard == nil {
+		return nil
+	}
+	trouble := s.guard.there()
+	if trouble == nil && !s.ahead.there() {
+		trouble = s.guard.lost("has lost its log")
+	}
+	if trouble != nil {
+		return s.guard.refuse(trouble)
+	}
+	if s.ahead.turned() {
+		s.guard.measure()
+		s.awaitTable(s.ahead.live.Name())
+	}
+	return nil
+}
+
+// awaitTable waits, where room is short, until a log that is full was made a table, with
+// the reserve to hand: what comes after must find the room that is left then.
+func (s *Store) awaitTable(log string) {
+	for range 1000 {
+		disk, err := s.guard.disk(s.opts.Dir)
+		if err != nil || disk.free > s.guard.need()+lowRoom {
+			return
+		}
+		s.guard.keepReserve(true)
+		if _, err := os.Lstat(log); err != nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// closeDB closes the database. Where there is no room for the last table, or no folder,
+// it is left as it is: every commit is in the log, and the next start reads that.
+func (s *Store) closeDB() error {
+	s.retired.Wait()
+	db := s.db
+	if s.guard == nil {
+		return db.Close()
+	}
+	if db.readOnly {
+		theGate.remove(s.guard)
+		return db.close()
+	}
+	if s.ahead == nil { // Open has failed
+		theGate.remove(s.guard)
+		return db.Close()
+	}
+	s.ahead.close()
+	s.guard.mu.Lock()
+	s.guard.closing = true
+	s.guard.mu.Unlock()
+	trouble := s.guard.there()
+	if trouble == nil {
+		if disk, err := s.guard.disk(s.opts.Dir); err == nil && disk.free < reserveSize {
+			s.guard.giveReserve()
+		}
+		if disk, err := s.guard.disk(s.opts.Dir); err != nil || disk.readOnly || disk.free < closeRoom {
+			trouble = s.guard.room()
+		}
+	}
+	if trouble != nil {
+		s.opts.Logger.Warn("the store is left as it is: the next start reads its log", "part", "store", "error", trouble)
+		return nil
+	}
+	defer theGate.remove(s.guard)
+	return db.Close()
+}
+
+// closeRoom is what must be free, in bytes, for the log in use to be made a table.
+const closeRoom = 24 << 20
