@@ -198,6 +198,8 @@ type home struct {
 var homes = []home{
 	{"github.com/dgraph-io/badger/v4", []string{"internal/store", "internal/store/lsm"},
 		"transactions, sizes and damaged blocks are the store's to know"},
+	{"go.opentelemetry.io/otel", []string{"internal/store"},
+		"Badger tells a tracer of compactions, and the store holds them there; nothing is traced"},
 	{"github.com/fxamacker/cbor/v2", []string{"internal/store"},
 		"the encoding on disk is the store's alone"},
 	{"golang.org/x/sync", []string{"internal/store", "internal/recall", "internal/indexer", "internal/daemon"},

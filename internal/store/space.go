@@ -104,14 +104,16 @@ func (g *guard) check() *memory.Error {
 	trouble := g.there()
 	if trouble == nil {
 		trouble = g.room()
+		if trouble != nil {
+			if gone := g.there(); gone != nil { // meanwhile
+				trouble = gone
+			}
+		}
 	}
-	g.mu.Lock()
-	g.trouble = trouble
-	g.mu.Unlock()
-	return trouble
+	return g.refuse(trouble)
 }
 
-// refuse keeps an error as that of the last check.
+// refuse keeps what a check says, nil if the store can be written.
 func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
