@@ -91,12 +91,10 @@ func TestFolderGoesAway(t *testing.T) {
 		// if it is gone. back brings it back; nil if that cannot be.
 		leave func(t *testing.T, dir string) string
 		back  func(t *testing.T, dir string)
-		want  string
 	}{
 		"moved": {
 			leave: func(t *testing.T, dir string) string { must(t, os.Rename(dir, dir+".moved")); return dir + ".moved" },
 			back:  func(t *testing.T, dir string) { must(t, os.Rename(dir+".moved", dir)) },
-			want:  "is gone",
 		},
 		"replaced": {
 			leave: func(t *testing.T, dir string) string {
@@ -108,16 +106,14 @@ func TestFolderGoesAway(t *testing.T) {
 				must(t, os.Remove(dir))
 				must(t, os.Rename(dir+".moved", dir))
 			},
-			want: "was replaced",
 		},
-		"removed": {leave: func(t *testing.T, dir string) string { must(t, os.RemoveAll(dir)); return "" }, want: "is gone"},
+		"removed": {leave: func(t *testing.T, dir string) string { must(t, os.RemoveAll(dir)); return "" }},
 		"emptied": {
 			leave: func(t *testing.T, dir string) string {
 				must(t, os.RemoveAll(dir))
 				must(t, os.Mkdir(dir, 0o700))
 				return ""
 			},
-			want: "was replaced",
 		},
 		"its log removed": {
 			leave: func(t *testing.T, dir string) string {
@@ -127,7 +123,6 @@ func TestFolderGoesAway(t *testing.T) {
 				}
 				return ""
 			},
-			want: "lost its log",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +160,8 @@ func TestFolderGoesAway(t *testing.T) {
 			mu.Unlock()
 			writing.Wait()
 			for _, err := range refused {
-				if memory.CodeOf(err) != memory.CodeReadOnly || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("a write was refused with %v, want %s and %q", err, memory.CodeReadOnly, tc.want)
+				if memory.CodeOf(err) != memory.CodeReadOnly || !strings.Contains(err.Error(), "the store's folder "+dir) {
+					t.Errorf("a write was refused with %v, want %s and the store's folder", err, memory.CodeReadOnly)
 				}
 			}
 			// One more a writer may have been acknowledged between leave's end and the count.
