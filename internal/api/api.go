@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -36,6 +37,9 @@ type Options struct {
 	Greeting wire.Greeting
 	// MaxBody bounds a request's body, in bytes; 0 is DefaultMaxBody.
 	MaxBody int64
+	// Notice says what is wrong and concerns every answer, in a line; empty when
+	// nothing is. Nil: nothing ever is.
+	Notice func() string
 	// Runs is the histogram of index runs on the page of metrics; nil leaves it out.
 	Runs *metrics.Runs
 	// Log receives what goes wrong inside; nil discards it.
@@ -46,6 +50,9 @@ func (o *Options) validate() {
 	o.Greeting.Protocol = wire.Protocol
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
+	}
+	if o.Notice == nil {
+		o.Notice = func() string { return "" }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -70,6 +77,14 @@ func NewHandler(svc session.Service, opts Options) http.Handler {
 // ServeHTTP checks the protocol, routes, and turns a panic into an error.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
+	if notice := h.opts.Notice(); notice != "" {
+		w.Header().Set(wire.NoticeHeader, strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' { // headers are ASCII
+				return '?'
+			}
+			return r
+		}, notice))
+	}
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
 		p := recover()

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,6 +91,16 @@ type App struct {
 
 	cfg    *config.Config // loaded once
 	daemon Daemon         // connected once
+
+	noticed sync.Once
+}
+
+// notice says once what the daemon says with every answer. A program that reads
+// messages has it in these.
+func (a *App) notice(text string) {
+	if !a.piped {
+		a.noticed.Do(func() { fmt.Fprintln(a.opts.Err, "recalld: "+text) })
+	}
 }
 
 // Run runs one command line and returns the exit code.
@@ -261,7 +272,7 @@ func (a *App) dial(ctx context.Context, cfg config.Config, autostart bool) (Daem
 	paths := cfg.Paths()
 	options := client.Options{
 		Socket: paths.Socket, StartLock: paths.StartLock, Log: paths.Log, StartTimeout: cfg.Daemon.StartTimeout,
-		Logger: slog.New(slog.DiscardHandler),
+		Notice: a.notice, Logger: slog.New(slog.DiscardHandler),
 	}
 	if autostart {
 		// The folders must be there, and private, before the daemon's log and

@@ -56,19 +56,26 @@ func (d *diagnosis) add(check string, level Level, hint, format string, args ...
 // It starts nothing: a daemon that does not run is a finding of its own.
 func doctorCommand(a *App) *cobra.Command {
 	var requeue string
+	var repair, yes bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong",
 		Long: `Look at the settings, the data folder and its permissions, who holds it, the daemon
 and its protocol, the vectors, every value of the store, the jobs that were given
 up, and Ollama. With --requeue, jobs that were given up get another try. No daemon
-is started; without one the store is checked all the same.`,
-		Example: "  recalld doctor\n  recalld doctor --requeue all",
+is started; without one the store is checked all the same.
+
+With --repair, show what a damaged store has lost and ask whether to go on with what
+can be read. A daemon that runs is stopped before. The damaged files are kept.`,
+		Example: "  recalld doctor\n  recalld doctor --requeue all\n  recalld doctor --repair",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.Config()
 			if err != nil {
 				return err
+			}
+			if repair {
+				return a.repair(c.Context(), cfg, yes)
 			}
 			d, err := a.diagnose(c.Context(), cfg, requeue)
 			if err != nil {
@@ -86,6 +93,9 @@ is started; without one the store is checked all the same.`,
 		},
 	}
 	c.Flags().StringVar(&requeue, "requeue", "", "give a job that was given up another try: its id, or all")
+	c.Flags().BoolVar(&repair, "repair", false, "show what a damaged store has lost, and go on with the rest")
+	c.Flags().BoolVar(&yes, "yes", false, "with --repair: do not ask")
+	c.MarkFlagsMutuallyExclusive("repair", "requeue")
 	return c
 }
 
@@ -158,7 +168,10 @@ func (d *diagnosis) adaptedModel(why string) {
 }
 
 // storeHint is what can be done about damage.
-const storeHint = "indexing again mends code; what else is damaged cannot be read"
+const storeHint = memory.RepairCommand + " shows what is lost and goes on with the rest; indexing again mends code"
+
+// soundStore is what is said of a store without a finding.
+const soundStore = "every value is sound, and nothing that was acknowledged is missing"
 
 // checkStore looks for damage in a store that no daemon has open.
 func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
@@ -172,7 +185,7 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 	case found != nil:
 		d.add("store", FindingFailed, storeHint, "%v", found)
 	default:
-		d.add("store", FindingOK, "", "every value is sound")
+		d.add("store", FindingOK, "", "%s", soundStore)
 	}
 	return ctx.Err()
 }
@@ -326,7 +339,7 @@ func checkRunningStore(ctx context.Context, d *diagnosis, running Daemon) error 
 	case report.Total > 0:
 		d.add("store", FindingFailed, storeHint, "%s; %s", memory.Count(report.Total, "problem"), strings.Join(report.Problems, "; "))
 	default:
-		d.add("store", FindingOK, "", "every value is sound")
+		d.add("store", FindingOK, "", "%s", soundStore)
 	}
 	return nil
 }

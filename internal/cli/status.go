@@ -62,6 +62,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	if s.Adapting != nil {
 		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
 	}
+	if s.Damage != nil {
+		rows = append(rows, []string{"damage", s.Damage.Text()})
+	}
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
 	}

@@ -71,7 +71,11 @@ func writeTools(w io.Writer, m *session.ToolMatches) {
 // writeIncomplete says that a search was not complete, and why.
 func writeIncomplete(w io.Writer, incomplete bool, why string) {
 	if incomplete {
-		fmt.Fprintf(w, "Not all could be searched: %s. Ask again in a moment.\n", foreignLine(why, 200))
+		again := ""
+		if memory.AskAgain(why) {
+			again = " Ask again in a moment."
+		}
+		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", foreignLine(why, 200), again)
 	}
 }
 

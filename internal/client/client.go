@@ -315,6 +315,9 @@ func (c *Client) send(ctx context.Context, method, path string, req any) (*http.
 	if err != nil {
 		return nil, err
 	}
+	if notice := resp.Header.Get(wire.NoticeHeader); notice != "" && c.opts.Notice != nil {
+		c.opts.Notice(notice)
+	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	Log       string
 	// StartTimeout bounds a start, a takeover included; 0 is 20 seconds.
 	StartTimeout time.Duration
+	// Notice is told, with every answer, what is wrong and concerns them all; nil
+	// ignores it.
+	Notice func(text string)
 	// Logger receives what Connect does; nil discards it.
 	Logger *slog.Logger
 }

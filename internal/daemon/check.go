@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/store"
 )
 
 // CheckStore reads the whole store of a data folder that no daemon serves and
@@ -26,6 +27,9 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	model, _ := builtinOf(paths.Models) // see CheckModel
 	core, err := OpenCore(ctx, CoreOptions{Dir: paths.Store, Config: cfg, Builtin: model})
+	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
+		return damaged, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +37,10 @@ func CheckStore(ctx context.Context, cfg config.Config, version string) (found, 
 	if err := core.Load(ctx); err != nil {
 		return fmt.Errorf("the indexes cannot be loaded: %w", err), nil
 	}
-	return core.Store.Check(), nil
+	if damage := core.Store.Damage(); damage != nil {
+		found = &store.DamagedError{Damage: *damage}
+	}
+	return errors.Join(found, core.Store.Check()), nil
 }
 
 // CheckModel says why the adapted model of a data folder cannot be used; nil where it

@@ -33,6 +33,8 @@ import (
 type CoreOptions struct {
 	// Dir is the store's folder. Required.
 	Dir string
+	// ReadDamaged opens a store that has lost something; see store.Options.
+	ReadDamaged bool
 	// NoSync leaves out the sync of every commit, for a store that may be lost.
 	NoSync bool
 	// Config holds the settings of the queue, of recall and of redaction.
@@ -97,7 +99,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 		c.Indexer.Expect(name, e)
 	}
 	c.Store, err = store.Open(store.Options{
-		Dir: opts.Dir, NoSync: opts.NoSync, Logger: opts.Logger,
+		Dir: opts.Dir, NoSync: opts.NoSync, ReadDamaged: opts.ReadDamaged, Analyze: analyzeRecord, Logger: opts.Logger,
 		Apply: c.Indexer.Apply, Follow: c.Indexer.Follow,
 		KeepReceipts: time.Duration(opts.Config.Receipts.RetentionDays) * 24 * time.Hour,
 		Queue: worker.ScheduleOptions{
@@ -165,7 +167,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 		Content: lexical.Content,
 		Turn:    func(k memory.SessionKey) int { return c.Session.Turn(k) },
-		Redact:  clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Settings: &settings, Logger: opts.Logger,
+		Redact:  clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)

@@ -321,7 +321,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, Config: cfg, Builtin: d.opts.builtin, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -363,7 +363,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
-		Toolsets: cfg.MCP.Toolsets,
+		Toolsets: cfg.MCP.Toolsets, Notice: d.notice,
 	})
 	if err != nil {
 		return err
@@ -400,6 +400,7 @@ func (d *Daemon) listen(paths config.Paths) error {
 	mux.Handle(mcp.Path, d.mcp)
 	mux.Handle("/", api.NewHandler(d, api.Options{
 		Greeting: wire.Greeting{Version: d.opts.Version, PID: os.Getpid(), Data: paths.Data},
+		Notice:   d.notice,
 		Runs:     &d.runs,
 		Log:      d.log.With(attrPart, "api"),
 	}))

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -24,6 +25,9 @@ func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 		found := problems(d.core.Store.Check())
 		if report.Busy = len(found) > 0 && d.core.Store.Seq() != seq; report.Busy {
 			continue
+		}
+		if damage := d.core.Store.Damage(); damage != nil {
+			found = slices.Insert(found, 0, damage.Text())
 		}
 		report.Total = len(found)
 		report.Problems = append(report.Problems, found[:min(len(found), memory.MaxProblems)]...)

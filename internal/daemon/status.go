@@ -34,7 +34,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
-		Notes: d.notes, Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
+		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
 	}
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(slices.Clone(s.Notes), trouble)

@@ -58,7 +58,12 @@ func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.
 			}
 			return refusal(err), nil
 		}
-		return mcpgo.NewToolResultStructured(answer, text), nil
+		result = mcpgo.NewToolResultStructured(answer, text)
+		// A block of its own: the text may be JSON. A search has said it itself.
+		if notice := s.opts.Notice(); notice != "" && !strings.Contains(text, memory.RepairCommand) {
+			result.Content = append(result.Content, mcpgo.NewTextContent(notice))
+		}
+		return result, nil
 	}
 }
 

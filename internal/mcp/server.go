@@ -78,6 +78,9 @@ type Options struct {
 	// FlowTags are those that a session may be started with, for the schema of
 	// session_start; empty: the schema does not list them.
 	FlowTags []string
+	// Notice says what is wrong and concerns every answer, in a line; empty when
+	// nothing is. Nil: nothing ever is.
+	Notice func() string
 	// Toolsets are the tools that are listed from the start beside the core: core,
 	// knowledge, history, tasks, context, admin, all, or names of single tools. The
 	// others are found by search_tools, and answer without being listed.
@@ -103,6 +106,9 @@ func (o *Options) validate() error {
 	}
 	if o.SessionTTL == 0 {
 		o.SessionTTL = 24 * time.Hour
+	}
+	if o.Notice == nil {
+		o.Notice = func() string { return "" }
 	}
 	if o.KnowledgePrefix == nil {
 		o.KnowledgePrefix = new(DefaultKnowledgePrefix)

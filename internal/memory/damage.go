@@ -11,6 +11,12 @@ import (
 // what is left.
 const RepairCommand = "recalld doctor --repair"
 
+// WhyDamaged is why a search of a store that has lost something is incomplete.
+const WhyDamaged = "the store has lost data: see `" + RepairCommand + "`"
+
+// AskAgain says whether asking again may help after a search that was incomplete.
+func AskAgain(why string) bool { return why != WhyDamaged }
+
 // StoreDamage is what a store has lost.
 type StoreDamage struct {
 	// Files are the damaged files of the database.

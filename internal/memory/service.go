@@ -342,7 +342,9 @@ type Status struct {
 	// Adapting is how far an adaptation of the built-in model is; nil without one.
 	Adapting *AdaptProgress `json:"adapting,omitempty"`
 	// Notes say what the settings, or the environment, have left aside.
-	Notes  []string      `json:"notes,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	// Damage is what the store has lost; nil when nothing is known to be.
+	Damage *StoreDamage  `json:"damage,omitempty"`
 	Errors []LoggedError `json:"errors,omitempty"`
 }
 

@@ -87,12 +87,12 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		Project: project.ID, ProjectName: project.Name,
 		Items:    shown.items,
 		Withheld: append(shown.withheld, below...),
-		Degraded: append(found.degraded, shown.degraded...),
+		Degraded: append(append(s.lost(), found.degraded...), shown.degraded...),
 		Stale:    s.opts.Stale(project.ID, slices.ContainsFunc(shown.withheld, outdated)),
 		Redacted: shown.redacted,
 		Receipt:  receiptID(start),
 	}
-	a.Why = cmp.Or(found.incomplete, shown.incomplete)
+	a.Why = cmp.Or(s.whyLost(), found.incomplete, shown.incomplete)
 	a.Incomplete = a.Why != ""
 	a.NothingRelevant = len(above)+len(shown.items) == 0 && !a.Incomplete
 	s.nameWithheld(a.Withheld)

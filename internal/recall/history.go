@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,9 +43,8 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	return &memory.StepMatches{
-		Query: req.Query, Matches: steps, Incomplete: found.incomplete != "", Why: found.incomplete,
-	}, nil
+	why := cmp.Or(s.whyLost(), found.incomplete)
+	return &memory.StepMatches{Query: req.Query, Matches: steps, Incomplete: why != "", Why: why}, nil
 }
 
 // spread chooses n steps: each text once before any is there a second time, the

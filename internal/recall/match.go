@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,9 +71,9 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	}
 	ranked := rank(above, s.settings.HalfLife, from)
 	out := Matches{
-		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: found.degraded, Spaces: found.spaces,
+		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: append(s.lost(), found.degraded...), Spaces: found.spaces,
 		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(floors, caps{}),
-		Seq: found.seq, Incomplete: found.incomplete,
+		Seq: found.seq, Incomplete: cmp.Or(s.whyLost(), found.incomplete),
 	}
 	for i, c := range ranked {
 		if i < limit {

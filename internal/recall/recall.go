@@ -86,6 +86,9 @@ type Options struct {
 	// Missing says in a few words why the full index has not all code of a project,
 	// "not indexed yet"; empty when it has. Default: it has.
 	Missing func(project string) string
+	// Lost returns what the store has lost; see memory.StoreDamage. Every search is
+	// incomplete then. Default: nothing.
+	Lost func() *memory.StoreDamage
 	// Current finds the session that the scope "current" means, and that receipts
 	// are of, where the caller does not say its own. Default: there is none.
 	Current Current
@@ -120,6 +123,9 @@ func (o *Options) validate() error {
 	}
 	if o.Stale == nil {
 		o.Stale = func(_ string, seen bool) bool { return seen }
+	}
+	if o.Lost == nil {
+		o.Lost = func() *memory.StoreDamage { return nil }
 	}
 	if o.Missing == nil {
 		o.Missing = func(string) string { return "" }

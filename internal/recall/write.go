@@ -237,7 +237,11 @@ func incompleteLine(a *memory.Answer) string {
 	if !a.Incomplete {
 		return ""
 	}
-	line := "(incomplete: " + cut(oneLine(a.Why), maxWhy) + "; ask again in a moment)\n"
+	line := "(incomplete: " + cut(oneLine(a.Why), maxWhy)
+	if memory.AskAgain(a.Why) {
+		line += "; ask again in a moment"
+	}
+	line += ")\n"
 	if len(a.Items) > 0 {
 		line = "\n" + line
 	}

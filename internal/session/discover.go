@@ -230,7 +230,11 @@ func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 func writeTools(m *session.ToolMatches) {
 	incomplete := ""
 	if m.Incomplete {
-		incomplete = "Not all tools could be searched: " + m.Why + ". Ask again in a moment.\n"
+		incomplete = "Not all tools could be searched: " + m.Why + "."
+		if memory.AskAgain(m.Why) {
+			incomplete += " Ask again in a moment."
+		}
+		incomplete += "\n"
 	}
 	switch {
 	case len(m.Tools) > 0:

@@ -398,16 +398,26 @@ type outcome struct {
 	lost, back                int
 }
 
+// damageEnv has the whole table made; make damage sets it.
+const damageEnv = "RECALLD_TEST_DAMAGE"
+
 // TestDamageTable damages stores in every way that it knows, one after another, and
 // opens each as the daemon does. Whatever is not as it was must be said, and a repair
 // must end in a sound store that has all that could be read.
 func TestDamageTable(t *testing.T) {
 	var table []outcome
 	classes := map[string]int{}
+	every := 4
+	switch {
+	case os.Getenv(damageEnv) != "":
+		every = 1
+	case testing.Short():
+		every = 17
+	}
 	for _, d := range makeStores(t) {
 		harms := harmsTo(t, d)
 		for i, h := range harms {
-			if testing.Short() && i%17 != 0 {
+			if i%every != 0 {
 				continue
 			}
 			t.Run(d.name+" "+h.name, func(t *testing.T) {

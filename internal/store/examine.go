@@ -170,10 +170,11 @@ func numberIn(e *lsm.Entry) (uint64, bool) {
 }
 
 // The files of Badger that hold nothing which is used here: keys, without encryption,
-// and statistics of the value logs.
+// statistics of the value logs, and who has the database open.
 const (
 	keysName  = "KEYREGISTRY"
 	statsName = "DISCARD"
+	lockName  = "LOCK"
 )
 
 // keysText is what the file of keys has after 16 random bytes, when there is no key.
@@ -182,6 +183,16 @@ const keysText = "Hello Badger"
 // dropUnused removes the files that hold nothing, where they are damaged: Badger makes
 // them anew, but may not start with a damaged one.
 func dropUnused(dir string) (notes []string) {
+	for _, name := range []string{keysName, statsName, lockName} {
+		path := filepath.Join(dir, name)
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().IsRegular() {
+			continue
+		}
+		if err := os.Rename(path, path+".aside"); err == nil {
+			notes = append(notes, name+" is made anew: it was no file and is now "+name+".aside")
+		}
+	}
 	drop := func(name, what string) {
 		if err := os.Remove(filepath.Join(dir, name)); err == nil {
 			notes = append(notes, name+" is made anew: "+what+"; nothing is lost by it")

@@ -44,6 +44,18 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 		return nil, err
 	}
 	r := &Repair{opts: opts}
+	if x.damage == nil && !x.empty { // Badger may know more, or be at fault
+		dropUnused(opts.Dir)
+		db, err := openBadger(badgerOptions(opts))
+		if err == nil {
+			err = db.Close()
+		} else if memory.CodeOf(err) != memory.CodeConflict {
+			x.damage, err = damagedBy(opts.Dir, x, err), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if x.damage != nil {
 		r.Damage = *x.damage
 	}

@@ -182,9 +182,7 @@ func Open(opts Options) (*Store, error) {
 		if code := memory.CodeOf(err); code == memory.CodeConflict || code == memory.CodeReadOnly {
 			return nil, err
 		}
-		x.damage = &memory.StoreDamage{
-			Acknowledged: x.last.Seq, Found: x.seq, Files: []memory.DamagedFile{{Name: filepath.Base(opts.Dir), What: err.Error()}},
-		}
+		x.damage = damagedBy(opts.Dir, x, err)
 		return openDamaged(opts, x)
 	}
 	s, err := newStore(opts, db)
@@ -243,6 +241,13 @@ func openBadger(opts badger.Options) (db *badger.DB, err error) {
 		return nil, conflict(err)
 	}
 	return nil, err
+}
+
+// damagedBy is the damage of which only is known that the database does not open.
+func damagedBy(dir string, x *examined, err error) *memory.StoreDamage {
+	return &memory.StoreDamage{
+		Acknowledged: x.last.Seq, Found: x.seq, Files: []memory.DamagedFile{{Name: filepath.Base(dir), What: err.Error()}},
+	}
 }
 
 func conflict(cause error) error {

@@ -21,6 +21,10 @@ const Protocol = 1
 // daemon's own.
 const ProtocolHeader = "X-Recalld-Protocol"
 
+// NoticeHeader is in every answer while something is wrong that concerns them all, and
+// says what: that the store has lost data.
+const NoticeHeader = "X-Recalld-Notice"
+
 // The routes. Hello and Stop are understood across protocols, so that a newer
 // client can have an older daemon make way: they never change.
 const (

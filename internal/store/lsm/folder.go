@@ -1,8 +1,11 @@
 package lsm
 
 import (
+	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -75,6 +78,9 @@ func Examine(dir string, table, log func(*Entry)) (*Report, error) {
 			r.Faults = append(r.Faults, faultf(logPath(dir, id), "it cannot be read from byte %d on, and there is more", l.End))
 		}
 	}
+	if err := r.verifyHeads(dir); err != nil {
+		return nil, err
+	}
 	r.verifyValues(dir, pointers)
 	return r, nil
 }
@@ -124,6 +130,39 @@ func (r *Report) verifyTables(dir string, fn func(*Entry)) {
 		}
 		return 1
 	})
+}
+
+// verifyHeads looks at the heads of the value logs, which Badger reads of each.
+func (r *Report) verifyHeads(dir string) error {
+	ids, err := numbered(dir, valueExt)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		head, err := readHead(valuePath(dir, id))
+		switch {
+		case err != nil:
+			r.Faults = append(r.Faults, faultf(valuePath(dir, id), "%v", err))
+		case len(head) == logHead && binary.BigEndian.Uint64(head) != 0:
+			r.Faults = append(r.Faults, faultf(valuePath(dir, id), "its head names the encryption key %d", binary.BigEndian.Uint64(head)))
+		}
+	}
+	return nil
+}
+
+// readHead returns the head of a log, or all of a shorter one.
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, logHead)
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return head[:n], err
 }
 
 // verifyValues reads the values that entries point to. Of each key the newest counts:

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/daemon"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// repaired is what doctor --repair answers.
+type repaired struct {
+	// Damage is what is lost; nil when nothing is.
+	Damage *memory.StoreDamage `json:"damage,omitempty"`
+	// Kept is what can be read, by kind.
+	Kept map[string]int `json:"kept"`
+	// Repaired says that the store is now what can be read, and Aside where the
+	// damaged one lies.
+	Repaired bool   `json:"repaired"`
+	Aside    string `json:"aside,omitempty"`
+}
+
+// repair shows what the store has lost and, told to go on, puts what can be read in
+// its place.
+func (a *App) repair(ctx context.Context, cfg config.Config, yes bool) (err error) {
+	if !yes && (a.json || !a.opts.Interactive) {
+		fmt.Fprintln(a.opts.Err, "Nothing is changed without --yes: this only shows what is lost.")
+	}
+	if _, err := a.stop(ctx); err != nil {
+		return err
+	}
+	r, err := daemon.PrepareRepair(ctx, cfg, Version())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.End()) }()
+	result := repaired{Kept: r.Kept}
+	if r.Needed() {
+		result.Damage = &r.Damage
+	}
+	if result.Damage != nil && (yes || a.goOn(result)) {
+		if r.Left != nil {
+			return memory.Errorf(memory.CodeInternal, "the store that was made of what can be read is not sound, so nothing was changed: %w", r.Left)
+		}
+		if result.Aside, err = r.Finish(); err != nil {
+			return err
+		}
+		result.Repaired = true
+	}
+	if err := a.answer(result, func(w io.Writer) { writeRepaired(w, result) }); err != nil {
+		return err
+	}
+	if result.Damage != nil && !result.Repaired {
+		return errReported
+	}
+	return nil
+}
+
+// goOn shows the damage and asks whether to go on without what is lost. Where nobody
+// can be asked it is no.
+func (a *App) goOn(r repaired) bool {
+	if a.json || !a.opts.Interactive {
+		return false
+	}
+	writeLosses(a.opts.Err, r)
+	fmt.Fprint(a.opts.Err, "Go on with what can be read? The damaged files are kept. [y/N] ")
+	answer, _ := bufio.NewReader(a.opts.In).ReadString('\n') // the end of the input is a no
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return word == "y" || word == "yes"
+}
+
+// writeLosses lists what is gone and what is left.
+func writeLosses(w io.Writer, r repaired) {
+	rows := [][]string{{"DAMAGE", ""}}
+	for _, f := range r.Damage.Files {
+		rows = append(rows, []string{f.Name, f.What})
+	}
+	if r.Damage.Found < r.Damage.Acknowledged {
+		rows = append(rows, []string{"updates", fmt.Sprintf("%d–%d are gone", r.Damage.Found+1, r.Damage.Acknowledged)})
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Damage.Lost)) {
+		if n := r.Damage.Lost[kind]; n > 0 {
+			rows = append(rows, []string{kind, fmt.Sprintf("%d lost, %d kept", n, r.Kept[kind])})
+		} else {
+			rows = append(rows, []string{kind, fmt.Sprintf("%d more than there should be, %d in all", -n, r.Kept[kind])})
+		}
+	}
+	table(w, rows)
+}
+
+func writeRepaired(w io.Writer, r repaired) {
+	if r.Damage == nil {
+		fmt.Fprintln(w, "Nothing is lost: there is nothing to repair.")
+		return
+	}
+	writeLosses(w, r)
+	if !r.Repaired {
+		fmt.Fprintln(w, "\nNothing was changed. To go on with what can be read: "+memory.RepairCommand+" --yes")
+		return
+	}
+	fmt.Fprintf(w, "\nThe store has what could be read. The damaged one is kept in %s\nand can be removed; %s.json says what was damaged.\n", printable(r.Aside), printable(r.Aside))
+}
