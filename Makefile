@@ -18,7 +18,7 @@ OUT         ?= .build/eval.tsv
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy fuzz golden ollama test-ollama ci clean
+.PHONY: help build test race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

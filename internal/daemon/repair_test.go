@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// spoilTables changes one bit in the index of every table of a data folder's store.
+func spoilTables(t *testing.T, store string) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(store, "*.sst"))
+	must(t, err)
+	if len(tables) == 0 {
+		t.Fatal("the store has no table to be damaged")
+	}
+	for _, path := range tables {
+		b, err := os.ReadFile(path)
+		must(t, err)
+		b[len(b)-100] ^= 1
+		must(t, os.WriteFile(path, b, 0o600))
+	}
+}
+
+// TestDamagedStoreSaysSo: of a store that has lost something every answer says so,
+// what can be read is answered, writes are refused with the command that goes on, and
+// after the repair all is as ever, over MCP and HTTP alike.
+func TestDamagedStoreSaysSo(t *testing.T) {
+	cfg, dir := newConfig(t), shop(t)
+	s := serve(t, cfg)
+	kept := s.keep(dir, "Freeze the clock before the coupon expires")
+	s.end()
+	must(t, s.wait())
+	spoilTables(t, cfg.Paths().Store)
+	if found, err := CheckStore(t.Context(), cfg, "test"); err != nil || found == nil || !strings.Contains(found.Error(), memory.RepairCommand) {
+		t.Errorf("the check of the damaged store: %v, %v; want what is damaged and the command", found, err)
+	}
+
+	s = serve(t, cfg)
+	a := s.ask(dir, "freeze the clock coupon", memory.Lesson)
+	if len(a.Items) != 1 || a.Items[0].ID != kept.ID {
+		t.Errorf("the lesson, which can be read in spite of the index, is not found: %+v", a)
+	}
+	if len(a.Degraded) == 0 || a.Degraded[0].Part != "store" || !a.Incomplete || a.Why != memory.WhyDamaged || !strings.Contains(a.Text, memory.RepairCommand) {
+		t.Errorf("the answer does not say that the store is damaged: degraded %v, why %q, text %q", a.Degraded, a.Why, a.Text)
+	}
+	if none := s.ask(dir, "the aurora over Tromsø in winter", memory.Lesson); none.NothingRelevant || !strings.Contains(none.Text, memory.RepairCommand) {
+		t.Errorf("an answer without a hit says %q, nothing relevant %v; want that something may be lost", none.Text, none.NothingRelevant)
+	}
+	steps, err := s.SearchSteps(t.Context(), memory.HistoryRequest{Query: "coupon", Caller: memory.Caller{Dir: dir}})
+	if err != nil || !steps.Incomplete || steps.Why != memory.WhyDamaged {
+		t.Errorf("the search of steps: %+v, %v; want it incomplete", steps, err)
+	}
+	status, err := s.Status(t.Context())
+	if err != nil || status.Damage == nil || !status.Damage.ReadOnly || len(status.Damage.Files) == 0 {
+		t.Errorf("status: damage %+v, %v; want the files that are damaged", status.Damage, err)
+	}
+	report, err := s.Check(t.Context())
+	if err != nil || report.Total == 0 || !strings.Contains(report.Problems[0], memory.RepairCommand) {
+		t.Errorf("check: %+v, %v; want the damage", report, err)
+	}
+	_, err = s.Remember(t.Context(), memory.RememberRequest{Caller: memory.Caller{Dir: dir}, Type: memory.EventError, Lesson: "A lesson that cannot be kept"})
+	if e := memory.AsError(err); e.Code != memory.CodeUnavailable || e.Hint != memory.RepairCommand {
+		t.Errorf("a write: %v (hint %q), want %s with the command", err, e.Hint, memory.CodeUnavailable)
+	}
+	notices := 0
+	c, err := client.Connect(t.Context(), client.Options{Socket: cfg.Paths().Socket, Notice: func(text string) {
+		if strings.Contains(text, memory.RepairCommand) {
+			notices++
+		}
+	}})
+	must(t, err)
+	_, err = c.Sessions(t.Context(), memory.HistoryRequest{Caller: memory.Caller{Dir: dir}})
+	must(t, err)
+	if notices == 0 {
+		t.Error("the answer with sessions has no notice of the damage")
+	}
+	if _, err := PrepareRepair(t.Context(), cfg, "test"); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("a repair beside the daemon: %v, want %s", err, memory.CodeConflict)
+	}
+	s.end()
+	must(t, s.wait())
+
+	r, err := PrepareRepair(t.Context(), cfg, "test")
+	must(t, err)
+	if !r.Needed() || r.Left != nil || r.Kept[string(memory.Lesson)] != 1 || len(r.Damage.Lost) > 0 {
+		t.Errorf("the repair has %v, lost %v, left %v; want the lesson and nothing lost", r.Kept, r.Damage.Lost, r.Left)
+	}
+	_, err = r.Finish()
+	must(t, err)
+	must(t, r.End())
+	s = serve(t, cfg)
+	if a := s.ask(dir, "freeze the clock coupon", memory.Lesson); len(a.Items) != 1 || len(a.Degraded) > 0 || a.Incomplete {
+		t.Errorf("after the repair: %+v", a)
+	}
+	s.keep(dir, "Write the receipt before the goods leave")
+}
