@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/memory/wire"
 )
 
 // diagnose runs doctor and returns its findings by check.
@@ -278,5 +280,57 @@ func TestDoctorDamagedModel(t *testing.T) {
 	}
 	if f, said := found["settings"]; said {
 		t.Errorf("it is said again: %+v", f)
+	}
+}
+
+// TestDoctorRepair: a repair shows what is damaged and changes nothing until it was
+// told to go on, by --yes or by a person.
+func TestDoctorRepair(t *testing.T) {
+	folder := t.TempDir()
+	store := filepath.Join(folder, "store")
+	core, err := daemon.OpenCore(t.Context(), daemon.CoreOptions{Dir: store, Config: config.Default()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(core.Load(t.Context()), core.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, sample())
+	b.absent = true
+	b.opts.Stop = func(context.Context, config.Config) (wire.Greeting, error) {
+		return wire.Greeting{}, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running"}
+	}
+	if out := b.ok("doctor", "--repair", "--data", folder); !strings.Contains(out, "nothing to repair") {
+		t.Errorf("the repair of a sound store says %q", out)
+	}
+	manifest := filepath.Join(store, "MANIFEST")
+	if err := os.Remove(manifest); err != nil {
+		t.Fatal(err)
+	}
+	out, _, code := b.run("doctor", "--repair", "--data", folder, "--json")
+	var plan repaired
+	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != ExitFailure || plan.Repaired || plan.Damage == nil || len(plan.Damage.Files) == 0 {
+		t.Errorf("without --yes: exit %d, %v, %s; want the damage and nothing repaired", code, err, out)
+	}
+	b.opts.Interactive = true
+	for _, word := range []string{"n\n", "", "maybe\n"} {
+		b.opts.In = strings.NewReader(word)
+		out, errs, code := b.run("doctor", "--repair", "--data", folder)
+		if code != ExitFailure || !strings.Contains(errs, "MANIFEST") || !strings.Contains(out, "Nothing was changed") {
+			t.Errorf("answered %q: exit %d, %s%s; want the damage shown and nothing changed", word, code, errs, out)
+		}
+	}
+	if _, err := os.Stat(manifest); err == nil {
+		t.Error("the MANIFEST was made anew before anybody said yes")
+	}
+	b.opts.In = strings.NewReader("y\n")
+	out = b.ok("doctor", "--repair", "--data", folder)
+	aside, err := filepath.Glob(store + ".damaged-*")
+	if err != nil || len(aside) != 2 || !strings.Contains(out, aside[0]) {
+		t.Errorf("after a yes: %v, %v; want the damaged store and its report, named in %s", aside, err, out)
+	}
+	found, _, code := diagnose(t, b, "--data", folder, "--set", "embedding.ollama.enabled=off")
+	if f := found["store"]; f.Level != FindingOK || !strings.Contains(f.Detail, "nothing that was acknowledged is missing") {
+		t.Errorf("doctor after the repair: exit %d, %+v", code, f)
 	}
 }
