@@ -182,7 +182,7 @@ var starters = []starter{
 // cliDaemonFiles are the files of internal/cli that may import the composition
 // root, because they run a daemon, or parts of one, in their own process. Any
 // other command would work without the daemon that holds the folder's lock.
-var cliDaemonFiles = []string{"serve.go", "eval.go", "doctor.go", "restore.go"}
+var cliDaemonFiles = []string{"serve.go", "eval.go", "doctor.go", "doctor_repair.go", "restore.go"}
 
 // home says which packages may import a library. A library with one home can be
 // replaced, and its quirks are known in one place.
