@@ -81,7 +81,6 @@ func (d *Daemon) storePicture(ctx context.Context, req *memory.RecordStepRequest
 // What an agent that has failed is told at most: it did not ask.
 const (
 	adviceLessons = 3
-	adviceTokens  = 400
 	// adviceQuery is how much of an error is asked about, in characters: its end,
 	// where programs put what matters.
 	adviceQuery = 2000
@@ -100,7 +99,7 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	caller.Session = step.Session
 	answer, err := d.Recall(ctx, memory.RecallRequest{
 		Query: string(message[max(0, len(message)-adviceQuery):]), Kinds: []memory.Kind{memory.Lesson},
-		Limit: adviceLessons, MaxTokens: adviceTokens, Project: req.Project, Caller: caller,
+		Limit: adviceLessons, MaxTokens: memory.AdviceTokens, Project: req.Project, Caller: caller,
 	})
 	if err != nil {
 		if memory.CodeOf(err) == memory.CodeInvalidInput { // there is nothing to ask

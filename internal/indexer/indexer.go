@@ -34,6 +34,8 @@ type Store interface {
 	Load(ctx context.Context, l memory.Loader) (uint64, error)
 	Read(ctx context.Context, l memory.Loader) (uint64, error)
 	Record(id string) (memory.Record, error)
+	// RecordIDs returns the ids that begin with a prefix, in order, at most some.
+	RecordIDs(prefix string, most int) ([]string, error)
 	Located
 	Vectors
 }

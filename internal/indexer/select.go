@@ -247,6 +247,16 @@ func globMatches(pattern, parts []string) bool {
 // Record returns the record of a candidate.
 func (x *Indexer) Record(id string) (memory.Record, error) { return x.store.Record(id) }
 
+// IDs returns the ids of stored records that begin with a prefix, in order, at most
+// some of them.
+func (x *Indexer) IDs(prefix string, most int) []string {
+	ids, err := x.store.RecordIDs(prefix, most)
+	if err != nil { // a store that cannot be read has said so
+		return nil
+	}
+	return ids
+}
+
 // Location returns where the text of a chunk, or the head of a file, is to be read.
 // CodeNotFound says that the chunk was replaced meanwhile, or that the file is no
 // longer held.

@@ -41,7 +41,7 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 		return "", nil, err
 	}
 	budget := cmp.Or(request.MaxTokens, memory.DefaultTokens)
-	return withReceipt(answer, request.Format, budget), structured(answer, request.Format, budget), nil
+	return withReceipt(answer, request.Format, budget), structured(answer, budget), nil
 }
 
 // withReceipt is an answer's text with the receipt that feedback asks for: many clients
@@ -61,24 +61,46 @@ func withReceipt(answer *memory.Answer, format memory.Format, tokens int) string
 func maxBytes(tokens int) int { return tokens * 7 / 2 }
 
 // structured is an answer as structured content, which a client may hand to its
-// model as it does the text: it keeps to the budget too. The answer's text is left
-// out, and unless JSON was asked for so is the whole of each lesson, of which the
-// item's text is what the budget has room for. How items were ranked and what was
-// withheld is told as far as there is room beside them.
-func structured(answer *memory.Answer, format memory.Format, tokens int) *memory.Answer {
+// model as it does the text: it keeps to the budget too. The answer's text is left out.
+// A lesson has its fields, so its line goes first where room is short; then the fields
+// of a lesson that was cut, whose line is what the budget has room for; then the last
+// items. How items were ranked and what was withheld is told as far as there is room
+// beside them.
+func structured(answer *memory.Answer, tokens int) *memory.Answer {
 	out := *answer
 	out.Text, out.Withheld = "", []memory.Withheld{}
 	out.Items = make([]memory.Item, len(answer.Items))
 	for i, item := range answer.Items {
-		if format != memory.FormatJSON {
-			item.Lesson, item.Context, item.Command, item.Timestamp = "", "", "", time.Time{}
-		}
 		item.RankFactors = nil
 		out.Items[i] = item
 	}
-	room := maxBytes(tokens) - size(out) - render.NoticeBytes
-	for i, item := range answer.Items {
-		if n := size(item.RankFactors) + len(`"rank_factors":,`); item.RankFactors != nil && n <= room {
+	most := maxBytes(tokens) - render.NoticeBytes
+	room := most - size(out)
+	shorten := func(change func(*memory.Item)) {
+		for i := len(out.Items) - 1; i >= 0 && room < 0; i-- {
+			if item := &out.Items[i]; item.Kind == memory.Lesson {
+				before := size(item)
+				change(item)
+				room += before - size(item)
+			}
+		}
+	}
+	shorten(func(item *memory.Item) {
+		if !item.Cut {
+			item.Text = ""
+		}
+	})
+	shorten(func(item *memory.Item) {
+		if item.Cut {
+			item.Lesson, item.Context, item.Command = "", "", ""
+		}
+	})
+	for last := len(out.Items) - 1; room < 0 && last >= 0; last-- {
+		out.Items = out.Items[:last]
+		room = most - size(out)
+	}
+	for i, item := range answer.Items[:len(out.Items)] {
+		if n := size(item.RankFactors) + len(`,"rank_factors":`); item.RankFactors != nil && n <= room {
 			out.Items[i].RankFactors = item.RankFactors
 			room -= n
 		}

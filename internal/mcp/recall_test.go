@@ -14,7 +14,8 @@ func longAnswer() *memory.Answer {
 	a := &memory.Answer{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "1. what was learned", Tokens: 440}
 	for i := range 5 {
 		item := fullItem("the whole lesson " + strings.Repeat("word ", 700))
-		item.ID, item.Text, item.Context = fmt.Sprintf("l-%d", i), "cut "+strings.Repeat("line ", 50), "the whole context "+strings.Repeat("c ", 500)
+		item.ID, item.Text, item.Context = fmt.Sprintf("l-%d", i), "cut "+strings.Repeat("line ", 50)+"… (recall ids: l-0)", "the whole context "+strings.Repeat("c ", 500)
+		item.Cut = true
 		a.Items = append(a.Items, item)
 	}
 	for i := range 50 {
@@ -33,13 +34,13 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	for _, tt := range []struct {
 		arguments string
 		most      int // bytes
+		lines     int
 		whole     bool
 	}{
-		{`{"query":"q","max_tokens":500}`, 5 * 700, false}, // what five items take at least
-		{`{"query":"q"}`, memory.DefaultTokens * 7 / 2, false},
-		{`{"query":"q","format":"markdown","explain":true}`, memory.DefaultTokens * 7 / 2, false},
-		{`{"query":"q","max_tokens":4000}`, 4000 * 7 / 2, false},
-		{`{"query":"q","format":"json","max_tokens":8000}`, 8000 * 7 / 2, true},
+		{`{"query":"q","max_tokens":500}`, 500 * 7 / 2, 2, false}, // five take more
+		{`{"query":"q"}`, memory.DefaultTokens * 7 / 2, 5, false},
+		{`{"query":"q","format":"markdown","explain":true}`, memory.DefaultTokens * 7 / 2, 5, false},
+		{`{"query":"q","format":"json","max_tokens":8000}`, 8000 * 7 / 2, 5, true},
 	} {
 		r := callTool(t, c, "recall", tt.arguments)
 		content := checkStructured(t, schema, r)
@@ -50,15 +51,18 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 		if len(text) > tt.most {
 			t.Errorf("%s: %d bytes of structured content, want at most %d", tt.arguments, len(text), tt.most)
 		}
-		if n := strings.Count(string(text), `"text":"cut line`); n != 5 {
-			t.Errorf("%s: %d lines of lessons, want all five", tt.arguments, n)
+		if n := strings.Count(string(text), `"text":"cut line`); n != tt.lines || strings.Count(string(text), `"timestamp"`) != n {
+			t.Errorf("%s: %d lines of lessons, want %d, each with its time", tt.arguments, n, tt.lines)
 		}
-		for _, word := range []string{"the whole lesson", "the whole context", `"command"`, `"timestamp"`} {
+		for _, word := range []string{"the whole lesson", "the whole context", `"command"`} {
 			if strings.Contains(string(text), word) != tt.whole {
 				t.Errorf("%s: the structured content has %s, want it: %v", tt.arguments, word, tt.whole)
 			}
 		}
 	}
+	few := longAnswer()
+	few.Items = few.Items[:2]
+	l.Answers["Recall"] = few
 	wide := callTool(t, c, "recall", `{"query":"q","max_tokens":8000}`)
 	if withheld := checkStructured(t, schema, wide)["withheld"].([]any); len(withheld) != 50 {
 		t.Errorf("%d withheld are told where there is room, want all 50", len(withheld))
@@ -100,7 +104,35 @@ func TestAdviceKeepsToTheBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(text) > 5*700 || strings.Contains(string(text), "the whole") || strings.Count(string(text), `"text":"cut line`) != 5 {
-		t.Errorf("the advice takes %d bytes, want five cut lines: %.2000s", len(text), text)
+	if len(text) > memory.AdviceTokens*7/2 || strings.Contains(string(text), "the whole") || strings.Count(string(text), `"text":"cut line`) != 2 {
+		t.Errorf("the advice takes %d bytes, want at most %d with the cut lines that fit: %.2000s", len(text), memory.AdviceTokens*7/2, text)
+	}
+}
+
+// TestLessonFieldsInEveryForm: a lesson's fields are there whatever the format; its line
+// gives way to them where room is short.
+func TestLessonFieldsInEveryForm(t *testing.T) {
+	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown, memory.FormatJSON} {
+		a := &memory.Answer{Project: "p1", Receipt: "r-1"}
+		for i := range 5 {
+			item := fullItem(fmt.Sprintf("the whole lesson %d ", i) + strings.Repeat("word ", 40))
+			item.RankFactors, item.Kind, item.Text = nil, memory.Lesson, item.Lesson
+			a.Items = append(a.Items, item)
+		}
+		l := newLedger()
+		l.Answers["Recall"] = a
+		c := connect(t, overHTTP(t, serve(t, l, Options{})))
+		content := checkStructured(t, outputSchemas(t, c)["recall"], callTool(t, c, "recall", fmt.Sprintf(`{"query":"q","format":%q}`, format)))
+		items := content["items"].([]any)
+		for _, item := range items {
+			for _, field := range []string{"lesson", "context", "timestamp", "success_rate", "command"} {
+				if item.(map[string]any)[field] == nil {
+					t.Errorf("%s: the structured item %v lacks %s", format, item, field)
+				}
+			}
+		}
+		if text, err := json.Marshal(content); err != nil || len(items) != 5 || len(text) > memory.DefaultTokens*7/2 {
+			t.Errorf("%s: %d items in %d bytes, %v; want 5 in at most %d", format, len(items), len(text), err, memory.DefaultTokens*7/2)
+		}
 	}
 }

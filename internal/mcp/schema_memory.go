@@ -66,7 +66,7 @@ func memoryItem() schema {
 	return object("", false, schema{
 		"id":   typed("string", ""),
 		"kind": typed("string", ""),
-		"text": typed("string", "What the budget has room for."),
+		"text": typed("string", "What the budget has room for; empty for a lesson whose fields have it."),
 		"source": object("", false, schema{
 			"path": typed("string", ""), "lines": list("First and last line, from 1.", typed("integer", ""), 2),
 			"session": typed("string", ""), "repo": typed("string", ""), "sandbox": typed("string", ""), "symbol": typed("string", ""),
@@ -83,12 +83,13 @@ func memoryItem() schema {
 			"verdicts":   verdictsSchema(),
 		}),
 		"created_at": typed("string", "").with("format", "date-time"),
-		"timestamp":  typed("string", "The same as created_at; with format json only.").with("format", "date-time"),
-		"lesson":     typed("string", "The whole of it, and so context and command; with format json only."),
+		"timestamp":  typed("string", "The same as created_at.").with("format", "date-time"),
+		"lesson":     typed("string", "The whole of it, and so context and command; left out where text is cut and there is no room."),
 		"context":    typed("string", ""), "command": typed("string", ""),
 		"success_rate": typed("string", "Successes of attempts: 9/10."),
 		"foreign":      typed("boolean", "It is of another repository than the one that asked; of code, that another worktree or clone has it so."),
 		"state":        typed("string", ""),
+		"cut":          typed("boolean", "Text is not all of it; recall with its id gives the rest."),
 		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
 		"tokens":       typed("integer", ""),
 	}, "id", "kind", "text", "source", "project", "relevance")

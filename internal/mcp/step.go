@@ -57,7 +57,7 @@ func (s *Server) recordStep(ctx context.Context, c call, in stepInput) (string, 
 	answer := *recorded
 	answer.Labels = orEmpty(recorded.Labels)
 	if recorded.Advice != nil {
-		answer.Advice = structured(recorded.Advice, memory.FormatText, recorded.Advice.Tokens)
+		answer.Advice = structured(recorded.Advice, memory.AdviceTokens)
 	}
 	return recordedText(recorded), answer, nil
 }

@@ -106,6 +106,8 @@ type Item struct {
 	// "light" for a file that was found by its name and beginning alone, of which no
 	// more is shown.
 	State string `json:"state,omitempty"`
+	// Cut says that Text is not all of it: recall with its id gives the rest.
+	Cut bool `json:"cut,omitempty"`
 	// Similar counts near-duplicates that were collapsed into this one.
 	Similar int `json:"similar,omitempty"`
 	Tokens  int `json:"tokens"`

@@ -12,12 +12,15 @@ import (
 
 // Limits of contract 0, in code points where they are of text.
 const (
-	MaxQuery        = 8000
-	DefaultLimit    = 5
-	MaxLimit        = 50
-	DefaultTokens   = 1000
-	MinTokens       = 50
-	MaxTokens       = 8000
+	MaxQuery      = 8000
+	DefaultLimit  = 5
+	MaxLimit      = 50
+	DefaultTokens = 1000
+	MinTokens     = 50
+	MaxTokens     = 8000
+	// AdviceTokens is the budget of the lessons about a step's error: nobody asked for
+	// them.
+	AdviceTokens    = 400
 	MaxLessonText   = 4000
 	MaxContextText  = 2000
 	MaxCommandText  = 2000

@@ -8,10 +8,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// leastEntry is how much of an entry or task a written answer shows however full it
-// is, in bytes.
-const leastEntry = 280
-
 // entryName is what an entry or a task goes by; receipts keep it.
 type entryName struct{ name, server string }
 
@@ -102,26 +98,19 @@ func outcomeOf(report json.RawMessage) string {
 	return "✗ failed"
 }
 
-// named fills in what is shown of a rule, reference, tool, task or blocker. A written
-// answer shortens it to its share of what is left of the budget, as it does lessons.
+// named fills in what is shown of a rule, reference, tool, task or blocker.
 func (f *filler) named(item *memory.Item, c *candidate, r *memory.Record) {
 	switch {
 	case r.Entry != nil:
 		item.Text = f.redact(entryText(r.Entry))
 	case r.Task != nil:
 		item.Text = f.redact(taskText(r.Kind, r.Task))
-	default: // a text that is kept whole, and shown whole or not at all
+	default:
 		item.Text = f.redact(r.Text)
-		return
 	}
-	if c.Rate != nil && c.Rate.Attempts > 0 {
+	if r.Reference == nil && c.Rate != nil && c.Rate.Attempts > 0 {
 		item.SuccessRate = c.Rate.String()
 	}
-	if f.req.Format == memory.FormatJSON {
-		return
-	}
-	share := f.caps.tokens / max(f.req.Limit-len(f.out.items), 1)
-	item.Text = shorten(item.Text, max(maxBytes(share)-len(itemText(memory.Item{Kind: r.Kind}, f.req.Limit)), leastEntry))
 }
 
 // verdictsText writes the counts of verdicts in words: "2 worked, 1 outdated"; empty

@@ -93,7 +93,7 @@ func TestLongEntriesAreShortened(t *testing.T) {
 		t.Errorf("the answer has %d items of %d tokens, want all 5 within %d", len(a.Items), a.Tokens, memory.DefaultTokens)
 	}
 	for _, item := range a.Items {
-		if !strings.HasSuffix(item.Text, ellipsis) || len(item.Text) < leastEntry/2 {
+		if !strings.HasSuffix(item.Text, "… (recall ids: "+item.ID[:min(len(item.ID), 8)]+")") || !item.Cut || len(item.Text) < leastText {
 			t.Errorf("%s is shown as %q, want it shortened and marked", item.ID, item.Text)
 		}
 	}

@@ -13,9 +13,12 @@ import (
 // caps bound an answer's text, and the code in it, so that it does not crowd
 // out the rest.
 type caps struct {
-	tokens int // for items
-	chunks int // items of code
-	bytes  int // of their text together
+	tokens  int // for items
+	chunks  int // items of code
+	bytes   int // of their text together
+	lessons int // tokens for lessons together; see lessonTokens
+	// moreChunks and moreBytes are for code that finds room once all else has its place.
+	moreChunks, moreBytes int
 }
 
 // Limits of one piece of code and of what is told of the rest.
@@ -27,14 +30,16 @@ const (
 	// in: less says nothing.
 	leastSnippet = 80
 	maxWithheld  = 50
-	// lessonTokens is what the lessons of a written answer take together, as long
-	// as there are no more than five: with the heading under the 500 of
-	// contract 2. leastLesson is the share of each; what one does not need, those
-	// after it may take. leastLessonText is shown however long the rest of its
-	// line is, in bytes.
-	lessonTokens    = 440
-	leastLesson     = lessonTokens / 5
-	leastLessonText = 80
+	// lessonTokens is what the lessons of a written answer take together where no
+	// budget is named, as long as there are no more than five: with the heading under
+	// the 500 of contract 2. With a budget they take what it has room for.
+	lessonTokens = 440
+	// leastShare is the room in tokens that a lesson, an entry or a task surely gets in
+	// an answer, less only where it needs less or the budget has no more. What is left
+	// at the end is shared among those that need more. leastText is the least that is
+	// shown of one, in bytes: less says nothing.
+	leastShare = lessonTokens / 5
+	leastText  = 80
 	// maxPlaces is how many places of one text are looked at: more than
 	// worktrees of a repository, fewer than files with one license header.
 	maxPlaces = 16
@@ -43,18 +48,28 @@ const (
 	nearDuplicate = 0.9
 )
 
-// caps reads what was asked for before the settings are filled in: a caller
-// that wants code and nothing else, and says how much, gets that.
+// caps reads what was asked for before the settings are filled in: a caller who says
+// how much gets that, of code too. Beside other kinds code gets half of it at first, and
+// the rest of what they leave, so that it does not crowd them out.
 func (s *Settings) caps(req memory.RecallRequest) caps {
-	c := caps{chunks: s.Chunks, bytes: s.ChunkBytes}
+	c := caps{chunks: s.Chunks, bytes: s.ChunkBytes, lessons: lessonTokens}
+	chunks, bytes := c.chunks, c.bytes
+	if req.Limit > 0 {
+		chunks = req.Limit
+		bytes = max(bytes, req.Limit*snippetBytes)
+	}
+	if req.MaxTokens > 0 {
+		c.lessons = req.MaxTokens
+		bytes = max(bytes, req.MaxTokens*bytesPerToken)
+	}
 	if slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}) {
-		if req.Limit > 0 {
-			c.chunks = req.Limit
-			c.bytes = max(c.bytes, req.Limit*snippetBytes)
-		}
-		if req.MaxTokens > 0 {
-			c.bytes = max(c.bytes, req.MaxTokens*bytesPerToken)
-		}
+		c.chunks, c.bytes = chunks, bytes
+	} else {
+		c.chunks, c.bytes = min(chunks, max(c.chunks, chunks/2)), min(bytes, max(c.bytes, bytes/2))
+		c.moreChunks, c.moreBytes = chunks-c.chunks, bytes-c.bytes
+	}
+	if s.MaxTokens != memory.DefaultTokens {
+		c.lessons = max(c.lessons, s.MaxTokens)
 	}
 	return c
 }
@@ -72,14 +87,16 @@ type shown struct {
 
 // filler fills an answer in rank order.
 type filler struct {
-	s       *Service
-	req     memory.RecallRequest
-	caps    caps // what is left of them
-	query   index.Terms
-	code    context.Context // with the deadline of code
-	lessons int             // tokens left of lessonTokens
-	out     shown
-	terms   []index.Terms // of the items
+	s     *Service
+	req   memory.RecallRequest
+	caps  caps // what is left of them
+	query index.Terms
+	code  context.Context // with the deadline of code
+	out   shown
+	terms []index.Terms // of the items
+	// reserved are the tokens set aside for each item whose text may be cut at the end,
+	// zero for the others.
+	reserved []int
 }
 
 // fill takes candidates in rank order through the gates until the limit is
@@ -88,16 +105,24 @@ type filler struct {
 func (s *Service) fill(ctx context.Context, req memory.RecallRequest, sel memory.Selection, found found, c caps, ranked []*candidate) shown {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
-	f := &filler{s: s, req: req, caps: c, lessons: lessonTokens, query: s.opts.Analyze(req.Query), code: code}
+	f := &filler{s: s, req: req, caps: c, query: s.opts.Analyze(req.Query), code: code}
 	f.out.items = []memory.Item{}
 	f.out.withheld = []memory.Withheld{}
+	var later []*candidate
 	for _, c := range ranked {
-		reason := f.take(c)
-		if reason != "" {
-			f.out.withheld = append(f.out.withheld, withheld(c, reason))
+		if c.Kind == memory.Chunk && f.caps.moreChunks > 0 && (f.caps.chunks == 0 || f.caps.bytes < snippetBytes) {
+			later = append(later, c)
+			continue
 		}
+		f.takeOrTell(c)
 	}
 	f.light(sel, found)
+	f.share()
+	f.caps.chunks += f.caps.moreChunks
+	f.caps.bytes += f.caps.moreBytes
+	for _, c := range later {
+		f.takeOrTell(c)
+	}
 	if slices.ContainsFunc(f.out.withheld, func(w memory.Withheld) bool { return w.Reason == memory.TooSlow }) {
 		f.out.degraded = append(f.out.degraded, memory.Degraded{
 			Part: partCode, Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
@@ -105,6 +130,13 @@ func (s *Service) fill(ctx context.Context, req memory.RecallRequest, sel memory
 		f.out.incomplete = "not all code could be checked in time"
 	}
 	return f.out
+}
+
+// takeOrTell adds a candidate to the answer or to what was withheld.
+func (f *filler) takeOrTell(c *candidate) {
+	if reason := f.take(c); reason != "" {
+		f.out.withheld = append(f.out.withheld, withheld(c, reason))
+	}
 }
 
 // take adds a candidate to the answer, or says why not.
@@ -137,20 +169,28 @@ func (f *filler) take(c *candidate) memory.Reason {
 	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item.RankFactors = &factors
 	item.Tokens = itemTokens(item)
-	if item.Tokens > f.caps.tokens {
+	takes, reserved := item.Tokens, 0
+	if f.cuttable(item) {
+		// A little of the budget is better than nothing of the item.
+		takes = min(takes, max(leastShare, leastTokens(item)), max(f.caps.tokens, leastTokens(item)))
+		reserved = takes
+	}
+	if takes > f.caps.tokens {
 		return memory.OverBudget
 	}
-	f.caps.tokens -= item.Tokens
-	switch item.Kind {
-	case memory.Chunk:
+	f.caps.tokens -= takes
+	if item.Kind == memory.Chunk {
 		f.caps.chunks--
 		f.caps.bytes -= len(item.Text)
-	case memory.Lesson:
-		f.lessons -= item.Tokens
 	}
+	f.add(item, terms, reserved)
+	return ""
+}
+
+func (f *filler) add(item memory.Item, terms index.Terms, reserved int) {
 	f.out.items = append(f.out.items, item)
 	f.terms = append(f.terms, terms)
-	return ""
+	f.reserved = append(f.reserved, reserved)
 }
 
 // record makes an item of a stored record.
@@ -176,7 +216,9 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 		f.lesson(&item, r.Event)
 	case r.Step != nil:
 		item.Timestamp = r.Created
-		item.Text = shorten(f.redact(stepText(r.Step)), stepLine)
+		if item.Text = f.redact(stepText(r.Step)); len(item.Text) > stepLine {
+			item.Text, item.Cut = f.s.cutLine(item.Text, stepLine, r.ID), true
+		}
 	default:
 		f.named(&item, c, &r)
 	}
@@ -190,22 +232,14 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 	return item, ""
 }
 
-// lesson fills in what a lesson says: whole in its fields, and as a line that in
-// a written answer is cut to its share, or to what is left of the budget.
+// lesson fills in what a lesson says, in its fields and as a line.
 func (f *filler) lesson(item *memory.Item, e *memory.Event) {
 	item.Timestamp = item.CreatedAt
 	item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
 	if e.Rate != nil {
 		item.SuccessRate = e.Rate.String()
 	}
-	if f.req.Format == memory.FormatJSON {
-		item.Text = lessonLine(*item, 0)
-		return
-	}
-	share := max(f.lessons-(f.req.Limit-len(f.out.items)-1)*leastLesson, leastLesson)
-	share = min(share, f.caps.tokens)
-	frame := len(itemText(*item, f.req.Limit))
-	item.Text = lessonLine(*item, max(maxBytes(share-1)-frame, leastLessonText))
+	item.Text = lessonLine(*item, 0)
 }
 
 // chunk reads a chunk again from disk through the gates, at the first of its
@@ -291,6 +325,7 @@ func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) 
 		Text: text, CreatedAt: c.Created, Foreign: c.foreign,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{from, to}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
 	}
+	item.Cut = len(text) < len(strings.TrimRight(whole, "\n"))
 	if v.Moved {
 		item.State = "moved"
 	}

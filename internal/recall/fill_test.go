@@ -163,21 +163,31 @@ func TestCodeCaps(t *testing.T) {
 		s.chunk(strings.Repeat(fmt.Sprintf("word%c line of %c code\n", 'a'+i, 'a'+i), 40), at(fmt.Sprintf("f%d.go", i)))
 	}
 	s.lesson("l-1")
-	a := s.ask(t, memory.RecallRequest{Limit: 20, MaxTokens: 8000})
-	chunks, size := 0, 0
-	for _, i := range a.Items {
-		if i.Kind == memory.Chunk {
-			chunks++
-			size += len(i.Text)
+	for name, test := range map[string]struct {
+		req                 memory.RecallRequest
+		chunks, least, most int
+	}{
+		"by default":              {memory.RecallRequest{}, 3, 1500, 2048},
+		"a limit is for code too": {memory.RecallRequest{Limit: 20, MaxTokens: 8000}, 6, 6 * 600, 6 * 900},
+		"a lesson has its place":  {memory.RecallRequest{Limit: 4, MaxTokens: 8000}, 3, 1500, 4000},
+		"a budget without limit":  {memory.RecallRequest{MaxTokens: 4000}, 3, 1800, 4000},
+	} {
+		a := s.ask(t, test.req)
+		chunks, size := 0, 0
+		for _, i := range a.Items {
+			if i.Kind == memory.Chunk {
+				chunks++
+				size += len(i.Text)
+			}
+		}
+		if chunks != test.chunks || size > test.most || size < test.least {
+			t.Errorf("%s: %d pieces of code with %d bytes, want %d with %d to %d", name, chunks, size, test.chunks, test.least, test.most)
+		}
+		if !slices.Contains(ids(a), "l-1") {
+			t.Errorf("%s: the lesson that ranks below the code is missing: %v", name, ids(a))
 		}
 	}
-	if chunks != 3 || size > 2048 || size < 1500 {
-		t.Errorf("%d pieces of code with %d bytes, want 3 that use most of 2,048", chunks, size)
-	}
-	if !slices.Contains(ids(a), "l-1") {
-		t.Errorf("the lesson that ranks below the code is missing: %v", ids(a))
-	}
-	a = s.ask(t, memory.RecallRequest{Kinds: []memory.Kind{memory.Chunk}, Limit: 5, MaxTokens: 8000})
+	a := s.ask(t, memory.RecallRequest{Kinds: []memory.Kind{memory.Chunk}, Limit: 5, MaxTokens: 8000})
 	if len(a.Items) != 5 {
 		t.Errorf("%d pieces when 5 of code alone are asked for", len(a.Items))
 	}

@@ -157,8 +157,7 @@ func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) 
 			f.caps.tokens -= item.Tokens
 			f.caps.chunks--
 			f.caps.bytes -= len(item.Text)
-			f.out.items = append(f.out.items, item)
-			f.terms = append(f.terms, nil)
+			f.add(item, nil, 0)
 			shown++
 		}
 	}

@@ -258,14 +258,14 @@ func TestLightIsWithinTheCaps(t *testing.T) {
 		l.file(at(fmt.Sprintf("queue%d.go", i)), "package queue "+strings.Repeat("x", 80))
 	}
 	off := l.options(false, "")
-	if got := ids(recallLight(t, s, memory.RecallRequest{Query: "queue", Limit: 9}, off)); len(got) != 3 {
+	if got := ids(recallLight(t, s, memory.RecallRequest{Query: "queue"}, off)); len(got) != 3 {
 		t.Errorf("%d pieces, want the 3 that code may have", len(got))
 	}
 	if got := ids(recallLight(t, s, memory.RecallRequest{Query: "queue", Limit: 9, Kinds: []memory.Kind{memory.Chunk}}, off)); len(got) != 9 {
 		t.Errorf("only code was asked for: %d pieces, want 9", len(got))
 	}
 	small := func(o *Options) { off(o); o.Settings.ChunkBytes = 150 }
-	if got := ids(recallLight(t, s, memory.RecallRequest{Query: "queue", Limit: 9}, small)); len(got) != 1 {
+	if got := ids(recallLight(t, s, memory.RecallRequest{Query: "queue"}, small)); len(got) != 1 {
 		t.Errorf("%d pieces in 150 bytes, want 1", len(got))
 	}
 	for _, budget := range []int{50, 60, 80, 120, 200} {

@@ -44,6 +44,8 @@ type Corpus interface {
 	// Record and Location read what a candidate names. CodeNotFound when it
 	// was replaced meanwhile.
 	Record(id string) (memory.Record, error)
+	// IDs returns the ids of records that begin with a prefix, in order, at most some.
+	IDs(prefix string, most int) []string
 	Location(c memory.Candidate) (memory.Location, error)
 	// Definitions returns the documents of a selection that declare a name; where
 	// some are declared in what the name says, those alone.

@@ -3,7 +3,9 @@ package recall
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -116,6 +118,11 @@ func (s *shelf) add(r memory.Record) {
 		s.errors[print] = append(s.errors[print], c)
 	}
 	s.docs = append(s.docs, []memory.Candidate{c})
+}
+
+func (s *shelf) IDs(prefix string, most int) []string {
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(s.records)), func(id string) bool { return !strings.HasPrefix(id, prefix) })
+	return ids[:min(len(ids), most)]
 }
 
 // chunk adds a chunk that lies, with this text, at every path: "sandbox/path".

@@ -230,12 +230,14 @@ func TestCaps(t *testing.T) {
 		req  memory.RecallRequest
 		want caps
 	}{
-		"default":              {memory.RecallRequest{Kinds: memory.DefaultKinds, Limit: 50, MaxTokens: 8000}, caps{chunks: 3, bytes: 2048}},
-		"code alone":           {memory.RecallRequest{Kinds: code}, caps{chunks: 3, bytes: 2048}},
-		"code, a few":          {memory.RecallRequest{Kinds: code, Limit: 2}, caps{chunks: 2, bytes: 2048}},
-		"code, many":           {memory.RecallRequest{Kinds: code, Limit: 10}, caps{chunks: 10, bytes: 10 * snippetBytes}},
-		"code, a large budget": {memory.RecallRequest{Kinds: code, MaxTokens: 8000}, caps{chunks: 3, bytes: 8000 * bytesPerToken}},
-		"code, a small budget": {memory.RecallRequest{Kinds: code, MaxTokens: 50}, caps{chunks: 3, bytes: 2048}},
+		"default":              {memory.RecallRequest{Kinds: memory.DefaultKinds}, caps{chunks: 3, bytes: 2048, lessons: lessonTokens}},
+		"much of everything":   {memory.RecallRequest{Kinds: memory.DefaultKinds, Limit: 50, MaxTokens: 8000}, caps{chunks: 25, bytes: 25 * snippetBytes, lessons: 8000, moreChunks: 25, moreBytes: 25 * snippetBytes}},
+		"two of everything":    {memory.RecallRequest{Kinds: memory.DefaultKinds, Limit: 2}, caps{chunks: 2, bytes: 2048, lessons: lessonTokens}},
+		"code alone":           {memory.RecallRequest{Kinds: code}, caps{chunks: 3, bytes: 2048, lessons: lessonTokens}},
+		"code, a few":          {memory.RecallRequest{Kinds: code, Limit: 2}, caps{chunks: 2, bytes: 2048, lessons: lessonTokens}},
+		"code, many":           {memory.RecallRequest{Kinds: code, Limit: 10}, caps{chunks: 10, bytes: 10 * snippetBytes, lessons: lessonTokens}},
+		"code, a large budget": {memory.RecallRequest{Kinds: code, MaxTokens: 8000}, caps{chunks: 3, bytes: 8000 * bytesPerToken, lessons: 8000}},
+		"code, a small budget": {memory.RecallRequest{Kinds: code, MaxTokens: 50}, caps{chunks: 3, bytes: 2048, lessons: 50}},
 	} {
 		if got := s.caps(test.req); got != test.want {
 			t.Errorf("%s: caps = %+v, want %+v", name, got, test.want)

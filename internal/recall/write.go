@@ -106,13 +106,25 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 		shown.Notice = render.Notice
 	}
 	text := compact(shown)
+	for i := len(shown.Items) - 1; i >= 0 && len(text) > most; i-- {
+		if item := &shown.Items[i]; item.Kind == memory.Lesson {
+			item.Text = "" // its fields have it
+			text = compact(shown)
+		}
+	}
+	texts := slices.Clone(shown.Items)
 	more := []func(){
 		func() { shown.Stale, shown.Redacted, shown.Degraded = a.Stale, a.Redacted, a.Degraded },
 		func() { shown.Project, shown.ProjectName, shown.Receipt = a.Project, a.ProjectName, a.Receipt },
 		func() { shown.Withheld = a.Withheld },
 	}
 	if explain {
-		more = append(more, func() { copy(shown.Items, a.Items) })
+		more = append(more, func() {
+			copy(shown.Items, a.Items)
+			for i := range texts {
+				shown.Items[i].Text = texts[i].Text
+			}
+		})
 	}
 	for _, add := range more {
 		add()
@@ -293,9 +305,10 @@ func itemText(i memory.Item, number int) string {
 		from += " [from " + cmp.Or(oneLine(i.Source.Repo), "another project") + "]"
 	}
 	day := i.CreatedAt.UTC().Format(time.DateOnly)
+	text, mark := unmarked(i)
 	switch i.Kind {
 	case memory.Lesson:
-		return fmt.Sprintf("%d. [%s] %s%s%s", number, day, i.Text, rateSuffix(i), from)
+		return fmt.Sprintf("%d. [%s] %s%s%s", number, day, text, rateSuffix(i), from) + behind(mark)
 	case memory.Chunk:
 		head := fmt.Sprintf("%d. %s:%d-%d", number, i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
 		if i.Source.Symbol != "" {
@@ -306,16 +319,41 @@ func itemText(i memory.Item, number int) string {
 			in = " [in " + oneLine(i.Source.Sandbox) + "]"
 		}
 		fence := fenceFor(i.Text)
-		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence)
+		if i.Cut {
+			mark = "\n" + chunkMark(i.ID)
+		}
+		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
 	case memory.Step:
-		return fmt.Sprintf("%d. [%s] %s%s", number, day, i.Text, from)
+		return fmt.Sprintf("%d. [%s] %s%s", number, day, text, from) + behind(mark)
 	default:
-		return fmt.Sprintf("%d. [%s] %s %s%s%s", number, day, i.Kind, i.Text, rateSuffix(i), from)
+		return fmt.Sprintf("%d. [%s] %s %s%s%s", number, day, i.Kind, text, rateSuffix(i), from) + behind(mark)
 	}
 }
 
-// lessonLine is a lesson without number, date and rate, of at most n bytes unless
-// n is 0. What is too long loses the end of its context beyond a third of the
+// behind is a mark as it ends a line: what comes before it says where the text ends.
+func behind(mark string) string {
+	if mark == "" {
+		return ""
+	}
+	return " " + mark
+}
+
+// commandText is how the command of a lesson follows it; empty where the lesson says
+// it already.
+func commandText(i memory.Item) string {
+	command := oneLine(i.Command)
+	if command == "" || strings.Contains(oneLine(i.Lesson), command) {
+		return ""
+	}
+	quote, pad := "`", ""
+	for strings.Contains(command, quote) {
+		quote, pad = quote+"`", " "
+	}
+	return " — " + quote + pad + command + pad + quote
+}
+
+// lessonLine is a lesson with its command, without number, date and rate, of at most n
+// bytes unless n is 0; the command of a lesson that is cut is for cutLesson. What is too long loses the end of its context beyond a third of the
 // room before it loses any of the lesson.
 func lessonLine(i memory.Item, n int) string {
 	context, lesson := oneLine(i.Context), oneLine(i.Lesson)
@@ -329,7 +367,7 @@ func lessonLine(i memory.Item, n int) string {
 		}
 		lesson = shorten(lesson, n-len(context))
 	}
-	return context + lesson
+	return context + lesson + commandText(i)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -3,6 +3,7 @@ package recall
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func TestFiveLessonsStayUnder500Tokens(t *testing.T) {
 		}
 		for _, item := range a.Items {
 			word := strings.Repeat(string(rune('a'+item.ID[2]-'0')), 5)
-			if !strings.Contains(item.Text, ": "+word+" ") || !strings.HasSuffix(item.Text, ellipsis) {
+			if !strings.Contains(item.Text, ": "+word+" ") || !strings.HasSuffix(item.Text, "… (recall ids: "+item.ID+")") || !item.Cut {
 				t.Errorf("%s: %s is cut to %q, want some of its context and more of the lesson", format, item.ID, item.Text)
 			}
 			if len(item.Lesson) < 3000 || len(item.Context) < 1000 || item.Timestamp.IsZero() || !item.Timestamp.Equal(item.CreatedAt) {
@@ -115,9 +116,70 @@ func TestLessonIsCutToTheBudget(t *testing.T) {
 			t.Errorf("of a budget of %d: %d lessons in %d tokens, want %d:\n%s", tokens, len(a.Items), a.Tokens, want, a.Text)
 		}
 		for _, item := range a.Items {
-			if len(item.Text) < leastLessonText/2 || !strings.HasSuffix(item.Text, ellipsis) {
+			if len(item.Text) < leastText/2 || !strings.HasSuffix(item.Text, "… (recall ids: "+item.ID+")") || !item.Cut {
 				t.Errorf("of a budget of %d: %s is %q, want it cut", tokens, item.ID, item.Text)
 			}
+		}
+	}
+}
+
+// TestRoomIsUsed: a lesson is whole where the budget has room for it, however many more
+// could have been found, and its command is part of it.
+func TestRoomIsUsed(t *testing.T) {
+	s := newShelf()
+	lesson := strings.Repeat("give the cache back to its owner first; ", 9) + "then install."
+	s.lesson("l-1", func(r *memory.Record) {
+		r.Event.Context, r.Event.Lesson, r.Event.Command = "npm install → EACCES", lesson, "sudo chown -R $USER ~/.npm"
+		r.Event.Rate = &memory.Rate{Successes: 9, Attempts: 10}
+	})
+	want := "1. [2026-02-03] npm install → EACCES: " + lesson + " — `sudo chown -R $USER ~/.npm` (9/10 success)\n"
+	for name, req := range map[string]memory.RecallRequest{
+		"by default": {}, "with a large budget": {MaxTokens: 4000}, "with a large limit": {Limit: 50, MaxTokens: 4000},
+	} {
+		if a := s.ask(t, req); !strings.Contains(a.Text, want) || a.Items[0].Cut {
+			t.Errorf("%s the answer is\n%s\nwant in it\n%s", name, a.Text, want)
+		}
+	}
+	for i := range 4 {
+		s.lesson(fmt.Sprintf("l-%d", i+2), func(r *memory.Record) {
+			r.Event.Lesson, r.Event.Command = strings.Repeat(strings.Repeat(string(rune('a'+i)), 6)+" ", 90), "make "+strings.Repeat("x", i)
+		})
+	}
+	if a := s.ask(t, memory.RecallRequest{MaxTokens: 4000}); len(a.Items) != 5 || strings.Contains(a.Text, "recall ids") {
+		t.Errorf("five lessons of 640 bytes in a budget of 4000 tokens take %d and are\n%s\nwant none cut", a.Tokens, a.Text)
+	}
+	a := s.ask(t, memory.RecallRequest{})
+	if len(a.Items) != 5 || a.Tokens >= 500 {
+		t.Errorf("by default five lessons are %d in %d tokens, want 5 in less than 500", len(a.Items), a.Tokens)
+	}
+	for line := range strings.Lines(a.Text) {
+		if strings.Contains(line, "aaaaaa") && (!strings.Contains(line, " — `make` ") || !strings.HasSuffix(line, "… (recall ids: l-2)\n")) {
+			t.Errorf("a lesson that is cut is\n%s\nwant its command, and the id at the end", line)
+		}
+	}
+}
+
+// TestCommandText: a command is quoted whatever it holds, and not told twice.
+func TestCommandText(t *testing.T) {
+	for _, test := range []struct{ lesson, command, want string }{
+		{"do it", "", ""}, {"do it", "make\n all", " — `make all`"}, {"run `make all` first", "make all", ""},
+		{"do it", "echo `date`", " — `` echo `date` ``"},
+	} {
+		if got := commandText(memory.Item{Lesson: test.lesson, Command: test.command}); got != test.want {
+			t.Errorf("%q after %q is %q, want %q", test.command, test.lesson, got, test.want)
+		}
+	}
+}
+
+// TestLevel: what small needs leave goes to the large ones.
+func TestLevel(t *testing.T) {
+	for _, test := range []struct {
+		needs []int
+		room  int
+		want  int
+	}{{[]int{10, 20, 30}, 60, math.MaxInt}, {[]int{10, 50, 60}, 90, 40}, {[]int{100, 100}, 90, 45}, {nil, 5, math.MaxInt}} {
+		if got := level(test.needs, test.room); got != test.want {
+			t.Errorf("of %v in %d each may take %d, want %d", test.needs, test.room, got, test.want)
 		}
 	}
 }

@@ -12,6 +12,12 @@ func (s *Store) Record(id string) (memory.Record, error) {
 	return read(s, func(v View) (memory.Record, error) { return v.Record(id) })
 }
 
+// RecordIDs returns the ids of records that begin with a prefix, in order, at most some
+// of them. It reads keys alone.
+func (s *Store) RecordIDs(prefix string, most int) ([]string, error) {
+	return read(s, func(v View) ([]string, error) { return v.recordIDs(prefix, most), nil })
+}
+
 // File returns an indexed file, or CodeNotFound.
 func (s *Store) File(sandbox, path string) (memory.File, error) {
 	return read(s, func(v View) (memory.File, error) { return v.File(sandbox, path) })

@@ -85,6 +85,17 @@ func (v View) Records() iter.Seq2[memory.Record, error] {
 	return scan(v, prefixRecord, func(_, b []byte) (memory.Record, error) { return decode[memory.Record](b) })
 }
 
+// recordIDs are the ids of records that begin with a prefix, in order, at most some.
+func (v View) recordIDs(prefix string, most int) []string {
+	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: key(prefixRecord, prefix)})
+	defer it.Close()
+	var ids []string
+	for it.Rewind(); it.Valid() && len(ids) < most; it.Next() {
+		ids = append(ids, string(it.Item().Key()[len(prefixRecord):]))
+	}
+	return ids
+}
+
 // Projects walks all projects.
 func (v View) Projects() iter.Seq2[memory.Project, error] {
 	return scan(v, prefixProject, func(_, b []byte) (memory.Project, error) { return decode[memory.Project](b) })

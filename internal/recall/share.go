@@ -1,0 +1,164 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Items whose text is a line, lessons, entries and tasks, are taken with the least
+// room that they may need. Once all items of an answer are known, the room that is left
+// goes to those that need more, evenly; what still does not fit is cut, and says by
+// which id the rest can be had.
+
+// cuttable says that the text of an item may be cut to its share. Steps and code have
+// bounds of their own, and JSON is cut nowhere.
+func (f *filler) cuttable(item memory.Item) bool {
+	return item.Kind != memory.Chunk && item.Kind != memory.Step && f.req.Format != memory.FormatJSON
+}
+
+// leastTokens is what the least of an item takes that is shown of it.
+func leastTokens(item memory.Item) int {
+	least := item
+	least.Text = strings.Repeat(" ", min(leastText, len(item.Text)))
+	if len(item.Text) > leastText {
+		least.Text += cutMark(item.ID)
+	}
+	return itemTokens(least)
+}
+
+// share gives what is left of the budget to the items that need more than was set aside
+// for them, and cuts those that need more still. Lessons have a bound of their own.
+func (f *filler) share() {
+	var lessons, others []int // indexes of items
+	room, lessonRoom := f.caps.tokens, f.caps.lessons
+	for i, reserved := range f.reserved {
+		if reserved == 0 {
+			continue
+		}
+		room += reserved
+		if f.out.items[i].Kind == memory.Lesson {
+			lessons = append(lessons, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	for _, i := range others {
+		room -= f.reserved[i]
+	}
+	room -= f.cutTo(lessons, min(room, max(lessonRoom, len(lessons)*leastShare)))
+	for _, i := range others {
+		room += f.reserved[i]
+	}
+	f.caps.tokens = room - f.cutTo(others, room)
+}
+
+// cutTo shares some tokens among items, cuts those that need more than their share, and
+// returns what they all take.
+func (f *filler) cutTo(items []int, room int) (used int) {
+	needs := make([]int, len(items))
+	for n, i := range items {
+		needs[n] = f.out.items[i].Tokens
+	}
+	share := level(needs, room)
+	for _, i := range items {
+		item := &f.out.items[i]
+		if item.Tokens > share {
+			f.cut(item, share)
+		}
+		used += item.Tokens
+	}
+	return used
+}
+
+// cut shortens an item's text so that the item takes no more than some tokens, but for
+// leastText.
+func (f *filler) cut(item *memory.Item, tokens int) {
+	frame := *item
+	frame.Text = ""
+	n := max(maxBytes(tokens-1)-len(itemText(frame, f.req.Limit)), leastText)
+	if item.Kind == memory.Lesson {
+		item.Text = cutLesson(*item, n, f.s.cutMark(item.ID))
+	} else {
+		item.Text = f.s.cutLine(item.Text, n, item.ID)
+	}
+	item.Cut, item.Tokens = true, itemTokens(*item)
+}
+
+// level is the largest share that lets each have the smaller of its need and the share
+// within some room.
+func level(needs []int, room int) int {
+	sorted := slices.Sorted(slices.Values(needs))
+	for i, need := range sorted {
+		if left := len(sorted) - i; need*left > room {
+			return room / left
+		}
+		room -= need
+	}
+	return math.MaxInt
+}
+
+// The mark of a text that was cut: the id by which all of it can be had follows.
+const (
+	cutMarkStart = ellipsis + " (recall ids: "
+	cutMarkEnd   = ")"
+)
+
+// idDigits is how many characters of an id follow its prefix where it is shown short.
+const idDigits = 6
+
+// cutMark is the mark of a text whose rest is had by an id.
+func cutMark(id string) string {
+	return cutMarkStart + id[:min(len(id), strings.IndexByte(id, '-')+1+idDigits)] + cutMarkEnd
+}
+
+// cutMark is that with as much of the id as no other record shares.
+func (s *Service) cutMark(id string) string { return cutMarkStart + s.shortID(id) + cutMarkEnd }
+
+// shortID is the beginning of a record's id that no other record shares.
+func (s *Service) shortID(id string) string {
+	for n := strings.IndexByte(id, '-') + 1 + idDigits; n < len(id); n += 2 {
+		if len(s.opts.Corpus.IDs(id[:n], 2)) < 2 {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+// chunkDigits is how many digits of the id of a piece of code are shown: of ten million
+// pieces one in 400 shares them with another.
+const chunkDigits = 8
+
+// chunkMark is the mark of code of which a part is shown.
+func chunkMark(id string) string {
+	return cutMarkStart + id[:min(len(id), len("c-")+chunkDigits)] + cutMarkEnd
+}
+
+// cutLine cuts a text to at most n bytes, the mark with the id included.
+func (s *Service) cutLine(text string, n int, id string) string {
+	mark := s.cutMark(id)
+	return strings.TrimSuffix(shorten(text, max(n-len(mark), leastText/2)+len(ellipsis)), ellipsis) + mark
+}
+
+// cutLesson is the line of a lesson in at most n bytes with the mark. The command stays
+// whole if it takes no more than half of the room; elsewhere the mark stands for it.
+func cutLesson(i memory.Item, n int, mark string) string {
+	room := max(n-len(mark), leastText/2)
+	command := commandText(i)
+	if len(command) > room/2 {
+		command = ""
+	}
+	i.Command = ""
+	return strings.TrimSuffix(lessonLine(i, room-len(command)+len(ellipsis)), ellipsis) + command + mark
+}
+
+// unmarked takes the mark from the end of a text that was cut, and returns both.
+func unmarked(i memory.Item) (text, mark string) {
+	at := strings.LastIndex(i.Text, cutMarkStart)
+	if !i.Cut || at < 0 || !strings.HasSuffix(i.Text, cutMarkEnd) {
+		return i.Text, ""
+	}
+	return i.Text[:at], i.Text[at:]
+}
