@@ -9,6 +9,7 @@ import (
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/ollama"
+	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/source/code"
@@ -68,7 +69,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 // Forget implements memory.Rememberer. While a project is being removed nothing
 // of it is indexed.
 func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
-	quiet := &quiet{Store: d.core.Store, sandboxes: d.sandboxes, release: func() {}}
+	quiet := &quiet{Store: d.core.Store, index: d.core.Indexer, sandboxes: d.sandboxes, release: func() {}}
 	defer func() { quiet.release() }()
 	if req.Project != "" {
 		defer d.roots.forget()
@@ -80,13 +81,39 @@ func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 // quiet lists what a project holds once no run can add to it.
 type quiet struct {
 	*store.Store
+	index     *indexer.Indexer
 	sandboxes *code.Sandboxes
 	release   func()
 }
 
+// ProjectHoldings implements ingest.Holdings. Once the indexes are loaded it reads
+// nothing of other projects: what is committed is in them before it is acknowledged.
 func (q *quiet) ProjectHoldings(project string) (memory.Holdings, error) {
 	q.release = q.sandboxes.Suspend(project)
-	return q.Store.ProjectHoldings(project)
+	held, ok := q.index.ProjectHoldings(project)
+	if !ok {
+		return q.Store.ProjectHoldings(project)
+	}
+	sessions, err := q.Store.ProjectSessions(project)
+	if err != nil {
+		return held, err
+	}
+	for _, s := range sessions {
+		held.Sessions = append(held.Sessions, s.ID)
+	}
+	boxes, err := q.Store.ProjectSandboxes(project)
+	for _, b := range boxes {
+		held.Sandboxes = append(held.Sandboxes, b.ID)
+	}
+	return held, err
+}
+
+// SessionHoldings implements ingest.Holdings.
+func (q *quiet) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
+	if found, ok := q.index.SessionHoldings(id); ok {
+		return found, nil
+	}
+	return q.Store.SessionHoldings(id)
 }
 
 // maxDeadJobs bounds the list of dead letters.

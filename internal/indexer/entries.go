@@ -70,13 +70,42 @@ type entries struct {
 	// byBase are the files by the last part of their path.
 	byBase map[string][]uint32
 	// sessions are the records of each session, of whichever project.
-	sessions map[name]*roaring.Bitmap
+	sessions entrySets
+	projects entrySets // records and files
+}
+
+// entrySets are the entries that have a name, such as those of a session.
+type entrySets map[name]*roaring.Bitmap
+
+func (s entrySets) add(of name, n uint32) {
+	if of == unnamed {
+		return
+	}
+	if s[of] == nil {
+		s[of] = roaring.New()
+	}
+	s[of].Add(n)
+}
+
+func (s entrySets) drop(of name, n uint32) {
+	if set := s[of]; set != nil {
+		if set.Remove(n); set.IsEmpty() {
+			delete(s, of)
+		}
+	}
+}
+
+func (s entrySets) of(id string) iter.Seq[uint32] {
+	if set := s[nameOf(id)]; set != nil {
+		return roaring.Values(set)
+	}
+	return func(func(uint32) bool) {}
 }
 
 func newEntries() entries {
 	return entries{
 		records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
-		sessions: map[name]*roaring.Bitmap{},
+		sessions: entrySets{}, projects: entrySets{},
 	}
 }
 
@@ -90,17 +119,13 @@ func (e *entries) add(x entry) uint32 {
 	}
 	if x.file == nil {
 		e.records[x.id] = n
-		if x.session != unnamed {
-			if e.sessions[x.session] == nil {
-				e.sessions[x.session] = roaring.New()
-			}
-			e.sessions[x.session].Add(n)
-		}
 	} else {
 		e.files[*x.file] = n
 		base := path.Base(x.file.Path)
 		e.byBase[base] = append(e.byBase[base], n)
 	}
+	e.sessions.add(x.session, n)
+	e.projects.add(x.project, n)
 	return n
 }
 
@@ -108,26 +133,21 @@ func (e *entries) drop(n uint32) {
 	x := e.all[n]
 	if x.file == nil {
 		delete(e.records, x.id)
-		if of := e.sessions[x.session]; of != nil {
-			if of.Remove(n); of.IsEmpty() {
-				delete(e.sessions, x.session)
-			}
-		}
 	} else {
 		delete(e.files, *x.file)
 		e.dropBase(path.Base(x.file.Path), n)
 	}
+	e.sessions.drop(x.session, n)
+	e.projects.drop(x.project, n)
 	e.all[n] = entry{}
 	e.free = append(e.free, n)
 }
 
 // ofSession yields the records of a session, of whichever project.
-func (e *entries) ofSession(id string) iter.Seq[uint32] {
-	if of := e.sessions[nameOf(id)]; of != nil {
-		return roaring.Values(of)
-	}
-	return func(func(uint32) bool) {}
-}
+func (e *entries) ofSession(id string) iter.Seq[uint32] { return e.sessions.of(id) }
+
+// ofProject yields the records and files of a project.
+func (e *entries) ofProject(id string) iter.Seq[uint32] { return e.projects.of(id) }
 
 // dropBase costs a look at every file of that name.
 func (e *entries) dropBase(base string, n uint32) {

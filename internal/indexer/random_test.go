@@ -351,7 +351,41 @@ func (m *world) compare(t *testing.T, r *rig) {
 			t.Errorf("lessons of %s (-want +got):\n%s", project, diff)
 		}
 		m.compareSessions(t, r, project)
+		m.compareHoldings(t, r, project)
 		m.compareRoster(t, r, project)
+	}
+}
+
+// compareHoldings holds what is told of a project to whoever forgets it against a look
+// at the whole store.
+func (m *world) compareHoldings(t *testing.T, r *rig, project string) {
+	t.Helper()
+	want, err := r.store.ProjectHoldings(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := r.index.ProjectHoldings(project)
+	slices.Sort(want.Records)
+	if !ok || !slices.Equal(got.Records, want.Records) || len(got.Files) != len(want.Files) {
+		t.Errorf("%s holds %q and %d files, want %q and %d", project, got.Records, len(got.Files), want.Records, len(want.Files))
+	}
+	for _, id := range []string{"x-0", "x-3"} {
+		want, err := r.store.SessionHoldings(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := r.index.SessionHoldings(id)
+		if len(got) != len(want) {
+			t.Errorf("%d projects have a session %s, want %d", len(got), id, len(want))
+			continue
+		}
+		for i := range want { // both by project
+			slices.Sort(want[i].Steps)
+			slices.Sort(got[i].Steps)
+			if got[i].Session.Key() != want[i].Session.Key() || !slices.Equal(got[i].Steps, want[i].Steps) {
+				t.Errorf("session %s has %q, want %q", id, got[i].Steps, want[i].Steps)
+			}
+		}
 	}
 }
 

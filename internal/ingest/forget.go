@@ -10,9 +10,12 @@ import (
 )
 
 // Holdings lists what a project holds. Listing must not wait for a write of
-// lessons, sessions or steps: these wait for the forgetting to end.
+// lessons, sessions or steps: these wait for the forgetting to end, and so what is
+// listed then must not take longer the more others hold.
 type Holdings interface {
 	ProjectHoldings(project string) (memory.Holdings, error)
+	// ProjectReceipts lists a project's receipts. Nobody waits for it.
+	ProjectReceipts(project string) ([]string, error)
 	// SessionHoldings lists the sessions that have an id, with their steps.
 	SessionHoldings(id string) ([]memory.SessionHoldings, error)
 }
@@ -33,8 +36,6 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	s.forgetting.Lock()
-	defer s.forgetting.Unlock()
 	out := &memory.Forgotten{Note: forgetNote}
 	if len(req.IDs) > 0 {
 		if err := s.forgetIDs(ctx, req.IDs, have, out); err != nil {
@@ -55,6 +56,8 @@ func (s *Service) Forget(ctx context.Context, req memory.ForgetRequest, have Hol
 // forgetIDs removes records and sessions. Nothing is removed if one of the ids
 // leaves open what is meant.
 func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, out *memory.Forgotten) error {
+	s.forgetting.Lock()
+	defer s.forgetting.Unlock()
 	var records []string
 	var sessions []memory.SessionHoldings
 	for _, id := range unique(ids) {
@@ -131,7 +134,36 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 	if !known {
 		return memory.Errorf(memory.CodeNotFound, "project %s is not known", memory.Quote(name))
 	}
-	held, err := have.ProjectHoldings(p.ID)
+	// The ledger is read while others may write: most receipts go before the rest, and
+	// last those of the questions that were asked meanwhile.
+	if err := s.forgetReceipts(ctx, p.ID, have); err != nil {
+		return err
+	}
+	if err := s.forgetHoldings(ctx, p.ID, have, out); err != nil {
+		return err
+	}
+	return s.forgetReceipts(ctx, p.ID, have)
+}
+
+// forgetReceipts removes the receipts that a project has.
+func (s *Service) forgetReceipts(ctx context.Context, project string, have Holdings) error {
+	ids, err := have.ProjectReceipts(project)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(ids, dropBatch) {
+		if _, err := s.opts.Committer.Commit(ctx, memory.Batch{DropReceipts: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetHoldings removes a project with all that it holds but for its receipts.
+func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdings, out *memory.Forgotten) error {
+	s.forgetting.Lock()
+	defer s.forgetting.Unlock()
+	held, err := have.ProjectHoldings(project)
 	if err != nil {
 		return err
 	}
@@ -150,8 +182,8 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 	for part := range slices.Chunk(held.Sessions, dropBatch) {
 		var b memory.Batch
 		for _, id := range part {
-			b.DropSessions = append(b.DropSessions, memory.SessionKey{Project: p.ID, ID: id})
-			b.Tombstones = append(b.Tombstones, sessionTombstone(p.ID, id))
+			b.DropSessions = append(b.DropSessions, memory.SessionKey{Project: project, ID: id})
+			b.Tombstones = append(b.Tombstones, sessionTombstone(project, id))
 		}
 		if err := drop(b); err != nil {
 			return err
@@ -163,15 +195,9 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 			return err
 		}
 	}
-	// Last, when those that were not written yet are.
-	for part := range slices.Chunk(held.Receipts, dropBatch) {
-		if err := drop(memory.Batch{DropReceipts: part}); err != nil {
-			return err
-		}
-	}
 	return drop(memory.Batch{
-		DropProjects: []string{p.ID}, DropSandboxes: held.Sandboxes, EraseDetails: []string{p.ID},
-		Action: "forget", Detail: map[string]any{"project": p.ID},
+		DropProjects: []string{project}, DropSandboxes: held.Sandboxes, EraseDetails: []string{project},
+		Action: "forget", Detail: map[string]any{"project": project},
 	})
 }
 

@@ -17,13 +17,11 @@ type DocVector struct {
 // FileKey names a file of a sandbox.
 type FileKey struct{ Sandbox, Path string }
 
-// Holdings is all that a project holds.
+// Holdings is all that a project holds but for its receipts.
 type Holdings struct {
 	Records, Sandboxes []string
 	Files              []FileKey
-	// Receipts are of the questions that were asked of it.
-	Receipts []string
-	Sessions []string // by id
+	Sessions           []string // by id
 }
 
 // SessionHoldings is a session with the ids of its steps.

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // AuditEntry is one line of the audit log.
@@ -27,28 +30,56 @@ func (v View) Audit() iter.Seq2[[]AuditEntry, error] {
 	return scan(v, prefixAudit, func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
 }
 
-// eraseDetails takes the details out of the lines that are about one of the ids. It
-// reads the whole log: forgetting is rare.
-func (tx *Tx) eraseDetails(ids []string) error {
+// about are the lines of the audit log that are about some ids, as far as the log was
+// read: they are found before the update that erases their details, which others wait for.
+type about struct {
+	ids   map[string]bool
+	lines [][]byte // by their keys
+	next  uint64   // from which on the log was not read
+}
+
+func (a *about) has(l *AuditEntry) bool {
+	return slices.ContainsFunc(l.About, func(id string) bool { return a.ids[id] })
+}
+
+// linesAbout reads the whole log: forgetting is rare.
+func (s *Store) linesAbout(ids []string) (*about, error) {
 	if len(ids) == 0 {
+		return nil, nil
+	}
+	a := &about{ids: make(map[string]bool, len(ids))}
+	for _, id := range ids {
+		a.ids[id] = true
+	}
+	return a, s.View(func(v View) error {
+		for lines, err := range v.Audit() {
+			if s.damaged(err) || len(lines) == 0 {
+				continue // nobody can read it either
+			}
+			a.next = lines[0].Seq + 1
+			if slices.ContainsFunc(lines, func(l AuditEntry) bool { return a.has(&l) }) {
+				a.lines = append(a.lines, keyAudit(lines[0].Seq))
+			}
+		}
+		return nil
+	})
+}
+
+// eraseDetails takes the details out of the lines that are about some ids: of those
+// that were found, and of those that were written since.
+func (tx *Tx) eraseDetails(a *about) error {
+	if a == nil {
 		return nil
 	}
-	wanted := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
-	for lines, err := range tx.View.Audit() {
-		if tx.s.damaged(err) {
-			continue // nobody can read it either
-		}
+	erase := func(lines []AuditEntry) error {
 		erased := false
 		for i := range lines {
-			if slices.ContainsFunc(lines[i].About, func(id string) bool { return wanted[id] }) {
+			if a.has(&lines[i]) {
 				lines[i].Detail, lines[i].About, erased = nil, nil, true
 			}
 		}
 		if !erased {
-			continue
+			return nil
 		}
 		b, err := encode(lines)
 		if err != nil {
@@ -57,6 +88,35 @@ func (tx *Tx) eraseDetails(ids []string) error {
 		k := keyAudit(lines[0].Seq)
 		// There may be more of them than fit a transaction.
 		tx.add(&tx.ahead, write{key: k, value: seal(k, b)})
+		return nil
+	}
+	for _, k := range a.lines {
+		var lines []AuditEntry
+		err := get(tx.txn, k, func(b []byte) (err error) {
+			lines, err = decode[[]AuditEntry](b)
+			return err
+		})
+		if err == nil {
+			err = erase(lines)
+		} else if errors.Is(err, badger.ErrKeyNotFound) || tx.s.damaged(err) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for lines, err := range tx.View.auditFrom(a.next) {
+		if tx.s.damaged(err) {
+			continue
+		}
+		if err := erase(lines); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// auditFrom walks the audit log from a sequence number on.
+func (v View) auditFrom(seq uint64) iter.Seq2[[]AuditEntry, error] {
+	return scanFrom(v, prefixAudit, keyAudit(seq), func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
 }

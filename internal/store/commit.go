@@ -19,6 +19,10 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	if err := distinct(b); err != nil {
 		return out, err
 	}
+	erased, err := s.linesAbout(b.EraseDetails)
+	if err != nil {
+		return out, err
+	}
 	var swept *[]memory.DocID // filled when the update is finished
 	seq, err := s.Update(ctx, func(tx *Tx) error {
 		swept = &tx.change.Swept
@@ -32,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 				return err
 			}
 		}
-		if err := tx.putBatch(b, &out); err != nil {
+		if err := tx.putBatch(b, erased, &out); err != nil {
 			return err
 		}
 		if b.RequestID != "" {
@@ -107,7 +111,7 @@ func apart(b memory.Batch) error {
 	return nil
 }
 
-func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
+func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) error {
 	if b.Refused != nil {
 		return b.Refused
 	}
@@ -189,7 +193,7 @@ func (tx *Tx) putBatch(b memory.Batch, out *memory.Committed) error {
 	if b.Action != "" {
 		tx.Audit(b.Action, b.Detail, b.About...)
 	}
-	return tx.eraseDetails(b.EraseDetails)
+	return tx.eraseDetails(erased)
 }
 
 func (tx *Tx) dropBatch(b memory.Batch, out *memory.Committed) error {

@@ -187,7 +187,7 @@ func TestJobsShareATransactionWithWhatCausedThem(t *testing.T) {
 		r, d := lesson(fmt.Sprintf("l-%d", i), fmt.Sprintf("lesson %d", i))
 		d.Terms = bytes.Repeat([]byte("t"), 1200)
 		fns = append(fns, func(tx *Tx) error {
-			return tx.putBatch(memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}}, &memory.Committed{})
+			return tx.putBatch(memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}}, nil, &memory.Committed{})
 		})
 	}
 	for i, err := range together(t, s, fns...) {
@@ -217,7 +217,7 @@ func TestLargeFileCanBeDropped(t *testing.T) {
 		func(tx *Tx) error { _, err := tx.DropFile("s-1", "a/big.go"); return err },
 		func(tx *Tx) error {
 			r, d := lesson("l-1", "chunk 7")
-			return tx.putBatch(memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}}, &memory.Committed{})
+			return tx.putBatch(memory.Batch{Docs: []memory.Doc{d}, Records: []memory.Record{r}}, nil, &memory.Committed{})
 		})
 	for i, err := range errs {
 		if err != nil {

@@ -117,7 +117,8 @@ func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 	return out, err
 }
 
-// ProjectHoldings lists what a project holds.
+// ProjectHoldings lists what a project holds but for its receipts. It reads every
+// record there is, for when no index of them is loaded.
 func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
 	var h memory.Holdings
 	err := s.View(func(v View) error {
@@ -142,25 +143,34 @@ func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
 				}
 			}
 		}
+		return nil
+	})
+	return h, err
+}
+
+// ProjectReceipts lists the receipts of the questions that were asked of a project,
+// those that wait to be written last. It reads the whole ledger.
+func (s *Store) ProjectReceipts(project string) ([]string, error) {
+	ids, err := read(s, func(v View) (ids []string, _ error) {
 		for r, err := range v.Receipts() {
 			if !s.damaged(err) && r.Project == project {
-				h.Receipts = append(h.Receipts, r.ID)
+				ids = append(ids, r.ID)
 			}
 		}
-		return nil
+		return ids, nil
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.pending {
 		if r.Project == project {
-			h.Receipts = append(h.Receipts, r.ID)
+			ids = append(ids, r.ID)
 		}
 	}
-	return h, err
+	return ids, err
 }
 
 // SessionHoldings lists the sessions that have an id, each of another project,
-// with their steps.
+// with their steps. It reads every record there is, for when no index of them is loaded.
 func (s *Store) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
 	return read(s, func(v View) (found []memory.SessionHoldings, _ error) {
 		place := map[memory.SessionKey]int{}

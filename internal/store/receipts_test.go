@@ -292,9 +292,9 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 	if twice := (extent{entries: 6000}); twice.within(s.whole()) {
 		t.Fatal("all of it fits one transaction: the test tries too little")
 	}
-	h, err := s.ProjectHoldings("p-1")
-	if err != nil || len(h.Receipts) != 3001 {
-		t.Fatalf("the project holds %d receipts, %v; want 3001", len(h.Receipts), err)
+	held, err := s.ProjectReceipts("p-1")
+	if err != nil || len(held) != 3001 {
+		t.Fatalf("the project holds %d receipts, %v; want 3001", len(held), err)
 	}
 	s.Later(receipt(8000, inTurn("x-1", 99)))
 	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{{Project: "p-1", ID: "x-1"}}})

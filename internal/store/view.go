@@ -166,10 +166,15 @@ func notFound(err error, what string, key []byte) error {
 // scan walks the values under a prefix. A damaged value is yielded as an error
 // that names its key, and the walk goes on.
 func scan[T any](v View, prefix []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
+	return scanFrom(v, prefix, prefix, read)
+}
+
+// scanFrom is scan from a key on.
+func scanFrom[T any](v View, prefix, from []byte, read func(key, payload []byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 		defer it.Close()
-		for it.Rewind(); it.Valid(); it.Next() {
+		for it.Seek(from); it.Valid(); it.Next() {
 			item := it.Item()
 			var out T
 			err := item.Value(func(value []byte) error {

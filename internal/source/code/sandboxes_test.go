@@ -301,6 +301,10 @@ func (h *holdings) SessionHoldings(id string) ([]memory.SessionHoldings, error) 
 	return h.store.SessionHoldings(id)
 }
 
+func (h *holdings) ProjectReceipts(project string) ([]string, error) {
+	return h.store.ProjectReceipts(project)
+}
+
 func (h *holdings) ProjectHoldings(project string) (memory.Holdings, error) {
 	h.release = h.boxes.Suspend(project)
 	h.listed()

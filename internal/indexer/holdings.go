@@ -1,0 +1,51 @@
+package indexer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// ProjectHoldings returns the records and files of a project, by id and by path,
+// without a look at those of others. It returns false before Load has ended.
+func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
+	var h memory.Holdings
+	if !x.ready() {
+		return h, false
+	}
+	x.mu.RLock()
+	for n := range x.entries.ofProject(project) {
+		if e := &x.entries.all[n]; e.file != nil {
+			h.Files = append(h.Files, *e.file)
+		} else {
+			h.Records = append(h.Records, e.id)
+		}
+	}
+	x.mu.RUnlock()
+	slices.Sort(h.Records)
+	slices.SortFunc(h.Files, func(a, b memory.FileKey) int {
+		return strings.Compare(a.Sandbox+"\x00"+a.Path, b.Sandbox+"\x00"+b.Path)
+	})
+	return h, true
+}
+
+// SessionHoldings returns the stored sessions of an id, one of each project that has
+// one, with their steps; the sessions as Sessions has them. It returns false before
+// Load has ended.
+func (x *Indexer) SessionHoldings(id string) ([]memory.SessionHoldings, bool) {
+	if !x.ready() {
+		return nil, false
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var found []memory.SessionHoldings
+	for project := range x.shelf.listed {
+		s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+		if s != nil && s.stored {
+			found = append(found, memory.SessionHoldings{Session: s.session, Steps: x.shelf.ids(s.steps)})
+		}
+	}
+	slices.SortFunc(found, func(a, b memory.SessionHoldings) int { return strings.Compare(a.Session.Project, b.Session.Project) })
+	return found, true
+}
