@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/recalld/recalld/internal/filestat"
 )
 
 // Worktree names the folders of one worktree and the commit that it stands at.
@@ -219,7 +221,7 @@ func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
 	if !mod.Before(c.written) || mod.Unix() >= c.written.Unix() && c.written.Nanosecond() == 0 {
 		return false
 	}
-	changed, inode := ChangeOf(info)
+	changed, inode := filestat.ChangeOf(info)
 	if value, _ := c.config.Get("core", "checkstat"); changed.IsZero() || strings.EqualFold(value, "minimal") {
 		return true
 	}

@@ -230,10 +230,14 @@ type File struct {
 	Project string `json:"project"`
 	Sandbox string `json:"sandbox"`
 	// Path is relative to the sandbox's root, with slashes.
-	Path       string    `json:"path"`
-	Hash       DocID     `json:"hash"` // of the raw bytes
-	Size       int64     `json:"size"`
-	ModTime    time.Time `json:"mod_time"`
+	Path    string    `json:"path"`
+	Hash    DocID     `json:"hash"` // of the raw bytes
+	Size    int64     `json:"size"`
+	ModTime time.Time `json:"mod_time"`
+	// ChangeTime and Inode are those of the file on disk. Both are zero where the
+	// platform does not tell them, and in files that an earlier version stored.
+	ChangeTime time.Time `json:"change_time,omitzero"`
+	Inode      uint64    `json:"inode,omitempty"`
 	Lang       string    `json:"lang,omitempty"`
 	Generation uint64    `json:"generation"`
 	// Chunker is the version of the rules that cut it; another one redoes it.
@@ -255,6 +259,8 @@ type FileBrief struct {
 	Hash       DocID
 	Size       int64 // bytes
 	ModTime    time.Time
+	ChangeTime time.Time
+	Inode      uint64
 	Lang       string
 	Generation uint64
 	Chunker    int
@@ -266,7 +272,7 @@ type FileBrief struct {
 // Brief returns what a FileBrief says of the file.
 func (f *File) Brief() FileBrief {
 	return FileBrief{
-		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime, Lang: f.Lang, Generation: f.Generation,
+		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime, Inode: f.Inode, Lang: f.Lang, Generation: f.Generation,
 		Chunker: f.Chunker, Chunks: len(f.Chunks), Head: f.Head != "", Pruned: f.Pruned,
 	}
 }

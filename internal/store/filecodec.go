@@ -29,6 +29,9 @@ type storedFile struct {
 	// says that the head is the cut's too.
 	Cut     int
 	CutHead bool
+	// ChangeTime is in ns since 1970; 0 is none.
+	ChangeTime int64
+	Inode      uint64
 }
 
 // cutID names the cut of the file; it is zero when it has none.
@@ -40,12 +43,13 @@ func (f *storedFile) cutID() cutID {
 }
 
 // fields is how many fields a storedFile has. A file that an earlier version of the
-// schema wrote lacks the last of them: 8 are of version 1, 10 of version 2.
-const fields = 12
+// schema wrote lacks the last of them: 8 are of version 1, 10 of version 2, 12 of
+// versions 3 and 4.
+const fields = 14
 
 // lacking are the last fields of a storedFile when they say nothing, in CBOR
-// (RFC 8949, 3): Head, Pruned, Cut, CutHead.
-var lacking = [...]byte{0x60, 0xf4, 0x00, 0xf4}
+// (RFC 8949, 3): Head, Pruned, Cut, CutHead, ChangeTime, Inode.
+var lacking = [...]byte{0x60, 0xf4, 0x00, 0xf4, 0x00, 0x00}
 
 // arrayHeader begins an array of less than 24 elements in CBOR, which it counts.
 const arrayHeader = 0x80
@@ -101,14 +105,29 @@ func decodeChunks(raw cbor.RawMessage) ([]memory.FileChunk, error) {
 func valueOf(f *memory.File) storedFile {
 	return storedFile{
 		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
-		Generation: f.Generation, Chunker: f.Chunker, Pruned: f.Pruned,
+		Generation: f.Generation, Chunker: f.Chunker, Pruned: f.Pruned, ChangeTime: nanoseconds(f.ChangeTime), Inode: f.Inode,
 	}
+}
+
+// nanoseconds is a time as it is stored, 0 for none, and momentOf reads it.
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func momentOf(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }
 
 func decodeStoredFile(payload []byte) (storedFile, error) {
 	if len(payload) > 0 {
 		switch missing := arrayHeader + fields - int(payload[0]); missing {
-		case fields - 8, fields - 10:
+		case fields - 8, fields - 10, fields - 12:
 			payload = slices.Concat([]byte{arrayHeader + fields}, payload[1:], lacking[len(lacking)-missing:])
 		}
 	}
@@ -134,7 +153,7 @@ func decodeFile(sandbox, path string, payload []byte, find cuts) (memory.File, c
 	}
 	return memory.File{
 		Project: in.Project, Sandbox: sandbox, Path: path, Hash: in.Hash, Size: in.Size,
-		ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
+		ModTime: time.Unix(0, in.ModTime).UTC(), ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
 		Generation: in.Generation, Chunker: in.Chunker, Chunks: c.chunks,
 		Head: c.head, Pruned: in.Pruned,
 	}, id, nil
@@ -176,7 +195,8 @@ func decodeBrief(payload []byte) (memory.FileBrief, cutID, error) {
 		n, err = arrayLen(in.Chunks)
 	}
 	return memory.FileBrief{
-		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(), Lang: in.Lang,
+		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(),
+		ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
 		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.CutHead, Pruned: in.Pruned,
 	}, in.cutID(), err
 }

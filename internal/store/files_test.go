@@ -16,7 +16,7 @@ import (
 func fileOf(sandbox, path string, chunks int) (memory.File, []memory.Doc) {
 	f := memory.File{
 		Project: "p-1", Sandbox: sandbox, Path: path, Hash: memory.DocumentID(path), Size: int64(100 * chunks),
-		ModTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Lang: "go", Chunker: 3, Head: "package " + path,
+		ModTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), ChangeTime: time.Date(2026, 1, 2, 3, 4, 6, 7, time.UTC), Inode: 1<<40 + 8, Lang: "go", Chunker: 3, Head: "package " + path,
 		Chunks: []memory.FileChunk{},
 	}
 	var docs []memory.Doc
@@ -98,7 +98,8 @@ func TestFileCodec(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := []any{f.Project, f.Hash[:], f.Size, f.ModTime.UnixNano(), f.Lang, f.Generation, f.Chunker, now, f.Head, true}
-	for version, fields := range map[int][]any{1: second[:8], 2: second} {
+	third := slices.Concat(second, []any{0, false})
+	for version, fields := range map[int][]any{1: second[:8], 2: second, 4: third} {
 		old, err := encode(fields)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,8 @@ func TestFileCodec(t *testing.T) {
 		if version == 1 {
 			want.Head = ""
 		}
-		want.Pruned = version == 2
+		want.Pruned = version > 1
+		want.ChangeTime, want.Inode = time.Time{}, 0
 		same(t, &want, old, nil)
 	}
 }
@@ -124,6 +126,7 @@ func FuzzDecodeFile(f *testing.F) {
 	}
 	f.Add([]byte{arrayHeader + 8})
 	f.Add([]byte{arrayHeader + 10})
+	f.Add([]byte{arrayHeader + 12})
 	f.Add([]byte{})
 	shared := cut{head: "package shared", chunks: make([]memory.FileChunk, 1)}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -21,6 +21,7 @@ var migrations = []migration{
 	filesWithHeads,
 	filesWithCuts,
 	receiptsWithTurns,
+	filesWithChangeTimes,
 }
 
 // filesWithHeads leads to version 2, whose files have a head and may be pruned.
@@ -37,6 +38,10 @@ func filesWithCuts(*badger.DB) error { return nil }
 // that have a session; those of before have none. An older program would drop a
 // session and leave both.
 func receiptsWithTurns(*badger.DB) error { return nil }
+
+// filesWithChangeTimes leads to version 5, whose files have a change time and an
+// inode. Those of before have none until they are put again.
+func filesWithChangeTimes(*badger.DB) error { return nil }
 
 // latest is the version of the layout that migrations lead to.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }

@@ -32,7 +32,7 @@ func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	}
 	f.Chunks, f.Pruned, f.Chunker = old.Chunks, old.Pruned, old.Chunker
 	// A time that proves nothing is not worth a write.
-	if old.Head == f.Head && (f.ModTime.IsZero() || f.ModTime.Equal(old.ModTime)) {
+	if old.Head == f.Head && (f.ModTime.IsZero() || isUnchanged(old.Brief(), Entry{Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime, Inode: f.Inode})) {
 		r.kept(f.Path, f.Size, len(f.Chunks), kept)
 		return true, nil
 	}

@@ -170,7 +170,9 @@ func TestSweptWhileShared(t *testing.T) {
 // only its time is new is cut.
 func TestPrunedWhileTouched(t *testing.T) {
 	root := folder(t, map[string]string{"a.go": "package a\n\nfunc F() {}\n", "b.go": "package b\n"})
-	r := newRig(t, rigOptions{})
+	opts := runOptions()
+	opts.Now = func() time.Time { return time.Now().Add(time.Hour) } // no file was just changed
+	r := newRig(t, rigOptions{run: opts})
 	q := r.ask(root)
 	r.runNext()
 	n := r.countPuts()

@@ -62,13 +62,14 @@ type Report struct {
 
 // racy is how long after a file was written its time does not prove that it is
 // as it was read: file systems keep times in steps of up to two seconds (FAT),
-// and it may have been written again within one.
+// and it may have been written again within one. The same holds of its change time,
+// where the time of modification was set back.
 const racy = 2 * time.Second
 
 // Index brings what is known of a sandbox up to date with the disk. Changed
 // restricts it to some files and folders, absolute or relative to the root; nil
-// is all. Files whose size and time are known and whose rules have not changed
-// are not read; those whose text is the same are not cut. Files that are known
+// is all. Files whose size, times and inode are known and whose rules have not
+// changed are not read; those whose text is the same are not cut. Files that are known
 // and no longer there, or not to be indexed any more, are dropped, but only
 // after a walk that saw everything. When Index returns an error, what it gave
 // to the sink until then stands, and another run goes on from there; the error

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -21,7 +22,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 		return nil
 	}
 	cutAsNow := known && r.cutAsNow(old)
-	if cutAsNow && old.Head == !r.opts.NoHeads && old.Size == e.Size && !old.ModTime.IsZero() && old.ModTime.Equal(e.ModTime) {
+	if cutAsNow && old.Head == !r.opts.NoHeads && isUnchanged(old, e) {
 		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil
 	}
@@ -42,10 +43,20 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	return r.cut(ctx, *f, src)
 }
 
+// isUnchanged says that a file's attributes prove that it is as it was indexed: its
+// size, its times and its inode, as git compares them. A file that was stored without
+// a change time is compared by size and time of modification until it is put again.
+func isUnchanged(old memory.FileBrief, e Entry) bool {
+	if old.Size != e.Size || old.ModTime.IsZero() || !old.ModTime.Equal(e.ModTime) {
+		return false
+	}
+	return old.ChangeTime.IsZero() || e.ChangeTime.IsZero() || old.ChangeTime.Equal(e.ChangeTime) && old.Inode == e.Inode
+}
+
 // look reads a file and returns what is to be stored of it but its chunks, and its
 // text; nil when it is not to be indexed, or cannot be looked at now.
 func (r *run) look(ctx context.Context, e Entry, old memory.FileBrief, known bool) (*memory.File, []byte, error) {
-	src, modTime, skip := r.read(ctx, e)
+	src, at, skip := r.read(ctx, e)
 	if skip != skipGone {
 		r.mu.Lock()
 		r.report.Read++
@@ -70,7 +81,7 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileBrief, known boo
 	}
 	f := &memory.File{
 		Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Hash: hashOf(src), Size: int64(len(src)),
-		ModTime: modTime, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
+		ModTime: at.modTime, ChangeTime: at.changed, Inode: at.inode, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
 	}
 	if f.Lang == "" {
 		f.Lang = languageOf(e.Path, src)
@@ -136,44 +147,53 @@ func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []memory.Document
 	return chunks, docs
 }
 
-// read reads a file as the walk saw it. The time is zero when it does not prove
-// that the file is as it was read, so that the next run reads it again.
-func (r *run) read(ctx context.Context, e Entry) ([]byte, time.Time, SkipReason) {
+// stamp is what of a file's attributes proves that it is as it was read. It is zero
+// when they prove nothing, so that the next run reads the file again.
+type stamp struct {
+	modTime, changed time.Time
+	inode            uint64
+}
+
+// read reads a file as the walk saw it.
+func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	f, err := r.root.OpenFile(filepath.FromSlash(e.Path), os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		if isGone(err) {
-			return nil, time.Time{}, skipGone
+			return nil, stamp{}, skipGone
 		}
-		return nil, time.Time{}, SkipUnreadable
+		return nil, stamp{}, SkipUnreadable
 	}
 	defer f.Close() // only read
 	now := r.opts.Now()
 	before, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, time.Time{}, SkipUnreadable
+		return nil, stamp{}, SkipUnreadable
 	case !before.Mode().IsRegular():
-		return nil, time.Time{}, SkipIrregular
+		return nil, stamp{}, SkipIrregular
 	case before.Size() > r.opts.MaxFileSize:
-		return nil, time.Time{}, SkipLarge
+		return nil, stamp{}, SkipLarge
 	}
 	src, reason := readAll(ctx, f, before.Size(), r.opts.MaxFileSize)
 	switch reason {
 	case "":
 	case memory.Changed: // it grew meanwhile
-		return nil, time.Time{}, SkipLarge
+		return nil, stamp{}, SkipLarge
 	default:
-		return nil, time.Time{}, SkipUnreadable
+		return nil, stamp{}, SkipUnreadable
 	}
 	after, err := f.Stat()
 	if err != nil {
-		return nil, time.Time{}, SkipUnreadable
+		return nil, stamp{}, SkipUnreadable
 	}
-	modTime := after.ModTime()
-	if !before.ModTime().Equal(modTime) || after.Size() != int64(len(src)) || now.Sub(modTime) < racy {
-		modTime = time.Time{}
+	at := stamp{modTime: after.ModTime()}
+	at.changed, at.inode = filestat.ChangeOf(after)
+	changed, _ := filestat.ChangeOf(before)
+	if !before.ModTime().Equal(at.modTime) || !changed.Equal(at.changed) || after.Size() != int64(len(src)) ||
+		now.Sub(at.modTime) < racy || now.Sub(at.changed) < racy {
+		at = stamp{}
 	}
-	return src, modTime, ""
+	return src, at, ""
 }
 
 // outcome is what became of a file.

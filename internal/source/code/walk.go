@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/project"
 )
@@ -25,6 +26,9 @@ type Entry struct {
 	Path    string
 	Size    int64
 	ModTime time.Time
+	// ChangeTime and Inode are zero where the platform does not tell them.
+	ChangeTime time.Time
+	Inode      uint64
 	// Lang is empty when the name does not tell.
 	Lang string
 }
@@ -168,7 +172,8 @@ func (w *walker) file(name string) error {
 	}
 	w.Files++
 	lang, _ := language(name)
-	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), Lang: lang})
+	changed, inode := filestat.ChangeOf(info)
+	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), ChangeTime: changed, Inode: inode, Lang: lang})
 }
 
 // enter opens the folder of the files that come next, and says why they are

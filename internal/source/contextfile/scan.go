@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/source/folder"
@@ -40,9 +41,10 @@ type scanned struct {
 
 // stamp is by what a file is known to be as it was.
 type stamp struct {
-	size    int64
-	modTime int64 // nanoseconds
-	mode    fs.FileMode
+	size             int64
+	modTime, changed int64 // nanoseconds
+	inode            uint64
+	mode             fs.FileMode
 }
 
 // settleTime is how long ago a file must have been written for the next change to have
@@ -97,7 +99,8 @@ func stampOf(root, p string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	return stamp{info.Size(), info.ModTime().UnixNano(), info.Mode()}
+	changed, inode := filestat.ChangeOf(info)
+	return stamp{info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), inode, info.Mode()}
 }
 
 // look is one reading of one repository.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/recalld/recalld/internal/filestat"
 )
 
 // polled is what a root without watches knows of its folders.
@@ -20,13 +22,14 @@ type polled struct {
 	nextPoll, retryAt time.Time
 }
 
-// entry is what of a file or folder is compared: files by size and time, folders
-// only by being there.
+// entry is what of a file or folder is compared: files by size, times and inode,
+// folders only by being there.
 type entry struct {
-	name    string
-	dir     bool
-	size    int64
-	modTime int64 // in nanoseconds
+	name             string
+	dir              bool
+	size             int64
+	modTime, changed int64 // in nanoseconds
+	inode            uint64
 }
 
 // usePolls gives up the watches of the root and reads it from time to time.
@@ -143,7 +146,8 @@ func (r *root) list(dir string) (entries []entry, below []string) {
 				below = append(below, rel)
 			}
 		} else if info, err := f.Info(); err == nil {
-			e.size, e.modTime = info.Size(), info.ModTime().UnixNano()
+			changed, inode := filestat.ChangeOf(info)
+			e.size, e.modTime, e.changed, e.inode = info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), inode
 		}
 		entries = append(entries, e)
 	}

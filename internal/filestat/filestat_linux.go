@@ -1,0 +1,15 @@
+package filestat
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+func changeOf(info fs.FileInfo) (changed time.Time, inode uint64) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return time.Time{}, 0
+	}
+	return time.Unix(int64(s.Ctim.Sec), int64(s.Ctim.Nsec)), s.Ino
+}
