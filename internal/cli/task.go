@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,9 @@ func writeKept(w io.Writer, what string, k *session.TaskKept) {
 	fmt.Fprintf(w, "%s is %s in project %s: %d completed, %d blocked\n", printable(k.TaskID), what,
 		memory.ProjectLabel(k.ProjectName, k.Project), k.Completed, k.Blocked)
 	writeDropped(w, k.Dropped)
+	if len(k.NotKept) > 0 {
+		fmt.Fprintf(w, "Not kept: %s, because the task requires no context; --requires-context keeps it.\n", strings.Join(k.NotKept, " and "))
+	}
 	writeNotes(w, k.Redacted, "audit log", k.AuditFile, k.Warning)
 }
 

@@ -45,6 +45,7 @@ func taskKeptSchema() schema {
 		"blocked":    typed("integer", "Active blockers."),
 		"dropped":    typed("integer", "What gave way to the bounds; the audit log still has it."),
 		"redacted":   typed("boolean", "A secret was taken out."),
+		"not_kept":   list("What was given and dropped, because the task requires no context.", typed("string", ""), 0),
 		"audit_file": typed("string", "The file that the event was appended to."),
 		"warning":    typed("string", "What could not be done beside; the record is kept."),
 		"seq":        typed("integer", "The committed batch that holds it."),
@@ -76,9 +77,11 @@ func windowFields() schema {
 		"blockers": list("All that are active.", object("", false, schema{
 			"task_id": word, "reason": word, "blocked_at": moment(""),
 		}, "task_id", "reason", "blocked_at"), 0),
-		"total":  typed("integer", "All completed tasks that are held."),
-		"tokens": typed("integer", ""),
-		"text":   typed("string", "For a prompt; empty when there is nothing."),
+		"total":     typed("integer", "All completed tasks that are held."),
+		"tokens":    typed("integer", ""),
+		"text":      typed("string", "For a prompt; empty when there is nothing."),
+		"shortened": typed("integer", "Ids, intents and reasons that are cut in the text."),
+		"left_out":  typed("integer", "Older blockers that are not in the text."),
 	}
 }
 

@@ -74,6 +74,9 @@ func taskAnswer(verb string, kept *session.TaskKept, err error) (string, any, er
 	if kept.Dropped > 0 {
 		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(kept.Dropped, "older task"))
 	}
+	if len(kept.NotKept) > 0 {
+		fmt.Fprintf(&text, " Not kept: %s, because requires_context is false; report the task again with requires_context true to keep it.", strings.Join(kept.NotKept, " and "))
+	}
 	writeNotes(&text, kept.Redacted, kept.Warning)
 	return text.String(), kept, nil
 }

@@ -25,12 +25,20 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 	if req.RequiresContext == nil {
 		t.RequiresContext = s.Settings(p, t.TaskType).RequiresContext
 	}
+	var notKept []string
+	if !t.RequiresContext {
+		for _, x := range []struct{ field, text string }{{"intent", t.Intent}, {"summary", t.Summary}} {
+			if x.text != "" {
+				notKept = append(notKept, x.field)
+			}
+		}
+	}
 	redacted, err := s.settle(&t)
 	if err != nil {
 		return nil, err
 	}
 	out := &session.TaskKept{
-		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
+		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
 	e := s.event(TaskCompleted, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {

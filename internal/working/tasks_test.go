@@ -43,7 +43,7 @@ func TestCompleteTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(_ *rig, o *Options) { o.Settings = &test.settings })
 			kept := r.complete(test.req)
-			want := &session.TaskKept{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq}
+			want := &session.TaskKept{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
 			if diff := cmp.Diff(want, kept); diff != "" || !strings.HasPrefix(kept.ID, "t-") || kept.Seq == 0 {
 				t.Errorf("the answer (-want +got):\n%s", diff)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -39,15 +40,23 @@ func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest)
 	w.Total = len(w.Tasks)
 	limit := cmp.Or(req.Limit, s.Settings(p, req.TaskType).Window)
 	w.Tasks = w.Tasks[max(0, w.Total-limit):]
-	w.Text = windowText(w.Tasks, w.Blockers)
+	w.Text, w.Shortened, w.LeftOut = windowText(w.Tasks, w.Blockers)
 	w.Tokens = s.opts.Tokens(w.Text)
 	return w, nil
 }
 
 // windowText writes the window as contract 3 has it. Every text stands on one line,
-// whatever is in it.
-func windowText(tasks []session.CompletedTask, blockers []session.Blocker) string {
+// whatever is in it, and is cut to its bound; of more blockers than the bound the newest
+// are shown. What is cut and left out is counted, and a last line says so.
+func windowText(tasks []session.CompletedTask, blockers []session.Blocker) (text string, shortened, leftOut int) {
 	var b strings.Builder
+	cut := func(text string, most int) string {
+		short := shorten(text, most)
+		if short != text {
+			shortened++
+		}
+		return short
+	}
 	if len(tasks) > 0 {
 		b.WriteString("## Recent Task History\n")
 	}
@@ -56,9 +65,9 @@ func windowText(tasks []session.CompletedTask, blockers []session.Blocker) strin
 		if readReport(t.ValidationReport).valid {
 			outcome = "✓ success"
 		}
-		fmt.Fprintf(&b, "%d. %s", i+1, line(t.TaskID))
+		fmt.Fprintf(&b, "%d. %s", i+1, cut(line(t.TaskID), session.MaxShownID))
 		if t.RequiresContext && t.Intent != "" {
-			fmt.Fprintf(&b, `: "%s"`, quoted(t.Intent))
+			fmt.Fprintf(&b, `: "%s"`, cut(quoted(t.Intent), session.MaxShownText))
 		}
 		fmt.Fprintf(&b, " (completed: %s, %s)\n", minute(t.CompletedAt), outcome)
 	}
@@ -68,10 +77,27 @@ func windowText(tasks []session.CompletedTask, blockers []session.Blocker) strin
 		}
 		b.WriteString("## Active Blockers\n")
 	}
-	for _, x := range blockers {
-		fmt.Fprintf(&b, "- %s: \"%s\" (blocked: %s)\n", line(x.TaskID), quoted(x.Reason), minute(x.BlockedAt))
+	leftOut = max(0, len(blockers)-session.MaxShownBlockers)
+	for _, x := range blockers[leftOut:] {
+		fmt.Fprintf(&b, "- %s: \"%s\" (blocked: %s)\n", cut(line(x.TaskID), session.MaxShownID), cut(quoted(x.Reason), session.MaxShownText), minute(x.BlockedAt))
 	}
-	return b.String()
+	switch {
+	case leftOut > 0 && shortened > 0:
+		fmt.Fprintf(&b, "(%s left out, %s shortened; all of it: recalld tasks --json)\n", memory.Count(leftOut, "older blocker"), memory.Count(shortened, "text"))
+	case leftOut > 0:
+		fmt.Fprintf(&b, "(%s left out; all of it: recalld tasks --json)\n", memory.Count(leftOut, "older blocker"))
+	case shortened > 0:
+		fmt.Fprintf(&b, "(%s shortened; all of it: recalld tasks --json)\n", memory.Count(shortened, "text"))
+	}
+	return b.String(), shortened, leftOut
+}
+
+// shorten cuts a text to so many characters, the last one an ellipsis.
+func shorten(text string, most int) string {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
 }
 
 // minute writes a time to the minute, in UTC.

@@ -3,8 +3,10 @@ package working
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +48,7 @@ func TestWindowGolden(t *testing.T) {
 		"blockers": {nil, []session.Blocker{blocker, {TaskID: "b", Reason: "a \"quote\"\nand a line", BlockedAt: at("2026-12-31T23:59:59Z")}}},
 		"empty":    {},
 	} {
-		got := windowText(w.tasks, w.blockers)
+		got, _, _ := windowText(w.tasks, w.blockers)
 		path := filepath.Join("testdata", "window_"+name+".md")
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -92,7 +94,7 @@ func TestWindow(t *testing.T) {
 	if got, want := names(w), "t2 t3 t4 t5 t6 | b1 b2"; got != want {
 		t.Errorf("the window holds %q, want %q", got, want)
 	}
-	if w.Total != 7 || w.Tokens != recall.Tokens(w.Text) || w.Text != windowText(w.Tasks, w.Blockers) {
+	if w.Total != 7 || w.Tokens != recall.Tokens(w.Text) || w.Shortened+w.LeftOut != 0 {
 		t.Errorf("the window says %d tasks and %d tokens, want 7 and those of its text", w.Total, w.Tokens)
 	}
 	if got, want := names(r.window(100)), "t0 t1 t2 t3 t4 t5 t6 | b1 b2"; got != want {
@@ -170,4 +172,59 @@ func (e *emptied) Entries(project string, kinds ...memory.Kind) []memory.Record 
 		return nil
 	}
 	return e.Shelf.Entries(project, kinds...)
+}
+
+// TestWindowIsBounded: however long its texts are and however much is blocked, the
+// window's text has a bound, and says what it leaves out; its fields have everything.
+func TestWindowIsBounded(t *testing.T) {
+	r := newRig(t)
+	long := strings.Repeat("ä ", 900)
+	for i := range 7 {
+		r.complete(session.CompleteTaskRequest{
+			TaskID: fmt.Sprintf("task-%d-%s", i, strings.Repeat("x", 180)), RequiresContext: new(true), Intent: long, ValidationReport: json.RawMessage(passed),
+		})
+	}
+	for i := range 60 {
+		r.block(fmt.Sprintf("blocked-%02d", i), long)
+	}
+	w := r.window(0)
+	if w.LeftOut != 60-session.MaxShownBlockers || w.Shortened != 5*2+session.MaxShownBlockers || len(w.Blockers) != 60 {
+		t.Errorf("%d blockers are left out, %d texts shortened, %d blockers in the fields; want 40, 30 and all 60", w.LeftOut, w.Shortened, len(w.Blockers))
+	}
+	if most := 3500; w.Tokens > most {
+		t.Errorf("the text takes %d tokens, want at most %d", w.Tokens, most)
+	}
+	for _, want := range []string{"blocked-59", "blocked-40", "(40 older blockers left out, 30 texts shortened; all of it: recalld tasks --json)\n"} {
+		if !strings.Contains(w.Text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, w.Text)
+		}
+	}
+	if strings.Contains(w.Text, "blocked-39") {
+		t.Error("the text has a blocker that is older than the newest 20")
+	}
+	if w.Tasks[0].Intent != strings.TrimSpace(long) {
+		t.Error("the fields do not have an intent whole")
+	}
+}
+
+// TestWhatIsNotKeptIsSaid: an answer names the texts of a task that were dropped.
+func TestWhatIsNotKeptIsSaid(t *testing.T) {
+	r := newRig(t)
+	for what, test := range map[string]struct {
+		requires        *bool
+		intent, summary string
+		want            []string
+	}{
+		"neither is given": {nil, "", "", nil},
+		"not said, both":   {nil, "why", "what", []string{"intent", "summary"}},
+		"said, one":        {new(false), "why", "", []string{"intent"}},
+		"kept":             {new(true), "why", "what", nil},
+	} {
+		kept := r.complete(session.CompleteTaskRequest{
+			TaskID: "t", RequiresContext: test.requires, Intent: test.intent, Summary: test.summary, ValidationReport: json.RawMessage(passed),
+		})
+		if !slices.Equal(kept.NotKept, test.want) {
+			t.Errorf("%s: the answer says that %v is not kept, want %v", what, kept.NotKept, test.want)
+		}
+	}
 }

@@ -38,6 +38,14 @@ const (
 	MaxResolution  = 2000
 )
 
+// Bounds of the window's text, in code points but for MaxShownBlockers: it stands in
+// every assembled context.
+const (
+	MaxShownID       = 100
+	MaxShownText     = 240 // of an intent or a reason
+	MaxShownBlockers = 20  // the newest
+)
+
 // CompletedTask is a task that was done, well or not. Intent and summary are kept
 // only if it requires context.
 type CompletedTask struct {
@@ -106,6 +114,9 @@ type TaskKept struct {
 	Blocked   int  `json:"blocked"`
 	Dropped   int  `json:"dropped,omitempty"`
 	Redacted  bool `json:"redacted,omitempty"`
+	// NotKept names the fields that were given and dropped: intent and summary of a task
+	// that requires no context.
+	NotKept []string `json:"not_kept,omitempty"`
 	// AuditFile is the file that the event was appended to, if one is written;
 	// Warning says why it could not be. The record is there.
 	AuditFile string `json:"audit_file,omitempty"`
@@ -132,8 +143,12 @@ type TaskWindow struct {
 	// Total counts all completed tasks that are held.
 	Total  int `json:"total"`
 	Tokens int `json:"tokens"`
-	// Text is contract 3's; empty when there is nothing.
-	Text string `json:"text"`
+	// Text is contract 3's; empty when there is nothing. It is bounded: Shortened counts
+	// the ids, intents and reasons that are cut in it, LeftOut the older blockers that it
+	// leaves out. Tasks and Blockers have them all.
+	Text      string `json:"text"`
+	Shortened int    `json:"shortened,omitempty"`
+	LeftOut   int    `json:"left_out,omitempty"`
 }
 
 // LoadTasksRequest takes over a state: an object with completed_tasks and
