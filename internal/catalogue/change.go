@@ -29,6 +29,18 @@ type change struct {
 	// imported says that what was forgotten stays so.
 	imported bool
 	secrets  int // that were taken out
+	now      time.Time
+	// first says that nothing was taken from the project's files before.
+	first bool
+}
+
+// since is when what a source has now came to be. Files that are read for the first
+// time were there before.
+func (c *change) since(source string) time.Time {
+	if c.first && isFile(source) {
+		return time.Time{}
+	}
+	return c.now
 }
 
 // sourced is an entry with who registers it, and, once it is clean, its Text.
@@ -43,6 +55,7 @@ var errNothing = errors.New("nothing to write")
 
 // write carries out a change. The caller holds s.writing.
 func (s *Service) write(ctx context.Context, c *change) (*session.Registered, error) {
+	c.now = s.opts.Clock().UTC().Truncate(time.Millisecond)
 	out := &session.Registered{Project: c.project.ID, ProjectName: c.project.Name, Redacted: c.secrets > 0}
 	tried := map[string]bool{} // ids of earlier parts
 	for {
@@ -63,7 +76,13 @@ func (s *Service) write(ctx context.Context, c *change) (*session.Registered, er
 		}
 	}
 	out.Unchanged = len(c.entries) - out.Added - out.Changed
-	out.Total = len(s.byRef(c.project.ID))
+	items := s.Items(c.project.ID)
+	out.Total = len(items)
+	for i := range items {
+		if e := &items[i]; out.Seq > 0 && e.Mode == memory.IncludeAlways && e.On && e.Since.Equal(c.now) {
+			out.JoinLater++
+		}
+	}
 	return out, nil
 }
 
@@ -84,6 +103,7 @@ func (s *Service) batch(c *change, tried map[string]bool) (b memory.Batch, more 
 			continue
 		}
 		r := recordOf(c.project.ID, e, i, now)
+		r.Entry.Since = c.since(e.source)
 		if tried[r.ID] || more {
 			continue
 		}
@@ -137,6 +157,9 @@ func mergeEntry(old, changed memory.Record) memory.Record {
 	entry := *changed.Entry // the batch may be tried again
 	if old.Entry != nil {
 		entry.Version, entry.Ord = old.Entry.Version+1, old.Entry.Ord
+		if entry.Include == old.Entry.Include && sameFlag(entry.Enabled, old.Entry.Enabled) {
+			entry.Since = old.Entry.Since
+		}
 	}
 	changed.Entry = &entry
 	return changed

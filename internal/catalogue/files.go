@@ -40,7 +40,10 @@ func (s *Service) Retake() { s.taken.forgetAll() }
 
 // takeFiles is TakeFiles with s.writing held.
 func (s *Service) takeFiles(ctx context.Context, project memory.Project, files []session.FileEntries) (*session.Registered, error) {
-	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile}
+	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile, first: !s.taken.knows(project.ID)}
+	for _, r := range s.byRef(project.ID) {
+		c.first = c.first && !isFile(r.Entry.Source)
+	}
 	seen := map[session.Ref]bool{}
 	for _, f := range files {
 		if s.secretIn(f.Path, f.Path) {
@@ -61,7 +64,7 @@ func (s *Service) takeFiles(ctx context.Context, project memory.Project, files [
 				return nil, err
 			}
 			if !s.secretIn(f.Path, x.Name) {
-				c.servers = append(c.servers, storedServer{x, source})
+				c.servers = append(c.servers, storedServer{Server: x, Source: source})
 			}
 		}
 	}
@@ -95,6 +98,14 @@ func (t *takenFiles) is(project, hash string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return hash != "" && t.hashes[project] == hash
+}
+
+// knows says that the files of a project were looked at before.
+func (t *takenFiles) knows(project string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.hashes[project]
+	return ok
 }
 
 func (t *takenFiles) retakes() int {

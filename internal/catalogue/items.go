@@ -33,7 +33,7 @@ func (s *Service) Find(project string, ref session.Ref) (session.EntryState, boo
 }
 
 // settings returns the settings of a project's servers by their names.
-func (s *Service) settings(project string) map[string]session.Server {
+func (s *Service) settings(project string) map[string]storedServer {
 	servers, err := s.serversOf(project)
 	if err != nil {
 		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
@@ -91,7 +91,7 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 }
 
 // stateOf returns a record's entry with what applies to it.
-func stateOf(r *memory.Record, servers map[string]session.Server) session.EntryState {
+func stateOf(r *memory.Record, servers map[string]storedServer) session.EntryState {
 	e := r.Entry
 	state := session.EntryState{
 		ID: r.ID, Source: e.Source, Version: e.Version,
@@ -102,6 +102,10 @@ func stateOf(r *memory.Record, servers map[string]session.Server) session.EntryS
 	}
 	server := servers[e.Server] // rules and references have the settings of none
 	state.Mode = cmp.Or(e.Include, server.Include, memory.IncludeAlways)
+	state.Since = e.Since
+	if (e.Include == "" || e.Enabled == nil) && server.Since.After(e.Since) {
+		state.Since = server.Since
+	}
 	state.On = true
 	if enabled := cmp.Or(e.Enabled, server.Enabled); enabled != nil {
 		state.On = *enabled

@@ -50,7 +50,7 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 		c.entries = append(c.entries, sourced{Entry: e, source: source})
 	}
 	for _, x := range req.Servers {
-		c.servers = append(c.servers, storedServer{x, source})
+		c.servers = append(c.servers, storedServer{Server: x, Source: source})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -21,6 +22,8 @@ type serverState struct {
 type storedServer struct {
 	session.Server
 	Source string `json:"source,omitempty"`
+	// Since is as in memory.Entry.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // bare says that a server is only named.
@@ -68,12 +71,18 @@ func (c *change) mergeServers(stored []storedServer) (merged []storedServer, cha
 		switch {
 		case !there:
 			at[s.Name] = len(merged)
+			if s.Since = c.since(s.Source); bare(s.Server) {
+				s.Since = time.Time{}
+			}
 			merged, changed = append(merged, s), true
 		case isFile(s.Source) && !isFile(merged[i].Source):
 			// What a host set stays.
 		case bare(s.Server) && merged[i].Source != s.Source:
 			// Naming a server takes its settings from nobody.
 		case !sameServer(merged[i], s):
+			if s.Since = merged[i].Since; s.Include != merged[i].Include || !sameFlag(s.Enabled, merged[i].Enabled) {
+				s.Since = c.now
+			}
 			merged[i], changed = s, true
 		}
 	}
@@ -123,7 +132,7 @@ type serverCache struct {
 type knownServers struct {
 	raw     []byte
 	servers []storedServer
-	byName  map[string]session.Server
+	byName  map[string]storedServer
 }
 
 // serversOf returns the servers of a project. They must not be written to.
@@ -140,12 +149,12 @@ func (s *Service) serversOf(project string) (knownServers, error) {
 	if k, ok := s.servers.known[project]; ok && bytes.Equal(k.raw, raw) {
 		return k, nil
 	}
-	k := knownServers{raw: raw, byName: map[string]session.Server{}}
+	k := knownServers{raw: raw, byName: map[string]storedServer{}}
 	if k.servers, err = decodeServers(raw); err != nil {
 		return knownServers{}, err
 	}
 	for _, x := range k.servers {
-		k.byName[x.Name] = x.Server
+		k.byName[x.Name] = x
 	}
 	if s.servers.known == nil || len(s.servers.known) >= maxCached {
 		s.servers.known = map[string]knownServers{}

@@ -62,5 +62,8 @@ and does not name now is removed.
 func writeRegistered(w io.Writer, r *session.Registered) {
 	fmt.Fprintf(w, "Catalogue of project %s: %d added, %d changed, %d unchanged, %d removed; %d in all\n",
 		memory.ProjectLabel(r.ProjectName, r.Project), r.Added, r.Changed, r.Unchanged, r.Removed, r.Total)
+	if r.JoinLater > 0 {
+		fmt.Fprintf(w, "Always included from now on: %d; sessions that run hold them when they next start (recalld context add: at once)\n", r.JoinLater)
+	}
 	writeNotes(w, r.Redacted, "", "", "")
 }

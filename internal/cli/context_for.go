@@ -81,6 +81,7 @@ what it held.`,
 		},
 	}
 	flags := c.Flags()
+	flags.BoolVar(&r.Schemas, "schemas", false, "with --json, answer with the schemas of all active tools")
 	flags.StringVar(&r.TaskType, "task-type", "", "the type of the task that it is for, by which settings may differ")
 	flags.BoolVar(&requires, "requires-context", false, "with =false, leave out history and code (default: as the settings say)")
 	flags.IntVar(&r.TopK, "top-k", 0, fmt.Sprintf("matches considered, 1–%d (default %d)", session.MaxTopK, session.DefaultTopK))

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,6 +42,23 @@ what is stored, field by field.`,
 	return c
 }
 
+// maxUses is how many tools a line of uses names.
+const maxUses = 20
+
+// useList counts the uses of tools, most used first.
+func useList(uses []session.ToolUse) string {
+	uses = slices.Clone(uses)
+	slices.SortStableFunc(uses, func(a, b session.ToolUse) int { return cmp.Compare(b.Count, a.Count) })
+	var parts []string
+	for _, u := range uses[:min(len(uses), maxUses)] {
+		parts = append(parts, fmt.Sprintf("%s %d× (last %s)", printable(u.String()), u.Count, timeText(u.LastUsed, "?")))
+	}
+	if more := len(uses) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // writeWorking leaves out what a session has none of. What contexts are changed by hand
 // is told by recalld context.
 func writeWorking(w io.Writer, k *session.WorkingContext) {
@@ -51,6 +70,9 @@ func writeWorking(w io.Writer, k *session.WorkingContext) {
 		if len(list.tools) > 0 {
 			rows = append(rows, []string{list.name, toolList(list.tools)})
 		}
+	}
+	if len(k.ToolUse) > 0 {
+		rows = append(rows, []string{"uses", useList(k.ToolUse)})
 	}
 	if k.Compactions > 0 {
 		rows = append(rows, []string{"compacted", fmt.Sprintf("%s, %s", memory.Count(k.Compactions, "time"), timeText(k.CompactedAt, "?"))})

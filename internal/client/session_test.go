@@ -40,14 +40,14 @@ var (
 	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
 	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
 	blocked  = session.Blocker{TaskID: "t", Reason: "r", BlockedAt: at}
-	window   = session.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []session.CompletedTask{done}, Blockers: []session.Blocker{blocked}, Total: 9, Tokens: 8, Text: "x"}
-	kept     = session.TaskKept{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, AuditFile: "/f", Warning: "w", Seq: 4}
-	known    = session.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, Redacted: true, Seq: 6}
+	window   = session.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []session.CompletedTask{done}, Blockers: []session.Blocker{blocked}, Total: 9, Shortened: 1, LeftOut: 2, Tokens: 8, Text: "x"}
+	kept     = session.TaskKept{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, NotKept: []string{"intent"}, AuditFile: "/f", Warning: "w", Seq: 4}
+	known    = session.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, JoinLater: 1, Redacted: true, Seq: 6}
 	thing    = session.Entity{ID: "o-1", Type: "order", Name: "first", Data: raw(`{"b":1,"a":[null]}`)}
 	held     = session.Context{Project: "p", ProjectName: "demo", SessionID: "abcd", Items: []session.ContextItem{inside}, Rules: []string{"A"}, References: []string{"X"},
 		Tools: []session.ToolRef{tool}, Changed: true, Version: 7}
 	working = session.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []session.ContextItem{inside}, Removed: []session.Ref{toolRef},
-		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, Guided: []session.ToolRef{tool},
+		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ToolUse: []session.ToolUse{{ToolRef: tool, Count: 2, LastUsed: at}}, Guided: []session.ToolRef{tool},
 		Summary: "s", Compactions: 1, CompactedAt: at, Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
 	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)}}}
 )
@@ -66,15 +66,15 @@ var sessionMethods = map[string]method{
 	"Unregister": {request: session.UnregisterRequest{RequestID: made, Entries: []session.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
 	"Entries": {request: session.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
 		answer: &session.EntryList{Project: "p", ProjectName: "demo", Servers: []session.Server{server},
-			Entries: []session.EntryState{{ID: "o-1", Entry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true}}}},
+			Entries: []session.EntryState{{ID: "o-1", Entry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
 	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, Which: which},
-		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Version: 7, Receipt: "rc", Text: "x",
+		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
 			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
 	"SessionContext": {request: session.ContextRequest{Which: which}, answer: &held},
 	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, Which: which},
 		answer: &held},
 	"Assemble": {request: session.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
-		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Which: which},
+		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, Which: which},
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
@@ -82,7 +82,8 @@ var sessionMethods = map[string]method{
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
-			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g", Withheld: withheld, Degraded: degraded, Tokens: 8, MaxTokens: 4000, Record: record,
+			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g",
+			ToolSchemas: []session.ActiveTool{{ToolRef: tool, Description: "d", InputSchema: schema, Tokens: 3}}, Withheld: withheld, Degraded: degraded, Incomplete: true, Why: "w", Tokens: 8, MaxTokens: 4000, Record: record,
 			Receipt: "rc", Text: "x"}},
 	"WorkingContext": {request: session.WorkingContextRequest{Which: which}, answer: &working},
 	"Report": {request: session.ReportRequest{RequestID: made, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ClearDiscovered: true, Which: which},
@@ -95,7 +96,7 @@ var sessionMethods = map[string]method{
 			Request: memory.RecallRequest{Query: "q", Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
-			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Provenance: &from,
+			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},

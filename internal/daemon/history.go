@@ -11,6 +11,8 @@ import (
 // caller has gone: a hook does not wait for git.
 func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
 	ctx = context.WithoutCancel(ctx)
+	// A session holds what is always included when it starts.
+	d.contextFiles.take(ctx, req.Project, req.Caller)
 	s, err := d.core.Ingest.StartSession(ctx, req)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,10 @@ type section struct {
 	heading, one, many string
 }
 
-// sections in the order of the text: those of contract 6, and then the memories.
+// sections in the order of the text: the summary of a compaction, those of contract 6, and
+// then the memories.
 var sections = []section{
+	{session.SummaryItem, "Summary", "summary", "summaries"},
 	{memory.Rule, "Rules", "rule", "rules"},
 	{memory.Reference, "References", "reference", "references"},
 	{memory.Tool, "Tools", "tool", "tools"},

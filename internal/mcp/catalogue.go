@@ -48,8 +48,18 @@ func catalogueAnswer(r *session.Registered, err error) (string, any, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The catalogue of project %s holds %d: %d added, %d changed, %d unchanged, %d removed.",
 		memory.ProjectLabel(r.ProjectName, r.Project), r.Total, r.Added, r.Changed, r.Unchanged, r.Removed)
+	if r.JoinLater > 0 {
+		fmt.Fprintf(&text, " %s always included from now on: a session that runs holds what is always included when it next starts, or once change_context adds it.", areEntries(r.JoinLater))
+	}
 	writeNotes(&text, r.Redacted, "")
 	return text.String(), r, nil
+}
+
+func areEntries(n int) string {
+	if n == 1 {
+		return "1 entry is"
+	}
+	return fmt.Sprintf("%d entries are", n)
 }
 
 // entriesInput is what list_context takes.

@@ -82,6 +82,7 @@ type assembleInput struct {
 	IncludeScore    *float64 `json:"includeScore"`
 	MaxTokens       int      `json:"max_tokens" given:"50–100000"`
 	NoSearch        bool     `json:"no_search"`
+	Schemas         bool     `json:"schemas"`
 	whichInput
 }
 
@@ -98,7 +99,7 @@ func (s *Server) assembleContext(ctx context.Context, c call, in assembleInput) 
 	}
 	assembled, err := s.svc.Assemble(ctx, session.AssembleRequest{
 		RequestID: c.requestID, Message: in.Message, TaskType: in.TaskType, RequiresContext: in.RequiresContext,
-		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Which: which,
+		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Schemas: in.Schemas, Which: which,
 	})
 	if err != nil {
 		return "", nil, err

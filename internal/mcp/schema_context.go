@@ -70,6 +70,7 @@ func assembleInputSchema() schema {
 	fields["includeScore"] = number("number", "Relevance from which a match is always taken; default: the settings', 0.7.", 0, 1)
 	fields["max_tokens"] = number("integer", "Most tokens; default: the settings', 4,000.", session.MinBudget, session.MaxBudget)
 	fields["no_search"] = typed("boolean", "Take the session's context alone.")
+	fields["schemas"] = typed("boolean", "Answer with the schemas of all active tools.")
 	return object("", true, fields, "message")
 }
 
@@ -85,6 +86,9 @@ func assembledSchema() schema {
 		"memories":    list("Lessons, steps and code.", memoryItem(), 0),
 		"window":      object("Recent tasks and blockers.", false, windowFields()),
 		"activeTools": list("What the session may call.", toolRef(), 0),
+		"toolSchemas": list("Of active tools that are not among items, on asking.", object("", false, schema{
+			"serverName": word, "toolName": word, "description": word, "inputSchema": anything(""), "tokens": count,
+		}, "serverName", "toolName"), 0),
 		"guidance":    typed("string", "How newly found tools are used well; told once."),
 		"withheld":    list("Candidates not handed out, and why.", withheldSchema(), 0),
 		"degraded":    list("Parts that did not take part.", degradedSchema(), 0),
@@ -111,6 +115,9 @@ func workingOutputSchema() schema {
 		"sessionId": word, "version": typed("integer", "Raised by every change."), "turn": count,
 		"added": list("Changes of the context by hand.", contextItem(nil), 0), "removed": list("", ref, 0),
 		"discoveredTools": list("", toolRef(), 0), "usedTools": list("", toolRef(), 0), "entities": list("", entity, 0),
+		"toolUse": list("How often, and when last.", object("", false, schema{
+			"serverName": word, "toolName": word, "count": count, "lastUsed": moment(""),
+		}, "serverName", "toolName", "count"), 0),
 		"guided":  list("Tools whose guidance was told.", toolRef(), 0),
 		"summary": typed("string", "Of the last compaction."), "compactions": count, "compactedAt": moment(""),
 	}, "sessionId", "version", "turn", "discoveredTools", "usedTools", "entities")

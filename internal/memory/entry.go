@@ -37,6 +37,9 @@ type Entry struct {
 	// server's, which leave them to always and enabled.
 	Include Include `json:"include,omitempty"`
 	Enabled *bool   `json:"enabled,omitempty"`
+	// Since is when Include or Enabled were last set to something else, or the entry
+	// registered; zero where that was before anybody could have a session.
+	Since time.Time `json:"since,omitzero"`
 	// Version counts the entry's changes, from 1.
 	Version int `json:"version"`
 	// Ord is its place among what was registered with it.

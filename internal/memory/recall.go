@@ -160,6 +160,11 @@ const (
 	OverBudget Reason = "over_budget"
 	OverLimit  Reason = "over_limit"
 	TooSlow    Reason = "too_slow" // the gate's deadline passed
+	// Of entries of the catalogue: nobody searched for them, and a rule decided.
+	Removed   Reason = "removed"    // taken out of the session by hand
+	NextStart Reason = "next_start" // always included, since after the session started
+	Disabled  Reason = "disabled"
+	ByHand    Reason = "manual" // included by hand only, and nobody did
 )
 
 // Withheld is a candidate that was not shown.
@@ -249,6 +254,9 @@ type ReceiptItem struct {
 	Provenance *Provenance `json:"provenance,omitempty"`
 	// Mode says how an item got into a context.
 	Mode Include `json:"mode,omitempty"`
+	// Active says of a tool that it could be called and was handed out by its name:
+	// the core's and discovered ones that the context does not write out.
+	Active bool `json:"active,omitempty"`
 }
 
 // Recaller answers questions.

@@ -18,6 +18,8 @@ type Session struct {
 	Window    string    `json:"window,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// ResumedAt is when its client last took it up again.
+	ResumedAt time.Time `json:"resumedAt,omitzero"`
 	Goal      string    `json:"goal,omitempty"`
 	FlowTags  []string  `json:"flowTags,omitempty"`
 	Tags      []string  `json:"tags,omitempty"`
@@ -36,6 +38,14 @@ type Session struct {
 	Bare bool `json:"bare,omitempty"`
 	// Extra holds fields of an imported file that this version does not know.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Started is when the session began, or was last taken up again.
+func (s *Session) Started() time.Time {
+	if s.ResumedAt.After(s.CreatedAt) {
+		return s.ResumedAt
+	}
+	return s.CreatedAt
 }
 
 // SessionKey names a session; ids are unique in a project.

@@ -33,6 +33,19 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 	lost := 0
 	shown := map[taskKey]bool{}
 	for _, item := range first.Items {
+		switch {
+		case item.Kind == session.SummaryItem:
+			if b.summary(wc.Summary); b.compacted != "" {
+				continue
+			}
+		case item.Active:
+			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+				if item.Tokens > 0 {
+					b.active = append(b.active, activeTool(e))
+				}
+				continue
+			}
+		}
 		switch item.Kind {
 		case memory.Rule, memory.Reference, memory.Tool:
 			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {

@@ -193,7 +193,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc), a.req.TopK), questions); err != nil {
+		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc, a.session.Started()), a.req.TopK), questions); err != nil {
 			return err
 		}
 		set := a.found.settings
@@ -238,13 +238,17 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 // assemble works out a request context on a working context, and changes that to what
 // it is after the turn. It is a pure function of what was gathered.
 func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, memory.Receipt) {
-	h := hold(a.items, wc)
+	h := hold(a.items, wc, a.session.Started())
 	if a.loading {
 		h.gone = nil // nobody knows that yet
 	}
 	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)
 	b := newBudget(a.req.MaxTokens)
+	b.summary(wc.Summary)
 	b.held(h, a.window, a.shorter)
+	if a.req.Schemas {
+		b.schemas(a.items, active(a.items, wc))
+	}
 	held := b.withheld
 	b.withheld = nil
 	b.relevant(a.s.opts.Assembly.Settings.Shares, chosen, a.found.memories, wc)
@@ -252,7 +256,7 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
 	out.Turn = wc.Turn
-	out.Withheld = tell(b.withheld, withheld, a.found.withheld, held)
+	out.Withheld = tell(b.withheld, withheld, a.found.withheld, h.out, held)
 	receipt := a.receipt(out, b)
 	out.Receipt, out.Record = receipt.ID, session.RecordOf(&receipt)
 	return out, receipt

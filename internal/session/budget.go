@@ -39,8 +39,13 @@ type budget struct {
 	// memory is what the memories take together.
 	memory int
 	// framed says that the frame around stored text is counted.
-	framed   bool
-	window   *session.TaskWindow
+	framed bool
+	window *session.TaskWindow
+	// compacted is the summary of the last compaction, and what it takes.
+	compacted       string
+	compactedTokens int
+	// active are active tools that are not among the entries.
+	active   []session.ActiveTool
 	withheld []memory.Withheld
 }
 
@@ -74,6 +79,52 @@ func (b *budget) stored(tokens int) bool {
 
 // frameTokens is the frame in tokens.
 const frameTokens = (2*render.FrameBytes + 6) / 7
+
+// summary puts the summary of the last compaction into the context, or withholds it.
+func (b *budget) summary(text string) {
+	if text == "" {
+		return
+	}
+	tokens := recall.Tokens(separator + compactedText(text))
+	if !b.take(tokens) {
+		b.withheld = append(b.withheld, memory.Withheld{Kind: session.SummaryItem, Reason: memory.OverBudget, Name: session.SummaryName})
+		return
+	}
+	b.compacted, b.compactedTokens = text, tokens
+}
+
+// schemas puts the schemas of active tools that are not among the entries into the
+// context; one that has no room is withheld, and stays active.
+func (b *budget) schemas(items []session.EntryState, active []session.ToolRef) {
+	at := make(map[session.ToolRef]*session.EntryState, len(active))
+	for _, ref := range active {
+		at[ref] = nil
+	}
+	for _, e := range b.entries {
+		delete(at, toolOf(*e.EntryState))
+	}
+	for i := range items {
+		if _, wanted := at[toolOf(items[i])]; wanted && items[i].Type == memory.Tool {
+			at[toolOf(items[i])] = &items[i]
+		}
+	}
+	for _, ref := range active {
+		e := at[ref]
+		if e == nil {
+			continue
+		}
+		tool := activeTool(e)
+		if !b.take(tool.Tokens) {
+			b.withheld = append(b.withheld, placed{EntryState: e}.withheld(memory.OverBudget))
+			continue
+		}
+		b.active = append(b.active, tool)
+	}
+}
+
+func activeTool(e *session.EntryState) session.ActiveTool {
+	return session.ActiveTool{ToolRef: toolOf(*e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
+}
 
 // entry puts an entry into the context, or withholds it.
 func (b *budget) entry(e placed) {

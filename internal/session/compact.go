@@ -91,7 +91,7 @@ func compact(wc *session.WorkingContext, keep func(session.Entity) bool) cleared
 		}
 	}
 	c := cleared{tools: len(gone), entities: len(wc.Entities) - len(kept)}
-	wc.DiscoveredTools, wc.UsedTools, wc.Guided = []session.ToolRef{}, []session.ToolRef{}, nil
+	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []session.ToolRef{}, []session.ToolRef{}, nil, nil
 	wc.Entities = kept
 	wc.Compactions++
 	return c

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -38,11 +40,20 @@ type holding struct {
 	gone []session.Ref
 	// decided were added or taken out: relevance has no say in them.
 	decided map[session.Ref]bool
+	// out are those that nobody searches for and that the session does not hold, with
+	// the reason; see maxOut.
+	out []memory.Withheld
 }
 
-// hold works out a session context. A disabled entry is held only if it was added by
-// hand, and what was taken out stays out whatever becomes of its mode.
-func hold(items []session.EntryState, wc *session.WorkingContext) holding {
+// maxOut bounds how many entries of one reason a holding names: catalogues have
+// thousands that are included by hand only.
+const maxOut = 20
+
+// hold works out the context of a session that started at a time. A disabled entry is
+// held only if it was added by hand, and what was taken out stays out whatever becomes
+// of its mode. What is always included since a later time is not held: the context of a
+// session changes only by hand.
+func hold(items []session.EntryState, wc *session.WorkingContext, started time.Time) holding {
 	h := holding{decided: make(map[session.Ref]bool, len(wc.Removed)+len(wc.Added))}
 	for _, ref := range wc.Removed {
 		h.decided[ref] = true
@@ -56,7 +67,7 @@ func hold(items []session.EntryState, wc *session.WorkingContext) holding {
 		if _, by := added[e.Ref]; by {
 			added[e.Ref] = e
 		}
-		if included(e) && !h.decided[e.Ref] {
+		if included(e, started) && !h.decided[e.Ref] {
 			h.entries = append(h.entries, placed{EntryState: e, mode: memory.IncludeAlways})
 		}
 	}
@@ -64,16 +75,51 @@ func hold(items []session.EntryState, wc *session.WorkingContext) holding {
 		switch e := added[item.Ref]; {
 		case e == nil:
 			h.gone = append(h.gone, item.Ref)
-		case !included(e): // else it is among the first
+		case !included(e, started): // else it is among the first
 			h.entries = append(h.entries, placed{EntryState: e, mode: item.IncludeMode})
 		}
 		h.decided[item.Ref] = true
 	}
+	n := map[memory.Reason]int{}
+	for i := range items {
+		e := &items[i]
+		if _, by := added[e.Ref]; by {
+			continue
+		}
+		if reason := whyOut(e, h.decided[e.Ref], started); reason != "" && n[reason] < maxOut {
+			n[reason]++
+			h.out = append(h.out, placed{EntryState: e}.withheld(reason))
+		}
+	}
+	slices.SortStableFunc(h.out, func(a, b memory.Withheld) int {
+		return cmp.Compare(slices.Index(outReasons, a.Reason), slices.Index(outReasons, b.Reason))
+	})
 	return h
 }
 
-// included says that an entry is in every context of its project.
-func included(e *session.EntryState) bool { return e.Mode == memory.IncludeAlways && e.On }
+// outReasons are the reasons of whyOut, what a person decided first.
+var outReasons = []memory.Reason{memory.Removed, memory.NextStart, memory.Disabled, memory.ByHand}
+
+// whyOut says why a session does not hold an entry that nobody added to it; empty for
+// one that it holds, or that relevance decides on.
+func whyOut(e *session.EntryState, removed bool, started time.Time) memory.Reason {
+	switch {
+	case removed:
+		return memory.Removed
+	case !e.On:
+		return memory.Disabled
+	case e.Mode == memory.IncludeManual:
+		return memory.ByHand
+	case e.Mode == memory.IncludeAlways && !included(e, started):
+		return memory.NextStart
+	}
+	return ""
+}
+
+// included says that an entry is in the context of a session from its start on.
+func included(e *session.EntryState, started time.Time) bool {
+	return e.Mode == memory.IncludeAlways && e.On && !e.Since.After(started)
+}
 
 // SessionContext implements session.Contexts.
 func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
@@ -91,7 +137,7 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	if err != nil {
 		return nil, err
 	}
-	return contextOf(project, wc, s.items(ctx, project.ID, req.Which)), nil
+	return contextOf(project, wc, s.items(ctx, project.ID, req.Which), meant.Started()), nil
 }
 
 // ChangeContext implements session.Contexts. All of a request is done or nothing.
@@ -108,23 +154,23 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 	}
 	items := s.items(ctx, project.ID, req.Which)
 	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
-		return byHand(items, wc, req)
+		return byHand(items, wc, req, meant.Started())
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	out := contextOf(project, w.context, items)
+	out := contextOf(project, w.context, items, meant.Started())
 	out.Changed = w.changed || w.repeated // only what changed something is known as repeated
 	return out, nil
 }
 
 // contextOf is a session context as it is answered.
-func contextOf(project memory.Project, wc *session.WorkingContext, items []session.EntryState) *session.Context {
+func contextOf(project memory.Project, wc *session.WorkingContext, items []session.EntryState, started time.Time) *session.Context {
 	out := &session.Context{
 		Project: project.ID, ProjectName: project.Name, SessionID: wc.SessionID, Version: wc.Version,
 		Items: []session.ContextItem{}, Rules: []string{}, References: []string{}, Tools: []session.ToolRef{},
 	}
-	for _, e := range hold(items, wc).entries {
+	for _, e := range hold(items, wc, started).entries {
 		out.Items = append(out.Items, e.item())
 		switch e.Type {
 		case memory.Rule:
@@ -142,7 +188,7 @@ func contextOf(project memory.Project, wc *session.WorkingContext, items []sessi
 // anything. Taking out an entry that is always included keeps it out of this session;
 // of any other, only that it was added is taken back. What has gone from the catalogue
 // can be taken out, not added.
-func byHand(items []session.EntryState, wc *session.WorkingContext, req session.ChangeContextRequest) (changed bool, err error) {
+func byHand(items []session.EntryState, wc *session.WorkingContext, req session.ChangeContextRequest, started time.Time) (changed bool, err error) {
 	wanted := make(map[session.Ref]*session.EntryState, len(req.Add)+len(req.Remove))
 	for _, item := range req.Add {
 		wanted[item.Ref] = nil
@@ -179,7 +225,7 @@ func byHand(items []session.EntryState, wc *session.WorkingContext, req session.
 			wc.Removed, changed = slices.Delete(wc.Removed, at, at+1), true
 		}
 		has := slices.ContainsFunc(wc.Added, func(has session.ContextItem) bool { return has.Ref == item.Ref })
-		if !has && !included(e) {
+		if !has && !included(e, started) {
 			wc.Added, changed = append(wc.Added, item), true
 		}
 	}

@@ -72,7 +72,11 @@ func (d *desk) now() time.Time { return deskTime.Add(time.Duration(d.ticks.Add(1
 
 func (d *desk) open() {
 	d.t.Helper()
-	d.parts = openParts(d.t, making{dir: d.dir, sync: d.sync, clock: d.now, redact: redact.Redact})
+	d.parts = openParts(d.t, making{
+		dir: d.dir, sync: d.sync, clock: d.now, redact: redact.Redact,
+		// Whenever a test registers an entry, it was there when the session started.
+		registered: func() time.Time { return deskTime },
+	})
 	var err error
 	d.working, err = working.New(working.Options{
 		Writer: d.ingest, Projects: d.projects, Shelf: d.index, Store: d.store, Tokens: recall.Tokens, Clock: d.now,

@@ -30,11 +30,13 @@ type parts struct {
 
 // making says how parts are made.
 type making struct {
-	dir    string // of the store
-	sync   bool   // every commit is synced
-	clock  func() time.Time
-	redact func(text string) (string, int)
-	turn   func(memory.SessionKey) int
+	dir   string // of the store
+	sync  bool   // every commit is synced
+	clock func() time.Time
+	// registered is the clock of the catalogue; nil is clock.
+	registered func() time.Time
+	redact     func(text string) (string, int)
+	turn       func(memory.SessionKey) int
 }
 
 // openParts makes all parts over the folder of a store, as a daemon does when it starts.
@@ -65,7 +67,10 @@ func openParts(t testing.TB, m making) (p parts) {
 		Redact: m.redact, Turn: m.turn, Clock: m.clock,
 	})
 	fail("make read path", err)
-	p.catalogue, err = catalogue.New(catalogue.Options{Writer: p.ingest, Shelf: p.index, States: p.store, Projects: p.projects, Clock: m.clock})
+	if m.registered == nil {
+		m.registered = m.clock
+	}
+	p.catalogue, err = catalogue.New(catalogue.Options{Writer: p.ingest, Shelf: p.index, States: p.store, Projects: p.projects, Clock: m.registered})
 	fail("make catalogue", err)
 	return p
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
@@ -12,13 +14,19 @@ import (
 func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *session.Assembled {
 	out := &session.Assembled{
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]session.AssembledItem, len(b.entries)), Memories: b.memories, Window: b.window, Guidance: guidance,
+		Items: make([]session.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.window, Guidance: guidance,
 		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
 		Incomplete: a.found.incomplete != "", Why: a.found.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
 	}
 	if out.Memories == nil {
 		out.Memories = []memory.Item{}
+	}
+	if b.compacted != "" {
+		out.Items = append(out.Items, session.AssembledItem{
+			ContextItem: session.ContextItem{Ref: session.Ref{Type: session.SummaryItem, Name: session.SummaryName}, IncludeMode: memory.IncludeAlways},
+			Text:        b.compacted, Tokens: b.compactedTokens,
+		})
 	}
 	callable := setOf(out.ActiveTools)
 	for i, e := range b.entries {
@@ -30,13 +38,18 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 		} else if ref := toolOf(*e.EntryState); !callable[ref] {
 			out.ActiveTools = append(out.ActiveTools, ref)
 		}
-		out.Items[i] = item
+		out.Items = append(out.Items, item)
 	}
-	out.Text = writeContext(b.entries, guidance, b.memories, b.window)
+	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t session.ActiveTool) bool {
+		return slices.ContainsFunc(b.entries, func(e placed) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
+	})
+	out.Text = writeContext(b.compacted, b.entries, guidance, b.memories, b.window)
 	return out
 }
 
-// receipt is the record of a turn: exactly what is handed out, with scores.
+// receipt is the record of a turn: exactly what is handed out, with scores. A tool that
+// the session may call is handed out by its name: the core's always, a discovered one
+// because the agent found it.
 func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	r := memory.Receipt{
 		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
@@ -47,12 +60,22 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
 	}
 	r.Request.Kinds = a.found.kinds
+	if b.compacted != "" {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			Kind: session.SummaryItem, Name: session.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens,
+		})
+	}
+	shown := map[session.ToolRef]bool{}
 	for i, e := range b.entries {
+		if e.Type == memory.Tool {
+			shown[toolOf(*e.EntryState)] = true
+		}
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
 			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(session.ProvenanceOf(e.Source)),
 		})
 	}
+	r.Items = append(r.Items, a.callable(out, shown)...)
 	for _, m := range b.memories {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
@@ -75,6 +98,33 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 		task(memory.Blocker, t.TaskID)
 	}
 	return r
+}
+
+// callable are the tools that the session may call and that are not among its entries.
+func (a *assembly) callable(out *session.Assembled, shown map[session.ToolRef]bool) []memory.ReceiptItem {
+	entries := make(map[session.ToolRef]*session.EntryState, len(out.ActiveTools))
+	for i := range a.items {
+		if e := &a.items[i]; e.Type == memory.Tool {
+			entries[toolOf(*e)] = e
+		}
+	}
+	tokens := make(map[session.ToolRef]int, len(out.ToolSchemas))
+	for _, t := range out.ToolSchemas {
+		tokens[t.ToolRef] = t.Tokens
+	}
+	var items []memory.ReceiptItem
+	for _, ref := range out.ActiveTools {
+		e := entries[ref]
+		if shown[ref] || e == nil {
+			continue
+		}
+		item := memory.ReceiptItem{ID: e.ID, Kind: memory.Tool, Name: e.Name, Server: e.ServerName, Mode: memory.IncludeAgent, Active: true, Tokens: tokens[ref]}
+		if e.Core {
+			item.Mode = memory.IncludeAlways
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // taskKey names a completed task or a blocker.

@@ -53,7 +53,7 @@ func TestReportOfWhatIsThere(t *testing.T) {
 	if wc := r.report(id, session.ReportRequest{ClearDiscovered: true}); wc.Version != 0 || r.stored(id) != nil {
 		t.Errorf("clearing nothing made %+v, stored as %s", wc, r.stored(id))
 	}
-	req := session.ReportRequest{UsedTools: []session.ToolRef{toolRef("fs", "read")}, Entities: []session.Entity{{ID: "a", Data: json.RawMessage(`{"n": "1 < 2 & 3"}`)}}}
+	req := session.ReportRequest{Entities: []session.Entity{{ID: "a", Data: json.RawMessage(`{"n": "1 < 2 & 3"}`)}}}
 	first := r.report(id, req)
 	seq := r.index.Seq()
 	req.RequestID = "another"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
@@ -44,10 +45,12 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 		}
 		used := setOf(wc.UsedTools)
 		for _, t := range req.UsedTools {
+			changed = true
 			if !used[t] {
-				used[t], changed = true, true
+				used[t] = true
 				wc.UsedTools = append(wc.UsedTools, t)
 			}
+			count(wc, t, s.now())
 		}
 		if addEntities(wc, entities) {
 			changed = true
@@ -58,6 +61,17 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 		return changed, bounded(wc)
 	}, nil)
 	return w.context, err
+}
+
+// count notes that a tool was used.
+func count(wc *session.WorkingContext, t session.ToolRef, at time.Time) {
+	i := slices.IndexFunc(wc.ToolUse, func(u session.ToolUse) bool { return u.ToolRef == t })
+	if i < 0 {
+		i = len(wc.ToolUse)
+		wc.ToolUse = append(wc.ToolUse, session.ToolUse{ToolRef: t})
+	}
+	wc.ToolUse[i].Count++
+	wc.ToolUse[i].LastUsed = at
 }
 
 // addEntities puts entities into a working context and says whether that changed it.

@@ -52,11 +52,20 @@ func guidanceText(e *session.EntryState) string {
 	return render.Escape(render.Visible(head + e.Guidance + "\n"))
 }
 
-// writeContext writes a request context out for a prompt: rules, references and tools, the
-// guidance, and then, fenced as data, the memories as contracts 2 and 4 do and the window
-// as contract 3 does. Sections without anything are left out.
-func writeContext(entries []placed, guidance string, memories []memory.Item, window *session.TaskWindow) string {
+// compactedText writes the summary of a compaction as a section.
+func compactedText(summary string) string {
+	return "## Summary of the conversation so far\n\n" + render.Escape(render.Visible(strings.TrimSpace(summary))) + "\n"
+}
+
+// writeContext writes a request context out for a prompt: the summary of the last
+// compaction, rules, references and tools, the guidance, and then, fenced as data, the
+// memories as contracts 2 and 4 do and the window as contract 3 does. Sections without
+// anything are left out.
+func writeContext(summary string, entries []placed, guidance string, memories []memory.Item, window *session.TaskWindow) string {
 	var sections []string
+	if summary != "" {
+		sections = append(sections, compactedText(summary))
+	}
 	for _, kind := range session.EntryKinds {
 		var section strings.Builder
 		for _, e := range entries {

@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -93,8 +94,11 @@ type Registered struct {
 	Unchanged   int    `json:"unchanged"`
 	Removed     int    `json:"removed"`
 	// Total is what the catalogue holds now.
-	Total    int  `json:"total"`
-	Redacted bool `json:"redacted,omitempty"`
+	Total int `json:"total"`
+	// JoinLater counts the entries that are always included since this request: sessions
+	// that run already hold them when they next start, or when somebody adds them.
+	JoinLater int  `json:"join_later,omitempty"`
+	Redacted  bool `json:"redacted,omitempty"`
 	// Seq is of the update that wrote it; 0 when there was nothing to write.
 	Seq uint64 `json:"seq"`
 }
@@ -119,6 +123,9 @@ type EntryState struct {
 	// settings.
 	Mode memory.Include `json:"mode"`
 	On   bool           `json:"on"`
+	// Since is when they became what they are, where that is known. A session that
+	// started before does not hold an entry that is always included since.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Followed says that the entry was read from a file of the repository.

@@ -71,6 +71,9 @@ type AssembleRequest struct {
 	MaxTokens       int      `json:"max_tokens,omitempty" given:"50–100000"`
 	// NoSearch switches search off: the request context is the session context.
 	NoSearch bool `json:"no_search,omitempty"`
+	// Schemas asks for the descriptions and schemas of all active tools, within the
+	// budget: a host that starts again has lost what it once found.
+	Schemas bool `json:"schemas,omitempty"`
 	Which
 }
 
@@ -98,7 +101,9 @@ type Assembled struct {
 	Window   *TaskWindow   `json:"window,omitempty"`
 	// ActiveTools are those that the session may call: the core's, those of its
 	// context and the discovered ones.
-	ActiveTools []ToolRef         `json:"activeTools"`
+	ActiveTools []ToolRef `json:"activeTools"`
+	// ToolSchemas are those of the active tools that are not among Items, on asking.
+	ToolSchemas []ActiveTool      `json:"toolSchemas,omitempty"`
 	Guidance    string            `json:"guidance,omitempty"`
 	Withheld    []memory.Withheld `json:"withheld"`
 	Degraded    []memory.Degraded `json:"degraded,omitempty"`
@@ -113,6 +118,14 @@ type Assembled struct {
 	Receipt   string        `json:"receipt"`
 	// Text is the whole written out for a prompt.
 	Text string `json:"text"`
+}
+
+// ActiveTool is a tool that a session may call, as its host registers it with a model.
+type ActiveTool struct {
+	ToolRef
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	Tokens      int             `json:"tokens"`
 }
 
 // ContextRecord is what contract 6 keeps of a request.
@@ -137,7 +150,7 @@ func RecordOf(r *memory.Receipt) ContextRecord {
 	record := ContextRecord{Items: make([]RecordItem, len(r.Items)), Timestamp: r.At}
 	for i, item := range r.Items {
 		x := RecordItem{Type: item.Kind, Name: cmp.Or(item.Name, item.ID), ServerName: item.Server, IncludeMode: item.Mode}
-		if x.IncludeMode == memory.IncludeAgent {
+		if x.IncludeMode == memory.IncludeAgent && item.Relevance > 0 { // a discovered tool has none
 			x.SimilarityScore = new(item.Relevance)
 		}
 		record.Items[i] = x
@@ -181,7 +194,10 @@ type WorkingContext struct {
 	Removed         []Ref         `json:"removed,omitempty"`
 	DiscoveredTools []ToolRef     `json:"discoveredTools"`
 	UsedTools       []ToolRef     `json:"usedTools"`
-	Entities        []Entity      `json:"entities"`
+	// ToolUse counts how often each of UsedTools was reported, in their order. A tool
+	// that an older version kept has none until it is used again.
+	ToolUse  []ToolUse `json:"toolUse,omitempty"`
+	Entities []Entity  `json:"entities"`
 	// Guided are the tools whose guidance was handed out since the last compaction.
 	Guided []ToolRef `json:"guided,omitempty"`
 	// Summary is of the last compaction.
@@ -192,6 +208,20 @@ type WorkingContext struct {
 	// others.
 	Extra map[string]json.RawMessage `json:"-"`
 }
+
+// ToolUse is how often a tool was used.
+type ToolUse struct {
+	ToolRef
+	Count    int       `json:"count"`
+	LastUsed time.Time `json:"lastUsed"`
+}
+
+// SummaryItem is the type of the item that holds the summary of the last compaction. It
+// is the first of every assembled context until the next one; its name is SummaryName.
+const (
+	SummaryItem memory.Kind = "summary"
+	SummaryName             = "summary of the last compaction"
+)
 
 // CompactRequest is a clean slate.
 type CompactRequest struct {
