@@ -60,7 +60,7 @@ func registeredSchema() schema {
 	return answer(schema{
 		"project": typed("string", ""), "project_name": typed("string", ""),
 		"join_later": typed("integer", "Always included from now on; running sessions hold them when they next start."),
-		"added": count, "changed": count, "unchanged": count, "removed": count,
+		"added":      count, "changed": count, "unchanged": count, "removed": count,
 		"total":    typed("integer", "What the catalogue holds now."),
 		"redacted": typed("boolean", "A secret was taken out."),
 		"seq":      typed("integer", "The committed batch that holds it."),
