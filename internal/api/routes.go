@@ -48,6 +48,7 @@ func (h *handler) routes() {
 	serve(h, wire.Index, h.svc.IndexRepo)
 	serve(h, wire.Skipped, h.svc.Skipped)
 	serve(h, wire.Pause, h.svc.Pause)
+	serve(h, wire.Trust, h.svc.Trust)
 	serve(h, wire.Files, h.svc.Files)
 	post(h, wire.Check, func(ctx context.Context, _ struct{}) (any, error) { return h.svc.Check(ctx) })
 	h.journalRoutes()

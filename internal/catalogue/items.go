@@ -54,6 +54,7 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
+	inside := memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
 	servers, err := s.serversOf(project.ID)
 	if err != nil {
 		return nil, err
@@ -71,6 +72,9 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 	named := map[string]bool{}
 	for _, r := range s.opts.Shelf.Entries(project.ID, session.EntryKinds...) {
 		name := r.Entry.Server
+		if isFile(r.Entry.Source) && !inside {
+			continue
+		}
 		if req.Server != "" && name != req.Server {
 			continue
 		}

@@ -171,7 +171,7 @@ func TestEveryCommand(t *testing.T) {
 		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
 		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model adapt", "model list", "model pull", "model reset", "model show",
 		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
-		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "up", "version", "working", "working report",
+		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "trust", "up", "version", "working", "working report",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
@@ -193,7 +193,9 @@ func sample() map[string]any {
 		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
 		"IndexRepo": &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
 		"Repos":     repos,
-		"Pause":     &memory.Paused{All: true, Sandboxes: []string{"/src/demo", "/src/it's here"}},
+		"Trust": &memory.TrustState{Root: "/src/demo", Removed: 3, Trusted: []memory.TrustedFolder{{Folder: "/src/team-*", Setting: true}, {Folder: "/src/demo", Project: "p1", ProjectName: "demo", At: noon}},
+			Waiting: []memory.WaitingFiles{{Root: "/src/clone", ProjectName: "clone", Logs: 1, Sessions: 2, ContextFiles: 1}}},
+		"Pause": &memory.Paused{All: true, Sandboxes: []string{"/src/demo", "/src/it's here"}},
 		"Files": &memory.FileList{Project: "p1", ProjectName: "demo", Total: 17, Withheld: map[memory.Reason]int{memory.Gone: 1}, Files: []memory.FileMatch{
 			{Path: "internal/client/retry.go", Sandbox: "/src/demo", Lang: "go", Head: "// Package client retries what is worth to be retried, with jittered pauses\n// between attempts.\npackage client"},
 			{Path: "a\tb.txt", Sandbox: "/src/demo", Head: "\n\n  \x1b[2Jcleared\r\n"},
@@ -206,6 +208,7 @@ func sample() map[string]any {
 				{Name: "builtin/next", State: memory.SpaceFilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.SpaceReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
 			Code:     memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
 			Adapting: &memory.AdaptProgress{Phase: "training", Done: 41, Total: 82},
+			Waiting:  []memory.WaitingFiles{{Root: "/src/clone", ProjectName: "clone", Logs: 1, Sessions: 2, ContextFiles: 1}},
 			Queue:    memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},
 		"AdaptModel": &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", BaseSum: "89abcdef", At: noon, Took: memory.Millis(72 * time.Second),
@@ -233,6 +236,8 @@ func TestOutput(t *testing.T) {
 		{"repos", []string{"repos"}},
 		{"pause", []string{"pause", "/src/demo"}},
 		{"resume", []string{"resume"}},
+		{"trust", []string{"trust", "/src/demo"}},
+		{"trust-revoke", []string{"trust", "/src/demo", "--revoke"}},
 		{"files", []string{"files", "retry", "client"}},
 		{"status", []string{"status"}},
 		{"model-list", []string{"model", "list"}},

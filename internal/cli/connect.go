@@ -81,7 +81,14 @@ takes out what was put in.`,
 			if err != nil {
 				return err
 			}
-			return a.connectClient(client, &f)
+			if err := a.connectClient(client, &f); err != nil || f.print || f.dryRun || f.remove {
+				return err
+			}
+			root, err := a.projectDir(&f)
+			if err != nil {
+				return nil // in no repository
+			}
+			return a.offerTrust(c.Context(), root)
 		},
 		ValidArgsFunction: completeClients,
 	}

@@ -68,6 +68,7 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
 	}
+	rows = append(rows, waitingRows(s.Waiting)...)
 	table(w, rows)
 
 	if len(s.Spaces) > 0 {

@@ -29,6 +29,8 @@ type upResult struct {
 	Found  bool           `json:"found"`
 	Answer *memory.Answer `json:"answer,omitempty"`
 	Client clientSetup    `json:"client"`
+	// Waiting are files of the repository that are not read before the user agrees.
+	Waiting *memory.WaitingFiles `json:"waiting_files,omitempty"`
 
 	indexedIn time.Duration // as it was waited for
 }
@@ -91,6 +93,9 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 		return nil, err
 	}
 	result.indexedIn = a.opts.Now().Sub(asked)
+	if result.Waiting, err = waitingIn(ctx, service, queued.Root); err != nil {
+		return nil, err
+	}
 	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
 	if err != nil || !ok {
 		return result, err
@@ -121,6 +126,9 @@ func writeUp(w io.Writer, r *upResult, entry string, fence func(string) string) 
 		if !r.Found {
 			fmt.Fprintln(w, "\nThe expected file is not in the answer.")
 		}
+	}
+	if r.Waiting != nil {
+		fmt.Fprintf(w, "\n%s\n", waitingText(*r.Waiting))
 	}
 	fmt.Fprintln(w, "\nThe daemon stays and keeps the index up to date; stop it with: recalld stop")
 	fmt.Fprintln(w, "Next, ask something of your own: recalld recall QUESTION")

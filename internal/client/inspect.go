@@ -12,6 +12,11 @@ func (c *Client) Skipped(ctx context.Context, req memory.SkippedRequest) (*memor
 	return post[memory.SkippedList](ctx, c, wire.Skipped, req, repeatable)
 }
 
+// Trust implements memory.Sources.
+func (c *Client) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
+	return post[memory.TrustState](ctx, c, wire.Trust, req, repeatable)
+}
+
 // Check implements memory.Doctor.
 func (c *Client) Check(ctx context.Context) (*memory.CheckReport, error) {
 	return post[memory.CheckReport](ctx, c, wire.Check, struct{}{}, repeatable)

@@ -21,21 +21,22 @@ type Config struct {
 	// Data is the data folder; after Load it is never empty.
 	Data string `yaml:"data"`
 	// Socket overrides the socket's path; empty derives it from Data.
-	Socket    string    `yaml:"socket"`
-	Log       Log       `yaml:"log"`
-	Daemon    Daemon    `yaml:"daemon"`
-	TCP       TCP       `yaml:"tcp"`
-	Sandboxes []string  `yaml:"sandboxes"`
-	Index     Index     `yaml:"index"`
-	Queue     Queue     `yaml:"queue"`
-	Recall    Recall    `yaml:"recall"`
-	Embedding Embedding `yaml:"embedding"`
-	Redact    Redact    `yaml:"redact"`
-	Receipts  Receipts  `yaml:"receipts"`
-	Lessons   Lessons   `yaml:"lessons"`
-	Sessions  Sessions  `yaml:"sessions"`
-	Tasks     Tasks     `yaml:"tasks"`
-	Context   Context   `yaml:"context"`
+	Socket    string         `yaml:"socket"`
+	Log       Log            `yaml:"log"`
+	Daemon    Daemon         `yaml:"daemon"`
+	TCP       TCP            `yaml:"tcp"`
+	Sandboxes []string       `yaml:"sandboxes"`
+	Index     Index          `yaml:"index"`
+	Queue     Queue          `yaml:"queue"`
+	Recall    Recall         `yaml:"recall"`
+	Embedding Embedding      `yaml:"embedding"`
+	Redact    Redact         `yaml:"redact"`
+	Receipts  Receipts       `yaml:"receipts"`
+	Sources   TrustedSources `yaml:"sources"`
+	Lessons   Lessons        `yaml:"lessons"`
+	Sessions  Sessions       `yaml:"sessions"`
+	Tasks     Tasks          `yaml:"tasks"`
+	Context   Context        `yaml:"context"`
 	// FollowEvery is how often logs and session folders are looked at; 0 is never.
 	FollowEvery time.Duration `yaml:"follow_every"`
 	MCP         MCP           `yaml:"mcp"`
@@ -184,6 +185,13 @@ type Redact struct {
 // Receipts is the ledger of answers.
 type Receipts struct {
 	RetentionDays int `yaml:"retention_days"`
+}
+
+// TrustedSources says of which repositories files may be read into the memory.
+type TrustedSources struct {
+	// Trusted are folders, and patterns of package path for folders, whose repositories'
+	// files are read without asking.
+	Trusted []string `yaml:"trusted"`
 }
 
 // Lessons is where lesson logs are.

@@ -18,6 +18,7 @@ func Default() Config {
 		},
 		TCP:       TCP{Address: "127.0.0.1:7420", AllowedOrigins: []string{}},
 		Sandboxes: []string{},
+		Sources:   TrustedSources{Trusted: []string{}},
 		Index: Index{
 			MaxFileSize: 500e3,
 			MaxFiles:    50_000,

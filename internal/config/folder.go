@@ -20,6 +20,9 @@ func (c *Config) absolute(dir string, getenv func(string) string) error {
 	for i := range c.Sandboxes {
 		whole = append(whole, path{fmt.Sprintf("sandboxes[%d]", i), &c.Sandboxes[i]})
 	}
+	for i := range c.Sources.Trusted {
+		whole = append(whole, path{fmt.Sprintf("sources.trusted[%d]", i), &c.Sources.Trusted[i]})
+	}
 	for _, p := range whole {
 		if *p.value == "" {
 			continue

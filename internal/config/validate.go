@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -83,6 +84,11 @@ func (c *Config) Validate() error {
 	c.Recall.validate(v)
 	c.Embedding.Ollama.validate(v)
 	within(v, "receipts.retention_days", c.Receipts.RetentionDays, 0, 36_500)
+	for i, folder := range c.Sources.Trusted {
+		if _, err := path.Match(filepath.ToSlash(folder), ""); err != nil || folder == "" {
+			v.fail(fmt.Sprintf("sources.trusted[%d]", i), "a folder, or a pattern with *, ? and [ ]", "%q is neither", folder)
+		}
+	}
 	c.Sessions.validate(v)
 	c.Tasks.validate(v)
 	c.Context.validate(v)

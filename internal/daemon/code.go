@@ -11,7 +11,9 @@ import (
 
 // IndexRepo implements memory.Repositories.
 func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
-	return d.sandboxes.IndexRepo(ctx, req)
+	queued, err := d.sandboxes.IndexRepo(ctx, req)
+	d.follower.wakeUp() // it may be one that it has not looked at
+	return queued, err
 }
 
 // Repos implements memory.Repositories.

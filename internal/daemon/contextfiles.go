@@ -20,6 +20,7 @@ type contextFiles struct {
 	scanner   *contextfile.Scanner // nil if the settings say so
 	catalogue *catalogue.Service
 	roots     *roots
+	trust     *trust
 	log       *slog.Logger
 
 	mu sync.Mutex
@@ -27,8 +28,8 @@ type contextFiles struct {
 	told map[string][]memory.ImportProblem
 }
 
-func newContextFiles(read bool, core *Core, roots *roots, log *slog.Logger) (*contextFiles, error) {
-	c := &contextFiles{catalogue: core.Catalogue, roots: roots, log: log, told: map[string][]memory.ImportProblem{}}
+func newContextFiles(read bool, core *Core, roots *roots, trust *trust, log *slog.Logger) (*contextFiles, error) {
+	c := &contextFiles{catalogue: core.Catalogue, roots: roots, trust: trust, log: log, told: map[string][]memory.ImportProblem{}}
 	var err error
 	if read {
 		c.scanner, err = contextfile.New(contextfile.Options{})
@@ -51,14 +52,55 @@ func (c *contextFiles) take(ctx context.Context, project string, caller memory.C
 	if id == nil || dir != project && project != "" && project != id.Project.ID && !slices.Contains(id.Project.Names, project) {
 		return
 	}
+	c.trust.taking.RLock()
+	defer c.trust.taking.RUnlock()
 	found, err := c.scanner.Scan(id.Root)
 	if err != nil {
 		c.log.Warn("the context files of a repository are not read", attrPart, "context", "root", id.Root, attrError, err)
 		return
 	}
+	if !c.trust.allows(*id) {
+		c.trust.wait(*id, func(w *waitingFiles) { w.context = len(found.Files) })
+		c.drop(ctx, id.Project)
+		return
+	}
 	c.tell(id.Root, found.Problems)
 	if _, err := c.catalogue.TakeFiles(context.WithoutCancel(ctx), id.Project, found.Hash, found.Files); err != nil {
 		c.log.Warn("the context files of a repository are not taken", attrPart, "context", "root", id.Root, attrError, err)
+	}
+}
+
+// wait notes what of a repository that is not trusted waits, before anybody asks for a
+// context there.
+func (c *contextFiles) wait(root string) {
+	if c.scanner == nil {
+		return
+	}
+	id, err := c.roots.projects.Locate(root)
+	if err != nil || c.trust.allows(id) {
+		return
+	}
+	if found, err := c.scanner.Scan(id.Root); err == nil {
+		c.trust.wait(id, func(w *waitingFiles) { w.context = len(found.Files) })
+	}
+}
+
+// untrusted is the hash of what a project has of files when none of its repositories is
+// trusted.
+const untrusted = "nothing is trusted"
+
+// drop takes the entries of files out of the catalogue of a project of which no
+// repository is trusted: they are from before somebody had to agree.
+func (c *contextFiles) drop(ctx context.Context, p memory.Project) {
+	roots, err := c.roots.all()
+	if err == nil && c.trust.anyOf(p.ID, roots) {
+		return
+	}
+	if err == nil {
+		_, err = c.catalogue.TakeFiles(context.WithoutCancel(ctx), p, untrusted, nil)
+	}
+	if err != nil {
+		c.log.Warn("the context files of a repository stay in the catalogue", attrPart, "context", "project", p.ID, attrError, err)
 	}
 }
 

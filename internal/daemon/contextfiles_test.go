@@ -21,6 +21,7 @@ func TestContextFiles(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {"files": {"command": "run-me", "env": {"TOKEN": "hidden"}}}}`), 0o644))
 	s := serve(t, cfg)
 	in := memory.Caller{Dir: dir, Client: "test"}
+	s.trust(dir)
 	list := func(want ...string) {
 		t.Helper()
 		found, err := s.Entries(t.Context(), session.EntriesRequest{Content: true, Caller: in})
@@ -48,6 +49,8 @@ func TestContextFiles(t *testing.T) {
 	}
 	_, err = s.Forget(t.Context(), memory.ForgetRequest{Project: a.Project})
 	must(t, err)
+	list() // what was agreed to went with the project
+	s.trust(dir)
 	list("file:AGENTS.md Write tests first, and last.")
 	found, err := s.Entries(t.Context(), session.EntriesRequest{Caller: in})
 	must(t, err)
@@ -61,6 +64,7 @@ func TestContextFiles(t *testing.T) {
 	cfg = newConfig(t)
 	cfg.Context.Files = false
 	s = serve(t, cfg)
+	s.trust(dir)
 	must(t, os.WriteFile(agents, []byte("Write tests first.\n"), 0o644))
 	list()
 }
@@ -73,6 +77,7 @@ func TestContextFileProblems(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, ".recalld"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, ".recalld", "context.yaml"), []byte("rules: []\n"+secret+": []\n"), 0o644))
 	s := serve(t, newConfig(t))
+	s.trust(dir)
 	for range 2 {
 		_, err := s.Entries(t.Context(), session.EntriesRequest{Caller: memory.Caller{Dir: dir, Client: "test"}})
 		must(t, err)
@@ -104,6 +109,7 @@ func TestContextFilesOfWorktrees(t *testing.T) {
 	write(main, "Write tests first.")
 	write(side, "Write tests first.")
 	s := serve(t, newConfig(t))
+	s.trust(side) // and with it the folder that it is a worktree of
 	project := ""
 	list := func(dir, content string, version int) {
 		t.Helper()

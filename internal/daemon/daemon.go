@@ -111,6 +111,7 @@ type Daemon struct {
 	core      *Core
 	sandboxes *code.Sandboxes
 	roots     *roots
+	trust     *trust
 	files     *files
 	// contextFiles has what the files of repositories have for the catalogue.
 	contextFiles *contextFiles
@@ -333,10 +334,13 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	}
 	d.roots = newRoots(d.core, d.log)
 	d.files = newFiles(cfg, d.roots, d.log)
-	if d.contextFiles, err = newContextFiles(cfg.Context.Files, d.core, d.roots, d.log); err != nil {
+	if d.trust, err = newTrust(d.core, cfg.Sources.Trusted, d.log); err != nil {
 		return err
 	}
-	if d.follower, err = newFollower(d.core, cfg, d.roots, d.log); err != nil {
+	if d.contextFiles, err = newContextFiles(cfg.Context.Files, d.core, d.roots, d.trust, d.log); err != nil {
+		return err
+	}
+	if d.follower, err = newFollower(d.core, cfg, d.roots, d.trust, d.contextFiles, d.log); err != nil {
 		return err
 	}
 	queue := d.core.Store.Queue()

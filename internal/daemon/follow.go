@@ -11,16 +11,22 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
 
 // follower takes over what other programs write into the logs and session
-// folders of the repositories known (see roots). It looks at them now and then,
+// folders of the repositories known (see roots) that are trusted (see trust); of the
+// others it notes what waits. It looks at them now and then,
 // which costs some file attributes a repository and works on every system.
 type follower struct {
 	core       *Core
 	roots      *roots
+	trust      *trust
+	contexts   *contextFiles
+	seen       map[string]bool // roots whose context files were looked for
+	wake       chan struct{}   // has it look at once
 	log        *slog.Logger
 	lessons    *lessonlog.Follower
 	sessions   *sessiondir.Follower
@@ -37,7 +43,7 @@ type follower struct {
 // maxStrangers bounds what is kept in mind of repositories without a project.
 const maxStrangers = 1000
 
-func newFollower(core *Core, cfg config.Config, roots *roots, log *slog.Logger) (*follower, error) {
+func newFollower(core *Core, cfg config.Config, roots *roots, trust *trust, contexts *contextFiles, log *slog.Logger) (*follower, error) {
 	lessons, err := lessonlog.New(lessonlog.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("follow logs: %w", err)
@@ -47,7 +53,7 @@ func newFollower(core *Core, cfg config.Config, roots *roots, log *slog.Logger) 
 		return nil, fmt.Errorf("follow sessions: %w", err)
 	}
 	return &follower{
-		core: core, roots: roots, log: log.With(attrPart, "follow"), lessons: lessons, sessions: sessions,
+		core: core, roots: roots, trust: trust, contexts: contexts, seen: map[string]bool{}, wake: make(chan struct{}, 1), log: log.With(attrPart, "follow"), lessons: lessons, sessions: sessions,
 		lessonDir: cfg.Lessons.Dir, sessionDir: cfg.Sessions.Dir, told: map[string]string{}, strangers: map[string]bool{},
 	}, nil
 }
@@ -62,7 +68,16 @@ func (f *follower) run(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
+		case <-f.wake:
 		}
+	}
+}
+
+// wakeUp has run look at once.
+func (f *follower) wakeUp() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // it will
 	}
 }
 
@@ -74,9 +89,18 @@ func (f *follower) look(ctx context.Context) {
 		f.log.Error("the repositories cannot be listed", attrError, err)
 		return
 	}
+	for _, root := range f.trust.takeFresh() {
+		f.lessons.Reset(root, f.lessonDir)
+		f.sessions.Reset(root, f.sessionDir)
+		delete(f.seen, root)
+	}
 	for _, root := range roots {
 		if ctx.Err() != nil {
 			return
+		}
+		if !f.seen[root] {
+			f.seen[root] = true
+			f.contexts.wait(root)
 		}
 		// A folder outside of the repositories holds the sessions of all; nothing in
 		// it says of which project one is, so it is written and not followed.
@@ -143,28 +167,52 @@ func (f *follower) followAll(ctx context.Context) error {
 
 // followLessons follows the logs of a repository, whose lines are all its own.
 func (f *follower) followLessons(ctx context.Context, root string) error {
+	f.trust.taking.RLock()
+	defer f.trust.taking.RUnlock()
 	var again asides
-	var project memory.Project
+	var at project.Identity
 	for part, err := range f.lessons.Poll(root, f.lessonDir) {
 		if err != nil {
 			return err
+		}
+		if at.Root == "" && len(part.Lines)+len(part.Problems) > 0 {
+			if at, err = f.core.Projects.Locate(root); err != nil {
+				return err
+			}
+		}
+		if at.Root != "" && !f.trust.allows(at) {
+			if err := f.waitLines(at, part); err != nil {
+				return err
+			}
+			continue
 		}
 		f.problems(part.Problems)
 		if len(part.Lines) == 0 {
 			continue
 		}
-		if project.ID == "" {
-			if project, _, err = f.core.Projects.Resolve(ctx, root, memory.Caller{}); err != nil {
-				return err
-			}
-		}
-		owned := ownedLines{project: project, lines: part.Lines, numbers: part.Numbers}
+		owned := ownedLines{project: at.Project, lines: part.Lines, numbers: part.Numbers}
 		if err := f.takeLines(ctx, part.File, owned, &again); err != nil {
 			return err // the part comes again
 		}
 		f.roots.look(ctx, root) // its project is stored now
 	}
 	return again.take(ctx, f.core.Ingest)
+}
+
+// waitLines notes that lines wait, unless they were told here: recalld writes into the
+// log itself.
+func (f *follower) waitLines(at project.Identity, part lessonlog.FileLines) error {
+	for _, line := range part.Lines {
+		known, err := f.core.Ingest.KnowsLine(line, at.Project)
+		if err != nil {
+			return err
+		}
+		if !known {
+			f.trust.wait(at, func(w *waitingFiles) { note(w.logs, part.File) })
+			return nil
+		}
+	}
+	return nil
 }
 
 func (f *follower) takeLines(ctx context.Context, file string, owned ownedLines, again *asides) error {
@@ -191,22 +239,30 @@ func (f *follower) stranger(repo string, p memory.ImportProblem) {
 }
 
 func (f *follower) followSessions(ctx context.Context, root string) error {
-	var project memory.Project
+	f.trust.taking.RLock()
+	defer f.trust.taking.RUnlock()
+	var at project.Identity
 	for part, err := range f.sessions.Poll(root, f.sessionDir) {
 		if err != nil {
 			return err
+		}
+		if at.Root == "" {
+			if at, err = f.core.Projects.Locate(root); err != nil {
+				return err
+			}
+		}
+		if !f.trust.allows(at) {
+			if err := f.waitSession(at, part); err != nil {
+				return err
+			}
+			continue
 		}
 		f.problems(part.Problems)
 		if part.Session.ID == "" {
 			continue
 		}
-		if project.ID == "" {
-			if project, _, err = f.core.Projects.Resolve(ctx, root, memory.Caller{}); err != nil {
-				return err
-			}
-		}
 		part.Session.Provenance = memory.Provenance{Origin: memory.OriginFollowed, Path: part.Folder}
-		taken, err := f.core.Ingest.ImportSession(ctx, project, part.Session, part.Steps)
+		taken, err := f.core.Ingest.ImportSession(ctx, at.Project, part.Session, part.Steps)
 		if memory.CodeOf(err) == memory.CodeInvalidInput && err != nil {
 			f.problems([]memory.ImportProblem{{File: part.Folder, Message: err.Error()}})
 			continue
@@ -216,6 +272,21 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 		}
 		f.problems(stepProblems(part, taken))
 		f.roots.look(ctx, root) // its project is stored now
+	}
+	return nil
+}
+
+// waitSession notes that a session waits, unless it was told or imported here.
+func (f *follower) waitSession(at project.Identity, part sessiondir.Part) error {
+	if part.Session.ID == "" {
+		return nil
+	}
+	x, err := f.core.Store.Session(at.Project.ID, part.Session.ID)
+	switch {
+	case err != nil && memory.CodeOf(err) != memory.CodeNotFound:
+		return err
+	case err != nil || x.Provenance.Followed():
+		f.trust.wait(at, func(w *waitingFiles) { note(w.sessions, part.Folder) })
 	}
 	return nil
 }

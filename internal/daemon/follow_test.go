@@ -19,7 +19,15 @@ func following(t *testing.T) (s *served, dir string) {
 	cfg.FollowEvery = time.Millisecond
 	s, dir = serve(t, cfg), shop(t)
 	s.indexed(s.index(dir))
+	s.trust(dir)
 	return s, dir
+}
+
+// trust agrees to the files of a repository.
+func (s *served) trust(dir string) {
+	s.t.Helper()
+	_, err := s.Trust(s.t.Context(), memory.TrustRequest{Path: dir})
+	must(s.t, err)
 }
 
 // kept waits for a number of records of a kind.

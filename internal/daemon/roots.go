@@ -83,6 +83,13 @@ func (r *roots) look(ctx context.Context, dir string) *project.Identity {
 	return &id
 }
 
+// rootOf returns the repository of a folder that was looked at, empty for others.
+func (r *roots) rootOf(dir string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.places[dir].root
+}
+
 func (r *roots) keep(dir string, at location) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,7 +34,9 @@ func TestFollowAfterRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := newConfig(t)
 			cfg.FollowEvery = time.Millisecond
-			first, dir := serve(t, cfg), shop(t)
+			dir := shop(t)
+			cfg.Sources.Trusted = []string{dir}
+			first := serve(t, cfg)
 			place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
 			call(first, dir)
 			before, err := first.Status(t.Context())
@@ -58,8 +60,9 @@ func TestForgottenProjectIsNotFollowed(t *testing.T) {
 	first.close()
 	appendLine(t, dir, "shop.jsonl", `{"timestamp":"2026-01-03T03:04:05Z","event_type":"error","lesson":"Warm the cache before the switch"}`)
 	cfg.FollowEvery = time.Millisecond
-	second := serve(t, cfg)
 	other := shop(t)
+	cfg.Sources.Trusted = []string{dir, other}
+	second := serve(t, cfg)
 	second.keep(other, "Freeze the schema first")
 	second.lookedAgain(other, 2)
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker"
@@ -45,7 +47,25 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 	d.handedOut(req, a)
 	d.codeShown(req, a)
 	d.roots.see(ctx, req.Caller.Dir)
+	d.tellWaiting(req, a)
 	return a, nil
+}
+
+// tellWaiting says once in an answer what of the caller's repository is not read, in its
+// text if that has room for it and is no JSON.
+func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.Answer) {
+	root := d.roots.rootOf(req.Caller.Dir)
+	if root == "" {
+		return
+	}
+	a.Waiting = d.trust.notice(root)
+	if a.Waiting == "" || req.Format == memory.FormatJSON || req.Format == memory.FormatMarkdown {
+		return
+	}
+	line := "\n(" + a.Waiting + ")\n"
+	if n := recall.Tokens(line); a.Tokens+n <= cmp.Or(req.MaxTokens, d.opts.Config.Recall.MaxTokens) {
+		a.Text, a.Tokens = a.Text+line, a.Tokens+n
+	}
 }
 
 // Receipt implements memory.Recaller.
@@ -72,6 +92,7 @@ func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.
 	quiet := &quiet{Store: d.core.Store, index: d.core.Indexer, sandboxes: d.sandboxes, release: func() {}}
 	defer func() { quiet.release() }()
 	if req.Project != "" {
+		defer d.trust.forget()
 		defer d.roots.forget()
 	}
 	defer d.core.Catalogue.Retake()

@@ -35,6 +35,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
 		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
+		Waiting: d.trust.waits(maxWaiting),
 	}
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(slices.Clone(s.Notes), trouble)

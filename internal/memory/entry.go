@@ -70,6 +70,8 @@ const (
 	StateSession = "session"
 	// StateServers are the settings of a catalogue's servers; it has no id.
 	StateServers = "servers"
+	// StateTrust are the folders whose files somebody agreed to; it has no id.
+	StateTrust = "trust"
 )
 
 // StateEdit changes a state. Edit gets what is stored, nil for nothing, and returns

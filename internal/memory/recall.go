@@ -203,8 +203,11 @@ type Answer struct {
 	Incomplete      bool   `json:"incomplete,omitempty"`
 	Why             string `json:"why,omitempty"`
 	Redacted        bool   `json:"redacted,omitempty"`
-	Tokens          int    `json:"tokens"`
-	Receipt         string `json:"receipt"`
+	// Waiting says which files of the caller's repository are not read before the user
+	// agrees, and how to; it is said once.
+	Waiting string `json:"waiting,omitempty"`
+	Tokens  int    `json:"tokens"`
+	Receipt string `json:"receipt"`
 	// Text is the answer written out in the format asked for.
 	Text string `json:"text,omitempty"`
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -232,6 +233,78 @@ type Repositories interface {
 	Files(ctx context.Context, req FilesRequest) (*FileList, error)
 }
 
+// TrustRequest agrees to the files of a repository being read into the memory, or takes
+// that back.
+type TrustRequest struct {
+	// Path is a folder of the repository; the caller's if empty.
+	Path   string `json:"path,omitempty"`
+	Revoke bool   `json:"revoke,omitempty"`
+	// List changes nothing. With a path, its repository is looked at before.
+	List   bool   `json:"list,omitempty"`
+	Caller Caller `json:"caller,omitzero"`
+}
+
+// TrustedFolder is a repository whose files are read into the memory.
+type TrustedFolder struct {
+	// Folder is the top of the repository; its linked worktrees are trusted with it.
+	Folder      string    `json:"folder"`
+	Project     string    `json:"project,omitempty"`
+	ProjectName string    `json:"project_name,omitempty"`
+	At          time.Time `json:"at,omitzero"`
+	// Setting says that it is a folder, or pattern, of sources.trusted.
+	Setting bool `json:"setting,omitempty"`
+}
+
+// WaitingFiles are files of a repository that are not read before somebody agrees.
+type WaitingFiles struct {
+	Root        string `json:"root"`
+	ProjectName string `json:"project_name,omitempty"`
+	// Logs are lesson logs with lines that are not known, Sessions folders of sessions
+	// that are not known, ContextFiles files with rules, references or servers.
+	Logs         int `json:"logs,omitempty"`
+	Sessions     int `json:"sessions,omitempty"`
+	ContextFiles int `json:"context_files,omitempty"`
+}
+
+// Text says what waits: "1 lesson log, 2 sessions and 1 context file".
+func (w WaitingFiles) Text() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{w.Logs, "lesson log"}, {w.Sessions, "session"}, {w.ContextFiles, "context file"}} {
+		if p.n > 0 {
+			parts = append(parts, Count(p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	text := parts[len(parts)-1]
+	if len(parts) > 1 {
+		text = strings.Join(parts[:len(parts)-1], ", ") + " and " + text
+	}
+	return text
+}
+
+// TrustState says which repositories are trusted, and what of others waits.
+type TrustState struct {
+	// Root is the repository that the request was about; empty for a list.
+	Root    string          `json:"root,omitempty"`
+	Trusted []TrustedFolder `json:"trusted"`
+	Waiting []WaitingFiles  `json:"waiting"`
+	// Removed counts the records that a revocation took out of the memory.
+	Removed int `json:"removed,omitempty"`
+}
+
+// Sources decides which repositories' files are read into the memory.
+type Sources interface {
+	// Trust agrees, revokes or lists. CodeNotFound when there is no such folder,
+	// CodeConflict when it lies above several repositories, or when the settings trust
+	// it, which no request revokes.
+	Trust(ctx context.Context, req TrustRequest) (*TrustState, error)
+}
+
 // SpaceState is how far the vectors of one model are.
 type SpaceState struct {
 	Name      string `json:"name"`
@@ -343,6 +416,9 @@ type Status struct {
 	Adapting *AdaptProgress `json:"adapting,omitempty"`
 	// Notes say what the settings, or the environment, have left aside.
 	Notes []string `json:"notes,omitempty"`
+	// Waiting are the files of repositories that are not read before somebody agrees,
+	// by root, the first 100.
+	Waiting []WaitingFiles `json:"waiting_files,omitempty"`
 	// Damage is what the store has lost; nil when nothing is known to be.
 	Damage *StoreDamage  `json:"damage,omitempty"`
 	Errors []LoggedError `json:"errors,omitempty"`
@@ -436,6 +512,7 @@ type Service interface {
 	History
 	Archive
 	Repositories
+	Sources
 	Operator
 	Doctor
 	Models

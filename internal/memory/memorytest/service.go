@@ -155,6 +155,11 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	return answer[*memory.FileList](ctx, s, "Files", req)
 }
 
+// Trust implements memory.Sources.
+func (s *Service) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
+	return answer[*memory.TrustState](ctx, s, "Trust", req)
+}
+
 // Check implements memory.Doctor.
 func (s *Service) Check(ctx context.Context) (*memory.CheckReport, error) {
 	return answer[*memory.CheckReport](ctx, s, "Check", nil)

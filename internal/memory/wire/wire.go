@@ -38,6 +38,7 @@ const (
 	Repos    = "/v1/repos"                // GET → RepoList
 	Skipped  = "/v1/repos/skipped"        // POST memory.SkippedRequest → memory.SkippedList
 	Pause    = "/v1/repos/pause"          // POST memory.PauseRequest → memory.Paused
+	Trust    = "/v1/trust"                // POST memory.TrustRequest → memory.TrustState
 	Files    = "/v1/files"                // POST memory.FilesRequest → memory.FileList
 	Metrics  = "/metrics"                 // GET → text for Prometheus
 	Start    = "/v1/sessions/start"       // POST memory.StartSessionRequest → memory.SessionState

@@ -88,6 +88,13 @@ func New(opts Options) (*Follower, error) {
 	return &Follower{opts: opts, trees: map[string]*tree{}}, nil
 }
 
+// Reset forgets a tree, so that the next poll reads all of it.
+func (f *Follower) Reset(root, dir string) {
+	if path, err := folder.Path(root, dir); err == nil {
+		delete(f.trees, path)
+	}
+}
+
 // Poll hands out what is new or changed in a tree since the last poll, session by
 // session and in parts. A part counts as taken when the loop goes on behind it:
 // one at which the loop ends comes again, so what could not be kept is not lost.

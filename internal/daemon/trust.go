@@ -1,0 +1,408 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+)
+
+// trust knows of which repositories files may be read into the memory: those that the
+// settings name, and those that somebody agreed to. Whoever wrote a repository wrote its
+// lesson logs, sessions and context files as well, and they reach every agent that works
+// there; so nothing of them is taken in before. Consent is for a repository on disk, its
+// linked worktrees included, and for the project that it is: another clone asks again,
+// for anybody can claim to be a clone, and so does another repository in the same place.
+// It is a state of the project, and goes with it when that is forgotten.
+type trust struct {
+	core     *Core
+	log      *slog.Logger
+	settings []string
+
+	// taking is held for reading while files are taken in, and for writing while consent
+	// is revoked, so that nothing comes in behind a revocation.
+	taking sync.RWMutex
+
+	mu sync.Mutex // guards what follows
+	// given is what was agreed to, by project and folder.
+	given map[consentKey]time.Time
+	// waiting is what is not taken in, by root.
+	waiting map[string]*waitingFiles
+	// told are the roots whose callers were told of it.
+	told map[string]bool
+	// fresh are roots that were agreed to, or revoked, since they were read last.
+	fresh map[string]bool
+}
+
+// consentKey is what somebody agrees to.
+type consentKey struct{ project, folder string }
+
+// waitingFiles are the files and folders of one repository that wait.
+type waitingFiles struct {
+	project        string // its name
+	logs, sessions map[string]bool
+	context        int
+}
+
+// consents is the state of a project.
+type consents struct {
+	Folders []consent `json:"folders"`
+}
+
+type consent struct {
+	Folder string    `json:"folder"`
+	At     time.Time `json:"at"`
+}
+
+// maxWaiting bounds what is told of repositories that wait, and maxWaitingFiles what is
+// kept in mind of one.
+const (
+	maxWaiting      = 100
+	maxWaitingFiles = 10_000
+)
+
+// newTrust reads what was agreed to. settings are those of sources.trusted.
+func newTrust(core *Core, settings []string, log *slog.Logger) (*trust, error) {
+	t := &trust{
+		core: core, log: log.With(attrPart, "trust"), given: map[consentKey]time.Time{}, waiting: map[string]*waitingFiles{},
+		told: map[string]bool{}, fresh: map[string]bool{},
+	}
+	for _, s := range settings {
+		if real, err := filepath.EvalSymlinks(s); err == nil { // roots are free of symbolic links
+			s = real
+		}
+		t.settings = append(t.settings, filepath.ToSlash(s))
+	}
+	known, err := core.Store.Projects()
+	if err != nil {
+		return nil, fmt.Errorf("read consent: %w", err)
+	}
+	for _, p := range known {
+		raw, err := core.Store.State(memory.StateKey{Project: p.ID, Kind: memory.StateTrust})
+		if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read consent: %w", err)
+		}
+		for _, c := range readConsents(raw).Folders {
+			t.given[consentKey{p.ID, c.Folder}] = c.At
+		}
+	}
+	return t, nil
+}
+
+// readConsents reads a state. One that cannot be read is no consent.
+func readConsents(raw []byte) (c consents) {
+	if json.Unmarshal(raw, &c) != nil {
+		return consents{}
+	}
+	return c
+}
+
+// keyOf is what is agreed to for a repository: the folder that git keeps the data of
+// all its worktrees in, without git the folder itself.
+func keyOf(id project.Identity) consentKey {
+	folder := id.Root
+	if id.CommonDir != "" {
+		folder = id.CommonDir
+	}
+	return consentKey{id.Project.ID, folder}
+}
+
+// allows says whether the files of a repository may be taken in.
+func (t *trust) allows(id project.Identity) bool {
+	if t.configured(id.Root) {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.given[keyOf(id)]
+	return ok
+}
+
+// configured says whether the settings trust a folder, or one that it lies in.
+func (t *trust) configured(root string) bool {
+	for dir := filepath.ToSlash(root); ; dir = path.Dir(dir) {
+		for _, s := range t.settings {
+			if ok, err := path.Match(s, dir); ok && err == nil || s == dir {
+				return true
+			}
+		}
+		if dir == path.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// anyOf says whether some repository of a project is trusted, among these roots.
+func (t *trust) anyOf(project string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		id, err := t.core.Projects.Locate(root)
+		return err == nil && id.Project.ID == project && t.allows(id)
+	})
+}
+
+// wait has change note what of a repository is not taken in.
+func (t *trust) wait(id project.Identity, change func(*waitingFiles)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.waiting[id.Root]
+	if w == nil {
+		if len(t.waiting) >= maxPlaces {
+			return
+		}
+		w = &waitingFiles{logs: map[string]bool{}, sessions: map[string]bool{}}
+	}
+	w.project = id.Project.Name
+	change(w)
+	if len(w.logs)+len(w.sessions)+w.context == 0 {
+		delete(t.waiting, id.Root)
+		return
+	}
+	t.waiting[id.Root] = w
+}
+
+func note(files map[string]bool, file string) {
+	if len(files) < maxWaitingFiles {
+		files[file] = true
+	}
+}
+
+// waits lists what waits, by root, the first most.
+func (t *trust) waits(most int) []memory.WaitingFiles {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]memory.WaitingFiles, 0, len(t.waiting))
+	for root, w := range t.waiting {
+		list = append(list, w.told(root))
+	}
+	slices.SortFunc(list, func(a, b memory.WaitingFiles) int { return strings.Compare(a.Root, b.Root) })
+	return list[:min(len(list), most)]
+}
+
+func (w *waitingFiles) told(root string) memory.WaitingFiles {
+	return memory.WaitingFiles{Root: root, ProjectName: w.project, Logs: len(w.logs), Sessions: len(w.sessions), ContextFiles: w.context}
+}
+
+// notice says once, for each repository, what of the one that a caller is in waits, and
+// what its user can do; empty otherwise.
+func (t *trust) notice(root string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.waiting[root]
+	if w == nil || t.told[root] {
+		return ""
+	}
+	t.told[root] = true
+	return w.told(root).Text() + " in this repository are not read: they come from whoever wrote it. Its user can agree with `recalld trust`."
+}
+
+// takeFresh returns the roots whose files are to be read again from their beginning.
+func (t *trust) takeFresh() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var roots []string
+	for root := range t.fresh {
+		roots = append(roots, root)
+	}
+	clear(t.fresh)
+	return roots
+}
+
+// forget drops what was agreed to for projects that are no longer stored.
+func (t *trust) forget() {
+	known, err := t.core.Store.Projects()
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.given {
+		if !slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == key.project }) {
+			delete(t.given, key)
+		}
+	}
+	clear(t.waiting)
+}
+
+// change writes that a repository is agreed to, or no longer.
+func (t *trust) change(ctx context.Context, id project.Identity, roots []string, agreed bool) error {
+	key, now := keyOf(id), time.Now().UTC().Truncate(time.Millisecond)
+	action := "trust repository"
+	if !agreed {
+		action = "distrust repository"
+	}
+	_, err := t.core.Ingest.Write(ctx, id.Project, memory.Batch{
+		States: []memory.StateEdit{{
+			Key: memory.StateKey{Project: key.project, Kind: memory.StateTrust},
+			Edit: func(old []byte) ([]byte, error) {
+				c := readConsents(old)
+				c.Folders = slices.DeleteFunc(c.Folders, func(c consent) bool { return c.Folder == key.folder })
+				if agreed {
+					c.Folders = append(c.Folders, consent{key.folder, now})
+				}
+				if len(c.Folders) == 0 {
+					return nil, nil
+				}
+				return json.Marshal(c)
+			},
+		}},
+		Action: action, Detail: map[string]string{"project": key.project, "folder": key.folder},
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if agreed {
+		t.given[key] = now
+	} else {
+		delete(t.given, key)
+	}
+	for _, root := range append(roots, id.Root) {
+		delete(t.waiting, root)
+		delete(t.told, root)
+		t.fresh[root] = true
+	}
+	return nil
+}
+
+// Trust implements memory.Sources.
+func (d *Daemon) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
+	out := &memory.TrustState{}
+	if req.List && req.Path != "" {
+		d.contextFiles.wait(req.Path)
+	}
+	if !req.List {
+		id, err := d.locate(req)
+		if err != nil {
+			return nil, err
+		}
+		if out.Root = id.Root; req.Revoke {
+			out.Removed, err = d.distrust(ctx, id)
+		} else {
+			err = d.agree(ctx, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if out.Trusted, err = d.trust.list(); err != nil {
+		return nil, err
+	}
+	out.Waiting = d.trust.waits(maxWaiting)
+	return out, nil
+}
+
+// locate finds the repository that a request is about.
+func (d *Daemon) locate(req memory.TrustRequest) (project.Identity, error) {
+	dir := req.Path
+	if dir == "" {
+		dir = req.Caller.Dir
+	} else if req.Caller.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(req.Caller.Dir, dir)
+	}
+	if !filepath.IsAbs(dir) {
+		return project.Identity{}, memory.Invalid("path", "an absolute folder", "%q is relative and the caller's folder is not known", dir)
+	}
+	return d.core.Projects.Locate(dir)
+}
+
+func (d *Daemon) agree(ctx context.Context, id project.Identity) error {
+	if err := d.trust.change(ctx, id, d.rootsOf(id), true); err != nil {
+		return err
+	}
+	d.roots.look(ctx, id.Root) // its project is stored now
+	d.follower.wakeUp()
+	return nil
+}
+
+// distrust takes consent back, and out of the memory what was read of the repository.
+func (d *Daemon) distrust(ctx context.Context, id project.Identity) (removed int, err error) {
+	if d.trust.configured(id.Root) {
+		return 0, &memory.Error{Code: memory.CodeConflict, Field: "path",
+			Message: fmt.Sprintf("the settings trust %s", id.Root), Hint: "take it out of sources.trusted, and start the daemon again"}
+	}
+	roots, err := d.roots.all()
+	if err != nil {
+		return 0, err
+	}
+	d.trust.taking.Lock()
+	defer d.trust.taking.Unlock()
+	if err := d.trust.change(ctx, id, d.rootsOf(id), false); err != nil {
+		return 0, err
+	}
+	var trusted []string
+	for _, root := range roots {
+		if at, err := d.core.Projects.Locate(root); err == nil && at.Project.ID == id.Project.ID && d.trust.allows(at) {
+			trusted = append(trusted, at.Root)
+		}
+	}
+	removed, err = d.core.Ingest.Withdraw(ctx, id.Project.ID, d.core.Store, func(p memory.Provenance) bool {
+		if !filepath.IsAbs(p.Path) { // a context file, or what was stored before paths were
+			return len(trusted) > 0
+		}
+		inLogs := filepath.IsAbs(d.follower.lessonDir) && inside(p.Path, d.follower.lessonDir)
+		return inLogs || slices.ContainsFunc(trusted, func(root string) bool { return inside(p.Path, root) })
+	})
+	d.core.Catalogue.Retake()
+	return removed, err
+}
+
+// inside says whether a file lies below a folder.
+func inside(file, folder string) bool {
+	relative, err := filepath.Rel(folder, file)
+	return err == nil && filepath.IsLocal(relative)
+}
+
+// rootsOf are the roots that share a repository's consent: its worktrees.
+func (d *Daemon) rootsOf(id project.Identity) []string {
+	all, err := d.roots.all()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(root string) bool {
+		at, err := d.core.Projects.Locate(root)
+		return err != nil || keyOf(at) != keyOf(id)
+	})
+}
+
+// list lists what is trusted: what the settings name, and then what was agreed to.
+func (t *trust) list() ([]memory.TrustedFolder, error) {
+	known, err := t.core.Store.Projects()
+	if err != nil {
+		return nil, err
+	}
+	list := []memory.TrustedFolder{}
+	for _, s := range t.settings {
+		list = append(list, memory.TrustedFolder{Folder: filepath.FromSlash(s), Setting: true})
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(list)
+	for key, at := range t.given {
+		f := memory.TrustedFolder{Folder: key.folder, Project: key.project, At: at}
+		if filepath.Base(f.Folder) == ".git" {
+			f.Folder = filepath.Dir(f.Folder)
+		}
+		for _, p := range known {
+			if p.ID == key.project {
+				f.ProjectName = p.Name
+			}
+		}
+		list = append(list, f)
+	}
+	slices.SortFunc(list[n:], func(a, b memory.TrustedFolder) int { return strings.Compare(a.Folder, b.Folder) })
+	return list, nil
+}

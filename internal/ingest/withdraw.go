@@ -1,0 +1,85 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Kept lists what a project has in the store.
+type Kept interface {
+	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+	ProjectSessions(project string) ([]memory.Session, error)
+}
+
+// followable are the kinds of records that files of a repository can bring.
+var followable = []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.Reference, memory.Tool}
+
+// Withdraw removes what was followed for a project, but for what stays says. Unlike
+// Forget it leaves no tombstones: the files bring it back when they are read again. It
+// returns how many records were removed.
+func (s *Service) Withdraw(ctx context.Context, project string, have Kept, stays func(memory.Provenance) bool) (removed int, err error) {
+	s.forgetting.Lock()
+	defer s.forgetting.Unlock()
+	goes := func(p memory.Provenance) bool { return p.Followed() && !stays(p) }
+	var records []string
+	told := map[string]bool{} // sessions that have steps of their own
+	for _, kind := range followable {
+		for r, err := range have.ProjectRecords(project, kind) {
+			switch {
+			case err != nil:
+				return 0, fmt.Errorf("withdraw: %w", err)
+			case goes(r.Provenance):
+				records = append(records, r.ID)
+			case kind == memory.Step:
+				told[r.Session] = true
+			}
+		}
+	}
+	sessions, err := have.ProjectSessions(project)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw: %w", err)
+	}
+	var b memory.Batch
+	for _, x := range sessions {
+		switch {
+		case !goes(x.Provenance):
+		case told[x.ID]: // what it was about goes, its own steps stay
+			b.Sessions = append(b.Sessions, memory.Session{ID: x.ID, Project: x.Project, CreatedAt: x.CreatedAt, Bare: true})
+		default:
+			b.DropSessions = append(b.DropSessions, x.Key())
+		}
+	}
+	for part := range slices.Chunk(records, dropBatch) {
+		c, err := s.opts.Committer.Commit(ctx, memory.Batch{DropRecords: part})
+		if err != nil {
+			return removed, fmt.Errorf("withdraw: %w", err)
+		}
+		removed += c.Dropped
+	}
+	b.Action, b.Detail = "withdraw followed records", map[string]any{"project": project, "records": len(records), "sessions": len(b.DropSessions)}
+	if _, err := s.opts.Committer.Commit(ctx, b); err != nil {
+		return removed, fmt.Errorf("withdraw: %w", err)
+	}
+	return removed, nil
+}
+
+// KnowsLine says that a line of a log brings nothing new: its lesson was told or
+// imported, or forgotten.
+func (s *Service) KnowsLine(line memory.LogLine, project memory.Project) (bool, error) {
+	if line.Repo == "" {
+		line.Repo = project.Name
+	}
+	id := lessonID(project.ID, line)
+	r, err := s.opts.Records.Record(id)
+	if err == nil {
+		return !r.Provenance.Followed(), nil
+	}
+	if memory.CodeOf(err) != memory.CodeNotFound {
+		return false, fmt.Errorf("find lesson: %w", err)
+	}
+	return s.opts.Records.Tombstoned(id)
+}
