@@ -228,6 +228,9 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		trouble = m.Trouble
 		d.adaptedModel(trouble)
 	}
+	if status.ReadOnly != "" {
+		d.add("disk", FindingFailed, "make room or make the disk writable; writing goes on by itself", "%s", status.ReadOnly)
+	}
 	for _, note := range status.Notes {
 		if why := cfg.Embedding.Ollama.Unused; why != "" && strings.Contains(note, why) {
 			continue // said below, of this command's own environment

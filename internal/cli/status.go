@@ -65,6 +65,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	if s.Damage != nil {
 		rows = append(rows, []string{"damage", s.Damage.Text()})
 	}
+	if s.ReadOnly != "" {
+		rows = append(rows, []string{"read-only", s.ReadOnly})
+	}
 	for _, note := range s.Notes {
 		rows = append(rows, []string{"note", note})
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -137,7 +138,8 @@ func (c *Client) start(ctx context.Context) error {
 		return fmt.Errorf("create folder of the start lock: %w", err)
 	}
 	lock := flock.New(c.opts.StartLock)
-	if _, err := lock.TryLockContext(ctx, pollEvery); err != nil {
+	// On a read-only disk the lock of the data folder decides which daemon stays.
+	if _, err := lock.TryLockContext(ctx, pollEvery); err != nil && !errors.Is(err, syscall.EROFS) {
 		if ctx.Err() != nil {
 			return c.startFailed(ctx, context.Cause(ctx), 0)
 		}

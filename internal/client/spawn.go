@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 const (
@@ -25,13 +26,16 @@ func spawn(command []string, logPath string) (<-chan error, error) {
 	if err := os.MkdirAll(filepath.Dir(logPath), 0o700); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	defer log.Close() // the child has its own
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdout, cmd.Stderr = log, log
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	switch {
+	case err == nil:
+		defer log.Close() // the child has its own
+		cmd.Stdout, cmd.Stderr = log, log
+	case !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC):
+		return nil, fmt.Errorf("open log: %w", err)
+	default: // a disk that takes no writes keeps nobody from asking
+	}
 	cmd.Dir = filepath.Dir(logPath) // not where the client is, which may be removed
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {

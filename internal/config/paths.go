@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"time"
 )
 
 // maxSocketPath is the longest path that recalld gives a socket, in bytes. The
@@ -53,16 +55,27 @@ func (c *Config) Paths() Paths {
 }
 
 // socketPath is the socket of a data folder: inside it where its path is short
-// enough, else under a name hashed from the folder. That one follows from the
+// enough and its disk is not read-only, else under a name hashed from the folder. That one follows from the
 // data folder and the user alone: the environment's folders (XDG_RUNTIME_DIR,
 // TMPDIR) differ between a login, a service and a hook, which must meet.
 func socketPath(data string) string {
 	inside := filepath.Join(data, "run", "recalld.sock")
-	if len(inside) <= maxSocketPath {
+	if len(inside) <= maxSocketPath && (!onReadOnlyDisk(data) || listens(inside)) {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(data))
 	return filepath.Join(sharedTemp(), "recalld-"+userID(), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// listens says that a daemon listens on a socket. It is asked of a disk that has become
+// read-only under the daemon.
+func listens(socket string) bool {
+	c, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close() // nothing was asked
+	return true
 }
 
 // sharedTemp is the folder for temporary files that is the same for every

@@ -164,15 +164,23 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	}
 	c.Recall, err = recall.New(recall.Options{
 		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
-		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
-		Content: lexical.Content,
-		Turn:    func(k memory.SessionKey) int { return c.Session.Turn(k) },
-		Redact:  clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
+		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
+		Content:  lexical.Content,
+		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
+		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)
 	}
 	return c.contexts(opts)
+}
+
+// readOnly says why nothing can be stored for now.
+func (c *Core) readOnly() string {
+	if trouble := c.Store.Trouble(); trouble != nil {
+		return memory.AsError(trouble).Message
+	}
+	return ""
 }
 
 // Load fills the indexes from the store; once it returns, recall finds all that

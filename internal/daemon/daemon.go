@@ -128,6 +128,8 @@ type Daemon struct {
 	mcp          *mcp.Server
 	server       *Server
 	socket       *Socket
+	second       *Socket      // nil, or see listenToo
+	moved        func() error // is listenToo
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -211,6 +213,17 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 			broken <- err
 		}
 	})
+	work.Go(func() {
+		if d.core.Store.Trouble() == nil {
+			return
+		}
+		if d.onceWritable(background, func(context.Context) error { return d.core.Store.Trouble() }) != nil {
+			return
+		}
+		if err := d.moved(); err != nil {
+			d.log.Error("the daemon does not listen on the socket of its data folder", attrPart, "daemon", attrError, err)
+		}
+	})
 	vanished := make(chan struct{})
 	work.Go(func() {
 		if WatchVanish(background, []string{paths.Lock, paths.Socket}, d.opts.pauses.vanish) == nil {
@@ -266,8 +279,13 @@ func (d *Daemon) close() error {
 	case <-time.After(closeTimeout):
 		err = errors.Join(err, memory.Errorf(memory.CodeUnavailable, "the store does not close"))
 	}
-	if d.socket != nil {
-		err = errors.Join(err, d.socket.Remove())
+	for _, socket := range []*Socket{d.socket, d.second} {
+		if socket == nil {
+			continue
+		}
+		if late := socket.Remove(); late != nil && !refusesWrites(late) { // a stale one is removed by the next start
+			err = errors.Join(err, late)
+		}
 	}
 	return err
 }
@@ -428,7 +446,26 @@ func (d *Daemon) listen(paths config.Paths) error {
 			return err
 		}
 	}
+	d.moved = func() error { return d.listenToo(mux) }
 	return nil
+}
+
+// listenToo listens as well where clients look now: a daemon that was started on a
+// read-only disk has its socket elsewhere than one of a disk that can be written.
+func (d *Daemon) listenToo(h http.Handler) error {
+	paths := d.opts.Config.Paths()
+	if d.second != nil || paths.Socket == d.socket.path {
+		return nil
+	}
+	if err := paths.Prepare(); err != nil {
+		return err
+	}
+	socket, err := ListenSocket(paths.Socket)
+	if err != nil {
+		return err
+	}
+	d.second = socket
+	return d.server.Start(Endpoint{Listener: socket, Handler: h})
 }
 
 func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (Endpoint, error) {
@@ -470,7 +507,8 @@ func (d *Daemon) work(ctx context.Context) error {
 	if every := d.opts.Config.FollowEvery; every > 0 {
 		parts.Go(func() { d.follower.run(ctx, every) })
 	}
-	if err := d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes); err != nil && ctx.Err() == nil {
+	err := d.onceWritable(ctx, func(ctx context.Context) error { return d.sandboxes.Refresh(ctx, d.opts.Config.Sandboxes) })
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("look at sandboxes: %w", err)
 	}
 	return nil

@@ -75,7 +75,9 @@ func AcquireLock(ctx context.Context, opts LockOptions) (*Lock, error) {
 	if !ok {
 		return nil, conflict(dir, opts.Path)
 	}
-	if err := writeOwner(opts.Path, opts.Owner); err != nil {
+	// A disk without room does not keep the folder from being read. Who holds it is
+	// unknown then.
+	if err := writeOwner(opts.Path, opts.Owner); err != nil && !refusesWrites(err) {
 		return nil, errors.Join(fmt.Errorf("write owner of data folder: %w", err), f.Unlock())
 	}
 	return &Lock{flock: f}, nil

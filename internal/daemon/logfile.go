@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -55,25 +56,43 @@ type logFile struct {
 	path string
 	max  int64
 
-	mu     sync.Mutex
-	file   *os.File // guarded by mu; nil when closed
-	size   int64    // guarded by mu; what others append is seen at rotation only
-	closed bool     // guarded by mu
+	mu     sync.Mutex // guards what follows
+	file   *os.File   // nil when closed, and as long as the disk refuses writes
+	size   int64      // what others append is seen at rotation only
+	closed bool
+	torn   bool      // the last line was written in part
+	missed int       // lines that were not written
+	tried  time.Time // when the file was opened in vain
 }
 
+// logRetry is how often a log is opened again that the disk refuses.
+const logRetry = time.Second
+
+// openLogFile opens the log. One that the disk refuses, which is full or read-only, is
+// no error: it is opened when it can be.
 func openLogFile(path string, max int64) (*logFile, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	l := &logFile{path: path, max: max}
+	if err := l.open(); err != nil && !refusesWrites(err) {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	return l, nil
+}
+
+func (l *logFile) open() error {
+	l.tried = time.Now()
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return errors.Join(err, f.Close())
 	}
-	return &logFile{path: path, max: max, file: f, size: info.Size()}, nil
+	l.file, l.size = f, info.Size()
+	return nil
 }
 
 // Write implements io.Writer. A failure to rotate is not one to log: the line is
@@ -84,14 +103,36 @@ func (l *logFile) Write(line []byte) (int, error) {
 	if l.closed {
 		return 0, os.ErrClosed
 	}
-	if l.size > 0 && l.size+int64(len(line)) > l.max {
+	if l.file != nil && l.size > 0 && l.size+int64(len(line)) > l.max {
 		if err := l.rotate(); err == nil {
 			l.size = 0
 		}
 	}
-	n, err := l.file.Write(line)
+	if l.file == nil && time.Since(l.tried) >= logRetry {
+		_ = l.open() // it stays nil
+	}
+	if l.file == nil {
+		l.missed++
+		return len(line), nil
+	}
+	text := line
+	if l.missed > 0 {
+		text = fmt.Appendf(nil, "level=WARN msg=\"the disk refused lines of this log\" part=log lines=%d\n%s", l.missed, line)
+	}
+	if l.torn {
+		text = append([]byte{'\n'}, text...)
+	}
+	n, err := l.file.Write(text)
 	l.size += int64(n)
-	return n, err
+	if err != nil && refusesWrites(err) {
+		l.missed++
+		l.torn = l.torn || n > 0
+		return len(line), nil // others that receive the line are to have it all the same
+	}
+	if err == nil {
+		l.missed, l.torn = 0, false
+	}
+	return len(line), err
 }
 
 // rotate copies the file aside and empties it. The caller holds mu.
@@ -119,5 +160,8 @@ func (l *logFile) Close() error {
 		return nil
 	}
 	l.closed = true
+	if l.file == nil {
+		return nil
+	}
 	return l.file.Close()
 }

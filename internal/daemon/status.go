@@ -37,6 +37,9 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.trust.waits(maxWaiting),
 	}
+	if trouble := d.core.Store.Trouble(); trouble != nil {
+		s.ReadOnly = trouble.Error()
+	}
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(slices.Clone(s.Notes), trouble)
 	}

@@ -414,6 +414,8 @@ type Status struct {
 	Code          CodeState      `json:"code"`
 	// Adapting is how far an adaptation of the built-in model is; nil without one.
 	Adapting *AdaptProgress `json:"adapting,omitempty"`
+	// ReadOnly says why nothing can be stored for now; empty when it can.
+	ReadOnly string `json:"read_only,omitempty"`
 	// Notes say what the settings, or the environment, have left aside.
 	Notes []string `json:"notes,omitempty"`
 	// Waiting are the files of repositories that are not read before somebody agrees,

@@ -81,6 +81,9 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
 	s.ownVersions(ranked, req.Caller.Dir)
 	caps.tokens = req.MaxTokens - head(req.MaxTokens) - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
+	if why := s.opts.ReadOnly(); why != "" {
+		found.degraded = append(found.degraded, memory.Degraded{Part: partStore, Reason: why})
+	}
 	shown := s.fill(ctx, req, sel, found, caps, ranked)
 
 	a := &memory.Answer{

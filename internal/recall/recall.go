@@ -91,6 +91,9 @@ type Options struct {
 	// Lost returns what the store has lost; see memory.StoreDamage. Every search is
 	// incomplete then. Default: nothing.
 	Lost func() *memory.StoreDamage
+	// ReadOnly says in a few words why nothing can be stored for now; empty when it can.
+	// Default: it can.
+	ReadOnly func() string
 	// Current finds the session that the scope "current" means, and that receipts
 	// are of, where the caller does not say its own. Default: there is none.
 	Current Current
@@ -131,6 +134,9 @@ func (o *Options) validate() error {
 	}
 	if o.Missing == nil {
 		o.Missing = func(string) string { return "" }
+	}
+	if o.ReadOnly == nil {
+		o.ReadOnly = func() string { return "" }
 	}
 	if o.Turn == nil {
 		o.Turn = func(memory.SessionKey) int { return 0 }

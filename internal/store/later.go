@@ -12,7 +12,11 @@ const flushAfter = time.Second
 
 // Later keeps a receipt and writes it with the next commit, within a second at
 // the latest. A crash before that loses it.
+// While nothing can be stored there are no receipts.
 func (s *Store) Later(r memory.Receipt) {
+	if s.Trouble() != nil {
+		return
+	}
 	s.mu.Lock()
 	s.pending = append(s.pending, r)
 	s.mu.Unlock()
@@ -46,7 +50,7 @@ func (s *Store) addPending(g *group) *group {
 // written takes a receipt off the list. One that could not be written is given up:
 // trying again would keep all that come after it waiting for ever.
 func (s *Store) written(id string, err error) {
-	if err != nil {
+	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly { // which is said once
 		s.opts.Logger.Error("receipt was not written", "part", "store", "receipt", id, "error", err)
 	}
 	s.mu.Lock()

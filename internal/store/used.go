@@ -73,6 +73,9 @@ func (s *Store) openUsed() error {
 
 // addUsed writes the times that wait for a commit.
 func (s *Store) addUsed(g *group) *group {
+	if s.Trouble() != nil { // they wait
+		return g
+	}
 	s.mu.Lock()
 	waiting := make([]memory.FileKey, 0, len(s.used.unwritten))
 	for k := range s.used.unwritten {

@@ -1,0 +1,4 @@
+package config
+
+// onReadOnlyDisk is not asked on Windows.
+func onReadOnlyDisk(string) bool { return false }
