@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -18,10 +20,29 @@ type cleaner struct {
 	// echo marks in the strings of JSON values what recall handed out; nil does not.
 	echo *Echo
 	n    int
+	gone error // why cleaning was given up; see while
 }
 
 func (s *Service) newCleaner() *cleaner {
 	return &cleaner{redact: s.opts.Redact, redactValue: s.opts.RedactValue}
+}
+
+// while ends the cleaning of what is left once ctx ends: what nobody waits for is not
+// cleaned, and the caller writes none of it if gone is set.
+func (c *cleaner) while(ctx context.Context) {
+	redact, redactValue := c.redact, c.redactValue
+	c.redact = func(text string) (string, int) {
+		if c.gone = cmp.Or(c.gone, ctx.Err()); c.gone != nil {
+			return "", 0
+		}
+		return redact(text)
+	}
+	c.redactValue = func(value string, names ...string) (string, int) {
+		if c.gone = cmp.Or(c.gone, ctx.Err()); c.gone != nil {
+			return "", 0
+		}
+		return redactValue(value, names...)
+	}
 }
 
 // text cleans a text and keeps it within most characters, for the mark of a

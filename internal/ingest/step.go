@@ -36,11 +36,15 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 	}
 	c := s.newCleaner()
 	c.echo = s.opts.Echo
+	c.while(ctx)
 	content := memory.StepContent{
 		Tool: req.Tool, Outcome: req.Outcome, Observation: req.Observation, Environment: req.Environment,
 		DurationMs: req.DurationMs, Screenshot: req.Screenshot,
 	}
 	s.complete(&content, c)
+	if c.gone != nil {
+		return nil, c.gone
+	}
 	w := stepWrite{s, req, project, content}
 	r, done, err := w.write(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -189,6 +190,35 @@ func TestStepsYetToComeAreRefused(t *testing.T) {
 		} else if !want {
 			refused(t, fmt.Sprintf("a step %s ahead", ahead), err, memory.CodeInvalidInput, "timestamp")
 		}
+	}
+}
+
+// TestCleaningEndsWithTheCaller: of a step whose caller has gone nothing more is
+// cleaned, and nothing of it is kept.
+func TestCleaningEndsWithTheCaller(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cleaned := 0
+	var counting bool
+	r := newRig(t, func(_ *rig, o *Options) {
+		o.Redact = func(text string) (string, int) {
+			if counting {
+				cleaned++
+				cancel()
+			}
+			return text, 0
+		}
+	})
+	r.start(memory.StartSessionRequest{})
+	counting = true
+	_, err := r.ingest.RecordStep(ctx, memory.RecordStepRequest{
+		Tool: memory.StepTool{Name: "bash", Input: json.RawMessage(`["a","b","c","d"]`)}, Outcome: memory.Outcome{OK: true}, Caller: r.caller,
+	})
+	if !errors.Is(err, context.Canceled) || cleaned != 1 {
+		t.Errorf("%d texts were cleaned and the step ended with %v, want one and that the caller is gone", cleaned, err)
+	}
+	if got := r.contents().Records; got != 0 {
+		t.Errorf("%d records are stored, want none", got)
 	}
 }
 

@@ -39,7 +39,7 @@ func findAssigned(text string, at int) (int, int, bool) {
 		if isSecretString(value) {
 			return at + i + 1, at + i + 1 + len(value), true
 		}
-		return 0, 0, false
+		return 0, at + i + len(value), false
 	}
 	value := line[i:]
 	if end := strings.IndexAny(value, " \t\r\"'`,;)}&<>"); end >= 0 {
@@ -49,7 +49,7 @@ func findAssigned(text string, at int) (int, int, bool) {
 	if isSecretWord(value, env) {
 		return at + i, at + i + len(value), true
 	}
-	return 0, 0, false
+	return 0, at + i + len(value), false
 }
 
 func skipSpace(s string, i int) int {

@@ -35,6 +35,28 @@ type leak struct {
 	// The pattern is compiled when a keyword of it is found first: all of them
 	// would take a tenth of a second.
 	compiled func() *regexp.Regexp
+	// begins says that the pattern begins with its keyword. It is then tried there
+	// alone: to look for where it begins would take a hundred times as long.
+	begins bool
+	// word says that no letter or digit may come right before the keyword.
+	word bool
+}
+
+// namePrefix is how gitleaks lets a name begin before the keyword. It can be empty, so
+// a pattern without it matches at the keyword where the whole one matches around it.
+const namePrefix = `[\w.-]{0,50}?`
+
+// keywordWithin are rules whose keyword stands within what they match, not at its front.
+var keywordWithin = []string{"airtable-personnal-access-token", "azure-ad-client-secret", "cloudflare-origin-ca-key", "facebook-access-token",
+	"freemius-secret-key", "hashicorp-tf-api-token", "intra42-client-secret", "kubernetes-secret-yaml", "maxmind-license-key",
+	"microsoft-teams-webhook", "openai-api-key", "sidekiq-sensitive-url", "sourcegraph-access-token"}
+
+// pattern is the rule's pattern as it is tried.
+func (r *leak) pattern() string {
+	if !r.begins {
+		return r.Regex
+	}
+	return `\A(?:` + strings.Replace(r.Regex, namePrefix, "", 1) + `)`
 }
 
 // allowlist says what is no secret although a rule matches.
@@ -84,8 +106,12 @@ func loadLeaks() (*leaks, error) {
 			r.likely = isAssigned
 		case vaultToken, "jwt":
 			r.likely = isLongWord
+		case "kubernetes-secret-yaml":
+			r.likely = isManifest
 		}
-		r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) })
+		r.begins = !slices.Contains(keywordWithin, r.ID)
+		r.word = strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), `\b`)
+		r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.pattern()) })
 		r.Allow = slices.DeleteFunc(r.Allow, asksForPath)
 		for i := range r.Allow {
 			r.Allow[i].prepare()
@@ -176,6 +202,13 @@ func isAssigned(text string, at int) bool {
 	return wordRun(rest[i:]) >= 6
 }
 
+// isManifest says that a manifest of Kubernetes may be near text[at:].
+func isManifest(text string, at int) bool {
+	const near = 400
+	part := text[max(0, at-near):min(len(text), at+near)]
+	return indexFold(part, "kind:") >= 0 && indexFold(part, "data:") >= 0
+}
+
 // isLongWord says that a word as long as a token begins at text[at:].
 func isLongWord(text string, at int) bool {
 	return wordRun(text[at:min(len(text), at+20)]) == 20
@@ -242,13 +275,18 @@ func (a *allowlist) allows(secret, match, line string) bool {
 	return false
 }
 
-// lineAround returns the lines that text[start:end] lies on.
+// lineAround returns the lines that text[start:end] lies on, or what of them is near:
+// a line may be the whole text, and every match of it is asked for its own.
 func lineAround(text string, start, end int) string {
-	start = strings.LastIndexByte(text[:start], '\n') + 1
-	if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
-		return text[start : end+i]
+	const near = 1024
+	from, to := max(0, start-near), min(len(text), end+near)
+	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
+		from += i + 1
 	}
-	return text[start:]
+	if i := strings.IndexByte(text[end:to], '\n'); i >= 0 {
+		to = end + i
+	}
+	return text[from:to]
 }
 
 // runeEntropy is Shannon's, in bits a sign and over the bytes of the whole, as

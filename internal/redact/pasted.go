@@ -2,20 +2,21 @@ package redact
 
 import (
 	"encoding/base64"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // pasted are the rules for what people paste into lessons and tools print:
 // commands, headers, files of settings. In source code the same forms are
 // ordinary far too often.
 func pasted() []*rule {
-	return []*rule{
+	return append(commands(), []*rule{
 		{what: "private", keywords: []string{"<private"}, find: findPrivateText},
 		{what: "password", keywords: []string{"password", "passwd", "passphrase", "pwd"}, find: findPassword},
-		{what: "password", keywords: []string{"machine "}, find: within(command, `(?i)machine\s+\S+\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)`, isReal)},
-		{what: "password", keywords: []string{"mysql", "mariadb"}, find: within(command, `(?i)(?:mysql|mariadb)[a-z-]*(?:[ \t][^\n]*?)?[ \t]-p([^\s'"-]\S{3,})`, isReal)},
-		{what: "password", keywords: []string{"sshpass ", "docker login", "podman login", "helm registry login"},
-			find: within(command, `(?i)(?:sshpass|(?:docker|podman|registry) login|helm registry login)(?:[ \t][^\n]*?)?[ \t](?:-p[ \t]?|--password[ =])['"]?([^\s'"-][^\s'"]{3,})`, isReal)},
+		{what: "password", keywords: []string{"_pass", "-pass"}, find: findPass},
+		{what: "password", keywords: []string{"machine "}, reads: command, find: within(command, `(?i)machine\s+\S+\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)`, isReal)},
 		{what: "password", keywords: []string{":5432:"}, find: after(`:5432:[^:\s]+:[^:\s]+:([^\s:]{4,})`, isReal)},
 		{what: "secret", keywords: []string{"--password", "--passwd", "--token", "--secret", "--api-key", "--apikey", "--access-token", "--auth-token"}, find: findFlag},
 		{what: "secret", keywords: []string{"_authtoken", "_auth", "_password"}, find: after(`(?i)_(?:authtoken|auth|password)[ \t]*=[ \t]*"?([^\s"]{6,})`, isReal)},
@@ -31,7 +32,95 @@ func pasted() []*rule {
 		{what: "azure-signature", keywords: []string{"&sig=", "?sig="}, find: after(`(?i)[&?]sig=([a-z0-9%+/=_-]{30,})`)},
 		{what: "password-hash", keywords: []string{"$2a$", "$2b$", "$2y$"}, find: after(`(\$2[aby]\$\d\d\$[./A-Za-z0-9]{53})`)},
 		{what: "password-hash", keywords: []string{"$5$", "$6$", "$y$", "$argon2"}, find: after(`(\$(?:5|6|y|argon2[a-z]{1,2})\$[./A-Za-z0-9=,$+]{30,})`)},
+	}...)
+}
+
+// given is the value of a flag, bare or in quotes.
+const given = `(?:"([^\s",;:)\]}][^"\n]*)"|'([^\s',;:)\]}][^'\n]*)'|([^\s"'|&;<>-][^\s"'|&;<>]*))`
+
+// commands are the rules for passwords on command lines. A flag means a password to
+// some commands and something else to all others: -p is a port, a project, parents.
+func commands() []*rule {
+	// flags are alternatives of a pattern, each with what parts it from its value.
+	of := func(keywords []string, name, flags string, checks ...func(string) bool) *rule {
+		pattern := `(?i:` + name + `)(?:[ \t](?:[^\n]|\\\n)*?)??[ \t](?:` + flags + `)` + given
+		return &rule{what: "password", keywords: keywords, reads: command, find: within(command, pattern, append(checks, isReal)...)}
 	}
+	return []*rule{
+		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p`, isNoPort),
+		// Behind a blank it is the name of a database, but for people who mistake it.
+		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p[ \t]+`, isTold),
+		of([]string{"mongo"}, `mongo[a-z]*`, `-p[ \t]?`, isNoPort),
+		of([]string{"sshpass "}, `sshpass`, `-p[ \t]*`),
+		of([]string{"docker login", "podman login", "registry login", "oc login", "az login"}, `(?:docker|podman|registry|oc|az) login`, `-p[ \t]*|--password[ \t=]`),
+		of([]string{"redis-cli"}, `redis-cli`, `-a[ \t]*|--pass[ \t]+`),
+		of([]string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami"}, `ldap[a-z]+`, `-w[ \t]*`),
+		of([]string{"sqlcmd"}, `sqlcmd`, `-P[ \t]*`),
+		of([]string{"mysql", "mariadb", "wget", "mongo", "psql"}, `(?:mysql|mariadb|wget|mongo|psql)[a-z-]*`, `--(?:http-|ftp-|proxy-)?password[ \t=]`),
+		// curl -u user:password, -sSu too; --proxy-user and -U.
+		{what: "password", keywords: []string{"curl"}, reads: command, find: within(command,
+			`(?i:curl)(?:[ \t](?:[^\n]|\\\n)*?)??[ \t](?:-[a-zA-Z]*[uU][ \t]*|--(?:proxy-)?user[ \t=]+)(?:"[^\s":$[]*:([^"\n]+)"|'[^\s':[]*:([^'\n]+)'|[^\s"':$[-][^\s"':$[]*:([^\s"'|&;<>]+))`, isReal, isNoAddress)},
+		{what: "password", keywords: []string{"pass:"}, reads: command, find: findOpenSSL},
+	}
+}
+
+// isNoPort says that a value is no mapping of ports, "3306:3306", behind a name of a
+// container.
+func isNoPort(s string) bool { return kindsOf(s).letters > 0 || !strings.Contains(s, ":") }
+
+// isNoAddress says that what follows a colon is no rest of an address.
+func isNoAddress(s string) bool { return !strings.HasPrefix(s, "//") }
+
+var openSSL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-pass(?:in|out)?[ \t]+["']?\z`) })
+
+// findOpenSSL takes the password of "openssl … -passin pass:value".
+func findOpenSSL(text string, at int) (int, int, bool) {
+	if !openSSL().MatchString(text[max(0, at-20):at]) {
+		return 0, 0, false
+	}
+	start := at + len("pass:")
+	end := start + runLen(text, start, window)
+	value := strings.TrimRight(text[start:end], "\"'`)")
+	return start, start + len(value), value != "" && isReal(value)
+}
+
+// passNames are whose password a name says that ends in pass: without one, a pass may
+// be one of a compiler.
+var passNames = [...]string{"admin", "root", "user", "db", "database", "mysql", "pg", "postgres", "redis", "mongo", "rabbitmq", "amqp", "smtp", "imap",
+	"mail", "email", "ftp", "sftp", "ssh", "ldap", "proxy", "wifi", "vpn", "auth", "http", "login", "sudo", "account", "master", "service", "keystore", "vault", "api"}
+
+// findPass takes the value that is given to a name that ends in pass: admin_pass,
+// DB_PASS, smtp-pass. Of a name that says whose it is it takes any word that is alone
+// on the rest of its line, else one that looks like a password.
+func findPass(text string, at int) (int, int, bool) {
+	line := text[at:min(len(text), at+window)]
+	line, _, _ = strings.Cut(line, "\n")
+	i := len("_pass")
+	for i < len(line) && (isDigit(line[i]) || line[i] == '"' || line[i] == '\'') {
+		i++
+	}
+	if i == len(line) || isWordByte(line[i]) || line[i] == '-' {
+		return 0, 0, false
+	}
+	i = skipSpace(line, i)
+	op := assignment(line[i:])
+	if op == "" || op == ":=" {
+		return 0, 0, false
+	}
+	start, end := valueAt(line, skipSpace(line, i+len(op)))
+	value := line[start:end]
+	front := at
+	for front > 0 && at-front < maxName && isWordByte(text[front-1]) {
+		front--
+	}
+	words := nameWords(text[front:at])
+	whose := len(words) > 0 && slices.Contains(passNames[:], words[len(words)-1])
+	alone := strings.Trim(line[end:], " \t\r\"'`,;}") == ""
+	passes := isTold
+	if k := kindsOf(value); whose && alone && len(value) >= 4 && k.letters > 0 && (k.digits > 0 || k.signs > 0 || k.separators == 0) {
+		passes = func(s string) bool { return !isAbout(s) }
+	}
+	return passwordIn(line, at, start, end, passes)
 }
 
 // command is how much of a command, or an entry of a netrc file, is read in
@@ -123,14 +212,15 @@ func findFlag(text string, at int) (int, int, bool) {
 	default: // --password-stdin, --token-file
 		return 0, 0, false
 	}
-	given := line[i] == '='
+	equals := line[i] == '='
 	i++
 	start, end := valueAt(line, i)
 	value := line[start:end]
-	if len(value) < 4 || isPlaceholder(value) || strings.HasPrefix(value, "-") {
-		return 0, 0, false
+	short := len(value) < 4 && !(equals && strings.HasPrefix(line[2:], "pass")) // a password may be, after its own flag
+	if short || isPlaceholder(value) || strings.HasPrefix(value, "-") {
+		return 0, at + end, false
 	}
-	if k := kindsOf(value); !given && k.digits+k.signs == 0 {
+	if k := kindsOf(value); !equals && k.digits+k.signs == 0 {
 		return 0, 0, false
 	}
 	return at + start, at + end, true
@@ -181,7 +271,7 @@ func findPassword(text string, at int) (int, int, bool) {
 func passwordIn(line string, at, start, end int, passes func(string) bool) (int, int, bool) {
 	value := line[start:end]
 	if isPlaceholder(value) || strings.ContainsAny(value, " (){}[]<>\\") || !passes(value) {
-		return 0, 0, false
+		return 0, at + end, false
 	}
 	return at + start, at + end, true
 }

@@ -93,17 +93,36 @@ func newSet(rules []*rule, l *leaks) *set {
 	return &set{newKeywords(rules), l}
 }
 
-func (s *set) find(text string) []Span {
+func (s *set) find(text string) []Span { return s.look(text, func(*rule, int) {}) }
+
+// look is find; it tells what each rule has read in vain, in bytes.
+func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 	var spans, leaked []Span
 	done := make(map[*rule]int)       // where a rule's last match ended
 	windows := make(map[*rule][2]int) // what of a rule of gitleaks is to be looked at
 	look := func(r *rule, w [2]int) {
 		leaked = append(leaked, s.leaks.find(r.leak, text, w[0], w[1])...)
 	}
+	tried := make(map[*rule]*tries)
 	for _, hit := range s.words.scan(text) {
 		r := hit.rule
 		if r.leak != nil {
-			if r.leak.likely != nil && !r.leak.likely(text, hit.at) {
+			if r.leak.word && r.leak.begins && hit.at > 0 && isWordByte(text[hit.at-1]) || r.leak.likely != nil && !r.leak.likely(text, hit.at) {
+				continue
+			}
+			if r.leak.begins {
+				if hit.at < done[r] || !triesOf(tried, r).may(hit.at) {
+					continue
+				}
+				found := s.leaks.find(r.leak, text, hit.at, breakBehind(text, hit.at+leakBehind))
+				if len(found) == 0 {
+					read := runLen(text, hit.at, mismatch)
+					tried[r].failed(hit.at, read)
+					tell(r, read)
+				} else {
+					done[r] = found[len(found)-1].End
+				}
+				leaked = append(leaked, found...)
 				continue
 			}
 			w := [2]int{breakBefore(text, hit.at-leakBefore), breakBehind(text, hit.at+leakBehind)}
@@ -116,11 +135,14 @@ func (s *set) find(text string) []Span {
 			windows[r] = w
 			continue
 		}
-		if hit.at < done[r] {
+		if hit.at < done[r] || !triesOf(tried, r).may(hit.at) {
 			continue
 		}
 		start, end, ok := r.find(text, hit.at)
 		if !ok || isMark(text[start:end]) {
+			read := max(end-hit.at, r.reads)
+			tried[r].failed(hit.at, read)
+			tell(r, read)
 			continue
 		}
 		spans = append(spans, Span{start, end, r.what})
@@ -133,6 +155,50 @@ func (s *set) find(text string) []Span {
 	// every time.
 	slices.SortFunc(leaked, func(a, b Span) int { return cmp.Compare(a.What, b.What) })
 	return settle(append(spans, leaked...))
+}
+
+// Bounds of the work on one rule. A try without a result costs what it has read. In
+// ordinary text that is a word or two. Where it is more, as in a long line without
+// blanks, a rule may read so much in each part of the text and is then left alone until
+// the next part begins. The work on a text is thus a multiple of its length, whatever
+// it repeats; what is given up is a secret among keywords that stand closer together
+// than in any text that a person writes.
+const (
+	partSize = 1024 // bytes
+	maxRead  = 4096 // bytes, by one rule in a part
+	// mismatch is the most that a pattern which does not match is taken to have read.
+	mismatch = 512
+)
+
+// tries counts what a rule read in vain in the present part of a text.
+type tries struct{ part, read int }
+
+func triesOf(all map[*rule]*tries, r *rule) *tries {
+	t := all[r]
+	if t == nil {
+		t = &tries{}
+		all[r] = t
+	}
+	return t
+}
+
+func (t *tries) may(at int) bool { return t.part != at/partSize || t.read < maxRead }
+
+// failed counts a try at a place.
+func (t *tries) failed(at, read int) {
+	if t.part != at/partSize {
+		*t = tries{part: at / partSize}
+	}
+	t.read += read
+}
+
+// runLen returns how many bytes from text[at:] on hold no white space, at most limit.
+func runLen(text string, at, limit int) int {
+	n := 0
+	for n < limit && at+n < len(text) && text[at+n] > ' ' {
+		n++
+	}
+	return n
 }
 
 // breakBefore and breakBehind move the end of a window out to white space, or

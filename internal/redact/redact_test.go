@@ -199,6 +199,67 @@ func TestLikelyIsSure(t *testing.T) {
 	}
 }
 
+// TestWorkIsLinear feeds every keyword of every rule with texts that repeat it, and
+// counts the bytes that rules read in vain. Of a text four times as long they are no
+// more than four times as many, and of any text a fixed multiple.
+func TestWorkIsLinear(t *testing.T) {
+	const n, most = 1 << 10, (maxRead + window) / partSize
+	work := func(text string) map[*rule]int {
+		total := map[*rule]int{}
+		all().look(text, func(r *rule, read int) { total[r] += read })
+		return total
+	}
+	keywords := map[string]bool{"password": true}
+	for _, r := range textRules() {
+		for _, word := range r.keywords {
+			keywords[word] = true
+		}
+	}
+	for _, r := range all().leaks.rules {
+		for _, word := range r.Keywords {
+			keywords[word] = true
+		}
+	}
+	for word := range keywords {
+		for _, sign := range []string{"", "=", " -p "} {
+			unit := word + sign
+			once, fourfold := work(strings.Repeat(unit, n/len(unit))), work(strings.Repeat(unit, 4*(n/len(unit))))
+			for r, shown := range fourfold {
+				if shown > most*4*n || shown > 4*once[r]+maxRead+window {
+					t.Errorf("%s reads %d bytes of %q for %d KB and %d for %d KB, want four times as much and %d a byte at most",
+						r.what, once[r], unit, n>>10, shown, 4*n>>10, most)
+				}
+			}
+		}
+	}
+	// What a match is compared with is a line, which may be all of the text.
+	if line := lineAround(strings.Repeat("x", 1<<20), 1<<19, 1<<19+10); len(line) > 4<<10 {
+		t.Errorf("a match is compared with %d bytes around it, want those near", len(line))
+	}
+}
+
+// BenchmarkRepetitive redacts 200 KB of what was slow, and an ordinary text of the same
+// length as the reference: x_ordinary is how much longer it takes.
+func BenchmarkRepetitive(b *testing.B) {
+	const size = 200 << 10
+	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
+	ordinary := fill("compiling internal/redact/rules.go with key files and the api of auth\n" +
+		"2026-01-15T12:00:00Z info request served path=/v1/items status=200 took=3.4ms\n")
+	for _, unit := range []string{"password=", "sk-", "discord", "discord=", "glpat-", "xoxe-", "x-vault-token=", "mysql ", "secret ", "-----BEGIN RSA PRIVATE KEY----- x "} {
+		b.Run(strings.TrimSpace(unit), func(b *testing.B) {
+			text := fill(unit)
+			start := time.Now()
+			Redact(ordinary)
+			reference := time.Since(start)
+			b.SetBytes(size)
+			for b.Loop() {
+				Redact(text)
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(reference), "x_ordinary")
+		})
+	}
+}
+
 // BenchmarkWorstRule redacts, for every rule, a text of nothing but its keyword, and
 // reports how much longer twice the text takes at worst: 2 is linear, 4 is a rule
 // that looks at everything again at each of its keywords.

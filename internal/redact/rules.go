@@ -13,8 +13,12 @@ type rule struct {
 	// keywords, in lower case: find is called where one stands in the text,
 	// whatever its case. A keyword should be rare in ordinary text.
 	keywords []string
-	// find returns the secret that belongs to the keyword at text[at:].
+	// find returns the secret that belongs to the keyword at text[at:]. Without one, end
+	// is how far it has read where that is more than a few words, else 0.
 	find func(text string, at int) (start, end int, ok bool)
+	// reads is how far find reads over white space, in bytes; 0 where it reads a word
+	// or two.
+	reads int
 	// leak is set instead of find for a rule of gitleaks.
 	leak *leak
 }
@@ -51,6 +55,7 @@ func formats() []*rule {
 		{what: "pypi-token", keywords: []string{"pypi-ageichlwas5vcmc"}, find: token(`pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`)},
 		{what: "api-key", keywords: []string{"sk-"}, find: token(`sk-(?:[a-z0-9]{2,12}-){0,3}[A-Za-z0-9_-]{20,250}`, looksMade)},
 		{what: "stripe-key", keywords: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"}, find: token(`(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}`)},
+		{what: "telegram-token", keywords: []string{":aa"}, find: findTelegram},
 		{what: "google-key", keywords: []string{"aiza"}, find: token(`AIza[A-Za-z0-9_-]{35}`)},
 		{what: "hugging-face-token", keywords: []string{"hf_"}, find: token(`hf_[A-Za-z]{34}`)},
 		{what: "sendgrid-key", keywords: []string{"sg."}, find: token(`SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}`)},
@@ -73,14 +78,14 @@ func token(pattern string, checks ...func(string) bool) func(string, int) (int, 
 		}
 		start, end, ok := find(text, at)
 		if ok && end < len(text) && isWordByte(text[end]) {
-			return 0, 0, false
+			return 0, end, false
 		}
 		return start, end, ok
 	}
 }
 
 // after makes a find whose pattern begins at the keyword and whose first group
-// is the secret. The pattern is compiled when it is needed first.
+// that is not empty is the secret. The pattern is compiled when it is needed first.
 func after(pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
 	return within(window, pattern, checks...)
 }
@@ -92,12 +97,13 @@ func within(n int, pattern string, checks ...func(string) bool) func(string, int
 	return func(text string, at int) (int, int, bool) {
 		m := compiled().FindStringSubmatchIndex(text[at:min(len(text), at+n)])
 		if m == nil {
-			return 0, 0, false
+			return 0, at + runLen(text, at, min(n, mismatch)), false
 		}
-		start, end := at+m[2], at+m[3]
+		start, end := secretOf(m, 0)
+		start, end = at+start, at+end
 		for _, check := range checks {
 			if !check(text[start:end]) {
-				return 0, 0, false
+				return 0, end, false
 			}
 		}
 		return start, end, true
@@ -115,8 +121,8 @@ func findPrivateKey(text string, at int) (int, int, bool) {
 	end += strings.Index(text[end:], "-----") + len("-----")
 	for end < len(text) {
 		// A key within a string has \n in two characters.
-		line := text[end:]
-		if i := strings.IndexAny(line, "\n"); i >= 0 {
+		line := text[end:min(len(text), end+maxKeyLine)]
+		if i := strings.IndexByte(line, '\n'); i >= 0 {
 			line = line[:i+1]
 		}
 		if i := strings.Index(line, "-----END"); i >= 0 {
@@ -177,6 +183,31 @@ func findPrivate(text string, at int) (int, int, bool) {
 
 // maxPrivate is how far the end of private text is looked for.
 const maxPrivate = 16 << 10
+
+// maxKeyLine is how long a line of a private key is: one within a string holds all of
+// the key.
+const maxKeyLine = 64 << 10
+
+// findTelegram takes the token of a bot: its number, a colon and 35 signs, which
+// begin with AA.
+func findTelegram(text string, at int) (int, int, bool) {
+	start := at
+	for start > 0 && isDigit(text[start-1]) && at-start < 11 {
+		start--
+	}
+	const signs = 35
+	end := at + 1
+	for end < len(text) && end-at <= signs+1 && (isWordByte(text[end]) || text[end] == '-') {
+		end++
+	}
+	if n := at - start; n < 8 || n > 10 || end-at-1 != signs || kindsOf(text[at:end]).digits == 0 && !looksMixed(text[at:end]) {
+		return 0, 0, false
+	}
+	return start, end, true
+}
+
+// looksMixed says that a text has letters of both cases.
+func looksMixed(s string) bool { return strings.ToLower(s) != s && strings.ToUpper(s) != s }
 
 // findURLPassword takes the password of "scheme://user:password@host".
 func findURLPassword(text string, at int) (int, int, bool) {
