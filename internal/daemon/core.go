@@ -61,8 +61,10 @@ type CoreOptions struct {
 // Core is the two paths over one store, without transports and without
 // background work: what serve runs, and what eval and tests run bare.
 type Core struct {
-	Store    *store.Store
-	Indexer  *indexer.Indexer
+	Store   *store.Store
+	Indexer *indexer.Indexer
+	// Gate lets background work through while nobody asks.
+	Gate     *worker.Gate
 	Ingest   *ingest.Service
 	Recall   *recall.Service
 	Projects *project.Resolver
@@ -87,10 +89,10 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Builtin == nil {
 		opts.Builtin = builtin.New()
 	}
-	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho()}
+	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
-		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Logger: opts.Logger,
+		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make indexer: %w", err)
@@ -151,7 +153,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
 		Analyze: indexer.Analyze, Embedder: opts.Builtin, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
-		LineHash: lessonlog.Hash, Echo: c.Echo,
+		LineHash: lessonlog.Hash, Echo: c.Echo, Gate: c.Gate,
 	})
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)

@@ -362,9 +362,11 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		return err
 	}
 	queue := d.core.Store.Queue()
+	runs := codeOptions(cfg.Index)
+	runs.Turn = d.core.Gate.Do
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
 		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
-		Run: codeOptions(cfg.Index), StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
+		Run: runs, StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
 		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
 	})
 	if err != nil {
@@ -391,7 +393,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		return err
 	}
 	d.server = NewServer(ServerOptions{
-		DrainTimeout: cfg.Daemon.DrainTimeout, Log: d.log.With(attrPart, "server"),
+		DrainTimeout: cfg.Daemon.DrainTimeout, Asked: d.core.Gate.Ask, Log: d.log.With(attrPart, "server"),
 		OnDrain: func() {
 			if err := d.mcp.Close(context.Background()); err != nil {
 				d.log.Warn("sessions did not end", attrPart, "mcp", attrError, err)

@@ -56,6 +56,10 @@ type ServerOptions struct {
 	// BodyTimeout bounds how long a request's body may take to arrive; 0 is the
 	// default.
 	BodyTimeout time.Duration
+	// Asked, if set, is told of every request that is posted, and its done of the
+	// request's end. Looks at the state are not posted, which a caller repeats while it
+	// waits for background work, nor are streams.
+	Asked func() (done func())
 	// Log receives what goes wrong; nil discards it.
 	Log *slog.Logger
 }
@@ -144,6 +148,9 @@ func (s *Server) counted(next http.Handler) http.Handler {
 			return
 		}
 		defer s.end()
+		if s.opts.Asked != nil && r.Method == http.MethodPost {
+			defer s.opts.Asked()()
+		}
 		next.ServeHTTP(w, r)
 	})
 }

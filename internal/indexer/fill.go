@@ -179,7 +179,17 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 	if len(texts) == 0 {
 		return ctx.Err()
 	}
-	vectors, err := x.embedAs(ctx, s, embedder.Document, texts)
+	var vectors [][]float32
+	embed := func() (err error) {
+		vectors, err = x.embedAs(ctx, s, embedder.Document, texts)
+		return err
+	}
+	var err error
+	if s.background { // a server does the work
+		err = embed()
+	} else {
+		err = x.opts.Gate.Do(ctx, embed)
+	}
 	partial, ok := errors.AsType[*embedder.PartialError](err)
 	if err != nil && !ok {
 		return err

@@ -25,6 +25,7 @@ import (
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
 )
 
 // Store is what the indexer reads and writes.
@@ -72,7 +73,10 @@ type Options struct {
 	NoLight bool
 	// EmbedBatch is how many texts are handed to a model at once. Default 64.
 	EmbedBatch int
-	Logger     *slog.Logger
+	// Gate lets the built-in model make up for another while nobody asks; nil at any
+	// time.
+	Gate   *worker.Gate
+	Logger *slog.Logger
 }
 
 // Indexer holds the indexes. It is safe for concurrent use.

@@ -22,12 +22,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/worker"
 )
 
 // Committer writes batches durably.
@@ -98,6 +100,8 @@ type Options struct {
 	// LineHash names a line of a log as whoever reads logs names it, so that our
 	// own line is known when it is read again. Nil leaves lines unnamed.
 	LineHash func(memory.LogLine) memory.DocID
+	// Gate lets files in while nobody asks; nil lets them in at any time.
+	Gate *worker.Gate
 	// Clock gives the time of writes. Default time.Now.
 	Clock func() time.Time
 }
@@ -211,6 +215,10 @@ func checkVector(v []float32, dim int) error {
 	return nil
 }
 
+// gatedTexts is how many texts of a file are analysed and embedded at once: a few
+// milliseconds of work.
+const gatedTexts = 32
+
 // commit writes a batch with the documents of texts. A document that was left
 // out and has been swept meanwhile is put in the second time.
 func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Document) (memory.Committed, error) {
@@ -223,6 +231,19 @@ func (s *Service) commit(ctx context.Context, b memory.Batch, texts []memory.Doc
 
 func (s *Service) commitWith(ctx context.Context, b memory.Batch, texts []memory.Document, all bool) (memory.Committed, error) {
 	var err error
+	if len(b.Files) > 0 { // nobody waits for them
+		for part := range slices.Chunk(texts, gatedTexts) {
+			err := s.opts.Gate.Do(ctx, func() error {
+				docs, err := s.documents(ctx, part, all)
+				b.Docs = append(b.Docs, docs...)
+				return err
+			})
+			if err != nil {
+				return memory.Committed{}, err
+			}
+		}
+		return s.opts.Committer.Commit(ctx, b)
+	}
 	if b.Docs, err = s.documents(ctx, texts, all); err != nil {
 		return memory.Committed{}, err
 	}

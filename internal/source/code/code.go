@@ -18,6 +18,7 @@
 package code
 
 import (
+	"context"
 	"path"
 	"time"
 
@@ -60,6 +61,9 @@ type Options struct {
 	// 30 s. A repository may have git wait for ever.
 	GitLimit time.Duration
 
+	// Turn, if set, runs work that keeps a processor busy when it is its turn: while
+	// somebody asks, questions come first. It returns the work's error, or ctx's.
+	Turn func(ctx context.Context, work func() error) error
 	// Progress, if set, is told how far a run is: at every change of phase and
 	// every ProgressEvery (100 ms) between. Calls do not overlap.
 	Progress      func(memory.Progress)
@@ -69,6 +73,14 @@ type Options struct {
 	Skipped func(Skip)
 	// Now is the clock: time.Now.
 	Now func() time.Time
+}
+
+// turn is Turn, or runs the work at once.
+func (o *Options) turn(ctx context.Context, work func() error) error {
+	if o.Turn == nil {
+		return work()
+	}
+	return o.Turn(ctx, work)
 }
 
 // validate fills in the defaults of what is optional and checks the rest.

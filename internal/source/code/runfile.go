@@ -96,7 +96,13 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileBrief, known boo
 func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	docs := []memory.Document{}
 	if !r.opts.NoChunks {
-		f.Chunks, docs = chunksOf(Chunk(f.Path, f.Lang, src), src)
+		err := r.opts.turn(ctx, func() error {
+			f.Chunks, docs = chunksOf(Chunk(f.Path, f.Lang, src), src)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if err := r.sink.PutFile(ctx, f, docs); err != nil {
 		return fmt.Errorf("put %s: %w", f.Path, err)

@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestGateYields: while somebody asks, pieces of work leave a processor free and begin
+// one by one, and go on all the same; a moment after the last request they run freely.
+func TestGateYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		var begun atomic.Int32
+		work := func() {
+			for range 1_000 {
+				err := g.Do(t.Context(), func() error {
+					begun.Add(1)
+					time.Sleep(time.Millisecond)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		time.Sleep(time.Second)
+		done := g.Ask()
+		var workers sync.WaitGroup
+		for range 4 {
+			workers.Go(work)
+		}
+		time.Sleep(time.Second - time.Millisecond)
+		if n := begun.Load(); n < 180 || n > 200 {
+			t.Errorf("%d pieces began in a second in which somebody asked, want one in 5 ms: 200", n)
+		}
+		done()
+		time.Sleep(linger)
+		before := begun.Load()
+		time.Sleep(100 * time.Millisecond)
+		if n := int(begun.Load() - before); n < 80*min(runtime.GOMAXPROCS(0), 4) {
+			t.Errorf("%d pieces of a millisecond were done in 100 ms in which nobody asked, want 100 on each of %d processors", n, runtime.GOMAXPROCS(0))
+		}
+		workers.Wait()
+	})
+}
+
+// TestGateForgetsStreams: a request that does not end holds work up for 2 s only.
+func TestGateForgetsStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		done := g.Ask()
+		time.Sleep(longest + linger)
+		start := time.Now()
+		for range 10 {
+			if err := g.Do(t.Context(), func() error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("work waited %v for a stream, want not at all", took)
+		}
+		done()
+		done()
+		if g.asking != 0 {
+			t.Errorf("%d requests are under way, want none", g.asking)
+		}
+	})
+}
+
+// TestGateEnds: who waits for room is let go with its context.
+func TestGateEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		defer g.Ask()()
+		stop := make(chan struct{})
+		go g.Do(context.Background(), func() error { <-stop; return nil })
+		synctest.Wait()
+		g.running = runtime.GOMAXPROCS(0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.Do(ctx, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting for room ended with %v, want the deadline", err)
+		}
+		close(stop)
+		synctest.Wait()
+		var open *Gate
+		if err := open.Do(t.Context(), func() error { return nil }); err != nil {
+			t.Errorf("no gate at all: %v", err)
+		}
+	})
+}
