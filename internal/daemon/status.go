@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 
@@ -40,6 +41,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if trouble := d.core.Store.Trouble(); trouble != nil {
 		s.ReadOnly = trouble.Error()
 	}
+	s.Notes = append(slices.Clone(s.Notes), d.apart()...)
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(slices.Clone(s.Notes), trouble)
 	}
@@ -59,6 +61,26 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	s.Code.Waiting = q.ByKind[indexJob].Waiting
 	d.tally.fill(&s.Code)
 	return s, nil
+}
+
+// maxApart bounds the notes about projects that are apart.
+const maxApart = 10
+
+// apart says which folders are projects of their own although their .git names
+// another repository, and why.
+func (d *Daemon) apart() []string {
+	projects, err := d.core.Store.Projects()
+	if err != nil {
+		d.log.Error("projects cannot be read", attrPart, "daemon", attrError, err)
+		return nil
+	}
+	var notes []string
+	for _, p := range projects {
+		if p.Apart != "" && len(notes) < maxApart {
+			notes = append(notes, fmt.Sprintf("%s is a project of its own: %s", memory.ProjectLabel(p.Name, p.ID), p.Apart))
+		}
+	}
+	return notes
 }
 
 func (d *Daemon) state() string {

@@ -183,6 +183,14 @@ type Project struct {
 	// Place is what a project is known by that has no remote: a folder that was
 	// moved is known again by it.
 	Place Place `json:"place,omitzero"`
+	// Folders are where git keeps the data of its clones, at most MaxRoots: folders
+	// that were found to belong to it. History are ids of commits that they have, by
+	// which another clone is known. Projects that an earlier version stored have none.
+	Folders []Place  `json:"folders,omitempty"`
+	History []string `json:"history,omitempty"`
+	// Apart says why the folder of the project is not of another one whose address
+	// its .git has.
+	Apart string `json:"apart,omitempty"`
 }
 
 // Place is where the folder of a project is: the one that git keeps its data in,

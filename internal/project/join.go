@@ -2,6 +2,8 @@ package project
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -10,7 +12,8 @@ import (
 // join finds the known project that a folder belongs to, if there is one. The first
 // of these is it:
 //
-//   - the one that is named by its remote, which others have made known by that;
+//   - the one that is named by its remote, which others have made known by that, if
+//     their histories have a commit in common;
 //   - the one whose folder this is, here or moved here since, as its mark says;
 //   - the one that is named by this folder, unless its own was moved away and is
 //     still there: what was made in its place is a project of its own;
@@ -18,13 +21,34 @@ import (
 //   - the one that got the remote later, for clones of it. Of two repositories that
 //     got the same remote each stays its own, so that neither loses what it remembers;
 //   - the one of the folder on this machine that it was cloned from and that is gone.
-func join(known []memory.Project, id Identity) (p memory.Project, old bool) {
+//
+// A clone, too, must have a commit in common with what it is a clone of. One that has
+// none is a project of its own.
+func (r *Resolver) join(known []memory.Project, id Identity) (p memory.Project, old bool) {
+	p, old = r.find(known, &id)
+	if id.GitDir != "" && !id.alone {
+		r.proofs.addFolder(&p, id.place)
+	}
+	return p, old
+}
+
+func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project, old bool) {
 	own := id.Project
 	find := func(same func(memory.Project) bool) int { return slices.IndexFunc(known, same) }
+	belongs := func(k memory.Project) bool { return r.proofs.belongs(id, k, r.known.Sandboxes) }
 	// A project that got its remote later is still named by its folder.
 	if own.ID != id.folderID {
 		if i := find(func(k memory.Project) bool { return k.ID == own.ID }); i >= 0 {
-			return id.joined(known[i]), true
+			if belongs(known[i]) {
+				return id.joined(known[i]), true
+			}
+			own.ID, own.Name, own.Place = id.folderID, filepath.Base(id.Root), memory.Place{}
+			own.Names = []string{own.Name} // nor does it get the other's name
+			own.Apart = fmt.Sprintf("it names the remote %s, and has no commit in common with the project %s of that remote", own.Remote, known[i].ID)
+			if id.place.Mark != "" {
+				own.Place = id.place
+			}
+			id.Project = own
 		}
 	}
 	for _, same := range []func(memory.Project) bool{
@@ -37,12 +61,13 @@ func join(known []memory.Project, id Identity) (p memory.Project, old bool) {
 			if id.place.Mark != "" {
 				p.Place = id.place
 			}
+			p.Apart = own.Apart
 			return p, true
 		}
 	}
 	for _, same := range []func(memory.Project) bool{
-		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote },
-		func(k memory.Project) bool { return slices.Contains(id.origins, k.ID) },
+		func(k memory.Project) bool { return own.Remote != "" && k.Remote == own.Remote && belongs(k) },
+		func(k memory.Project) bool { return slices.Contains(id.origins, k.ID) && belongs(k) },
 	} {
 		if i := find(same); i >= 0 {
 			return id.joined(known[i]), true

@@ -1,9 +1,10 @@
 // Package project tells which repository a folder belongs to, and where it
-// stands, from git's files; git itself is asked only whether files have changed.
+// stands, from git's files; git itself is not run.
 //
 // Vocabulary. A project is a repository's identity: its normalised remote, or,
 // without one, the folder that git keeps its data in. Worktrees and clones of
-// one repository are therefore one project. One that is known by its folder stays
+// one repository are therefore one project, if their histories have a commit in
+// common: an address alone is a claim that anybody can make. One that is known by its folder stays
 // the same when it gets a remote, and when the folder is moved: its place says where
 // the folder is, and by which mark it is known again. A sandbox is one folder of it on
 // disk: the top of a worktree. The git folder is where git keeps what belongs
@@ -40,6 +41,10 @@ type Identity struct {
 	folderID string
 	// place is the folder that it follows from.
 	place memory.Place
+	// alone says that its .git leads to a repository that is not its own.
+	alone bool
+	// apart says why the folder is not of the repository that its .git names.
+	apart string
 	// origins are the ids that a repository would have from which this one was
 	// cloned on this machine, if it is not there any more.
 	origins []string
@@ -63,7 +68,7 @@ func Identify(dir string) (Identity, error) {
 	if isWhole(real) {
 		return Identity{}, tooWide(real)
 	}
-	id, err := identifyReal(real, func(string) bool { return false })
+	id, err := identifyReal(real, newProver(), func(string) bool { return false })
 	if err != nil || id.GitDir != "" {
 		return id, err
 	}
@@ -85,7 +90,7 @@ func refuseBare(real string) error {
 // identifyReal is Identify for a real folder that may be a project. In one that is
 // a project by itself, and known as one by its id, no repositories are looked
 // for: that takes milliseconds in a large folder, for every question asked there.
-func identifyReal(real string, known func(id string) bool) (Identity, error) {
+func identifyReal(real string, p *prover, known func(id string) bool) (Identity, error) {
 	root, gitDir, err := findGit(real)
 	if err != nil {
 		return Identity{}, err
@@ -103,8 +108,22 @@ func identifyReal(real string, known func(id string) bool) (Identity, error) {
 		return Identity{}, err
 	}
 	id := Identity{Root: root, GitDir: gitDir, CommonDir: common}
-	id.find()
+	if id.apart = ownsGit(root, gitDir, common); id.apart != "" {
+		id.standAlone()
+		return id, nil
+	}
+	id.find(p)
 	return id, nil
+}
+
+// standAlone makes the folder a project of its own, whatever its .git leads to.
+func (id *Identity) standAlone() {
+	own, name := filepath.Join(id.Root, ".git"), filepath.Base(id.Root)
+	id.folderID, id.place, id.alone = idByFolder(own), placeOf(own), true
+	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Apart: id.apart}
+	if id.place.Mark != "" {
+		id.Project.Place = id.place
+	}
 }
 
 // folderProject is the project that a folder without git is by itself.
@@ -131,8 +150,8 @@ func idByFolder(folder string) string { return hashed("p-", "folder", foldCase(f
 
 // find names the repository that the roots and folders are of. A clone of a folder on
 // this machine is the project of that folder, so its remotes are followed until one
-// lies elsewhere or there is none.
-func (id *Identity) find() {
+// lies elsewhere or there is none, or the two have no commit in common.
+func (id *Identity) find(p *prover) {
 	own := filepath.Base(id.Root)
 	key, name := "", own
 	remote, at, where := "", id.CommonDir, id.Root
@@ -157,11 +176,15 @@ func (id *Identity) find() {
 		if !ok || next.common == at {
 			break
 		}
+		if !p.sharedFolders(placeOf(at), placeOf(next.common)) {
+			id.apart = fmt.Sprintf("it names %s as the repository that it was cloned from, and has no commit in common with that", next.root)
+			break
+		}
 		at, where = next.common, next.root
 		name = filepath.Base(where)
 	}
 	id.folderID, id.place = idByFolder(at), placeOf(at)
-	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Remote: remote}
+	id.Project = memory.Project{ID: id.folderID, Name: name, Names: []string{name}, Remote: remote, Apart: id.apart}
 	if key != "" {
 		id.Project.ID = hashed("p-", key)
 	} else if id.place.Mark != "" {

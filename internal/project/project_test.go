@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/git"
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -88,10 +90,11 @@ func FuzzRemote(f *testing.F) {
 	})
 }
 
-// repo makes folders of a fake but well-formed repository.
+// repo makes folders of a fake but well-formed repository. Those with the same remote
+// have a commit in common; the others have one of their own.
 func repo(t *testing.T, root, remote string) {
 	t.Helper()
-	write(t, filepath.Join(root, ".git", "HEAD"), "ref: refs/heads/main\n")
+	gittest.Commit(t, filepath.Join(root, ".git"), cmp.Or(parseRemote(remote).key, root))
 	config := "[core]\n\tbare = false\n"
 	if remote != "" {
 		config += fmt.Sprintf("[remote \"origin\"]\n\turl = %s\n", remote)

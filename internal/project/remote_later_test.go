@@ -79,6 +79,7 @@ func TestRemoteIsKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		id.Project.Roots = []string{id.Root}
 		known.projects = append(known.projects, id.Project)
 	}
 	repo(t, filepath.Join(dir, "own"), address)

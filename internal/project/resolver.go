@@ -10,16 +10,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Directory lists the projects that are known.
+// Directory lists the projects that are known, and the folders of them that are
+// indexed.
 type Directory interface {
 	Projects() ([]memory.Project, error)
+	Sandboxes() ([]memory.Sandbox, error)
 }
 
 // Resolver finds the project that a caller means.
-type Resolver struct{ known Directory }
+type Resolver struct {
+	known  Directory
+	proofs *prover
+}
 
 // NewResolver returns a resolver over the known projects.
-func NewResolver(known Directory) *Resolver { return &Resolver{known} }
+func NewResolver(known Directory) *Resolver { return &Resolver{known, newProver()} }
 
 // Resolve returns the project named by its id, by one of its names or by a
 // folder of it; without a name, that of the caller's folder. It also says
@@ -84,10 +89,10 @@ func (r *Resolver) resolve(name string, caller memory.Caller) (id Identity, old 
 		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
-	if id, err = ofFolder(dir, known); err != nil {
+	if id, err = r.ofFolder(dir, known); err != nil {
 		return Identity{}, false, err
 	}
-	id.Project, old = join(known, id)
+	id.Project, old = r.join(known, id)
 	return id, old, nil
 }
 
@@ -107,9 +112,9 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("list projects: %w", err)
 	}
-	id, err := ofFolder(dir, known)
+	id, err := r.ofFolder(dir, known)
 	if err == nil {
-		id.Project, _ = join(known, id)
+		id.Project, _ = r.join(known, id)
 	}
 	return id, err
 }
@@ -126,7 +131,7 @@ func (r *Resolver) Stored(p memory.Project) (bool, error) {
 
 // ofFolder is Identify, but that a home folder without repositories is a
 // project as well: nothing of it is indexed, but things may be remembered there.
-func ofFolder(dir string, known []memory.Project) (Identity, error) {
+func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error) {
 	real, err := realFolder(dir)
 	if err != nil {
 		return Identity{}, err
@@ -137,7 +142,7 @@ func ofFolder(dir string, known []memory.Project) (Identity, error) {
 		}
 		return folderIdentity(real), nil
 	}
-	return identifyReal(real, func(id string) bool {
+	return identifyReal(real, r.proofs, func(id string) bool {
 		return slices.ContainsFunc(known, func(p memory.Project) bool { return p.ID == id })
 	})
 }
@@ -189,8 +194,11 @@ func knownHint(names []string) string {
 }
 
 // isNew says that a folder gives a known project a remote or a name it has not had,
-// or that it is in another place.
+// that it is in another place, or that more is known of its folders and history.
 func isNew(known, p memory.Project) bool {
+	if known.Apart != p.Apart || !slices.Equal(known.Folders, p.Folders) || !slices.Equal(known.History, p.History) {
+		return true
+	}
 	return known.Remote != p.Remote || p.Place != (memory.Place{}) && known.Place != p.Place || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
 }
 

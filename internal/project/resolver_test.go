@@ -16,11 +16,14 @@ import (
 
 // directory is a fixed list of known projects.
 type directory struct {
-	projects []memory.Project
-	err      error
+	projects  []memory.Project
+	sandboxes []memory.Sandbox
+	err       error
 }
 
 func (d directory) Projects() ([]memory.Project, error) { return d.projects, d.err }
+
+func (d directory) Sandboxes() ([]memory.Sandbox, error) { return d.sandboxes, d.err }
 
 func TestResolve(t *testing.T) {
 	dir := realTemp(t)
@@ -40,6 +43,7 @@ func TestResolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		found.Project.Roots = []string{found.Root} // as an earlier version stored it
 		return found.Project
 	}
 	alpha, beta := id("alpha"), id("beta")
@@ -116,7 +120,7 @@ func TestResolve(t *testing.T) {
 func TestNamesAreCollected(t *testing.T) {
 	dir := realTemp(t)
 	repo(t, filepath.Join(dir, "mine"), "https://git.example.org/org/lib.git")
-	stored := memory.Project{ID: hashed("p-", "git.example.org/org/lib"), Name: "lib", Names: []string{"lib", "before"}}
+	stored := memory.Project{ID: hashed("p-", "git.example.org/org/lib"), Name: "lib", Names: []string{"lib", "before"}, Roots: []string{filepath.Join(dir, "mine")}}
 	known := directory{projects: []memory.Project{stored}}
 	r := NewResolver(known)
 	p, old, err := r.Resolve(t.Context(), "", memory.Caller{Dir: filepath.Join(dir, "mine")})

@@ -10,7 +10,7 @@ import (
 )
 
 // SeeProject keeps in mind that a project was met in a folder, if one is named, under
-// these names, with this remote and at this place, and says whether the project is stored: one that is not stays
+// these names, with this remote, history and at this place, and says whether the project is stored: one that is not stays
 // so. Nothing is written of what is known.
 func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
 	_, err = s.Update(ctx, func(tx *Tx) error {
@@ -25,6 +25,7 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 		stored = true
 		seen := old
 		seen.Remote, seen.Place = cmp.Or(p.Remote, old.Remote), cmp.Or(p.Place, old.Place)
+		seen.Folders, seen.History, seen.Apart = p.Folders, p.History, p.Apart
 		for _, name := range p.Names {
 			if !slices.Contains(seen.Names, name) {
 				seen.Names = append(seen.Names, name)
@@ -34,7 +35,8 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 			seen.Roots = append([]string{root}, seen.Roots...)
 			seen.Roots = seen.Roots[:min(len(seen.Roots), memory.MaxRoots)]
 		}
-		if seen.Remote == old.Remote && seen.Place == old.Place && len(seen.Names) == len(old.Names) && slices.Equal(seen.Roots, old.Roots) {
+		if seen.Apart == old.Apart && slices.Equal(seen.Folders, old.Folders) && slices.Equal(seen.History, old.History) &&
+			seen.Remote == old.Remote && seen.Place == old.Place && len(seen.Names) == len(old.Names) && slices.Equal(seen.Roots, old.Roots) {
 			return nil
 		}
 		return tx.writeProject(seen)

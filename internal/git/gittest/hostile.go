@@ -1,7 +1,5 @@
 //go:build unix
 
-// Package gittest makes repositories for tests: hostile ones, which try to have a
-// program run or to keep their reader waiting.
 package gittest
 
 import (

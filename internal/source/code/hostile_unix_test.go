@@ -89,3 +89,5 @@ func TestHostileRepositories(t *testing.T) {
 type noProjects struct{}
 
 func (noProjects) Projects() ([]memory.Project, error) { return nil, nil }
+
+func (noProjects) Sandboxes() ([]memory.Sandbox, error) { return nil, nil }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
@@ -416,7 +417,8 @@ func write(t testing.TB, root, name, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// gitFolder makes a folder a repository, without a remote or with one.
+// gitFolder makes a folder a repository, without a remote or with one. Those with the
+// same remote have a commit in common.
 func gitFolder(t testing.TB, root, remote string) {
 	t.Helper()
 	config := "[core]\n\tbare = false\n"
@@ -425,6 +427,9 @@ func gitFolder(t testing.TB, root, remote string) {
 	}
 	write(t, root, ".git/config", config)
 	write(t, root, ".git/HEAD", "ref: refs/heads/main\n")
+	if remote != "" {
+		gittest.Commit(t, filepath.Join(root, ".git"), remote)
+	}
 	for _, dir := range []string{"objects", "refs"} {
 		must(t, os.MkdirAll(filepath.Join(root, ".git", dir), 0o755))
 	}

@@ -262,6 +262,7 @@ func named(known, found memory.Project, host string) memory.Project {
 	if known.ID != "" {
 		p = known
 		p.Place = cmp.Or(found.Place, known.Place) // its folder may have been moved
+		p.Folders, p.History, p.Apart = found.Folders, found.History, found.Apart
 	}
 	p.Names = slices.Clip(p.Names)
 	for _, name := range append(slices.Clone(found.Names), host) {

@@ -1,0 +1,54 @@
+package git
+
+// maxWalk bounds how many commits are read to find where a history begins.
+const maxWalk = 4096
+
+// Has says that the store holds a commit itself, with its text.
+func (o *Objects) Has(id string) bool {
+	_, err := o.Commit(id)
+	return err == nil
+}
+
+// History names commits by which a history is known again: the first of the tips that
+// can be read, its ancestors at distances that double, and the last one reached, which
+// is the root where the history is short enough; then the other tips. It follows first
+// parents. Every commit named was read.
+func (o *Objects) History(tips []string) []string {
+	var ids []string
+	add := func(id string) {
+		for _, known := range ids {
+			if known == id {
+				return
+			}
+		}
+		ids = append(ids, id)
+	}
+	for _, tip := range tips {
+		if len(ids) > 0 {
+			if o.Has(tip) {
+				add(tip)
+			}
+			continue
+		}
+		last, next := "", 0
+		for i, id := 0, tip; i < maxWalk; i++ {
+			c, err := o.Commit(id)
+			if err != nil {
+				break // before the first commit of a shallow clone
+			}
+			last = id
+			if i == next {
+				add(id)
+				next = max(1, 2*next)
+			}
+			if len(c.Parents) == 0 {
+				break
+			}
+			id = c.Parents[0]
+		}
+		if last != "" {
+			add(last)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,280 @@
+package project
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/git"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Anybody can write any address into a .git/config. So a folder that names a known
+// project by its remote, or by the folder that it was cloned from, belongs to it only
+// if their histories have a commit in common. Both must hold the commit itself, text
+// and all: a name can be known to strangers, and objects that are borrowed from
+// another folder prove nothing. All of it is read from git's files, with or without
+// git.
+
+// recheck is how long an answer about histories is kept: a fetch may change it.
+const recheck = time.Minute
+
+// maxVerdicts bounds the answers and histories that are kept.
+const maxVerdicts = 4096
+
+// prover compares histories and keeps the answers for a while. It is safe for
+// concurrent use.
+type prover struct {
+	now func() time.Time
+
+	mu        sync.Mutex // guards what follows
+	verdicts  map[pair]verdict
+	histories map[memory.Place]history
+}
+
+// pair is two folders, or a folder and a project.
+type pair struct {
+	a, b memory.Place
+	id   string
+}
+
+type verdict struct {
+	same  bool
+	until time.Time
+}
+
+type history struct {
+	commits []string
+	until   time.Time
+}
+
+func newProver() *prover {
+	return &prover{now: time.Now, verdicts: map[pair]verdict{}, histories: map[memory.Place]history{}}
+}
+
+// decide returns the answer about a pair, found anew when it is not kept. A folder
+// without a mark may be another one by now, so nothing is kept of it.
+func (p *prover) decide(of pair, find func() bool) bool {
+	keep := of.a.Mark != "" && (of.b == memory.Place{} || of.b.Mark != "")
+	p.mu.Lock()
+	v, ok := p.verdicts[of]
+	p.mu.Unlock()
+	if keep && ok && p.now().Before(v.until) {
+		return v.same
+	}
+	v = verdict{find(), p.now().Add(recheck)}
+	if keep {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.verdicts) >= maxVerdicts {
+			clear(p.verdicts)
+		}
+		p.verdicts[of] = v
+	}
+	return v.same
+}
+
+// history names commits by which a common folder's history is known again.
+func (p *prover) history(at memory.Place) []string {
+	p.mu.Lock()
+	h, ok := p.histories[at]
+	p.mu.Unlock()
+	if ok && p.now().Before(h.until) {
+		return h.commits
+	}
+	h = history{until: p.now().Add(recheck)}
+	if objects, err := git.OpenObjects(at.Folder); err == nil {
+		defer objects.Close()
+		h.commits = objects.History(tips(at.Folder))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.histories) >= maxVerdicts {
+		clear(p.histories)
+	}
+	p.histories[at] = h
+	return h.commits
+}
+
+// tips are the commits that the main references of a common folder name.
+func tips(common string) []string {
+	var ids []string
+	for _, ref := range []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master"} {
+		id := ""
+		if ref == "HEAD" {
+			text, err := readSmall(filepath.Join(common, "HEAD"))
+			if err != nil {
+				continue
+			}
+			if next, symbolic := symref(text); symbolic {
+				id = readRef(common, common, next)
+			} else {
+				id = objectName(text)
+			}
+		} else {
+			id = readRef(common, common, ref)
+		}
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// sharedFolders says that two common folders have a commit in common.
+func (p *prover) sharedFolders(a, b memory.Place) bool {
+	if a.Folder == b.Folder {
+		return true
+	}
+	return p.decide(pair{a: a, b: b}, func() bool {
+		return p.holds(b, tips(a.Folder), a) || p.holds(a, tips(b.Folder), b) || // most often
+			p.holds(b, p.history(a), memory.Place{}) || p.holds(a, p.history(b), memory.Place{})
+	})
+}
+
+// holds says that a folder has one of some commits, and another folder too, if named.
+func (p *prover) holds(at memory.Place, commits []string, other memory.Place) bool {
+	objects, err := git.OpenObjects(at.Folder)
+	if err != nil {
+		return false
+	}
+	defer objects.Close()
+	var others *git.Objects
+	if other.Folder != "" {
+		if others, err = git.OpenObjects(other.Folder); err != nil {
+			return false
+		}
+		defer others.Close()
+	}
+	return slices.ContainsFunc(commits, func(id string) bool { return objects.Has(id) && (others == nil || others.Has(id)) })
+}
+
+// belongs says whether a folder, which claims to be of a known project, is: it was
+// found to be before, or has a commit in common with what is stored of the project or
+// with another folder of it.
+func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]memory.Sandbox, error)) bool {
+	at := id.place
+	if isMember(k, at) || k.Place.Mark != "" && k.Place == at {
+		return true
+	}
+	return p.decide(pair{a: at, id: k.ID}, func() bool {
+		if p.holds(at, k.History, memory.Place{}) {
+			return true
+		}
+		folders := slices.Clone(k.Folders)
+		if k.Place.Folder != "" {
+			folders = append(folders, k.Place)
+		}
+		if len(folders) == 0 && len(k.History) == 0 {
+			// An earlier version stored it, which asked for the remote alone. The folders
+			// that it was met in stay what they were.
+			roots := slices.Clone(k.Roots)
+			if boxes, err := sandboxes(); err == nil {
+				for _, b := range boxes {
+					if b.Project == k.ID {
+						roots = append(roots, b.Root)
+					}
+				}
+			}
+			if slices.Contains(roots, id.Root) {
+				return true
+			}
+			folders = sameRemote(roots, k.Remote)
+		}
+		return slices.ContainsFunc(folders, func(f memory.Place) bool { return isThere(f) && p.sharedFolders(at, f) })
+	})
+}
+
+// sameRemote returns the common folders of the repositories among some roots that have
+// a remote.
+func sameRemote(roots []string, key string) []memory.Place {
+	var folders []memory.Place
+	for _, root := range roots {
+		gitDir, err := gitDirOf(root)
+		if err != nil || gitDir == "" {
+			continue
+		}
+		common, err := commonDir(gitDir)
+		if err == nil && key != "" && parseRemote(readRemote(filepath.Join(common, "config"))).key == key {
+			folders = append(folders, placeOf(common))
+		}
+	}
+	return folders
+}
+
+// isMember says that a folder, here or moved here, was found to be of a project.
+func isMember(k memory.Project, at memory.Place) bool {
+	return at.Mark != "" && slices.ContainsFunc(k.Folders, func(f memory.Place) bool {
+		return f.Mark == at.Mark && (f.Folder == at.Folder || !isThere(f))
+	})
+}
+
+// maxHistory bounds the commits that are stored of a project.
+const maxHistory = 64
+
+// addFolder keeps in mind that a folder belongs to a project, and by which commits its
+// history is known again. Nothing changes when the folder is known.
+func (p *prover) addFolder(k *memory.Project, at memory.Place) {
+	if at.Mark == "" {
+		if len(k.History) == 0 {
+			k.History = bounded(p.history(at))
+		}
+		return
+	}
+	known := slices.ContainsFunc(k.Folders, func(f memory.Place) bool { return f == at })
+	if known && len(k.History) > 0 {
+		return
+	}
+	if !known {
+		// Folders that are gone, or were moved here, make room.
+		folders := slices.DeleteFunc(slices.Clone(k.Folders), func(f memory.Place) bool { return f.Mark == at.Mark || f.Folder == at.Folder })
+		if len(folders) >= memory.MaxRoots {
+			folders = slices.DeleteFunc(folders, func(f memory.Place) bool { return !isThere(f) })
+		}
+		if len(folders) >= memory.MaxRoots {
+			return // it is compared again when it is next met
+		}
+		k.Folders = append(folders, at)
+	}
+	commits := slices.Clone(k.History)
+	for _, id := range p.history(at) {
+		if !slices.Contains(commits, id) {
+			commits = append(commits, id)
+		}
+	}
+	k.History = bounded(commits)
+}
+
+func bounded(commits []string) []string { return commits[:min(len(commits), maxHistory)] }
+
+// ownsGit says whether a worktree's git folder is its own: it lies in the worktree, or
+// git has written there that the worktree is its. A .git file or link can be made to
+// lead to any repository. It returns why not.
+func ownsGit(root, gitDir, common string) (why string) {
+	if gitDir != common {
+		back, err := readSmall(filepath.Join(gitDir, "gitdir"))
+		if err == nil && filepath.Dir(gitDir) == filepath.Join(common, "worktrees") && sameFile(resolveIn(gitDir, back), filepath.Join(root, ".git")) {
+			return ""
+		}
+		return fmt.Sprintf("its .git leads to the repository %s, which does not know it as a worktree; there, `git worktree repair %s` makes it one", common, root)
+	}
+	if rel, err := filepath.Rel(root, gitDir); err == nil && filepath.IsLocal(rel) {
+		return ""
+	}
+	if at, ok := git.ReadConfig(filepath.Join(common, "config")).Get("core", "worktree"); ok && sameFile(resolveIn(gitDir, at), root) {
+		return "" // a submodule
+	}
+	return fmt.Sprintf("its .git leads to %s, whose setting core.worktree does not name it", gitDir)
+}
+
+func sameFile(a, b string) bool {
+	ai, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	bi, err := os.Stat(b)
+	return err == nil && os.SameFile(ai, bi)
+}
