@@ -68,12 +68,13 @@ type adaptationShelf struct {
 
 var _ adaptation.Shelf = adaptationShelf{}
 
-// Lessons implements adaptation.Shelf.
+// Lessons implements adaptation.Shelf. Those that were followed from files of a
+// repository are left out: the model is that of all projects.
 func (s adaptationShelf) Lessons() iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.View(func(v store.View) error {
 			for r, err := range v.Records() {
-				if (err != nil || r.Kind == memory.Lesson) && !yield(r, err) {
+				if (err != nil || r.Kind == memory.Lesson && !r.Provenance.Followed()) && !yield(r, err) {
 					return nil
 				}
 			}

@@ -22,6 +22,7 @@ var migrations = []migration{
 	filesWithCuts,
 	receiptsWithTurns,
 	filesWithChangeTimes,
+	recordsWithProvenance,
 }
 
 // filesWithHeads leads to version 2, whose files have a head and may be pruned.

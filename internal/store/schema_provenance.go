@@ -1,0 +1,132 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// recordsWithProvenance leads to version 6, whose records say where they come from.
+//
+// Of those of before, what no file can have brought is told: a lesson that the audit log
+// names as remembered, or that was told in a session, the steps of sessions that were
+// started here, and what a host registered. Everything else came from a file, and whether
+// a command named that file or a repository had it was not kept. It counts as followed,
+// the lower trust: it stays in its own project, and a lesson's rate, which the file may
+// have claimed, stays in its history alone. Importing the file again raises it. An older
+// program would show what is followed in every project.
+func recordsWithProvenance(db *badger.DB) error {
+	told, sessions, err := toldBefore(db)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	batch := db.NewWriteBatch()
+	defer batch.Cancel()
+	put := func(k []byte, v any) error {
+		payload, err := encode(v)
+		if err != nil {
+			return err
+		}
+		return batch.Set(k, seal(k, payload))
+	}
+	err = db.View(func(txn *badger.Txn) error {
+		v := View{txn}
+		for r, err := range v.Records() {
+			if err != nil || r.Provenance.Origin != "" { // damage is for Check
+				continue
+			}
+			if !addProvenance(&r, told, sessions, now) {
+				continue
+			}
+			if err := put(key(prefixRecord, r.ID), r); err != nil {
+				return err
+			}
+		}
+		for x, err := range v.Sessions("") {
+			if err != nil || x.Provenance.Origin != "" || !x.Imported && !x.Bare {
+				continue
+			}
+			x.Provenance.Origin = memory.OriginFollowed
+			if err := put(keySession(x.Key()), x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("add provenance: %w", err)
+	}
+	if err := batch.Flush(); err != nil {
+		return fmt.Errorf("add provenance: %w", err)
+	}
+	return nil
+}
+
+// toldBefore returns the ids of the lessons that the audit log names as remembered, and
+// the sessions that were started here.
+func toldBefore(db *badger.DB) (lessons map[string]bool, sessions map[memory.SessionKey]bool, err error) {
+	lessons, sessions = map[string]bool{}, map[memory.SessionKey]bool{}
+	err = db.View(func(txn *badger.Txn) error {
+		v := View{txn}
+		for lines, err := range v.Audit() {
+			if err != nil {
+				continue
+			}
+			for _, line := range lines {
+				detail, _ := line.Detail.(map[string]any)
+				if id, ok := detail["id"].(string); ok && line.Action == "remember" {
+					lessons[id] = true
+				}
+			}
+		}
+		for x, err := range v.Sessions("") {
+			if err == nil && !x.Imported && !x.Bare {
+				sessions[x.Key()] = true
+			}
+		}
+		return nil
+	})
+	return lessons, sessions, err
+}
+
+// addProvenance says whether there is anything to be written of a record.
+func addProvenance(r *memory.Record, told map[string]bool, sessions map[memory.SessionKey]bool, now time.Time) bool {
+	const file = "file:" // as session.FilePrefix
+	p := &r.Provenance
+	switch {
+	case r.Event != nil && (told[r.ID] || r.Session != ""):
+		p.Origin, p.Agent, p.Session = memory.OriginTold, r.Event.AgentID, r.Session
+	case r.Event != nil:
+		p.Origin = memory.OriginFollowed
+		event := *r.Event
+		if len(event.Tellings) == 0 {
+			event.Tellings = []memory.Telling{{At: r.Created, AgentID: event.AgentID, Rate: event.Rate}}
+		}
+		event.Rate, event.RateAt = nil, time.Time{}
+		if event.Aside != nil {
+			aside := *event.Aside
+			aside.Followed = !told[aside.By]
+			event.Aside = &aside
+		}
+		r.Event = &event
+	case r.Step != nil && sessions[memory.SessionKey{Project: r.Project, ID: r.Session}]:
+		p.Origin, p.Session = memory.OriginTold, r.Session
+	case r.Step != nil:
+		p.Origin = memory.OriginFollowed
+	case r.Entry != nil && strings.HasPrefix(r.Entry.Source, file):
+		p.Origin, p.Path = memory.OriginFollowed, strings.TrimPrefix(r.Entry.Source, file)
+	case r.Entry != nil:
+		p.Origin, p.Agent = memory.OriginTold, r.Entry.Source
+	default:
+		return false
+	}
+	if p.Followed() && r.Created.After(now) {
+		r.Created = now
+	}
+	return true
+}
