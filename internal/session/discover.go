@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -24,7 +26,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	if err != nil {
 		return nil, err
 	}
-	open, err := s.openSession(project.ID, req.Which)
+	open, several, err := s.openSession(project.ID, req.Which)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
 		s.opts.Receipts.Later(receipt)
-		writeTools(out)
+		writeTools(out, several)
 		return out, nil
 	}
 	var changed bool
@@ -68,22 +70,24 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 		s.opts.Receipts.Later(receipt)
 	}
 	out.Version = w.context.Version
-	writeTools(out)
+	writeTools(out, several)
 	return out, nil
 }
 
 // openSession returns the id of the session that a search is made for, empty if none is
-// open. A session that the request itself names must be there.
-func (s *Service) openSession(project string, which session.Which) (string, error) {
+// open, or if it could be one of several, which are then told. A session that the request itself names must be there.
+func (s *Service) openSession(project string, which session.Which) (id, several string, err error) {
 	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
 	switch {
 	case err == nil:
-		return meant.ID, nil
+		return meant.ID, "", nil
+	case errors.Is(err, memory.ErrSeveralSessions):
+		return "", fmt.Sprintf("Several sessions are open: %s.", memory.AsError(err).Limit), nil
 	case which.SessionID == "" && (code == memory.CodeInvalidInput || code == memory.CodeNotFound):
-		return "", nil // the caller has none, or has it in another project
+		return "", "", nil // the caller has none, or has it in another project
 	}
-	return "", err
+	return "", "", err
 }
 
 // foundTool is an enabled tool that has to do with a query.
@@ -94,6 +98,9 @@ type foundTool struct {
 
 // always says that every session may call the tool: it is the core's or recalld's own.
 func (t foundTool) always() bool { return t.entry.Core || t.match.Project == session.OwnProject }
+
+// strong says that the tool becomes active.
+func (t foundTool) strong() bool { return t.match.Relevance >= activeFloor }
 
 // foundTools is what a search for tools came to.
 type foundTools struct {
@@ -109,6 +116,12 @@ type foundTools struct {
 // tool among the first three, 50 with .5 and 63 with none, where nothing is ever answered
 // with nothing.
 const toolFloor = 0.2
+
+// activeFloor is the relevance from which a tool that was found becomes active: from then
+// on it costs tokens with every request. The others are told as names. Of 20 tools that
+// are needed for the requests of testdata/active.txt .5 makes 17 active, and 5 others; .2,
+// with which every hit became active, 19 and 25 others.
+const activeFloor = 0.5
 
 // findTools matches a query against the enabled tools of a project, and recalld's own
 // if they are asked for.
@@ -161,16 +174,19 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 	return out, nil
 }
 
-// discover makes the tools active in a working context, and returns them as they are
+// discover makes the strong hits active in a working context, and returns them as they are
 // answered and the guidance of those that are new.
 func (f foundTools) discover(wc *session.WorkingContext) (told []session.FoundTool, guidance string, changed bool) {
 	known := setOf(wc.DiscoveredTools)
 	told = f.told()
 	var fresh []session.EntryState
 	for i, t := range f.tools {
-		told[i].Active = true
-		if ref := toolOf(*t.entry); !t.always() && !known[ref] {
-			told[i].New = true
+		ref := toolOf(*t.entry)
+		if known[ref] {
+			told[i].Active, told[i].InputSchema = true, t.entry.InputSchema
+		}
+		if t.strong() && !t.always() && !known[ref] {
+			told[i].Active, told[i].New = true, true
 			wc.DiscoveredTools = append(wc.DiscoveredTools, ref)
 			fresh = append(fresh, *t.entry)
 		}
@@ -179,13 +195,17 @@ func (f foundTools) discover(wc *session.WorkingContext) (told []session.FoundTo
 	return told, guide(wc, fresh), len(fresh) > 0
 }
 
-// told returns the tools as they are answered where no session is open.
+// told returns the tools as they are answered where no session is open: of a weak hit,
+// which the session cannot call, without the schema.
 func (f foundTools) told() []session.FoundTool {
 	out := make([]session.FoundTool, len(f.tools))
 	for i, t := range f.tools {
 		out[i] = session.FoundTool{
 			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
-			InputSchema: t.entry.InputSchema, Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
+			Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
+		}
+		if t.strong() || t.always() {
+			out[i].InputSchema = t.entry.InputSchema
 		}
 	}
 	return out
@@ -227,7 +247,7 @@ func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 
 // writeTools writes the answer out for an agent. That nothing was found says something
 // only where it was searched.
-func writeTools(m *session.ToolMatches) {
+func writeTools(m *session.ToolMatches, several string) {
 	incomplete := ""
 	if m.Incomplete {
 		incomplete = "Not all tools could be searched: " + m.Why + "."
@@ -248,6 +268,7 @@ func writeTools(m *session.ToolMatches) {
 	var list, b strings.Builder
 	fmt.Fprintf(&list, "**Tools (%d):**\n\n", len(m.Tools))
 	idle := 0
+	var named []string
 	for i, t := range m.Tools {
 		ref := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 		fmt.Fprintf(&list, "%d. %s", i+1, ref)
@@ -258,12 +279,23 @@ func writeTools(m *session.ToolMatches) {
 			list.WriteString(": " + line)
 		}
 		list.WriteByte('\n')
-		if !t.Active {
+		switch {
+		case t.Active:
+		case m.SessionID == "":
 			idle++
+		default:
+			named = append(named, strconv.Itoa(i+1))
 		}
 	}
 	b.WriteString(render.Fence(list.String()))
-	if idle > 0 {
+	switch {
+	case len(named) == 1:
+		fmt.Fprintf(&b, "\nNumber %s is only named: search for it by its name to make it active.\n", named[0])
+	case len(named) > 1:
+		fmt.Fprintf(&b, "\nNumbers %s are only named: search for one by its name to make it active.\n", strings.Join(named, ", "))
+	case idle > 0 && several != "":
+		b.WriteString("\n" + several + " What was found does not stay active: search again with the sessionId that is yours.\n")
+	case idle > 0:
 		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
 	}
 	if incomplete != "" {

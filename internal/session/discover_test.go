@@ -237,7 +237,7 @@ func TestWriteTools(t *testing.T) {
 		},
 		Guidance: "[TOOL GUIDANCE] …\n",
 	}
-	writeTools(m)
+	writeTools(m, "")
 	want := render.Fence("**Tools (3):**\n\n1. fs:read: Reads a file. …\n2. db:query\n3. x:y: "+strings.Repeat("ü", 200)+"…\n") + "\n" +
 		"No session is open, so what was found does not stay active. Open one with session_start and search again.\n\n[TOOL GUIDANCE] …\n"
 	if m.Text != want {
