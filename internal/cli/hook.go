@@ -98,7 +98,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// Where the deadline ends a start, the daemon goes on starting.
-	daemon, err := a.opts.Connect(ctx, cfg, req.Start != nil && cfg.Daemon.Autostart)
+	daemon, err := a.opts.Connect(ctx, cfg, req.Start != nil && req.Recall == nil && cfg.Daemon.Autostart)
 	if err != nil {
 		return err
 	}
@@ -119,12 +119,13 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 // serveHook asks the daemon for what an event asks for, and returns the lessons
 // that it answers with.
 func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.Answer, error) {
-	switch {
-	case req.Start != nil:
-		// One that is known is resumed; its next step opens its next run.
-		if _, err := daemon.StartSession(ctx, *req.Start); err != nil && !isOver(err) {
+	if req.Start != nil {
+		// Of one that has ended, the next step opens the next run.
+		if _, err := daemon.StartSession(ctx, *req.Start); err != nil && !isOver(err) && req.Recall == nil {
 			return nil, err
 		}
+	}
+	switch {
 	case req.Step != nil:
 		return recordHooked(ctx, daemon, *req.Step)
 	case req.End != nil:

@@ -27,6 +27,7 @@ const (
 	maxInputText = 500 // characters of one string of an input
 	maxInput     = 32  // strings and other values of an input
 	maxDepth     = 4
+	maxTitle     = 120 // characters of a prompt's first line
 	outputLines  = 20
 	maxOutput    = 2000 // characters of an observation
 	// An error keeps its head, which names what failed, and its end, where
@@ -71,7 +72,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 	}
 	switch event {
 	case "SessionStart":
-		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
+		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Resume: true, Caller: caller}}, nil
 	case "SessionEnd":
 		return Request{End: &memory.EndSessionRequest{SessionID: p.SessionID, Caller: caller}}, nil
 	case "PostToolUse", "PostToolUseFailure":
@@ -81,10 +82,16 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 		if query == "" || strings.HasPrefix(query, "/") { // a command of the client's
 			return Request{}, ErrNothing
 		}
-		return Request{Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
+		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
 			Limit: promptLessons, MaxTokens: promptTokens, Caller: caller}}, nil
 	}
 	return Request{}, fmt.Errorf("event %q is not known", event)
+}
+
+// title is the first line of a prompt, by which a person knows the session again.
+func title(prompt string) string {
+	line, _, _ := strings.Cut(prompt, "\n")
+	return cut(strings.TrimSpace(line), maxTitle)
 }
 
 // step is the step that a tool's use was.

@@ -92,9 +92,12 @@ func TestParseOthers(t *testing.T) {
 		event, rest string
 		want        Request
 	}{
-		"a start":  {"SessionStart", `,"source":"startup"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Caller: caller}}},
-		"an end":   {"SessionEnd", `,"reason":"exit"`, Request{End: &memory.EndSessionRequest{SessionID: session, Caller: caller}}},
-		"a prompt": {"UserPromptSubmit", `,"prompt":" why does npm fail? "`, Request{Recall: &memory.RecallRequest{Query: "why does npm fail?", Kinds: []memory.Kind{memory.Lesson}, Limit: 3, MaxTokens: 400, Caller: caller}}},
+		"a start": {"SessionStart", `,"source":"startup"`, Request{Start: &memory.StartSessionRequest{SessionID: session, Resume: true, Caller: caller}}},
+		"an end":  {"SessionEnd", `,"reason":"exit"`, Request{End: &memory.EndSessionRequest{SessionID: session, Caller: caller}}},
+		"a prompt": {"UserPromptSubmit", `,"prompt":" why does npm fail?\nIt did not yesterday. "`, Request{
+			Start:  &memory.StartSessionRequest{SessionID: session, Goal: "why does npm fail?", Resume: true, Caller: caller},
+			Recall: &memory.RecallRequest{Query: "why does npm fail?\nIt did not yesterday.", Kinds: []memory.Kind{memory.Lesson}, Limit: 3, MaxTokens: 400, Caller: caller},
+		}},
 	} {
 		got, err := Parse("claude-code", test.event, payload(test.rest), Environment{})
 		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {

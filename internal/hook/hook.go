@@ -26,7 +26,8 @@ const (
 	promptTokens  = 400
 )
 
-// Request is what an event asks for; exactly one field is set.
+// Request is what an event asks for: one field is set, or Start and Recall, for a prompt
+// that may be the first of its session.
 type Request struct {
 	Start  *memory.StartSessionRequest
 	Step   *memory.RecordStepRequest

@@ -3,10 +3,12 @@ package ingest
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -37,8 +39,25 @@ func (s *Service) StartSession(ctx context.Context, req memory.StartSessionReque
 	if session.ID == "" {
 		session.ID = newSessionID(session.CreatedAt)
 	}
+	if req.Resume && git != nil {
+		session.Tags = union(session.Tags, tagOf(git.Branch), memory.MaxTags)
+	}
+	merge := refuseTaken
+	if req.Resume {
+		if known, err := s.opts.Sessions.Session(project.ID, session.ID); err == nil && known.Open() && known.Client == session.Client && !resume(&known, session) {
+			return &memory.SessionState{Session: known, ProjectName: project.Name}, nil // as it is
+		}
+		merge = func(old, new memory.Session) (memory.Session, error) {
+			if old.Open() && old.Client == new.Client {
+				resume(&old, new)
+				session = old
+				return old, nil
+			}
+			return refuseTaken(old, new)
+		}
+	}
 	b := memory.Batch{
-		RequestID: req.RequestID, Sessions: []memory.Session{session}, MergeSession: refuseTaken,
+		RequestID: req.RequestID, Sessions: []memory.Session{session}, MergeSession: merge,
 		DropTombstones: []string{sessionTombstone(project.ID, session.ID)},
 		Action:         "start session", Detail: map[string]string{"session": session.ID, "project": project.ID},
 	}
@@ -122,6 +141,79 @@ func (s *Service) git(ctx context.Context, project string, caller memory.Caller)
 func (s *Service) client(caller memory.Caller) string {
 	s.newCleaner().text(&caller.Client, memory.MaxNameText)
 	return caller.Client
+}
+
+// resume adds to an open session what a later look at it knows, and says whether that
+// changed it. In another window it starts again.
+func resume(old *memory.Session, now memory.Session) (changed bool) {
+	if old.Goal == "" && now.Goal != "" {
+		old.Goal, changed = now.Goal, true
+	}
+	if tags := union(old.Tags, now.Tags, memory.MaxTags); len(tags) > len(old.Tags) {
+		old.Tags, changed = tags, true
+	}
+	if now.Window != "" && now.Window != old.Window {
+		old.Window, old.ResumedAt, changed = now.Window, now.CreatedAt, true
+	}
+	return changed
+}
+
+// maxToolTags bounds the tags of tools that a session of hooks gets.
+const maxToolTags = 8
+
+// tagOf is a text as tags, none if it cannot be one.
+func tagOf(text string) []string {
+	if text == "" || utf8.RuneCountInString(text) > memory.MaxTagText {
+		return nil
+	}
+	return []string{text}
+}
+
+// toolTag is the tag of a tool: its name, or the server of one over MCP, as clients
+// name it (mcp__server__tool).
+func toolTag(name string) []string {
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		name, _, _ = strings.Cut(rest, "__")
+	}
+	return tagOf(name)
+}
+
+// maxTitle bounds the goal that a session gets of its first step, in characters.
+const maxTitle = 120
+
+// recognise gives a session of hooks what a person knows it by: its first step, where
+// no prompt said what it is for, and the tools that it used. It says what of that the
+// session lacks.
+func recognise(session memory.Session, step memory.StepContent) memory.Session {
+	known := memory.Session{Window: session.Window, CreatedAt: session.CreatedAt}
+	if n := len(session.Tags); n < maxToolTags+1 {
+		known.Tags = toolTag(step.Tool.Name)
+	}
+	if session.Goal == "" {
+		known.Goal = step.Tool.Name
+		if target := memory.TargetText(step.Tool.Target); target != "" {
+			known.Goal += " " + target
+		} else if text := commandOf(step.Tool.Input); text != "" {
+			known.Goal += ": " + text
+		}
+		line, _, _ := strings.Cut(known.Goal, "\n")
+		if runes := []rune(line); len(runes) > maxTitle {
+			line = string(runes[:maxTitle-1]) + "…"
+		}
+		known.Goal = line
+	}
+	return known
+}
+
+// commandOf is the command of a tool's input, if it has one.
+func commandOf(input json.RawMessage) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	return in.Command
 }
 
 // refuseTaken lets a session begin under an id that is free, or of which only

@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -224,5 +226,74 @@ func TestNoSecretInNames(t *testing.T) {
 	}
 	if read.Git.Commit != "hunter2" {
 		t.Error("what was given is changed")
+	}
+}
+
+// TestSessionsOfHooksAreRecognised: a session that hooks opened has the first prompt as
+// its goal, else its first step, and tags of its branch and tools; whoever takes it up
+// again in another window has it there, and only while it is open.
+func TestSessionsOfHooksAreRecognised(t *testing.T) {
+	r := newRig(t, vocabulary)
+	in := func(id, window string) memory.Caller {
+		return memory.Caller{Dir: r.repo, Client: "hook", Session: id, Window: window}
+	}
+	start := func(id, window, goal string) error {
+		_, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: id, Goal: goal, Resume: true, Caller: in(id, window)})
+		return err
+	}
+	step := func(id, window, tool, input string) {
+		t.Helper()
+		r.step(memory.RecordStepRequest{SessionID: id, Open: true, Caller: in(id, window), Outcome: memory.Outcome{OK: true},
+			Tool: memory.StepTool{Name: tool, Input: json.RawMessage(input)}})
+	}
+	for _, err := range []error{start("prompted", "w-1", ""), start("prompted", "w-1", "Mend the login with hunter2"), start("prompted", "w-1", "And now the logout")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tool := range []string{"Bash", "Bash", "Edit", "mcp__github__create_issue"} {
+		step("prompted", "w-1", tool, `{"command":"go test ./..."}`)
+	}
+	got := r.session("prompted")
+	if got.Goal != "Mend the login with [redacted]" || !slices.Equal(got.Tags, []string{"main", "Bash", "Edit", "github"}) || got.Window != "w-1" || !got.ResumedAt.IsZero() {
+		t.Errorf("the session is %+v, want the first prompt without its secret, and tags of branch and tools", got)
+	}
+	step("unprompted", "w-1", "Bash", `{"command":"go test ./...\ngo vet ./..."}`)
+	if got := r.session("unprompted"); got.Goal != "Bash: go test ./..." {
+		t.Errorf("without a prompt the goal is %q, want the first step", got.Goal)
+	}
+	for i := range 20 {
+		step("prompted", "w-1", fmt.Sprintf("tool-%d", i), `{}`)
+	}
+	if n := len(r.session("prompted").Tags); n != maxToolTags+1 {
+		t.Errorf("after 20 other tools it has %d tags, want %d", n, maxToolTags+1)
+	}
+	seq := r.store.Seq()
+	if err := start("prompted", "w-1", "A third prompt"); err != nil || r.store.Seq() != seq {
+		t.Errorf("a prompt that changes nothing: %v, %d updates", err, r.store.Seq()-seq)
+	}
+	r.after(1)
+	if err := start("prompted", "w-2", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.session("prompted"); got.Window != "w-2" || !got.Started().After(got.CreatedAt) {
+		t.Errorf("taken up in another window it is %+v, want it there, and started again", got)
+	}
+	r.after(2)
+	step("unprompted", "w-3", "Bash", `{}`)
+	if got := r.session("unprompted"); got.Window != "w-3" {
+		t.Errorf("a step from another window leaves the session in %q", got.Window)
+	}
+	if err := func() error {
+		_, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "prompted", Resume: true, Caller: memory.Caller{Dir: r.repo, Client: "another"}})
+		return err
+	}(); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("another client takes it up: %v, want a conflict", err)
+	}
+	if _, err := r.ingest.EndSession(t.Context(), memory.EndSessionRequest{SessionID: "prompted", Caller: r.caller}); err != nil {
+		t.Fatal(err)
+	}
+	if err := start("prompted", "w-2", ""); memory.CodeOf(err) != memory.CodeConflict {
+		t.Errorf("an ended one is taken up: %v, want a conflict", err)
 	}
 }

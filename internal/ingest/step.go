@@ -104,14 +104,25 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	r.Provenance = w.s.told(w.req.Caller, "")
 	r.Provenance.Session = session.ID
 	b := memory.Batch{RequestID: w.req.RequestID, Records: []memory.Record{r}}
-	if opened {
-		b.Sessions = []memory.Session{session}
-		b.MergeSession = func(old, new memory.Session) (memory.Session, error) {
-			if old.Bare { // as StartSession does
-				return new, nil
-			}
-			return old, nil
+	if w.req.Open {
+		known := recognise(session, w.content)
+		if w.req.Caller.Window != "" {
+			known.Window, known.CreatedAt = w.req.Caller.Window, w.s.now()
 		}
+		if resume(&session, known) || opened {
+			b.Sessions = []memory.Session{session}
+			b.MergeSession = func(old, new memory.Session) (memory.Session, error) {
+				if old.Bare { // as StartSession does
+					return new, nil
+				}
+				if old.Open() {
+					resume(&old, known)
+				}
+				return old, nil
+			}
+		}
+	}
+	if opened {
 		b.DropTombstones = []string{sessionTombstone(w.project.ID, session.ID)}
 	}
 	if err := w.s.addProject(&b, w.project); err != nil {

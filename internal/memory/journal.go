@@ -18,8 +18,12 @@ type StartSessionRequest struct {
 	Build       json.RawMessage `json:"build,omitempty"`
 	Launch      json.RawMessage `json:"launch,omitempty"`
 	Screenshots bool            `json:"screenshots,omitempty"`
-	Project     string          `json:"project,omitempty"`
-	Caller      Caller          `json:"caller,omitzero"`
+	// Resume takes up an open session of the same client that has this id: it gets the
+	// goal if it has none, the tags, and the caller's window. For hooks, which do not
+	// know what came before them.
+	Resume  bool   `json:"resume,omitempty"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // RecordStepRequest records one step.
