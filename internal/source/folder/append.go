@@ -52,7 +52,14 @@ func Append(at *os.Root, name string, text []byte) (err error) {
 			text = append([]byte{'\n'}, text...)
 		}
 	}
-	_, err = f.Write(text)
+	n, err := f.Write(text)
+	if err != nil && n > 0 {
+		// A disk that is full has taken a part. It is taken back, unless another writer
+		// has come after it: behind a torn line that one began on a new one.
+		if now, statErr := f.Stat(); statErr == nil && now.Size() == info.Size()+int64(n) {
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+	}
 	return err
 }
 
