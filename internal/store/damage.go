@@ -68,7 +68,7 @@ func (s *Store) testifyLocked() {
 	if s.witness == nil {
 		return
 	}
-	err := errors.Join(s.witness.put(s.seq, s.expected), s.witness.noteTables())
+	err := errors.Join(s.witness.put(s.id, s.seq, s.expected), s.witness.noteTables())
 	if err != nil && !s.witness.failed {
 		s.opts.Logger.Warn("damage to the store may be noticed late", "part", "store", "error", err)
 	}
@@ -139,7 +139,7 @@ func openDamaged(opts Options, x *examined) (*Store, error) {
 	scratch := filepath.Clean(opts.Dir) + ".readable"
 	copied := opts
 	copied.Dir, copied.NoSync = scratch, true
-	if err := rebuild(opts.Dir, true, copied, max(x.last.Seq, x.seq)); err != nil {
+	if err := rebuild(opts.Dir, x, copied); err != nil {
 		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
 	}
 	db, err := openBadger(badgerOptions(copied))

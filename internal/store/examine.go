@@ -60,14 +60,20 @@ func examine(dir string) (*examined, error) {
 		x.notes = append(x.notes, "the list of tables is made anew: "+tablesErr.Error())
 	}
 
-	var mu sync.Mutex // guards inTables
+	var mu sync.Mutex // guards inTables and id
 	var inTables seqEntry
+	var id uint64 // of the store
 	inLogs := map[uint64]*seqEntry{}
 	r, err := lsm.Examine(dir, func(e *lsm.Entry) {
-		if string(e.Key) != string(keySeq) {
+		isID := string(e.Key) == string(keyID)
+		if string(e.Key) != string(keySeq) && !isID {
 			return
 		}
-		if n, ok := numberIn(e); ok {
+		if n, ok := numberIn(e); ok && isID {
+			mu.Lock()
+			id = n // it never changes
+			mu.Unlock()
+		} else if ok {
 			mu.Lock()
 			if e.Version >= inTables.version {
 				inTables = seqEntry{version: e.Version, seq: n}
@@ -76,11 +82,16 @@ func examine(dir string) (*examined, error) {
 		}
 	}, func(e *lsm.Entry) {
 		isSeq, isPrev := string(e.Key) == string(keySeq), string(e.Key) == string(keyPrev)
-		if !isSeq && !isPrev {
+		isID := string(e.Key) == string(keyID)
+		if !isSeq && !isPrev && !isID {
 			return
 		}
 		n, ok := numberIn(e)
 		if !ok {
+			return
+		}
+		if isID {
+			id = n
 			return
 		}
 		at := inLogs[e.Version]
@@ -117,6 +128,8 @@ func examine(dir string) (*examined, error) {
 	}
 	d.Found = x.seq
 	switch {
+	case id != 0 && x.last.Store != 0 && id != x.last.Store:
+		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "it is another store than was written here"})
 	case r.Empty && known && x.last.Seq > 0:
 		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "the folder has no database any more"})
 	case known && x.seq < x.last.Seq && len(r.Logs) > 0:

@@ -11,7 +11,7 @@ import (
 // The layout. Every key starts with one letter and a slash; ids hold no NUL.
 //
 //	m/…                     schema version, sequence number and the one of the commit before,
-//	                        whether work is held
+//	                        which store it is, whether work is held
 //	r/<record>              a record
 //	p/<project>             a project
 //	s/<sandbox>             a sandbox
@@ -32,6 +32,7 @@ import (
 var (
 	keySchema = []byte("m/schema")
 	keySeq    = []byte("m/seq")
+	keyID     = []byte("m/id")   // a random number that tells stores apart
 	keyPrev   = []byte("m/prev") // chains the commits: in logs a missing one shows
 	keyPaused = []byte("m/paused")
 

@@ -14,19 +14,20 @@ import (
 
 // rebuild makes a new database, in the folder of the options, of all that can be read
 // of the files in another, which it leaves as they are. Of a damaged one all tables
-// count that are not known to be dropped. Its sequence number is at least least.
-func rebuild(from string, damaged bool, opts Options, least uint64) error {
+// count that are not known to be dropped. It is the store that the witness knows, and
+// its sequence number is not below what that has seen.
+func rebuild(from string, x *examined, opts Options) error {
 	if err := errors.Join(os.RemoveAll(opts.Dir), os.MkdirAll(opts.Dir, 0o700)); err != nil {
 		return fmt.Errorf("make room for what can be read: %w", err)
 	}
-	if err := copyEntries(from, damaged, opts); err != nil {
+	if err := copyEntries(from, x.damage != nil, opts); err != nil {
 		return fmt.Errorf("copy what can be read: %w", err)
 	}
 	db, err := openBadger(badgerOptions(opts))
 	if err != nil {
 		return err
 	}
-	err = mend(db, opts.Analyze, least)
+	err = mend(db, opts.Analyze, x)
 	if err != nil {
 		err = fmt.Errorf("mend what was read: %w", err)
 	}
@@ -80,7 +81,7 @@ func (m *mender) put(key, payload []byte) {
 // gone, and makes anew what can be: terms from texts, sessions from their steps. A
 // file whose chunks are not all there is indexed again when its folder is looked at.
 // What nothing refers to any more goes with the next Load.
-func mend(db *badger.DB, analyze func(string) []byte, least uint64) error {
+func mend(db *badger.DB, analyze func(string) []byte, x *examined) error {
 	m := &mender{analyze: analyze}
 	err := db.View(func(txn *badger.Txn) error {
 		m.View = View{txn}
@@ -92,7 +93,7 @@ func mend(db *badger.DB, analyze func(string) []byte, least uint64) error {
 		}
 		files := m.files(terms, unread)
 		m.dangling(sessions, files, unread)
-		return m.meta(least)
+		return m.meta(x)
 	})
 	if err != nil {
 		return err
@@ -277,15 +278,18 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 
 // meta gives the store a schema version, which is lost only with all that was written
 // at first, and its sequence number.
-func (m *mender) meta(least uint64) error {
+func (m *mender) meta(x *examined) error {
 	if _, err := getUint(m.txn, keySchema); err != nil {
 		m.putNumber(keySchema, latest(migrations))
+	}
+	if x.last.Store != 0 {
+		m.putNumber(keyID, x.last.Store)
 	}
 	seq, err := getUint(m.txn, keySeq)
 	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) && memory.CodeOf(err) != memory.CodeCorrupt {
 		return err
 	}
-	m.putNumber(keySeq, max(seq, least))
+	m.putNumber(keySeq, max(seq, x.seq, x.last.Seq))
 	return nil
 }
 

@@ -24,6 +24,7 @@ type Repair struct {
 	Left error
 
 	opts Options
+	id   uint64
 	seq  uint64
 	seen tally
 }
@@ -46,7 +47,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	r := &Repair{opts: opts}
 	if x.damage == nil && !x.empty { // Badger may know more, or be at fault
 		dropUnused(opts.Dir)
-		db, err := openBadger(badgerOptions(opts))
+		db, err := openForWriting(opts)
 		if err == nil {
 			err = db.Close()
 		} else if memory.CodeOf(err) != memory.CodeConflict {
@@ -73,7 +74,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 
 // make makes the new store and learns what it has.
 func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
-	if err := rebuild(r.opts.Dir, x.damage != nil, opts, max(x.last.Seq, x.seq)); err != nil {
+	if err := rebuild(r.opts.Dir, x, opts); err != nil {
 		return err
 	}
 	db, err := openBadger(badgerOptions(opts))
@@ -96,7 +97,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
 		})
 	}
 	if err == nil {
-		r.Left, r.seq = s.Check(), s.Seq()
+		r.Left, r.id, r.seq = s.Check(), s.id, s.Seq()
 		r.Kept = map[string]int{}
 		for what, n := range r.seen {
 			if n > 0 {
@@ -158,7 +159,7 @@ func (r *Repair) Finish() (aside string, err error) {
 	last, _ := readWitness(dir) // a damaged one is made anew
 	w, err := openWitness(dir, last)
 	if err == nil {
-		err = errors.Join(w.put(r.seq, r.seen), w.noteTables(), w.close())
+		err = errors.Join(w.put(r.id, r.seq, r.seen), w.noteTables(), w.close())
 	}
 	if err != nil {
 		r.opts.Logger.Warn("the witness is made at the next start", "part", "store", "error", err)

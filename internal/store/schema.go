@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -77,6 +78,14 @@ func (s *Store) openSchema(steps []migration) error {
 	s.seq, err = s.meta(keySeq)
 	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
 		return fmt.Errorf("read sequence number: %w", err)
+	}
+	s.id, err = s.meta(keyID)
+	if errors.Is(err, badger.ErrKeyNotFound) && !s.db.readOnly {
+		s.id = rand.Uint64()
+		err = s.setMeta(keyID, s.id)
+	}
+	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
+		return fmt.Errorf("read which store it is: %w", err)
 	}
 	return nil
 }

@@ -150,6 +150,7 @@ type Store struct {
 	// of too, or that changes while Load runs, may be missed or counted too long.
 	fileDocs int
 	used     usage
+	id       uint64 // tells the store from others; 0 in an old one that is only read
 	// seen is what is stored, complete with counts; expected what should be, by the
 	// witness and the commits since, nil when that is not known.
 	seen, expected tally

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ import (
 type testimony struct {
 	// Number grows with every testimony: of two slots the larger counts.
 	Number uint64 `json:"number"`
+	// Store tells the store from others; 0 is unknown.
+	Store uint64 `json:"store,omitempty"`
 	// Seq is the sequence number of the last acknowledged commit.
 	Seq uint64 `json:"seq"`
 	// Counts are what is stored at Seq; nil until they are known.
@@ -165,7 +168,7 @@ func formatSlot(t testimony) []byte {
 	text, err := json.Marshal(t)
 	if err != nil || len(text) > slotSize-slotHead {
 		t.Counts = nil
-		text, _ = json.Marshal(t) // two numbers
+		text, _ = json.Marshal(t) // numbers
 	}
 	binary.BigEndian.PutUint16(b[4:], uint16(len(text)))
 	copy(b[slotHead:], text)
@@ -191,12 +194,12 @@ func openWitness(dir string, last testimony) (*witness, error) {
 }
 
 // put writes what was acknowledged into the slot that is not the newest.
-func (w *witness) put(seq uint64, counts tally) error {
-	t := testimony{Number: w.last.Number + 1, Seq: seq, Counts: counts}
+func (w *witness) put(store, seq uint64, counts tally) error {
+	t := testimony{Number: w.last.Number + 1, Store: cmp.Or(store, w.last.Store), Seq: seq, Counts: counts}
 	if _, err := w.file.WriteAt(formatSlot(t), int64(t.Number%2)*slotApart); err != nil {
 		return fmt.Errorf("write witness: %w", err)
 	}
-	w.last = testimony{Number: t.Number, Seq: seq}
+	w.last = testimony{Number: t.Number, Store: t.Store, Seq: seq}
 	return nil
 }
 
