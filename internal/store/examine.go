@@ -127,11 +127,17 @@ func examine(dir string) (*examined, error) {
 		x.seq = at.seq
 	}
 	d.Found = x.seq
+	// A damaged table may have hidden the number alone: what is lost, the counts say.
+	hidden := slices.ContainsFunc(r.Faults, func(f lsm.Fault) bool { return f.Hides })
+	if hidden {
+		d.Acknowledged, d.Found = 0, 0
+	}
 	switch {
 	case id != 0 && x.last.Store != 0 && id != x.last.Store:
 		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "it is another store than was written here"})
 	case r.Empty && known && x.last.Seq > 0:
 		d.Files = append(d.Files, memory.DamagedFile{Name: filepath.Base(dir), What: "the folder has no database any more"})
+	case hidden:
 	case known && x.seq < x.last.Seq && len(r.Logs) > 0:
 		l := r.Logs[len(r.Logs)-1]
 		d.Files = append(d.Files, memory.DamagedFile{

@@ -104,12 +104,15 @@ func (r *Report) verifyTables(dir string, fn func(*Entry)) {
 			for id := range ids {
 				err := reader.verify(dir, id, r.Manifest.Live[id], fn)
 				t, tailErr := ReadTable(dir, id)
+				hides := err != nil
 				if errors.Is(err, fs.ErrNotExist) {
-					err = errors.New("it is missing")
+					hides, err = false, errors.New("it is missing")
 				}
 				mu.Lock()
 				if err != nil {
-					r.Faults = append(r.Faults, faultf(tablePath(dir, id), "%v", err))
+					fault := faultf(tablePath(dir, id), "%v", err)
+					fault.Hides = hides
+					r.Faults = append(r.Faults, fault)
 				}
 				if tailErr == nil {
 					r.Tables = append(r.Tables, t)

@@ -73,7 +73,8 @@ func plausible(b []byte) bool {
 }
 
 // readLog calls fn with the entries of a log that Badger would take: those of whole
-// transactions up to the first damage.
+// transactions up to the first damage. Where it is certain that more was lost than a
+// crash leaves, fn has those behind, too, that can be read.
 func readLog(path string, id uint64, fn func(*Entry)) (Log, error) {
 	l := Log{ID: id}
 	b, err := os.ReadFile(path)
@@ -134,6 +135,13 @@ loop:
 			break
 		}
 		torn = e.Version
+	}
+	if l.Lost {
+		for e := range searchLog(b[l.End:]) {
+			if !strings.HasPrefix(string(e.Key), internalPrefix) {
+				fn(e)
+			}
+		}
 	}
 	return l, nil
 }

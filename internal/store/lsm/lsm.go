@@ -61,8 +61,10 @@ func (e *Entry) Points() bool { return e.Meta&bitValuePointer != 0 }
 
 // Fault is damage to a file.
 type Fault struct {
-	File string `json:"file"` // its name in the folder
-	What string `json:"what"`
+	File string // its name in the folder
+	What string
+	// Hides says that the file is there and that entries of it cannot be read.
+	Hides bool
 }
 
 func (f Fault) String() string { return f.File + ": " + f.What }

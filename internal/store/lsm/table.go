@@ -134,26 +134,28 @@ type tableReader struct {
 	file, block []byte
 }
 
-// verify reads a table whole and calls fn with each entry. It stops at the first
-// damage, which it returns. It is not fn's business what is damaged before it ends.
+// verify reads a table whole, calls fn with each entry that can be read, and returns
+// the first damage.
 func (r *tableReader) verify(dir string, id uint64, compression byte, fn func(*Entry)) error {
 	if err := r.load(dir, id); err != nil {
 		return err
 	}
 	spans, _, err := index(r.file)
 	if err != nil {
+		r.search(fn)
 		return err
 	}
+	var first error
 	for i, s := range spans {
 		entries, err := r.read(s, compression)
-		if err != nil {
-			return fmt.Errorf("its block %d of %d: %w", i+1, len(spans), err)
+		if err == nil {
+			err = walkBlock(entries, fn)
 		}
-		if err := walkBlock(entries, fn); err != nil {
-			return fmt.Errorf("its block %d of %d: %w", i+1, len(spans), err)
+		if err != nil && first == nil {
+			first = fmt.Errorf("its block %d of %d: %w", i+1, len(spans), err)
 		}
 	}
-	return nil
+	return first
 }
 
 func (r *tableReader) load(dir string, id uint64) error {
@@ -289,7 +291,6 @@ func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 	if r.load(dir, id) != nil {
 		return
 	}
-	take := func(b block) { _ = walkBlock(b, fn) }
 	if spans, _, err := index(r.file); err == nil {
 		for _, s := range spans {
 			b, err := r.read(s, 1)
@@ -297,17 +298,22 @@ func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 				b, err = r.read(s, 0)
 			}
 			if err == nil {
-				take(b)
+				_ = walkBlock(b, fn)
 			}
 		}
 		return
 	}
+	r.search(fn)
+}
+
+// search finds blocks without an index.
+func (r *tableReader) search(fn func(*Entry)) {
 	for at := 0; at < len(r.file); {
 		data, took, ok := unsnap(r.block[:0], r.file[at:])
 		if ok {
 			r.block = data
 			if b, err := parseBlock(data); err == nil {
-				take(b)
+				_ = walkBlock(b, fn)
 				at += took
 				continue
 			}
