@@ -16,7 +16,10 @@
 // receipt of a session is found; state, turns and receipts go with their session.
 //
 // Every value carries a version and a checksum over key and payload, because
-// Badger reports a damaged block as a missing key.
+// Badger reports a damaged block as a missing key. The witness, a file beside the
+// database, knows what was acknowledged; the files are examined and held against it
+// before Badger opens them, because what Badger does to damaged files cannot be taken
+// back. A store that has lost something says so (see Store.Damage) until a Repair.
 package store
 
 import (
