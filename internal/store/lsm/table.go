@@ -308,6 +308,10 @@ func (r *tableReader) salvage(dir string, id uint64, fn func(*Entry)) {
 
 // search finds blocks without an index.
 func (r *tableReader) search(fn func(*Entry)) {
+	// What is no block claims any size: without room for all, each try would take some.
+	if cap(r.block) < maxBlock {
+		r.block = make([]byte, maxBlock)
+	}
 	for at := 0; at < len(r.file); {
 		data, took, ok := unsnap(r.block[:0], r.file[at:])
 		if ok {
