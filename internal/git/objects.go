@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
@@ -26,6 +27,10 @@ type Objects struct {
 	packs []*pack
 	// listed says that packs holds all there were.
 	listed bool
+	// in and unpack are used again for each object: most of the time goes into making
+	// them.
+	in     *bufio.Reader
+	unpack io.ReadCloser
 }
 
 // Commit is what is read of a commit. Ids are hexadecimal.
@@ -143,7 +148,7 @@ func (o *Objects) loose(id string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errNoObject, err)
 	}
 	defer f.Close() // only read
-	text, err := inflate(f, maxCommit+32)
+	text, err := o.inflate(f, maxCommit+32)
 	if err != nil {
 		return nil, err
 	}
@@ -186,12 +191,21 @@ func (o *Objects) list() {
 }
 
 // inflate decompresses at most max bytes; more is an error.
-func inflate(r io.Reader, max int64) ([]byte, error) {
-	z, err := zlib.NewReader(r)
+func (o *Objects) inflate(r io.Reader, max int64) ([]byte, error) {
+	var err error
+	if o.unpack == nil {
+		o.in = bufio.NewReader(r)
+		if o.unpack, err = zlib.NewReader(o.in); err != nil {
+			o.unpack = nil
+		}
+	} else {
+		o.in.Reset(r)
+		err = o.unpack.(zlib.Resetter).Reset(o.in, nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoObject, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(z, max+1))
+	text, err := io.ReadAll(io.LimitReader(o.unpack, max+1))
 	if err == nil && int64(len(text)) > max {
 		err = errors.New("it is too large")
 	}

@@ -158,7 +158,7 @@ func (p *pack) read(at int64) ([]byte, error) {
 		if e.kind != packCommit && e.kind != packOfsDelta && e.kind != packRefDelta || e.size > maxCommit {
 			return nil, errNoObject
 		}
-		text, err := inflate(io.NewSectionReader(p.data, e.text, p.dataEnd-e.text), e.size)
+		text, err := p.store.inflate(io.NewSectionReader(p.data, e.text, p.dataEnd-e.text), e.size)
 		if err != nil || int64(len(text)) != e.size {
 			return nil, errNoObject
 		}
