@@ -217,12 +217,12 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 }
 
 // isDue says that a sandbox that lags may be looked at again by itself, and counts
-// on that being done now.
+// on that being done now. One of a project that is being forgotten may not.
 func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, busy := s.progress[b.ID]
-	if busy || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration()) {
+	if busy || s.suspended[b.Project] > 0 || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration()) {
 		return false
 	}
 	s.refreshed[b.ID] = now
