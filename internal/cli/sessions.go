@@ -71,7 +71,7 @@ func sessionRows(sessions []memory.SessionView, now time.Time) [][]string {
 	rows := [][]string{{"SESSION", "AGE", "GOAL", "TAGS", "BRANCH"}}
 	for _, s := range sessions {
 		tags := strings.Join(slices.Concat(s.FlowTags, s.Tags), ",")
-		rows = append(rows, []string{s.SessionID, ageText(now.Sub(s.CreatedAt)), shortText(s.Goal, 60), shortText(tags, 40), shortText(s.Git.Branch, 40)})
+		rows = append(rows, []string{s.SessionID, ageText(now.Sub(s.CreatedAt)), followedText(s.Provenance) + shortText(s.Goal, 60), shortText(tags, 40), shortText(s.Git.Branch, 40)})
 	}
 	return rows
 }

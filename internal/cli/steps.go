@@ -79,8 +79,16 @@ func stepRows(steps []memory.StepView) [][]string {
 	rows := [][]string{{"TIME", "TOOL", "SCREEN", "SESSION", "STEP"}}
 	for _, s := range steps {
 		rows = append(rows, []string{
-			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Screen, 30), s.SessionID, shortText(s.Snippet, 200),
+			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Screen, 30), s.SessionID, followedText(s.Provenance) + shortText(s.Snippet, 200),
 		})
 	}
 	return rows
+}
+
+// followedText marks what is from the repository's files.
+func followedText(p *memory.Provenance) string {
+	if p == nil || !p.Followed() {
+		return ""
+	}
+	return memory.FollowedMark + " "
 }
