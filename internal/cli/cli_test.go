@@ -170,7 +170,7 @@ func TestEveryCommand(t *testing.T) {
 	want := []string{
 		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
 		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model adapt", "model list", "model pull", "model reset", "model show",
-		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "status", "step", "steps",
+		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "show", "status", "step", "steps",
 		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "trust", "up", "version", "working", "working report",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -230,6 +230,7 @@ func TestOutput(t *testing.T) {
 		args []string
 	}{
 		{"recall", []string{"recall", "npm", "error"}},
+		{"show", []string{"show", "l-4f2a9c"}},
 		{"remember", []string{"remember", "use", "npm", "ci"}},
 		{"forget", []string{"forget", "l-1"}},
 		{"index", []string{"index"}},

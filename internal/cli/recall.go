@@ -68,7 +68,7 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 		},
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.kinds, "kinds", nil, "kinds to look for (default lesson,step,chunk)")
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "kinds to look for (default lesson,step,chunk,task; blockers come with tasks)")
 	flags.StringVar(&f.project, "project", "", "project id or name (default: the working folder's)")
 	flags.StringVar(&f.repo, "repo", "", "only this repository's lessons")
 	flags.IntVar(&f.limit, "limit", 0, fmt.Sprintf("most items, 1–%d (default %d)", memory.MaxLimit, memory.DefaultLimit))

@@ -1,6 +1,8 @@
 package indexer
 
 import (
+	"cmp"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -255,6 +257,55 @@ func (x *Indexer) IDs(prefix string, most int) []string {
 		return nil
 	}
 	return ids
+}
+
+// Selected says whether a selection allows a record.
+func (x *Indexer) Selected(id string, sel memory.Selection) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	n, held := x.entries.records[id]
+	return held && x.selected(&x.entries.all[n], &sel)
+}
+
+// Pieces returns the code of a selection whose ids begin with a prefix: chunks, and the
+// beginnings of files. Ids are made of what they name and kept nowhere, so all files of
+// the selection are read.
+func (x *Indexer) Pieces(ctx context.Context, prefix string, sel memory.Selection) ([]memory.Piece, error) {
+	var files []memory.FileKey
+	x.mu.RLock()
+	for key, n := range x.entries.files {
+		if x.selected(&x.entries.all[n], &sel) {
+			files = append(files, key)
+		}
+	}
+	x.mu.RUnlock()
+	slices.SortFunc(files, func(a, b memory.FileKey) int {
+		return cmp.Or(cmp.Compare(a.Sandbox, b.Sandbox), cmp.Compare(a.Path, b.Path))
+	})
+	var out []memory.Piece
+	for _, key := range files {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		f, err := x.store.File(key.Sandbox, key.Path)
+		if err != nil {
+			continue // it was dropped meanwhile
+		}
+		add := func(id string, head bool, chunk memory.FileChunk) {
+			if !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.Piece) bool { return p.ID == id }) {
+				return // a text that is there twice is shown once
+			}
+			if at, err := x.location(&f); err == nil {
+				at.Chunk = chunk
+				out = append(out, memory.Piece{ID: id, Location: at, Head: head})
+			}
+		}
+		add(memory.ChunkID(key.Sandbox, key.Path, memory.FileChunk{}), true, memory.FileChunk{})
+		for _, chunk := range f.Chunks {
+			add(memory.ChunkID(key.Sandbox, key.Path, chunk), false, chunk)
+		}
+	}
+	return out, nil
 }
 
 // Location returns where the text of a chunk, or the head of a file, is to be read.

@@ -18,6 +18,7 @@ import (
 type recallInput struct {
 	Query        *string       `json:"query"`
 	Text         *string       `json:"text"` // the older name of query
+	IDs          []string      `json:"ids"`
 	Kinds        []memory.Kind `json:"kinds"`
 	Project      string        `json:"project"`
 	Repo         string        `json:"repo"`
@@ -41,6 +42,9 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 		return "", nil, err
 	}
 	budget := cmp.Or(request.MaxTokens, memory.DefaultTokens)
+	if len(request.IDs) > 0 {
+		budget = cmp.Or(request.MaxTokens, memory.MaxTokens)
+	}
 	return withReceipt(answer, request.Format, budget), structured(answer, budget), nil
 }
 
@@ -50,7 +54,7 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 func withReceipt(answer *memory.Answer, format memory.Format, tokens int) string {
 	text := strings.TrimRight(answer.Text, "\n")
 	line := "\n\nReceipt, for feedback: " + answer.Receipt
-	if len(answer.Items) == 0 || format == memory.FormatJSON || strings.Contains(text, answer.Receipt) ||
+	if len(answer.Items) == 0 || answer.Receipt == "" || format == memory.FormatJSON || strings.Contains(text, answer.Receipt) ||
 		len(text)+len(line) > maxBytes(tokens) {
 		return answer.Text
 	}
@@ -78,20 +82,19 @@ func structured(answer *memory.Answer, tokens int) *memory.Answer {
 	room := most - size(out)
 	shorten := func(change func(*memory.Item)) {
 		for i := len(out.Items) - 1; i >= 0 && room < 0; i-- {
-			if item := &out.Items[i]; item.Kind == memory.Lesson {
-				before := size(item)
-				change(item)
-				room += before - size(item)
-			}
+			before := size(out.Items[i])
+			change(&out.Items[i])
+			room += before - size(out.Items[i])
 		}
 	}
 	shorten(func(item *memory.Item) {
-		if !item.Cut {
+		item.Step, item.Task = nil, nil // their text says the same
+		if item.Kind == memory.Lesson && !item.Cut {
 			item.Text = ""
 		}
 	})
 	shorten(func(item *memory.Item) {
-		if item.Cut {
+		if item.Kind == memory.Lesson && item.Cut {
 			item.Lesson, item.Context, item.Command = "", "", ""
 		}
 	})
@@ -125,7 +128,7 @@ func size(value any) int {
 
 func (in *recallInput) request() (memory.RecallRequest, error) {
 	request := memory.RecallRequest{
-		Kinds: in.Kinds, Repo: in.Repo,
+		IDs: in.IDs, Kinds: in.Kinds, Repo: in.Repo,
 		MinRelevance: in.MinRelevance, Format: in.Format, Explain: in.Explain,
 	}
 	query := in.Query

@@ -10,7 +10,9 @@ func recallInputSchema() schema {
 	return object("", true, schema{
 		"query": query,
 		"text":  text("Older name of query.", 1, memory.MaxQuery).with("deprecated", true),
-		"kinds": list("Kinds to look for; default lesson, step, chunk (code).",
+		"ids": list("Ids of memories, as answers give them, or beginnings of ids, to be shown in full: lessons, steps, tasks, entries, code. No query is needed.",
+			text("", memory.MinIDPrefix, memory.MaxNameText), memory.MaxRecallIDs),
+		"kinds": list("Kinds to look for; default lesson, step, chunk (code), task (with what blocks).",
 			typed("string", "").with("enum", []memory.Kind{
 				memory.Lesson, memory.Step, memory.Chunk, memory.Task, memory.Reference, memory.Rule, memory.Tool}), 7),
 		"project": text("Project id or name; default: the one you work in.", 0, memory.MaxPathText),
@@ -92,6 +94,8 @@ func memoryItem() schema {
 		"cut":          typed("boolean", "Text is not all of it; recall with its id gives the rest."),
 		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
 		"tokens":       typed("integer", ""),
+		"step":         typed("object", "The whole step, asked for by its id."),
+		"task":         typed("object", "The whole task or blocker, asked for by its id."),
 	}, "id", "kind", "text", "source", "project", "relevance")
 }
 
@@ -101,6 +105,7 @@ func withheldSchema() schema {
 		"id": typed("string", ""), "kind": typed("string", ""), "reason": typed("string", ""),
 		"nearest_score": typed("number", ""), "path": typed("string", ""),
 		"name": typed("string", "Of a rule, reference, tool or task."), "server": typed("string", ""),
+		"note": typed("string", "More about the reason, of what was asked for by its id."),
 	}, "id", "kind", "reason", "nearest_score")
 }
 

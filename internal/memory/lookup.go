@@ -26,6 +26,14 @@ type Definition struct {
 	Within bool
 }
 
+// Piece is a piece of code by its id, and where it is to be read.
+type Piece struct {
+	ID       string
+	Location Location
+	// Head says that it is how a file begins.
+	Head bool
+}
+
 // CodePlace is a place in code that a question names: a path as somebody saw it, which
 // may begin above the repository or within it, and a line from 1, 0 for none.
 type CodePlace struct {

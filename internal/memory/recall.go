@@ -32,7 +32,10 @@ type Caller struct {
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the
 // tag given is the limit of a value that a caller spells out (package strict).
 type RecallRequest struct {
-	Query        string   `json:"query"`
+	Query string `json:"query"`
+	// IDs are memories to be shown in full, each by its id or the beginning of it that
+	// no other shares; the answer is about them alone, and Query may be empty.
+	IDs          []string `json:"ids,omitempty"`
 	Kinds        []Kind   `json:"kinds,omitempty"`
 	Project      string   `json:"project,omitempty"` // id or name
 	Repo         string   `json:"repo,omitempty"`
@@ -111,6 +114,10 @@ type Item struct {
 	// Similar counts near-duplicates that were collapsed into this one.
 	Similar int `json:"similar,omitempty"`
 	Tokens  int `json:"tokens"`
+	// Step and Task are what a step and a task or blocker say, where they were asked
+	// for by their ids.
+	Step *StepContent `json:"step,omitempty"`
+	Task *TaskContent `json:"task,omitempty"`
 }
 
 // RankFactors explain a rank: Score is the fused score, as a share of the best
@@ -165,6 +172,13 @@ const (
 	NextStart Reason = "next_start" // always included, since after the session started
 	Disabled  Reason = "disabled"
 	ByHand    Reason = "manual" // included by hand only, and nobody did
+	// Of what was asked for by its id:
+	NotFound     Reason = "not_found"     // no id begins so
+	Ambiguous    Reason = "ambiguous"     // several do
+	OtherProject Reason = "other_project" // it is another project's
+	NotShown     Reason = "not_shown"     // it is not recalled from here
+	Superseded   Reason = "superseded"    // another lesson took its place
+	Retracted    Reason = "retracted"     // it was found wrong
 )
 
 // Withheld is a candidate that was not shown.
@@ -178,6 +192,8 @@ type Withheld struct {
 	// Name and Server are as in ReceiptItem.
 	Name   string `json:"name,omitempty"`
 	Server string `json:"server,omitempty"`
+	// Note says more about the reason, of what was asked for by its id.
+	Note string `json:"note,omitempty"`
 }
 
 // Degraded names a part that should have taken part in an answer and did not.

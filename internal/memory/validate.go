@@ -30,12 +30,16 @@ const (
 	MaxPathText     = 4096
 	MaxChangedFiles = 10000
 	MaxForgetIDs    = 1000
+	// MaxRecallIDs is how many memories one recall shows in full; MinIDPrefix is the
+	// shortest beginning of an id, its kind's letter and dash included.
+	MaxRecallIDs = 20
+	MinIDPrefix  = 4
 	// MaxReferenceText is the longest text that is kept as one document.
 	MaxReferenceText = 20000
 )
 
 // DefaultKinds are the kinds that a recall looks for when none is named.
-var DefaultKinds = []Kind{Lesson, Step, Chunk}
+var DefaultKinds = []Kind{Lesson, Step, Chunk, Task}
 
 var recallKinds = []Kind{Lesson, Step, Chunk, Task, Reference, Rule, Tool}
 
@@ -51,8 +55,20 @@ func DefaultMinRelevance(k Kind) float64 {
 // floor: zero leaves them to the settings of whoever answers.
 func (r *RecallRequest) Validate() error {
 	r.Query = strings.TrimSpace(r.Query)
-	if err := Text("query", r.Query, 1, MaxQuery); err != nil {
+	least := 1
+	if len(r.IDs) > 0 {
+		least = 0
+	}
+	if err := Text("query", r.Query, least, MaxQuery); err != nil {
 		return err
+	}
+	if len(r.IDs) > MaxRecallIDs {
+		return Invalid("ids", fmt.Sprintf("1–%d", MaxRecallIDs), "%d of them", len(r.IDs))
+	}
+	for i, id := range r.IDs {
+		if err := Text(fmt.Sprintf("ids[%d]", i), id, MinIDPrefix, MaxNameText); err != nil {
+			return err
+		}
 	}
 	if len(r.Kinds) == 0 {
 		r.Kinds = slices.Clone(DefaultKinds)

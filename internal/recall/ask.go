@@ -56,6 +56,9 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	asked := cmp.Or(opts.At, start)
 	caps := s.caps(req, opts.Settings) // before the settings are filled into the question
 	inForce := caps
+	if len(req.IDs) > 0 { // they are meant to be seen whole
+		req.Limit, req.MaxTokens = len(req.IDs), cmp.Or(req.MaxTokens, memory.MaxTokens)
+	}
 	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
 	project, err := s.project(ctx, req, opts.Project)
 	if err != nil {
@@ -71,6 +74,9 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		return nil, none, err
 	}
 
+	if len(req.IDs) > 0 {
+		return s.answerWhole(ctx, req, project, sel, start)
+	}
 	found := s.search(ctx, req, sel)
 	if ctx.Err() != nil {
 		return nil, none, ended(ctx)
@@ -102,21 +108,40 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	fit(a, req)
 	s.nameWithheld(a.Withheld) // those that did not fit
 	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
-	receipt := s.receipt(req, a, found, start)
+	receipt := s.receiptOf(req, a, found, shown, start)
 	receipt.Settings = s.inForce(floors, inForce)
-	receipt.Session = s.asker(project.ID, req.Caller)
-	if receipt.Session != "" {
-		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: project.ID, ID: receipt.Session})
-	}
-	for i, item := range receipt.Items {
-		receipt.Items[i].Name, receipt.Items[i].Server = shown.names[item.ID].name, shown.names[item.ID].server
-	}
 	if !req.Explain {
 		for i := range a.Items {
 			a.Items[i].RankFactors = nil
 		}
 	}
 	return a, receipt, nil
+}
+
+// answerWhole answers a request for ids.
+func (s *Service) answerWhole(ctx context.Context, req memory.RecallRequest, project memory.Project, sel memory.Selection, start time.Time) (*memory.Answer, memory.Receipt, error) {
+	shown, err := s.askWhole(ctx, req, project, sel)
+	if err != nil {
+		return nil, memory.Receipt{}, err
+	}
+	a := &memory.Answer{
+		Project: project.ID, ProjectName: project.Name, Items: shown.items, Withheld: shown.withheld,
+		Redacted: shown.redacted, Receipt: receiptID(start),
+	}
+	fit(a, req)
+	return a, s.receiptOf(req, a, found{seq: s.opts.Corpus.Seq()}, shown, start), nil
+}
+
+// receiptOf is the receipt of an answer, with the session that asked.
+func (s *Service) receiptOf(req memory.RecallRequest, a *memory.Answer, found found, shown shown, start time.Time) memory.Receipt {
+	receipt := s.receipt(req, a, found, start)
+	if receipt.Session = s.asker(a.Project, req.Caller); receipt.Session != "" {
+		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: a.Project, ID: receipt.Session})
+	}
+	for i, item := range receipt.Items {
+		receipt.Items[i].Name, receipt.Items[i].Server = shown.names[item.ID].name, shown.names[item.ID].server
+	}
+	return receipt
 }
 
 // ended is why a search whose request has ended gives no answer. Out of time is no

@@ -93,7 +93,7 @@ func (s *Service) caps(req memory.RecallRequest, other *memory.AnswerSettings) c
 // the place of the service's, and those of other settings that of both.
 func (s *Service) floors(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
 	floors := make(map[memory.Kind]float64, len(req.Kinds))
-	for _, kind := range req.Kinds {
+	for _, kind := range withBlockers(req.Kinds) {
 		floors[kind] = s.settings.MinRelevance[kind]
 		if req.MinRelevance != nil {
 			floors[kind] = *req.MinRelevance

@@ -62,9 +62,11 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 		c.lessons = req.MaxTokens
 		bytes = max(bytes, req.MaxTokens*bytesPerToken)
 	}
-	if slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}) {
+	switch {
+	case len(req.Kinds) > 0 && !slices.Contains(req.Kinds, memory.Chunk): // there is no code
+	case slices.Equal(req.Kinds, []memory.Kind{memory.Chunk}):
 		c.chunks, c.bytes = chunks, bytes
-	} else {
+	default:
 		c.chunks, c.bytes = min(chunks, max(c.chunks, chunks/2)), min(bytes, max(c.bytes, bytes/2))
 		c.moreChunks, c.moreBytes = chunks-c.chunks, bytes-c.bytes
 	}

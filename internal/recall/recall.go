@@ -22,6 +22,7 @@ import (
 	"context"
 	"log/slog"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -46,6 +47,11 @@ type Corpus interface {
 	Record(id string) (memory.Record, error)
 	// IDs returns the ids of records that begin with a prefix, in order, at most some.
 	IDs(prefix string, most int) []string
+	// Selected says whether a selection allows a record.
+	Selected(id string, sel memory.Selection) bool
+	// Pieces returns the code of a selection whose ids begin with a prefix. It reads
+	// every file of the project.
+	Pieces(ctx context.Context, prefix string, sel memory.Selection) ([]memory.Piece, error)
 	Location(c memory.Candidate) (memory.Location, error)
 	// Definitions returns the documents of a selection that declare a name; where
 	// some are declared in what the name says, those alone.
@@ -208,10 +214,19 @@ type Ranked struct {
 	Scores    map[string]memory.RetrieverScore
 }
 
+// withBlockers are kinds with blockers beside tasks: who asks for one wants to know of
+// the other.
+func withBlockers(kinds []memory.Kind) []memory.Kind {
+	if !slices.Contains(kinds, memory.Task) || slices.Contains(kinds, memory.Blocker) {
+		return kinds
+	}
+	return append(slices.Clone(kinds), memory.Blocker)
+}
+
 // selection turns a request into what is searched.
 func selection(req memory.RecallRequest, project string, now time.Time) (memory.Selection, error) {
 	sel := memory.Selection{
-		Kinds: req.Kinds, Project: project,
+		Kinds: withBlockers(req.Kinds), Project: project,
 		// Named, a project is searched alone; the caller's own comes first
 		// and lets other projects' lessons follow, marked.
 		// A repository's lessons are meant wherever they were written.

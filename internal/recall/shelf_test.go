@@ -125,6 +125,15 @@ func (s *shelf) IDs(prefix string, most int) []string {
 	return ids[:min(len(ids), most)]
 }
 
+func (s *shelf) Selected(id string, sel memory.Selection) bool {
+	r, ok := s.records[id]
+	return ok && (r.Project == sel.Project || sel.AllLessons && r.Kind == memory.Lesson) && (sel.Followed || !r.Provenance.Followed())
+}
+
+func (s *shelf) Pieces(context.Context, string, memory.Selection) ([]memory.Piece, error) {
+	return nil, nil
+}
+
 // chunk adds a chunk that lies, with this text, at every path: "sandbox/path".
 func (s *shelf) chunk(text string, places ...memory.FileKey) {
 	var cs []memory.Candidate

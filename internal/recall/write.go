@@ -46,7 +46,9 @@ func itemTokens(i memory.Item) int { return tokens(render.Visible(itemText(i, 0)
 // last.
 func fit(a *memory.Answer, req memory.RecallRequest) {
 	for ranked := a.Items; ; {
-		a.Items = byKind(ranked)
+		if a.Items = ranked; len(req.IDs) == 0 { // else they are in the order asked for
+			a.Items = byKind(ranked)
+		}
 		write(a, req)
 		if a.Tokens <= req.MaxTokens || len(ranked) == 0 {
 			return
@@ -60,6 +62,21 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 
 // write fills in the text of an answer and counts its tokens.
 func write(a *memory.Answer, req memory.RecallRequest) {
+	switch {
+	case len(req.IDs) == 0:
+	case req.Format == memory.FormatJSON:
+	default:
+		a.Text = fenced(a, wholes(a))
+		spare := extra{room: maxBytes(req.MaxTokens) - len(a.Text)}
+		if len(a.Items) == 0 {
+			spare.room = max(spare.room, maxBytes(memory.MinTokens))
+		}
+		for line := range strings.Lines(notShown(a.Withheld)) {
+			a.Text += spare.lines(line)
+		}
+		a.Tokens = tokens(a.Text)
+		return
+	}
 	switch req.Format {
 	case memory.FormatMarkdown:
 		a.Text = fenced(a, markdown(a)+incompleteLine(a))

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
+)
+
+// showCommand shows memories in full.
+func showCommand(a *App) *cobra.Command {
+	var r memory.RecallRequest
+	c := &cobra.Command{
+		Use:   "show ID...",
+		Short: "Show memories in full",
+		Long: `Show lessons, steps, tasks, entries of the catalogue and code in full, each by its id
+or the beginning of it that no other shares. Answers of recall name the ids of what they
+cut, recall --ids prints all, and every answer with --json has them. Code is read from
+disk again. Steps and code of another project are shown where --project names it.`,
+		Example: `  recalld show l-4f2a9c
+  recalld show s-91a0bb c-77d0e1f2 --project shop`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.IDs = args
+			if c.Flags().Changed("max-tokens") && r.MaxTokens == 0 {
+				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
+			}
+			r.Caller = a.caller()
+			if err := r.Validate(); err != nil {
+				return err
+			}
+			service, err := a.service(c.Context())
+			if err != nil {
+				return err
+			}
+			answer, err := service.Recall(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return a.recorded(answer, len(answer.Items) > 0, func(w io.Writer) {
+				fmt.Fprintln(w, strings.TrimRight(render.Bare(answer.Text), "\n"))
+			})
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&r.Project, "project", "", "project id or name (default: the working folder's)")
+	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinTokens, memory.MaxTokens, memory.MaxTokens))
+	a.completeProjects(c, "project")
+	return c
+}
