@@ -62,7 +62,7 @@ func examine(dir string) (*examined, error) {
 
 	var mu sync.Mutex // guards inTables and id
 	var inTables seqEntry
-	var id uint64 // of the store
+	var id, idVersion uint64 // of the store; a repair may have changed it
 	inLogs := map[uint64]*seqEntry{}
 	r, err := lsm.Examine(dir, func(e *lsm.Entry) {
 		isID := string(e.Key) == string(keyID)
@@ -71,7 +71,9 @@ func examine(dir string) (*examined, error) {
 		}
 		if n, ok := numberIn(e); ok && isID {
 			mu.Lock()
-			id = n // it never changes
+			if e.Version >= idVersion {
+				id, idVersion = n, e.Version
+			}
 			mu.Unlock()
 		} else if ok {
 			mu.Lock()
@@ -91,7 +93,9 @@ func examine(dir string) (*examined, error) {
 			return
 		}
 		if isID {
-			id = n
+			if e.Version >= idVersion {
+				id, idVersion = n, e.Version
+			}
 			return
 		}
 		at := inLogs[e.Version]
