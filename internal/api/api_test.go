@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -268,24 +269,25 @@ func TestRouting(t *testing.T) {
 
 func TestProtocol(t *testing.T) {
 	h := api.NewHandler(&memorytest.Service{}, api.Options{Greeting: wire.Greeting{Version: "1.2", PID: 7, Data: "/d"}})
+	own, newer := strconv.Itoa(wire.Protocol), strconv.Itoa(wire.Protocol+1)
 	for _, tc := range []struct {
 		method, path, protocol string
 		status                 int
 	}{
-		{"GET", wire.Status, "", 200}, {"GET", wire.Status, "1", 200}, {"GET", wire.Status, "2", 426}, {"GET", wire.Status, "x", 426},
-		{"GET", wire.Hello, "2", 200}, {"POST", wire.Stop, "2", 200}, {"POST", wire.Remember, "0", 426},
+		{"GET", wire.Status, "", 200}, {"GET", wire.Status, own, 200}, {"GET", wire.Status, newer, 426}, {"GET", wire.Status, "x", 426},
+		{"GET", wire.Hello, newer, 200}, {"POST", wire.Stop, newer, 200}, {"POST", wire.Remember, "0", 426},
 	} {
 		r := request(tc.method, tc.path, "{}")
 		if tc.protocol != "" {
 			r.Header.Set(wire.ProtocolHeader, tc.protocol)
 		}
 		w, e := do(t, h, r)
-		if w.Code != tc.status || w.Header().Get(wire.ProtocolHeader) != "1" {
-			t.Errorf("%s with protocol %q: status %d (%v), header %q, want %d and 1", tc.path, tc.protocol, w.Code, e, w.Header().Get(wire.ProtocolHeader), tc.status)
+		if w.Code != tc.status || w.Header().Get(wire.ProtocolHeader) != own {
+			t.Errorf("%s with protocol %q: status %d (%v), header %q, want %d and %s", tc.path, tc.protocol, w.Code, e, w.Header().Get(wire.ProtocolHeader), tc.status, own)
 		}
 	}
 	w, _ := do(t, h, request("GET", wire.Hello, ""))
-	if got, want := strings.TrimSpace(w.Body.String()), `{"protocol":1,"version":"1.2","pid":7,"data":"/d"}`; got != want {
+	if got, want := strings.TrimSpace(w.Body.String()), `{"protocol":`+own+`,"version":"1.2","pid":7,"data":"/d"}`; got != want {
 		t.Errorf("hello: %s, want %s", got, want)
 	}
 }

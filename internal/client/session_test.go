@@ -36,7 +36,11 @@ var (
 	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
 	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
-	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s"}}
+	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s", Note: "o"}}
+	ran      = memory.StepContent{Tool: memory.StepTool{Name: "edit", Input: schema, Target: schema}, Outcome: memory.Outcome{OK: true, Error: &memory.StepError{Code: "c", Message: "m", Details: schema}},
+		Observation: schema, Environment: schema, Build: schema, Git: &memory.Git{Branch: "b", Commit: "c", Dirty: true}, DurationMs: 1, Screenshot: "s", Labels: []string{"l"},
+		Screen: "s", Fingerprints: []string{"f"}, Extra: map[string]json.RawMessage{"x": schema}}
+	finished = memory.TaskContent{TaskID: "t", Type: "y", RequiresContext: true, Intent: "i", Summary: "s", Report: schema, Reason: "r"}
 	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
 	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
 	blocked  = session.Blocker{TaskID: "t", Reason: "r", BlockedAt: at}
@@ -78,7 +82,7 @@ var sessionMethods = map[string]method{
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
-				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Tokens: 7,
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
@@ -93,7 +97,7 @@ var sessionMethods = map[string]method{
 			ActiveTools: []session.ToolRef{tool}, Version: 8, Redacted: true}},
 	"Receipts": {request: session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
 		answer: &session.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
-			Request: memory.RecallRequest{Query: "q", Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
+			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
 			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from,

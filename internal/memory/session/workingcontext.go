@@ -10,6 +10,10 @@ import (
 	"sync"
 )
 
+// noticeField is a field that transports add to every answer with stored text (see
+// package render). It is none of the working context's own.
+const noticeField = "notice"
+
 // plainContext is a WorkingContext without its methods.
 type plainContext WorkingContext
 
@@ -66,6 +70,7 @@ func (wc *WorkingContext) UnmarshalJSON(raw []byte) error {
 		for _, name := range contextFields() {
 			delete(plain.Extra, name)
 		}
+		delete(plain.Extra, noticeField)
 	}
 	plain.DiscoveredTools = listed(plain.DiscoveredTools)
 	plain.UsedTools = listed(plain.UsedTools)

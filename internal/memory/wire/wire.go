@@ -11,10 +11,14 @@ import (
 	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// Protocol is the number of the protocol spoken here. It grows when a client
-// and a daemon of two versions would misunderstand each other, not when
-// something is added. Client and daemon compare it, never their versions.
-const Protocol = 1
+// Protocol is the number of the protocol spoken here. It grows when an older
+// daemon would refuse or misunderstand what a newer client sends: a new field
+// that clients send by themselves counts, for requests are decoded strictly; a
+// new field of an answer does not. Client and daemon compare it, never their
+// versions, and a newer client has an older daemon make way.
+//
+// 2: Caller.Window.
+const Protocol = 2
 
 // ProtocolHeader carries the protocol's number in every request of a client and
 // in every answer. A request without it, from curl say, is taken as the
