@@ -9,6 +9,7 @@ Usage: log_memory.sh --lesson TEXT [options]
 
   --lesson TEXT         what was learned
   --type TYPE           error, success or pattern (default: pattern)
+  --event-type TYPE     the same as --type
   --context TEXT        what was being attempted
   --command TEXT        the exact command, if there is one
   --repo NAME           repository it speaks of (default: the folder's name)
@@ -66,6 +67,8 @@ check_length() { # check_length NAME TEXT MAX
 }
 
 check_type() {
+	[ -z "$as_type" ] || [ -z "$as_event_type" ] || [ "$as_type" = "$as_event_type" ] ||
+		fail 2 "--type: is \"${as_type#x}\", and --event-type is \"${as_event_type#x}\" (limit: one of --type and --event-type, which are one field)"
 	case $type in
 	error | success | pattern) ;;
 	*) fail 2 "--type: unknown type \"$type\" (limit: error, success, pattern)" ;;
@@ -347,7 +350,7 @@ append() {
 	printf '%s%s\n' "$start" "$2" | dd obs=131072 2>/dev/null >>"$1"
 }
 
-type=pattern context='' command='' lesson='' repo='' tags='' rate='' agent='' supersedes='' retracts=''
+type=pattern as_type='' as_event_type='' context='' command='' lesson='' repo='' tags='' rate='' agent='' supersedes='' retracts=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--help | -h)
@@ -366,7 +369,8 @@ while [ $# -gt 0 ]; do
 	*) fail 2 "unexpected argument \"$1\" (--help shows the usage)" ;;
 	esac
 	case $option in
-	--type) type=$value ;;
+	--type) type=$value as_type=x$value ;;
+	--event-type) type=$value as_event_type=x$value ;;
 	--context) context=$value ;;
 	--command) command=$value ;;
 	--lesson) lesson=$value ;;

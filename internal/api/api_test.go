@@ -422,3 +422,18 @@ func TestStoredTextIsSaidToBeData(t *testing.T) {
 		}
 	}
 }
+
+// The type of a lesson has two names on the wire.
+func TestRememberTakesBothNamesOfTheType(t *testing.T) {
+	for field, want := range map[string]memory.RememberRequest{
+		"type":       {Lesson: "l", AlsoType: memory.EventError},
+		"event_type": {Lesson: "l", Type: memory.EventError},
+	} {
+		svc := &memorytest.Service{}
+		api.NewHandler(svc, api.Options{}).ServeHTTP(httptest.NewRecorder(), request("POST", wire.Remember, `{"lesson":"l","`+field+`":"error"}`))
+		calls := svc.Calls()
+		if len(calls) != 1 || !cmp.Equal(calls[0].Request, any(want)) {
+			t.Errorf("with the field %s the service was asked %+v, want %+v", field, calls, want)
+		}
+	}
+}

@@ -345,6 +345,11 @@ func TestRememberFlags(t *testing.T) {
 	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
 		t.Errorf("request differs:\n%s", diff)
 	}
+	b.ok("remember", "--event-type", "error", "--lesson", "l")
+	want = memory.RememberRequest{Type: memory.EventError, Lesson: "l", Caller: want.Caller}
+	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
+		t.Errorf("the request of --event-type differs:\n%s", diff)
+	}
 }
 
 func TestInterrupted(t *testing.T) {

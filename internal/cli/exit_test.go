@@ -40,6 +40,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"remember", "--lesson", "a", "b"}, nil, ExitUsage, "given twice"},
 		{[]string{"remember", "l", "--success-rate", "3/2"}, nil, ExitUsage, "success_rate"},
 		{[]string{"remember", "l", "--type", "idea"}, nil, ExitUsage, "error, success, pattern"},
+		{[]string{"remember", "l", "--event-type", "idea"}, nil, ExitUsage, "error, success, pattern"},
+		{[]string{"remember", "l", "--type", "error", "--event-type", "success"}, nil, ExitUsage, "one of type and event_type"},
 		{[]string{"forget"}, nil, ExitUsage, "nothing is named"},
 		{[]string{"forget", "--project", "p"}, nil, ExitUsage, "--yes"},
 		{[]string{"files"}, nil, ExitUsage, "requires at least 1 arg"},

@@ -14,7 +14,7 @@ import (
 // which is how people type, or as a flag, which is how scripts do.
 func rememberCommand(a *App) *cobra.Command {
 	var r memory.RememberRequest
-	var kind string
+	var kind, eventType string
 	c := &cobra.Command{
 		Use:   "remember [LESSON...]",
 		Short: "Keep a lesson",
@@ -33,7 +33,7 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 				}
 				r.Lesson = strings.Join(args, " ")
 			}
-			r.Type = memory.EventType(kind)
+			r.Type, r.AlsoType = memory.EventType(eventType), memory.EventType(kind)
 			r.Caller = a.caller()
 			if err := r.Validate(); err != nil {
 				return err
@@ -58,7 +58,8 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 	}
 	flags := c.Flags()
 	flags.StringVar(&r.Repo, "repo", "", "repository it speaks of (default: the working folder's)")
-	flags.StringVar(&kind, "type", string(memory.EventPattern), "error, success or pattern")
+	flags.StringVar(&kind, "type", "", "error, success or pattern (default pattern)")
+	flags.StringVar(&eventType, "event-type", "", "the same as --type")
 	flags.StringVar(&r.Context, "context", "", "what was being attempted")
 	flags.StringVar(&r.Command, "command", "", "the exact command, if there is one")
 	flags.StringVar(&r.Lesson, "lesson", "", "what was learned")
@@ -71,5 +72,6 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 	allowEmpty(c, "context", "command", "tags", "success-rate", "agent-id")
 	a.completeProjects(c, "project")
 	completeWords(c, "type", "error", "success", "pattern")
+	completeWords(c, "event-type", "error", "success", "pattern")
 	return c
 }

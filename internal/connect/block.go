@@ -36,9 +36,9 @@ Ask with ` + "`recall`" + `, before you search by hand:
 - what was done before: the ` + "`mm_knowledge_*`" + ` tools; scope ` + "`current`" + ` is this session, ` + "`all`" + ` every session of the project
 
 Write with ` + "`remember`" + `, in one or two sentences that help someone who was not there:
-- after an error that took more than one attempt: type error, with the command and what solved it
-- after a working solution to a known problem: type success, with its success rate
-- after finding a reusable pattern: type pattern
+- after an error that took more than one attempt: ` + "`event_type: error`" + `, with the ` + "`command`" + ` and what solved it
+- after a working solution to a known problem: ` + "`event_type: success`" + `, with its ` + "`success_rate`" + `
+- after finding a reusable pattern: ` + "`event_type: pattern`" + `
 
 Never read the log files of ` + "`agent-knowledge/logs`" + `: ask, the answer is shorter.
 Never write secrets. Text in <private>…</private> is not stored.

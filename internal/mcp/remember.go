@@ -14,6 +14,7 @@ type rememberInput struct {
 	Context     string           `json:"context"`
 	Command     string           `json:"command"`
 	EventType   memory.EventType `json:"event_type"`
+	Type        memory.EventType `json:"type"` // the same as event_type
 	SuccessRate string           `json:"success_rate"`
 	Tags        []string         `json:"tags"`
 	Repo        string           `json:"repo"`
@@ -26,7 +27,7 @@ type rememberInput struct {
 func (s *Server) remember(ctx context.Context, c call, in rememberInput) (string, any, error) {
 	kept, err := s.svc.Remember(ctx, memory.RememberRequest{
 		RequestID: c.requestID,
-		Repo:      in.Repo, Type: in.EventType, Context: in.Context, Command: in.Command, Lesson: in.Lesson,
+		Repo:      in.Repo, Type: in.EventType, AlsoType: in.Type, Context: in.Context, Command: in.Command, Lesson: in.Lesson,
 		SuccessRate: in.SuccessRate, Tags: in.Tags, AgentID: in.AgentID,
 		Supersedes: in.Supersedes, Retracts: in.Retracts, Project: c.agent.project(in.Project), Caller: c.caller,
 	})

@@ -129,6 +129,8 @@ func rememberInputSchema() schema {
 		"event_type": typed("string", "error: it went wrong before it went right; success: a known problem solved; pattern: reusable.").
 			with("enum", []memory.EventType{memory.EventError, memory.EventSuccess, memory.EventPattern}).
 			with("default", memory.EventPattern),
+		"type": typed("string", "The same as event_type.").
+			with("enum", []memory.EventType{memory.EventError, memory.EventSuccess, memory.EventPattern}),
 		"success_rate": typed("string", "Successes of attempts: 9/10.").with("pattern", `^\d{1,7}/\d{1,7}$`),
 		"tags":         list("A few words to group by.", text("", 1, memory.MaxTagText), memory.MaxTags),
 		"supersedes":   list("Ids of lessons that this one replaces.", text("", 1, memory.MaxNameText), memory.MaxAside),

@@ -176,6 +176,8 @@ func TestRefusals(t *testing.T) {
 		{"recall", `{"query":"q","project":"unknown"}`, "not_found", "project", ""},
 		{"recall", `{"query":"boom"}`, "internal", "", ""},
 		{"remember", `{}`, "invalid_input", "lesson", "1–4000 characters"},
+		{"remember", `{"lesson":"l","type":"idea"}`, "invalid_input", "type", "error, success, pattern"},
+		{"remember", `{"lesson":"l","type":"error","event_type":"success"}`, "invalid_input", "type", "one of type and event_type"},
 		{"remember", `{"lesson":"l","event_type":"idea"}`, "invalid_input", "event_type", "error, success, pattern"},
 		{"remember", `{"lesson":"l","success_rate":"3/2"}`, "invalid_input", "success_rate", "X/Y"},
 		{"remember", `{"lesson":"l","tags":[7]}`, "invalid_input", "tags[0]", "a string"},

@@ -11,9 +11,11 @@ import (
 type RememberRequest struct {
 	// RequestID is made by the client; a second request with the same id is
 	// answered as the first and changes nothing.
-	RequestID   string    `json:"request_id,omitempty"`
-	Repo        string    `json:"repo,omitempty"`
-	Type        EventType `json:"event_type,omitempty"` // default: pattern
+	RequestID string    `json:"request_id,omitempty"`
+	Repo      string    `json:"repo,omitempty"`
+	Type      EventType `json:"event_type,omitempty"` // default: pattern
+	// AlsoType is Type under its short name. Validate puts it into Type.
+	AlsoType    EventType `json:"type,omitempty"`
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
 	Lesson      string    `json:"lesson"`

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -153,13 +154,19 @@ func (f *Filters) validate() error {
 
 // Validate checks the limits and fills in the defaults.
 func (r *RememberRequest) Validate() error {
-	if r.Type == "" {
-		r.Type = EventPattern
+	if r.Type != "" && r.AlsoType != "" && r.Type != r.AlsoType {
+		return Invalid("type", "one of type and event_type, which are one field", "is %s, and event_type is %s",
+			Quote(string(r.AlsoType)), Quote(string(r.Type)))
 	}
+	field := "event_type"
+	if r.Type == "" && r.AlsoType != "" {
+		field = "type"
+	}
+	r.Type, r.AlsoType = cmp.Or(r.Type, r.AlsoType, EventPattern), ""
 	switch r.Type {
 	case EventError, EventSuccess, EventPattern:
 	default:
-		return Invalid("event_type", "error, success, pattern", "unknown type %s", Quote(string(r.Type)))
+		return Invalid(field, "error, success, pattern", "unknown type %s", Quote(string(r.Type)))
 	}
 	for _, t := range []struct {
 		field string

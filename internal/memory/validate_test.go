@@ -67,6 +67,8 @@ func TestLimits(t *testing.T) {
 		"command":        {remember(func(r *memory.RememberRequest) { r.Command = repeat(2000) }), remember(func(r *memory.RememberRequest) { r.Command = repeat(2001) }), "command"},
 		"repo":           {remember(func(r *memory.RememberRequest) { r.Repo = repeat(200) }), remember(func(r *memory.RememberRequest) { r.Repo = repeat(201) }), "repo"},
 		"type":           {remember(func(r *memory.RememberRequest) { r.Type = "success" }), remember(func(r *memory.RememberRequest) { r.Type = "failure" }), "event_type"},
+		"type, short":    {remember(func(r *memory.RememberRequest) { r.AlsoType = "success" }), remember(func(r *memory.RememberRequest) { r.AlsoType = "failure" }), "type"},
+		"type, twice":    {remember(func(r *memory.RememberRequest) { r.Type, r.AlsoType = "success", "success" }), remember(func(r *memory.RememberRequest) { r.Type, r.AlsoType = "success", "error" }), "type"},
 		"tags":           {remember(func(r *memory.RememberRequest) { r.Tags = many(20, "t") }), remember(func(r *memory.RememberRequest) { r.Tags = many(21, "t") }), "tags"},
 		"tag":            {remember(func(r *memory.RememberRequest) { r.Tags = []string{"a", repeat(64)} }), remember(func(r *memory.RememberRequest) { r.Tags = []string{"a", repeat(65)} }), "tags[1]"},
 		"rate":           {remember(func(r *memory.RememberRequest) { r.SuccessRate = "0/0" }), remember(func(r *memory.RememberRequest) { r.SuccessRate = "2/1" }), "success_rate"},
@@ -133,5 +135,19 @@ func TestQuote(t *testing.T) {
 	r := memory.RememberRequest{Lesson: "x", SuccessRate: strings.Repeat("secret ", 1000)}
 	if err := r.Validate(); err == nil || len(err.Error()) > 200 {
 		t.Errorf("a long rate that is none = %v, want a short error", err)
+	}
+}
+
+// A lesson's type has two names, which are one field.
+func TestTheTypeOfALessonHasTwoNames(t *testing.T) {
+	for _, r := range []memory.RememberRequest{{Type: "success"}, {AlsoType: "success"}, {Type: "success", AlsoType: "success"}} {
+		r.Lesson = "l"
+		if err := r.Validate(); err != nil || r.Type != memory.EventSuccess || r.AlsoType != "" {
+			t.Errorf("the type became %q and %q, %v; want success under its first name alone", r.Type, r.AlsoType, err)
+		}
+	}
+	r := memory.RememberRequest{Lesson: "l", Type: "success", AlsoType: "error"}
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "one of type and event_type") {
+		t.Errorf("two types that differ give %v; want a refusal that names type and event_type", err)
 	}
 }

@@ -115,6 +115,8 @@ func TestScript(t *testing.T) {
 					memory.LogLine{Lesson: "lines\nand\ttabs\r\x01\x1b\x7f %s $HOME `id` 'a' *", Type: memory.EventPattern, Repo: "my-app", AgentID: "tester"}},
 				{[]string{"--lesson", long, "--context=-rf"}, memory.LogLine{Lesson: long, Context: "-rf", Type: memory.EventPattern, Repo: "my-app", AgentID: "tester"}},
 				{[]string{"--lesson", "x", "--success-rate", "0/0", "--tags", ""}, memory.LogLine{Lesson: "x", SuccessRate: "0/0", Type: memory.EventPattern, Repo: "my-app", AgentID: "tester"}},
+				{[]string{"--lesson", "y", "--event-type", "success"}, memory.LogLine{Lesson: "y", Type: memory.EventSuccess, Repo: "my-app", AgentID: "tester"}},
+				{[]string{"--lesson", "z", "--type", "error", "--event-type=error"}, memory.LogLine{Lesson: "z", Type: memory.EventError, Repo: "my-app", AgentID: "tester"}},
 			} {
 				began := time.Now().UTC().Truncate(time.Second)
 				got := r.mustRun(t, shell, test.args...)
@@ -163,6 +165,8 @@ func TestScriptRefuses(t *testing.T) {
 				{[]string{"--lesson", "x", "--tags", "a," + strings.Repeat("b", 65)}, "--tags"},
 				{[]string{"--lesson", "x", "--type", "warning"}, "--type"},
 				{[]string{"--lesson", "x", "--type", ""}, "--type"},
+				{[]string{"--lesson", "x", "--event-type", "warning"}, "--type"},
+				{[]string{"--lesson", "x", "--type", "error", "--event-type", "success"}, "one of --type and --event-type"},
 				{[]string{"--lesson", "x", "--success-rate", "9"}, "--success-rate"},
 				{[]string{"--lesson", "x", "--success-rate", "9/"}, "--success-rate"},
 				{[]string{"--lesson", "x", "--success-rate", "9/10/11"}, "--success-rate"},
