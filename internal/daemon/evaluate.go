@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -117,7 +118,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 	if e.dir, err = os.MkdirTemp("", "recalld-eval-"); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if e.core, err = OpenCore(ctx, CoreOptions{Dir: e.dir, NoSync: true, Config: opts.Config, Background: background}); err != nil {
+	if e.core, err = OpenCore(ctx, CoreOptions{Dir: filepath.Join(e.dir, "store"), NoSync: true, Config: opts.Config, Background: background}); err != nil {
 		return err
 	}
 	if err := e.core.Load(ctx); err != nil {

@@ -18,6 +18,7 @@ func TestPictureIsInTheRecord(t *testing.T) {
 	cfg.FollowEvery = time.Millisecond
 	s, dir := serve(t, cfg), shop(t)
 	place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	s.trust(dir)
 	place(t, dir, "shots/send.png", "\x89PNG\r\n\x1a\n....")
 	caller := memory.Caller{Dir: dir}
 	session, err := s.StartSession(t.Context(), memory.StartSessionRequest{Goal: "Send it", Screenshots: true, Caller: caller})

@@ -230,7 +230,7 @@ func dumpStore(t *testing.T, cfg config.Config) storeDump {
 		Session: func(memory.Session) error { return nil },
 		Record:  func(memory.Record) error { return nil },
 		File: func(f memory.File) error {
-			f.Generation, f.ModTime = 0, time.Time{}
+			f.Generation, f.ModTime, f.ChangeTime, f.Inode = 0, time.Time{}, time.Time{}, 0
 			d.files[f.Path] = f
 			return nil
 		},
