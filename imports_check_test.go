@@ -61,11 +61,11 @@ func TestNothingRunsBeforeMain(t *testing.T) {
 }
 
 // TestProgramsAreStartedInFewPlaces: a repository must not have recalld run a
-// program, so whoever starts one is listed.
+// program, so whoever starts one is listed. Nor must it keep recalld waiting.
 func TestProgramsAreStartedInFewPlaces(t *testing.T) {
 	_, files := readModule(t)
 	for _, f := range files {
-		for _, o := range checkPrograms(f) {
+		for _, o := range slices.Concat(checkPrograms(f), checkRoots(f)) {
 			t.Error(o)
 		}
 	}
@@ -116,6 +116,9 @@ func TestRulesFindOffences(t *testing.T) {
 		{"program in a test", "internal/project/x_test.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
 		{"looking for a program", "internal/cli/x.go", `import "os/exec"; var _, _ = exec.LookPath("git")`, ""},
 		{"git where it belongs", "internal/git/x.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
+		{"folder", "internal/source/folder/x.go", `import "os"; var _ = os.OpenRoot`, "OpenRoot"},
+		{"folder below another", "internal/source/folder/x.go", `import "os"; func f(r *os.Root) { r.OpenRoot("x") }`, "OpenRoot"},
+		{"folder in a test", "internal/source/folder/x_test.go", `import "os"; var _ = os.OpenRoot`, ""},
 		{"init", "index/vector/x.go", `func init() {}`, "init"},
 		{"method named init", "index/vector/x.go", `type t int; func (t) init() {}`, ""},
 		{"regexp at start", "index/vector/x.go", `import "regexp"; var r = regexp.MustCompile("a")`, "regexp"},
@@ -127,7 +130,7 @@ func TestRulesFindOffences(t *testing.T) {
 			if err != nil {
 				t.Fatalf("read %s: %v", test.file, err)
 			}
-			found := slices.Concat(checkImports(module, f), checkStart(f), checkPrograms(f))
+			found := slices.Concat(checkImports(module, f), checkStart(f), checkPrograms(f), checkRoots(f))
 			switch {
 			case test.want == "" && len(found) > 0:
 				t.Errorf("%s is allowed, but was found to break a rule: %v", test.code, found)
@@ -249,11 +252,32 @@ func checkPrograms(f source) []offence {
 
 // programCalls names what a file uses that starts programs.
 func programCalls(f source) []string {
-	dangerous := map[string][]string{
+	return uses(f, map[string][]string{
 		"os/exec": {"Command", "CommandContext", "Cmd"},
 		"os":      {"StartProcess"},
 		"syscall": {"StartProcess", "ForkExec", "Exec", "CreateProcess", "CreateProcessAsUser"},
+	})
+}
+
+// checkRoots finds what opens a folder by a call that waits where a named pipe has its
+// place: os.OpenRoot, and the method of that name.
+func checkRoots(f source) []offence {
+	if f.test || anyWithin(f.name, []string{"internal/nowait/..."}) {
+		return nil
 	}
+	var found []offence
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if use, ok := n.(*ast.SelectorExpr); ok && use.Sel.Name == "OpenRoot" {
+			found = append(found, offence{f.name, "uses OpenRoot",
+				"opening a named pipe waits for its writer, and a repository can have one anywhere: internal/nowait opens folders"})
+		}
+		return true
+	})
+	return found
+}
+
+// uses names what a file uses of some packages.
+func uses(f source, dangerous map[string][]string) []string {
 	names := map[string]string{} // by which the file knows the packages
 	var found []string
 	for _, spec := range f.syntax.Imports {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestHostileRepositories works in each hostile repository as an agent and its hooks
@@ -33,11 +34,21 @@ func TestHostileRepositories(t *testing.T) {
 				},
 				"index_repo": func(ctx context.Context) { s.IndexRepo(ctx, memory.IndexRequest{Path: r.Dir, Caller: caller}) },
 				"status":     func(ctx context.Context) { s.Status(ctx) },
+				"assemble": func(ctx context.Context) {
+					s.Assemble(ctx, session.AssembleRequest{Message: "func B", Which: session.Which{Caller: caller}})
+				},
+				"trust": func(ctx context.Context) { // and what is read by it, in the background
+					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Caller: caller})
+					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Revoke: true, Caller: caller})
+				},
 			} {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-				call(ctx)
-				if ctx.Err() != nil {
-					t.Errorf("%s does not come back", name)
+				ended := make(chan struct{})
+				go func() { defer close(ended); call(ctx) }()
+				select {
+				case <-ended:
+				case <-ctx.Done():
+					t.Fatalf("%s does not come back", name)
 				}
 				cancel()
 				if traces := r.Traces(); traces != "" {

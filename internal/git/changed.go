@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/filestat"
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // Worktree names the folders of one worktree and the commit that it stands at.
@@ -45,7 +46,7 @@ func (w Worktree) Changed(ctx context.Context) (changed, known bool) {
 		c.hashLen = sha256.Size
 	}
 	file := filepath.Join(w.GitDir, "index")
-	text, err := ReadFile(file, maxIndex)
+	text, err := nowait.ReadFile(file, maxIndex)
 	if err != nil { // without an index git is still at work, or has never been
 		return false, errors.Is(err, fs.ErrNotExist) && w.Head == ""
 	}
@@ -239,7 +240,7 @@ func sameMoment(t time.Time, sec, nano uint32) bool {
 // content compares a file's content with what the index names.
 func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
 	if c.root == nil {
-		root, err := os.OpenRoot(c.w.Root)
+		root, err := nowait.Root(c.w.Root)
 		if err != nil {
 			return false, false
 		}
@@ -253,14 +254,11 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 	if c.read += info.Size(); c.read > maxCompared {
 		return false, false
 	}
-	f, err := c.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, _, err := nowait.File(c.root, name)
 	if err != nil {
 		return false, false
 	}
 	defer f.Close() // only read
-	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
-		return false, false
-	}
 	text, err := io.ReadAll(io.LimitReader(f, info.Size()+1))
 	if err != nil {
 		return false, false

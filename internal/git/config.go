@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"strings"
+
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // maxConfig is how large a config may be, in bytes.
@@ -17,7 +19,7 @@ type Config []Setting
 
 // ReadConfig reads a config file; one that cannot be read has no settings.
 func ReadConfig(path string) Config {
-	text, err := ReadFile(path, maxConfig)
+	text, err := nowait.ReadFile(path, maxConfig)
 	if err != nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,22 +53,6 @@ func TestListWithoutGit(t *testing.T) {
 	_, err := List(context.Background(), "git", t.TempDir(), Files, nil, nil)
 	if !errors.Is(err, ErrNotAsked) {
 		t.Errorf("without git: %v, want %v", err, ErrNotAsked)
-	}
-}
-
-func TestReadFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	if err := os.WriteFile(path, []byte("12345"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := ReadFile(path, 5); err != nil || string(b) != "12345" {
-		t.Errorf("ReadFile = %q, %v", b, err)
-	}
-	for what, at := range map[string]string{"more than the bound": path, "a folder": dir, "nothing": filepath.Join(dir, "x")} {
-		if _, err := ReadFile(at, 4); err == nil {
-			t.Errorf("%s is read", what)
-		}
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // Objects reads commits out of a repository's object store: loose ones and those in
@@ -52,7 +54,7 @@ var errNoObject = errors.New("there is no such commit")
 
 // OpenObjects opens the object store of a common folder. Close it.
 func OpenObjects(common string) (*Objects, error) {
-	root, err := os.OpenRoot(common)
+	root, err := nowait.Root(common)
 	if err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
 	}
@@ -125,16 +127,8 @@ func parseCommit(text []byte) (Commit, error) {
 
 // open opens a regular file of the object store.
 func (o *Objects) open(name string) (*os.File, int64, error) {
-	f, err := o.root.OpenFile(path.Join("objects", name), os.O_RDONLY|openNonblock, 0)
+	f, info, err := nowait.File(o.root, path.Join("objects", name))
 	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", name)
-	}
-	if err != nil {
-		f.Close() // only read
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
@@ -176,7 +170,7 @@ func (o *Objects) packed(name []byte) ([]byte, error) {
 
 // list finds the packs, the newest names first; names say nothing of their age.
 func (o *Objects) list() {
-	dir, err := o.root.Open("objects/pack")
+	dir, err := nowait.Folder(o.root, "objects/pack")
 	if err != nil {
 		return
 	}

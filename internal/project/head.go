@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 const (
@@ -98,7 +99,7 @@ func readRef(gitDir, common, ref string) string {
 // packedRef looks a reference up in the file that git packs them into: lines of
 // "<object> <reference>".
 func packedRef(path, ref string) string {
-	text, err := git.ReadFile(path, maxPackedRefs)
+	text, err := nowait.ReadFile(path, maxPackedRefs)
 	if err != nil {
 		return ""
 	}

@@ -288,6 +288,17 @@ func All() []Hostile {
 		fifo(".git/packed-refs", false), fifo(".git/info/exclude", false), fifo(".git/commondir", false),
 		fifo(".git/refs/heads/main", false), fifo(".git/objects/pack/pack-x.idx", false), fifo(".gitignore", false),
 		fifo(".gitattributes", false), fifo(".recalldignore", false), fifo("a.txt", false), fifo(".git/objects/info/alternates", false),
+		fifo("agent-knowledge", false), fifo("agent-knowledge/logs", false), fifo("agent-knowledge/logs/x.jsonl", false),
+		fifo("test-artifacts/llm-knowledge", false), fifo("test-artifacts/llm-knowledge/mm-1/session.json", false),
+		fifo(".cursor/rules", false), fifo(".cursor/rules/x.mdc", false), fifo("AGENTS.md", false), fifo(".recalld/context.yaml", false),
+		{Name: "named pipe as the folder of packs", Arm: func(r *Repo) {
+			r.Git("gc", "-q") // no commit is a file of its own
+			r.Fifo(".git/objects/pack")
+		}},
+		{Name: "named pipe as the common folder", Arm: func(r *Repo) {
+			r.Fifo("pipe")
+			r.Write(".git/commondir", "../pipe\n")
+		}},
 		fifo("sub/.gitignore", true),
 		{Name: "named pipe in an include", Slow: true, Arm: func(r *Repo) {
 			r.Fifo("pipe")

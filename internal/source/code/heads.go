@@ -3,11 +3,11 @@ package code
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // headBatch is how many heads are put at once: one commit instead of a hundred,
@@ -79,14 +79,11 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 
 // beginning reads as much of a file as its head is made from; nil if it cannot.
 func (r *run) beginning(e Entry) []byte {
-	f, err := r.root.OpenFile(filepath.FromSlash(e.Path), os.O_RDONLY|openNonblock, 0)
+	f, _, err := nowait.File(r.root, filepath.FromSlash(e.Path))
 	if err != nil {
 		return nil
 	}
 	defer f.Close() // only read
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	src := make([]byte, headBytes+1)
 	n, err := f.Read(src)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // maxIgnoreFile is how much of an ignore file is read.
@@ -74,14 +76,11 @@ func (d *ignoreDir) match(name string, isDir bool) bool {
 
 // readIgnoreFile reads the rules of one file; a missing one has none.
 func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
-	f, err := root.OpenFile(path.Join(dir, name), os.O_RDONLY|openNonblock, 0)
+	f, _, err := nowait.File(root, path.Join(dir, name))
 	if err != nil {
 		return nil
 	}
 	defer f.Close() // only read
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
 	if err != nil {
 		return nil

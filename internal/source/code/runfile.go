@@ -2,13 +2,14 @@ package code
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // file brings one file up to date.
@@ -162,21 +163,18 @@ type stamp struct {
 
 // read reads a file as the walk saw it.
 func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
-	f, err := r.root.OpenFile(filepath.FromSlash(e.Path), os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		if isGone(err) {
-			return nil, stamp{}, skipGone
-		}
+	f, before, err := nowait.File(r.root, filepath.FromSlash(e.Path))
+	switch {
+	case isGone(err):
+		return nil, stamp{}, skipGone
+	case errors.Is(err, nowait.ErrNotRegular):
+		return nil, stamp{}, SkipIrregular
+	case err != nil:
 		return nil, stamp{}, SkipUnreadable
 	}
 	defer f.Close() // only read
 	now := r.opts.Now()
-	before, err := f.Stat()
 	switch {
-	case err != nil:
-		return nil, stamp{}, SkipUnreadable
-	case !before.Mode().IsRegular():
-		return nil, stamp{}, SkipIrregular
 	case before.Size() > r.opts.MaxFileSize:
 		return nil, stamp{}, SkipLarge
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/redact"
 )
 
@@ -127,33 +128,29 @@ func textOf(ctx context.Context, at memory.Location) ([]byte, memory.Reason) {
 
 // readInside reads a regular file through the root of its sandbox.
 func readInside(ctx context.Context, root, name string) ([]byte, memory.Reason) {
-	// A root has no links in it; one that is a link now leads elsewhere. To open a pipe
-	// would wait for a writer.
+	// A root has no links in it; one that is a link now leads elsewhere.
 	switch info, err := os.Lstat(root); {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return nil, memory.Outside
 	case err == nil && !info.IsDir():
 		return nil, memory.Gone
 	}
-	dir, err := os.OpenRoot(root)
+	dir, err := nowait.Root(root)
 	if err != nil {
 		return nil, reasonOf(err)
 	}
 	defer dir.Close() // only read
-	f, err := dir.OpenFile(filepath.FromSlash(name), os.O_RDONLY|openNonblock, 0)
-	if err != nil {
+	f, info, err := nowait.File(dir, filepath.FromSlash(name))
+	switch {
+	case errors.Is(err, nowait.ErrNotRegular) && info.IsDir():
+		return nil, memory.Gone
+	case errors.Is(err, nowait.ErrNotRegular):
+		return nil, memory.Unreadable
+	case err != nil:
 		return nil, reasonOf(err)
 	}
 	defer f.Close() // only read
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, memory.Unreadable
-	case info.IsDir():
-		return nil, memory.Gone
-	case !info.Mode().IsRegular():
-		return nil, memory.Unreadable
-	case info.Size() > maxVerified:
+	if info.Size() > maxVerified {
 		return nil, memory.Changed
 	}
 	return readAll(ctx, f, info.Size(), maxVerified)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/git"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/project"
 )
 
@@ -67,7 +68,7 @@ func Walk(ctx context.Context, root string, opts Options, visit func(Entry) erro
 
 // walk is Walk, of the files and folders in only, unless that is nil.
 func walk(ctx context.Context, root string, only []string, opts *Options, visit func(Entry) error) (Walked, error) {
-	dir, err := os.OpenRoot(root)
+	dir, err := nowait.Root(root)
 	if err != nil {
 		return Walked{}, fmt.Errorf("open sandbox: %w", err)
 	}
@@ -205,7 +206,7 @@ func (w *walker) enter(name string) SkipReason {
 	if w.dirSkip != "" {
 		return w.dirSkip
 	}
-	dir, err := w.root.OpenRoot(name)
+	dir, err := nowait.Sub(w.root, name)
 	switch {
 	case isGone(err):
 		w.dirSkip = skipGone
@@ -258,7 +259,7 @@ func excludes(id project.Identity) []ignoreRule {
 	if id.CommonDir == "" {
 		return nil
 	}
-	b, err := git.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
+	b, err := nowait.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
 	if err != nil {
 		return nil
 	}
@@ -315,7 +316,7 @@ func (w *walker) subfolder(name string) error {
 // readDir lists a folder, files before folders, so that the folder of files
 // stays open while they are looked at.
 func (w *walker) readDir(name string) ([]fs.DirEntry, error) {
-	f, err := w.root.Open(name)
+	f, err := nowait.Folder(w.root, name)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -182,7 +183,7 @@ func (l *look) take(p string, as format) {
 const maxFolderDepth = 4
 
 func (l *look) takeFolder(p string, depth int) {
-	entries, err := fs.ReadDir(l.at.FS(), p)
+	entries, err := l.list(p)
 	if err != nil && isAbsent(err) {
 		return
 	}
@@ -209,6 +210,18 @@ func (l *look) takeFolder(p string, depth int) {
 			}
 		}
 	}
+}
+
+// list lists a folder, by name.
+func (l *look) list(p string) ([]fs.DirEntry, error) {
+	f, err := nowait.Folder(l.at, filepath.FromSlash(p))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 // read returns the text of a file, or the errors of readFile.
@@ -261,7 +274,7 @@ func (l *look) readFile(p string) ([]byte, error) {
 	if info.Size() > l.opts.MaxFileSize {
 		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
 	}
-	f, err := l.at.Open(name)
+	f, _, err := nowait.File(l.at, name)
 	if err != nil {
 		return nil, l.unreadable(name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // Path returns the path of the folder dir of root. CodeInvalidInput, of the field
@@ -54,7 +55,7 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 			return nil, "", fmt.Errorf("create folder: %w", err)
 		}
 	}
-	top, err := os.OpenRoot(base)
+	top, err := nowait.Root(base)
 	if err != nil {
 		return nil, "", fmt.Errorf("open folder: %w", err)
 	}
@@ -67,7 +68,7 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 			return nil, "", fmt.Errorf("create folder: %w", err)
 		}
 	}
-	if at, err = top.OpenRoot(below); err != nil {
+	if at, err = nowait.Sub(top, below); err != nil {
 		return nil, "", fmt.Errorf("open folder: %w", err)
 	}
 	return at, path, nil

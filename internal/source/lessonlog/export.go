@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -36,7 +36,7 @@ func Export(dir string, lessons []memory.Record) (Written, error) {
 		return Written{}, err
 	}
 	logs, w := linesByRepo(lessons)
-	at, err := os.OpenRoot(dir)
+	at, err := nowait.Root(dir)
 	if err != nil {
 		return Written{}, fmt.Errorf("open folder of export: %w", err)
 	}

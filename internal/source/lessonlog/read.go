@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -43,7 +44,7 @@ type FileLines struct {
 // is missing and CodeForbidden for one that is no plain file.
 func ReadFile(path string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
-		folder, err := os.OpenRoot(filepath.Dir(path))
+		folder, err := nowait.Root(filepath.Dir(path))
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("open folder of log: %w", err))
 			return
@@ -76,15 +77,7 @@ func openLog(logs *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	if err := folder.CheckPlain(logs, name); err != nil {
 		return nil, nil, err
 	}
-	f, err := logs.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return nowait.File(logs, name)
 }
 
 // place is where reading goes on: at a byte, in a line. Skipping says that it

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/configs"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -26,12 +28,12 @@ const scriptMark = "log_memory.sh: part of recalld"
 // file has its place, which is then left alone.
 func InstallScript(root string) (file string, changed bool, err error) {
 	file = filepath.Join(root, filepath.FromSlash(ScriptPath))
-	repo, err := os.OpenRoot(root)
+	repo, err := nowait.Root(root)
 	if err != nil {
 		return "", false, fmt.Errorf("open repository: %w", err)
 	}
 	defer repo.Close() // only its handle
-	switch old, err := repo.ReadFile(ScriptPath); {
+	switch old, err := readScript(repo); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return "", false, fmt.Errorf("read script: %w", err)
@@ -52,6 +54,18 @@ func InstallScript(root string) (file string, changed bool, err error) {
 		return "", false, fmt.Errorf("write script: %w", err)
 	}
 	return file, true, nil
+}
+
+// maxScript bounds what is read of a file in the script's place, in bytes.
+const maxScript = 1 << 20
+
+func readScript(repo *os.Root) ([]byte, error) {
+	f, _, err := nowait.File(repo, ScriptPath)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return io.ReadAll(io.LimitReader(f, maxScript))
 }
 
 // makeExecutable gives the script the mode that it lost, in an archive for

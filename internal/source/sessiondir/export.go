@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -25,7 +26,7 @@ func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (fi
 	if err := folder.MakeEmpty(dir); err != nil {
 		return 0, err
 	}
-	at, err := os.OpenRoot(dir)
+	at, err := nowait.Root(dir)
 	if err != nil {
 		return 0, fmt.Errorf("open folder of export: %w", err)
 	}

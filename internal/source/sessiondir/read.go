@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/recalld/recalld/internal/nowait"
 )
 
 // IsSession says that a folder is a session's: it has a session file, or steps.
@@ -45,7 +47,7 @@ func ReadSession(folder string) iter.Seq2[Part, error] {
 			yield(Part{}, fmt.Errorf("find session folder: %w", err))
 			return
 		}
-		at, err := os.OpenRoot(filepath.Dir(path))
+		at, err := nowait.Root(filepath.Dir(path))
 		if err != nil {
 			yield(Part{}, fmt.Errorf("open session folder: %w", err))
 			return
@@ -64,7 +66,7 @@ func ReadTree(dir string) iter.Seq2[Part, error] {
 			yield(Part{}, fmt.Errorf("find folder of sessions: %w", err))
 			return
 		}
-		at, err := os.OpenRoot(path)
+		at, err := nowait.Root(path)
 		if err != nil {
 			yield(Part{}, fmt.Errorf("open folder of sessions: %w", err))
 			return

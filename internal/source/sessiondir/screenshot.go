@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -74,7 +74,7 @@ func readPicture(root, name string) ([]byte, error) {
 	if !ok {
 		return nil, outside
 	}
-	sandbox, err := os.OpenRoot(root)
+	sandbox, err := nowait.Root(root)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func readPicture(root, name string) ([]byte, error) {
 		outside.Message = fmt.Sprintf("%s is no plain file", memory.Quote(name))
 		return nil, outside
 	}
-	f, err := sandbox.Open(local)
+	f, _, err := nowait.File(sandbox, local)
 	if err != nil {
 		return nil, err
 	}

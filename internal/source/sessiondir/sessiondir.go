@@ -23,6 +23,7 @@ import (
 	"os"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
@@ -57,7 +58,7 @@ func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	if !info.IsDir() {
 		return nil, memory.Errorf(memory.CodeForbidden, "%s is not a plain folder", name)
 	}
-	return at.OpenRoot(name)
+	return nowait.Sub(at, name)
 }
 
 // readFile reads a plain file of at most MaxFile bytes. The error is CodeForbidden
@@ -71,7 +72,7 @@ func readFile(folder *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, info, memory.Errorf(memory.CodeForbidden, "is not a plain file")
 	}
-	f, err := folder.Open(name)
+	f, _, err := nowait.File(folder, name)
 	if err != nil {
 		return nil, info, err
 	}

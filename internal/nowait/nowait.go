@@ -1,0 +1,65 @@
+// Package nowait opens files and folders that others may have put in place, and never
+// waits. Opening a named pipe for reading blocks until somebody writes to it, so a pipe
+// with the name of a file or folder that recalld reads would hold its reader for ever.
+// Looking before opening is not enough: the pipe can take the place in between.
+package nowait
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrNotRegular is returned for what exists and is no regular file.
+var ErrNotRegular = errors.New("is no regular file")
+
+// Root is os.OpenRoot. What is no folder is an error.
+func Root(path string) (*os.Root, error) { return os.OpenRoot(path + folderOnly) }
+
+// Sub is at.OpenRoot. What is no folder is an error.
+func Sub(at *os.Root, name string) (*os.Root, error) { return at.OpenRoot(name + folderOnly) }
+
+// Folder opens a folder below at to list it. What is no folder is an error.
+func Folder(at *os.Root, name string) (*os.File, error) { return at.Open(name + folderOnly) }
+
+// File opens a regular file below at for reading. For anything else that exists the error
+// wraps ErrNotRegular, and info says what it is.
+func File(at *os.Root, name string) (f *os.File, info fs.FileInfo, err error) {
+	return regular(at.OpenFile(name, os.O_RDONLY|nonblock, 0))
+}
+
+// ReadFile reads a regular file of at most max bytes. A symbolic link is followed. The
+// error wraps ErrNotRegular for anything else that exists.
+func ReadFile(path string, max int64) ([]byte, error) {
+	f, info, err := regular(os.OpenFile(path, os.O_RDONLY|nonblock, 0))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	if info.Size() > max {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, max)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(b)) > max {
+		err = fmt.Errorf("%s grew beyond %d bytes", path, max)
+	}
+	return b, err
+}
+
+// regular closes a file that was just opened again unless it is a regular one.
+func regular(f *os.File, err error) (*os.File, fs.FileInfo, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
+	}
+	if err != nil {
+		f.Close() // only read
+		return nil, info, err
+	}
+	return f, info, nil
+}

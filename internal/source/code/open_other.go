@@ -1,6 +1,0 @@
-//go:build !unix
-
-package code
-
-// openNonblock is of no use where named pipes are not files of a folder.
-const openNonblock = 0
