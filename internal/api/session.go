@@ -15,6 +15,7 @@ func (h *handler) sessionRoutes() {
 	serve(h, wire.Unblock, h.svc.UnblockTask)
 	serve(h, wire.Tasks, h.svc.TaskWindow)
 	serve(h, wire.Load, h.svc.LoadTasks)
+	serve(h, wire.Past, h.svc.TaskHistory)
 	serve(h, wire.Register, h.svc.Register)
 	serve(h, wire.Remove, h.svc.Unregister)
 	serve(h, wire.Entries, h.svc.Entries)

@@ -171,7 +171,7 @@ func TestEveryCommand(t *testing.T) {
 		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
 		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model adapt", "model list", "model pull", "model reset", "model show",
 		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "show", "status", "step", "steps",
-		"stop", "summarize", "task", "task block", "task done", "task load", "task unblock", "tasks", "tools", "trust", "up", "version", "working", "working report",
+		"stop", "summarize", "task", "task block", "task done", "task history", "task load", "task unblock", "tasks", "tools", "trust", "up", "version", "working", "working report",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
@@ -259,6 +259,7 @@ func TestOutput(t *testing.T) {
 		{"task-block", []string{"task", "block", "task-043", "the", "key", "has", "expired"}},
 		{"task-unblock", []string{"task", "unblock", "task-043"}},
 		{"task-load", []string{"task", "load", "-"}},
+		{"task-history", []string{"task", "history"}},
 		{"tasks", []string{"tasks"}},
 		{"catalogue", []string{"catalogue"}},
 		{"catalogue-content", []string{"catalogue", "--content"}},

@@ -63,6 +63,10 @@ func contexts() map[string]any {
 	return map[string]any{
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept,
 		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2, Settled: 4, Redacted: true, AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full"},
+		"TaskHistory": &session.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 60,
+			Events: []session.TaskEvent{{Event: session.TaskUnblocked, At: noon, Seq: 9, Project: "p1", Client: "cli", Blocker: json.RawMessage(`{"task_id":"task-043","reason":"The key has expired"}`), Resolution: "The key was renewed"},
+				{Event: session.TaskCompleted, At: noon, Seq: 8, Project: "p1", Task: json.RawMessage(`{"task_id":"task-041","validation_report":{"valid":true}}`)}},
+			Text: "## Task History\n- 2026-01-15T12:00Z task-043 unblocked: \"The key was renewed\" (was blocked: \"The key has expired\")\n- 2026-01-15T12:00Z task-041 completed, ✓ success\n"},
 		"TaskWindow": &session.TaskWindow{Project: "p1", ProjectName: "demo", Total: 7, Tokens: 60,
 			Tasks:    []session.CompletedTask{{TaskID: "task-041", CompletedAt: noon, ValidationReport: json.RawMessage(`{"valid":true}`)}},
 			Blockers: []session.Blocker{{TaskID: "task-043", Reason: "The key has expired", BlockedAt: noon}},
@@ -139,6 +143,9 @@ func TestContextRequests(t *testing.T) {
 		}},
 		{[]string{"tasks", "--type", "y", "--limit", "100", "--project", "p"}, "", "TaskWindow", func(b *bench) any {
 			return session.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller(b)}
+		}},
+		{[]string{"task", "history", "t", "--limit", "200", "--before", "9", "--project", "p"}, "", "TaskHistory", func(b *bench) any {
+			return session.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 9, Project: "p", Caller: caller(b)}
 		}},
 		{[]string{"catalogue", "--types", "rule,tool", "--server", "s", "--content", "--project", "p"}, "", "Entries", func(b *bench) any {
 			return session.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "s", Content: true, Project: "p", Caller: caller(b)}
@@ -310,6 +317,7 @@ func TestNothingThere(t *testing.T) {
 		want   string
 	}{
 		{[]string{"tasks"}, "TaskWindow", &session.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld task done ID\n"},
+		{[]string{"task", "history", "t-1"}, "TaskHistory", &session.TaskHistory{ProjectName: "demo", More: true, Before: 5}, "Nothing is logged of the task \"t-1\" in project demo.\nThere may be older events: --before 5\n"},
 		{[]string{"catalogue"}, "Entries", &session.EntryList{ProjectName: "demo"}, "Nothing of the kind is registered in project demo. Register with: recalld catalogue register FILE\n"},
 		{[]string{"tools", "q"}, "SearchTools", &session.ToolMatches{ProjectName: "demo"}, "No tool of project demo fits. Those there are: recalld catalogue --types tool\n"},
 		{[]string{"context"}, "SessionContext", &session.Context{SessionID: id, ProjectName: "demo"}, "Session abcd of project demo, version 0\nIts context is empty. Add to it with: recalld context add TYPE NAME\n"},

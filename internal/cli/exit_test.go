@@ -96,6 +96,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"task", "load", "no/such/file"}, nil, ExitNotFound, "hint: - reads standard input"},
 		{[]string{"task", "load", "-"}, nil, ExitUsage, "file: - is not JSON"},
 		{[]string{"tasks", "--limit", "0"}, nil, ExitUsage, "limit: 0 is out of range (limit: 1–100)"},
+		{[]string{"task", "history", "--limit", "201"}, nil, ExitUsage, "limit: 201 is out of range (limit: 1–200)"},
+		{[]string{"task", "history", ""}, nil, ExitUsage, "task_id: is empty"},
 		{[]string{"tasks", "--limit", "101"}, nil, ExitUsage, "limit: 101 is out of range (limit: 1–100)"},
 		{[]string{"catalogue", "nosuch"}, nil, ExitUsage, "unknown command"},
 		{[]string{"catalogue", "--types", "chunk"}, nil, ExitUsage, `unknown type "chunk"`},

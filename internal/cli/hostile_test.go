@@ -193,7 +193,7 @@ func TestFencedUnlessTerminal(t *testing.T) {
 	answers := sample()
 	answers["Recall"].(*memory.Answer).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
 	const open, end = "<recalld note=", "</recalld>\n"
-	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
+	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"task", "history"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
 		piped := newBench(t, answers)
 		if out := piped.ok(args...); !strings.HasPrefix(out, open) || !strings.HasSuffix(out, end) {
 			t.Errorf("recalld %v in a pipe says %q, want it fenced", args, out)

@@ -23,7 +23,7 @@ ends with.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(taskDoneCommand(a), taskBlockCommand(a), taskUnblockCommand(a), taskLoadCommand(a))
+	c.AddCommand(taskDoneCommand(a), taskBlockCommand(a), taskUnblockCommand(a), taskLoadCommand(a), taskHistoryCommand(a))
 	return c
 }
 
@@ -41,6 +41,6 @@ func writeKept(w io.Writer, what string, k *session.TaskKept) {
 // writeDropped says that older tasks gave way.
 func writeDropped(w io.Writer, n int) {
 	if n > 0 {
-		fmt.Fprintf(w, "%s gave way to the bounds, %d tasks and %d KB; the audit log still has it all.\n", memory.Count(n, "older task"), session.MaxTasks, session.MaxTaskState/1000)
+		fmt.Fprintf(w, "%s gave way to the bounds, %d tasks and %d KB; recalld task history still has it all.\n", memory.Count(n, "older task"), session.MaxTasks, session.MaxTaskState/1000)
 	}
 }

@@ -17,7 +17,7 @@ func tasksCommand(a *App) *cobra.Command {
 		Use:   "tasks",
 		Short: "Show the last tasks and what is blocked",
 		Long: `Show the last completed tasks, oldest first, and all active blockers: the text that
-every assembled context ends with.`,
+every assembled context ends with. All that ever happened: recalld task history`,
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -45,6 +45,11 @@ func (c *Client) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*
 	return post[session.TasksLoaded](ctx, c, wire.Load, req, repeatable)
 }
 
+// TaskHistory implements session.WorkingMemory.
+func (c *Client) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+	return post[session.TaskHistory](ctx, c, wire.Past, req, repeatable)
+}
+
 // Register implements session.Catalogue. A request without an id is given one.
 func (c *Client) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
 	named(&req.RequestID)

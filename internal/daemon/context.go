@@ -45,6 +45,12 @@ func (d *Daemon) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*
 	return d.core.Working.LoadTasks(ctx, req)
 }
 
+// TaskHistory implements session.WorkingMemory.
+func (d *Daemon) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+	d.roots.see(ctx, req.Caller.Dir)
+	return d.core.Working.TaskHistory(ctx, req)
+}
+
 // Register implements session.Catalogue.
 func (d *Daemon) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
 	d.ready(ctx, req.Caller)

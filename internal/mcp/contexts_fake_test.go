@@ -47,6 +47,10 @@ func (s contextService) LoadTasks(ctx context.Context, req session.LoadTasksRequ
 	return checked(ctx, req, s.Service.LoadTasks)
 }
 
+func (s contextService) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+	return checked(ctx, req, s.Service.TaskHistory)
+}
+
 func (s contextService) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
 	return checked(ctx, req, s.Service.Register)
 }
@@ -126,6 +130,10 @@ func fullContexts() contextService {
 	for method, answer := range map[string]any{
 		"StartSession": fullState(), "EndSession": fullState(),
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept, "TaskWindow": window,
+		"TaskHistory": &session.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
+			Events: []session.TaskEvent{{Event: session.TaskCompleted, At: noon, Seq: 9, Project: "p1", Client: "test", Task: json.RawMessage(`{"task_id":"task-1"}`), GaveWay: []string{"task-0"}},
+				{Event: session.TaskUnblocked, At: noon, Seq: 8, Project: "p1", Blocker: json.RawMessage(`{"task_id":"task-N"}`), Resolution: "r"},
+				{Event: session.StateLoaded, At: noon, Seq: 8, Project: "p1", Tasks: []json.RawMessage{json.RawMessage(`{}`)}, Blockers: []json.RawMessage{json.RawMessage(`{}`)}}}},
 		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
 		"Register":  registered, "Unregister": registered,
 		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
@@ -164,7 +172,7 @@ func fullContexts() contextService {
 func emptyContexts() contextService {
 	l := newLedger()
 	for method, answer := range map[string]any{
-		"TaskWindow": &session.TaskWindow{Project: "p1"}, "Entries": &session.EntryList{Project: "p1"},
+		"TaskWindow": &session.TaskWindow{Project: "p1"}, "TaskHistory": &session.TaskHistory{Project: "p1"}, "Entries": &session.EntryList{Project: "p1"},
 		"SearchTools":    &session.ToolMatches{Project: "p1", Receipt: "r-1", Text: "No tool has to do with this.\n"},
 		"SessionContext": &session.Context{Project: "p1", SessionID: "mm-1"}, "ChangeContext": &session.Context{Project: "p1", SessionID: "mm-1"},
 		"Assemble":       &session.Assembled{Project: "p1", SessionID: "mm-1", Turn: 1, Window: &session.TaskWindow{Project: "p1"}, Receipt: "r-1"},

@@ -22,6 +22,7 @@ var contextCalls = []struct{ tool, method, full, short string }{
 	{"block_task", "BlockTask", `{"task_id":"task-1","reason":"r","blocked_at":"2026-01-15T12:00:00Z","project":"demo"}`, `{"task_id":"t","reason":"r"}`},
 	{"unblock_task", "UnblockTask", `{"task_id":"task-1","resolution":"done","project":"demo"}`, `{"task_id":"t"}`},
 	{"task_window", "TaskWindow", `{"task_type":"code","limit":3,"project":"demo"}`, `{}`},
+	{"task_history", "TaskHistory", `{"task_id":"task-1","limit":3,"before":9,"project":"demo"}`, `{}`},
 	{"load_tasks", "LoadTasks", `{"state":[{"task_id":"a"}],"project":"demo"}`, `{"state":{}}`},
 	{"register_context", "Register", `{"entries":[{"type":"tool","name":"query","serverName":"database","description":"d","guidance":"g","inputSchema":{"type":"object"},"core":true,"include":"agent","enabled":false},{"type":"rule","name":"A","content":"c"}],
 		"servers":[{"name":"database","include":"manual","enabled":true}],"source":"host","replace":true,"project":"demo"}`, `{"servers":[{"name":"s"}]}`},
@@ -64,6 +65,8 @@ func TestContextRequests(t *testing.T) {
 		requestOf[session.UnblockTaskRequest](t, s, "UnblockTask"))
 	wantEqual(t, "task_window", session.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
 		requestOf[session.TaskWindowRequest](t, s, "TaskWindow"))
+	wantEqual(t, "task_history", session.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
+		requestOf[session.TaskHistoryRequest](t, s, "TaskHistory"))
 	wantEqual(t, "load_tasks", session.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
 		requestOf[session.LoadTasksRequest](t, s, "LoadTasks"))
 	wantEqual(t, "register_context", session.RegisterRequest{
@@ -107,11 +110,12 @@ func TestContextAnswers(t *testing.T) {
 	empty := connect(t, overHTTP(t, serve(t, emptyContexts(), Options{})))
 	schemas, inputs := outputSchemas(t, full), inputSchemas(t, full)
 	texts := map[string][2]string{ // of the full and of the empty answer
-		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; the audit log still has it all. A secret was taken out of the text. Warning: no space left."},
+		"complete_task":      {"Kept task task-1 in project demo: 2 completed tasks, 1 active blocker held. 1 older task gave way to the bounds; task_history still has it all. A secret was taken out of the text. Warning: no space left."},
 		"block_task":         {"Blocked task task-1 in project demo"},
 		"unblock_task":       {"Unblocked task task-1 in project demo"},
 		"task_window":        {"## Recent Task History\n1. task-1", "No completed tasks and no blockers."},
-		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; the audit log still has it all. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text. Warning: no space left."},
+		"task_history":       {fence("## Task History\n- task-1 completed") + "\nThere may be older ones: before 8.", "No event of a task."},
+		"load_tasks":         {"Took over 2 tasks and 1 blocker in project demo; 3 known. 4 tasks gave way to the bounds; task_history still has it all. 5 were forgotten or resolved before, and stay so. A secret was taken out of the text. Warning: no space left."},
 		"register_context":   {"The catalogue of project demo holds 6: 1 added, 2 changed, 3 unchanged, 4 removed. A secret was taken out of the text."},
 		"unregister_context": {"The catalogue of project demo holds 6"},
 		"list_context": {"Listed from the catalogue of project demo: 2.\n" + fence("- rule Authentication Rules [always]: How to sign in\nUse tokens.\n- tool database:query [agent, disabled]\nAsk once."),
@@ -295,6 +299,8 @@ func TestContextLimits(t *testing.T) {
 		{"task_window", `{"limit":%s}`, "100", "101", "limit", false},
 		{"task_window", `{"limit":%s}`, "1", "-1", "limit", false},
 		{"task_window", `{"task_type":%s}`, chars(200), chars(201), "task_type", false},
+		{"task_history", `{"limit":%s}`, "200", "201", "limit", false},
+		{"task_history", `{"task_id":%s}`, chars(200), chars(201), "task_id", false},
 		{"load_tasks", `{"state":%s}`, data(1 << 20), data(1<<20 + 1), "state", true},
 		{"load_tasks", `{"state":%s}`, `[]`, `"x"`, "state", false},
 		{"register_context", `{"entries":%s}`, list(2000, rule), list(2001, rule), "entries", false},

@@ -229,7 +229,7 @@ func TestClientWithoutStreams(t *testing.T) {
 func TestToolsets(t *testing.T) {
 	url := serve(t, newFinder(), Options{Toolsets: []string{"admin"}, KnowledgePrefix: new("x-")})
 	knowledge := []string{"x-knowledge_last", "x-knowledge_search", "x-knowledge_sessions", "x-knowledge_summarize"}
-	tasks := []string{"block_task", "complete_task", "load_tasks", "task_window", "unblock_task"}
+	tasks := []string{"block_task", "complete_task", "load_tasks", "task_history", "task_window", "unblock_task"}
 	contexts := []string{"assemble_context", "change_context", "compact_session", "context_of_turn", "list_context", "receipts",
 		"register_context", "report_context", "session_context", "unregister_context", "working_context"}
 	for header, want := range map[string][]string{

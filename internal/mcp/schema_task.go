@@ -85,6 +85,32 @@ func windowFields() schema {
 	}
 }
 
+func historyInputSchema() schema {
+	return object("", true, schema{
+		"task_id": text("Only about this task.", 0, session.MaxTaskID),
+		"limit":   number("integer", "Most events.", 1, session.MaxHistory).with("default", session.DefaultHistory),
+		"before":  typed("integer", "Only older ones: the before of the last answer.").with("minimum", 0),
+		"project": projectField(),
+	})
+}
+
+func historyOutputSchema() schema {
+	word, raw := typed("string", ""), anything("")
+	return answer(schema{
+		"project": word, "project_name": word,
+		"events": list("Newest first.", object("", false, schema{
+			"event": typed("string", "task_completed, task_blocked, task_unblocked or tasks_loaded."), "timestamp": moment("When it was reported."),
+			"seq": typed("integer", "The update that holds it."), "project": word, "client": word,
+			"task": raw, "blocker": anything("Of an unblocked task, the one that it had."), "resolution": word,
+			"completed_tasks": list("Loaded.", raw, 0), "active_blockers": list("Loaded.", raw, 0), "gave_way": list("Ids of tasks.", word, 0),
+		}, "event", "timestamp", "project"), 0),
+		"more":   typed("boolean", "There may be older events."),
+		"before": typed("integer", "Asks for them."),
+		"tokens": typed("integer", ""),
+		"text":   typed("string", "A line for each event."),
+	}, "project", "events", "tokens", "text")
+}
+
 func loadInputSchema() schema {
 	return object("", true, schema{
 		"state": schema{

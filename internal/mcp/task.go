@@ -72,7 +72,7 @@ func taskAnswer(verb string, kept *session.TaskKept, err error) (string, any, er
 	fmt.Fprintf(&text, "%s task %s in project %s: %s, %s held.", verb, kept.TaskID, memory.ProjectLabel(kept.ProjectName, kept.Project),
 		memory.Count(kept.Completed, "completed task"), memory.Count(kept.Blocked, "active blocker"))
 	if kept.Dropped > 0 {
-		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(kept.Dropped, "older task"))
+		fmt.Fprintf(&text, " %s gave way to the bounds; task_history still has it all.", memory.Count(kept.Dropped, "older task"))
 	}
 	if len(kept.NotKept) > 0 {
 		fmt.Fprintf(&text, " Not kept: %s, because requires_context is false; report the task again with requires_context true to keep it.", strings.Join(kept.NotKept, " and "))
@@ -110,6 +110,33 @@ func wholeWindow(window *session.TaskWindow) *session.TaskWindow {
 	return &whole
 }
 
+// historyInput is what task_history takes.
+type historyInput struct {
+	TaskID  string `json:"task_id"`
+	Limit   int    `json:"limit" given:"1–200"`
+	Before  uint64 `json:"before"`
+	Project string `json:"project"`
+}
+
+func (s *Server) taskHistory(ctx context.Context, c call, in historyInput) (string, any, error) {
+	found, err := s.svc.TaskHistory(ctx, session.TaskHistoryRequest{
+		TaskID: in.TaskID, Limit: in.Limit, Before: in.Before, Project: c.agent.project(in.Project), Caller: c.caller,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	whole := *found
+	whole.Events = orEmpty(found.Events)
+	text := fence(found.Text)
+	if text == "" {
+		text = "No event of a task."
+	}
+	if found.More {
+		text = strings.TrimRight(text, "\n") + fmt.Sprintf("\nThere may be older ones: before %d.", found.Before)
+	}
+	return text, &whole, nil
+}
+
 // loadInput is what load_tasks takes.
 type loadInput struct {
 	State   json.RawMessage `json:"state"`
@@ -127,7 +154,7 @@ func (s *Server) loadTasks(ctx context.Context, c call, in loadInput) (string, a
 	fmt.Fprintf(&text, "Took over %s and %s in project %s; %d known.", memory.Count(loaded.Tasks, "task"), memory.Count(loaded.Blockers, "blocker"),
 		memory.ProjectLabel(loaded.ProjectName, loaded.Project), loaded.Known)
 	if loaded.Dropped > 0 {
-		fmt.Fprintf(&text, " %s gave way to the bounds; the audit log still has it all.", memory.Count(loaded.Dropped, "task"))
+		fmt.Fprintf(&text, " %s gave way to the bounds; task_history still has it all.", memory.Count(loaded.Dropped, "task"))
 	}
 	if loaded.Settled > 0 {
 		fmt.Fprintf(&text, " %d were forgotten or resolved before, and stay so.", loaded.Settled)

@@ -14,3 +14,14 @@ type ReceiptFilter struct {
 	// Purposes are those wanted; any, if there are none.
 	Purposes []Purpose
 }
+
+// AuditEntry is one line of the audit log.
+type AuditEntry struct {
+	Seq    uint64    `json:"seq"`
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	Detail any       `json:"detail,omitempty"`
+	// About are the ids of what Detail repeats in full, and of their project. When one
+	// of them is forgotten Detail goes, and the rest of the line stays.
+	About []string `json:"about,omitempty"`
+}

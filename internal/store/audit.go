@@ -3,31 +3,58 @@ package store
 import (
 	"errors"
 	"iter"
+	"math"
 	"slices"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
-)
 
-// AuditEntry is one line of the audit log.
-type AuditEntry struct {
-	Seq    uint64    `json:"seq"`
-	At     time.Time `json:"at"`
-	Action string    `json:"action"`
-	Detail any       `json:"detail,omitempty"`
-	// About are the ids of what Detail repeats in full, and of their project. When one
-	// of them is forgotten Detail goes, and the rest of the line stays.
-	About []string `json:"about,omitempty"`
-}
+	"github.com/recalld/recalld/internal/memory"
+)
 
 // Audit appends a line to the audit log.
 func (tx *Tx) Audit(action string, detail any, about ...string) {
-	tx.audit = append(tx.audit, AuditEntry{Action: action, Detail: detail, About: about})
+	tx.audit = append(tx.audit, memory.AuditEntry{Action: action, Detail: detail, About: about})
 }
 
 // Audit walks the audit log, oldest first.
-func (v View) Audit() iter.Seq2[[]AuditEntry, error] {
-	return scan(v, prefixAudit, func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
+func (v View) Audit() iter.Seq2[[]memory.AuditEntry, error] {
+	return scan(v, prefixAudit, func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
+}
+
+// AuditBack walks the audit log backwards, from before an update on or, with 0, from its
+// end: the lines of one update at a time. It reads no more than it yields; lines that are
+// damaged are passed over.
+func (s *Store) AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error] {
+	return func(yield func([]memory.AuditEntry, error) bool) {
+		err := s.View(func(v View) error {
+			it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixAudit, Reverse: true})
+			defer it.Close()
+			// Backwards, a search stops at the key itself or at the one before it.
+			from := keyAudit(before - 1)
+			if before == 0 {
+				from = keyAudit(math.MaxUint64)
+			}
+			for it.Seek(from); before != 1 && it.Valid(); it.Next() {
+				var lines []memory.AuditEntry
+				item := it.Item()
+				err := item.Value(func(value []byte) error {
+					payload, err := unseal(item.Key(), value)
+					if err != nil {
+						return err
+					}
+					lines, err = decode[[]memory.AuditEntry](payload)
+					return err
+				})
+				if !s.damaged(err) && !yield(lines, nil) {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // about are the lines of the audit log that are about some ids, as far as the log was
@@ -38,7 +65,7 @@ type about struct {
 	next  uint64   // from which on the log was not read
 }
 
-func (a *about) has(l *AuditEntry) bool {
+func (a *about) has(l *memory.AuditEntry) bool {
 	return slices.ContainsFunc(l.About, func(id string) bool { return a.ids[id] })
 }
 
@@ -57,7 +84,7 @@ func (s *Store) linesAbout(ids []string) (*about, error) {
 				continue // nobody can read it either
 			}
 			a.next = lines[0].Seq + 1
-			if slices.ContainsFunc(lines, func(l AuditEntry) bool { return a.has(&l) }) {
+			if slices.ContainsFunc(lines, func(l memory.AuditEntry) bool { return a.has(&l) }) {
 				a.lines = append(a.lines, keyAudit(lines[0].Seq))
 			}
 		}
@@ -71,7 +98,7 @@ func (tx *Tx) eraseDetails(a *about) error {
 	if a == nil {
 		return nil
 	}
-	erase := func(lines []AuditEntry) error {
+	erase := func(lines []memory.AuditEntry) error {
 		erased := false
 		for i := range lines {
 			if a.has(&lines[i]) {
@@ -91,9 +118,9 @@ func (tx *Tx) eraseDetails(a *about) error {
 		return nil
 	}
 	for _, k := range a.lines {
-		var lines []AuditEntry
+		var lines []memory.AuditEntry
 		err := get(tx.txn, k, func(b []byte) (err error) {
-			lines, err = decode[[]AuditEntry](b)
+			lines, err = decode[[]memory.AuditEntry](b)
 			return err
 		})
 		if err == nil {
@@ -117,6 +144,6 @@ func (tx *Tx) eraseDetails(a *about) error {
 }
 
 // auditFrom walks the audit log from a sequence number on.
-func (v View) auditFrom(seq uint64) iter.Seq2[[]AuditEntry, error] {
-	return scanFrom(v, prefixAudit, keyAudit(seq), func(_, b []byte) ([]AuditEntry, error) { return decode[[]AuditEntry](b) })
+func (v View) auditFrom(seq uint64) iter.Seq2[[]memory.AuditEntry, error] {
+	return scanFrom(v, prefixAudit, keyAudit(seq), func(_, b []byte) ([]memory.AuditEntry, error) { return decode[[]memory.AuditEntry](b) })
 }

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -50,5 +53,54 @@ func TestEraseDetails(t *testing.T) {
 	})
 	if err != nil || held != updates || erased != updates {
 		t.Errorf("%d lines have their detail and %d have none, %v; want %d of each", held, erased, err, updates)
+	}
+}
+
+// The log is read backwards from any update on, and a damaged line is passed over.
+func TestAuditBack(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), NoSync: true})
+	var seqs []uint64
+	for range 5 {
+		done, err := s.Commit(t.Context(), memory.Batch{Action: "act", Detail: "d"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seqs = append(seqs, done.Seq)
+	}
+	err := s.db.Update(func(txn *badger.Txn) error { return txn.Set(keyAudit(seqs[2]), []byte("broken")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := func(before uint64, most int) (got []uint64) {
+		for lines, err := range s.AuditBack(before) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, lines[0].Seq); len(got) == most {
+				break
+			}
+		}
+		return got
+	}
+	for _, tt := range []struct {
+		before uint64
+		most   int
+		want   []uint64
+	}{
+		{0, 9, []uint64{seqs[4], seqs[3], seqs[1], seqs[0]}},
+		{0, 2, []uint64{seqs[4], seqs[3]}},
+		{seqs[4], 9, []uint64{seqs[3], seqs[1], seqs[0]}},
+		{seqs[2], 1, []uint64{seqs[1]}},
+		{seqs[0], 9, nil},
+		{1, 9, nil},
+	} {
+		if got := back(tt.before, tt.most); !slices.Equal(got, tt.want) {
+			t.Errorf("%d updates before %d are %v, want %v", tt.most, tt.before, got, tt.want)
+		}
+	}
+	// The store is checked at the end.
+	err = s.db.Update(func(txn *badger.Txn) error { return txn.Delete(keyAudit(seqs[2])) })
+	if err != nil {
+		t.Fatal(err)
 	}
 }

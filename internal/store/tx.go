@@ -31,7 +31,7 @@ type Tx struct {
 	// written are the cuts that this update writes.
 	written map[cutID]storedCut
 	group   *group
-	audit   []AuditEntry
+	audit   []memory.AuditEntry
 	// projects says that projects were written or removed.
 	projects  bool
 	sandboxes []sandboxChange

@@ -16,15 +16,15 @@ import (
 )
 
 // events reads the audit file of the rig's repository.
-func (r *rig) events() []Event {
+func (r *rig) events() []session.TaskEvent {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.repo, "logs", "audit.log.jsonl"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var out []Event
+	var out []session.TaskEvent
 	for line := range strings.Lines(string(text)) {
-		var e Event
+		var e session.TaskEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil || !strings.HasSuffix(line, "\n") {
 			r.t.Fatalf("the line %q: %v", line, err)
 		}

@@ -13,7 +13,7 @@ import (
 // auditText is all of the store's log as JSON.
 func (r *rig) auditText() string {
 	r.t.Helper()
-	var all []store.AuditEntry
+	var all []memory.AuditEntry
 	err := r.store.View(func(v store.View) error {
 		for lines, err := range v.Audit() {
 			if err != nil {

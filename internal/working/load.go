@@ -31,7 +31,7 @@ func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (
 	if err := l.settle(p, old); err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
-	e := s.event(TasksLoaded, p, req.Caller)
+	e := s.event(session.StateLoaded, p, req.Caller)
 	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(p.ID, e) })
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
@@ -105,7 +105,7 @@ func newestOfID(records []memory.Record) []memory.Record {
 }
 
 // batch writes what is new of the state, and counts what becomes of the rest.
-func (l *loading) batch(project string, e *Event) (memory.Batch, error) {
+func (l *loading) batch(project string, e *session.TaskEvent) (memory.Batch, error) {
 	var none memory.Batch
 	st, err := l.s.state(project)
 	if err != nil {
@@ -174,7 +174,7 @@ func (l *loading) batch(project string, e *Event) (memory.Batch, error) {
 	slices.Reverse(e.Tasks)
 	slices.Reverse(e.Blockers)
 	e.GaveWay = taskIDs(gone)
-	b.Action, b.Detail, b.About = actions[e.Event], e.detail(), append(ids(fresh), project)
+	b.Action, b.Detail, b.About = actions[e.Event], detailOf(e), append(ids(fresh), project)
 	return b, nil
 }
 

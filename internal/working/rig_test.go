@@ -159,9 +159,9 @@ func names(w *session.TaskWindow) string {
 }
 
 // audit returns the store's log of events, oldest first.
-func (r *rig) audit() []Event {
+func (r *rig) audit() []session.TaskEvent {
 	r.t.Helper()
-	var out []Event
+	var out []session.TaskEvent
 	err := r.store.View(func(v store.View) error {
 		for entries, err := range v.Audit() {
 			if err != nil {
@@ -169,7 +169,7 @@ func (r *rig) audit() []Event {
 			}
 			for _, e := range entries {
 				text, _ := e.Detail.(string)
-				var event Event
+				var event session.TaskEvent
 				if err := json.Unmarshal([]byte(text), &event); err != nil {
 					return fmt.Errorf("event %v: %w", e.Detail, err)
 				}

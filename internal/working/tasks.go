@@ -40,7 +40,7 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 	out := &session.TaskKept{
 		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
-	e := s.event(TaskCompleted, p, req.Caller)
+	e := s.event(session.TaskCompleted, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
 		if t.CompletedAt.IsZero() {
 			t.CompletedAt = stamp(s.now(), st.tasks)
@@ -67,7 +67,7 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 	out := &session.TaskKept{
 		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
-	e := s.event(TaskBlocked, p, req.Caller)
+	e := s.event(session.TaskBlocked, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
 		if b.BlockedAt.IsZero() {
 			b.BlockedAt = stamp(s.now(), st.blockers)
@@ -78,7 +78,7 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 
 // report keeps the task or blocker of an event, which newRecord makes for the present
 // state, and lets go what gives way to it. out has what is known before.
-func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *Event, out *session.TaskKept, newRecord func(*state) memory.Record) (*session.TaskKept, error) {
+func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *session.TaskEvent, out *session.TaskKept, newRecord func(*state) memory.Record) (*session.TaskKept, error) {
 	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) report(ctx context.Context, p memory.Project, requestID string
 		}
 		gone := st.trim(r.ID)
 		e.GaveWay = taskIDs(gone)
-		b.DropRecords, b.Detail = ids(gone), e.detail()
+		b.DropRecords, b.Detail = ids(gone), detailOf(e)
 		return b, nil
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 		return nil, err
 	}
 	out := &session.TaskKept{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
-	e := s.event(TaskUnblocked, p, req.Caller)
+	e := s.event(session.TaskUnblocked, p, req.Caller)
 	var redacted int
 	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, session.MaxResolution)
 	out.Redacted = redacted > 0
@@ -141,7 +141,7 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 		e.Blocker = jsonOf(r)
 		return memory.Batch{
 			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)},
-			Action: actions[e.Event], Detail: e.detail(), About: []string{p.ID, r.ID},
+			Action: actions[e.Event], Detail: detailOf(e), About: []string{p.ID, r.ID},
 		}, nil
 	})
 	if err != nil {
@@ -206,16 +206,16 @@ func (s *Service) withoutSecret(field, name string, most int) error {
 }
 
 // kept completes an answer when the change is committed.
-func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskKept, e *Event, done memory.Committed) (*session.TaskKept, error) {
+func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskKept, e *session.TaskEvent, done memory.Committed) (*session.TaskKept, error) {
 	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
-	if e.Event == TaskUnblocked {
+	if e.Event == session.TaskUnblocked {
 		isSame = len(done.Put) == 0 && done.Dropped == 1
 	}
 	if !isSame {
 		return nil, errOtherRequest()
 	}
 	out.Seq = done.Seq
-	if e.Event != TaskUnblocked {
+	if e.Event != session.TaskUnblocked {
 		out.Dropped = done.Dropped
 	}
 	held, err := s.held(out.Project)

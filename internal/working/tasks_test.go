@@ -96,7 +96,7 @@ func TestOldestTasksGiveWay(t *testing.T) {
 		t.Fatalf("the log has %d events, want one of every report", len(events))
 	}
 	var first session.CompletedTask
-	if err := json.Unmarshal(events[0].Task, &first); err != nil || first.TaskID != "t0" || events[0].Event != TaskCompleted {
+	if err := json.Unmarshal(events[0].Task, &first); err != nil || first.TaskID != "t0" || events[0].Event != session.TaskCompleted {
 		t.Errorf("the first event is %s of %s, %v; want that of the task that gave way", events[0].Event, events[0].Task, err)
 	}
 	if got := events[session.MaxTasks].GaveWay; !slices.Equal(got, []string{"t0"}) {
@@ -190,7 +190,7 @@ func TestUnblock(t *testing.T) {
 		t.Errorf("resolved again: %v, want %s of task_id", err, memory.CodeNotFound)
 	}
 	events := r.audit()
-	if last := events[len(events)-1]; last.Event != TaskUnblocked || last.Resolution != "the key was found" || !strings.Contains(string(last.Blocker), "no key") {
+	if last := events[len(events)-1]; last.Event != session.TaskUnblocked || last.Resolution != "the key was found" || !strings.Contains(string(last.Blocker), "no key") {
 		t.Errorf("the log ends with %+v, want the blocker in full with how it was resolved", last)
 	}
 }

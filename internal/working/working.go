@@ -55,6 +55,9 @@ type Store interface {
 	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
 	// Tombstoned says whether an id was forgotten.
 	Tombstoned(id string) (bool, error)
+	// AuditBack walks the audit log backwards, from before an update on or, with 0, from
+	// its end: the lines of one update at a time. It reads no more than it yields.
+	AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error]
 }
 
 // AuditFile appends a line to the audit file of the caller's repository and returns

@@ -31,6 +31,11 @@ func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (
 	return answer[*session.TasksLoaded](ctx, s, "LoadTasks", req)
 }
 
+// TaskHistory implements session.WorkingMemory.
+func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+	return answer[*session.TaskHistory](ctx, s, "TaskHistory", req)
+}
+
 // Register implements session.Catalogue.
 func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
 	return answer[*session.Registered](ctx, s, "Register", req)

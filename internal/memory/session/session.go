@@ -70,6 +70,9 @@ type WorkingMemory interface {
 	// LoadTasks takes over a state that was kept elsewhere or before. It is repeated
 	// without harm.
 	LoadTasks(ctx context.Context, req LoadTasksRequest) (*TasksLoaded, error)
+	// TaskHistory reads what the audit log has of tasks and blockers, also of those that
+	// gave way or were resolved.
+	TaskHistory(ctx context.Context, req TaskHistoryRequest) (*TaskHistory, error)
 }
 
 // Catalogue keeps the rules, references and tools of a project.

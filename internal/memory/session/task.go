@@ -28,6 +28,17 @@ const (
 	MaxLoadedState = 1 << 20
 )
 
+// Limits of the history of tasks.
+const (
+	DefaultHistory = 20
+	MaxHistory     = 200
+	// MaxHistoryBytes bounds what the events of an answer take together, in bytes of JSON,
+	// but for the first of them, which may be a state of MaxLoadedState.
+	MaxHistoryBytes = 1 << 20
+	// MaxHistoryLooked is how many updates of the audit log are read for one answer.
+	MaxHistoryLooked = 20_000
+)
+
 // Limits of the texts of working memory, in code points.
 const (
 	MaxTaskID      = memory.MaxNameText
@@ -175,4 +186,64 @@ type TasksLoaded struct {
 	// AuditFile and Warning are as in TaskKept.
 	AuditFile string `json:"audit_file,omitempty"`
 	Warning   string `json:"warning,omitempty"`
+}
+
+// TaskEventName says what happened.
+type TaskEventName string
+
+// The events.
+const (
+	TaskCompleted TaskEventName = "task_completed"
+	TaskBlocked   TaskEventName = "task_blocked"
+	TaskUnblocked TaskEventName = "task_unblocked"
+	StateLoaded   TaskEventName = "tasks_loaded"
+)
+
+// TaskEvent is a change of a project's tasks and blockers, as the audit log keeps it: in
+// full, and without secrets. What was forgotten since is not in it.
+type TaskEvent struct {
+	Event TaskEventName `json:"event"`
+	// At is when it was reported, which may be later than when it happened. Seq is the
+	// number of the update that holds it.
+	At      time.Time `json:"timestamp"`
+	Seq     uint64    `json:"seq,omitempty"`
+	Project string    `json:"project"`
+	Client  string    `json:"client,omitempty"`
+	// Task, as CompletedTask, and Blocker are what was reported, with the fields that this
+	// version does not know; of an unblocked task, the blocker that it had, and Resolution
+	// says how.
+	Task       json.RawMessage `json:"task,omitempty"`
+	Blocker    json.RawMessage `json:"blocker,omitempty"`
+	Resolution string          `json:"resolution,omitempty"`
+	// Tasks and Blockers were loaded, also those that gave way at once.
+	Tasks    []json.RawMessage `json:"completed_tasks,omitempty"`
+	Blockers []json.RawMessage `json:"active_blockers,omitempty"`
+	// GaveWay are the ids of the tasks that gave way to it.
+	GaveWay []string `json:"gave_way,omitempty"`
+}
+
+// TaskHistoryRequest asks for the events of a project, newest first.
+type TaskHistoryRequest struct {
+	// TaskID leaves out what is about other tasks.
+	TaskID string `json:"task_id,omitempty"`
+	Limit  int    `json:"limit,omitempty" given:"1–200"`
+	// Before leaves out the events of this update and of all later ones: the Before of the
+	// answer that went before.
+	Before  uint64        `json:"before,omitempty"`
+	Project string        `json:"project,omitempty"`
+	Caller  memory.Caller `json:"caller,omitzero"`
+}
+
+// TaskHistory is what happened, newest first.
+type TaskHistory struct {
+	Project     string      `json:"project"`
+	ProjectName string      `json:"project_name,omitempty"`
+	Events      []TaskEvent `json:"events"`
+	// More says that there may be older events, and Before asks for them: an answer ends
+	// at its limit, at MaxHistoryBytes, or when MaxHistoryLooked updates were read.
+	More   bool   `json:"more,omitempty"`
+	Before uint64 `json:"before,omitempty"`
+	Tokens int    `json:"tokens"`
+	// Text has a line for each event, with its texts shortened; empty without any.
+	Text string `json:"text"`
 }

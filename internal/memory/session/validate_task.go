@@ -68,6 +68,17 @@ func (r *TaskWindowRequest) Validate() error {
 	return validText("task_type", &r.TaskType, 0, MaxTaskType)
 }
 
+// Validate checks the limits and fills in the default.
+func (r *TaskHistoryRequest) Validate() error {
+	if err := validTaskRequest(nil, &r.Project, &r.Caller); err != nil {
+		return err
+	}
+	if err := validCount("limit", &r.Limit, DefaultHistory, MaxHistory); err != nil {
+		return err
+	}
+	return validText("task_id", &r.TaskID, 0, MaxTaskID)
+}
+
 // Validate checks the limits, but not what the state says: reading it tells.
 func (r *LoadTasksRequest) Validate() error {
 	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {

@@ -36,6 +36,11 @@ func TestLimitsOfTasks(t *testing.T) {
 		change(r)
 		return r
 	}
+	history := func(change func(*session.TaskHistoryRequest)) validated {
+		r := &session.TaskHistoryRequest{}
+		change(r)
+		return r
+	}
 	load := func(state string) validated { return &session.LoadTasksRequest{State: json.RawMessage(state)} }
 	// Characters are counted, not bytes.
 	long := func(n int) string { return strings.Repeat("ü", n) }
@@ -75,6 +80,9 @@ func TestLimitsOfTasks(t *testing.T) {
 		"window: limit, least":        {window(func(r *session.TaskWindowRequest) { r.Limit = 1 }), window(func(r *session.TaskWindowRequest) { r.Limit = -1 }), "limit"},
 		"window: limit, most":         {window(func(r *session.TaskWindowRequest) { r.Limit = 100 }), window(func(r *session.TaskWindowRequest) { r.Limit = 101 }), "limit"},
 		"window: task_type":           {window(func(r *session.TaskWindowRequest) { r.TaskType = long(200) }), window(func(r *session.TaskWindowRequest) { r.TaskType = long(201) }), "task_type"},
+		"history: limit, least":       {history(func(r *session.TaskHistoryRequest) { r.Limit = 1 }), history(func(r *session.TaskHistoryRequest) { r.Limit = -1 }), "limit"},
+		"history: limit, most":        {history(func(r *session.TaskHistoryRequest) { r.Limit = 200 }), history(func(r *session.TaskHistoryRequest) { r.Limit = 201 }), "limit"},
+		"history: task_id":            {history(func(r *session.TaskHistoryRequest) { r.TaskID = long(200) }), history(func(r *session.TaskHistoryRequest) { r.TaskID = long(201) }), "task_id"},
 		"window: project":             {window(func(r *session.TaskWindowRequest) { r.Project = long(4096) }), window(func(r *session.TaskWindowRequest) { r.Project = long(4097) }), "project"},
 		"load: a list":                {load(` []`), load(`7`), "state"},
 		"load: an object":             {load(`{}`), load(``), "state"},

@@ -57,6 +57,7 @@ const (
 	Block    = "/v1/tasks/block"          // POST session.BlockTaskRequest → session.TaskKept
 	Unblock  = "/v1/tasks/unblock"        // POST session.UnblockTaskRequest → session.TaskKept
 	Load     = "/v1/tasks/load"           // POST session.LoadTasksRequest → session.TasksLoaded
+	Past     = "/v1/tasks/history"        // POST session.TaskHistoryRequest → session.TaskHistory
 	Entries  = "/v1/catalogue"            // POST session.EntriesRequest → session.EntryList
 	Register = "/v1/catalogue/register"   // POST session.RegisterRequest → session.Registered
 	Remove   = "/v1/catalogue/unregister" // POST session.UnregisterRequest → session.Registered
