@@ -75,10 +75,10 @@ func TestTextsAreFenced(t *testing.T) {
 	window := &session.TaskWindow{Text: "## Recent Task History\n1. t-1: \"" + stored + "\"\n"}
 	fake := &memorytest.Service{Answers: map[string]any{
 		"TaskWindow": window, "TaskHistory": &session.TaskHistory{Text: window.Text},
-		"ContextOf":  &session.TurnContext{Text: "Context Used:\nRules (1):\n  • " + stored, Record: &session.ContextRecord{}},
-		"Compact":    &session.Compacted{SessionID: "mm-1", Summary: stored},
-		"Entries":    &session.EntryList{Project: "p1", Entries: []session.EntryState{{Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "r"}, Content: stored}}}},
-		"Receipts":   &session.ReceiptList{Receipts: []memory.Receipt{{ID: "r-1", Request: memory.RecallRequest{Query: stored}}}},
+		"ContextOf": &session.TurnContext{Text: "Context Used:\nRules (1):\n  • " + stored, Record: &session.ContextRecord{}},
+		"Compact":   &session.Compacted{SessionID: "mm-1", Summary: stored},
+		"Entries":   &session.EntryList{Project: "p1", Entries: []session.EntryState{{Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "r"}, Content: stored}}}},
+		"Receipts":  &session.ReceiptList{Receipts: []memory.Receipt{{ID: "r-1", Request: memory.RecallRequest{Query: stored}}}},
 	}}
 	c := connect(t, overHTTP(t, serve(t, fake, Options{})))
 	for tool, arguments := range map[string]string{
