@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/project"
 )
 
 // poison is in every text of the poisoned repository.
@@ -195,4 +196,30 @@ func TestPoisonedClone(t *testing.T) {
 	s.until("told again of what waits", func(st *memory.Status) bool { return len(st.Waiting) == 1 && st.Waiting[0].Logs == 1 })
 	s.trust(clone)
 	s.kept(memory.Lesson, 4)
+}
+
+// TestConsentIsForOneFolder: a fork that takes the place of a repository that was agreed
+// to has its address and its history. Its files are read only after a new consent.
+func TestConsentIsForOneFolder(t *testing.T) {
+	cfg := newConfig(t)
+	cfg.FollowEvery = time.Millisecond
+	s := serve(t, cfg)
+	dir := shop(t)
+	place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	s.trust(dir)
+	if project.MarkOf(filepath.Join(dir, ".git")) == "" {
+		t.Skip("this file system does not tell folders apart")
+	}
+	must(t, os.Rename(dir, dir+"-before"))
+	place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	place(t, dir, "agent-knowledge/logs/x.jsonl", `{"timestamp":"2026-01-01T00:00:00Z","agent_id":"a","repo":"shop","event_type":"pattern","context":"c","lesson":"`+poison+`","tags":[]}`+"\n")
+	must(t, os.RemoveAll(dir+"-before"))
+	s.keep(dir, "npm install needs no root here") // the folder is known
+	waits := func(st *memory.Status) bool { return len(st.Waiting) == 1 && st.Waiting[0].Logs == 1 }
+	s.until("told that the log of the repository in the trusted one's place waits", waits)
+	if state, err := s.Trust(t.Context(), memory.TrustRequest{List: true}); err != nil || len(state.Trusted) != 0 {
+		t.Errorf("trusted are %+v, %v; want none: another repository has its place", state, err)
+	}
+	s.trust(dir)
+	s.kept(memory.Lesson, 2)
 }

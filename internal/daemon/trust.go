@@ -34,7 +34,7 @@ type trust struct {
 
 	mu sync.Mutex // guards what follows
 	// given is what was agreed to, by project and folder.
-	given map[consentKey]time.Time
+	given map[consentKey]consent
 	// waiting is what is not taken in, by root.
 	waiting map[string]*waitingFiles
 	// told are the roots whose callers were told of it.
@@ -61,7 +61,13 @@ type consents struct {
 type consent struct {
 	Folder string    `json:"folder"`
 	At     time.Time `json:"at"`
+	// Mark tells the folder from another one that is put in its place. It is empty in
+	// what was agreed to before marks were kept, and where a file system has none.
+	Mark string `json:"mark,omitempty"`
 }
+
+// holds says that the folder is the one that was agreed to.
+func (c consent) holds() bool { return c.Mark == "" || c.Mark == project.MarkOf(c.Folder) }
 
 // maxWaiting bounds what is told of repositories that wait, and maxWaitingFiles what is
 // kept in mind of one.
@@ -73,7 +79,7 @@ const (
 // newTrust reads what was agreed to. settings are those of sources.trusted.
 func newTrust(core *Core, settings []string, log *slog.Logger) (*trust, error) {
 	t := &trust{
-		core: core, log: log.With(attrPart, "trust"), given: map[consentKey]time.Time{}, waiting: map[string]*waitingFiles{},
+		core: core, log: log.With(attrPart, "trust"), given: map[consentKey]consent{}, waiting: map[string]*waitingFiles{},
 		told: map[string]bool{}, fresh: map[string]bool{},
 	}
 	for _, s := range settings {
@@ -95,7 +101,7 @@ func newTrust(core *Core, settings []string, log *slog.Logger) (*trust, error) {
 			return nil, fmt.Errorf("read consent: %w", err)
 		}
 		for _, c := range readConsents(raw).Folders {
-			t.given[consentKey{p.ID, c.Folder}] = c.At
+			t.given[consentKey{p.ID, c.Folder}] = c
 		}
 	}
 	return t, nil
@@ -126,8 +132,8 @@ func (t *trust) allows(id project.Identity) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := t.given[keyOf(id)]
-	return ok
+	c, ok := t.given[keyOf(id)]
+	return ok && c.holds()
 }
 
 // configured says whether the settings trust a folder, or one that it lies in.
@@ -237,7 +243,8 @@ func (t *trust) forget() {
 
 // change writes that a repository is agreed to, or no longer.
 func (t *trust) change(ctx context.Context, id project.Identity, roots []string, agreed bool) error {
-	key, now := keyOf(id), time.Now().UTC().Truncate(time.Millisecond)
+	key := keyOf(id)
+	added := consent{key.folder, time.Now().UTC().Truncate(time.Millisecond), project.MarkOf(key.folder)}
 	action := "trust repository"
 	if !agreed {
 		action = "distrust repository"
@@ -249,7 +256,7 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 				c := readConsents(old)
 				c.Folders = slices.DeleteFunc(c.Folders, func(c consent) bool { return c.Folder == key.folder })
 				if agreed {
-					c.Folders = append(c.Folders, consent{key.folder, now})
+					c.Folders = append(c.Folders, added)
 				}
 				if len(c.Folders) == 0 {
 					return nil, nil
@@ -265,7 +272,7 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if agreed {
-		t.given[key] = now
+		t.given[key] = added
 	} else {
 		delete(t.given, key)
 	}
@@ -391,8 +398,11 @@ func (t *trust) list() ([]memory.TrustedFolder, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(list)
-	for key, at := range t.given {
-		f := memory.TrustedFolder{Folder: key.folder, Project: key.project, At: at}
+	for key, c := range t.given {
+		if !c.holds() { // another repository has its place, or none
+			continue
+		}
+		f := memory.TrustedFolder{Folder: key.folder, Project: key.project, At: c.At}
 		if filepath.Base(f.Folder) == ".git" {
 			f.Folder = filepath.Dir(f.Folder)
 		}

@@ -12,5 +12,9 @@ func placeOf(folder string) memory.Place {
 	return memory.Place{Folder: folder, Mark: markOf(folder)}
 }
 
+// MarkOf is the mark of a folder, by which it is told from another one in its place;
+// empty where a file system does not tell.
+func MarkOf(folder string) string { return markOf(folder) }
+
 // isThere says that the folder with the mark is where it was.
 func isThere(p memory.Place) bool { return markOf(p.Folder) == p.Mark }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,8 @@ func locate(root, dir string) (base, below string, err error) {
 }
 
 // Open opens the folder dir of root, made when asked for, and returns its path. The
-// error is fs.ErrNotExist when there is none, and those of Path.
+// error is fs.ErrNotExist when there is none, CodeForbidden when it lies in git's own
+// folder, by a link for instance, and those of Path.
 func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 	base, below, err := locate(root, dir)
 	if err != nil {
@@ -63,6 +65,9 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 		return top, path, nil
 	}
 	defer top.Close() // only its handle
+	if inGit(base, path) {
+		return nil, "", memory.Errorf(memory.CodeForbidden, "%s leads into git's own folder", path)
+	}
 	if create {
 		if err := MkdirAll(top, below); err != nil {
 			return nil, "", fmt.Errorf("create folder: %w", err)
@@ -72,6 +77,24 @@ func Open(root, dir string, create bool) (at *os.Root, path string, err error) {
 		return nil, "", fmt.Errorf("open folder: %w", err)
 	}
 	return at, path, nil
+}
+
+// inGit says that a folder, or as much of its path as exists, lies in a .git folder of
+// base where its links lead: what is written there could be a reference or a hook.
+func inGit(base, folder string) bool {
+	real, err := filepath.EvalSymlinks(folder)
+	for errors.Is(err, fs.ErrNotExist) && len(folder) > len(base) {
+		folder = filepath.Dir(folder)
+		real, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return false // opening it tells why
+	}
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		return false
+	}
+	below, err := filepath.Rel(base, real)
+	return err == nil && slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
 // MakeEmpty makes sure that a folder exists and holds nothing. CodeConflict, of the

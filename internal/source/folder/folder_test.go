@@ -142,3 +142,34 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 }
+
+// TestNoLinkLeadsIntoGit: a link of a repository must not have recalld write among git's
+// own files, where a log would be a reference or a hook.
+func TestNoLinkLeadsIntoGit(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{".git/refs/heads", "docs"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"refs": ".git/refs/heads", "git": ".git", "through": "git/refs", "plain": "docs"} {
+		if err := os.Symlink(filepath.FromSlash(target), filepath.Join(root, name)); err != nil {
+			t.Skipf("links cannot be made here: %v", err)
+		}
+	}
+	for dir, want := range map[string]memory.Code{"refs": memory.CodeForbidden, "git": memory.CodeForbidden, "git/refs": memory.CodeForbidden, "through": memory.CodeForbidden, ".git": memory.CodeForbidden, "plain": ""} {
+		at, _, err := Open(root, dir, true)
+		if (err == nil) != (want == "") || err != nil && memory.CodeOf(err) != want {
+			t.Errorf("Open(%s) = %v, want the code %q", dir, err, want)
+		}
+		if err == nil {
+			at.Close()
+		}
+	}
+	if _, _, err := Open(root, "git/made", true); err == nil {
+		t.Error("git/made opens, which leads into .git")
+	}
+	if _, err := os.Stat(filepath.Join(root, ".git", "made")); err == nil {
+		t.Error("a folder was made in .git")
+	}
+}
