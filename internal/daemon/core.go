@@ -168,6 +168,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
 		Content:  lexical.Content,
+		Names:    c.Projects.Names,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
 		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	})

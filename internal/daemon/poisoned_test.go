@@ -53,9 +53,13 @@ func (s *served) everything(dir, project string) map[string]string {
 		if err != nil && memory.CodeOf(err) != memory.CodeNotFound && memory.CodeOf(err) != memory.CodeInvalidInput && memory.CodeOf(err) != memory.CodeConflict {
 			t.Fatalf("%s: %v", name, err)
 		}
+		var told string
+		if err != nil {
+			told = err.Error() + " " + memory.AsError(err).Hint
+		}
 		raw, err := json.Marshal(answer)
 		must(t, err)
-		answers[name] = string(raw)
+		answers[name] = string(raw) + told
 	}
 	kinds := []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.Reference, memory.Tool}
 	zero := 0.0
@@ -66,6 +70,7 @@ func (s *served) everything(dir, project string) map[string]string {
 		"the error":          {Query: quoted},
 		"a repository":       {Query: "npm install fails", Repo: "clone"},
 		"another repository": {Query: "npm install fails", Repo: "shop"},
+		"unknown repository": {Query: "npm install fails", Repo: "evil"},
 		"a session":          {Query: "npm install fails", Scope: &memory.Scope{Session: "mm-20990101-evil"}},
 	} {
 		r.Kinds, r.Project, r.Caller, r.MinRelevance, r.Limit, r.MaxTokens, r.Explain = kinds, project, in, &zero, 20, 4000, true
@@ -159,9 +164,15 @@ func TestPoisonedClone(t *testing.T) {
 			t.Errorf("%q does not mark what is from files with %q:\n%s", question, mark, shown[question])
 		}
 	}
+	var followed []string // their ids
 	for _, question := range []string{"recall", "the error"} {
 		var a memory.Answer
 		must(t, json.Unmarshal([]byte(shown[question]), &a))
+		for _, i := range a.Items {
+			if i.Provenance != nil && i.Provenance.Followed() && !slices.Contains(followed, i.ID) {
+				followed = append(followed, i.ID)
+			}
+		}
 		lessons := slices.DeleteFunc(a.Items, func(i memory.Item) bool { return i.Kind != memory.Lesson })
 		if len(lessons) < 3 {
 			t.Fatalf("%q finds %d lessons, want those of the file and what was told: %s", question, len(lessons), shown[question])
@@ -184,8 +195,34 @@ func TestPoisonedClone(t *testing.T) {
 		t.Errorf("the answer shows the forged rate or year:\n%s", shown["recall"])
 	}
 
+	// By their ids they are shown in their own project alone, and what other projects are
+	// told of them says nothing of what they hold.
+	byID := func(when, dir, project string, want int) {
+		t.Helper()
+		a, err := s.Recall(t.Context(), memory.RecallRequest{IDs: followed, Project: project, Caller: memory.Caller{Dir: dir, Client: "test"}})
+		must(t, err)
+		if len(a.Items) != want || len(a.Withheld) != len(followed)-want {
+			t.Errorf("%s, the ids of %d followed memories give %d items in %s (project %q), want %d: %+v", when, len(followed), len(a.Items), filepath.Base(dir), project, want, a.Withheld)
+		}
+		raw, err := json.Marshal(a)
+		must(t, err)
+		if want == 0 && (strings.Contains(string(raw), "evil.example") || strings.Contains(string(raw), "INSTRUCTIONS")) {
+			t.Errorf("%s, asking by ids in %s (project %q) shows what the clone's files hold:\n%s", when, filepath.Base(dir), project, raw)
+		}
+	}
+	if len(followed) < 3 {
+		t.Fatalf("the answers in the clone hold %d followed memories, want lessons, the step and a rule", len(followed))
+	}
+	byID("after consent", clone, "", len(followed))
+	byID("after consent", own, "", 0)
+	byID("after consent", own, "clone", 0)
+	byID("after consent", own, clone, 0)
+
 	state, err := s.Trust(t.Context(), memory.TrustRequest{Path: clone, Revoke: true})
 	must(t, err)
+	byID("after revocation", clone, "", 0)
+	byID("after revocation", own, "", 0)
+	byID("after revocation", own, "clone", 0)
 	if state.Removed < 4 || len(state.Trusted) != 0 {
 		t.Errorf("revoking = %+v, want the two lessons, the step and the rules removed and nothing trusted", state)
 	}

@@ -3,6 +3,7 @@ package indexer
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -152,6 +153,36 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 		}
 	}
 	allow.AndNot(out)
+}
+
+// Repo says whether a record speaks of a repository of this name, also one that is no
+// longer recalled.
+func (x *Indexer) Repo(name string) bool {
+	if !x.attrs.Match(index.Clause{Key: attrRepo, Values: []string{name}}).IsEmpty() {
+		return true
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, n := range x.entries.records { // lessons that were put aside have no attributes
+		if e := &x.entries.all[n]; e.aside && e.repo.Value() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Repos returns the names of the repositories that the records of a selection speak
+// of. It looks at every record.
+func (x *Indexer) Repos(sel memory.Selection) []string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	names := map[string]bool{}
+	for _, n := range x.entries.records {
+		if e := &x.entries.all[n]; e.repo != unnamed && !names[e.repo.Value()] && x.selected(e, &sel) {
+			names[e.repo.Value()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Candidates returns what of a document a selection allows, at most 100: where there

@@ -16,7 +16,7 @@ func recallInputSchema() schema {
 			typed("string", "").with("enum", []memory.Kind{
 				memory.Lesson, memory.Step, memory.Chunk, memory.Task, memory.Reference, memory.Rule, memory.Tool}), 7),
 		"project": text("Project id or name; default: the one you work in.", 0, memory.MaxPathText),
-		"repo":    text("Only lessons of this repository.", 0, memory.MaxNameText),
+		"repo":    text("Only lessons of this repository; an unknown one is an error with near names.", 0, memory.MaxNameText),
 		"scope": scope("Whose steps: of all sessions of the project, the current one, or one by id.").
 			with("default", memory.ScopeAll),
 		"filters": object("Narrow the search; all given filters must hold.", true, schema{

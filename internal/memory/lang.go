@@ -54,27 +54,52 @@ func Language(name string) (string, error) {
 
 // nearLanguages returns the languages with the names nearest to one, nearest first.
 func nearLanguages(asked string) []string {
-	const tell = 3
+	return nearest(asked, Languages(), func(lang string) int {
+		best := edits(asked, lang)
+		for other := range strings.FieldsSeq(languages[lang]) {
+			best = min(best, edits(asked, other))
+		}
+		return best
+	})
+}
+
+// mostNear is how many names an error about an unknown one tells.
+const mostNear = 3
+
+// nearest returns the names with the least distance, nearest first, at most mostNear.
+func nearest(asked string, names []string, distance func(string) int) []string {
 	type near struct {
 		name     string
 		distance int
 	}
-	var all []near
-	for lang, others := range languages {
-		best := edits(asked, lang)
-		for other := range strings.FieldsSeq(others) {
-			best = min(best, edits(asked, other))
-		}
-		all = append(all, near{lang, best})
+	all := make([]near, len(names))
+	for i, name := range names {
+		all[i] = near{name, distance(name)}
 	}
 	slices.SortFunc(all, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
-	names := make([]string, tell)
-	for i := range names {
-		names[i] = all[i].name
+	out := make([]string, min(mostNear, len(all)))
+	for i := range out {
+		out[i] = all[i].name
 	}
-	return names
+	return out
+}
+
+// NearNames is the hint of an error about an unknown name: those of the known ones that
+// are nearest to it, in quotes, "" if there are none.
+func NearNames(asked string, known []string) string {
+	clip := func(s string) string { return strings.ToLower(s[:min(len(s), MaxNameText)]) }
+	asked = clip(asked)
+	names := slices.Compact(slices.Sorted(slices.Values(known)))
+	near := nearest(asked, names, func(name string) int { return edits(asked, clip(name)) })
+	if len(near) == 0 {
+		return ""
+	}
+	for i, name := range near {
+		near[i] = Quote(name)
+	}
+	return "near names: " + strings.Join(near, ", ")
 }
 
 // edits is Levenshtein's distance between two texts, in bytes.

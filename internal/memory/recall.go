@@ -281,7 +281,7 @@ type ReceiptItem struct {
 // Recaller answers questions.
 type Recaller interface {
 	// Recall answers a question. It returns CodeInvalidInput for a field over
-	// its limit, CodeNotFound for an unknown project or session and CodeConflict when the
+	// its limit, CodeNotFound for an unknown project, repository or session and CodeConflict when the
 	// caller's folder lies above several repositories. A part that is missing
 	// is no error: the answer names it in Degraded.
 	Recall(ctx context.Context, req RecallRequest) (*Answer, error)

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -29,7 +30,7 @@ func NewResolver(known Directory) *Resolver { return &Resolver{known, newProver(
 // Resolve returns the project named by its id, by one of its names or by a
 // folder of it; without a name, that of the caller's folder. It also says
 // whether the project is known already; a known one may have got a new name by it,
-// see Stored. It returns CodeNotFound for a name that
+// see Stored. It returns CodeNotFound, with the names nearest to it, for a name that
 // no known project has, CodeConflict for one that several have, CodeInvalidInput
 // when neither a project nor a folder is given, and the errors of Identify.
 func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
@@ -159,14 +160,15 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 		if p.Name == name || slices.Contains(p.Names, name) {
 			found = append(found, p)
 		}
-		all = append(all, p.Name)
+		all = append(append(all, p.Name), p.Names...)
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
 		return memory.Project{}, &memory.Error{
-			Code: memory.CodeNotFound, Field: "project", Message: fmt.Sprintf("no project is called %q", name), Hint: knownHint(all),
+			Code: memory.CodeNotFound, Field: "project", Message: "no project is called " + memory.Quote(name),
+			Hint: cmp.Or(memory.NearNames(name, all), "no project is known yet; index one with `recalld up PATH`"),
 		}
 	}
 	ids := make([]string, len(found))
@@ -177,20 +179,6 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 		Code: memory.CodeConflict, Field: "project", Message: fmt.Sprintf("%d projects are called %q", len(found), name),
 		Hint: "use an id: " + strings.Join(ids, ", "),
 	}
-}
-
-func knownHint(names []string) string {
-	const most = 10
-	if len(names) == 0 {
-		return "no project is known yet; index one with `recalld up PATH`"
-	}
-	slices.Sort(names)
-	more := ""
-	if len(names) > most {
-		more = fmt.Sprintf(" and %d more", len(names)-most)
-		names = names[:most]
-	}
-	return "known: " + strings.Join(names, ", ") + more
 }
 
 // isNew says that a folder gives a known project a remote or a name it has not had,
@@ -211,4 +199,17 @@ func withNames(known memory.Project, names []string) memory.Project {
 		}
 	}
 	return known
+}
+
+// Names returns the names of all known projects, of which a folder may have several.
+func (r *Resolver) Names() []string {
+	known, err := r.known.Projects()
+	if err != nil {
+		return nil // they are for a hint
+	}
+	var names []string
+	for _, p := range known {
+		names = append(append(names, p.Name), p.Names...)
+	}
+	return names
 }

@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 		"by a folder from the own":  {project: "../beta", caller: in("alpha"), want: beta.ID},
 		"dot":                       {project: ".", caller: in("alpha", "sub"), want: alpha.ID, known: true},
 		"home without repositories": {caller: in("home"), want: hashed("p-", "folder", foldCase(filepath.Join(dir, "home")))},
-		"unknown name":              {project: "gamma", caller: in("alpha"), code: memory.CodeNotFound, hint: "known: alpha, other, twin"},
+		"unknown name":              {project: "gamma", caller: in("alpha"), code: memory.CodeNotFound, hint: `near names: "alpha", `},
 		"a name that two have":      {project: "twin", code: memory.CodeConflict, hint: "p-1, p-2"},
 		"above repositories":        {caller: in("above"), code: memory.CodeConflict, hint: "name one of them"},
 		"no such folder":            {caller: in("gone"), code: memory.CodeNotFound},

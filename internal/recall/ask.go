@@ -69,7 +69,12 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 		return nil, none, err
 	}
 	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
-	sel.Repos = s.repos(ctx, req.Repo, project)
+	if sel.Repos, err = s.repos(ctx, req.Repo, project, sel); err != nil {
+		if opts.Project == nil {
+			return nil, none, err
+		}
+		sel.Repos = []string{req.Repo} // asked again: it was known when it was asked first
+	}
 	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
 		return nil, none, err
 	}

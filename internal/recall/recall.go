@@ -49,6 +49,10 @@ type Corpus interface {
 	IDs(prefix string, most int) []string
 	// Selected says whether a selection allows a record.
 	Selected(id string, sel memory.Selection) bool
+	// Repo says whether a record, recalled or not, speaks of a repository of this name.
+	// Repos returns the names of those that the records of a selection speak of.
+	Repo(name string) bool
+	Repos(sel memory.Selection) []string
 	// Pieces returns the code of a selection whose ids begin with a prefix. It reads
 	// every file of the project.
 	Pieces(ctx context.Context, prefix string, sel memory.Selection) ([]memory.Piece, error)
@@ -88,6 +92,9 @@ type Options struct {
 	// Content returns those of a question's terms that say what it is about.
 	// Default: all.
 	Content func(question index.Terms) index.Terms
+	// Names returns the names of all projects, for the hint of an error about an unknown
+	// one. Default: none.
+	Names func() []string
 	// Light finds files by their names and by how they begin, where the full index
 	// cannot answer for code. Nil: there is none.
 	Light Light
@@ -134,6 +141,9 @@ func (o *Options) validate() error {
 	}
 	if o.Stale == nil {
 		o.Stale = func(_ string, seen bool) bool { return seen }
+	}
+	if o.Names == nil {
+		o.Names = func() []string { return nil }
 	}
 	if o.Lost == nil {
 		o.Lost = func() *memory.StoreDamage { return nil }

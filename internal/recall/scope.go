@@ -107,19 +107,27 @@ func (s *Service) ready() error {
 
 // repos returns all names of the repository that a question names by one of them:
 // worktrees and clones share its lessons under every name that they have had. A
-// name that no project has, or that several have, stands for itself.
-func (s *Service) repos(ctx context.Context, name string, own memory.Project) []string {
+// name that several projects have, or that lessons alone have, stands for itself. It
+// returns CodeNotFound, with near names, for one that nothing has ever had.
+func (s *Service) repos(ctx context.Context, name string, own memory.Project, sel memory.Selection) ([]string, error) {
 	if name == "" {
-		return nil
+		return nil, nil
 	}
 	if slices.Contains(own.Names, name) {
-		return own.Names
+		return own.Names, nil
 	}
 	p, _, err := s.opts.Projects.Resolve(ctx, name, memory.Caller{})
-	if err != nil || !slices.Contains(p.Names, name) {
-		return []string{name}
+	if err == nil && slices.Contains(p.Names, name) {
+		return p.Names, nil
 	}
-	return p.Names
+	// What is loading, or has lost something, does not know what there was.
+	if memory.CodeOf(err) == memory.CodeConflict && err != nil || s.opts.Corpus.Repo(name) || s.ready() != nil || s.opts.Lost() != nil {
+		return []string{name}, nil
+	}
+	names := slices.Concat(own.Names, s.opts.Names(), s.opts.Corpus.Repos(sel))
+	return nil, &memory.Error{
+		Code: memory.CodeNotFound, Field: "repo", Message: "no repository is called " + memory.Quote(name), Hint: memory.NearNames(name, names),
+	}
 }
 
 // place is where a question about history looks.

@@ -130,6 +130,11 @@ func (s *shelf) Selected(id string, sel memory.Selection) bool {
 	return ok && (r.Project == sel.Project || sel.AllLessons && r.Kind == memory.Lesson) && (sel.Followed || !r.Provenance.Followed())
 }
 
+// Repo lets every name pass; TestUnknownRepository is about real ones.
+func (s *shelf) Repo(string) bool { return true }
+
+func (s *shelf) Repos(memory.Selection) []string { return nil }
+
 func (s *shelf) Pieces(context.Context, string, memory.Selection) ([]memory.Piece, error) {
 	return nil, nil
 }

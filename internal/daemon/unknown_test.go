@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
+)
+
+// TestUnknownProject: every call that takes a project refuses one that there is not,
+// with the names near to it, instead of answering that there is nothing.
+func TestUnknownProject(t *testing.T) {
+	s, dir := serve(t, newConfig(t)), shop(t)
+	s.keep(dir, "npm install needs no root here")
+	ctx, in, name := t.Context(), memory.Caller{Dir: dir, Client: "test"}, "shpo"
+	history := memory.HistoryRequest{Project: name, Caller: in}
+	search := history
+	search.Query = "npm"
+	which := session.Which{Project: name, Caller: in}
+	for call, do := range map[string]func() error{
+		"recall": func() error {
+			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Project: name, Caller: in})
+			return err
+		},
+		"recall by ids": func() error {
+			_, err := s.Recall(ctx, memory.RecallRequest{IDs: []string{"l-1234"}, Project: name, Caller: in})
+			return err
+		},
+		"recall, repo": func() error {
+			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Repo: name, Caller: in})
+			return err
+		},
+		"steps":     func() error { _, err := s.SearchSteps(ctx, search); return err },
+		"last":      func() error { _, err := s.LastSteps(ctx, history); return err },
+		"sessions":  func() error { _, err := s.Sessions(ctx, history); return err },
+		"summarize": func() error { _, err := s.SummarizeSession(ctx, history); return err },
+		"files": func() error {
+			_, err := s.Files(ctx, memory.FilesRequest{Pattern: "*", Project: name, Caller: in})
+			return err
+		},
+		"import": func() error {
+			_, err := s.Import(ctx, memory.ImportRequest{Path: dir, Project: name, Caller: in})
+			return err
+		},
+		"export": func() error {
+			_, err := s.Export(ctx, memory.ExportRequest{Path: filepath.Join(t.TempDir(), "x"), Project: name, Caller: in})
+			return err
+		},
+		"remember": func() error {
+			_, err := s.Remember(ctx, memory.RememberRequest{Lesson: "l", Project: name, Caller: in})
+			return err
+		},
+		"forget": func() error { _, err := s.Forget(ctx, memory.ForgetRequest{Project: name}); return err },
+		"replay": func() error {
+			_, err := s.Replay(ctx, session.ReplayRequest{SessionID: "abcd", Project: name, Caller: in}, func(session.ReplayProgress) {})
+			return err
+		},
+		"search tools": func() error {
+			_, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm", Which: which})
+			return err
+		},
+		"entries":         func() error { _, err := s.Entries(ctx, session.EntriesRequest{Project: name, Caller: in}); return err },
+		"session context": func() error { _, err := s.SessionContext(ctx, session.ContextRequest{Which: which}); return err },
+	} {
+		e := memory.AsError(orNone(do()))
+		if e.Code != memory.CodeNotFound || e.Field != "project" && e.Field != "repo" || !strings.Contains(e.Hint, `near names: "shop"`) {
+			t.Errorf("%s of the project %q = %q %v (hint %q), want not_found with the near name shop", call, name, e.Code, e, e.Hint)
+		}
+	}
+}
+
+// orNone is an error for none.
+func orNone(err error) error {
+	if err == nil {
+		return &memory.Error{Code: "no error"}
+	}
+	return err
+}
