@@ -24,7 +24,7 @@ func findAssigned(text string, at int) (int, int, bool) {
 	i = skipSpace(line, i)
 	op := assignment(line[i:])
 	if op == "" {
-		return 0, 0, false
+		return 0, at + i, false
 	}
 	tight := spaced == i && op == "="
 	i += len(op)

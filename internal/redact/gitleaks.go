@@ -40,6 +40,9 @@ type leak struct {
 	begins bool
 	// word says that no letter or digit may come right before the keyword.
 	word bool
+	// reads is how far the pattern reads over white space, in bytes; 0 where it reads
+	// a word or two.
+	reads int
 }
 
 // namePrefix is how gitleaks lets a name begin before the keyword. It can be empty, so
@@ -108,6 +111,13 @@ func loadLeaks() (*leaks, error) {
 			r.likely = isLongWord
 		case "kubernetes-secret-yaml":
 			r.likely = isManifest
+		case "curl-auth-header":
+			r.likely = isNear("-H", "--header")
+		case "curl-auth-user":
+			r.likely = isNear("-u", "--user")
+		}
+		if strings.Contains(r.Regex, ".*") || strings.Contains(r.Regex, `[\s\S`) {
+			r.reads = leakBehind
 		}
 		r.begins = !slices.Contains(keywordWithin, r.ID)
 		r.word = strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), `\b`)
@@ -207,6 +217,14 @@ func isManifest(text string, at int) bool {
 	const near = 400
 	part := text[max(0, at-near):min(len(text), at+near)]
 	return indexFold(part, "kind:") >= 0 && indexFold(part, "data:") >= 0
+}
+
+// isNear says that one of some words may be behind text[at:].
+func isNear(words ...string) func(text string, at int) bool {
+	return func(text string, at int) bool {
+		part := text[at:min(len(text), at+leakBehind+maxWord)]
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(part, word) })
+	}
 }
 
 // isLongWord says that a word as long as a token begins at text[at:].

@@ -205,12 +205,12 @@ func findFlag(text string, at int) (int, int, bool) {
 		i++
 	}
 	if i >= len(line) || line[i] != '=' && line[i] != ' ' {
-		return 0, 0, false
+		return 0, at + i, false
 	}
 	switch line[2:i] {
 	case "password", "passwd", "token", "secret", "api-key", "apikey", "access-token", "auth-token":
 	default: // --password-stdin, --token-file
-		return 0, 0, false
+		return 0, at + i, false
 	}
 	equals := line[i] == '='
 	i++
@@ -249,7 +249,7 @@ func findPassword(text string, at int) (int, int, bool) {
 	i = skipSpace(line, i)
 	if i >= len(line) || line[i] != '=' && line[i] != ':' || strings.HasPrefix(line[i:], "==") || strings.HasPrefix(line[i:], "=>") ||
 		strings.HasPrefix(line[i:], ":=") || strings.HasPrefix(line[i:], "::") {
-		return 0, 0, false
+		return 0, at + i, false
 	}
 	tight := i == name && line[i] == '='
 	i = skipSpace(line, i+1)

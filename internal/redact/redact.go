@@ -116,7 +116,7 @@ func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 				}
 				found := s.leaks.find(r.leak, text, hit.at, breakBehind(text, hit.at+leakBehind))
 				if len(found) == 0 {
-					read := runLen(text, hit.at, mismatch)
+					read := max(runLen(text, hit.at, mismatch), min(r.leak.reads, len(text)-hit.at))
 					tried[r].failed(hit.at, read)
 					tell(r, read)
 				} else {

@@ -179,10 +179,14 @@ func TestLikelyIsSure(t *testing.T) {
 		}
 		for i := range 20_000 {
 			var text string
-			if r.ID == genericKey {
+			switch {
+			case strings.HasPrefix(r.ID, "curl-"):
+				text = "curl" + m.pick(" ", " -s ", " \\\n ", strings.Repeat(" -d a", m.rng.IntN(250))) + m.pick("-H ", "--header=", "-u", "--user ") + m.pick("", "'", `"`) +
+					m.pick("Authorization: Bearer ", "a:", "X-Api-Key: ") + m.alnum(8+m.rng.IntN(20)) + m.pick("", "'", `"`)
+			case r.ID == genericKey:
 				text = m.pick(r.Keywords...) + m.pick("", "_id", " of x", ".a-b", "  ") + m.pick("", " ", "'", "\" ", "\n") + m.pick("=", ":", ":=", "=>", " || ", ",", "?=", "-") +
 					m.pick("", " ", "'", "=\"", " = ") + m.alnum(6+m.rng.IntN(20)) + m.pick("", "'", "\n", ";")
-			} else {
+			default:
 				text = m.pick("s.", "hvs.", "eyJ") + m.alnum(10+m.rng.IntN(100)) + m.pick("", " ", ".eyJ"+m.alnum(30)+"."+m.alnum(20))
 			}
 			if !r.compiled().MatchString(text) {
@@ -238,6 +242,31 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 }
 
+// TestFewTriesInVain counts the tries that read far and find nothing, of texts that
+// repeat a keyword: what such a try has read is accounted for, so they are few.
+func TestFewTriesInVain(t *testing.T) {
+	const n, most = 16 << 10, 16 // tries of one rule in each KB
+	for unit, what := range map[string]string{"curl -H ": "curl-auth-header", "curl -u\n": "curl-auth-user", "curl -a=b1 --user ": "curl-auth-user",
+		"--password-": "secret", "--password_": "secret", "password": "secret", "access-key-": "secret"} {
+		tries := map[*rule]int{}
+		all().look(strings.Repeat(unit, n/len(unit)), func(r *rule, _ int) { tries[r]++ })
+		for r, got := range tries {
+			if r.what == what && got > most*n>>10 {
+				t.Errorf("%s is tried %d times in %d KB of %q, want %d a KB at most", r.what, got, n>>10, unit, most)
+			}
+		}
+	}
+	curl := 0
+	all().look(strings.Repeat("curl ", n/5), func(r *rule, _ int) {
+		if r.leak != nil {
+			curl++
+		}
+	})
+	if curl > 0 {
+		t.Errorf("the patterns of gitleaks are tried %d times on curl without a flag, want none", curl)
+	}
+}
+
 // BenchmarkRepetitive redacts 200 KB of what was slow, and an ordinary text of the same
 // length as the reference: x_ordinary is how much longer it takes.
 func BenchmarkRepetitive(b *testing.B) {
@@ -245,7 +274,7 @@ func BenchmarkRepetitive(b *testing.B) {
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	ordinary := fill("compiling internal/redact/rules.go with key files and the api of auth\n" +
 		"2026-01-15T12:00:00Z info request served path=/v1/items status=200 took=3.4ms\n")
-	for _, unit := range []string{"password=", "sk-", "discord", "discord=", "glpat-", "xoxe-", "x-vault-token=", "mysql ", "secret ", "-----BEGIN RSA PRIVATE KEY----- x "} {
+	for _, unit := range []string{"password=", "sk-", "discord", "discord=", "glpat-", "xoxe-", "x-vault-token=", "mysql ", "secret ", "curl ", "curl -H ", "--password-", "-----BEGIN RSA PRIVATE KEY----- x "} {
 		b.Run(strings.TrimSpace(unit), func(b *testing.B) {
 			text := fill(unit)
 			start := time.Now()
