@@ -79,6 +79,9 @@ torture: ## change a repository STEPS times at random while others recall, under
 busy: ## ask QUESTIONS times from the first moment of a start while all cores are busy
 	RECALLD_BUSY=$(QUESTIONS) $(GO) test -count 1 -run '^TestBusyStart$$' -v -timeout 60m ./internal/daemon
 
+damage: ## damage stores in every way that the tests know, open them and repair them
+	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
+
 fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
 		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \

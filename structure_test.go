@@ -42,3 +42,32 @@ func TestProjectStructure(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeTargets: every target that the Makefile declares and that the instructions for
+// contributors name has a rule. One without is "nothing to be done", and nothing fails.
+func TestMakeTargets(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contributing, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(makefile)) {
+		if names, phony := strings.CutPrefix(line, ".PHONY:"); phony {
+			want = append(want, strings.Fields(names)...)
+		}
+	}
+	for part := range strings.SplitSeq(string(contributing), "`make ") {
+		if name := strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '`' })[0]; !strings.HasPrefix(part, "#") {
+			want = append(want, name)
+		}
+	}
+	for _, name := range want {
+		if !strings.Contains(string(makefile), "\n"+name+":") {
+			t.Errorf("Makefile: %s has no rule", name)
+		}
+	}
+}

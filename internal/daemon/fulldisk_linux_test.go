@@ -241,3 +241,60 @@ func remount(t *testing.T, at, how string) {
 		t.Fatalf("remount %s: %v %s", how, err, out)
 	}
 }
+
+// TestReadingWithoutRoom: on a full and on a read-only disk a store that is damaged, and
+// one of an older layout, are read all the same, checked, and not repaired; the sound one
+// takes writes by itself when it can.
+func TestReadingWithoutRoom(t *testing.T) {
+	for _, full := range []bool{true, false} {
+		for _, damaged := range []bool{true, false} {
+			t.Run(fmt.Sprintf("full %v, damaged %v", full, damaged), func(t *testing.T) {
+				disk := smallDisk(t, 320<<20)
+				cfg := newConfig(t)
+				cfg.Data = filepath.Join(disk, "d")
+				must(t, cfg.Paths().Prepare())
+				// Of before there were witnesses and provenance.
+				must(t, os.CopyFS(cfg.Paths().Store, os.DirFS("testdata/store-hash-v1")))
+				must(t, os.WriteFile(cfg.Paths().Lock, nil, 0o600))
+				if damaged {
+					spoilTables(t, cfg.Paths().Store)
+				}
+				again := func() { remount(t, disk, "rw") }
+				if full {
+					again = ballast(t, disk)
+				} else {
+					remount(t, disk, "ro")
+				}
+				found, err := CheckStore(t.Context(), cfg, "test")
+				if err != nil || (found != nil) != damaged {
+					t.Errorf("the check: found %v, %v", found, err)
+				}
+				if r, err := PrepareRepair(t.Context(), cfg, "test"); memory.CodeOf(err) != memory.CodeReadOnly {
+					t.Errorf("a repair is prepared: %+v, %v; want that there is no room", r, err)
+				}
+				c := startChild(t, cfg)
+				a := c.ask(t.TempDir(), "SQLite says it is locked: what to do", memory.Lesson)
+				if len(a.Items) == 0 || !strings.Contains(a.Items[0].Text, "busy_timeout") || len(a.Degraded) == 0 {
+					t.Errorf("the lesson about SQLite is found as %+v, lacking %q", a.Items, degraded(a))
+				}
+				remember := memory.RememberRequest{Lesson: "Make room first", Project: t.TempDir()}
+				if _, err := c.Remember(t.Context(), remember); err == nil {
+					t.Error("a write is taken")
+				}
+				again()
+				if !damaged {
+					c.until("writable", func(st *memory.Status) bool { return st.ReadOnly == "" })
+					_, err := c.Remember(t.Context(), remember)
+					must(t, err)
+				}
+				must(t, c.Stop(t.Context()))
+				if err := c.cmd.Wait(); err != nil {
+					t.Errorf("the daemon ended with %v\n%s", err, c.log)
+				}
+				if found, err := CheckStore(t.Context(), cfg, "test"); err != nil || (found != nil) != damaged {
+					t.Errorf("the check with room again: found %v, %v", found, err)
+				}
+			})
+		}
+	}
+}

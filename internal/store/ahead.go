@@ -128,15 +128,19 @@ func (a *ahead) turned() bool {
 	return err == nil && os.SameFile(own, now)
 }
 
-// close lets the files go, and removes the next log if Badger has not taken it.
+// close lets the files go, and removes the next log if Badger has not taken it. A file of
+// that name that is another belongs to a store that took the place of this one.
 func (a *ahead) close() {
 	_ = a.live.Close()
 	if a.next == nil {
 		return
 	}
-	info, err := a.next.Stat()
+	own, err := a.next.Stat()
 	_ = a.next.Close()
-	if err == nil && info.Size() == 0 {
+	if err != nil || own.Size() > 0 {
+		return
+	}
+	if now, err := os.Lstat(a.next.Name()); err == nil && os.SameFile(own, now) {
 		_ = os.Remove(a.next.Name())
 	}
 }

@@ -34,6 +34,10 @@ func (s *Store) writable() error {
 	return &memory.Error{Code: memory.CodeUnavailable, Message: d.Text(), Hint: memory.RepairCommand, Cause: &DamagedError{*d}}
 }
 
+// keepsNothing says that nothing is to be written that nobody asked for: it could not be,
+// or the store is read from a copy, on a disk that may fill.
+func (s *Store) keepsNothing() bool { return s.scratch != "" || s.Trouble() != nil }
+
 // compare holds what Load has counted against the witness. It is called with mu held,
 // between two commits.
 func (s *Store) compare() {
@@ -87,7 +91,9 @@ func (s *Store) endWitness() error {
 	if s.opts.NoSync {
 		return s.witness.file.Close()
 	}
-	_ = s.witness.noteTables() // of a folder that has vanished there is no list
+	if s.guard == nil || s.guard.there() == nil { // a folder that has vanished has no list
+		_ = s.witness.noteTables()
+	}
 	return s.witness.close()
 }
 
@@ -128,6 +134,9 @@ func hold(dir string) (release func(), err error) {
 	return func() { _ = l.Close() }, nil
 }
 
+// readablePath is where the copy of a damaged store is made if there is room beside it.
+func readablePath(dir string) string { return filepath.Clean(dir) + ".readable" }
+
 // openDamaged opens a copy of what can be read of a damaged store, or returns what is
 // damaged.
 func openDamaged(opts Options, x *examined) (*Store, error) {
@@ -136,10 +145,20 @@ func openDamaged(opts Options, x *examined) (*Store, error) {
 		return nil, &DamagedError{d}
 	}
 	d.ReadOnly = true
-	scratch := filepath.Clean(opts.Dir) + ".readable"
 	copied := opts
-	copied.Dir, copied.NoSync = scratch, true
-	if err := rebuild(opts.Dir, x, copied); err != nil {
+	copied.NoSync = true
+	make := func(to string) error {
+		copied.Dir = to
+		return rebuild(opts.Dir, x, copied)
+	}
+	scratch, need := readablePath(opts.Dir), copyRoom(opts.Dir)
+	err := roomForCopy(filepath.Dir(scratch), need)
+	if err == nil {
+		err = make(scratch)
+	} else {
+		scratch, err = copyElsewhere(opts.Dir, need, make)
+	}
+	if err != nil {
 		return nil, errors.Join(&DamagedError{d}, err, os.RemoveAll(scratch))
 	}
 	db, err := openBadger(badgerOptions(copied))

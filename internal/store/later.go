@@ -14,7 +14,7 @@ const flushAfter = time.Second
 // the latest. A crash before that loses it.
 // While nothing can be stored there are no receipts.
 func (s *Store) Later(r memory.Receipt) {
-	if s.Trouble() != nil {
+	if s.keepsNothing() {
 		return
 	}
 	s.mu.Lock()

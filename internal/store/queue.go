@@ -145,7 +145,7 @@ func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueue
 
 // Lease hands out the next job that is due; none while nothing can be stored.
 func (q *Queue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (out worker.Lease, err error) {
-	if q.store.Trouble() != nil {
+	if q.store.keepsNothing() {
 		return out, worker.ErrNoJob
 	}
 	err = q.change(ctx, func(s *worker.Schedule) (err error) {
@@ -174,7 +174,7 @@ func (q *Queue) Settle(ctx context.Context, token string, end worker.Settlement)
 func (q *Queue) Changed() (<-chan struct{}, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.store.Trouble() != nil {
+	if q.store.keepsNothing() {
 		return q.changed, time.Time{} // see wake
 	}
 	return q.changed, q.schedule.NextDue()

@@ -25,8 +25,10 @@ type handle struct {
 	*badger.DB
 	readOnly bool
 	users    sync.WaitGroup
-	// folder holds the copies that are read from, empty if it is the store's own.
+	// folder holds the copies that are read from, empty if it is the store's own; held
+	// lets it go.
 	folder string
+	held   func()
 }
 
 // use returns the database to read from and what lets it go.
@@ -47,11 +49,17 @@ func (s *Store) reading() bool {
 
 func (h *handle) close() error {
 	h.users.Wait()
-	err := h.DB.Close()
-	if h.folder != "" {
-		err = errors.Join(err, os.RemoveAll(h.folder))
+	return errors.Join(h.DB.Close(), h.dropFolder())
+}
+
+func (h *handle) dropFolder() error {
+	if h.folder == "" {
+		return nil
 	}
-	return err
+	if h.held != nil {
+		h.held()
+	}
+	return os.RemoveAll(h.folder)
 }
 
 // openDB opens the database for writing, or for reading alone where there is no room or
@@ -65,7 +73,7 @@ func openDB(o Options, x *examined) (*handle, error) {
 		if trouble := g.room(); trouble != nil && x.empty {
 			return nil, trouble
 		} else if trouble != nil {
-			return openForReading(o)
+			return openForReading(o, x)
 		}
 	}
 	if x.last.Number == 0 && !x.empty {
@@ -115,28 +123,66 @@ func setEmptyAside(o Options) error {
 
 // openForReading opens the database without writing to its folder. Badger does not read
 // a log behind whose last transaction there is room, as there is after a kill: then a
-// folder in memory has copies of the logs, cut there, and links to the other files.
-func openForReading(o Options) (*handle, error) {
+// folder in memory has copies of the logs, cut there, and links to the other files. A
+// store of an older layout is copied whole, and the copy is brought up to date.
+func openForReading(o Options, x *examined) (*handle, error) {
+	h, err := openAsItIs(o)
+	if err != nil {
+		return nil, err
+	}
+	if version, err := schemaOf(h.DB); err != nil || version == 0 || version >= latest(migrations) {
+		return h, nil // what is wrong is for openSchema to say
+	}
+	if err := h.close(); err != nil {
+		return nil, err
+	}
+	h = &handle{readOnly: true}
+	if h.folder, err = copyElsewhere(o.Dir, copyRoom(o.Dir), func(to string) error {
+		made := o
+		made.Dir, made.NoSync = to, true
+		if err := rebuild(o.Dir, x, made); err != nil {
+			return err
+		}
+		db, err := openBadger(badgerOptions(made))
+		if err != nil {
+			return err
+		}
+		return errors.Join(migrate(db, migrations, o.Logger), db.Close())
+	}); err != nil {
+		return nil, fmt.Errorf("bring a copy of the store up to date: %w", err)
+	}
+	return h, h.openFolder(o)
+}
+
+// openAsItIs opens the database for reading alone, whatever its layout.
+func openAsItIs(o Options) (*handle, error) {
 	logs, err := filepath.Glob(filepath.Join(o.Dir, "*.mem"))
 	if err != nil {
 		return nil, err
 	}
 	h := &handle{readOnly: true}
-	from := o
 	if len(logs) > 0 || hasEmpty(o.Dir) {
-		if h.folder, err = copyForReading(o.Dir); err != nil {
+		h.folder, err = copyElsewhere(o.Dir, 0, func(to string) error { return copyInto(to, o.Dir) })
+		if err != nil {
 			return nil, fmt.Errorf("copy the logs of the store: %w", err)
 		}
-		from.Dir = h.folder
 	}
+	return h, h.openFolder(o)
+}
+
+// openFolder opens the database that is read from.
+func (h *handle) openFolder(o Options) error {
+	from := o
+	if h.folder != "" {
+		from.Dir = h.folder
+		h.held, _ = hold(h.folder) // without it the copy of a killed process stays behind
+	}
+	var err error
 	h.DB, err = openBadger(badgerOptions(from).WithReadOnly(true).WithBypassLockGuard(true))
 	if err != nil {
-		if h.folder != "" {
-			err = errors.Join(err, os.RemoveAll(h.folder))
-		}
-		return nil, err
+		err = errors.Join(err, h.dropFolder())
 	}
-	return h, nil
+	return err
 }
 
 func hasEmpty(dir string) bool {
@@ -153,18 +199,53 @@ func hasEmpty(dir string) bool {
 // somewhere else than on the disk that is full.
 func memoryFolders() []string { return []string{"/dev/shm", os.TempDir()} }
 
-// copyForReading makes the folder that openForReading reads from.
-func copyForReading(dir string) (to string, err error) {
+// copyRoom is how much must be free, in bytes, for a copy of a store: its entries twice,
+// while tables are compacted, and a log.
+func copyRoom(dir string) int64 { return 2*sizeOf(dir) + reserveSize }
+
+// roomForCopy says why a folder has no room for a copy of need bytes, nil if it has. It is
+// asked before Badger writes one, since a full disk ends the process (see guard).
+func roomForCopy(parent string, need int64) error {
+	disk, err := lookAtDisk(parent)
+	switch {
+	case err != nil:
+		return err
+	case disk.readOnly:
+		return memory.Errorf(memory.CodeReadOnly, "what can be read cannot be copied: %s cannot be written", parent)
+	case disk.free < need:
+		return &memory.Error{
+			Code: memory.CodeReadOnly, Limit: mebibytes(need) + " free",
+			Message: fmt.Sprintf("what can be read cannot be copied: the disk of %s has %s free, and %s are needed", parent, mebibytes(disk.free), mebibytes(need)),
+			Hint:    fmt.Sprintf("free %s there", mebibytes(need-disk.free)),
+		}
+	}
+	return nil
+}
+
+// copyElsewhere makes a folder in memory for a copy of need bytes of the store in dir, and
+// fills it. The names tell stores apart, so that copies that a kill has left are removed.
+func copyElsewhere(dir string, need int64, fill func(to string) error) (to string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
+	name := fmt.Sprintf("recalld-%08x-", crc32.Checksum([]byte(dir), castagnoli()))
 	var failed error
 	for _, parent := range memoryFolders() {
-		if to, err = os.MkdirTemp(parent, "recalld-"); err != nil {
+		left, _ := filepath.Glob(filepath.Join(parent, name+"*"))
+		for _, path := range left {
+			if release, err := hold(path); err == nil {
+				release()
+				_ = os.RemoveAll(path) // it may be of another user
+			}
+		}
+		if err = roomForCopy(parent, need); err == nil {
+			to, err = os.MkdirTemp(parent, name)
+		}
+		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		if err = copyInto(to, dir); err == nil {
+		if err = fill(to); err == nil {
 			return to, nil
 		}
 		failed = errors.Join(failed, err, os.RemoveAll(to))
@@ -173,6 +254,10 @@ func copyForReading(dir string) (to string, err error) {
 }
 
 func copyInto(to, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -333,7 +418,10 @@ func (s *Store) promote() *memory.Error {
 			failed = err
 			return
 		}
-		if failed = s.writeTo(h); failed != nil {
+		if failed = migrate(h.DB, migrations, s.opts.Logger); failed == nil {
+			failed = s.writeTo(h)
+		}
+		if failed != nil {
 			failed = errors.Join(failed, h.Close())
 			return
 		}

@@ -17,7 +17,8 @@ import (
 // count that are not known to be dropped. It is the store that the witness knows, and
 // its sequence number is not below what that has seen.
 func rebuild(from string, x *examined, opts Options) error {
-	if err := errors.Join(os.RemoveAll(opts.Dir), os.MkdirAll(opts.Dir, 0o700)); err != nil {
+	// Mkdir takes no folder that another user has made meanwhile.
+	if err := errors.Join(os.RemoveAll(opts.Dir), os.Mkdir(opts.Dir, 0o700)); err != nil {
 		return fmt.Errorf("make room for what can be read: %w", err)
 	}
 	if err := copyEntries(from, x.damage != nil, opts); err != nil {

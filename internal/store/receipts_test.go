@@ -373,7 +373,7 @@ func TestCheckFindsTurnsThatAreAmiss(t *testing.T) {
 		if err := s.db.DropAll(); err != nil { // it is no sound store at the end
 			t.Fatal(err)
 		}
-		if err := s.setMeta(keySchema, latest(migrations)); err != nil {
+		if err := setMeta(s.db.DB, keySchema, latest(migrations)); err != nil {
 			t.Fatal(err)
 		}
 		load(t, s)
@@ -385,7 +385,7 @@ func TestLedgerOfAnOlderVersion(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(1), receipt(2)}})
-	if err := s.setMeta(keySchema, 3); err != nil {
+	if err := setMeta(s.db.DB, keySchema, 3); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -393,7 +393,7 @@ func TestLedgerOfAnOlderVersion(t *testing.T) {
 	}
 	s = open(t, Options{Dir: dir})
 	wantReceipts(t, s, memory.ReceiptFilter{Project: "p-1"}, "rc-0002", "rc-0001")
-	if v, err := s.meta(keySchema); v != latest(migrations) || v < 4 || err != nil {
+	if v, err := meta(s.db.DB, keySchema); v != latest(migrations) || v < 4 || err != nil {
 		t.Errorf("the store has version %d, %v; want %d", v, err, latest(migrations))
 	}
 }

@@ -44,6 +44,9 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := roomForCopy(filepath.Dir(repairingPath(opts.Dir)), copyRoom(opts.Dir)); err != nil {
+		return nil, fmt.Errorf("prepare repair: %w", err)
+	}
 	r := &Repair{opts: opts}
 	if x.damage == nil && !x.empty { // Badger may know more, or be at fault
 		dropUnused(opts.Dir)

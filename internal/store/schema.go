@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 
 	"github.com/dgraph-io/badger/v4"
@@ -48,18 +49,15 @@ func filesWithChangeTimes(*badger.DB) error { return nil }
 // latest is the version of the layout that migrations lead to.
 func latest(steps []migration) uint64 { return 1 + uint64(len(steps)) }
 
-// openSchema brings the layout up to date and reads the last sequence number.
-func (s *Store) openSchema(steps []migration) error {
-	version, err := s.meta(keySchema)
+// migrate brings the layout of a database up to date.
+func migrate(db *badger.DB, steps []migration, log *slog.Logger) error {
+	version, err := schemaOf(db)
 	switch {
-	case errors.Is(err, badger.ErrKeyNotFound): // a new store
-		version = latest(steps)
-		if err := s.setMeta(keySchema, version); err != nil {
-			return err
-		}
 	case err != nil:
-		return fmt.Errorf("read schema version: %w", err)
-	case version == 0 || version > latest(steps):
+		return err
+	case version == 0: // a new store
+		return setMeta(db, keySchema, latest(steps))
+	case version > latest(steps):
 		return &memory.Error{
 			Code:    memory.CodeIncompatible,
 			Message: fmt.Sprintf("the store has schema version %d, this program knows %d", version, latest(steps)),
@@ -67,22 +65,45 @@ func (s *Store) openSchema(steps []migration) error {
 		}
 	}
 	for ; version < latest(steps); version++ {
-		if err := steps[version-1](s.db.DB); err != nil {
+		if err := steps[version-1](db); err != nil {
 			return fmt.Errorf("migrate store from version %d: %w", version, err)
 		}
-		if err := s.setMeta(keySchema, version+1); err != nil {
+		if err := setMeta(db, keySchema, version+1); err != nil {
 			return err
 		}
-		s.opts.Logger.Info("store migrated", "part", "store", "version", version+1)
+		log.Info("store migrated", "part", "store", "version", version+1)
 	}
-	s.seq, err = s.meta(keySeq)
+	return nil
+}
+
+// schemaOf returns the version of a database's layout, 0 for a new one.
+func schemaOf(db *badger.DB) (uint64, error) {
+	version, err := meta(db, keySchema)
+	switch {
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("read schema version: %w", err)
+	case version == 0:
+		return 0, corrupt(keySchema, "there is no version 0")
+	}
+	return version, nil
+}
+
+// openSchema brings the layout up to date and reads the last sequence number.
+func (s *Store) openSchema(steps []migration) error {
+	err := migrate(s.db.DB, steps, s.opts.Logger)
+	if err != nil {
+		return err
+	}
+	s.seq, err = meta(s.db.DB, keySeq)
 	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
 		return fmt.Errorf("read sequence number: %w", err)
 	}
-	s.id, err = s.meta(keyID)
+	s.id, err = meta(s.db.DB, keyID)
 	if errors.Is(err, badger.ErrKeyNotFound) && !s.db.readOnly {
 		s.id = rand.Uint64()
-		err = s.setMeta(keyID, s.id)
+		err = setMeta(s.db.DB, keyID, s.id)
 	}
 	if err != nil && !errors.Is(err, badger.ErrKeyNotFound) {
 		return fmt.Errorf("read which store it is: %w", err)
@@ -90,16 +111,16 @@ func (s *Store) openSchema(steps []migration) error {
 	return nil
 }
 
-func (s *Store) meta(key []byte) (n uint64, err error) {
-	err = s.db.View(func(txn *badger.Txn) error {
+func meta(db *badger.DB, key []byte) (n uint64, err error) {
+	err = db.View(func(txn *badger.Txn) error {
 		n, err = getUint(txn, key)
 		return err
 	})
 	return n, err
 }
 
-func (s *Store) setMeta(key []byte, n uint64) error {
-	if err := s.db.Update(func(txn *badger.Txn) error { return setUint(txn, key, n) }); err != nil {
+func setMeta(db *badger.DB, key []byte, n uint64) error {
+	if err := db.Update(func(txn *badger.Txn) error { return setUint(txn, key, n) }); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 func TestMigrations(t *testing.T) {
 	s := open(t, Options{})
-	if err := s.setMeta(keySchema, 1); err != nil {
+	if err := setMeta(s.db.DB, keySchema, 1); err != nil {
 		t.Fatal(err)
 	}
 	var ran []string
@@ -28,7 +28,7 @@ func TestMigrations(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
-		if got, err := s.meta(keySchema); got != version || err != nil {
+		if got, err := meta(s.db.DB, keySchema); got != version || err != nil {
 			t.Errorf("%s: the store has version %d, %v; want %d", what, got, err, version)
 		}
 		if len(ran) != len(steps) || len(ran) > 0 && ran[len(ran)-1] != steps[len(steps)-1] {

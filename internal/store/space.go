@@ -278,6 +278,7 @@ func (s *Store) watch() {
 			s.opts.Logger.Error("writes are refused", "part", "store", "error", now)
 		case now == nil && before != nil:
 			s.opts.Logger.Warn("writes are taken again", "part", "store")
+			s.writeSpaces()
 			s.queue.wake()
 		}
 	}

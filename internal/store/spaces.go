@@ -19,6 +19,8 @@ type spaces struct {
 	probes map[string][][]float32
 	// widths are the bytes of a vector, as far as one was seen.
 	widths map[string]int
+	// unwritten are the values of those that were opened while nothing could be stored.
+	unwritten [][]byte
 }
 
 // saw notes how many bytes a vector of a space takes.
@@ -81,7 +83,7 @@ func (s *Store) Probes(name string) [][]float32 {
 }
 
 // OpenSpace makes a space known, so that vectors can be put into it, and keeps
-// its probes, if it has none yet.
+// its probes, if it has none yet. While nothing can be stored it is written later.
 func (s *Store) OpenSpace(ctx context.Context, name string, probes [][]float32) error {
 	if s.spaces.known(name) && (probes == nil || s.Probes(name) != nil) {
 		return nil
@@ -90,17 +92,40 @@ func (s *Store) OpenSpace(ctx context.Context, name string, probes [][]float32) 
 	if err != nil {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
-	_, err = s.Update(ctx, func(tx *Tx) error {
-		short := shortSpace(name)
-		tx.put(key(prefixSpace, string(short[:])), value)
-		return nil
-	})
-	if err != nil {
+	err = s.writeSpace(ctx, value)
+	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
 	s.spaces.mu.Lock()
 	defer s.spaces.mu.Unlock()
+	if err != nil {
+		s.spaces.unwritten = append(s.spaces.unwritten, value)
+	}
 	return s.spaces.add(value)
+}
+
+func (s *Store) writeSpace(ctx context.Context, value []byte) error {
+	name, _, _ := bytes.Cut(value, []byte{0})
+	_, err := s.Update(ctx, func(tx *Tx) error {
+		short := shortSpace(string(name))
+		tx.put(key(prefixSpace, string(short[:])), value)
+		return nil
+	})
+	return err
+}
+
+// writeSpaces writes the spaces that were opened while nothing could be stored. The next
+// start opens again those that cannot be written.
+func (s *Store) writeSpaces() {
+	s.spaces.mu.Lock()
+	values := s.spaces.unwritten
+	s.spaces.unwritten = nil
+	s.spaces.mu.Unlock()
+	for _, value := range values {
+		if err := s.writeSpace(context.Background(), value); err != nil && !errors.Is(err, ErrClosed) {
+			s.opts.Logger.Error("a vector space was not written", "part", "store", "error", err)
+		}
+	}
 }
 
 // encodeSpace gives a space's value: its name and, after a NUL, the codes of its

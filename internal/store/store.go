@@ -200,6 +200,10 @@ func Open(opts Options) (*Store, error) {
 		s.expected = x.last.Counts
 	}
 	if !db.readOnly {
+		// What a kill has left of a copy that was read and of a repair that was not ended.
+		if err := errors.Join(os.RemoveAll(readablePath(opts.Dir)), os.RemoveAll(repairingPath(opts.Dir))); err != nil {
+			opts.Logger.Warn("a copy of the store is left behind", "part", "store", "error", err)
+		}
 		s.mu.Lock()
 		s.beginWitness(x.last)
 		s.mu.Unlock()
@@ -366,9 +370,12 @@ func (s *Store) Counts() map[memory.Kind]int {
 }
 
 // DiskSize returns the bytes that the database's files take.
-func (s *Store) DiskSize() int64 {
+func (s *Store) DiskSize() int64 { return sizeOf(s.opts.Dir) }
+
+// sizeOf is what the files in a folder take on disk, in bytes.
+func sizeOf(dir string) int64 {
 	var size int64
-	entries, err := os.ReadDir(s.opts.Dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0
 	}

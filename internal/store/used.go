@@ -73,7 +73,7 @@ func (s *Store) openUsed() error {
 
 // addUsed writes the times that wait for a commit.
 func (s *Store) addUsed(g *group) *group {
-	if s.Trouble() != nil { // they wait
+	if s.keepsNothing() { // they wait
 		return g
 	}
 	s.mu.Lock()
