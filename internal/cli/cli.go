@@ -89,6 +89,9 @@ type App struct {
 	source config.Sources // --data and --config
 	set    []string       // --set, not taken apart yet
 
+	command []string // the words of the command that runs
+	started bool     // the daemon has been started with the settings of this command line
+
 	cfg    *config.Config // loaded once
 	daemon Daemon         // connected once
 
@@ -202,7 +205,12 @@ Begin with: recalld up .`,
 	root.SetOut(a.opts.Out)
 	root.SetErr(a.opts.Err)
 	root.SetFlagErrorFunc(usageError)
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return refuseEmpty(c) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if err := a.begin(c); err != nil {
+			return err
+		}
+		return refuseEmpty(c)
+	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "answer as JSON")
 	flags.StringVar(&a.source.Data, "data", "", "data folder (default $RECALLD_DATA, else the platform's)")
@@ -250,7 +258,7 @@ func (a *App) service(ctx context.Context) (Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
+	daemon, err := a.connect(ctx, cfg, cfg.Daemon.Autostart)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +272,7 @@ func (a *App) running(ctx context.Context) (Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.opts.Connect(ctx, cfg, false)
+	return a.connect(ctx, cfg, false)
 }
 
 // dial connects to the daemon over its socket.

@@ -105,14 +105,14 @@ func (a *App) diagnose(ctx context.Context, cfg config.Config, requeue string) (
 	d := &diagnosis{}
 	paths := cfg.Paths()
 	checkFolders(d, paths)
-	running, err := a.opts.Connect(ctx, cfg, false)
+	running, err := a.connect(ctx, cfg, false)
 	switch {
 	case err == nil:
 		defer running.Close()
 		if err := a.checkDaemon(ctx, d, running, requeue); err != nil {
 			return d, err
 		}
-	case requeue != "":
+	case requeue != "" || memory.CodeOf(err) == memory.CodeInvalidInput: // wrong usage is no finding
 		return d, err
 	case memory.CodeOf(err) == memory.CodeUnavailable:
 		checkNoDaemon(d, paths, err)

@@ -48,7 +48,7 @@ when a session starts. Whatever goes wrong, it ends with 0 and prints nothing;
 		Example: "  recalld hook claude-code PostToolUse < payload.json",
 		Args:    cobra.ArbitraryArgs,
 		// In the place of the program's own, which refuses an empty flag.
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.begin(c) },
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.hook(c.Context(), args); err != nil && !errors.Is(err, hook.ErrNothing) {
 				a.hookFailed(args, err)
@@ -98,7 +98,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// Where the deadline ends a start, the daemon goes on starting.
-	daemon, err := a.opts.Connect(ctx, cfg, req.Start != nil && req.Recall == nil && cfg.Daemon.Autostart)
+	daemon, err := a.connect(ctx, cfg, req.Start != nil && req.Recall == nil && cfg.Daemon.Autostart)
 	if err != nil {
 		return err
 	}

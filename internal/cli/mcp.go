@@ -57,7 +57,7 @@ of a changed list: the words of the setting mcp.toolsets, or names of tools.`,
 				Logger: slog.New(slog.NewTextHandler(a.opts.Err, &slog.HandlerOptions{Level: level})),
 				// Called again whenever the daemon has gone away, never twice at once.
 				Connect: func(ctx context.Context) (*http.Client, error) {
-					daemon, err := a.opts.Connect(ctx, cfg, cfg.Daemon.Autostart)
+					daemon, err := a.connect(ctx, cfg, cfg.Daemon.Autostart)
 					if err != nil {
 						return nil, err
 					}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// ownSettings are those that every command itself goes by: which daemon it asks, and
+// whether and how it starts one.
+var ownSettings = []string{"data", "socket", "daemon.autostart", "daemon.start_timeout"}
+
+// moreSettings are those that single commands go by beside them; what ends in a dot
+// stands for all below it.
+var moreSettings = map[string][]string{
+	"doctor": {"embedding."},           // it looks for Ollama itself
+	"mcp":    {"log.level"},            // the bridge has a log of its own
+	"stop":   {"daemon.drain_timeout"}, // it waits that long
+}
+
+// withoutDaemon are the commands that neither ask a daemon nor start one for what --set
+// could change.
+var withoutDaemon = []string{"completion", "connect", "stop", "version"}
+
+// begin notes which command runs, and refuses a --set that it would ignore whatever
+// daemon there is.
+func (a *App) begin(c *cobra.Command) error {
+	a.command = strings.Fields(strings.TrimPrefix(c.CommandPath(), "recalld"))
+	if len(a.command) > 0 && slices.Contains(withoutDaemon, a.command[0]) {
+		if setting := a.foreignSetting(); setting != "" {
+			return &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Message: setting + " means nothing to recalld " + a.command[0],
+				Hint: "write it into the settings file, and start the daemon again"}
+		}
+	}
+	return nil
+}
+
+// foreignSetting returns a setting given by --set that the command does not go by
+// itself: it is for the daemon.
+func (a *App) foreignSetting() string {
+	own := ownSettings
+	if len(a.command) > 0 {
+		own = slices.Concat(own, moreSettings[a.command[0]])
+	}
+	for _, set := range a.set {
+		name, _, _ := strings.Cut(set, "=")
+		if !slices.ContainsFunc(own, func(o string) bool { return name == o || strings.HasSuffix(o, ".") && strings.HasPrefix(name, o) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// connect is Options.Connect for all commands. A daemon takes settings when it starts:
+// one that runs already has its own, and --set would be ignored without a word.
+func (a *App) connect(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error) {
+	setting := a.foreignSetting()
+	if setting == "" || a.started {
+		return a.opts.Connect(ctx, cfg, autostart)
+	}
+	running, err := a.opts.Connect(ctx, cfg, false)
+	if err == nil {
+		_ = running.Close() // idle connections only
+		return nil, &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Limit: "settings for a daemon that is to be started",
+			Message: "the daemon runs already, with settings of its own, and would ignore " + setting,
+			Hint:    "leave it out; or run recalld stop and try again; or write it into the settings file, and start the daemon again"}
+	}
+	if code := memory.CodeOf(err); !autostart || code != memory.CodeUnavailable && code != memory.CodeIncompatible {
+		return nil, err
+	}
+	daemon, err := a.opts.Connect(ctx, cfg, true)
+	a.started = err == nil
+	return daemon, err
+}
