@@ -5,13 +5,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
 // connections bounds the connections of a Server. Over the limit it closes the
 // one that has waited longest for its client: an idle connection, a half sent
-// header, a half sent body. A connection whose request is being answered is never
+// header, a half sent body; if there is none, the oldest stream of events, which
+// has no end of its own. A connection whose request is being answered is never
 // closed, so clients that hold connections open cannot keep others out.
 type connections struct {
 	max         int
@@ -25,6 +27,8 @@ type connections struct {
 type connection struct {
 	// answering says that a whole request has arrived and is being answered.
 	answering bool
+	// stream says that the answer is a stream of events.
+	stream bool
 	// since is when answering last changed.
 	since time.Time
 }
@@ -53,11 +57,12 @@ func (c *connections) attach(ctx context.Context, conn net.Conn) context.Context
 	return context.WithValue(ctx, connectionKey{}, added)
 }
 
-// evict closes the connection that has waited longest for its client, for holders of mu.
+// evict closes the connection that has waited longest for its client, or the oldest
+// stream, for holders of mu.
 func (c *connections) evict() {
 	var oldest net.Conn
 	for conn, is := range c.open {
-		if !is.answering && (oldest == nil || is.since.Before(c.open[oldest].since)) {
+		if (!is.answering || is.stream) && (oldest == nil || is.goesBefore(c.open[oldest])) {
 			oldest = conn
 		}
 	}
@@ -65,6 +70,14 @@ func (c *connections) evict() {
 		_ = oldest.Close() // its state becomes closed as its reader notices
 		delete(c.open, oldest)
 	}
+}
+
+// goesBefore says that of two connections that may be closed this one is closed first.
+func (is *connection) goesBefore(other *connection) bool {
+	if is.stream != other.stream {
+		return other.stream
+	}
+	return is.since.Before(other.since)
 }
 
 // state is an http.Server's ConnState.
@@ -86,6 +99,17 @@ func (c *connections) answering(is *connection, yes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	is.answering, is.since = yes, time.Now()
+	is.stream = is.stream && yes
+}
+
+// streams notes that a connection's answer is a stream of events.
+func (c *connections) streams(is *connection) {
+	if is == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	is.stream = true
 }
 
 // handler bounds the time that a request's body may take to arrive, and notes
@@ -96,6 +120,9 @@ func (c *connections) handler(next http.Handler) http.Handler {
 		defer c.answering(is, false)
 		if r.Body == nil || r.Body == http.NoBody {
 			c.answering(is, true)
+			if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+				c.streams(is)
+			}
 		} else {
 			control := http.NewResponseController(w)
 			// Where there is no deadline to set, as in tests without a connection,
@@ -123,4 +150,42 @@ func (b *arrivingBody) Read(p []byte) (int, error) {
 		b.whole = nil
 	}
 	return n, err
+}
+
+// impatientListener accepts connections whose writes end, with an error, when their
+// client has taken nothing for a while: an answer that nobody reads would be kept, with
+// its connection, for ever.
+type impatientListener struct {
+	net.Listener
+	timeout time.Duration
+}
+
+func (l impatientListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &impatientConn{conn, l.timeout}, nil
+}
+
+type impatientConn struct {
+	net.Conn
+	timeout time.Duration
+}
+
+// unreadPart is how much a client has to take within the timeout, in bytes.
+const unreadPart = 64 << 10
+
+// Write implements net.Conn.
+func (c *impatientConn) Write(p []byte) (n int, err error) {
+	for {
+		part := p[n:min(len(p), n+unreadPart)]
+		if err := c.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+			return n, err
+		}
+		wrote, err := c.Conn.Write(part)
+		if n += wrote; err != nil || n == len(p) {
+			return n, err
+		}
+	}
 }

@@ -138,3 +138,65 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 }
+
+// An answer that its client does not read is given up.
+func TestUnreadAnswerEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	_, address := startRaw(t, ServerOptions{UnreadTimeout: 20 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+		part := make([]byte, 1<<20)
+		var err error
+		for err == nil { // more than any buffer between them holds
+			_, err = w.Write(part)
+		}
+		ended <- err
+	})
+	fmt.Fprint(dialRaw(t, address), "GET / HTTP/1.1\r\nHost: d\r\n\r\n")
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("an answer that nobody reads is still being written, want its end after 20 ms")
+	}
+}
+
+// Streams of events make room for others when nothing else can: they have no end.
+func TestStreamsKeepNobodyOut(t *testing.T) {
+	const limit = 4
+	streaming := make(chan struct{}, 100)
+	srv, address := startRaw(t, ServerOptions{MaxConnections: limit}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/events" {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			streaming <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		readsAll(w, r)
+	})
+	var streams []net.Conn
+	for range 3 * limit {
+		conn := dialRaw(t, address)
+		fmt.Fprint(conn, "GET /events HTTP/1.1\r\nHost: d\r\nAccept: text/event-stream\r\n\r\n")
+		select {
+		case <-streaming:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("stream %d of a server with %d connections does not begin", len(streams)+1, limit)
+		}
+		streams = append(streams, conn)
+	}
+	for n := range 10 {
+		if got := post(t, address); got != "4" {
+			t.Fatalf("%d streams are open: request %d got %q", len(streams), n, got)
+		}
+	}
+	srv.conns.mu.Lock()
+	defer srv.conns.mu.Unlock()
+	kept := 0
+	for _, is := range srv.conns.open {
+		if is.stream {
+			kept++
+		}
+	}
+	if kept != limit-1 {
+		t.Errorf("%d streams are kept, want %d: one request at a time needs one place", kept, limit-1)
+	}
+}

@@ -25,6 +25,8 @@ const (
 	// bodyTimeout bounds how long a request's body may take to arrive: 8 MiB at most,
 	// from a client on this machine.
 	bodyTimeout = 30 * time.Second
+	// unreadTimeout bounds how long a client may leave a part of its answer unread.
+	unreadTimeout = 30 * time.Second
 	// maxConnections bounds the open connections. An agent has two or three.
 	maxConnections = 1024
 	// cancelGrace is how long a cancelled request may take to notice.
@@ -56,6 +58,9 @@ type ServerOptions struct {
 	// BodyTimeout bounds how long a request's body may take to arrive; 0 is the
 	// default.
 	BodyTimeout time.Duration
+	// UnreadTimeout bounds how long a client may leave a part of its answer unread; 0 is
+	// the default.
+	UnreadTimeout time.Duration
 	// Asked, if set, is told of every request that is posted, and its done of the
 	// request's end. Looks at the state are not posted, which a caller repeats while it
 	// waits for background work, nor are streams.
@@ -128,7 +133,7 @@ func (s *Server) Start(e Endpoint) error {
 	s.servers = append(s.servers, srv)
 	s.serve.Go(func() {
 		defer serving() // also if it could not begin
-		if err := srv.Serve(e.Listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(impatientListener{e.Listener, cmp.Or(s.opts.UnreadTimeout, unreadTimeout)}); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case s.failed <- fmt.Errorf("serve %s: %w", e.Listener.Addr(), err):
 			default: // the first failure is told
