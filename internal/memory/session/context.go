@@ -219,8 +219,8 @@ type ToolUse struct {
 // SummaryItem is the type of the item that holds the summary of the last compaction. It
 // is the first of every assembled context until the next one; its name is SummaryName.
 const (
-	SummaryItem memory.Kind = "summary"
-	SummaryName             = "summary of the last compaction"
+	SummaryItem = memory.Kind("summary")
+	SummaryName = "summary of the last compaction"
 )
 
 // CompactRequest is a clean slate.
