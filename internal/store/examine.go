@@ -36,7 +36,7 @@ type examined struct {
 	empty  bool                // there is no database
 }
 
-// numbered is a sequence number as an entry has it: seq, or the one before it.
+// seqEntry is the number of an update and of the one before it, as a log has them.
 type seqEntry struct {
 	version   uint64
 	seq, prev uint64
