@@ -187,7 +187,7 @@ func TestContextRequests(t *testing.T) {
 			return session.ChangeContextRequest{Remove: []session.Ref{readFile}, Which: which(b)}
 		}},
 		{[]string{"context", "turn"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Which: own(b)} }},
-		{[]string{"context", "turn", "7", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Turn: 7, Which: which(b)} }},
+		{[]string{"context", "turn", "7", "--texts", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Turn: 7, Texts: true, Which: which(b)} }},
 		{[]string{"working", "--session", "abcd", "--project", "p"}, "", "WorkingContext", func(b *bench) any { return session.WorkingContextRequest{Which: which(b)} }},
 		{[]string{"working", "report", "--tool", "filesystem:read_file", "--tool", "a:b:c", "--entity", `{"id":"o-1","type":"order","name":"n","data":{"n":1.50}}`, "--entity", `{"id":"o-2"}`,
 			"--clear-discovered", "--session", "abcd", "--project", "p"}, "", "Report", func(b *bench) any {

@@ -18,8 +18,9 @@ func contextTurnCommand(a *App) *cobra.Command {
 		Use:   "turn [N]",
 		Short: "Show what a request was given",
 		Long: `Show what the request N of a session was given, counted from 1, by default the last
-one: names, how each got in and with what score, and what was withheld and why.`,
-		Example: "  recalld context turn\n  recalld context turn 2 --session nightly-42 --json",
+one: names, how each got in and with what score, and what was withheld and why. What
+is no longer as it was handed out is marked; with --texts all other texts are shown.`,
+		Example: "  recalld context turn\n  recalld context turn 2 --session nightly-42 --json\n  recalld context turn --texts",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -41,6 +42,7 @@ one: names, how each got in and with what score, and what was withheld and why.`
 		},
 	}
 	a.whichFlags(c, &r.Which)
+	c.Flags().BoolVar(&r.Texts, "texts", false, "with the texts that were handed out, where they are as they were")
 	return c
 }
 

@@ -53,7 +53,7 @@ var (
 	working = session.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []session.ContextItem{inside}, Removed: []session.Ref{toolRef},
 		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ToolUse: []session.ToolUse{{ToolRef: tool, Count: 2, LastUsed: at}}, Guided: []session.ToolRef{tool},
 		Summary: "s", Compactions: 1, CompactedAt: at, Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
-	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)}}}
+	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87), State: memory.Changed, Text: "t"}}}
 )
 
 // sessionMethods are the methods of package session.
@@ -84,7 +84,7 @@ var sessionMethods = map[string]method{
 	"Assemble": {request: session.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
 		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, Which: which},
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
-			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9}},
+			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
 				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
@@ -104,14 +104,14 @@ var sessionMethods = map[string]method{
 			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
-			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from,
+			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from, Hash: "h", Bytes: 7, Path: "a.go",
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
 			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
 			Judged: []memory.Judged{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
-	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Which: which},
+	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Texts: true, Which: which},
 		answer: &session.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
 	"Feedback": {request: session.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
 		answer: &session.FeedbackTaken{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,

@@ -45,6 +45,7 @@ func (c *Core) contexts(opts CoreOptions) (err error) {
 	}
 	c.Ledger, err = ledger.New(ledger.Options{
 		Store: c.Store, Writer: c.Ingest, Projects: c.Projects, Sessions: c.Ingest, Clean: c.Ingest.Clean,
+		Texts: c.Recall, Summary: c.Session.ThenSummary,
 	})
 	if err != nil {
 		return fmt.Errorf("make ledger: %w", err)

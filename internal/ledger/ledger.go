@@ -48,12 +48,23 @@ type Sessions interface {
 	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
 }
 
+// Texts finds what was handed out again.
+type Texts interface {
+	// Then has for each item what is left of its text; inside says that the caller asks
+	// from the project. See recall.Service.Then.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then
+}
+
 // Options configure a ledger. The first four fields are required.
 type Options struct {
 	Store    Store
 	Writer   Writer
 	Projects Projects
 	Sessions Sessions
+	// Texts finds the texts of a context again, and Summary that of the summary of a
+	// session's compaction. Nil: of none is said what became of it.
+	Texts   Texts
+	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.Then, error)
 	// Clean takes secrets out of a text, which is cut to most characters then, and
 	// says how many there were. Default: nothing.
 	Clean func(text string, most int) (string, int)
@@ -159,8 +170,33 @@ func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 	}
 	r := found[0]
 	record := session.RecordOf(&r)
+	if err := l.then(ctx, req, project, &r, &record); err != nil {
+		return nil, err
+	}
 	out.Turn, out.Record, out.Receipt = r.Turn, &record, r.ID
 	out.Summary, out.Text = Summary(record), Text(record)
 	out.Withheld = append(out.Withheld, r.Withheld...)
 	return out, nil
+}
+
+// then says of the items of a record what became of their texts, and adds those that are
+// as they were if the request asks for them.
+func (l *Ledger) then(ctx context.Context, req session.ContextOfRequest, project memory.Project, r *memory.Receipt, record *session.ContextRecord) error {
+	then := make([]memory.Then, len(r.Items))
+	if l.opts.Texts != nil {
+		inside := memory.AsksFrom(ctx, l.opts.Projects, project.ID, req.Project, req.Caller)
+		then = l.opts.Texts.Then(ctx, project, inside, r.Items)
+	}
+	for i, item := range r.Items {
+		if item.Kind == session.SummaryItem && l.opts.Summary != nil {
+			var err error
+			if then[i], err = l.opts.Summary(memory.SessionKey{Project: r.Project, ID: r.Session}, item); err != nil {
+				return fmt.Errorf("find summary: %w", err)
+			}
+		}
+		if record.Items[i].State = then[i].State; req.Texts {
+			record.Items[i].Text = then[i].Text
+		}
+	}
+	return nil
 }

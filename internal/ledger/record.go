@@ -40,7 +40,8 @@ func (s section) of(record session.ContextRecord) []session.RecordItem {
 	return items
 }
 
-// Text writes a record as contract 6 does. Sections without items are left out; the
+// Text writes a record as contract 6 does, and behind an item what became of its text,
+// or the text itself below it. Sections without items are left out; the
 // memories stand after the tools: lessons, steps, code, tasks, blockers.
 func Text(record session.ContextRecord) string {
 	if len(record.Items) == 0 {
@@ -56,6 +57,15 @@ func Text(record session.ContextRecord) string {
 		fmt.Fprintf(&b, "\n%s (%d):", s.heading, len(items))
 		for _, item := range items {
 			fmt.Fprintf(&b, "\n  • %s [%s]", nameOf(item.Name, item.ServerName), modeText(item))
+			switch item.State {
+			case memory.Changed:
+				b.WriteString(" (changed since)")
+			case memory.Gone:
+				b.WriteString(" (gone)")
+			}
+			for line := range strings.Lines(item.Text) {
+				b.WriteString("\n      " + strings.TrimRight(line, "\r\n"))
+			}
 		}
 	}
 	return b.String()

@@ -71,7 +71,7 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Clean: r.ingest.Clean, Clock: clock})
+	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Clean: r.ingest.Clean, Texts: r.recall, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ var contextCalls = []struct{ tool, method, full, short string }{
 		`{"remove":[{"type":"rule","name":"B"}]}`},
 	{"assemble_context", "Assemble", `{"message":"How do I authenticate?","task_type":"code","requires_context":false,"topK":10,"topN":3,"includeScore":0,"max_tokens":50,"no_search":true,"sessionId":"mm-1","project":"demo"}`,
 		`{"message":"m"}`},
-	{"context_of_turn", "ContextOf", `{"turn":2,"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"context_of_turn", "ContextOf", `{"turn":2,"texts":true,"sessionId":"mm-1","project":"demo"}`, `{}`},
 	{"receipts", "Receipts", `{"sessionId":"mm-1","turn":0,"since":"2026-01-15T12:00:00Z","limit":200,"project":"demo"}`, `{}`},
 	{"working_context", "WorkingContext", `{"sessionId":"mm-1","project":"demo"}`, `{}`},
 	{"report_context", "Report", `{"usedTools":[{"serverName":"database","toolName":"query"}],"entities":[{"id":"o-1","type":"order","name":"Order","data":{"n":1.50}},{"id":"o-2","data":null}],"clearDiscovered":true,"sessionId":"mm-1","project":"demo"}`,
@@ -90,7 +90,7 @@ func TestContextRequests(t *testing.T) {
 	}, requestOf[session.ChangeContextRequest](t, s, "ChangeContext"))
 	wantEqual(t, "assemble_context", session.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
 		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, Which: which}, requestOf[session.AssembleRequest](t, s, "Assemble"))
-	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Which: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
+	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Texts: true, Which: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
 	wantEqual(t, "receipts", session.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
 		requestOf[session.ReceiptsRequest](t, s, "Receipts"))
 	wantEqual(t, "working_context", session.WorkingContextRequest{Which: which}, requestOf[session.WorkingContextRequest](t, s, "WorkingContext"))

@@ -43,7 +43,8 @@ func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string
 
 // turnInput is what context_of_turn takes.
 type turnInput struct {
-	Turn int `json:"turn" given:"1–1000000"`
+	Turn  int  `json:"turn" given:"1–1000000"`
+	Texts bool `json:"texts"`
 	whichInput
 }
 
@@ -58,7 +59,7 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Which: which})
+	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, Which: which})
 	if err != nil {
 		return "", nil, err
 	}

@@ -81,7 +81,7 @@ func assembledSchema() schema {
 		"turn": typed("integer", "Counts the session's requests, from 1."),
 		"items": list("", contextItem(schema{
 			"id": word, "description": word, "text": typed("string", "Of a rule or reference."),
-			"inputSchema": anything("Of a tool."), "tokens": count,
+			"inputSchema": anything("Of a tool."), "tokens": count, "state": typed("string", "changed, in a repeated answer."),
 		}), 0),
 		"memories":    list("Lessons, steps and code.", memoryItem(), 0),
 		"window":      object("Recent tasks and blockers.", false, windowFields()),
@@ -102,7 +102,9 @@ func assembledSchema() schema {
 // contextRecord is what contract 6 keeps of a request.
 func contextRecord(description string) schema {
 	return object(description, false, schema{
-		"items":     list("A memory's name is its id.", contextItem(nil), 0),
+		"items": list("A memory's name is its id.", contextItem(schema{
+			"state": typed("string", "changed or gone: its text."), "text": typed("string", "Of then."),
+		}), 0),
 		"timestamp": moment(""),
 	}, "items", "timestamp")
 }

@@ -39,6 +39,7 @@ func verdictsSchema() schema {
 func turnInputSchema() schema {
 	fields := whichFields()
 	fields["turn"] = number("integer", "Counted from 1; default: the last one.", 1, session.MaxTurn)
+	fields["texts"] = typed("boolean", "With the texts handed out, where they are as they were.")
 	return object("", true, fields)
 }
 
@@ -76,6 +77,7 @@ func receiptsOutputSchema() schema {
 			"items": list("", object("", false, schema{
 				"id": word, "kind": word, "relevance": typed("number", ""), "rank_factors": typed("object", ""), "tokens": count,
 				"name": word, "server": word, "mode": typed("string", "How it got into a context."),
+				"hash": typed("string", "Of its text."), "bytes": count, "path": word,
 			}, "id", "kind", "relevance", "tokens"), 0),
 			"withheld": list("", withheldSchema(), 0), "degraded": list("", degradedSchema(), 0),
 			"tokens": count, "spaces": list("", word, 0), "calibration": word, "took_ms": typed("number", ""), "seq": count,

@@ -1,6 +1,6 @@
 package mcp
 
-const turnDescription = `Show what a turn of the session was given: rules, references, tools and memories, how each came in, and what was withheld. Without a turn the last one.`
+const turnDescription = `Show what a turn of the session was given: rules, references, tools and memories, how each came in, what has changed since, and what was withheld. Without a turn the last one.`
 
 const receiptsDescription = `List receipts of answers and contexts, newest first: what was asked, handed out and withheld, with scores, settings and verdicts. Use it to see why something was, or was not, found.`
 

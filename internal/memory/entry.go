@@ -2,6 +2,8 @@ package memory
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -144,4 +146,30 @@ type AnswerSettings struct {
 	TopK         int     `json:"top_k,omitempty"`
 	TopN         int     `json:"top_n,omitempty"`
 	IncludeScore float64 `json:"include_score,omitempty"`
+}
+
+// HandedEntry is the text that a context hands out of an entry: of a rule or reference
+// its content, or its description if it has nothing else; of a tool its description and
+// its schema.
+func HandedEntry(kind Kind, description, content string, schema json.RawMessage) string {
+	switch {
+	case kind != Tool && content != "":
+		return content
+	case kind != Tool || len(schema) == 0:
+		return description
+	case description == "":
+		return string(schema)
+	}
+	return description + "\n" + string(schema)
+}
+
+// HandedTask is what a context hands out of a task or blocker. The validation report
+// stands for the outcome.
+func HandedTask(t *TaskContent) string {
+	parts := []string{t.TaskID, t.Type}
+	if t.RequiresContext {
+		parts = append(parts, t.Intent, t.Summary)
+	}
+	parts = append(parts, t.Reason, string(t.Report))
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
 }

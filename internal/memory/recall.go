@@ -276,6 +276,22 @@ type ReceiptItem struct {
 	// Active says of a tool that it could be called and was handed out by its name:
 	// the core's and discovered ones that the context does not write out.
 	Active bool `json:"active,omitempty"`
+	// Hash is that of the text that a context handed out of it, by which the text is found
+	// again; receipts of before have none, nor what was handed out by its name alone. Bytes
+	// is how long that text was without the mark of a cut, of code and of what was cut, and
+	// Path where the code was.
+	Hash  string `json:"hash,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+	Path  string `json:"path,omitempty"`
+}
+
+// Then is what is left of a text that was handed out.
+type Then struct {
+	// State is Changed or Gone; empty where the text is as it was, or where nobody knows.
+	State Reason
+	// Text is that of then. It is empty where it is no longer as it was or not known, and
+	// where the caller may not be shown it.
+	Text string
 }
 
 // Recaller answers questions.

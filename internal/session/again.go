@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -12,10 +13,10 @@ import (
 const keptRequests = 25 * time.Hour
 
 // again answers a repeated request with the receipt and record of the first. Receipts
-// hold no texts: they are those of today, and what has none any more is in the record
-// alone, which Degraded says. Guidance is told again, for whoever repeats a request has
+// hold no texts: they are those of today. What is another text than then is marked as
+// changed, what has none any more is in the record alone, and Degraded says so. Guidance is told again, for whoever repeats a request has
 // not got the first answer.
-func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error) {
+func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*session.Assembled, error) {
 	first, err := a.first()
 	if err != nil {
 		return nil, err
@@ -32,7 +33,17 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 	// Nothing is weighed again: what the first answer held had room in it.
 	lost := 0
 	shown := map[taskKey]bool{}
-	for _, item := range first.Items {
+	then := make([]memory.Then, len(first.Items))
+	if m := a.s.opts.Assembly.Memories; m != nil {
+		then = m.Then(ctx, a.project, memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller), first.Items)
+	}
+	for i, item := range first.Items {
+		if item.Kind == session.SummaryItem {
+			then[i] = thenSummary(item, wc.Summary)
+		}
+		if then[i].State != "" {
+			lost++
+		}
 		switch {
 		case item.Kind == session.SummaryItem:
 			if b.summary(wc.Summary); b.compacted != "" {
@@ -49,7 +60,7 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 		switch item.Kind {
 		case memory.Rule, memory.Reference, memory.Tool:
 			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
-				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance})
+				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
 				b.tokens = append(b.tokens, item.Tokens)
 				continue
 			}
@@ -58,6 +69,9 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 			continue
 		default:
 			if m, found := memories[item.ID]; found {
+				if then[i].State != "" {
+					m.State = string(then[i].State)
+				}
 				b.memories = append(b.memories, m)
 				continue
 			}
@@ -77,6 +91,9 @@ func (a *assembly) again(wc *session.WorkingContext) (*session.Assembled, error)
 	}
 	out := a.out(b, wc, guide(newWorkingContext(a.session.ID), b.guided))
 	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, session.RecordOf(&first)
+	for i := range out.Record.Items {
+		out.Record.Items[i].State = then[i].State
+	}
 	out.Withheld, out.Tokens, out.Degraded = append(out.Withheld, first.Withheld...), first.Tokens, slices.Clone(first.Degraded)
 	if lost > 0 {
 		out.Degraded = append(out.Degraded, memory.Degraded{Part: partRepeat, Reason: "what has changed since is in the record alone"})
@@ -112,4 +129,26 @@ func shows(w *session.TaskWindow, names map[taskKey]bool) bool {
 	}
 	return !slices.ContainsFunc(w.Tasks, func(t session.CompletedTask) bool { return !names[taskKey{memory.Task, t.TaskID}] }) &&
 		!slices.ContainsFunc(w.Blockers, func(t session.Blocker) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
+}
+
+// thenSummary is what is left of the summary of a compaction that was handed out.
+func thenSummary(item memory.ReceiptItem, now string) memory.Then {
+	switch {
+	case item.Hash == "":
+		return memory.Then{}
+	case now == "":
+		return memory.Then{State: memory.Gone}
+	case hashOf(now) != item.Hash:
+		return memory.Then{State: memory.Changed}
+	}
+	return memory.Then{Text: now}
+}
+
+// ThenSummary is thenSummary for the summary that a session has now.
+func (s *Service) ThenSummary(key memory.SessionKey, item memory.ReceiptItem) (memory.Then, error) {
+	wc, _, err := s.load(key)
+	if err != nil {
+		return memory.Then{}, err
+	}
+	return thenSummary(item, wc.Summary), nil
 }

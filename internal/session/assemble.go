@@ -136,7 +136,7 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 		return nil, err
 	}
 	if w.repeated {
-		return a.again(w.context)
+		return a.again(ctx, w.context)
 	}
 	return out, nil
 }

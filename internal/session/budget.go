@@ -142,7 +142,7 @@ func (b *budget) entry(e placed) {
 
 // entryTokens is what an entry takes: a tool goes with its schema.
 func entryTokens(e *session.EntryState) int {
-	return recall.Tokens(entryText(e)) + recall.Tokens(string(e.InputSchema))
+	return recall.Tokens(entryText(e, "")) + recall.Tokens(string(e.InputSchema))
 }
 
 // guide hands out the guidance of the tools in the context that the session was not

@@ -20,6 +20,8 @@ type placed struct {
 	// score and factors are of relevant entries.
 	score   float64
 	factors *memory.RankFactors
+	// state is that of an entry of a repeated request, see memory.Then.
+	state memory.Reason
 }
 
 // item is what a context shows of it.

@@ -32,11 +32,12 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 	for i, e := range b.entries {
 		item := session.AssembledItem{
 			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+			State: e.state,
 		}
 		if e.Type != memory.Tool {
 			item.Text = entryBody(e.EntryState)
-		} else if ref := toolOf(*e.EntryState); !callable[ref] {
-			out.ActiveTools = append(out.ActiveTools, ref)
+		} else if !callable[toolOf(*e.EntryState)] {
+			out.ActiveTools = append(out.ActiveTools, toolOf(*e.EntryState))
 		}
 		out.Items = append(out.Items, item)
 	}
@@ -62,7 +63,7 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	r.Request.Kinds = a.found.kinds
 	if b.compacted != "" {
 		r.Items = append(r.Items, memory.ReceiptItem{
-			Kind: session.SummaryItem, Name: session.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens,
+			Kind: session.SummaryItem, Name: session.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens, Hash: hashOf(b.compacted),
 		})
 	}
 	shown := map[session.ToolRef]bool{}
@@ -73,23 +74,36 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
 			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(session.ProvenanceOf(e.Source)),
+			Hash: hashOf(handed(e.EntryState)),
 		})
 	}
 	r.Items = append(r.Items, a.callable(out, shown)...)
 	for _, m := range b.memories {
-		r.Items = append(r.Items, memory.ReceiptItem{
+		text := recall.TextOf(m)
+		item := memory.ReceiptItem{
 			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
-			Provenance: m.Provenance,
-		})
+			Provenance: m.Provenance, Hash: hashOf(text),
+		}
+		if m.Cut || m.Kind == memory.Chunk {
+			item.Bytes = len(text)
+		}
+		if m.Kind == memory.Chunk {
+			item.Path = m.Source.Path
+		}
+		r.Items = append(r.Items, item)
 	}
 	// Tasks have no score, and the tokens of the window are the receipt's alone: it is
 	// one text.
 	if b.window == nil {
 		return r
 	}
-	ids := a.taskIDs()
+	records := a.taskRecords()
 	task := func(kind memory.Kind, name string) {
-		r.Items = append(r.Items, memory.ReceiptItem{ID: ids[taskKey{kind, name}], Kind: kind, Name: name, Mode: memory.IncludeAlways})
+		item := memory.ReceiptItem{Kind: kind, Name: name, Mode: memory.IncludeAlways}
+		if r, ok := records[taskKey{kind, name}]; ok {
+			item.ID, item.Hash = r.ID, hashOf(memory.HandedTask(r.Task))
+		}
+		r.Items = append(r.Items, item)
 	}
 	for _, t := range b.window.Tasks {
 		task(memory.Task, t.TaskID)
@@ -122,6 +136,9 @@ func (a *assembly) callable(out *session.Assembled, shown map[session.ToolRef]bo
 		if e.Core {
 			item.Mode = memory.IncludeAlways
 		}
+		if item.Tokens > 0 { // with its schema
+			item.Hash = hashOf(handed(e))
+		}
 		items = append(items, item)
 	}
 	return items
@@ -133,15 +150,23 @@ type taskKey struct {
 	name string
 }
 
-// taskIDs are the ids of the records of a project's tasks and blockers.
-func (a *assembly) taskIDs() map[taskKey]string {
-	ids := map[taskKey]string{}
+// taskRecords are the records of a project's tasks and blockers.
+func (a *assembly) taskRecords() map[taskKey]memory.Record {
+	records := map[taskKey]memory.Record{}
 	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
 		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
 			if r.Task != nil {
-				ids[taskKey{r.Kind, r.Task.TaskID}] = r.ID
+				records[taskKey{r.Kind, r.Task.TaskID}] = r
 			}
 		}
 	}
-	return ids
+	return records
 }
+
+// handed is the text of an entry that a context hands out.
+func handed(e *session.EntryState) string {
+	return memory.HandedEntry(e.Type, e.Description, e.Content, e.InputSchema)
+}
+
+// hashOf names a text that is handed out, for its receipt.
+func hashOf(text string) string { return memory.DocumentID(text).String() }

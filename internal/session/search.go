@@ -17,6 +17,8 @@ type Memories interface {
 	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.Answer, memory.Receipt, error)
 	// Alike says that two texts are near-duplicates.
 	Alike(a, b string) bool
+	// Then finds what was handed out again; see recall.Service.Then.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then
 }
 
 // What may be missing of a context, as Degraded names it.

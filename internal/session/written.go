@@ -20,13 +20,16 @@ const separator = "\n"
 // nothing else.
 func entryBody(e *session.EntryState) string { return cmp.Or(e.Content, e.Description) }
 
+// changedMark is that of an entry whose text is another one than that of then, in the
+// answer to a repeated request.
+const changedMark = " [changed since]"
+
 // entryText writes one entry of a section: a rule or reference under its name, a tool
 // in a line. What a host or its user registered is meant as it is said, so it is not
 // fenced; what comes from the repository's files says so.
-func entryText(e *session.EntryState) string {
-	mark := ""
+func entryText(e *session.EntryState, mark string) string {
 	if e.Followed() {
-		mark = " " + memory.FollowedMark
+		mark = " " + memory.FollowedMark + mark
 	}
 	return render.Escape(render.Visible(markedEntry(e, mark)))
 }
@@ -75,7 +78,11 @@ func writeContext(summary string, entries []placed, guidance string, memories []
 			if section.Len() == 0 {
 				section.WriteString(headings[kind])
 			}
-			section.WriteString(entryText(e.EntryState))
+			mark := ""
+			if e.state != "" {
+				mark = changedMark
+			}
+			section.WriteString(entryText(e.EntryState, mark))
 		}
 		sections = append(sections, section.String())
 	}

@@ -85,6 +85,9 @@ type AssembledItem struct {
 	Text        string          `json:"text,omitempty"`        // rules and references
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools
 	Tokens      int             `json:"tokens"`
+	// State is "changed" in the answer to a repeated request, where the text is that of
+	// today and another one than the first answer had.
+	State memory.Reason `json:"state,omitempty"`
 }
 
 // Assembled is the context of one request: what a host builds it from. Items are those
@@ -141,6 +144,12 @@ type RecordItem struct {
 	ServerName      string         `json:"serverName,omitempty"`
 	IncludeMode     memory.Include `json:"includeMode"`
 	SimilarityScore *float64       `json:"similarityScore,omitempty"`
+	// State, where a record is read back, says that the text which was handed out is no
+	// longer to be had: "changed" or "gone". It is left out where the text is as it was,
+	// and where nobody knows. Text is that of then, on asking; of a tool its description
+	// and schema.
+	State memory.Reason `json:"state,omitempty"`
+	Text  string        `json:"text,omitempty"`
 }
 
 // RecordOf is what contract 6 keeps of the receipt of a context: its items in the order

@@ -37,6 +37,8 @@ type ReceiptList struct {
 // ContextOfRequest asks what a turn was given; 0 is the last one.
 type ContextOfRequest struct {
 	Turn int `json:"turn,omitempty" given:"1–1000000"`
+	// Texts asks for the texts that were handed out, as far as they are as they were.
+	Texts bool `json:"texts,omitempty"`
 	Which
 }
 

@@ -1,0 +1,177 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// TextOf is the text of a lesson, step or piece of code that is handed out, without the
+// mark of a cut: the mark grows with the number of memories.
+func TextOf(i memory.Item) string {
+	text, _ := unmarked(i)
+	return text
+}
+
+// Then finds the texts again that a receipt has the hashes of: as they are stored, or, of
+// code, on disk within the deadline of code. Items without a hash have no state. Inside
+// says that the caller asks from the project: only then is a text shown that was followed
+// from its files. The answer has the order of the items.
+func (s *Service) Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then {
+	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
+	defer cancel()
+	f := &filler{s: s, code: code}
+	sel := memory.Selection{Project: project.ID, AllLessons: true, Followed: inside}
+	out := make([]memory.Then, len(items))
+	for i := range items {
+		item := &items[i]
+		switch {
+		case item.Hash == "":
+		case item.Kind == memory.Chunk:
+			out[i] = f.thenCode(item, sel)
+		case item.ID != "":
+			out[i] = f.thenRecord(item, sel)
+		}
+	}
+	return out
+}
+
+// thenRecord finds the text of a record.
+func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.Then {
+	r, err := f.s.opts.Corpus.Record(item.ID)
+	if err != nil {
+		return f.gone(memory.CodeOf(err) == memory.CodeNotFound)
+	}
+	var text string
+	found := false
+	switch {
+	case r.Event != nil:
+		text, found = f.thenLesson(item, r.Event)
+	case r.Step != nil:
+		text, found = beginning(f.redact(stepText(r.Step)), item)
+	case r.Entry != nil:
+		text = memory.HandedEntry(r.Kind, r.Entry.Description, r.Entry.Content, r.Entry.InputSchema)
+		found = isOf(item, text)
+	case r.Task != nil:
+		text = memory.HandedTask(r.Task)
+		found = isOf(item, text)
+	default:
+		return memory.Then{}
+	}
+	switch {
+	case !found:
+		return memory.Then{State: memory.Changed}
+	case r.Provenance.Followed() && !sel.Followed, (r.Event != nil || r.Step != nil) && !f.s.opts.Corpus.Selected(r.ID, sel):
+		return memory.Then{} // as it was, and not for this caller
+	}
+	return memory.Then{Text: f.redact(text)}
+}
+
+// gone is the answer where a text is not there. Nobody knows what became of it as long as
+// not all is loaded or read, and where the store has lost something.
+func (f *filler) gone(isCertain bool) memory.Then {
+	if !isCertain || f.s.whyLost() != "" {
+		return memory.Then{}
+	}
+	return memory.Then{State: memory.Gone}
+}
+
+func isOf(item *memory.ReceiptItem, text string) bool {
+	return memory.DocumentID(text).String() == item.Hash
+}
+
+// beginning is what of a text was handed out: all of it, or its beginning.
+func beginning(text string, item *memory.ReceiptItem) (string, bool) {
+	if item.Bytes > 0 && item.Bytes < len(text) {
+		text = text[:item.Bytes]
+	}
+	return text, isOf(item, text)
+}
+
+// cutSlack is how much more room than its length a text that was cut may have had: it was
+// cut at the end of a word, a sentence or a rune, and its command may have had no room.
+const cutSlack = 512
+
+// thenLesson is what of a lesson was handed out: its line, or one of those that it is cut
+// to.
+func (f *filler) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, bool) {
+	i := memory.Item{Lesson: f.redact(e.Lesson), Context: f.redact(e.Context), Command: f.redact(e.Command)}
+	whole := lessonLine(i, 0)
+	if isOf(item, whole) || item.Bytes == 0 || item.Bytes >= len(whole) {
+		return whole, isOf(item, whole)
+	}
+	last := ""
+	for room := item.Bytes; room <= item.Bytes+cutSlack; room++ {
+		if text := cutLesson(i, room, ""); len(text) == item.Bytes && text != last {
+			if last = text; isOf(item, text) {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// thenCode finds code on disk, where it was: in one of the chunks of its file, or at the
+// beginning of a file that has none.
+func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Then {
+	if item.Path == "" || f.s.ready() != nil {
+		return memory.Then{}
+	}
+	places := f.s.opts.Corpus.At(memory.CodePlace{Path: item.Path}, sel)
+	if f.s.opts.Light != nil {
+		heads, _ := f.s.opts.Light.Files(item.Path, sel.Project, maxPlaces)
+		places = append(slices.Clip(places), heads...)
+	}
+	there := false
+	for _, c := range places {
+		if c.File.Path != item.Path {
+			continue
+		}
+		at, err := f.s.opts.Corpus.Location(c)
+		if err != nil {
+			continue
+		}
+		read := f.s.gates.chunk
+		if c.Head {
+			read = f.s.gates.head
+		}
+		v, err := read(f.code, at)
+		switch f.reason(err) {
+		case "":
+			whole := f.redact(v.Text)
+			if text, found := part(whole, item); found {
+				return memory.Then{Text: text}
+			}
+			if !c.Head && memory.ChunkID(at.Sandbox, at.Path, at.Chunk) == item.ID {
+				return memory.Then{Text: whole} // a part of it that is not in one piece
+			}
+			there = true
+		case memory.Gone:
+		case memory.TooSlow, memory.Unreadable:
+			return memory.Then{}
+		default:
+			there = true
+		}
+	}
+	if !there {
+		return f.gone(f.s.opts.Missing(sel.Project) == "")
+	}
+	return memory.Then{State: memory.Changed}
+}
+
+// part is the part of a text that was handed out, which begins with a line.
+func part(whole string, item *memory.ReceiptItem) (string, bool) {
+	for from := 0; item.Bytes > 0 && from+item.Bytes <= len(whole); {
+		if text := whole[from : from+item.Bytes]; isOf(item, text) {
+			return text, true
+		}
+		next := strings.IndexByte(whole[from:], '\n')
+		if next < 0 {
+			break
+		}
+		from += next + 1
+	}
+	return "", false
+}
