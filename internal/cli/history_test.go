@@ -22,8 +22,9 @@ func history() map[string]any {
 	}
 	steps := []memory.StepView{
 		{ID: "s-2", Timestamp: noon, Tool: "mm_click", Screen: "send", Snippet: "confirm-button: Timeout\n15000 ms exceeded",
-			Labels: []string{"interaction", "error-recovery"}, SessionID: "mm-20260115-abc", SessionGoal: goal, MatchedFields: []string{"target"}},
-		{ID: "s-1", Timestamp: noon.Add(-time.Minute), Tool: "bash", Snippet: "npm test", Labels: []string{"execution"}, SessionID: "mm-20260115-abc"},
+			Labels: []string{"interaction", "error-recovery"}, SessionID: "mm-20260115-abc", SessionGoal: goal, MatchedFields: []string{"target"},
+			StepEnd: memory.StepEnd{Target: "confirm-button", Error: &memory.StepError{Code: "E_TIMEOUT", Message: "15000 ms exceeded"}}},
+		{ID: "s-1", Timestamp: noon.Add(-time.Minute), Tool: "bash", Snippet: "npm test", Labels: []string{"execution"}, SessionID: "mm-20260115-abc", StepEnd: memory.StepEnd{OK: true, Target: "npm test"}},
 	}
 	return map[string]any{
 		"StartSession": state,

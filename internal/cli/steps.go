@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -76,13 +77,24 @@ func (n *narrowFlags) narrow(r *memory.HistoryRequest) (err error) {
 
 // stepRows are the lines of the table that steps and last share.
 func stepRows(steps []memory.StepView) [][]string {
-	rows := [][]string{{"TIME", "TOOL", "SCREEN", "SESSION", "STEP"}}
+	rows := [][]string{{"TIME", "TOOL", "TARGET", "ENDED", "SCREEN", "SESSION", "STEP"}}
 	for _, s := range steps {
 		rows = append(rows, []string{
-			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Screen, 30), s.SessionID, followedText(s.Provenance) + shortText(s.Snippet, 200),
+			timeText(s.Timestamp, ""), shortText(s.Tool, 30), shortText(s.Target, 40), endedText(s.StepEnd), shortText(s.Screen, 30), s.SessionID, followedText(s.Provenance) + shortText(s.Snippet, 200),
 		})
 	}
 	return rows
+}
+
+// endedText says how a step ended: "ok", "failed", "failed: EACCES".
+func endedText(e memory.StepEnd) string {
+	switch {
+	case e.OK:
+		return "ok"
+	case e.Error == nil:
+		return "failed"
+	}
+	return "failed: " + shortText(cmp.Or(e.Error.Code, e.Error.Message), 40)
 }
 
 // followedText marks what is from the repository's files.

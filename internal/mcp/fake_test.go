@@ -63,6 +63,7 @@ func fullItem(lesson string) memory.Item {
 		RankFactors: &memory.RankFactors{Score: .9, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .9}}},
 		CreatedAt:   time.Unix(1_700_000_000, 0).UTC(), Timestamp: time.Unix(1_700_000_000, 0).UTC(), Lesson: lesson, Context: "c", Command: "go test", SuccessRate: "1/2",
 		State: "moved", Foreign: true, Similar: 2, Tokens: 7,
+		StepEnd: &memory.StepEnd{Target: "#send", Error: &memory.StepError{Code: "E1", Message: "m"}},
 	}
 }
 

@@ -103,6 +103,7 @@ func fullState() *memory.SessionState {
 // newLedger answers everything with every field set.
 func newLedger() *ledger {
 	view := memory.StepView{ID: "s-1", Timestamp: noon, Tool: "mm_click", Screen: "send", Snippet: "a <b> & c", Labels: []string{"interaction"},
+		StepEnd:   memory.StepEnd{Target: "confirm", Error: &memory.StepError{Code: "E1", Message: "disabled"}},
 		SessionID: "mm-20260115-abc", SessionGoal: "Send flow", MatchedFields: []string{"tool", "target"}}
 	bare := memory.StepView{ID: "s-2", Timestamp: noon, Tool: "bash", SessionID: "mm-20260115-abc"}
 	item := fullItem("wait for the fee")

@@ -26,7 +26,7 @@ func TestKnowledgeTools(t *testing.T) {
 		request               memory.HistoryRequest
 	}{
 		{"mm_knowledge_search", `{"query":" confirm "}`,
-			`{"ok":true,"notice":"` + render.Notice + `","result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"sessionId":"mm-20260115-abc"}]}}`,
+			`{"ok":true,"notice":"` + render.Notice + `","result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"ok":false,"target":"confirm","error":{"code":"E1","message":"disabled"},"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"ok":false,"sessionId":"mm-20260115-abc"}]}}`,
 			"SearchSteps", memory.HistoryRequest{Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
 		{"mm_knowledge_search", `{"query":"q","limit":100,"scope":{"sessionId":"abcd"},"filters":{"flowTag":"send","tag":"smoke","screen":"home","gitBranch":"main","sinceHours":720}}`, ``,
 			"SearchSteps", memory.HistoryRequest{Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},

@@ -88,7 +88,7 @@ func structured(answer *memory.Answer, tokens int) *memory.Answer {
 		}
 	}
 	shorten(func(item *memory.Item) {
-		item.Step, item.Task = nil, nil // their text says the same
+		item.Step, item.Task, item.StepEnd = nil, nil, nil // their text says the same
 		if item.Kind == memory.Lesson && !item.Cut {
 			item.Text = ""
 		}

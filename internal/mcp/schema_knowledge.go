@@ -100,10 +100,18 @@ func stepSchema() schema {
 		"screen":        typed("string", "Empty where the step has none."),
 		"snippet":       typed("string", "The parts that matter, in a line."),
 		"labels":        list("", typed("string", ""), 0),
+		"ok":            typed("boolean", "Whether it worked."),
+		"target":        typed("string", "What the tool was used on, in a line."),
+		"error":         stepErrorSchema(),
 		"sessionId":     typed("string", ""),
 		"sessionGoal":   typed("string", ""),
 		"matchedFields": list("The parts of the step that hold words of the query.", typed("string", ""), 0),
-	}, "timestamp", "tool", "screen", "snippet", "labels", "sessionId")
+	}, "timestamp", "tool", "screen", "snippet", "labels", "ok", "sessionId")
+}
+
+// stepErrorSchema is what a step failed with.
+func stepErrorSchema() schema {
+	return object("What it failed with.", false, schema{"code": typed("string", ""), "message": typed("string", "In a line.")})
 }
 
 // knowledgeOutput is the form of every knowledge tool's answer: a result, or an

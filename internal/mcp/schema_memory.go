@@ -94,6 +94,9 @@ func memoryItem() schema {
 		"cut":          typed("boolean", "Text is not all of it; recall with its id gives the rest."),
 		"similar":      typed("integer", "Near-duplicates collapsed into this one."),
 		"tokens":       typed("integer", ""),
+		"ok":           typed("boolean", "Of a step: whether it worked."),
+		"target":       typed("string", "Of a step: what the tool was used on, in a line."),
+		"error":        stepErrorSchema(),
 		"step":         typed("object", "The whole step, asked for by its id."),
 		"task":         typed("object", "The whole task or blocker, asked for by its id."),
 	}, "id", "kind", "text", "source", "project", "relevance")

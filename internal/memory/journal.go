@@ -126,18 +126,30 @@ type StepFilters struct {
 
 // StepView is a step as the knowledge tools show it.
 type StepView struct {
-	ID          string    `json:"id,omitempty"`
-	Timestamp   time.Time `json:"timestamp"`
-	Tool        string    `json:"tool"`
-	Screen      string    `json:"screen"`
-	Snippet     string    `json:"snippet"`
-	Labels      []string  `json:"labels"`
-	SessionID   string    `json:"sessionId"`
-	SessionGoal string    `json:"sessionGoal,omitempty"`
+	ID        string    `json:"id,omitempty"`
+	Timestamp time.Time `json:"timestamp"`
+	Tool      string    `json:"tool"`
+	Screen    string    `json:"screen"`
+	Snippet   string    `json:"snippet"`
+	Labels    []string  `json:"labels"`
+	StepEnd
+	SessionID   string `json:"sessionId"`
+	SessionGoal string `json:"sessionGoal,omitempty"`
 	// MatchedFields names the parts of the step that hold words of the question.
 	MatchedFields []string `json:"matchedFields,omitempty"`
 	// Provenance is that of a step which was followed from the repository's files.
 	Provenance *Provenance `json:"provenance,omitempty"`
+}
+
+// StepEnd says what a step was done to and how it ended.
+type StepEnd struct {
+	OK bool `json:"ok"`
+	// Target is what the tool was used on, in a line of at most 120 bytes: its target,
+	// else the file, page or command of its input. It is empty where the step does not say.
+	Target string `json:"target,omitempty"`
+	// Error is what it failed with, the message in a line of at most 200 bytes, without
+	// details. Nil when OK.
+	Error *StepError `json:"error,omitempty"`
 }
 
 // StepMatches is the answer of SearchSteps.

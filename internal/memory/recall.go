@@ -114,6 +114,8 @@ type Item struct {
 	// Similar counts near-duplicates that were collapsed into this one.
 	Similar int `json:"similar,omitempty"`
 	Tokens  int `json:"tokens"`
+	// StepEnd is of a step alone.
+	*StepEnd
 	// Step and Task are what a step and a task or blocker say, where they were asked
 	// for by their ids.
 	Step *StepContent `json:"step,omitempty"`

@@ -218,6 +218,7 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 		f.lesson(&item, r.Event)
 	case r.Step != nil:
 		item.Timestamp = r.Created
+		item.StepEnd = new(stepEnd(r.Step, f.redact))
 		if item.Text = f.redact(stepText(r.Step)); len(item.Text) > stepLine {
 			item.Text, item.Cut = f.s.cutLine(item.Text, stepLine, r.ID), true
 		}

@@ -63,7 +63,7 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 	session := v.session(r.Session)
 	view := memory.StepView{
 		ID: r.ID, Timestamp: r.Created.UTC(), Tool: v.s.clean(r.Step.Tool.Name), Screen: v.s.clean(r.Step.Screen),
-		Labels: v.s.cleanAll(r.Step.Labels), SessionID: r.Session, SessionGoal: session.Goal,
+		Labels: v.s.cleanAll(r.Step.Labels), StepEnd: stepEnd(r.Step, v.s.clean), SessionID: r.Session, SessionGoal: session.Goal,
 		Provenance: shownProvenance(r.Provenance),
 	}
 	if len(v.query) > 0 {
@@ -73,6 +73,19 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 		view.Snippet = shorten(v.s.clean(outline(r.Step)), stepSnippet)
 	}
 	return view
+}
+
+// stepEnd is what a step was done to and how it ended, without secrets.
+func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
+	target := brief(st.Tool.Target)
+	if target == "" {
+		target = oneLine(memory.StepSubject(st.Tool))
+	}
+	end := memory.StepEnd{OK: st.Outcome.OK, Target: shorten(clean(target), subjectBytes)}
+	if e := st.Outcome.Error; !st.Outcome.OK && e != nil {
+		end.Error = &memory.StepError{Code: shorten(clean(oneLine(e.Code)), subjectBytes), Message: shorten(clean(oneLine(e.Message)), stepSnippet)}
+	}
+	return end
 }
 
 // session returns a step's session with its goal as it may be shown.

@@ -124,10 +124,15 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 	}
 	text := compact(shown)
 	for i := len(shown.Items) - 1; i >= 0 && len(text) > most; i-- {
-		if item := &shown.Items[i]; item.Kind == memory.Lesson {
+		switch item := &shown.Items[i]; item.Kind {
+		case memory.Lesson:
 			item.Text = "" // its fields have it
-			text = compact(shown)
+		case memory.Step:
+			item.StepEnd = nil // its text has it
+		default:
+			continue
 		}
+		text = compact(shown)
 	}
 	texts := slices.Clone(shown.Items)
 	more := []func(){
@@ -139,7 +144,7 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 		more = append(more, func() {
 			copy(shown.Items, a.Items)
 			for i := range texts {
-				shown.Items[i].Text = texts[i].Text
+				shown.Items[i].Text, shown.Items[i].StepEnd = texts[i].Text, texts[i].StepEnd
 			}
 		})
 	}
