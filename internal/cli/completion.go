@@ -235,7 +235,7 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 			return nil
 		}
 		for _, r := range list.Receipts {
-			names = append(names, cobra.CompletionWithDesc(r.ID, shortText(r.Request.Query, 60)))
+			names = append(names, cobra.CompletionWithDesc(r.ID, shortText(r.Request.Asked(), 60)))
 		}
 		return names
 	})

@@ -90,7 +90,7 @@ func contexts() map[string]any {
 		"WorkingContext": working, "Report": working,
 		"Compact": &session.Compacted{Project: "p1", ProjectName: "demo", SessionID: id, Summary: "Order 17 was refunded.", Model: "ollama/qwen3", KeepTurns: 3, ClearedTools: 2,
 			ClearedEntities: 1, ActiveTools: []session.ToolRef{readFile}, Version: 10, Redacted: true},
-		"Receipts":  &session.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}}, More: true},
+		"Receipts":  &session.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}, {ID: "r-00", At: noon.Add(-73 * time.Hour), Request: memory.RecallRequest{IDs: []string{"l-7f3a", "s-91a0bb"}}}}, More: true},
 		"Receipt":   &receipt,
 		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
 		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,

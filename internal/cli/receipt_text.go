@@ -25,7 +25,7 @@ func writeReceipt(w io.Writer, r *memory.Receipt) {
 		fmt.Fprintf(w, ", turn %d", r.Turn)
 	}
 	fmt.Fprintf(w, ", %s\n", timeText(r.At, "?"))
-	rows := [][]string{{"asked", foreignLine(r.Request.Query, 200)}}
+	rows := [][]string{{"asked", foreignLine(r.Request.Asked(), 200)}}
 	if r.Project != "" {
 		rows = append(rows, []string{"project", r.Project})
 	}

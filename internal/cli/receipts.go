@@ -113,7 +113,7 @@ func writeReceipts(w io.Writer, list *session.ReceiptList, now time.Time) {
 			turn = strconv.Itoa(r.Turn)
 		}
 		rows = append(rows, []string{r.ID, ageText(now.Sub(r.At)), purposeWord(r.Purpose), turn, strconv.Itoa(len(r.Items)), strconv.Itoa(len(r.Withheld)),
-			strconv.Itoa(r.Tokens), foreignLine(r.Request.Query, 200)})
+			strconv.Itoa(r.Tokens), foreignLine(r.Request.Asked(), 200)})
 	}
 	fitTable(w, rows)
 	if list.More {

@@ -304,20 +304,32 @@ func cut(text string, most int) string {
 
 // Advice is what an answer hands to the model: an answer to a failed step or to a
 // prompt, in the form in which the client takes context from a hook. It is nil
-// when the answer holds nothing.
+// when the answer holds nothing after a complete search. Of one that was not complete it
+// says so in a line: the text of an answer with items has that line.
 func Advice(event string, a *memory.Answer) ([]byte, error) {
-	if a == nil || len(a.Items) == 0 || strings.TrimSpace(a.Text) == "" {
+	switch {
+	case a == nil:
+		return nil, nil
+	case len(a.Items) == 0 && a.Incomplete:
+		line := "recalld could not search all of its memory (" + render.Visible(strings.Join(strings.Fields(a.Why), " ")) + "): what it knows of this may be missing; ask recall."
+		return additional(event, line)
+	case len(a.Items) == 0 || strings.TrimSpace(a.Text) == "":
 		return nil, nil
 	}
 	intro := "recalld, from earlier work in this project:\n\n"
 	if event != "UserPromptSubmit" {
 		intro = "recalld, from earlier work in this project, about this error:\n\n"
 	}
+	return additional(event, intro+strings.TrimSpace(render.Fence(render.Bare(a.Text))))
+}
+
+// additional is a text as the client takes context for its model from a hook.
+func additional(event, text string) ([]byte, error) {
 	type specific struct {
 		Event   string `json:"hookEventName"`
 		Context string `json:"additionalContext"`
 	}
-	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {event, intro + strings.TrimSpace(render.Fence(render.Bare(a.Text)))}})
+	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {event, text}})
 	if err != nil {
 		return nil, fmt.Errorf("encode advice: %w", err)
 	}

@@ -197,6 +197,10 @@ func TestAdvice(t *testing.T) {
 		!strings.Contains(got.Specific.Context, "\n<recalld note=") {
 		t.Errorf("it is %s (%v), want the text fenced", out, err)
 	}
+	out, err = Advice("UserPromptSubmit", &memory.Answer{Text: "(incomplete: …)", Incomplete: true, Why: "the memory is\nstill loading"})
+	if err != nil || json.Unmarshal(out, &got) != nil || !strings.Contains(got.Specific.Context, "could not search all of its memory (the memory is still loading)") || strings.Contains(got.Specific.Context, "\n") {
+		t.Errorf("of a search that was not complete it is %s (%v), want one line that says so and why", out, err)
+	}
 	for name, empty := range map[string]*memory.Answer{"none": nil, "no items": {Text: "Nothing relevant."}, "no text": {Items: []memory.Item{{}}}} {
 		if out, err := Advice("PostToolUse", empty); out != nil || err != nil {
 			t.Errorf("%s: %q, %v; want nothing", name, out, err)

@@ -126,7 +126,7 @@ func receiptsText(l *session.ReceiptList) string {
 			fmt.Fprintf(&text, ", session %s turn %d", r.Session, r.Turn)
 		}
 		fmt.Fprintf(&text, ": %s, %d withheld, %s", memory.Count(len(r.Items), "item"), len(r.Withheld), memory.Count(r.Tokens, "token"))
-		if query := firstLine(r.Request.Query); query != "" {
+		if query := firstLine(r.Request.Asked()); query != "" {
 			fmt.Fprintf(&text, ", asked %q", query)
 		}
 		text.WriteByte('\n')

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -67,6 +68,14 @@ type Filters struct {
 	Path       string    `json:"path,omitempty" given:"1–4096 characters"` // prefix or glob, of code
 	Tag        string    `json:"tag,omitempty" given:"1–200 characters"`
 	Since      time.Time `json:"since,omitzero"`
+}
+
+// Asked is what a request asks for, in a line: its query, or the ids that it names.
+func (r *RecallRequest) Asked() string {
+	if r.Query == "" && len(r.IDs) > 0 {
+		return "ids: " + strings.Join(r.IDs, ", ")
+	}
+	return r.Query
 }
 
 // Source is where an item comes from.

@@ -38,6 +38,9 @@ func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, s
 // may quote what the answer would not, and so may all that narrows it.
 func (s *Service) withoutSecrets(req memory.RecallRequest) memory.RecallRequest {
 	texts := []*string{&req.Query, &req.Project, &req.Repo, &req.Caller.Dir, &req.Caller.Client, &req.Caller.Session}
+	if req.IDs != nil {
+		req.IDs = s.cleanAll(req.IDs) // what was sent as an id may be anything
+	}
 	if req.Scope != nil {
 		req.Scope = new(*req.Scope)
 		texts = append(texts, &req.Scope.Session)
