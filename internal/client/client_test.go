@@ -75,7 +75,8 @@ var (
 		Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
 	allFilters = &memory.StepFilters{FlowTag: new("send"), Tag: new("a"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}
 	view       = memory.StepView{ID: "s-1", Timestamp: at, Tool: "bash", Screen: "home", Snippet: "a <b>", Labels: []string{"execution"}, SessionID: "abcd",
-		SessionGoal: "g", MatchedFields: []string{"tool"}}
+		SessionGoal: "g", MatchedFields: []string{"tool"}, StepEnd: ended}
+	ended = memory.StepEnd{OK: true, Target: "confirm", Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`{"a":1}`)}}
 )
 
 // methods holds every method of session.Service, with all that its types can say.
@@ -92,7 +93,7 @@ var methods = merged(sessionMethods, map[string]method{
 	},
 	"Receipt": {request: "id/with %2F slash", answer: &memory.Receipt{ID: "rc", At: at, Request: memory.RecallRequest{Query: "q"},
 		Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Chunk}}, Withheld: []memory.Withheld{}, Took: memory.Millis(time.Second), Seq: 1 << 60}},
-	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError,
+	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError, AlsoType: memory.EventError,
 		Supersedes: []string{"l-1"}, Retracts: []string{"l-2"}},
 		answer: &memory.Remembered{ID: "1", Project: "p", Repo: "r", Merged: true, Redacted: true, Log: "/r/a.jsonl", Warning: "full", Seq: 7}},
 	"Forget": {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},

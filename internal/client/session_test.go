@@ -86,7 +86,7 @@ var sessionMethods = map[string]method{
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
-				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, Step: &ran, Task: &finished,
+				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
