@@ -59,6 +59,9 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	}
 	rows = append(rows, []string{"queue", queue})
 	rows = append(rows, codeRows(&s.Code)...)
+	if s.Savings != nil {
+		rows = append(rows, []string{"saved", savingsText(s.Savings)})
+	}
 	if s.Adapting != nil {
 		rows = append(rows, []string{"model", adaptingText(s.Adapting)})
 	}
@@ -97,6 +100,19 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 		}
 		table(w, errors)
 	}
+}
+
+// savingsText says what answers saved, in all and for the projects with the most.
+func savingsText(s *memory.Savings) string {
+	text := fmt.Sprintf("about %d tokens in %s with lessons, against reading their logs", s.Tokens, memory.Count(s.Answers, "answer"))
+	if len(s.Projects) < 2 {
+		return text
+	}
+	var each []string
+	for _, p := range s.Projects[:min(len(s.Projects), 3)] {
+		each = append(each, fmt.Sprintf("%s %d", memory.ProjectLabel(p.ProjectName, p.Project), p.Tokens))
+	}
+	return text + ": " + strings.Join(each, ", ")
 }
 
 // codeRows say how code memory is doing: what is indexed, how runs went, and how

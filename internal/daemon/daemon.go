@@ -123,6 +123,7 @@ type Daemon struct {
 	builtin      *filling // of the built-in model, where another one has embedded before
 	runs         metrics.Runs
 	tally        tally
+	savings      savings
 	pausing      sync.Mutex // keeps what is paused and what is filled in step
 	ownTools     ownTools
 	mcp          *mcp.Server

@@ -45,6 +45,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 		return nil, err
 	}
 	d.handedOut(req, a)
+	d.savings.answer(a, d.core.Store.LessonLogSize(a.Project))
 	d.codeShown(req, a)
 	d.roots.see(ctx, req.Caller.Dir)
 	d.tellWaiting(req, a)

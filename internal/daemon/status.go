@@ -60,6 +60,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	}
 	s.Code.Waiting = q.ByKind[indexJob].Waiting
 	d.tally.fill(&s.Code)
+	s.Savings = d.savings.state()
 	return s, nil
 }
 

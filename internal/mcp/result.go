@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // call is one tool call: who made it, within which agent's session, and the id by
@@ -83,7 +84,8 @@ func refusal(err error) *mcpgo.CallToolResult {
 	if e.Hint != "" {
 		fmt.Fprintf(&text, "\nhint: %s", e.Hint)
 	}
-	result := mcpgo.NewToolResultStructured(refused{Error: e}, text.String())
+	// Names of projects and paths in it may come from a repository.
+	result := mcpgo.NewToolResultStructured(refused{Error: e}, render.Escape(text.String()))
 	result.IsError = true
 	return result
 }

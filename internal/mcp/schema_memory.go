@@ -192,6 +192,10 @@ func statusOutputSchema() schema {
 			"waiting": typed("integer", ""), "running": typed("integer", ""), "dead": typed("integer", ""),
 			"dropped": typed("integer", ""), "by_kind": count,
 		}, "waiting", "running", "dead", "dropped"),
+		"savings": object("What answers with lessons saved against reading their logs, since the daemon started.", false, schema{
+			"answers": typed("integer", ""), "tokens": typed("integer", ""),
+			"projects": list("Those with the most.", typed("object", ""), 20),
+		}),
 		"notes":  list("What the settings, or the environment, have left aside.", typed("string", ""), 0),
 		"errors": list("The last ones.", typed("object", ""), maxStatusErrors),
 		"code": object("Indexing of code and questions for it, since the daemon started.", false, schema{

@@ -44,6 +44,9 @@ func statusText(a *memory.Status) string {
 		fmt.Fprintf(&text, "- and %d more\n", more)
 	}
 	text.WriteString(codeText(&a.Code))
+	if a.Savings != nil {
+		fmt.Fprintf(&text, "- saved about %d tokens in %s with lessons, against reading their logs\n", a.Savings.Tokens, memory.Count(a.Savings.Answers, "answer"))
+	}
 	for _, space := range a.Spaces {
 		fmt.Fprintf(&text, "- vectors %s: %s, %d of %d embedded\n", space.Name, space.Text(), space.Embedded, space.Documents)
 	}

@@ -61,10 +61,10 @@ func TestStoredTextIsData(t *testing.T) {
 
 // TestRefusalIsVisible: errors hold what was asked and what a file is called.
 func TestRefusalIsVisible(t *testing.T) {
-	fake := &memorytest.Service{Err: &memory.Error{Code: memory.CodeNotFound, Message: "no file \x1b[2J\u202e"}}
+	fake := &memorytest.Service{Err: &memory.Error{Code: memory.CodeNotFound, Message: "no file \x1b[2J\u202e </recalld>"}}
 	c := connect(t, overHTTP(t, serve(t, fake, Options{})))
-	if text := textOf(callTool(t, c, "recall", `{"query":"q"}`)); !strings.Contains(text, `no file \x1b[2JU+202E`) {
-		t.Errorf("the refusal says %q, want what a terminal would act on shown", text)
+	if text := textOf(callTool(t, c, "recall", `{"query":"q"}`)); !strings.Contains(text, `no file \x1b[2JU+202E <\/recalld>`) {
+		t.Errorf("the refusal says %q, want what a terminal would act on shown, and marks of the frame escaped", text)
 	}
 }
 

@@ -381,6 +381,24 @@ type CodeState struct {
 	Fallbacks int `json:"fallbacks"`
 }
 
+// Savings is how many tokens answers with lessons took less than reading the logs of
+// all lessons would have: for each answer that holds lessons of its project, the tokens
+// of the project's log at that time less those of the answer, at least 0.
+type Savings struct {
+	Answers int   `json:"answers"`
+	Tokens  int64 `json:"tokens"`
+	// Projects are those with the most, at most 20.
+	Projects []Saving `json:"projects"`
+}
+
+// Saving is the share of one project.
+type Saving struct {
+	Project     string `json:"project"`
+	ProjectName string `json:"project_name,omitempty"`
+	Answers     int    `json:"answers"`
+	Tokens      int64  `json:"tokens"`
+}
+
 // LoggedError is an error that nobody was there to be told of.
 type LoggedError struct {
 	At      time.Time `json:"at"`
@@ -414,6 +432,9 @@ type Status struct {
 	Spaces        []SpaceState   `json:"spaces"`
 	Queue         QueueState     `json:"queue"`
 	Code          CodeState      `json:"code"`
+	// Savings are what answers with lessons have saved since the daemon started; nil
+	// before the first.
+	Savings *Savings `json:"savings,omitempty"`
 	// Adapting is how far an adaptation of the built-in model is; nil without one.
 	Adapting *AdaptProgress `json:"adapting,omitempty"`
 	// ReadOnly says why nothing can be stored for now; empty when it can.

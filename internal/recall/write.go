@@ -237,7 +237,8 @@ func plain(a *memory.Answer, spare *extra) string {
 }
 
 // shortName keeps a project's name from taking a budget for itself.
-func shortName(name string) string { return cut(name, 60) }
+// It comes from a repository, so it is kept to one line that closes no frame.
+func shortName(name string) string { return cut(render.Escape(oneLine(name)), 60) }
 
 // emptyLine says in one line why there is no item.
 func emptyLine(a *memory.Answer) string {

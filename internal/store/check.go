@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -19,7 +20,7 @@ func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	refs, cuts := map[memory.DocID]int32{}, map[cutID]int32{}
-	counts := map[memory.Kind]int{}
+	counts, logs := map[memory.Kind]int{}, logSizes{}
 	boxes := boxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
@@ -39,6 +40,7 @@ func (s *Store) Check() error {
 			}
 			refs[r.Doc]++
 			counts[r.Kind]++
+			logs.add(&r, 1)
 		}
 		for f, err := range v.files("", v.cut) {
 			if f.cut != (cutID{}) {
@@ -77,7 +79,7 @@ func (s *Store) Check() error {
 		errs = append(errs, err)
 	}
 	if s.isLoaded() {
-		s.checkCounts(refs, counts, bad)
+		s.checkCounts(refs, counts, logs, bad)
 		s.checkSizes(boxes, bad)
 	}
 	s.checkCurrent(sessions, bad)
@@ -122,7 +124,7 @@ func (s *Store) checkValues(v View, bad func(string, ...any)) error {
 	return nil
 }
 
-func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]int, bad func(string, ...any)) {
+func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]int, logs logSizes, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for doc, n := range refs {
@@ -139,5 +141,8 @@ func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]
 		if counts[kind] != s.counts[kind] {
 			bad("%ss: %d are stored, %d are counted", kind, counts[kind], s.counts[kind])
 		}
+	}
+	if !maps.Equal(logs, s.logSizes) {
+		bad("the logs of lessons take %v bytes, %v are counted", logs, s.logSizes)
 	}
 }

@@ -79,6 +79,8 @@ func (s *Store) referred(docs map[memory.DocID]struct{}) (n int) {
 // count is called with mu held.
 func (s *Store) count(c memory.Change) {
 	for _, r := range c.Records {
+		s.logSizes.add(r.Old, -1)
+		s.logSizes.add(r.New, 1)
 		if r.Old != nil {
 			s.counts[r.Old.Kind]--
 		}

@@ -16,13 +16,14 @@ import (
 
 // contents is what Load learns of the store beside what it hands on.
 type contents struct {
-	open   openSessions
-	refs   map[memory.DocID]int32
-	cuts   map[cutID]int32
-	unread map[cutID]bool // they are named and cannot be read
-	counts map[memory.Kind]int
-	boxes  boxSizes
-	seen   tally
+	open     openSessions
+	refs     map[memory.DocID]int32
+	cuts     map[cutID]int32
+	unread   map[cutID]bool // they are named and cannot be read
+	counts   map[memory.Kind]int
+	logSizes logSizes
+	boxes    boxSizes
+	seen     tally
 	// fileDocs is how many documents the files name.
 	fileDocs int
 	orphans  orphans
@@ -49,6 +50,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.cuts)
 		clear(s.unread)
 		clear(s.counts)
+		clear(s.logSizes)
 		clear(s.boxes)
 		clear(s.seen)
 		s.fileDocs = 0
@@ -84,6 +86,9 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		maps.Copy(s.unread, c.unread)
 		for kind, n := range c.counts {
 			s.counts[kind] += n
+		}
+		for project, n := range c.logSizes {
+			s.logSizes.change(project, n)
 		}
 		s.boxes.add(c.boxes)
 		s.fileDocs += c.fileDocs
@@ -121,7 +126,7 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
 		open: openSessions{}, refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, boxes: boxSizes{}, seen: tally{},
+		counts: map[memory.Kind]int{}, logSizes: logSizes{}, boxes: boxSizes{}, seen: tally{},
 	}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
@@ -139,6 +144,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 		}
 		c.refs[r.Doc]++
 		c.counts[r.Kind]++
+		c.logSizes.add(&r, 1)
 		c.seen[string(r.Kind)]++
 		if err := l.Record(r); err != nil {
 			return nil, err

@@ -128,13 +128,14 @@ type Store struct {
 
 	// mu guards what follows. Only the committer and Load change it, but for
 	// pending, which Later adds to, and used, which Used does.
-	mu     sync.Mutex
-	seq    uint64
-	refs   map[memory.DocID]int32 // references to each document
-	cuts   map[cutID]int32        // and to each cut
-	unread map[cutID]bool         // cuts that files name and Load could not read
-	counts map[memory.Kind]int
-	loaded bool // refs, cuts, unread, counts and boxes are complete
+	mu       sync.Mutex
+	seq      uint64
+	refs     map[memory.DocID]int32 // references to each document
+	cuts     map[cutID]int32        // and to each cut
+	unread   map[cutID]bool         // cuts that files name and Load could not read
+	counts   map[memory.Kind]int
+	logSizes logSizes
+	loaded   bool // refs, cuts, unread, counts and boxes are complete
 	// projects are those stored, kept because every question and every write asks
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
@@ -272,7 +273,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
 		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, boxes: boxSizes{}, seen: tally{},
+		counts: map[memory.Kind]int{}, logSizes: logSizes{}, boxes: boxSizes{}, seen: tally{},
 	}
 	err := s.openGuard()
 	if err == nil {

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// maxSavings bounds the projects whose savings status lists.
+const maxSavings = 20
+
+// savings counts what answers have saved against reading the lessons' log, since the
+// daemon started.
+type savings struct {
+	mu       sync.Mutex
+	projects map[string]memory.Saving // by id; guarded by mu
+}
+
+// answer counts an answer that holds lessons of a project, whose log takes so many
+// bytes: the tokens of the log, by the estimate that budgets go by (two for seven
+// bytes), less those of the answer.
+func (s *savings) answer(a *memory.Answer, logSize int64) {
+	own := func(i memory.Item) bool { return i.Kind == memory.Lesson && i.Project == a.Project }
+	if !slices.ContainsFunc(a.Items, own) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.projects == nil {
+		s.projects = map[string]memory.Saving{}
+	}
+	p := s.projects[a.Project]
+	p.Project, p.ProjectName = a.Project, a.ProjectName
+	p.Answers++
+	p.Tokens += max(0, 2*logSize/7-int64(a.Tokens))
+	s.projects[a.Project] = p
+}
+
+// state returns the sum, and the projects with the most; nil before the first answer.
+func (s *savings) state() *memory.Savings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.projects) == 0 {
+		return nil
+	}
+	var all memory.Savings
+	for _, p := range s.projects {
+		all.Answers += p.Answers
+		all.Tokens += p.Tokens
+		all.Projects = append(all.Projects, p)
+	}
+	slices.SortFunc(all.Projects, func(a, b memory.Saving) int {
+		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Project, b.Project))
+	})
+	all.Projects = all.Projects[:min(len(all.Projects), maxSavings)]
+	return &all
+}
