@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	}
 	client, event := args[0], args[1]
 	began := time.Now()
-	payload, err := io.ReadAll(io.LimitReader(a.opts.In, hook.MaxPayload+1))
+	payload, err := readPayload(a.opts.In)
 	if err != nil {
 		return fmt.Errorf("read payload: %w", err)
 	}
@@ -114,6 +115,23 @@ func (a *App) hook(ctx context.Context, args []string) (err error) {
 	a.piped = true
 	_, err = a.opts.Out.Write(out)
 	return err
+}
+
+// readPayload reads one JSON value, or what there is if that is none, up to one byte
+// over the limit. It does not wait for the end of the input: some clients keep the pipe
+// open.
+func readPayload(in io.Reader) ([]byte, error) {
+	var read bytes.Buffer
+	var value json.RawMessage
+	err := json.NewDecoder(io.TeeReader(io.LimitReader(in, hook.MaxPayload+1), &read)).Decode(&value)
+	_, garbled := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case err == nil:
+		return value, nil
+	case garbled, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // hook.Parse says what is wrong
+		return read.Bytes(), nil
+	}
+	return nil, err
 }
 
 // serveHook asks the daemon for what an event asks for, and returns the lessons

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,21 @@ func (b *bench) hookRun(event, payload string, flags ...string) string {
 		b.t.Errorf("hook %s ends with %d and says %q, want silence", event, code, errs)
 	}
 	return out
+}
+
+// A hook does not wait for the end of its input: some clients keep the pipe open.
+func TestHookTakesOnePayload(t *testing.T) {
+	b := newBench(t, map[string]any{"RecordStep": &memory.StepRecorded{}})
+	in, client := io.Pipe()
+	defer client.Close()
+	go func() { _, _ = io.WriteString(client, hookPayload(failedTool)) }() // and nothing more
+	b.opts.In = in
+	if _, errs, code := b.run("hook", "claude-code", "PostToolUseFailure"); code != ExitOK || errs != "" {
+		t.Errorf("the hook ends with %d and says %q, want silence", code, errs)
+	}
+	if r := request[memory.RecordStepRequest](t, b, "RecordStep"); !r.Open || r.SessionID != hookSession {
+		t.Errorf("the step is recorded as %+v", r)
+	}
 }
 
 func TestHookRecords(t *testing.T) {
