@@ -68,8 +68,9 @@ func maxBytes(tokens int) int { return tokens * 7 / 2 }
 // model as it does the text: it keeps to the budget too. The answer's text is left out.
 // A lesson has its fields, so its line goes first where room is short; then the fields
 // of a lesson that was cut, whose line is what the budget has room for; then the last
-// items. How items were ranked and what was withheld is told as far as there is room
-// beside them.
+// items, which are withheld. How items were ranked and what was withheld is told as far
+// as there is room beside them. Where no item has room, the first that was withheld is
+// told in any case: without it the content reads as if nothing were there.
 func structured(answer *memory.Answer, tokens int) *memory.Answer {
 	out := *answer
 	out.Text, out.Withheld = "", []memory.Withheld{}
@@ -108,8 +109,15 @@ func structured(answer *memory.Answer, tokens int) *memory.Answer {
 			room -= n
 		}
 	}
-	for _, w := range answer.Withheld {
-		if room -= size(w) + len(","); room < 0 {
+	var withheld []memory.Withheld
+	for _, item := range answer.Items[len(out.Items):] {
+		withheld = append(withheld, memory.Withheld{
+			ID: item.ID, Kind: item.Kind, Reason: memory.OverBudget, NearestScore: item.Relevance, Path: item.Source.Path,
+		})
+	}
+	for i, w := range append(withheld, answer.Withheld...) {
+		room -= size(w) + len(",")
+		if isEmpty := len(out.Items) == 0 && !out.NothingRelevant; room < 0 && (i > 0 || !isEmpty) {
 			break
 		}
 		out.Withheld = append(out.Withheld, w)

@@ -69,6 +69,24 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	}
 }
 
+// TestStructuredContentTellsWhatItDrops: an item of the text that has no room in the
+// structured content is withheld there, not missing without a word.
+func TestStructuredContentTellsWhatItDrops(t *testing.T) {
+	l := newLedger()
+	l.Answers["Recall"] = longAnswer()
+	c := connect(t, overHTTP(t, serve(t, l, Options{})))
+	schema := outputSchemas(t, c)["recall"]
+	first := longAnswer().Items[0]
+	content := checkStructured(t, schema, callTool(t, c, "recall", `{"query":"q","max_tokens":50}`))
+	items, withheld := content["items"].([]any), content["withheld"].([]any)
+	if len(items) != 0 || len(withheld) != 1 {
+		t.Fatalf("in 50 tokens: items %v, withheld %v; want none, and one withheld", items, withheld)
+	}
+	if w := withheld[0].(map[string]any); w["id"] != first.ID || w["reason"] != string(memory.OverBudget) {
+		t.Errorf("withheld %v, want %s as %s", w, first.ID, memory.OverBudget)
+	}
+}
+
 // TestReceiptInText: feedback needs the receipt, which many clients show nowhere else.
 func TestReceiptInText(t *testing.T) {
 	const line = "\n\nReceipt, for feedback: r-1"

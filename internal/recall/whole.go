@@ -42,7 +42,7 @@ func (s *Service) askWhole(ctx context.Context, req memory.RecallRequest, projec
 				if len(f.out.items) > 0 {
 					w = &memory.Withheld{Kind: item.Kind, Reason: memory.OverBudget, Note: "ask for it alone, or with a larger max_tokens"}
 				} else {
-					cutWhole(&item, room)
+					cutWhole(&item, room, req.MaxTokens < memory.MaxTokens)
 				}
 			}
 		}
@@ -271,9 +271,14 @@ func wholeText(i memory.Item, number int) string {
 
 func wholeTokens(i memory.Item) int { return tokens(render.Visible(wholeText(i, len("20")))) + 1 }
 
-// cutWhole cuts a memory that alone is larger than the budget.
-func cutWhole(i *memory.Item, room int) {
-	mark := func(left int) string { return fmt.Sprintf("%s (%d more bytes)", ellipsis, left) }
+// cutWhole cuts a memory that alone is larger than the budget. mayRaise says that a
+// larger budget could be asked for.
+func cutWhole(i *memory.Item, room int, mayRaise bool) {
+	how := ""
+	if mayRaise && room > 2*headTokens {
+		how = "; a larger max_tokens shows them"
+	}
+	mark := func(left int) string { return fmt.Sprintf("%s (%d more bytes%s)", ellipsis, left, how) }
 	all := i.Text
 	i.Text = ""
 	n := maxBytes(room-1) - len(wholeText(*i, 1)) - len(mark(len(all)))

@@ -101,8 +101,8 @@ func fenced(a *memory.Answer, text string) string {
 	return render.Fence(text)
 }
 
-// asJSON is the answer as one line of JSON: its items, and then, as far as there is
-// room for it in most bytes, what the answer tells about itself.
+// asJSON is the answer as one line of JSON: its items, or why there are none, and then,
+// as far as there is room for it in most bytes, what the answer tells about itself.
 func asJSON(a *memory.Answer, most int, explain bool) string {
 	shown := struct {
 		Notice          string            `json:"notice,omitempty"`
@@ -133,6 +133,22 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 			continue
 		}
 		text = compact(shown)
+	}
+	if len(shown.Items) == 0 && !shown.NothingRelevant {
+		// What was withheld comes before the rest: without it an answer without items reads
+		// as if nothing were there.
+		for _, w := range a.Withheld {
+			if w.Reason == memory.BelowFloor {
+				continue
+			}
+			shown.Withheld = append(shown.Withheld, w)
+			longer := compact(shown)
+			if len(longer) > most {
+				shown.Withheld = shown.Withheld[:len(shown.Withheld)-1]
+				break
+			}
+			text = longer
+		}
 	}
 	texts := slices.Clone(shown.Items)
 	more := []func(){

@@ -409,6 +409,20 @@ func TestOverBudgetIsTold(t *testing.T) {
 	}
 }
 
+// TestEmptyJSONSaysWhatWasWithheld: without it, JSON that has no room for an item reads
+// as if nothing were there, however little room there is.
+func TestEmptyJSONSaysWhatWasWithheld(t *testing.T) {
+	s := newShelf()
+	s.step("t-long", strings.Repeat("long ", 2000))
+	s.more = append(s.more, failing("vector/ollama/m", fmt.Errorf("a long story: %s", strings.Repeat("é", 300))))
+	for _, budget := range []int{50, 77, 100, 250} {
+		a := s.ask(t, memory.RecallRequest{Format: memory.FormatJSON, MaxTokens: budget})
+		if !strings.Contains(a.Text, `"reason":"over_budget"`) || !strings.Contains(a.Text, "t-long") || a.Tokens > budget {
+			t.Errorf("in %d tokens the JSON takes %d:\n%s\nwant t-long withheld as over_budget", budget, a.Tokens, a.Text)
+		}
+	}
+}
+
 func TestPrefixAndCut(t *testing.T) {
 	for _, test := range []struct {
 		text       string

@@ -79,7 +79,7 @@ func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*sess
 		lost++
 	}
 	// A window is one text: it is the first answer's if it is of the same tasks.
-	if window := a.window; window != nil && shows(window, shown) {
+	if window := withoutLeftOut(a.window); window != nil && shows(window, shown) {
 		b.window = window
 	} else {
 		lost += len(shown)

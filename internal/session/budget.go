@@ -188,15 +188,15 @@ func memoryTokens(items []memory.Item) int {
 
 // show puts the window into the context. Where it is too long its oldest tasks are
 // withheld, and if the blockers alone are, all of it. shorter returns the window of the
-// last n tasks, n at least 1.
+// last n tasks, n at least 1. Blockers that the text leaves out are withheld, too.
 func (b *budget) show(window *session.TaskWindow, shorter func(n int) *session.TaskWindow) {
 	if window == nil || window.Text == "" {
 		return
 	}
-	shown := window
+	shown := withoutLeftOut(window)
 	for shown != nil && !b.stored(recall.Tokens(separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
-			shown = shorter(n)
+			shown = withoutLeftOut(shorter(n))
 		} else {
 			shown = nil
 		}
@@ -213,11 +213,24 @@ func (b *budget) show(window *session.TaskWindow, shorter func(n int) *session.T
 			b.withheld = append(b.withheld, memory.Withheld{Kind: memory.Task, Reason: memory.OverBudget, Name: t.TaskID})
 		}
 	}
-	if shown == nil {
-		for _, blocker := range window.Blockers {
-			b.withheld = append(b.withheld, memory.Withheld{Kind: memory.Blocker, Reason: memory.OverBudget, Name: blocker.TaskID})
-		}
+	withheld, reason := window.Blockers, memory.OverBudget
+	if shown != nil {
+		withheld, reason = window.Blockers[:window.LeftOut], memory.OverLimit
 	}
+	for _, blocker := range withheld {
+		b.withheld = append(b.withheld, memory.Withheld{Kind: memory.Blocker, Reason: reason, Name: blocker.TaskID})
+	}
+}
+
+// withoutLeftOut is a window with the blockers that its text shows, which are the last
+// ones: a context hands out no others.
+func withoutLeftOut(w *session.TaskWindow) *session.TaskWindow {
+	if w == nil || w.LeftOut == 0 {
+		return w
+	}
+	shown := *w
+	shown.Blockers = w.Blockers[w.LeftOut:]
+	return &shown
 }
 
 // share gives each kind its share of what is left, and what the kinds before it have

@@ -313,6 +313,29 @@ func TestAWindowThatIsTooLongLosesItsOldestTasks(t *testing.T) {
 	}
 }
 
+// TestBlockersThatTheWindowLeavesOutAreWithheld: its text shows the newest ones alone, so
+// the record names no others as handed out.
+func TestBlockersThatTheWindowLeavesOutAreWithheld(t *testing.T) {
+	blockers := []session.Blocker{{TaskID: "b-1"}, {TaskID: "b-2"}, {TaskID: "b-3"}}
+	a := pure(session.AssembleRequest{MaxTokens: 1000})
+	a.window = windowOf(nil, blockers[2:])
+	a.window.Blockers, a.window.LeftOut = blockers, 2
+	out, receipt := a.assemble(newWorkingContext("session-1"))
+	if got, want := withheldFor(out, memory.OverLimit), "blocker b-1, blocker b-2"; got != want {
+		t.Errorf("withheld %q, want %q", got, want)
+	}
+	if out.Window == nil || len(out.Window.Blockers) != 1 || out.Window.Blockers[0].TaskID != "b-3" || len(a.window.Blockers) != 3 {
+		t.Errorf("the window handed out is %+v, want b-3 alone", out.Window)
+	}
+	names := ""
+	for _, item := range receipt.Items {
+		names += item.Name + " "
+	}
+	if names != "b-3 " {
+		t.Errorf("the receipt names %q as handed out, want b-3 alone", names)
+	}
+}
+
 func TestGuidanceThatDoesNotFitIsForALaterTurn(t *testing.T) {
 	e := entry("tool fs:read always", "Reads a file.")
 	e.Guidance = strings.Repeat("Read before you edit. ", 40)

@@ -156,7 +156,8 @@ type TaskWindow struct {
 	Tokens int `json:"tokens"`
 	// Text is contract 3's; empty when there is nothing. It is bounded: Shortened counts
 	// the ids, intents and reasons that are cut in it, LeftOut the older blockers that it
-	// leaves out. Tasks and Blockers have them all.
+	// leaves out. Tasks and Blockers have them all; those of an assembled context are only
+	// what its text shows.
 	Text      string `json:"text"`
 	Shortened int    `json:"shortened,omitempty"`
 	LeftOut   int    `json:"left_out,omitempty"`
