@@ -275,7 +275,7 @@ func wholeTokens(i memory.Item) int { return tokens(render.Visible(wholeText(i, 
 // larger budget could be asked for.
 func cutWhole(i *memory.Item, room int, mayRaise bool) {
 	how := ""
-	if mayRaise && room > 2*headTokens {
+	if mayRaise && room > headTokens {
 		how = "; a larger max_tokens shows them"
 	}
 	mark := func(left int) string { return fmt.Sprintf("%s (%d more bytes%s)", ellipsis, left, how) }

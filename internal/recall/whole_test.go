@@ -64,8 +64,11 @@ func TestWhole(t *testing.T) {
 	if len(small.Items) != 1 || !small.Items[0].Cut || small.Tokens > 200 || len(small.Withheld) != 1 || small.Withheld[0].Reason != memory.OverBudget {
 		t.Errorf("in 200 tokens: %d items in %d tokens, withheld %+v; want the first, cut, and the second over the budget", len(small.Items), small.Tokens, small.Withheld)
 	}
-	if want := "more bytes; a larger max_tokens shows them)"; !strings.Contains(small.Text, want) {
-		t.Errorf("in 200 tokens the text is\n%s\nwant it to say how to see the rest: %q", small.Text, want)
+	for _, most := range []int{100, 200} {
+		small := ask(memory.RecallRequest{IDs: []string{"l-7f3a11"}, MaxTokens: most})
+		if want := "more bytes; a larger max_tokens shows them)"; !strings.Contains(small.Text, want) || small.Tokens > most {
+			t.Errorf("in %d tokens the text is\n%s\nwant it to say how to see the rest: %q", most, small.Text, want)
+		}
 	}
 	receipt, err := r.recall.Receipt(t.Context(), a.Receipt)
 	if err == nil && len(receipt.Items) != 4 {

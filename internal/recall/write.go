@@ -391,9 +391,9 @@ func commandText(i memory.Item) string {
 	return " — " + quote + pad + command + pad + quote
 }
 
-// lessonLine is a lesson with its command, without number, date and rate, of at most n
-// bytes unless n is 0; the command of a lesson that is cut is for cutLesson. What is too long loses the end of its context beyond a third of the
-// room before it loses any of the lesson.
+// lessonLine is a lesson with its command, without number, date and rate. With n above 0
+// the context and the lesson take at most n bytes: the context is cut first, to no less
+// than a third of the room, and then the lesson. See cutLesson for the command.
 func lessonLine(i memory.Item, n int) string {
 	context, lesson := oneLine(i.Context), oneLine(i.Lesson)
 	if context != "" {

@@ -13,9 +13,9 @@ import (
 const keptRequests = 25 * time.Hour
 
 // again answers a repeated request with the receipt and record of the first. Receipts
-// hold no texts: they are those of today. What is another text than then is marked as
-// changed, what has none any more is in the record alone, and Degraded says so. Guidance is told again, for whoever repeats a request has
-// not got the first answer.
+// hold no texts, so the texts are those of today: one that is another than then is marked
+// as changed, an item that has none any more is in the record alone, and Degraded says so.
+// Guidance is told again, for whoever repeats a request has not got the first answer.
 func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*session.Assembled, error) {
 	first, err := a.first()
 	if err != nil {

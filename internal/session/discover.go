@@ -74,8 +74,9 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	return out, nil
 }
 
-// openSession returns the id of the session that a search is made for, empty if none is
-// open, or if it could be one of several, which are then told. A session that the request itself names must be there.
+// openSession returns the id of the session that a search is made for. It is empty if no
+// session is open, or if several could be meant; then several is a sentence with their ids.
+// A session that the request itself names must be there.
 func (s *Service) openSession(project string, which session.Which) (id, several string, err error) {
 	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
