@@ -219,6 +219,9 @@ func plain(a *memory.Answer, spare *extra) string {
 	if a.Stale {
 		degraded += spare.lines("\n(stale: code may have changed since it was indexed; it is looked at again)\n")
 	}
+	if len(a.Items) == 0 && slices.ContainsFunc(a.Withheld, func(w memory.Withheld) bool { return w.Reason == memory.OverBudget }) {
+		b.WriteString(spare.lines("A larger max_tokens has room for it.\n"))
+	}
 	lessons, others, code := split(a.Items)
 	number := 0
 	section := func(heading string, items []memory.Item) {

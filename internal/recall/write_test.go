@@ -409,6 +409,16 @@ func TestOverBudgetIsTold(t *testing.T) {
 	}
 }
 
+// TestNoRoomSaysWhatToDo: an answer that has no room for any item names the next step.
+func TestNoRoomSaysWhatToDo(t *testing.T) {
+	s := newShelf()
+	s.step("t-long", strings.Repeat("long ", 2000))
+	a := s.ask(t, memory.RecallRequest{MaxTokens: 50})
+	if want := "What is relevant was withheld: 1 over_budget.\nA larger max_tokens has room for it.\n"; a.Text != want || a.Tokens > 50 {
+		t.Errorf("in 50 tokens the text takes %d: %q, want %q", a.Tokens, a.Text, want)
+	}
+}
+
 // TestEmptyJSONSaysWhatWasWithheld: without it, JSON that has no room for an item reads
 // as if nothing were there, however little room there is.
 func TestEmptyJSONSaysWhatWasWithheld(t *testing.T) {
