@@ -152,11 +152,11 @@ func (f *fillers) stop() {
 // answers checks that a daemon whose disk takes no writes answers and says so.
 func (f *fillers) answers() {
 	f.t.Helper()
+	f.c.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
 	a := f.c.ask(f.dir, "writer lesson")
 	if len(a.Items) == 0 {
 		f.t.Errorf("a question without room finds nothing: %+v", a)
 	}
-	// The indexes may still be loading.
 	if !slices.ContainsFunc(a.Degraded, func(d memory.Degraded) bool { return d.Part == "store" }) {
 		f.t.Errorf("the answer says %+v, want that nothing can be stored", a.Degraded)
 	}
@@ -192,7 +192,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	f.more(100)
 	st := c.until("writable", func(st *memory.Status) bool { return st.ReadOnly == "" })
+	f.mu.Lock()
 	t.Logf("%d lessons on %d bytes; the last refusal: %v", len(f.acked), st.DiskBytes, f.refused)
+	f.mu.Unlock()
 
 	// Killed while the disk is full, it starts there, and goes on when there is room.
 	drop := ballast(t, disk)

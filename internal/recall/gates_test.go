@@ -67,7 +67,11 @@ func TestHungRepositoryHoldsUpNoOther(t *testing.T) {
 		if err := g.close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if took, err := ask("/hung"); err != nil || took != 0 || len(g.roots) != 0 {
+		took, err := ask("/hung")
+		synctest.Wait() // until the look's goroutine has left
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if err != nil || took != 0 || len(g.roots) != 0 {
 			t.Errorf("once the drive is back, a look takes %v, %v, and %d roots are kept; want it at once, and none", took, err, len(g.roots))
 		}
 	})
