@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -30,14 +31,7 @@ disk again. Steps and code of another project are shown where --project names it
 				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
 			}
 			r.Caller = a.caller()
-			if err := r.Validate(); err != nil {
-				return err
-			}
-			service, err := a.service(c.Context())
-			if err != nil {
-				return err
-			}
-			answer, err := service.Recall(c.Context(), r)
+			answer, err := call(c, a, &r, session.Service.Recall)
 			if err != nil {
 				return err
 			}

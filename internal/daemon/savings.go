@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
 )
 
 // maxSavings bounds the projects whose savings status lists.
@@ -18,9 +19,8 @@ type savings struct {
 	projects map[string]memory.Saving // by id; guarded by mu
 }
 
-// answer counts an answer that holds lessons of a project, whose log takes so many
-// bytes: the tokens of the log, by the estimate that budgets go by (two for seven
-// bytes), less those of the answer.
+// answer counts an answer that holds lessons of its project, whose log takes so many
+// bytes: the tokens of the log less those of the answer.
 func (s *savings) answer(a *memory.Answer, logSize int64) {
 	own := func(i memory.Item) bool { return i.Kind == memory.Lesson && i.Project == a.Project }
 	if !slices.ContainsFunc(a.Items, own) {
@@ -34,7 +34,7 @@ func (s *savings) answer(a *memory.Answer, logSize int64) {
 	p := s.projects[a.Project]
 	p.Project, p.ProjectName = a.Project, a.ProjectName
 	p.Answers++
-	p.Tokens += max(0, 2*logSize/7-int64(a.Tokens))
+	p.Tokens += max(0, int64(recall.TokensOf(int(logSize))-a.Tokens))
 	s.projects[a.Project] = p
 }
 

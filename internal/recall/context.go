@@ -11,9 +11,15 @@ import (
 // What others that hand out memories share with answers, so that a token, a receipt
 // and a written memory are the same everywhere.
 
-// Tokens estimates how many tokens a text takes, as every budget counts them: one for
-// every 3.5 bytes. Texts in parts take no fewer than the whole.
-func Tokens(text string) int { return tokens(text) }
+// TokensOf estimates how many tokens a text of so many bytes takes, as every budget
+// counts them: one for every 3.5 bytes. Texts in parts take no fewer than the whole.
+func TokensOf(bytes int) int { return (2*bytes + 6) / 7 }
+
+// Tokens is TokensOf a text.
+func Tokens(text string) int { return TokensOf(len(text)) }
+
+// FrameTokens is TokensOf the frame around stored text.
+const FrameTokens = (2*render.FrameBytes + 6) / 7
 
 // ReceiptID makes an id for a receipt. Ids sort by time.
 func ReceiptID(at time.Time) string { return receiptID(at) }

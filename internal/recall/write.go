@@ -21,7 +21,7 @@ const (
 	// tokens becomes one in bytes; see tokens for the other direction.
 	bytesPerToken = 3
 	// headTokens is set aside for headings and the frame around stored text.
-	headTokens = 24 + (2*render.FrameBytes+6)/7
+	headTokens = 24 + FrameTokens
 	// markdownSnippet is the longest snippet of the markdown block, in
 	// characters (contract 4).
 	markdownSnippet = 200
@@ -29,7 +29,7 @@ const (
 
 // tokens estimates how many tokens a text takes: one for every 3.5 bytes, on
 // the safe side for the tokenizers in use, on English and on code.
-func tokens(text string) int { return (2*len(text) + 6) / 7 }
+func tokens(text string) int { return TokensOf(len(text)) }
 
 // maxBytes is the longest text that takes no more than some tokens.
 func maxBytes(tokens int) int { return 7 * tokens / 2 }

@@ -16,40 +16,43 @@ import (
 	"unicode/utf8"
 )
 
-// Visible shows what a terminal would act on or hide instead of showing it: a byte
-// of ASCII control as \x1b, so does a byte that is no UTF-8, any other character as
-// U+202E. Line feeds and tabs stay, and a carriage return before a line feed is left
-// out. The result is valid UTF-8, and Visible of it changes nothing.
+// Visible shows what a terminal would act on or hide: a control character of ASCII, and
+// a byte that is no UTF-8, as \x1b, any other character as U+202E. Line feeds and tabs
+// stay, and a carriage return before a line feed is left out. The result is valid
+// UTF-8, and Visible of it changes nothing.
 func Visible(text string) string {
-	at := firstHidden(text)
-	if at == len(text) {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text) + 16)
-	b.WriteString(text[:at])
-	for at < len(text) {
-		r, n := utf8.DecodeRuneInString(text[at:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[at])
-		case r == '\r' && strings.HasPrefix(text[at+1:], "\n"):
-		case !hidden(r):
-			b.WriteString(text[at : at+n])
-		case r < utf8.RuneSelf:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, "U+%04X", r)
+	return replaceHidden(text, func(b *strings.Builder, r rune, raw byte) {
+		if r == invalid || r < utf8.RuneSelf {
+			fmt.Fprintf(b, `\x%02x`, raw)
+		} else {
+			fmt.Fprintf(b, "U+%04X", r)
 		}
-		at += n
-	}
-	return b.String()
+	})
 }
 
 // JSON does what Visible does for a text that is JSON: what it shows are escapes
 // of a JSON string, so that the decoded value stays the same. What is no UTF-8
 // becomes U+FFFD, as in every decoder.
 func JSON(text string) string {
+	return replaceHidden(text, func(b *strings.Builder, r rune, _ byte) {
+		switch {
+		case r == invalid:
+			b.WriteString(`\ufffd`)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+	})
+}
+
+// invalid stands for a byte that is no UTF-8.
+const invalid rune = -1
+
+// replaceHidden has replace write something else for every hidden character, and for
+// every byte that is no UTF-8; raw is the first byte of what it replaces.
+func replaceHidden(text string, replace func(b *strings.Builder, r rune, raw byte)) string {
 	at := firstHidden(text)
 	if at == len(text) {
 		return text
@@ -61,15 +64,12 @@ func JSON(text string) string {
 		r, n := utf8.DecodeRuneInString(text[at:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			b.WriteString(`\ufffd`)
+			replace(&b, invalid, text[at])
 		case r == '\r' && strings.HasPrefix(text[at+1:], "\n"):
-		case !hidden(r):
-			b.WriteString(text[at : at+n])
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		case hidden(r):
+			replace(&b, r, text[at])
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b.WriteString(text[at : at+n])
 		}
 		at += n
 	}

@@ -64,7 +64,7 @@ func (b *budget) take(tokens int) bool {
 // stored is take for stored text. With the first goes the frame around all of it,
 // which counts against no kind's share.
 func (b *budget) stored(tokens int) bool {
-	frame := frameTokens
+	frame := recall.FrameTokens
 	if b.framed {
 		frame = 0
 	}
@@ -76,9 +76,6 @@ func (b *budget) stored(tokens int) bool {
 	b.framed = true
 	return true
 }
-
-// frameTokens is the frame in tokens.
-const frameTokens = (2*render.FrameBytes + 6) / 7
 
 // summary puts the summary of the last compaction into the context, or withholds it.
 func (b *budget) summary(text string) {
