@@ -10,22 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/source/folder"
 )
 
-// Append writes a line to the log of a repository in the folder dir of root,
-// both made if they are missing, and returns the log's path. The line is whole
-// in the log, or the error says that it is not; it is not synced to disk, for
-// the record behind it is. It waits for other writers until ctx ends, then the
-// error is CodeUnavailable. CodeInvalidInput names a field over its limit, or
-// the line when it is longer than MaxLine; CodeForbidden when the log is not a
-// plain file.
-func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
-	text, err := encoded(repo, line)
-	if err != nil {
-		return "", err
-	}
-	path, _, err = appendAll(ctx, root, dir, repo, [][]byte{text})
-	return path, err
-}
-
 // encoded checks a line of a repository's log and writes it out.
 func encoded(repo string, line memory.LogLine) ([]byte, error) {
 	if err := memory.Text("repo", repo, 1, memory.MaxNameText); err != nil {

@@ -47,6 +47,16 @@ func mustLink(t *testing.T, target, link string) {
 
 func lesson(text string) memory.LogLine { return memory.LogLine{Lesson: text, Repo: "r"} }
 
+// Append writes one line, as a Writer with one line to write does.
+func Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
+	text, err := encoded(repo, line)
+	if err != nil {
+		return "", err
+	}
+	path, _, err = appendAll(ctx, root, dir, repo, [][]byte{text})
+	return path, err
+}
+
 func TestAppend(t *testing.T) {
 	root := t.TempDir()
 	const dir = "agent-knowledge/logs"

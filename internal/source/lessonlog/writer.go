@@ -13,7 +13,7 @@ const maxWaiting = 10_000
 
 // A Writer appends lines to logs for many callers of one process. The lines of one
 // log wait in a queue, and whoever has the log's lock writes all that wait: the
-// process never competes with itself for a lock, as its callers would with Append.
+// process never competes with itself for a lock.
 // It is safe for concurrent use.
 type Writer struct {
 	ctx    context.Context // ends the writing in the background
@@ -46,9 +46,13 @@ func NewWriter() *Writer {
 	return w
 }
 
-// Append is the function of that name, but when ctx ends first the line stays in
-// the queue: the error is CodeUnavailable and says so. CodeUnavailable too when
-// 10,000 lines wait already, or after Close.
+// Append writes a line to the log of a repository in the folder dir of root, both
+// made if they are missing, and returns the log's path. The line is whole in the log,
+// or the error says that it is not; it is not synced to disk, for the record behind it
+// is. When ctx ends first the line stays in the queue: the error is CodeUnavailable and
+// says so. CodeUnavailable too when 10,000 lines wait already, or after Close.
+// CodeInvalidInput names a field over its limit, or the line when it is longer than
+// MaxLine; CodeForbidden when the log is not a plain file.
 func (w *Writer) Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
 	text, err := encoded(repo, line)
 	if err != nil {
