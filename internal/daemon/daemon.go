@@ -130,7 +130,7 @@ type Daemon struct {
 	server       *Server
 	socket       *Socket
 	second       *Socket      // nil, or see listenToo
-	moved        func() error // is listenToo
+	handler      http.Handler // what sockets serve
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -221,7 +221,7 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 		if d.onceWritable(background, func(context.Context) error { return d.core.Store.Trouble() }) != nil {
 			return
 		}
-		if err := d.moved(); err != nil {
+		if err := d.listenToo(); err != nil {
 			d.log.Error("the daemon does not listen on the socket of its data folder", attrPart, "daemon", attrError, err)
 		}
 	})
@@ -449,13 +449,13 @@ func (d *Daemon) listen(paths config.Paths) error {
 			return err
 		}
 	}
-	d.moved = func() error { return d.listenToo(mux) }
+	d.handler = mux
 	return nil
 }
 
 // listenToo listens as well where clients look now: a daemon that was started on a
 // read-only disk has its socket elsewhere than one of a disk that can be written.
-func (d *Daemon) listenToo(h http.Handler) error {
+func (d *Daemon) listenToo() error {
 	paths := d.opts.Config.Paths()
 	if d.second != nil || paths.Socket == d.socket.path {
 		return nil
@@ -468,7 +468,7 @@ func (d *Daemon) listenToo(h http.Handler) error {
 		return err
 	}
 	d.second = socket
-	return d.server.Start(Endpoint{Listener: socket, Handler: h})
+	return d.server.Start(Endpoint{Listener: socket, Handler: d.handler})
 }
 
 func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (Endpoint, error) {
