@@ -109,7 +109,7 @@ func (v *vandal) truncate() (step, error) {
 
 func (v *vandal) renameFile() (step, error) {
 	from, to := v.anyFile(), v.newName()
-	if from == "" || from == to {
+	if from == "" || from == to || strings.HasPrefix(to, from+"/") { // a file cannot be moved below itself
 		return step{}, nil
 	}
 	if ok, err := v.room(to); !ok || err != nil {
