@@ -30,8 +30,8 @@ const (
 	ZScore
 )
 
-// Part is one retriever's answer on its way into a fused one.
-type Part struct {
+// Ranking is one retriever's answer on its way into a fused one.
+type Ranking struct {
 	// Name is the retriever's.
 	Name   string
 	Result Result
@@ -61,7 +61,7 @@ type RawHit struct {
 // number, at most limit of them. Adding scores rather than ranks keeps what a
 // rank throws away: by how much the best hit beats the next. It is a pure
 // function; the order of parts changes nothing but rounding.
-func Fuse(parts []Part, limit int) []Fused {
+func Fuse(parts []Ranking, limit int) []Fused {
 	if limit <= 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func Fuse(parts []Part, limit int) []Fused {
 
 // normaliser returns what turns a score of the part into a comparable one, and
 // what a document is given that the part lacks.
-func (p Part) normaliser() (normalise func(float32) float64, missing float64) {
+func (p Ranking) normaliser() (normalise func(float32) float64, missing float64) {
 	hits := p.Result.Hits
 	none := func(float32) float64 { return 0 }
 	if len(hits) == 0 {
@@ -140,7 +140,7 @@ func spread(hits []Hit) (mean, deviation float64) {
 
 // addRaw fills in the raw hits, only for what is left after the limit. place is
 // memory to be used again.
-func addRaw(fused []Fused, parts []Part, place map[uint32]int32) {
+func addRaw(fused []Fused, parts []Ranking, place map[uint32]int32) {
 	clear(place)
 	all := make([]RawHit, len(fused)*len(parts)) // one piece of memory for all
 	for i := range fused {

@@ -174,7 +174,7 @@ func (d *benchDaemon) stop(b *testing.B) {
 	d.client = nil
 }
 
-func (d *benchDaemon) recall(b *testing.B, req memory.RecallRequest) *memory.Answer {
+func (d *benchDaemon) recall(b *testing.B, req memory.RecallRequest) *memory.RecallResponse {
 	b.Helper()
 	answer, err := d.client.Recall(b.Context(), req)
 	if err != nil {

@@ -36,22 +36,22 @@ func guild(t *testing.T) string {
 }
 
 // spaces asks for the status until the spaces are as wanted.
-func (m *machine) spaces(what string, wanted func([]memory.SpaceState) bool) {
+func (m *machine) spaces(what string, wanted func([]memory.CollectionState) bool) {
 	m.t.Helper()
 	var st memory.Status
 	for range attempts {
 		m.ask(&st, "", "status")
-		if st.State == "ready" && wanted(st.Spaces) {
+		if st.State == "ready" && wanted(st.Collections) {
 			return
 		}
 	}
-	m.t.Fatalf("never %s: %+v", what, st.Spaces)
+	m.t.Fatalf("never %s: %+v", what, st.Collections)
 }
 
 // onlySpace says that one model has all documents and is alone.
-func onlySpace(model string) func([]memory.SpaceState) bool {
-	return func(spaces []memory.SpaceState) bool {
-		return len(spaces) == 1 && spaces[0].Model == model && spaces[0].State == memory.SpaceReady && spaces[0].Embedded == spaces[0].Documents
+func onlySpace(model string) func([]memory.CollectionState) bool {
+	return func(spaces []memory.CollectionState) bool {
+		return len(spaces) == 1 && spaces[0].Model == model && spaces[0].State == memory.CollectionReady && spaces[0].Embedded == spaces[0].Documents
 	}
 }
 
@@ -73,9 +73,9 @@ func TestE2EAdapt(t *testing.T) {
 	m.run(dir, "stop")
 
 	replaced := false
-	m.spaces("filled by the adapted model", func(spaces []memory.SpaceState) bool {
-		replaced = replaced || slices.ContainsFunc(spaces, func(s memory.SpaceState) bool {
-			return s.Model == shipped && s.State == memory.SpaceReplaced && s.ReplacedBy == made.Model
+	m.spaces("filled by the adapted model", func(spaces []memory.CollectionState) bool {
+		replaced = replaced || slices.ContainsFunc(spaces, func(s memory.CollectionState) bool {
+			return s.Model == shipped && s.State == memory.CollectionReplaced && s.ReplacedBy == made.Model
 		})
 		return onlySpace(made.Model)(spaces)
 	})

@@ -63,7 +63,7 @@ func call(c *client.Client, name string, arguments map[string]any, answer any) e
 }
 
 // shown is the text of all items of an answer.
-func shown(a memory.Answer) string {
+func shown(a memory.RecallResponse) string {
 	var texts []string
 	for _, i := range a.Items {
 		texts = append(texts, i.Text)
@@ -129,10 +129,10 @@ func TestE2EClientSession(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	}()
-	ask := func(query string) memory.Answer {
+	ask := func(query string) memory.RecallResponse {
 		t.Helper()
 		for start := time.Now(); time.Since(start) < patience; {
-			var answer memory.Answer
+			var answer memory.RecallResponse
 			if err := call(c, "recall", map[string]any{"query": query, "kinds": []string{"chunk"}}, &answer); err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestE2EClientSession(t *testing.T) {
 			}
 		}
 		t.Fatal("the daemon is still loading")
-		return memory.Answer{}
+		return memory.RecallResponse{}
 	}
 	var queued memory.IndexQueued
 	if err := call(c, "index_repo", map[string]any{"path": "."}, &queued); err != nil {

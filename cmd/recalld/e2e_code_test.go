@@ -109,7 +109,7 @@ func (e *eye) until(what string, holds func(memory.Status) bool) memory.Status {
 func (e *eye) finds(question, path, text string) time.Duration {
 	e.t.Helper()
 	for began := time.Now(); ; {
-		var a memory.Answer
+		var a memory.RecallResponse
 		must(e.t, e.c, "recall", map[string]any{"query": question, "kinds": []string{"chunk"}, "min_relevance": 0, "limit": 10}, &a)
 		if slices.ContainsFunc(a.Items, func(i memory.Item) bool { return i.Source.Path == path && strings.Contains(i.Text, text) }) {
 			return time.Since(began)
@@ -134,7 +134,7 @@ func settled(root string) func(memory.Status) bool {
 	return func(st memory.Status) bool {
 		b := box(st, root)
 		return b != nil && !b.IndexedAt.IsZero() && b.Progress == nil && st.Queue.Waiting+st.Queue.Running == 0 &&
-			!slices.ContainsFunc(st.Spaces, func(s memory.SpaceState) bool { return s.State != "ready" || s.Embedded < st.Documents })
+			!slices.ContainsFunc(st.Collections, func(s memory.CollectionState) bool { return s.State != "ready" || s.Embedded < st.Documents })
 	}
 }
 

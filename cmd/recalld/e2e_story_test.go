@@ -193,7 +193,7 @@ func TestE2EStory(t *testing.T) {
 		}
 	})
 	t.Run("the lesson", func(t *testing.T) {
-		var found memory.Answer
+		var found memory.RecallResponse
 		must(t, b, "recall", map[string]any{"query": "confirm button stays disabled", "kinds": []string{"lesson"}}, &found)
 		if len(found.Items) == 0 || found.Items[0].ID != lesson.ID || found.Items[0].SuccessRate != "3/3" {
 			t.Errorf("recall finds %+v, want lesson %s", found.Items, lesson.ID)
@@ -201,7 +201,7 @@ func TestE2EStory(t *testing.T) {
 	})
 	t.Run("the lesson by its error", func(t *testing.T) {
 		// B fails as A did, with other figures, and is told what A learned.
-		var found memory.Answer
+		var found memory.RecallResponse
 		must(t, b, "recall", map[string]any{"query": strings.ReplaceAll(failure, "15000", "9000"), "kinds": []string{"lesson"}}, &found)
 		if len(found.Items) == 0 || found.Items[0].ID != lesson.ID {
 			t.Errorf("recall by the error text finds %+v, want lesson %s", found.Items, lesson.ID)

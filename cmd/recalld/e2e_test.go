@@ -109,17 +109,17 @@ func (m *machine) ask(value any, dir string, args ...string) {
 
 // recall asks, again for as long as the daemon that it started is loading: an
 // answer that says so is right, and not what is tested here.
-func (m *machine) recall(dir string, args ...string) memory.Answer {
+func (m *machine) recall(dir string, args ...string) memory.RecallResponse {
 	m.t.Helper()
 	for range attempts {
-		var answer memory.Answer
+		var answer memory.RecallResponse
 		m.ask(&answer, dir, append([]string{"recall"}, args...)...)
 		if !slices.ContainsFunc(answer.Degraded, func(d memory.Degraded) bool { return d.Reason == "loading" }) {
 			return answer
 		}
 	}
 	m.t.Fatalf("the daemon is still loading after %d questions", attempts)
-	return memory.Answer{}
+	return memory.RecallResponse{}
 }
 
 // attempts bounds how often is asked again; each takes a process, or a round
@@ -163,7 +163,7 @@ func write(t *testing.T, path, text string) {
 }
 
 // paths are the files that the items of an answer come from.
-func paths(a memory.Answer) []string {
+func paths(a memory.RecallResponse) []string {
 	found := []string{}
 	for _, i := range a.Items {
 		found = append(found, i.Source.Path)
@@ -177,7 +177,7 @@ func TestE2EUpAnswersAQuestion(t *testing.T) {
 		Index    memory.SandboxState
 		Question struct{ Text, Path string }
 		Found    bool
-		Answer   memory.Answer
+		Answer   memory.RecallResponse
 	}
 	m.ask(&up, "", "up", dir)
 	if up.Index.Files != 3 {

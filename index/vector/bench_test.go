@@ -17,7 +17,7 @@ import (
 const benchDim = 256
 
 // fill opens a space of n vectors, in topics of fifty.
-func fill(b *testing.B, n int) (*Space, *corpus) {
+func fill(b *testing.B, n int) (*Collection, *corpus) {
 	b.Helper()
 	c := newCorpus(benchDim, n/50, 1)
 	s := openSpace(b, Options{Name: "bench", Dim: benchDim})
@@ -95,7 +95,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 // exactly is the k nearest of all documents.
-func exactly(s *Space, query []float32, k int) []uint32 {
+func exactly(s *Collection, query []float32, k int) []uint32 {
 	var best keeper
 	best.reset(k)
 	for slot, doc := range s.docs {

@@ -9,7 +9,7 @@ import (
 
 // retriever asks a space in words.
 type retriever struct {
-	space *Space
+	space *Collection
 	embed func(ctx context.Context, q index.Query) ([]float32, error)
 }
 
@@ -24,7 +24,7 @@ var _ index.Retriever = (*retriever)(nil)
 // Retrieve returns index.ErrNotReady while the space is empty, the error of
 // embed, a *RefusedError for a vector that cannot be searched with, or ctx's.
 // Scores are cosines and Best is 1, the cosine of equal directions.
-func (s *Space) Retriever(embed EmbedFunc) index.Retriever {
+func (s *Collection) Retriever(embed EmbedFunc) index.Retriever {
 	queries := newQueryCache(embed, s.options.Dim, s.options.QueryCache)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,13 +34,13 @@ func (s *Space) Retriever(embed EmbedFunc) index.Retriever {
 
 // Direct is Retriever for a model that takes microseconds: every query is embedded when
 // it is asked, and may be embedded by what it is asked about.
-func (s *Space) Direct(embed func(ctx context.Context, q index.Query) ([]float32, error)) index.Retriever {
+func (s *Collection) Direct(embed func(ctx context.Context, q index.Query) ([]float32, error)) index.Retriever {
 	return &retriever{s, embed}
 }
 
 // Close ends the embeddings that retrievers of the space have under way and waits
 // for them. They answer queries that they remember from then on, and no others.
-func (s *Space) Close() {
+func (s *Collection) Close() {
 	s.mu.RLock()
 	caches := s.caches
 	s.mu.RUnlock()

@@ -58,12 +58,12 @@ func newScratch(c *coder) *scratch {
 // and the same search of an unchanged space gives the same answer. Search
 // returns ctx's error when it ends first, and a *RefusedError for a query that
 // cannot be searched with.
-func (s *Space) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
+func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
 	a, err := s.search(ctx, query, allow, k)
 	return a.hits, err
 }
 
-func (s *Space) search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) (answer, error) {
+func (s *Collection) search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
@@ -112,7 +112,7 @@ func (s *Space) search(ctx context.Context, query []float32, allow *roaring.Bitm
 
 // askCollection has chromem-go score every document. It is asked for all of
 // them, not for the best: it leaves equals that straddle its cut to chance.
-func (s *Space) askCollection(ctx context.Context, room *scratch, a *answer) error {
+func (s *Collection) askCollection(ctx context.Context, room *scratch, a *answer) error {
 	results, err := s.collection.QueryEmbedding(ctx, room.query, a.searched, nil, nil)
 	if err != nil {
 		return fmt.Errorf("query collection: %w", err)
@@ -132,7 +132,7 @@ func (s *Space) askCollection(ctx context.Context, room *scratch, a *answer) err
 }
 
 // scoreAll scores every allowed document.
-func (s *Space) scoreAll(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
+func (s *Collection) scoreAll(ctx context.Context, room *scratch, allow *roaring.Bitmap, a *answer) error {
 	for slots := range s.blocks(allow, room) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *Space) scoreAll(ctx context.Context, room *scratch, allow *roaring.Bitm
 
 // scoreShortlist compares the codes of all allowed documents and scores those
 // that come nearest, and a sample of all for the moments.
-func (s *Space) scoreShortlist(ctx context.Context, room *scratch, allow *roaring.Bitmap, n int, a *answer) error {
+func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *roaring.Bitmap, n int, a *answer) error {
 	s.coder.encodeQuery(room.query, room.rotated, room.planes)
 	near := &room.near
 	near.reset(n)
@@ -177,7 +177,7 @@ func (s *Space) scoreShortlist(ctx context.Context, room *scratch, allow *roarin
 
 // blocks gives the slots of the allowed documents, up to blockSize at a time.
 // They stand in room and are valid until the next.
-func (s *Space) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uint32] {
+func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uint32] {
 	if allow == nil {
 		return func(yield func([]uint32) bool) {
 			for from := 0; from < len(s.docs); from += blockSize {

@@ -13,10 +13,10 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Space holds the vectors of one model under dense document numbers and is safe
+// Collection holds the vectors of one model under dense document numbers and is safe
 // for concurrent use. A search holds back changes while it runs (1 ms at
 // 100,000 documents) and sees all of a change or nothing of it.
-type Space struct {
+type Collection struct {
 	options Options
 	dot     func(a, b []float32) float32
 	scratch sync.Pool // of *scratch
@@ -44,9 +44,9 @@ type Space struct {
 	changes   int
 }
 
-// NewSpace returns an empty space. It returns an error if an option is out of
+// NewCollection returns an empty space. It returns an error if an option is out of
 // its range.
-func NewSpace(options Options) (*Space, error) {
+func NewCollection(options Options) (*Collection, error) {
 	options = options.withDefaults()
 	if err := options.validate(); err != nil {
 		return nil, fmt.Errorf("open vector space: %w", err)
@@ -55,7 +55,7 @@ func NewSpace(options Options) (*Space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open vector space: %w", err)
 	}
-	s := &Space{
+	s := &Collection{
 		options:    options,
 		dot:        fastestDot(),
 		collection: collection,
@@ -74,15 +74,15 @@ func refuseToEmbed(context.Context, string) ([]float32, error) {
 }
 
 // Name is the model's.
-func (s *Space) Name() string { return s.options.Name }
+func (s *Collection) Name() string { return s.options.Name }
 
 // Dim is the width of the vectors.
-func (s *Space) Dim() int { return s.options.Dim }
+func (s *Collection) Dim() int { return s.options.Dim }
 
 // Upsert makes vec the vector of doc. The space owns vec from then on: it keeps
 // the slice and, unless it has unit length, scales it in place. A vector that
 // Check refuses leaves the space as it was, and its error is returned.
-func (s *Space) Upsert(doc uint32, vec []float32) error {
+func (s *Collection) Upsert(doc uint32, vec []float32) error {
 	long, err := length(vec, s.options.Dim)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Space) Upsert(doc uint32, vec []float32) error {
 
 // Delete removes the vector of doc, in constant time. A document that is not
 // held is left at that.
-func (s *Space) Delete(doc uint32) {
+func (s *Collection) Delete(doc uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slot, ok := s.slots.Get(doc)
@@ -150,7 +150,7 @@ func (s *Space) Delete(doc uint32) {
 }
 
 // Has tells whether doc has a vector.
-func (s *Space) Has(doc uint32) bool {
+func (s *Collection) Has(doc uint32) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	_, ok := s.slots.Get(doc)
@@ -158,14 +158,14 @@ func (s *Space) Has(doc uint32) bool {
 }
 
 // Len is how many vectors are held.
-func (s *Space) Len() int {
+func (s *Collection) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.docs)
 }
 
 // Held returns the documents that have a vector, in a bitmap of the caller's.
-func (s *Space) Held() *roaring.Bitmap {
+func (s *Collection) Held() *roaring.Bitmap {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.held.Clone()
@@ -173,7 +173,7 @@ func (s *Space) Held() *roaring.Bitmap {
 
 // Vector returns the unit vector of doc, nil if it has none. It is the space's
 // own slice: it must not be written to.
-func (s *Space) Vector(doc uint32) []float32 {
+func (s *Collection) Vector(doc uint32) []float32 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if slot, ok := s.slots.Get(doc); ok {
@@ -191,7 +191,7 @@ const driftAllowed = .01
 // It looks only after half as many changes as there are vectors, so that its
 // cost (2 µs a vector, during which searches wait) is spread over them; the
 // mean of a collection that keeps its nature soon stands still.
-func (s *Space) recode() bool {
+func (s *Collection) recode() bool {
 	n := len(s.docs)
 	if n <= s.options.ExactUpTo || s.codes != nil && 2*s.changes < n {
 		return false
@@ -224,12 +224,12 @@ func (s *Space) recode() bool {
 	return true
 }
 
-func (s *Space) code(slot uint32) []uint64 {
+func (s *Collection) code(slot uint32) []uint64 {
 	w := s.coder.words
 	return s.codes[int(slot)*w : (int(slot)+1)*w]
 }
 
-func (s *Space) addToSum(vec []float32, sign float64) {
+func (s *Collection) addToSum(vec []float32, sign float64) {
 	for i, x := range vec {
 		s.sum[i] += sign * float64(x)
 	}

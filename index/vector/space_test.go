@@ -136,7 +136,7 @@ func TestSpaceAgainstBruteForce(t *testing.T) {
 }
 
 // checkSpace compares everything that a space holds, inside too, with model.
-func checkSpace(t *testing.T, s *Space, model map[uint32][]float32) {
+func checkSpace(t *testing.T, s *Collection, model map[uint32][]float32) {
 	t.Helper()
 	if s.Len() != len(model) || s.collection.Count() != len(model) || s.slots.Len() != len(model) {
 		t.Errorf("space holds %d documents, its collection %d, its slots %d, want %d",
@@ -360,7 +360,7 @@ func TestOptions(t *testing.T) {
 		"huge dim":      {Options{Name: "m", Dim: 100_000}, "dim"},
 		"negative size": {Options{Name: "m", Dim: 3, Shortlist: -1}, "negative"},
 	} {
-		if _, err := NewSpace(c.options); err == nil || !strings.Contains(err.Error(), c.problem) {
+		if _, err := NewCollection(c.options); err == nil || !strings.Contains(err.Error(), c.problem) {
 			t.Errorf("%s: got error %v, want one about %q", name, err, c.problem)
 		}
 	}

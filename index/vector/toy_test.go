@@ -28,9 +28,9 @@ func toyEmbed(_ context.Context, text string) ([]float32, error) {
 	return vec, nil
 }
 
-func openSpace(t testing.TB, options Options) *Space {
+func openSpace(t testing.TB, options Options) *Collection {
 	t.Helper()
-	s, err := NewSpace(options)
+	s, err := NewCollection(options)
 	if err != nil {
 		t.Fatalf("opening a space: %v", err)
 	}

@@ -112,14 +112,14 @@ func (shelf) Sandboxes() ([]memory.Sandbox, error) {
 	return []memory.Sandbox{{ID: "one", Project: "p", Root: "/one"}, {ID: "two", Project: "p", Root: "/two"}}, nil
 }
 
-func (shelf) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
-	files := map[string]memory.FileBrief{
+func (shelf) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
+	files := map[string]memory.FileMetadata{
 		"a.go":      {Hash: memory.DocID{1}, Chunks: 2},
 		"pruned.go": {Hash: memory.DocID{2}, Pruned: true},
 		"head.bin":  {Hash: memory.DocID{3}, Head: true},
 	}
 	if sandbox == "two" { // a worktree, with one file more
-		files["b.go"] = memory.FileBrief{Hash: memory.DocID{4}, Chunks: 1}
+		files["b.go"] = memory.FileMetadata{Hash: memory.DocID{4}, Chunks: 1}
 	}
 	return files, nil
 }
@@ -135,8 +135,8 @@ func (s shelf) Lessons() iter.Seq2[memory.Record, error] {
 	}
 }
 
-func lesson(id, about, text string, aside *memory.Aside) memory.Record {
-	return memory.Record{ID: id, Kind: memory.Lesson, Event: &memory.Event{Context: about, Lesson: text, Command: "recalld status", Aside: aside}}
+func lesson(id, about, text string, aside *memory.Withdrawal) memory.Record {
+	return memory.Record{ID: id, Kind: memory.Lesson, Event: &memory.Event{Context: about, Lesson: text, Command: "recalld status", Withdrawn: aside}}
 }
 
 // TestGather reads what is indexed, each text once, and lessons that count.
@@ -144,7 +144,7 @@ func TestGather(t *testing.T) {
 	var read []string
 	s := New(Options{Shelf: shelf{[]memory.Record{
 		lesson("l1", "migrating the warehouse database", "Take the lock before the first migration runs", nil),
-		lesson("l2", "restarting the label printer", "Wait for the queue to drain before the printer restarts", &memory.Aside{}),
+		lesson("l2", "restarting the label printer", "Wait for the queue to drain before the printer restarts", &memory.Withdrawal{}),
 	}}, Read: func(_ context.Context, at memory.Location, _ memory.DocID) (string, error) {
 		read = append(read, at.Root+"/"+at.Path)
 		if at.Path == "b.go" {

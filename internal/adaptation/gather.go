@@ -15,8 +15,8 @@ import (
 type Shelf interface {
 	// Sandboxes lists the folders that are indexed.
 	Sandboxes() ([]memory.Sandbox, error)
-	// Briefs lists the files of a sandbox, by path.
-	Briefs(sandbox string) (map[string]memory.FileBrief, error)
+	// FileMetadata lists the files of a sandbox, by path.
+	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
 	// Lessons walks the lessons. A damaged one is an error, and the walk goes on.
 	Lessons() iter.Seq2[memory.Record, error]
 }
@@ -40,7 +40,7 @@ func (s *Service) gather(ctx context.Context) (*adapt.Corpus, error) {
 	}
 	corpus := &adapt.Corpus{}
 	for r, err := range s.opts.Shelf.Lessons() {
-		if err == nil && r.Event != nil && r.Event.Aside == nil {
+		if err == nil && r.Event != nil && r.Event.Withdrawn == nil {
 			corpus.AddPair(r.ID, r.Event.Context, lessonText(r.Event))
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) files() ([]file, error) {
 	var files []file
 	seen := map[memory.DocID]bool{}
 	for _, b := range sandboxes {
-		briefs, err := s.opts.Shelf.Briefs(b.ID)
+		briefs, err := s.opts.Shelf.FileMetadata(b.ID)
 		if err != nil {
 			return nil, fmt.Errorf("list files of %s: %w", b.Root, err)
 		}

@@ -186,7 +186,7 @@ func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 // hosts put answers into prompts.
 func stored(answer any) bool {
 	switch answer.(type) {
-	case *memory.Answer, *memory.StepRecorded, *memory.StepMatches, *memory.StepList, *memory.Summary, *memory.SessionList, *memory.FileList,
+	case *memory.RecallResponse, *memory.StepRecorded, *memory.StepMatches, *memory.StepList, *memory.Summary, *memory.SessionList, *memory.FileList,
 		*memory.Receipt, *session.ReceiptList, *session.TurnContext, *session.TaskWindow, *session.EntryList, *session.ToolMatches,
 		*session.Context, *session.Assembled, *session.WorkingContext, *session.Compacted:
 		return true

@@ -185,7 +185,7 @@ func TestStrictDecoding(t *testing.T) {
 }
 
 func TestTextIsTheOlderNameOfQuery(t *testing.T) {
-	fake := &memorytest.Service{Answers: map[string]any{"Recall": &memory.Answer{}}}
+	fake := &memorytest.Service{Answers: map[string]any{"Recall": &memory.RecallResponse{}}}
 	h := api.NewHandler(fake, api.Options{})
 	if _, e := do(t, h, request("POST", wire.Recall, `{"text":"why","limit":2}`)); e != nil {
 		t.Fatal(e)
@@ -363,7 +363,7 @@ func TestPanicAfterTheAnswerBegan(t *testing.T) {
 
 func TestUnencodableAnswer(t *testing.T) {
 	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{
-		"Recall": &memory.Answer{Items: []memory.Item{{Relevance: math.NaN()}}},
+		"Recall": &memory.RecallResponse{Items: []memory.Item{{Relevance: math.NaN()}}},
 	}}, api.Options{})
 	if w, e := do(t, h, request("POST", wire.Recall, `{"query":"q"}`)); w.Code != 500 || e.Code != memory.CodeInternal {
 		t.Errorf("status %d, %+v, want an internal error", w.Code, e)
@@ -397,7 +397,7 @@ func FuzzRecallBody(f *testing.F) {
 		`{"text":"a","query":"a"}`, `{"min_relevance":null}`, `[`, "\xff", `{"query":"\ud800"}`} {
 		f.Add(seed)
 	}
-	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Recall": &memory.Answer{}}}, api.Options{MaxBody: 1 << 16})
+	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Recall": &memory.RecallResponse{}}}, api.Options{MaxBody: 1 << 16})
 	f.Fuzz(func(t *testing.T, body string) {
 		w, e := do(t, h, request("POST", wire.Recall, body))
 		if w.Code != 200 && (e.Code != memory.CodeInvalidInput || e.Message == "" || e.Field == "") {

@@ -22,7 +22,7 @@ import (
 // what was left out as nothing.
 func TestZeroIsSaid(t *testing.T) {
 	fake := &memorytest.Service{Answers: map[string]any{
-		"Assemble": &session.Assembled{}, "Receipts": &session.ReceiptList{}, "CompleteTask": &session.TaskKept{}, "ContextOf": &session.TurnContext{},
+		"Assemble": &session.Assembled{}, "Receipts": &session.ReceiptList{}, "CompleteTask": &session.TaskSaved{}, "ContextOf": &session.TurnContext{},
 		"Register": &session.Registered{},
 	}}
 	h := api.NewHandler(fake, api.Options{})
@@ -34,14 +34,14 @@ func TestZeroIsSaid(t *testing.T) {
 		{wire.Assemble, `{"message":"m","includeScore":0,"requires_context":false}`, "Assemble",
 			session.AssembleRequest{Message: "m", IncludeScore: new(0.0), RequiresContext: new(false)}},
 		{wire.Assemble, `{"message":"m","sessionId":"abcd","project":"p","caller":{"dir":"/d"}}`, "Assemble",
-			session.AssembleRequest{Message: "m", Which: session.Which{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: "/d"}}}},
+			session.AssembleRequest{Message: "m", SessionRef: session.SessionRef{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: "/d"}}}},
 		{wire.Ledger, `{"turn":0}`, "Receipts", session.ReceiptsRequest{Turn: new(0)}},
 		{wire.Ledger, `{}`, "Receipts", session.ReceiptsRequest{}},
 		{wire.Turn, `{}`, "ContextOf", session.ContextOfRequest{}},
 		{wire.Complete, `{"task_id":"t","requires_context":false,"validation_report":{"valid":true,"n":1.50}}`, "CompleteTask",
 			session.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)}},
 		{wire.Register, `{"entries":[{"type":"tool","name":"n","serverName":"s","enabled":false,"inputSchema":{"x-host":1}}],"servers":[{"name":"s","enabled":true}]}`, "Register",
-			session.RegisterRequest{Entries: []session.Entry{{Ref: session.Ref{Type: memory.Tool, Name: "n", ServerName: "s"}, Enabled: new(false),
+			session.RegisterRequest{Entries: []session.CatalogueEntry{{Ref: session.Ref{Type: memory.Tool, Name: "n", ServerName: "s"}, Enabled: new(false),
 				InputSchema: json.RawMessage(`{"x-host":1}`)}}, Servers: []session.Server{{Name: "s", Enabled: new(true)}}}},
 	} {
 		if _, e := do(t, h, request("POST", tc.path, tc.body)); e != nil {

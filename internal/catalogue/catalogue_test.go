@@ -17,7 +17,7 @@ import (
 // What is there is not written again; what changes keeps its place.
 func TestRegister(t *testing.T) {
 	r := newRig(t)
-	all := []session.Entry{rule("B", "be brief"), reference("API", "how to call it"), rule("A", "ask first"), tool("fs", "read", "reads a file")}
+	all := []session.CatalogueEntry{rule("B", "be brief"), reference("API", "how to call it"), rule("A", "ask first"), tool("fs", "read", "reads a file")}
 	first := r.register(session.RegisterRequest{Entries: all})
 	if got := counts(first); got != "+4 ~0 =0 -0 of 4" || first.Seq == 0 || first.Project != r.project.ID || first.ProjectName != "demo" {
 		t.Fatalf("registered %s: %+v", got, first)
@@ -25,14 +25,14 @@ func TestRegister(t *testing.T) {
 	if again := r.register(session.RegisterRequest{Entries: all}); counts(again) != "+0 ~0 =4 -0 of 4" || again.Seq != 0 {
 		t.Errorf("the same once more: %s, written as %d; want nothing written", counts(again), again.Seq)
 	}
-	changed := r.register(session.RegisterRequest{Entries: []session.Entry{rule("C", "new"), rule("B", "be very brief")}})
+	changed := r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("C", "new"), rule("B", "be very brief")}})
 	if got := counts(changed); got != "+1 ~1 =0 -0 of 5" {
 		t.Errorf("one changed and one new: %s", got)
 	}
 	if got, want := r.listed(), "rule B v2, reference API v1, rule A v1, tool fs:read v1, rule C v1"; got != want {
 		t.Errorf("listed %s\nwant   %s", got, want)
 	}
-	if got := r.register(session.RegisterRequest{Entries: []session.Entry{all[0]}, Replace: true}); counts(got) != "+0 ~1 =0 -4 of 1" {
+	if got := r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{all[0]}, Replace: true}); counts(got) != "+0 ~1 =0 -4 of 1" {
 		t.Errorf("replaced: %s", counts(got))
 	}
 	if got := r.listed(); got != "rule B v3" {
@@ -43,7 +43,7 @@ func TestRegister(t *testing.T) {
 // An entry is a record like any other, found by its words as soon as it is there.
 func TestEntryIsFound(t *testing.T) {
 	r := newRig(t)
-	r.register(session.RegisterRequest{Entries: []session.Entry{tool("fs", "readFile", "loads a document"), rule("A", "about kangaroos")}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{tool("fs", "readFile", "loads a document"), rule("A", "about kangaroos")}})
 	sel := memory.Selection{Project: r.project.ID, Kinds: []memory.Kind{memory.Tool, memory.Rule}}
 	allow, universe := r.index.Select(sel)
 	for query, want := range map[string]string{
@@ -66,7 +66,7 @@ func TestRestart(t *testing.T) {
 	e := tool("fs", "read", "reads")
 	e.Guidance, e.Core, e.Enabled, e.Include = "look before", true, new(false), memory.IncludeAgent
 	e.InputSchema = json.RawMessage(`{"type": "object", "properties": {"z": {}, "a": {"const": 1.50}}}`)
-	r.register(session.RegisterRequest{Entries: []session.Entry{e, rule("A", "a")}, Servers: []session.Server{{Name: "fs", Include: memory.IncludeManual}}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{e, rule("A", "a")}, Servers: []session.Server{{Name: "fs", Include: memory.IncludeManual}}})
 	before := r.catalogue.Items(r.project.ID)
 	if got, want := string(before[0].InputSchema), `{"type":"object","properties":{"z":{},"a":{"const":1.50}}}`; got != want {
 		t.Errorf("the schema is %s, want %s", got, want)
@@ -76,7 +76,7 @@ func TestRestart(t *testing.T) {
 	if diff := cmp.Diff(before, r.catalogue.Items(r.project.ID)); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
-	if out := r.register(session.RegisterRequest{Entries: []session.Entry{e}}); out.Unchanged != 1 || out.Seq != 0 {
+	if out := r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{e}}); out.Unchanged != 1 || out.Seq != 0 {
 		t.Errorf("registered again after a restart: %s, written as %d", counts(out), out.Seq)
 	}
 }
@@ -99,7 +99,7 @@ func TestModes(t *testing.T) {
 	} {
 		e := tool(fmt.Sprintf("s%d", i), "t", "")
 		e.Include, e.Enabled = test.own, test.on
-		r.register(session.RegisterRequest{Entries: []session.Entry{e}, Servers: []session.Server{{Name: e.ServerName, Include: test.server, Enabled: test.up}}})
+		r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{e}, Servers: []session.Server{{Name: e.ServerName, Include: test.server, Enabled: test.up}}})
 		got, ok := r.catalogue.Find(r.project.ID, e.Ref)
 		if !ok || got.Mode != test.want || got.On != test.wantOn {
 			t.Errorf("%d: found %t, mode %s, on %t; want %s, %t", i, ok, got.Mode, got.On, test.want, test.wantOn)
@@ -109,7 +109,7 @@ func TestModes(t *testing.T) {
 		}
 	}
 	// The settings of a server are of no concern to what has none.
-	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}, Servers: []session.Server{{Name: "x", Enabled: new(false)}}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}, Servers: []session.Server{{Name: "x", Enabled: new(false)}}})
 	if got, _ := r.catalogue.Find(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"}); !got.On {
 		t.Error("a rule is disabled with a server")
 	}
@@ -122,9 +122,9 @@ func TestModes(t *testing.T) {
 
 func TestSourcesTakeOver(t *testing.T) {
 	r := newRig(t)
-	r.register(session.RegisterRequest{Source: "one", Entries: []session.Entry{rule("A", "of one"), rule("B", "b")}, Servers: []session.Server{{Name: "s", Include: memory.IncludeAgent}}})
+	r.register(session.RegisterRequest{Source: "one", Entries: []session.CatalogueEntry{rule("A", "of one"), rule("B", "b")}, Servers: []session.Server{{Name: "s", Include: memory.IncludeAgent}}})
 	// The newest writer has it, and what the first no longer names is not its own.
-	r.register(session.RegisterRequest{Source: "two", Entries: []session.Entry{rule("A", "of two")}, Servers: []session.Server{{Name: "s"}}})
+	r.register(session.RegisterRequest{Source: "two", Entries: []session.CatalogueEntry{rule("A", "of two")}, Servers: []session.Server{{Name: "s"}}})
 	out := r.register(session.RegisterRequest{Source: "one", Replace: true, Servers: []session.Server{{Name: "s", Include: memory.IncludeAgent}}})
 	if got, want := counts(out)+": "+r.listed(), "+0 ~0 =0 -1 of 1: rule A v2"; got != want {
 		t.Errorf("one replaced all that it has: %s, want %s", got, want)
@@ -136,7 +136,7 @@ func TestSourcesTakeOver(t *testing.T) {
 	}
 	// Without a source it is the client's; a client may not pass for a file.
 	for client, want := range map[string]string{"some host": "some host", "": unknownSource, "file:AGENTS.md": unknownSource} {
-		r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "of "+client)}, Caller: memory.Caller{Dir: r.caller.Dir, Client: client}})
+		r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "of "+client)}, Caller: memory.Caller{Dir: r.caller.Dir, Client: client}})
 		if got := r.catalogue.Items(r.project.ID)[0].Source; got != want {
 			t.Errorf("the source of client %q is %q, want %q", client, got, want)
 		}
@@ -147,9 +147,9 @@ func TestSourcesTakeOver(t *testing.T) {
 // it.
 func TestRepeatedRequest(t *testing.T) {
 	r := newRig(t)
-	req := session.RegisterRequest{RequestID: "r1", Entries: []session.Entry{rule("A", "1"), rule("B", "1")}}
+	req := session.RegisterRequest{RequestID: "r1", Entries: []session.CatalogueEntry{rule("A", "1"), rule("B", "1")}}
 	first := r.register(req)
-	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "2")}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "2")}})
 	again := r.register(req)
 	if again.Added != 2 || again.Unchanged != 0 || again.Seq != first.Seq {
 		t.Errorf("repeated: %s at %d, first %s at %d", counts(again), again.Seq, counts(first), first.Seq)
@@ -167,8 +167,8 @@ func TestRepeatedRequest(t *testing.T) {
 
 func TestUnregister(t *testing.T) {
 	r := newRig(t)
-	r.register(session.RegisterRequest{Source: "one", Entries: []session.Entry{rule("A", "a"), tool("s", "t", "")}, Servers: []session.Server{{Name: "s", Enabled: new(false)}}})
-	r.register(session.RegisterRequest{Source: "two", Entries: []session.Entry{rule("B", "b"), reference("A", "of the same name")}})
+	r.register(session.RegisterRequest{Source: "one", Entries: []session.CatalogueEntry{rule("A", "a"), tool("s", "t", "")}, Servers: []session.Server{{Name: "s", Enabled: new(false)}}})
+	r.register(session.RegisterRequest{Source: "two", Entries: []session.CatalogueEntry{rule("B", "b"), reference("A", "of the same name")}})
 	missing := session.UnregisterRequest{Entries: []session.Ref{{Type: memory.Rule, Name: "A"}, {Type: memory.Tool, Name: "t", ServerName: "other"}}, Caller: r.caller}
 	_, err := r.catalogue.Unregister(t.Context(), missing)
 	if e := memory.AsError(err); err == nil || e.Code != memory.CodeNotFound || e.Field != "entries[1]" || !strings.Contains(err.Error(), "other:t") {
@@ -200,7 +200,7 @@ func TestEntries(t *testing.T) {
 	e := tool("fs", "read", "reads")
 	e.Guidance, e.InputSchema = "look before", json.RawMessage(`{}`)
 	r.register(session.RegisterRequest{
-		Entries: []session.Entry{rule("A", "a"), e, tool("db", "query", "asks"), reference("R", "r")},
+		Entries: []session.CatalogueEntry{rule("A", "a"), e, tool("db", "query", "asks"), reference("R", "r")},
 		Servers: []session.Server{{Name: "idle"}, {Name: "db", Enabled: new(false)}},
 	})
 	for name, test := range map[string]struct {
@@ -248,7 +248,7 @@ func TestSecrets(t *testing.T) {
 	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
 	e := tool("fs", "read", "with "+secret)
 	e.Guidance, e.InputSchema = "use "+secret, json.RawMessage(`{"properties":{"token":{"type":"string","default":"`+secret+`"}}}`)
-	request := session.RegisterRequest{Entries: []session.Entry{rule("A", "the token is "+secret), e}}
+	request := session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "the token is "+secret), e}}
 	if out := r.register(request); !out.Redacted {
 		t.Error("nobody is told that secrets were taken out")
 	}
@@ -260,10 +260,10 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("kept %s, %v; want it without the secret and otherwise whole", items, err)
 	}
 	for field, req := range map[string]session.RegisterRequest{
-		"entries[0].name":       {Entries: []session.Entry{rule(secret, "x")}},
-		"entries[0].serverName": {Entries: []session.Entry{tool(secret, "x", "")}},
+		"entries[0].name":       {Entries: []session.CatalogueEntry{rule(secret, "x")}},
+		"entries[0].serverName": {Entries: []session.CatalogueEntry{tool(secret, "x", "")}},
 		"servers[0].name":       {Servers: []session.Server{{Name: secret}}},
-		"source":                {Source: secret, Entries: []session.Entry{rule("B", "x")}},
+		"source":                {Source: secret, Entries: []session.CatalogueEntry{rule("B", "x")}},
 	} {
 		req.Caller = r.caller
 		_, err := r.catalogue.Register(t.Context(), req)
@@ -277,7 +277,7 @@ func TestSecrets(t *testing.T) {
 func TestSecretClient(t *testing.T) {
 	r := newRig(t)
 	r.caller.Client = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
-	_, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.Entry{rule("A", "x")}, Caller: r.caller})
+	_, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "x")}, Caller: r.caller})
 	if e := memory.AsError(err); e.Code != memory.CodeInvalidInput || e.Field != "source" || r.listed() != "" {
 		t.Errorf("registered by it: %v, listed %q; want the source refused", err, r.listed())
 	}
@@ -289,7 +289,7 @@ func TestSchemaIsKept(t *testing.T) {
 	e := tool("auth", "login", "signs in")
 	e.InputSchema = json.RawMessage(`{"type":"object","properties":{"password":{"type":"string","description":"the password of the user"},` +
 		`"api_key":{"type":"string","minLength":32,"format":"password"},"token":{"$ref":"#/definitions/token"}},"required":["password","api_key"]}`)
-	out := r.register(session.RegisterRequest{Entries: []session.Entry{e}})
+	out := r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{e}})
 	if got := r.catalogue.Items(r.project.ID)[0].InputSchema; string(got) != string(e.InputSchema) || out.Redacted {
 		t.Errorf("kept    %s\nof      %s\nredacted %t", got, e.InputSchema, out.Redacted)
 	}
@@ -298,8 +298,8 @@ func TestSchemaIsKept(t *testing.T) {
 // A catalogue that would get too large is refused whole.
 func TestMaxEntries(t *testing.T) {
 	r := newRig(t)
-	many := func(prefix string, n int) []session.Entry {
-		list := make([]session.Entry, n)
+	many := func(prefix string, n int) []session.CatalogueEntry {
+		list := make([]session.CatalogueEntry, n)
 		for i := range list {
 			list[i] = rule(fmt.Sprintf("%s%d", prefix, i), "text")
 		}
@@ -327,7 +327,7 @@ func TestMaxEntries(t *testing.T) {
 		servers[i].Name = fmt.Sprintf("s%d", i)
 	}
 	r.register(session.RegisterRequest{Servers: servers})
-	_, err = r.catalogue.Register(t.Context(), session.RegisterRequest{Servers: []session.Server{{Name: "one more"}}, Entries: []session.Entry{rule("d0", "changed")}, Caller: r.caller})
+	_, err = r.catalogue.Register(t.Context(), session.RegisterRequest{Servers: []session.Server{{Name: "one more"}}, Entries: []session.CatalogueEntry{rule("d0", "changed")}, Caller: r.caller})
 	if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeInvalidInput || e.Field != "servers" {
 		t.Errorf("one server too many: %v, want it refused", err)
 	}
@@ -336,8 +336,8 @@ func TestMaxEntries(t *testing.T) {
 // What does not fit a transaction is written in parts, and all of it is there.
 func TestLargeRegistration(t *testing.T) {
 	r := newRig(t)
-	r.register(session.RegisterRequest{Entries: []session.Entry{rule("old", "goes")}})
-	var all []session.Entry
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("old", "goes")}})
+	var all []session.CatalogueEntry
 	for i := range 200 {
 		all = append(all, rule(fmt.Sprintf("R%03d", i), strings.Repeat(fmt.Sprintf("rule %d says so. ", i), 20_000/20)))
 	}
@@ -358,7 +358,7 @@ func TestLargeRegistration(t *testing.T) {
 
 func TestRegisterOwn(t *testing.T) {
 	r := newRig(t)
-	own := []session.Entry{tool("recalld", "recall", "asks the memory"), tool("recalld", "status", "tells the state")}
+	own := []session.CatalogueEntry{tool("recalld", "recall", "asks the memory"), tool("recalld", "status", "tells the state")}
 	for range 2 {
 		if err := r.catalogue.RegisterOwn(t.Context(), own); err != nil {
 			t.Fatal(err)
@@ -374,7 +374,7 @@ func TestRegisterOwn(t *testing.T) {
 	if n := len(r.catalogue.Items(r.project.ID)); n != 0 {
 		t.Errorf("%d of them are in a project's catalogue", n)
 	}
-	if err := r.catalogue.RegisterOwn(t.Context(), []session.Entry{{}}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if err := r.catalogue.RegisterOwn(t.Context(), []session.CatalogueEntry{{}}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("an empty tool: %v, want it refused", err)
 	}
 }
@@ -392,7 +392,7 @@ func TestWhileLoading(t *testing.T) {
 	}
 	for name, call := range map[string]func(context.Context) error{
 		"register": func(ctx context.Context) error {
-			_, err := s.Register(ctx, session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}, Caller: r.caller})
+			_, err := s.Register(ctx, session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}, Caller: r.caller})
 			return err
 		},
 		"unregister": func(ctx context.Context) error {

@@ -45,7 +45,7 @@ func (c *change) since(source string) time.Time {
 
 // sourced is an entry with who registers it, and, once it is clean, its Text.
 type sourced struct {
-	session.Entry
+	session.CatalogueEntry
 	source string
 	text   string
 }

@@ -56,7 +56,7 @@ func (s *Service) takeFiles(ctx context.Context, project memory.Project, files [
 			}
 			if !seen[e.Ref] && !s.secretIn(f.Path, e.Name, e.ServerName) {
 				seen[e.Ref] = true
-				c.entries = append(c.entries, sourced{Entry: e, source: source})
+				c.entries = append(c.entries, sourced{CatalogueEntry: e, source: source})
 			}
 		}
 		for i, x := range f.Servers {

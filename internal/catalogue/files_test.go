@@ -19,7 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/store"
 )
 
-func file(path string, entries ...session.Entry) session.FileEntries {
+func file(path string, entries ...session.CatalogueEntry) session.FileEntries {
 	return session.FileEntries{Path: path, Entries: entries}
 }
 
@@ -56,7 +56,7 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 	byHand := rule("A", "by hand")
 	byHand.Enabled = new(false)
 	settings := []session.Server{{Name: "s", Enabled: new(false)}}
-	r.register(session.RegisterRequest{Entries: []session.Entry{byHand}, Servers: settings})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{byHand}, Servers: settings})
 	r.takeFiles("1", fromFile)
 	r.takeFiles("2", fromFile)
 	state := func() string {
@@ -78,7 +78,7 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 		t.Errorf("after the host went: %s", state())
 	}
 	// And a host takes over what a file had.
-	r.register(session.RegisterRequest{Entries: []session.Entry{byHand}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{byHand}})
 	r.takeFiles("2", fromFile)
 	if got := state(); got != "by hand of host" {
 		t.Errorf("after the host came back: %s", got)
@@ -121,7 +121,7 @@ func TestRefusedFiles(t *testing.T) {
 	if first, again, other := take("1"), take("1"), take("2"); first == nil || again != nil || other == nil {
 		t.Errorf("first %v, again %v, another hash %v; want it refused once for each hash", first, again, other)
 	}
-	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}})
 	if err := take("2"); memory.AsError(err).Field != "X.md: entries[0].name" {
 		t.Errorf("after the catalogue has changed: %v, want file and field", err)
 	}
@@ -143,7 +143,7 @@ func TestFailedWrite(t *testing.T) {
 	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "1", files); err == nil {
 		t.Error("files: no error of the write path")
 	}
-	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.Entry{rule("B", "b")}, Caller: r.caller}); err == nil {
+	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.CatalogueEntry{rule("B", "b")}, Caller: r.caller}); err == nil {
 		t.Error("register: no error of the write path")
 	}
 	if got := r.listed(); got != "" {
@@ -198,7 +198,7 @@ func TestForgottenEntries(t *testing.T) {
 	if got := r.listed(); got != "rule B v1" {
 		t.Errorf("after forgetting A a file brings %s, want B alone", got)
 	}
-	r.register(session.RegisterRequest{Entries: []session.Entry{rule("A", "a")}})
+	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}})
 	if got := r.listed(); got != "rule B v1, rule A v1" {
 		t.Errorf("a host registers A again: %s", got)
 	}

@@ -99,7 +99,7 @@ func stateOf(r *memory.Record, servers map[string]storedServer) session.EntrySta
 	e := r.Entry
 	state := session.EntryState{
 		ID: r.ID, Source: e.Source, Version: e.Version,
-		Entry: session.Entry{
+		CatalogueEntry: session.CatalogueEntry{
 			Ref: refOf(r), Description: e.Description, Content: e.Content, Guidance: e.Guidance,
 			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled,
 		},

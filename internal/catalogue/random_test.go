@@ -23,7 +23,7 @@ type modelEntry struct {
 	Version         int
 }
 
-func (m model) put(source string, e session.Entry) {
+func (m model) put(source string, e session.CatalogueEntry) {
 	old, there := m[e.Ref]
 	switch {
 	case !there:
@@ -35,9 +35,9 @@ func (m model) put(source string, e session.Entry) {
 }
 
 // drop removes what a source has that is not among named.
-func (m model) drop(replaces func(source string) bool, named []session.Entry) {
+func (m model) drop(replaces func(source string) bool, named []session.CatalogueEntry) {
 	maps.DeleteFunc(m, func(ref session.Ref, e modelEntry) bool {
-		return replaces(e.Source) && !slices.ContainsFunc(named, func(n session.Entry) bool { return n.Ref == ref })
+		return replaces(e.Source) && !slices.ContainsFunc(named, func(n session.CatalogueEntry) bool { return n.Ref == ref })
 	})
 }
 
@@ -48,8 +48,8 @@ func TestRandomOperations(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	r := newRig(t)
 	m := model{}
-	some := func() []session.Entry {
-		var list []session.Entry
+	some := func() []session.CatalogueEntry {
+		var list []session.CatalogueEntry
 		for i := range 6 {
 			if random.IntN(2) == 0 {
 				list = append(list, rule(fmt.Sprint("R", i), fmt.Sprint("text ", random.IntN(3))))
@@ -75,8 +75,8 @@ func TestRandomOperations(t *testing.T) {
 			a, b := some(), some()
 			did = fmt.Sprintf("files have %d and %d", len(a), len(b))
 			r.takeFiles("", file("a", a...), file("b", b...))
-			b = slices.DeleteFunc(b, func(e session.Entry) bool {
-				return slices.ContainsFunc(a, func(first session.Entry) bool { return first.Ref == e.Ref })
+			b = slices.DeleteFunc(b, func(e session.CatalogueEntry) bool {
+				return slices.ContainsFunc(a, func(first session.CatalogueEntry) bool { return first.Ref == e.Ref })
 			})
 			for _, e := range a {
 				m.put("file:a", e)
@@ -132,7 +132,7 @@ func TestConcurrentHosts(t *testing.T) {
 			source := fmt.Sprint("h", host)
 			for i := range rounds {
 				req := session.RegisterRequest{
-					Source: source, Entries: []session.Entry{rule(fmt.Sprint(source, "-", i), "of "+source), rule("shared", "of "+source)},
+					Source: source, Entries: []session.CatalogueEntry{rule(fmt.Sprint(source, "-", i), "of "+source), rule("shared", "of "+source)},
 					Servers: []session.Server{{Name: source, Include: memory.IncludeAgent}}, Caller: r.caller,
 				}
 				if _, err := r.catalogue.Register(t.Context(), req); err != nil {

@@ -47,7 +47,7 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 		replaces: func(of string) bool { return req.Replace && of == source },
 	}
 	for _, e := range req.Entries {
-		c.entries = append(c.entries, sourced{Entry: e, source: source})
+		c.entries = append(c.entries, sourced{CatalogueEntry: e, source: source})
 	}
 	for _, x := range req.Servers {
 		c.servers = append(c.servers, storedServer{Server: x, Source: source})
@@ -63,7 +63,7 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 
 // RegisterOwn makes recalld's own tools those given; it is for each start, once the
 // memory is loaded, and writes what is new. They are kept under session.OwnProject.
-func (s *Service) RegisterOwn(ctx context.Context, tools []session.Entry) error {
+func (s *Service) RegisterOwn(ctx context.Context, tools []session.CatalogueEntry) error {
 	tools = slices.Clone(tools)
 	if err := session.ValidEntries(tools); err != nil {
 		return fmt.Errorf("register own tools: %w", err)
@@ -73,7 +73,7 @@ func (s *Service) RegisterOwn(ctx context.Context, tools []session.Entry) error 
 		replaces: func(string) bool { return true },
 	}
 	for _, e := range tools {
-		c.entries = append(c.entries, sourced{Entry: e, source: ownSource, text: Text(e)})
+		c.entries = append(c.entries, sourced{CatalogueEntry: e, source: ownSource, text: Text(e)})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -95,7 +95,7 @@ func (s *Service) clean(c *change) error {
 	stored := s.byRef(c.project.ID)
 	for i := range c.entries {
 		e := &c.entries[i]
-		e.text = Text(e.Entry)
+		e.text = Text(e.CatalogueEntry)
 		if old, ok := stored[e.Ref]; ok && holds(old, e) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (s *Service) clean(c *change) error {
 		}
 		clean, n := s.opts.Writer.CleanJSON(e.InputSchema)
 		e.InputSchema, c.secrets = clean, c.secrets+n
-		e.text = Text(e.Entry)
+		e.text = Text(e.CatalogueEntry)
 	}
 	for i, x := range c.servers {
 		if _, n := s.opts.Writer.Clean(x.Name, memory.MaxNameText); n > 0 {

@@ -142,14 +142,14 @@ func (r *rig) records(projectID string) int {
 	return n
 }
 
-func rule(name, content string) session.Entry {
-	return session.Entry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content}
+func rule(name, content string) session.CatalogueEntry {
+	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content}
 }
 
-func reference(name, content string) session.Entry {
-	return session.Entry{Ref: session.Ref{Type: memory.Reference, Name: name}, Content: content}
+func reference(name, content string) session.CatalogueEntry {
+	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Reference, Name: name}, Content: content}
 }
 
-func tool(server, name, description string) session.Entry {
-	return session.Entry{Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description}
+func tool(server, name, description string) session.CatalogueEntry {
+	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description}
 }

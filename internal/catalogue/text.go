@@ -16,7 +16,7 @@ import (
 // and of a rule or reference what it says, of a tool its server and its parameters.
 // Guidance is not among it: it says how a tool is used, by those who have found it.
 // It has at most memory.MaxReferenceText characters.
-func Text(e session.Entry) string {
+func Text(e session.CatalogueEntry) string {
 	lines := []string{heading(e.Ref), e.Description}
 	if e.Type == memory.Tool {
 		lines = append(lines, parameters(e.InputSchema))

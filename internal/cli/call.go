@@ -40,7 +40,7 @@ func call[Request, Answer any, R checked[Request]](
 }
 
 // whichFlags adds the flags that say whose session is meant.
-func (a *App) whichFlags(c *cobra.Command, w *session.Which) {
+func (a *App) whichFlags(c *cobra.Command, w *session.SessionRef) {
 	c.Flags().StringVar(&w.SessionID, "session", "", "the session's id (default: the current one)")
 	allowEmpty(c, "session") // refused by its field's name
 	a.completeSessions(c, "session")
@@ -48,7 +48,7 @@ func (a *App) whichFlags(c *cobra.Command, w *session.Which) {
 }
 
 // which fills in who asks, and refuses a session that was given and is none.
-func (a *App) which(c *cobra.Command, w *session.Which) error {
+func (a *App) which(c *cobra.Command, w *session.SessionRef) error {
 	w.Caller = a.caller()
 	return sessionFlag(c, "session", w.SessionID)
 }

@@ -13,8 +13,8 @@ import (
 
 // catalogueFile is what a file of entries holds.
 type catalogueFile struct {
-	Entries []session.Entry  `json:"entries"`
-	Servers []session.Server `json:"servers"`
+	Entries []session.CatalogueEntry `json:"entries"`
+	Servers []session.Server         `json:"servers"`
 }
 
 // catalogueRegisterCommand registers the entries of a file.

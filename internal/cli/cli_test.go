@@ -187,7 +187,7 @@ func sample() map[string]any {
 		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon.Add(-72 * time.Hour)}, Stale: true, Pruned: 7},
 	}
 	answers := map[string]any{
-		"Recall": &memory.Answer{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
+		"Recall": &memory.RecallResponse{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
 		"Remember": &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Redacted: true,
 			Log: "/src/demo/agent-knowledge/logs/demo.jsonl", Warning: "the log is on a full disk", Seq: 3},
 		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
@@ -204,8 +204,8 @@ func sample() map[string]any {
 		"Status": &memory.Status{
 			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
-			Projects: repos, ProjectsTotal: len(repos), Spaces: []memory.SpaceState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
-				{Name: "builtin/next", State: memory.SpaceFilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.SpaceReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
+			Projects: repos, ProjectsTotal: len(repos), Collections: []memory.CollectionState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
+				{Name: "builtin/next", State: memory.CollectionBackfilling, Documents: 350, Embedded: 141}, {Name: "builtin/former", State: memory.CollectionReplaced, ReplacedBy: "builtin/next", Documents: 340, Embedded: 340}},
 			Code:     memory.CodeState{Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1512345 * time.Microsecond), IndexBytes: 1_200_000_000, MaxBytes: 10e9, Pruned: 7, Asked: 8, Hits: 6, Fallbacks: 1},
 			Savings:  &memory.Savings{Answers: 12, Tokens: 34_567, Projects: []memory.Saving{{Project: "p1", ProjectName: "demo", Answers: 9, Tokens: 30_000}, {Project: "p2", ProjectName: "shop", Answers: 3, Tokens: 4567}}},
 			Adapting: &memory.AdaptProgress{Phase: "training", Done: 41, Total: 82},
@@ -492,7 +492,7 @@ func TestUsage(t *testing.T) {
 	if out := b.ok("help", "recall"); !strings.Contains(out, "--min-relevance") {
 		t.Errorf("help recall says %q", out)
 	}
-	b.fake.Answers["Recall"] = &memory.Answer{Text: "1. a lesson", Items: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "a lesson"}}}
+	b.fake.Answers["Recall"] = &memory.RecallResponse{Text: "1. a lesson", Items: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "a lesson"}}}
 	if out := b.ok("recall", "--ids", "q"); !strings.Contains(out, "l-4f2a9c  lesson") {
 		t.Errorf("recall --ids prints no ids: %q", out)
 	}

@@ -46,7 +46,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 			if err := counted(c, "keep-turns", "keepTurns", r.KeepTurns, maxKeepTurns); err != nil {
 				return err
 			}
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			compacted, err := call(c, a, &r, session.Service.Compact)
@@ -61,7 +61,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 	flags.StringVar(&r.Summary, "summary", "", "what was done, or - for standard input")
 	flags.StringVar(&transcript, "transcript", "", "file of the conversation, or -, for a chat model to sum up")
 	flags.IntVar(&r.KeepTurns, "keep-turns", 0, fmt.Sprintf("recent turns that the host is to keep, 1–%d (default %d)", maxKeepTurns, session.DefaultKeepTurns))
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	return c
 }
 

@@ -46,7 +46,7 @@ always included, and those that were added by hand.`,
 func (a *App) showContext(c *cobra.Command) {
 	var r session.ContextRequest
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := a.which(c, &r.Which); err != nil {
+		if err := a.which(c, &r.SessionRef); err != nil {
 			return err
 		}
 		held, err := call(c, a, &r, session.Service.SessionContext)
@@ -55,7 +55,7 @@ func (a *App) showContext(c *cobra.Command) {
 		}
 		return a.answerContext(held)
 	}
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 }
 
 // answerContext answers with what a session holds.

@@ -66,13 +66,13 @@ func contextRemoveCommand(a *App) *cobra.Command {
 // changeFlags adds the flags that add and remove share.
 func (a *App) changeFlags(c *cobra.Command, r *session.ChangeContextRequest, server *string) {
 	c.Flags().StringVar(server, "server", "", "the tool's server")
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	c.ValidArgsFunction = a.completeEntries
 }
 
 // changeContext changes one entry and says what came of it.
 func (a *App) changeContext(c *cobra.Command, r *session.ChangeContextRequest, done, unchanged string, ref session.Ref) error {
-	if err := a.which(c, &r.Which); err != nil {
+	if err := a.which(c, &r.SessionRef); err != nil {
 		return err
 	}
 	held, err := call(c, a, r, session.Service.ChangeContext)

@@ -51,7 +51,7 @@ what it held.`,
 				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", session.MinBudget, session.MaxBudget), "0 is out of range")
 			}
 			r.IncludeScore, r.RequiresContext = givenFloat(c, "include-score", score), givenBool(c, "requires-context", requires)
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			assembled, err := call(c, a, &r, session.Service.Assemble)
@@ -90,6 +90,6 @@ what it held.`,
 	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", session.MinBudget, session.MaxBudget, session.DefaultBudget))
 	flags.BoolVar(&r.NoSearch, "no-search", false, "nothing by relevance: what the session holds and the last tasks")
 	allowEmpty(c, "task-type")
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	return c
 }

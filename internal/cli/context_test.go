@@ -30,7 +30,7 @@ var inputs = map[string]string{
 func contexts() map[string]any {
 	const id = "mm-20260115-abc"
 	readFile := session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
-	kept := &session.TaskKept{ID: "t-1", TaskID: "task-042", Project: "p1", ProjectName: "demo", Completed: 100, Blocked: 1, Dropped: 1, Redacted: true,
+	kept := &session.TaskSaved{ID: "t-1", TaskID: "task-042", Project: "p1", ProjectName: "demo", Completed: 100, Blocked: 1, Dropped: 1, Redacted: true,
 		AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full", Seq: 5}
 	registered := &session.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Seq: 7}
 	held := &session.Context{Project: "p1", ProjectName: "demo", SessionID: id, Version: 3, Changed: true,
@@ -43,7 +43,7 @@ func contexts() map[string]any {
 	working := &session.WorkingContext{SessionID: id, Version: 9, Turn: 2, DiscoveredTools: []session.ToolRef{readFile}, UsedTools: []session.ToolRef{readFile},
 		Entities: []session.Entity{{ID: "order-17", Type: "order", Name: "the first", Data: json.RawMessage(`{"total":12.50}`)}, {ID: "pr-3"}},
 		Summary:  "Order 17 was refunded.\nNext: the invoice.", Compactions: 1, CompactedAt: noon.Add(-time.Hour)}
-	withheld := []memory.Withheld{{ID: "u-3", Kind: memory.Rule, Reason: memory.BelowFloor, NearestScore: .31, Name: "Styling"},
+	withheld := []memory.Withheld{{ID: "u-3", Kind: memory.Rule, Reason: memory.BelowThreshold, NearestScore: .31, Name: "Styling"},
 		{ID: "c-1", Kind: memory.Chunk, Reason: memory.Changed, NearestScore: .91, Path: "src/auth/login.ts"},
 		{ID: "o-9", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .72, Name: "query", Server: "database"}}
 	record := &session.ContextRecord{Timestamp: noon, Items: []session.RecordItem{{Type: memory.Rule, Name: "Authentication Rules", IncludeMode: memory.IncludeAlways}}}
@@ -53,13 +53,13 @@ func contexts() map[string]any {
 			{ID: "f-2", Kind: memory.Reference, Relevance: .92, Tokens: 80, Name: "Database Schema", Mode: memory.IncludeAgent},
 			{ID: "l-1", Kind: memory.Lesson, Relevance: .81, Tokens: 30, RankFactors: &memory.RankFactors{Score: 1, Recency: .97, Success: 1.1, Project: 1, Session: 1, Error: true,
 				Retrievers: map[string]memory.RetrieverScore{"vector/builtin": {Score: .6, Relevance: .81}, "lexical": {Score: 4, Relevance: .7}},
-				Verdicts:   &memory.Verdicted{Worked: 2, Irrelevant: 1}}},
+				Verdicts:   &memory.VerdictCounts{Worked: 2, Irrelevant: 1}}},
 			{ID: "c-2", Kind: memory.Chunk, Relevance: .95, Tokens: 90, RankFactors: &memory.RankFactors{Recency: .999, Success: 1, Project: 1, Session: 1, Definition: "Login", Place: "login.go:12"}},
 		},
 		Withheld: withheld, Degraded: []memory.Degraded{{Part: "vector/ollama/nomic-embed-text", Reason: "deadline"}}, Tokens: 240, Spaces: []string{"builtin"},
 		Calibration: "1", Took: memory.Millis(12345 * time.Microsecond), Seq: 8, Purpose: memory.PurposeContext, Session: id, Turn: 2,
 		Settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75, memory.Lesson: .5}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048},
-		Judged:   []memory.Judged{{Verdict: memory.Worked, At: noon, Note: "logged in"}, {Item: "l-1", Verdict: memory.Failed, At: noon}}}
+		Judged:   []memory.ItemVerdict{{Verdict: memory.Worked, At: noon, Note: "logged in"}, {Item: "l-1", Verdict: memory.Failed, At: noon}}}
 	return map[string]any{
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept,
 		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2, Settled: 4, Redacted: true, AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full"},
@@ -74,8 +74,8 @@ func contexts() map[string]any {
 		"Register": registered, "Unregister": registered,
 		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "filesystem", Include: memory.IncludeAgent, Enabled: new(false)}},
 			Entries: []session.EntryState{
-				{ID: "u-1", Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "Errors"}, Content: "Wrap every error.\nName the step."}, Source: "file:AGENTS.md", Version: 2, Mode: memory.IncludeAlways, On: true},
-				{ID: "o-1", Entry: session.Entry{Ref: readFile.Ref(), Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
+				{ID: "u-1", CatalogueEntry: session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "Errors"}, Content: "Wrap every error.\nName the step."}, Source: "file:AGENTS.md", Version: 2, Mode: memory.IncludeAlways, On: true},
+				{ID: "o-1", CatalogueEntry: session.CatalogueEntry{Ref: readFile.Ref(), Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
 					Source: "my-host", Version: 1, Mode: memory.IncludeAgent},
 			}},
 		"SearchTools": &session.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: id, Receipt: "r-2", Version: 9,
@@ -93,28 +93,28 @@ func contexts() map[string]any {
 		"Receipts":  &session.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}, {ID: "r-00", At: noon.Add(-73 * time.Hour), Request: memory.RecallRequest{IDs: []string{"l-7f3a", "s-91a0bb"}}}}, More: true},
 		"Receipt":   &receipt,
 		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
-		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
-			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}, {ID: "c-2", Kind: memory.Chunk}}},
+		"Feedback": &session.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
+			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}, {ID: "c-2", Kind: memory.Chunk}}},
 		"Replay": &session.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true, Degraded: []memory.Degraded{{Part: "code", Reason: "loading"}},
 			Answers: []session.ReplayedAnswer{
 				{Receipt: "r-1", Query: "How do I authenticate?", At: noon, DataChanged: true, SettingsChanged: true, Items: []session.ReplayedItem{
 					{ID: "l-1", Kind: memory.Lesson, Title: "use the gateway", Recorded: 1, Before: 1, After: 1},
-					{ID: "c-1", Kind: memory.Chunk, Title: "src/auth/login.ts", Recorded: 2, Before: 2, Reason: memory.BelowFloor},
+					{ID: "c-1", Kind: memory.Chunk, Title: "src/auth/login.ts", Recorded: 2, Before: 2, Reason: memory.BelowThreshold},
 					{ID: "l-7", Kind: memory.Lesson, Before: 3, After: 2}}},
 				{Receipt: "r-2", Query: "unchanged", At: noon, Items: []session.ReplayedItem{{ID: "l-1", Recorded: 1, Before: 1, After: 1}}},
 				{Receipt: "r-3", Query: "broken", At: noon, Error: "the project is gone"},
 			},
-			Tally: session.ReplayTally{Questions: 3, Failed: 1, Same: 2, DataAdded: 1, SettingsRemoved: 1, SettingsMoved: 1}},
+			Tally: session.ReplayCounts{Questions: 3, Failed: 1, Same: 2, DataAdded: 1, SettingsRemoved: 1, SettingsMoved: 1}},
 	}
 }
 
 // TestContextRequests: every flag reaches the service.
 func TestContextRequests(t *testing.T) {
-	which := func(b *bench) session.Which {
-		return session.Which{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
+	which := func(b *bench) session.SessionRef {
+		return session.SessionRef{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
 	}
 	caller := func(b *bench) memory.Caller { return which(b).Caller }
-	own := func(b *bench) session.Which { return session.Which{Caller: caller(b)} }
+	own := func(b *bench) session.SessionRef { return session.SessionRef{Caller: caller(b)} }
 	readFile := session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
 	for _, tt := range []struct {
 		args   []string
@@ -154,7 +154,7 @@ func TestContextRequests(t *testing.T) {
 			`{"entries":[{"type":"tool","name":"read_file","serverName":"filesystem","inputSchema":{"n":1.50},"enabled":false}],"servers":[{"name":"filesystem","include":"agent"}]}`,
 			"Register", func(b *bench) any {
 				return session.RegisterRequest{Source: "host", Replace: true, Project: "p", Caller: caller(b),
-					Entries: []session.Entry{{Ref: readFile, InputSchema: json.RawMessage(`{"n":1.50}`), Enabled: new(false)}},
+					Entries: []session.CatalogueEntry{{Ref: readFile, InputSchema: json.RawMessage(`{"n":1.50}`), Enabled: new(false)}},
 					Servers: []session.Server{{Name: "filesystem", Include: memory.IncludeAgent}}}
 			}},
 		{[]string{"catalogue", "register", "-", "--source", "host", "--replace"}, `{}`, "Register", func(b *bench) any {
@@ -167,39 +167,39 @@ func TestContextRequests(t *testing.T) {
 			return session.UnregisterRequest{Source: "host", Caller: caller(b)}
 		}},
 		{[]string{"tools", "read", "a file", "--limit", "20", "--own", "--session", "abcd", "--project", "p"}, "", "SearchTools", func(b *bench) any {
-			return session.SearchToolsRequest{Query: "read a file", Limit: 20, Own: true, Which: which(b)}
+			return session.SearchToolsRequest{Query: "read a file", Limit: 20, Own: true, SessionRef: which(b)}
 		}},
-		{[]string{"context"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: own(b)} }},
-		{[]string{"context", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: which(b)} }},
-		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{Which: which(b)} }},
-		{[]string{"context", "for", "fix", "it"}, "", "Assemble", func(b *bench) any { return session.AssembleRequest{Message: "fix it", Which: own(b)} }},
+		{[]string{"context"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{SessionRef: own(b)} }},
+		{[]string{"context", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{SessionRef: which(b)} }},
+		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return session.ContextRequest{SessionRef: which(b)} }},
+		{[]string{"context", "for", "fix", "it"}, "", "Assemble", func(b *bench) any { return session.AssembleRequest{Message: "fix it", SessionRef: own(b)} }},
 		{[]string{"context", "for", "-", "--task-type", "y", "--requires-context=false", "--top-k", "200", "--top-n", "50", "--include-score", "0", "--max-tokens", "50", "--no-search",
 			"--session", "abcd", "--project", "p"}, "fix\nit\n", "Assemble", func(b *bench) any {
-			return session.AssembleRequest{Message: "fix\nit", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50, IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, Which: which(b)}
+			return session.AssembleRequest{Message: "fix\nit", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50, IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which(b)}
 		}},
 		{[]string{"context", "add", "tool", "read_file", "--server", "filesystem", "--always", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
-			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: readFile, IncludeMode: memory.IncludeAlways}}, Remove: nil, Which: which(b)}
+			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: readFile, IncludeMode: memory.IncludeAlways}}, Remove: nil, SessionRef: which(b)}
 		}},
 		{[]string{"context", "add", "rule", "A: B"}, "", "ChangeContext", func(b *bench) any {
-			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "A: B"}, IncludeMode: memory.IncludeManual}}, Which: own(b)}
+			return session.ChangeContextRequest{Add: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "A: B"}, IncludeMode: memory.IncludeManual}}, SessionRef: own(b)}
 		}},
 		{[]string{"context", "remove", "tool", "filesystem:read_file", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
-			return session.ChangeContextRequest{Remove: []session.Ref{readFile}, Which: which(b)}
+			return session.ChangeContextRequest{Remove: []session.Ref{readFile}, SessionRef: which(b)}
 		}},
-		{[]string{"context", "turn"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Which: own(b)} }},
-		{[]string{"context", "turn", "7", "--texts", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Turn: 7, Texts: true, Which: which(b)} }},
-		{[]string{"working", "--session", "abcd", "--project", "p"}, "", "WorkingContext", func(b *bench) any { return session.WorkingContextRequest{Which: which(b)} }},
+		{[]string{"context", "turn"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{SessionRef: own(b)} }},
+		{[]string{"context", "turn", "7", "--texts", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return session.ContextOfRequest{Turn: 7, Texts: true, SessionRef: which(b)} }},
+		{[]string{"working", "--session", "abcd", "--project", "p"}, "", "WorkingContext", func(b *bench) any { return session.WorkingContextRequest{SessionRef: which(b)} }},
 		{[]string{"working", "report", "--tool", "filesystem:read_file", "--tool", "a:b:c", "--entity", `{"id":"o-1","type":"order","name":"n","data":{"n":1.50}}`, "--entity", `{"id":"o-2"}`,
 			"--clear-discovered", "--session", "abcd", "--project", "p"}, "", "Report", func(b *bench) any {
 			return session.ReportRequest{UsedTools: []session.ToolRef{{ServerName: "filesystem", ToolName: "read_file"}, {ServerName: "a", ToolName: "b:c"}},
 				Entities:        []session.Entity{{ID: "o-1", Type: "order", Name: "n", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-				ClearDiscovered: true, Which: which(b)}
+				ClearDiscovered: true, SessionRef: which(b)}
 		}},
 		{[]string{"compact", "--summary", "-", "--keep-turns", "100", "--session", "abcd", "--project", "p"}, "done\n", "Compact", func(b *bench) any {
-			return session.CompactRequest{Summary: "done", KeepTurns: 100, Which: which(b)}
+			return session.CompactRequest{Summary: "done", KeepTurns: 100, SessionRef: which(b)}
 		}},
-		{[]string{"compact", "--summary", "all done"}, "", "Compact", func(b *bench) any { return session.CompactRequest{Summary: "all done", Which: own(b)} }},
-		{[]string{"compact"}, "", "Compact", func(b *bench) any { return session.CompactRequest{Which: own(b)} }},
+		{[]string{"compact", "--summary", "all done"}, "", "Compact", func(b *bench) any { return session.CompactRequest{Summary: "all done", SessionRef: own(b)} }},
+		{[]string{"compact"}, "", "Compact", func(b *bench) any { return session.CompactRequest{SessionRef: own(b)} }},
 		{[]string{"receipts", "--session", "abcd", "--turn", "0", "--since", "2d", "--limit", "200", "--project", "p"}, "", "Receipts", func(b *bench) any {
 			return session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: noon.Add(-48 * time.Hour), Limit: 200, Project: "p", Caller: caller(b)}
 		}},
@@ -326,7 +326,7 @@ func TestNothingThere(t *testing.T) {
 		{[]string{"context", "add", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is there already\n"},
 		{[]string{"context", "remove", "rule", "A"}, "ChangeContext", &session.Context{SessionID: id}, "Nothing changed: rule A is not there\n"},
 		{[]string{"receipts"}, "Receipts", &session.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
-		{[]string{"feedback", "r", "worked"}, "Feedback", &session.FeedbackTaken{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
+		{[]string{"feedback", "r", "worked"}, "Feedback", &session.FeedbackResult{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
 		{[]string{"replay", "--since", "1d"}, "Replay", &session.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
 	} {
 		b := newBench(t, map[string]any{tt.method: tt.answer})
@@ -405,15 +405,15 @@ func TestReplayInterrupted(t *testing.T) {
 func TestForeignTextIsShown(t *testing.T) {
 	const odd = "a\x1b[2Jb\u202ec"
 	b := newBench(t, map[string]any{
-		"Entries": &session.EntryList{Entries: []session.EntryState{{Source: odd, Entry: session.Entry{
+		"Entries": &session.EntryList{Entries: []session.EntryState{{Source: odd, CatalogueEntry: session.CatalogueEntry{
 			Ref: session.Ref{Type: memory.Tool, Name: odd, ServerName: odd}, Description: odd, Content: odd, Guidance: odd}}}},
 		"SearchTools":    &session.ToolMatches{Guidance: odd, Tools: []session.FoundTool{{Name: odd, ServerName: odd, Description: odd}}},
 		"SessionContext": &session.Context{SessionID: "abcd", Items: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: odd}}}},
 		"WorkingContext": &session.WorkingContext{Summary: odd, UsedTools: []session.ToolRef{{ServerName: odd, ToolName: odd}}, Entities: []session.Entity{{ID: odd, Type: odd, Name: odd}}},
 		"Receipt": &memory.Receipt{Request: memory.RecallRequest{Query: odd}, Items: []memory.ReceiptItem{{Name: odd, Server: odd}}, Withheld: []memory.Withheld{{Path: odd}},
-			Judged: []memory.Judged{{Note: odd}}},
+			Judged: []memory.ItemVerdict{{Note: odd}}},
 		"Receipts": &session.ReceiptList{Receipts: []memory.Receipt{{Request: memory.RecallRequest{Query: odd}}}},
-		"Replay": &session.Replayed{Tally: session.ReplayTally{Questions: 1}, Answers: []session.ReplayedAnswer{{Query: odd, DataChanged: true,
+		"Replay": &session.Replayed{Tally: session.ReplayCounts{Questions: 1}, Answers: []session.ReplayedAnswer{{Query: odd, DataChanged: true,
 			Items: []session.ReplayedItem{{Title: odd, Recorded: 1}}}}},
 	})
 	for _, args := range [][]string{{"catalogue"}, {"catalogue", "--content"}, {"tools", "q"}, {"context"}, {"working"}, {"receipts", "r"}, {"receipts"}, {"replay", "--since", "1d"}} {
@@ -429,12 +429,12 @@ func TestContextsFit(t *testing.T) {
 	name, text := strings.Repeat("name", 20), strings.Repeat("text ", 100)
 	tool := session.Ref{Type: memory.Tool, Name: name, ServerName: name}
 	b := newBench(t, map[string]any{
-		"Entries":        &session.EntryList{Entries: []session.EntryState{{Entry: session.Entry{Ref: tool, Description: text}, Mode: memory.IncludeAlways, On: true}}},
+		"Entries":        &session.EntryList{Entries: []session.EntryState{{CatalogueEntry: session.CatalogueEntry{Ref: tool, Description: text}, Mode: memory.IncludeAlways, On: true}}},
 		"SearchTools":    &session.ToolMatches{Tools: []session.FoundTool{{Name: name, ServerName: name, Description: text}}},
 		"WorkingContext": &session.WorkingContext{SessionID: "abcd", Entities: []session.Entity{{ID: name, Name: text}}},
 		"Receipts":       &session.ReceiptList{Receipts: []memory.Receipt{{ID: "rc-01a1fe9f3735aaadbbdf", Purpose: memory.PurposeContext, Request: memory.RecallRequest{Query: text}}}},
-		"Replay": &session.Replayed{Tally: session.ReplayTally{Questions: 1}, Answers: []session.ReplayedAnswer{{Receipt: "rc-1", DataChanged: true,
-			Items: []session.ReplayedItem{{Title: text, Kind: memory.Reference, Recorded: 1, Reason: memory.BelowFloor}}}}},
+		"Replay": &session.Replayed{Tally: session.ReplayCounts{Questions: 1}, Answers: []session.ReplayedAnswer{{Receipt: "rc-1", DataChanged: true,
+			Items: []session.ReplayedItem{{Title: text, Kind: memory.Reference, Recorded: 1, Reason: memory.BelowThreshold}}}}},
 	})
 	for _, args := range [][]string{{"catalogue"}, {"tools", "q"}, {"working"}, {"receipts"}, {"replay", "--since", "1d"}} {
 		for line := range strings.Lines(b.ok(args...)) {

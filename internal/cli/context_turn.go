@@ -30,7 +30,7 @@ is no longer as it was handed out is marked; with --texts all other texts are sh
 				}
 				r.Turn = turn
 			}
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			turn, err := call(c, a, &r, session.Service.ContextOf)
@@ -41,7 +41,7 @@ is no longer as it was handed out is marked; with --texts all other texts are sh
 			return a.recorded(turn, turn.Record != nil, func(w io.Writer) { writeTurn(w, turn) })
 		},
 	}
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	c.Flags().BoolVar(&r.Texts, "texts", false, "with the texts that were handed out, where they are as they were")
 	return c
 }

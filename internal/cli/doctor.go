@@ -198,9 +198,9 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return nil
 	}
 	d.add("daemon", FindingOK, "", "%s, pid %d, version %s, protocol %d", status.State, status.PID, status.Version, status.Protocol)
-	for _, space := range status.Spaces {
+	for _, space := range status.Collections {
 		level, hint := FindingOK, ""
-		if space.State == memory.SpaceUnavailable {
+		if space.State == memory.CollectionUnavailable {
 			level, hint = FindingNote, "answers come without these vectors until the model is back"
 		}
 		detail := fmt.Sprintf("%s, %d of %d embedded", space.Text(), space.Embedded, space.Documents)

@@ -52,7 +52,7 @@ name their receipt; recalld receipts lists them.`,
 
 // writeFeedback says what a verdict came to. Code, and what is gone, has no counts: the
 // verdict stands on the receipt alone.
-func writeFeedback(w io.Writer, f *session.FeedbackTaken) {
+func writeFeedback(w io.Writer, f *session.FeedbackResult) {
 	fmt.Fprintf(w, "Noted: %s, on %s of receipt %s", f.Verdict, memory.Count(len(f.Items), "item"), f.Receipt)
 	if f.Replaced {
 		fmt.Fprint(w, ", in the place of an earlier verdict")
@@ -69,7 +69,7 @@ func writeFeedback(w io.Writer, f *session.FeedbackTaken) {
 }
 
 // verdictsText counts the verdicts on an item; empty when there are none.
-func verdictsText(v *memory.Verdicted) string {
+func verdictsText(v *memory.VerdictCounts) string {
 	if v == nil {
 		return ""
 	}

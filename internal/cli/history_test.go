@@ -31,7 +31,7 @@ func history() map[string]any {
 		"EndSession":   state,
 		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
 			Redacted: true, File: "/src/demo/steps/1-bash.json", Warning: "the picture could not be read",
-			Advice: &memory.Answer{Project: "p1", Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson}}, Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n"}},
+			Advice: &memory.RecallResponse{Project: "p1", Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson}}, Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n"}},
 		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: steps},
 		"LastSteps":   &memory.StepList{Steps: steps},
 		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: goal, CreatedAt: noon,

@@ -136,7 +136,7 @@ func readPayload(in io.Reader) ([]byte, error) {
 
 // serveHook asks the daemon for what an event asks for, and returns the lessons
 // that it answers with.
-func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.Answer, error) {
+func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.RecallResponse, error) {
 	if req.Start != nil {
 		// Of one that has ended, the next step opens the next run.
 		if _, err := daemon.StartSession(ctx, *req.Start); err != nil && !isOver(err) && req.Recall == nil {
@@ -155,7 +155,7 @@ func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.An
 }
 
 // recordHooked records a step in the run of its session that is open.
-func recordHooked(ctx context.Context, daemon Daemon, step memory.RecordStepRequest) (*memory.Answer, error) {
+func recordHooked(ctx context.Context, daemon Daemon, step memory.RecordStepRequest) (*memory.RecallResponse, error) {
 	session := step.SessionID
 	for n := 1; ; n++ {
 		step.SessionID = hook.Run(session, n)

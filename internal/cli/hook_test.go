@@ -56,8 +56,8 @@ func TestHookTakesOnePayload(t *testing.T) {
 
 func TestHookRecords(t *testing.T) {
 	b := newBench(t, map[string]any{
-		"RecordStep": &memory.StepRecorded{Advice: &memory.Answer{Text: "1. use sudo", Items: []memory.Item{{}}}},
-		"Recall":     &memory.Answer{Text: "1. use npm ci", Items: []memory.Item{{}}},
+		"RecordStep": &memory.StepRecorded{Advice: &memory.RecallResponse{Text: "1. use sudo", Items: []memory.Item{{}}}},
+		"Recall":     &memory.RecallResponse{Text: "1. use npm ci", Items: []memory.Item{{}}},
 	})
 	if out := b.hookRun("SessionStart", hookPayload(`,"source":"startup"`)); out != "" {
 		t.Errorf("a start prints %q", out)

@@ -191,7 +191,7 @@ func TestBarsStillDraw(t *testing.T) {
 // it is data; a person at a terminal is not.
 func TestFencedUnlessTerminal(t *testing.T) {
 	answers := sample()
-	answers["Recall"].(*memory.Answer).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
+	answers["Recall"].(*memory.RecallResponse).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
 	const open, end = "<recalld note=", "</recalld>\n"
 	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"task", "history"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
 		piped := newBench(t, answers)

@@ -49,7 +49,7 @@ on disk; what worktrees share is counted in each. A stale index may lag behind t
 	return c
 }
 
-func (a *App) listRepos(ctx context.Context, service memory.Service, wide bool) error {
+func (a *App) listRepos(ctx context.Context, service memory.BaseService, wide bool) error {
 	repos, err := service.Repos(ctx)
 	if err != nil {
 		return err

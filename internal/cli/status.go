@@ -77,10 +77,10 @@ func writeStatus(w io.Writer, s *memory.Status, now time.Time) {
 	rows = append(rows, waitingRows(s.Waiting)...)
 	table(w, rows)
 
-	if len(s.Spaces) > 0 {
+	if len(s.Collections) > 0 {
 		fmt.Fprintln(w)
 		spaces := [][]string{{"VECTORS", "STATE", "EMBEDDED", "OF", "ERROR"}}
-		for _, space := range s.Spaces {
+		for _, space := range s.Collections {
 			spaces = append(spaces, []string{space.Name, space.Text(), strconv.Itoa(space.Embedded), strconv.Itoa(space.Documents), space.Error})
 		}
 		table(w, spaces)

@@ -28,7 +28,7 @@ ends with.`,
 }
 
 // writeKept says what became of a task or a blocker.
-func writeKept(w io.Writer, what string, k *session.TaskKept) {
+func writeKept(w io.Writer, what string, k *session.TaskSaved) {
 	fmt.Fprintf(w, "%s is %s in project %s: %d completed, %d blocked\n", printable(k.TaskID), what,
 		memory.ProjectLabel(k.ProjectName, k.Project), k.Completed, k.Blocked)
 	writeDropped(w, k.Dropped)

@@ -27,7 +27,7 @@ printed, once.`,
 			if err := counted(c, "limit", "limit", r.Limit, session.MaxToolsFound); err != nil {
 				return err
 			}
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			found, err := call(c, a, &r, session.Service.SearchTools)
@@ -40,7 +40,7 @@ printed, once.`,
 	}
 	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most tools, 1–%d (default %d)", session.MaxToolsFound, session.DefaultTools))
 	c.Flags().BoolVar(&r.Own, "own", false, "recalld's own tools too")
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	return c
 }
 
@@ -72,7 +72,7 @@ func writeTools(w io.Writer, m *session.ToolMatches) {
 func writeIncomplete(w io.Writer, incomplete bool, why string) {
 	if incomplete {
 		again := ""
-		if memory.AskAgain(why) {
+		if memory.IsIncomplete(why) {
 			again = " Ask again in a moment."
 		}
 		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", foreignLine(why, 200), again)

@@ -26,9 +26,9 @@ type upResult struct {
 	Index    *memory.SandboxState `json:"index"`
 	Question *question            `json:"question,omitempty"`
 	// Found says that the answer holds the file that the question is about.
-	Found  bool           `json:"found"`
-	Answer *memory.Answer `json:"answer,omitempty"`
-	Client clientSetup    `json:"client"`
+	Found  bool                   `json:"found"`
+	Answer *memory.RecallResponse `json:"answer,omitempty"`
+	Client clientSetup            `json:"client"`
 	// Waiting are files of the repository that are not read before the user agrees.
 	Waiting *memory.WaitingFiles `json:"waiting_files,omitempty"`
 

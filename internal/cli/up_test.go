@@ -60,7 +60,7 @@ func upBench(t *testing.T, root string, states ...memory.SandboxState) (*bench, 
 	t.Helper()
 	answers := sample()
 	answers["IndexRepo"] = &memory.IndexQueued{Job: "j", Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: root}
-	answers["Recall"] = &memory.Answer{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
+	answers["Recall"] = &memory.RecallResponse{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
 	b := newBench(t, answers)
 	for i := range states {
 		states[i].Root = root // which is looked for when it is done

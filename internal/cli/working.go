@@ -27,7 +27,7 @@ what is stored, field by field.`,
 		Example: "  recalld working\n  recalld working --session nightly-42 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			working, err := call(c, a, &r, session.Service.WorkingContext)
@@ -37,7 +37,7 @@ what is stored, field by field.`,
 			return a.recorded(working, true, func(w io.Writer) { writeWorking(w, working) })
 		},
 	}
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	c.AddCommand(workingReportCommand(a))
 	return c
 }

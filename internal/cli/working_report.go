@@ -39,7 +39,7 @@ replaces it in its place. --clear-discovered takes away the tools that were foun
 				}
 				r.Entities = append(r.Entities, entity)
 			}
-			if err := a.which(c, &r.Which); err != nil {
+			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
 			working, err := call(c, a, &r, session.Service.Report)
@@ -56,6 +56,6 @@ replaces it in its place. --clear-discovered takes away the tools that were foun
 	flags.StringArrayVar(&tools, "tool", nil, "a tool that was used, SERVER:NAME; may be given several times")
 	flags.StringArrayVar(&entities, "entity", nil, `an entity that was met, {"id", "type"?, "name"?, "data"?}; may be given several times`)
 	flags.BoolVar(&r.ClearDiscovered, "clear-discovered", false, "take away the tools that were found")
-	a.whichFlags(c, &r.Which)
+	a.whichFlags(c, &r.SessionRef)
 	return c
 }

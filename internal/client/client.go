@@ -70,8 +70,8 @@ func (c *Client) Hello(ctx context.Context) (wire.Greeting, error) {
 }
 
 // Recall implements memory.Recaller.
-func (c *Client) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
-	return post[memory.Answer](ctx, c, wire.Recall, req, repeatable)
+func (c *Client) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
+	return post[memory.RecallResponse](ctx, c, wire.Recall, req, repeatable)
 }
 
 // Receipt implements memory.Recaller.

@@ -17,21 +17,21 @@ import (
 )
 
 // CompleteTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+func (c *Client) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskKept](ctx, c, wire.Complete, req, repeatable)
+	return post[session.TaskSaved](ctx, c, wire.Complete, req, repeatable)
 }
 
 // BlockTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+func (c *Client) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskKept](ctx, c, wire.Block, req, repeatable)
+	return post[session.TaskSaved](ctx, c, wire.Block, req, repeatable)
 }
 
 // UnblockTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+func (c *Client) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskKept](ctx, c, wire.Unblock, req, repeatable)
+	return post[session.TaskSaved](ctx, c, wire.Unblock, req, repeatable)
 }
 
 // TaskWindow implements session.WorkingMemory.
@@ -118,9 +118,9 @@ func (c *Client) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 }
 
 // Feedback implements session.Ledger. A request without an id is given one.
-func (c *Client) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+func (c *Client) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
 	named(&req.RequestID)
-	return post[session.FeedbackTaken](ctx, c, wire.Feedback, req, repeatable)
+	return post[session.FeedbackResult](ctx, c, wire.Feedback, req, repeatable)
 }
 
 // Replay implements session.Ledger.

@@ -27,12 +27,12 @@ const made = "made by the caller"
 // What several methods carry, with every field set.
 var (
 	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd", Window: "w-1"}
-	which    = session.Which{SessionID: "abcd", Project: "p", Caller: caller}
+	which    = session.SessionRef{SessionID: "abcd", Project: "p", Caller: caller}
 	toolRef  = session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
 	tool     = session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
 	from     = memory.Provenance{Origin: memory.OriginFollowed, Agent: "a", Session: "abcd", Path: "/p/f.jsonl"}
 	schema   = raw(`{"type":"object","n":1.50,"a":"<b>"}`)
-	entry    = session.Entry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
+	entry    = session.CatalogueEntry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
 	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
 	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
 	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
@@ -45,7 +45,7 @@ var (
 	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
 	blocked  = session.Blocker{TaskID: "t", Reason: "r", BlockedAt: at}
 	window   = session.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []session.CompletedTask{done}, Blockers: []session.Blocker{blocked}, Total: 9, Shortened: 1, LeftOut: 2, Tokens: 8, Text: "x"}
-	kept     = session.TaskKept{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, NotKept: []string{"intent"}, AuditFile: "/f", Warning: "w", Seq: 4}
+	kept     = session.TaskSaved{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, NotKept: []string{"intent"}, AuditFile: "/f", Warning: "w", Seq: 4}
 	known    = session.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, JoinLater: 1, Redacted: true, Seq: 6}
 	thing    = session.Entity{ID: "o-1", Type: "order", Name: "first", Data: raw(`{"b":1,"a":[null]}`)}
 	held     = session.Context{Project: "p", ProjectName: "demo", SessionID: "abcd", Items: []session.ContextItem{inside}, Rules: []string{"A"}, References: []string{"X"},
@@ -69,34 +69,34 @@ var sessionMethods = map[string]method{
 				Tasks: []json.RawMessage{raw(`{"b":1,"a":2}`)}, Blockers: []json.RawMessage{raw(`{}`)}, GaveWay: []string{"t"}}}}},
 	"LoadTasks": {request: session.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
 		answer: &session.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/f", Warning: "w"}},
-	"Register": {request: session.RegisterRequest{RequestID: made, Source: "host", Entries: []session.Entry{entry}, Servers: []session.Server{server}, Replace: true,
+	"Register": {request: session.RegisterRequest{RequestID: made, Source: "host", Entries: []session.CatalogueEntry{entry}, Servers: []session.Server{server}, Replace: true,
 		Project: "p", Caller: caller}, answer: &known},
 	"Unregister": {request: session.UnregisterRequest{RequestID: made, Entries: []session.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
 	"Entries": {request: session.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
 		answer: &session.EntryList{Project: "p", ProjectName: "demo", Servers: []session.Server{server},
-			Entries: []session.EntryState{{ID: "o-1", Entry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
-	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, Which: which},
+			Entries: []session.EntryState{{ID: "o-1", CatalogueEntry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
+	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
 		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
 			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
-	"SessionContext": {request: session.ContextRequest{Which: which}, answer: &held},
-	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, Which: which},
+	"SessionContext": {request: session.ContextRequest{SessionRef: which}, answer: &held},
+	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, SessionRef: which},
 		answer: &held},
 	"Assemble": {request: session.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
-		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, Which: which},
+		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, SessionRef: which},
 		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
 				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
-					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
+					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g",
 			ToolSchemas: []session.ActiveTool{{ToolRef: tool, Description: "d", InputSchema: schema, Tokens: 3}}, Withheld: withheld, Degraded: degraded, Incomplete: true, Why: "w", Tokens: 8, MaxTokens: 4000, Record: record,
 			Receipt: "rc", Text: "x"}},
-	"WorkingContext": {request: session.WorkingContextRequest{Which: which}, answer: &working},
-	"Report": {request: session.ReportRequest{RequestID: made, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ClearDiscovered: true, Which: which},
+	"WorkingContext": {request: session.WorkingContextRequest{SessionRef: which}, answer: &working},
+	"Report": {request: session.ReportRequest{RequestID: made, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ClearDiscovered: true, SessionRef: which},
 		answer: &working},
-	"Compact": {request: session.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, Which: which},
+	"Compact": {request: session.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
 		answer: &session.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
 			ActiveTools: []session.ToolRef{tool}, Version: 8, Redacted: true}},
 	"Receipts": {request: session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
@@ -107,21 +107,21 @@ var sessionMethods = map[string]method{
 			Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Tool, Relevance: .9, Tokens: 5, Name: "n", Server: "s", Mode: memory.IncludeAgent, Active: true, Provenance: &from, Hash: "h", Bytes: 7, Path: "a.go",
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
-					Verdicts:   &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
+					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
 			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
-			Judged: []memory.Judged{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
-	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Texts: true, Which: which},
+			Judged: []memory.ItemVerdict{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
+	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},
 		answer: &session.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
 	"Feedback": {request: session.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
-		answer: &session.FeedbackTaken{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
-			Items: []session.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
+		answer: &session.FeedbackResult{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
+			Items: []session.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
 	"Replay": {request: session.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
 		VectorWeight: new(0.0), Project: "p", Caller: caller},
 		answer: &session.Replayed{Project: "p", ProjectName: "demo", New: settings, Degraded: degraded, More: true, Text: "x",
 			Answers: []session.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
-				Items: []session.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowFloor}}}},
-			Tally: session.ReplayTally{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
+				Items: []session.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowThreshold}}}},
+			Tally: session.ReplayCounts{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
 }
 
 // TestSessionMethodsSayAll: a field that the table leaves out would not be tried.
@@ -167,7 +167,7 @@ func unset(v reflect.Value, path string) (paths []string) {
 // failed.
 func TestReplayReportsProgressInOrder(t *testing.T) {
 	want := []session.ReplayProgress{{Done: 0, Total: 2}, {Done: 1, Total: 2}, {Done: 2, Total: 2}}
-	answer := &session.Replayed{Project: "p", Answers: []session.ReplayedAnswer{}, Tally: session.ReplayTally{Questions: 2}}
+	answer := &session.Replayed{Project: "p", Answers: []session.ReplayedAnswer{}, Tally: session.ReplayCounts{Questions: 2}}
 	fake := &memorytest.Service{Replayed: want, Answers: map[string]any{"Replay": answer}}
 	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
 	replay := func() (got []session.ReplayProgress, done *session.Replayed, err error) {

@@ -179,7 +179,7 @@ func TestDamagedModel(t *testing.T) {
 		t.Errorf("the model is %+v", m)
 	}
 	st := s.until("ready", func(st *memory.Status) bool { return st.State == stateReady })
-	if len(st.Notes) == 0 || !strings.Contains(strings.Join(st.Notes, " "), "damaged") || st.Spaces[0].Model != builtin.Name {
+	if len(st.Notes) == 0 || !strings.Contains(strings.Join(st.Notes, " "), "damaged") || st.Collections[0].Model != builtin.Name {
 		t.Errorf("the status says %+v", st)
 	}
 	m, err = s.ResetModel(t.Context())

@@ -83,7 +83,7 @@ func TestBusyStart(t *testing.T) {
 						found, part, nothing = len(m.Matches), m.Incomplete, len(m.Matches) == 0 && !m.Incomplete
 					}
 				} else {
-					var a *memory.Answer
+					var a *memory.RecallResponse
 					if a, err = s.Recall(t.Context(), memory.RecallRequest{Query: fmt.Sprintf("drain shard zq%dkv", i), Caller: memory.Caller{Dir: dir}}); err == nil {
 						found, part, nothing = len(a.Items), a.Incomplete, a.NothingRelevant || len(a.Items) == 0 && !a.Incomplete
 					}

@@ -16,19 +16,19 @@ func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
 }
 
 // CompleteTask implements session.WorkingMemory.
-func (d *Daemon) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+func (d *Daemon) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.CompleteTask(ctx, req)
 }
 
 // BlockTask implements session.WorkingMemory.
-func (d *Daemon) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+func (d *Daemon) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.BlockTask(ctx, req)
 }
 
 // UnblockTask implements session.WorkingMemory.
-func (d *Daemon) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+func (d *Daemon) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.UnblockTask(ctx, req)
 }
@@ -160,7 +160,7 @@ func (d *Daemon) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 }
 
 // Feedback implements session.Ledger.
-func (d *Daemon) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+func (d *Daemon) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
 	return d.core.Ledger.Feedback(ctx, req)
 }
 

@@ -29,9 +29,9 @@ func BenchmarkContexts(b *testing.B) {
 	h := newHistory(b, contextLessons, contextSessions)
 	project := h.project.Name
 	tools := toolCatalogue(b)[:contextTools]
-	entries := append([]session.Entry{}, tools...)
+	entries := append([]session.CatalogueEntry{}, tools...)
 	for i := range contextRules + contextTexts {
-		e := session.Entry{Ref: session.Ref{Type: memory.Rule, Name: fmt.Sprintf("Rule %d", i)}, Content: h.words.text(40), Include: memory.IncludeAgent}
+		e := session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: fmt.Sprintf("Rule %d", i)}, Content: h.words.text(40), Include: memory.IncludeAgent}
 		if i >= contextRules {
 			e.Type, e.Name = memory.Reference, fmt.Sprintf("Reference %d", i)
 		}
@@ -41,7 +41,7 @@ func BenchmarkContexts(b *testing.B) {
 		entries = append(entries, e)
 	}
 	registered(b, h.core, project, entries)
-	which := session.Which{SessionID: "bench-context", Project: project}
+	which := session.SessionRef{SessionID: "bench-context", Project: project}
 	if _, err := h.core.Ingest.StartSession(b.Context(), memory.StartSessionRequest{SessionID: which.SessionID, Project: project}); err != nil {
 		b.Fatal(err)
 	}
@@ -64,15 +64,15 @@ func BenchmarkContexts(b *testing.B) {
 		do   func() error
 	}{
 		{"assemble", func() error {
-			_, err := h.core.Session.Assemble(b.Context(), session.AssembleRequest{Message: task(), Which: which})
+			_, err := h.core.Session.Assemble(b.Context(), session.AssembleRequest{Message: task(), SessionRef: which})
 			return err
 		}},
 		{"search-tools", func() error {
-			_, err := h.core.Session.SearchTools(b.Context(), session.SearchToolsRequest{Query: task(), Which: which})
+			_, err := h.core.Session.SearchTools(b.Context(), session.SearchToolsRequest{Query: task(), SessionRef: which})
 			return err
 		}},
 		{"session-context", func() error {
-			_, err := h.core.Session.SessionContext(b.Context(), session.ContextRequest{Which: which})
+			_, err := h.core.Session.SessionContext(b.Context(), session.ContextRequest{SessionRef: which})
 			return err
 		}},
 		{"window", func() error {

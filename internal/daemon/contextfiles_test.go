@@ -42,7 +42,7 @@ func TestContextFiles(t *testing.T) {
 	list("file:AGENTS.md Write tests first, and last.")
 	_, err := s.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "files-1", Caller: in})
 	must(t, err)
-	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "What comes first?", Which: session.Which{SessionID: "files-1", Caller: in}})
+	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "What comes first?", SessionRef: session.SessionRef{SessionID: "files-1", Caller: in}})
 	must(t, err)
 	if !strings.Contains(a.Text, "and last") {
 		t.Errorf("the context lacks the rule of AGENTS.md:\n%s", a.Text)

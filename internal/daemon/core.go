@@ -75,8 +75,8 @@ type Core struct {
 	Session   *session.Service
 	Ledger    *ledger.Ledger
 	Replay    *replay.Replayer
-	// Echo knows what was handed out; see Daemon.Recall.
-	Echo *ingest.Echo
+	// QuoteFilter knows what was handed out; see Daemon.Recall.
+	Echo *ingest.QuoteFilter
 }
 
 // OpenCore opens the store and puts both paths over it. Writes work at once;
@@ -89,7 +89,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Builtin == nil {
 		opts.Builtin = builtin.New()
 	}
-	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewEcho(), Gate: worker.NewGate()}
+	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
 		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
@@ -114,7 +114,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	// Before the first write, which may come before Load has opened the spaces.
 	own, err := opts.Builtin.Model(ctx)
 	if err == nil {
-		err = c.Store.OpenSpace(ctx, own.Space(), nil)
+		err = c.Store.OpenCollection(ctx, own.Space(), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(builtinFailed(err), c.Store.Close())
@@ -160,7 +160,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	}
 	settings := recallSettings(opts.Config.Recall)
 	settings.Full = opts.Config.Index.Full
-	var light recall.Light
+	var light recall.FileNames
 	if opts.Config.Index.Light {
 		light = c.Indexer
 	}

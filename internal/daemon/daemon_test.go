@@ -95,7 +95,7 @@ func TestRequestsWhileLoading(t *testing.T) {
 	}
 
 	d.opts.pauses.load = patience
-	answer := make(chan *memory.Answer, 1)
+	answer := make(chan *memory.RecallResponse, 1)
 	go func() { answer <- s.ask(dir, "warm the cache") }()
 	for running := 0; running == 0; { // until the question has arrived
 		d.server.mu.Lock()
@@ -217,7 +217,7 @@ func TestStoreDoesNotLoad(t *testing.T) {
 	must(t, cfg.Paths().Prepare())
 	core, err := OpenCore(t.Context(), CoreOptions{Dir: cfg.Paths().Store, Config: cfg})
 	must(t, err)
-	must(t, core.Store.OpenSpace(t.Context(), "ollama/odd@wide-0000", nil))
+	must(t, core.Store.OpenCollection(t.Context(), "ollama/odd@wide-0000", nil))
 	must(t, core.Close())
 	cfg.Embedding.Ollama.Enabled, cfg.Embedding.Ollama.Model, cfg.Embedding.Ollama.URL = "auto", "odd", "http://127.0.0.1:1"
 	if err := Serve(t.Context(), Options{Config: cfg}); memory.CodeOf(err) != memory.CodeCorrupt {

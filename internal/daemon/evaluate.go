@@ -188,7 +188,7 @@ func (e *Evaluation) Settle(ctx context.Context, done func(n int)) error {
 	}
 	e.embedded = done
 	defer func() { e.embedded = func(int) {} }()
-	for _, job := range e.core.Indexer.FillJobs() {
+	for _, job := range e.core.Indexer.BackfillJobs() {
 		if err := e.core.Indexer.Embed(ctx, worker.Job{Kind: job.Kind, Payload: job.Payload}); err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func (f *filling) release(ctx context.Context, reason string) {
 
 // ask queues the filling of every space of its models that something waits for.
 func (f *filling) ask(ctx context.Context) {
-	for _, job := range f.indexer.FillJobs() {
+	for _, job := range f.indexer.BackfillJobs() {
 		if job.Kind != f.kind {
 			continue
 		}

@@ -22,9 +22,9 @@ func TestFormerStore(t *testing.T) {
 		t.Errorf("another space than %s was dropped:\n%s", former, log)
 	}
 	st := s.until("switched", func(st *memory.Status) bool {
-		return len(st.Spaces) == 1 && st.Spaces[0].State == memory.SpaceReady
+		return len(st.Collections) == 1 && st.Collections[0].State == memory.CollectionReady
 	})
-	if now := st.Spaces[0]; now.Model != builtin.Name || now.Embedded != 3 || st.Documents != 3 {
+	if now := st.Collections[0]; now.Model != builtin.Name || now.Embedded != 3 || st.Documents != 3 {
 		t.Errorf("after the switch the space is %+v of %d documents, want all three of %s", now, st.Documents, builtin.Name)
 	}
 	a := s.ask(t.TempDir(), "SQLite says it is locked: what to do", memory.Lesson)

@@ -57,7 +57,7 @@ func TestGoldenLessons(t *testing.T) {
 func lessonFloor(t *testing.T, set *eval.Set) string {
 	about := t.TempDir()
 	core, names := rememberSet(t, lessonSet, about)
-	ask := func(query string) *memory.Answer {
+	ask := func(query string) *memory.RecallResponse {
 		a, err := core.Recall.Recall(t.Context(), memory.RecallRequest{
 			Query: query, Kinds: []memory.Kind{memory.Lesson}, Caller: memory.Caller{Dir: about},
 		})

@@ -91,7 +91,7 @@ const (
 // advise recalls lessons about the error of a step that failed. Without any it is nil.
 // The step is what was asked for, so a search that failed is no error: the advice says
 // that it is incomplete.
-func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step memory.Record) *memory.Answer {
+func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step memory.Record) *memory.RecallResponse {
 	failed := step.Step.Outcome.Error
 	if failed == nil || failed.Message == "" {
 		return nil
@@ -107,7 +107,7 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 		if memory.CodeOf(err) == memory.CodeInvalidInput { // there is nothing to ask
 			return nil
 		}
-		return &memory.Answer{Project: step.Project, Items: []memory.Item{}, Withheld: []memory.Withheld{}, Incomplete: true, Why: memory.AsError(err).Message}
+		return &memory.RecallResponse{Project: step.Project, Items: []memory.Item{}, Withheld: []memory.Withheld{}, Incomplete: true, Why: memory.AsError(err).Message}
 	}
 	if len(answer.Items) == 0 && !answer.Incomplete {
 		return nil
@@ -119,7 +119,7 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 // again as somebody's own, and the lessons about an error, whose outcome the next
 // steps of the session tell. Those are the ones that tell of that very error, or
 // else the best one.
-func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.Answer) {
+func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 	d.core.Echo.Add(a.Text)
 	for _, item := range a.Items {
 		d.core.Echo.Add(item.Text)

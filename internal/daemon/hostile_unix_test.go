@@ -35,7 +35,7 @@ func TestHostileRepositories(t *testing.T) {
 				"index_repo": func(ctx context.Context) { s.IndexRepo(ctx, memory.IndexRequest{Path: r.Dir, Caller: caller}) },
 				"status":     func(ctx context.Context) { s.Status(ctx) },
 				"assemble": func(ctx context.Context) {
-					s.Assemble(ctx, session.AssembleRequest{Message: "func B", Which: session.Which{Caller: caller}})
+					s.Assemble(ctx, session.AssembleRequest{Message: "func B", SessionRef: session.SessionRef{Caller: caller}})
 				},
 				"trust": func(ctx context.Context) { // and what is read by it, in the background
 					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Caller: caller})

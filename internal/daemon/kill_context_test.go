@@ -32,7 +32,7 @@ func TestKilledContexts(t *testing.T) {
 	dir := t.TempDir()
 	hosts := make([]*contextHost, contextHosts)
 	for i := range hosts {
-		hosts[i] = &contextHost{which: session.Which{SessionID: fmt.Sprintf("host-%d", i), Project: dir}, name: fmt.Sprint(i)}
+		hosts[i] = &contextHost{which: session.SessionRef{SessionID: fmt.Sprintf("host-%d", i), Project: dir}, name: fmt.Sprint(i)}
 	}
 	for round := range rounds {
 		child := startChild(t, cfg)
@@ -90,12 +90,12 @@ func countAll(hosts []*contextHost, of func(*contextHost) int) (n int) {
 func prepareContexts(t *testing.T, s session.Service, hosts []*contextHost) {
 	t.Helper()
 	dir := hosts[0].which.Project
-	entries := []session.Entry{
+	entries := []session.CatalogueEntry{
 		{Ref: session.Ref{Type: memory.Rule, Name: "House rules"}, Content: "Write tests first."},
 		{Ref: session.Ref{Type: memory.Reference, Name: "Orders API"}, Content: "Orders are refunded through the orders endpoint.", Include: memory.IncludeAgent},
 	}
 	for i := range 20 {
-		entries = append(entries, session.Entry{
+		entries = append(entries, session.CatalogueEntry{
 			Ref:         session.Ref{Type: memory.Tool, Name: fmt.Sprintf("refund_order_%d", i), ServerName: "shop"},
 			Description: fmt.Sprintf("Refund the order of customer %d", i), Guidance: "Ask before you refund.", Include: memory.IncludeManual,
 		})
@@ -110,7 +110,7 @@ func prepareContexts(t *testing.T, s session.Service, hosts []*contextHost) {
 
 // contextHost is a host with one session, and what was acknowledged to it.
 type contextHost struct {
-	which    session.Which
+	which    session.SessionRef
 	name     string
 	calls    int
 	version  uint64
@@ -157,7 +157,7 @@ func (h *contextHost) work(t *testing.T, s session.Service, acked chan<- struct{
 }
 
 func (h *contextHost) assemble(t *testing.T, s session.Service) error {
-	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "refund an order of a customer", Which: h.which})
+	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "refund an order of a customer", SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (h *contextHost) assemble(t *testing.T, s session.Service) error {
 }
 
 func (h *contextHost) search(t *testing.T, s session.Service) error {
-	found, err := s.SearchTools(t.Context(), session.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, Which: h.which})
+	found, err := s.SearchTools(t.Context(), session.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (h *contextHost) search(t *testing.T, s session.Service) error {
 func (h *contextHost) report(t *testing.T, s session.Service) error {
 	id := fmt.Sprintf("order-%d", h.calls)
 	w, err := s.Report(t.Context(), session.ReportRequest{
-		Entities: []session.Entity{{ID: id, Type: "order"}}, UsedTools: []session.ToolRef{{ServerName: "shop", ToolName: "refund_order_1"}}, Which: h.which,
+		Entities: []session.Entity{{ID: id, Type: "order"}}, UsedTools: []session.ToolRef{{ServerName: "shop", ToolName: "refund_order_1"}}, SessionRef: h.which,
 	})
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (h *contextHost) report(t *testing.T, s session.Service) error {
 
 func (h *contextHost) compact(t *testing.T, s session.Service) error {
 	h.asked = true
-	c, err := s.Compact(t.Context(), session.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), Which: h.which})
+	c, err := s.Compact(t.Context(), session.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (h *contextHost) compact(t *testing.T, s session.Service) error {
 // without an acknowledgement.
 func (h *contextHost) check(t *testing.T, s session.Service) {
 	t.Helper()
-	w, err := s.WorkingContext(t.Context(), session.WorkingContextRequest{Which: h.which})
+	w, err := s.WorkingContext(t.Context(), session.WorkingContextRequest{SessionRef: h.which})
 	must(t, err)
 	if w.Version < h.version || w.Turn < h.turn {
 		t.Errorf("host %s: version %d and turn %d, acknowledged were %d and %d", h.name, w.Version, w.Turn, h.version, h.turn)
@@ -238,7 +238,7 @@ func (h *contextHost) check(t *testing.T, s session.Service) {
 		}
 	}
 	if h.turn > 0 {
-		of, err := s.ContextOf(t.Context(), session.ContextOfRequest{Turn: h.turn, Which: h.which})
+		of, err := s.ContextOf(t.Context(), session.ContextOfRequest{Turn: h.turn, SessionRef: h.which})
 		must(t, err)
 		if of.Record == nil {
 			t.Errorf("host %s: turn %d has no record", h.name, h.turn)

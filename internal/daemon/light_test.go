@@ -31,7 +31,7 @@ func queueRepo(t *testing.T) string {
 }
 
 // codeOf is how an answer shows the file: by the index "full" or "light", or not at all.
-func codeOf(a *memory.Answer) string {
+func codeOf(a *memory.RecallResponse) string {
 	for _, item := range a.Items {
 		switch {
 		case item.Kind != memory.Chunk || item.Source.Path != "queue/retry.go":
@@ -44,7 +44,7 @@ func codeOf(a *memory.Answer) string {
 	return ""
 }
 
-func codeLack(a *memory.Answer) string {
+func codeLack(a *memory.RecallResponse) string {
 	for _, d := range a.Degraded {
 		if d.Part == "code" {
 			return d.Reason
@@ -150,7 +150,7 @@ func TestLightOfACore(t *testing.T) {
 	s.end()
 	must(t, s.wait())
 	core := openCode(t, cfg)
-	ask := func() *memory.Answer {
+	ask := func() *memory.RecallResponse {
 		a, err := core.Recall.Recall(t.Context(), memory.RecallRequest{Query: aboutQueue, Caller: memory.Caller{Dir: dir}})
 		must(t, err)
 		return a

@@ -99,7 +99,7 @@ func TestLookUp(t *testing.T) {
 		}
 	}
 	indexTree(t, core, root, config.Default().Index)
-	ask := func(req memory.RecallRequest) *memory.Answer {
+	ask := func(req memory.RecallRequest) *memory.RecallResponse {
 		t.Helper()
 		req.Caller.Dir = root
 		a, err := core.Recall.Recall(t.Context(), req)

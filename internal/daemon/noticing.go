@@ -26,7 +26,7 @@ func (n noticing) Resolve(ctx context.Context, name string, caller memory.Caller
 	}
 	stored, err := n.projects.Stored(p)
 	if err == nil && !stored {
-		_, err = n.store.SeeProject(context.WithoutCancel(ctx), p, "")
+		_, err = n.store.RecordProject(context.WithoutCancel(ctx), p, "")
 	}
 	if err != nil { // the question can be answered all the same
 		n.log.Warn("a project's new name or remote is not kept", attrPart, "projects", "project", p.ID, attrError, err)

@@ -107,12 +107,12 @@ func impatient(o *Options) {
 }
 
 // spaceOf returns the state of the model's space, if it is there.
-func spaceOf(st *memory.Status, model string) (memory.SpaceState, bool) {
-	i := slices.IndexFunc(st.Spaces, func(s memory.SpaceState) bool { return s.Model == model })
+func spaceOf(st *memory.Status, model string) (memory.CollectionState, bool) {
+	i := slices.IndexFunc(st.Collections, func(s memory.CollectionState) bool { return s.Model == model })
 	if i < 0 {
-		return memory.SpaceState{}, false
+		return memory.CollectionState{}, false
 	}
-	return st.Spaces[i], true
+	return st.Collections[i], true
 }
 
 // filled says that every document has a vector of the model.
@@ -122,7 +122,7 @@ func filled(st *memory.Status) bool {
 }
 
 // degraded are the parts that an answer lacks, with their reasons.
-func degraded(a *memory.Answer) string {
+func degraded(a *memory.RecallResponse) string {
 	var parts []string
 	for _, d := range a.Degraded {
 		parts = append(parts, d.Part+": "+d.Reason)
@@ -149,8 +149,8 @@ func testOllama(t *testing.T, server server, url string) {
 	lesson := s.keep(dir, "Delete the database of the tests before the release")
 	s.indexed(s.index(dir))
 	st := s.until("filled both spaces", filled)
-	if own, ok := spaceOf(st, builtin.Name); len(st.Spaces) != 2 || !ok || own.Embedded != st.Documents {
-		t.Errorf("spaces %+v, want both with %d documents", st.Spaces, st.Documents)
+	if own, ok := spaceOf(st, builtin.Name); len(st.Collections) != 2 || !ok || own.Embedded != st.Documents {
+		t.Errorf("spaces %+v, want both with %d documents", st.Collections, st.Documents)
 	}
 	if a := s.ask(dir, "remove the db"); degraded(a) != "" {
 		t.Errorf("with everything there the answer lacks %s", degraded(a))
@@ -257,8 +257,8 @@ func TestModelChanges(t *testing.T) {
 				now, _ := spaceOf(st, modelName)
 				return now.Name != before.Name && filled(st)
 			})
-			if now, _ := spaceOf(st, modelName); len(st.Spaces) != 2 || now.Dim != test.change.Dim {
-				t.Errorf("the spaces are %+v, want the built-in one and one of width %d", st.Spaces, test.change.Dim)
+			if now, _ := spaceOf(st, modelName); len(st.Collections) != 2 || now.Dim != test.change.Dim {
+				t.Errorf("the spaces are %+v, want the built-in one and one of width %d", st.Collections, test.change.Dim)
 			}
 			if a := s.ask(dir, "confirms the order"); degraded(a) != "" {
 				t.Errorf("with the new model the answer lacks %s", degraded(a))
@@ -338,8 +338,8 @@ func TestRemoteServer(t *testing.T) {
 	kept := s.keep(t.TempDir(), "Nothing leaves this machine")
 	st, err := s.Status(t.Context())
 	must(t, err)
-	if len(st.Errors) != 1 || st.Errors[0].Part != "ollama" || !strings.Contains(st.Errors[0].Message, "not on this machine") || len(st.Spaces) != 1 {
-		t.Errorf("status has errors %+v and spaces %+v", st.Errors, st.Spaces)
+	if len(st.Errors) != 1 || st.Errors[0].Part != "ollama" || !strings.Contains(st.Errors[0].Message, "not on this machine") || len(st.Collections) != 1 {
+		t.Errorf("status has errors %+v and spaces %+v", st.Errors, st.Collections)
 	}
 	if a := s.ask(t.TempDir(), "nothing leaves this machine"); len(a.Items) != 1 || a.Items[0].ID != kept.ID || strings.Contains(degraded(a), "vector") {
 		t.Errorf("the answer is %+v, want it with no vectors missing", a)

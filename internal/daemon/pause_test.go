@@ -40,7 +40,7 @@ func TestPauseHoldsAllWorkInTheBackground(t *testing.T) {
 	st, err := s.Status(ctx)
 	must(t, err)
 	if space, _ := spaceOf(st, modelName); !st.Code.Paused || space.Embedded > 0 || st.Queue.Running > 0 {
-		t.Errorf("after a restart: %+v, %+v, %+v", st.Code, st.Queue, st.Spaces)
+		t.Errorf("after a restart: %+v, %+v, %+v", st.Code, st.Queue, st.Collections)
 	}
 	if held, err = s.Pause(ctx, memory.PauseRequest{Resume: true}); err != nil || held.All {
 		t.Fatalf("resume all: %+v, %v", held, err)

@@ -88,7 +88,7 @@ func (s *served) everything(dir, project string) map[string]string {
 	note("summary", sum, err)
 	entries, err := s.Entries(ctx, session.EntriesRequest{Content: true, Project: project, Caller: in})
 	note("catalogue", entries, err)
-	tools, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm install", Which: session.Which{Project: project, Caller: in}})
+	tools, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm install", SessionRef: session.SessionRef{Project: project, Caller: in}})
 	note("tools", tools, err)
 	replayed, err := s.Replay(ctx, session.ReplayRequest{Project: project, Caller: in}, func(session.ReplayProgress) {})
 	note("replay", replayed, err)
@@ -97,10 +97,10 @@ func (s *served) everything(dir, project string) map[string]string {
 		if _, err := s.StartSession(ctx, memory.StartSessionRequest{SessionID: id, Goal: "x", Caller: in}); memory.CodeOf(err) != memory.CodeConflict {
 			must(t, err)
 		}
-		which := session.Which{SessionID: id, Caller: in}
-		c, err := s.Assemble(ctx, session.AssembleRequest{Message: "npm install fails with " + quoted, Which: which})
+		which := session.SessionRef{SessionID: id, Caller: in}
+		c, err := s.Assemble(ctx, session.AssembleRequest{Message: "npm install fails with " + quoted, SessionRef: which})
 		note("context", c, err)
-		held, err := s.SessionContext(ctx, session.ContextRequest{Which: which})
+		held, err := s.SessionContext(ctx, session.ContextRequest{SessionRef: which})
 		note("session context", held, err)
 		out := filepath.Join(t.TempDir(), "export")
 		_, err = s.Export(ctx, memory.ExportRequest{Path: out, Caller: in})
@@ -166,7 +166,7 @@ func TestPoisonedClone(t *testing.T) {
 	}
 	var followed []string // their ids
 	for _, question := range []string{"recall", "the error"} {
-		var a memory.Answer
+		var a memory.RecallResponse
 		must(t, json.Unmarshal([]byte(shown[question]), &a))
 		for _, i := range a.Items {
 			if i.Provenance != nil && i.Provenance.Followed() && !slices.Contains(followed, i.ID) {

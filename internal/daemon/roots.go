@@ -74,7 +74,7 @@ func (r *roots) look(ctx context.Context, dir string) *project.Identity {
 		return &id
 	}
 	if r.isStored(at.project) {
-		at.kept, err = r.store.SeeProject(context.WithoutCancel(ctx), id.Project, id.Root)
+		at.kept, err = r.store.RecordProject(context.WithoutCancel(ctx), id.Project, id.Root)
 		if err != nil {
 			r.log.Warn("a repository is followed until the daemon ends only", "root", id.Root, attrError, err)
 		}

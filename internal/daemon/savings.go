@@ -21,7 +21,7 @@ type savings struct {
 
 // answer counts an answer that holds lessons of its project, whose log takes so many
 // bytes: the tokens of the log less those of the answer.
-func (s *savings) answer(a *memory.Answer, logSize int64) {
+func (s *savings) answer(a *memory.RecallResponse, logSize int64) {
 	own := func(i memory.Item) bool { return i.Kind == memory.Lesson && i.Project == a.Project }
 	if !slices.ContainsFunc(a.Items, own) {
 		return

@@ -125,7 +125,7 @@ func (s *served) until(what string, holds func(*memory.Status) bool) *memory.Sta
 }
 
 // ask recalls from a folder.
-func (s *served) ask(dir, query string, kinds ...memory.Kind) *memory.Answer {
+func (s *served) ask(dir, query string, kinds ...memory.Kind) *memory.RecallResponse {
 	s.t.Helper()
 	a, err := s.Recall(s.t.Context(), memory.RecallRequest{Query: query, Kinds: kinds, Caller: memory.Caller{Dir: dir}})
 	if err != nil {

@@ -38,7 +38,7 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 }
 
 // Recall implements memory.Recaller.
-func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	d.awaitLoad(ctx)
 	a, err := d.core.Recall.Recall(ctx, req)
 	if err != nil {
@@ -54,7 +54,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 
 // tellWaiting says once in an answer what of the caller's repository is not read, in its
 // text if that has room for it and is no JSON.
-func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.Answer) {
+func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse) {
 	root := d.roots.rootOf(req.Caller.Dir)
 	if root == "" {
 		return
@@ -175,8 +175,8 @@ func (d *Daemon) Stop(context.Context) error {
 // Models implements memory.Models.
 func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	var out []memory.ModelState
-	for _, s := range d.core.Indexer.Spaces() {
-		used := s.State != memory.SpaceReplaced && s.State != memory.SpaceUnused
+	for _, s := range d.core.Indexer.Collections() {
+		used := s.State != memory.CollectionReplaced && s.State != memory.CollectionUnused
 		if used && (d.model == nil || s.Model != d.model.name()) {
 			note := "built in"
 			if s.Model != builtin.Name && d.adaptation.Adapted() {

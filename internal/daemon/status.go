@@ -34,7 +34,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		State: d.state(), StartedAt: d.started.UTC(),
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
-		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Spaces: d.core.Indexer.Spaces(),
+		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
 		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.trust.waits(maxWaiting),
 	}
@@ -45,8 +45,8 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	if trouble := d.adaptation.Trouble(); trouble != "" {
 		s.Notes = append(slices.Clone(s.Notes), trouble)
 	}
-	for i := range s.Spaces {
-		s.Spaces[i].Error = plainCause(s.Spaces[i].Error)
+	for i := range s.Collections {
+		s.Collections[i].Error = plainCause(s.Collections[i].Error)
 	}
 	q := d.core.Store.Queue().Stats()
 	s.Queue = memory.QueueState{Waiting: q.Waiting, Running: q.Running, Dead: q.Dead, Dropped: q.Dropped, ByKind: map[string]int{}}

@@ -91,7 +91,7 @@ func BenchmarkSwitch(b *testing.B) {
 			}
 		})
 		began = time.Now()
-		for _, job := range core.Indexer.FillJobs() {
+		for _, job := range core.Indexer.BackfillJobs() {
 			if err := core.Indexer.Embed(b.Context(), job); err != nil {
 				b.Fatal(err)
 			}
@@ -102,8 +102,8 @@ func BenchmarkSwitch(b *testing.B) {
 		for range 100 {
 			ask(&alone)
 		}
-		spaces, documents := core.Indexer.Spaces(), core.Indexer.Documents()
-		if len(spaces) != 1 || spaces[0].State != memory.SpaceReady || spaces[0].Embedded != documents {
+		spaces, documents := core.Indexer.Collections(), core.Indexer.Documents()
+		if len(spaces) != 1 || spaces[0].State != memory.CollectionReady || spaces[0].Embedded != documents {
 			b.Fatalf("after the switch: %+v of %d documents", spaces, documents)
 		}
 		b.ReportMetric(float64(documents), "documents")

@@ -63,8 +63,8 @@ func withBuiltin(e embedder.Embedder) func(*Options) {
 
 // switched says that the new model has all documents and is alone.
 func switched(st *memory.Status) bool {
-	return st.State == stateReady && len(st.Spaces) == 1 && st.Spaces[0].Model == newModel &&
-		st.Spaces[0].State == memory.SpaceReady && st.Spaces[0].Embedded == st.Documents
+	return st.State == stateReady && len(st.Collections) == 1 && st.Collections[0].Model == newModel &&
+		st.Collections[0].State == memory.CollectionReady && st.Collections[0].Embedded == st.Documents
 }
 
 // TestBuiltinSwitch: a program with another built-in model answers at once, by words
@@ -101,10 +101,10 @@ func TestBuiltinSwitch(t *testing.T) {
 	must(t, err)
 	former, _ := spaceOf(st, formerModel)
 	now, _ := spaceOf(st, newModel)
-	if len(st.Spaces) != 2 || former.State != memory.SpaceReplaced || former.ReplacedBy != newModel || former.Embedded != st.Documents {
-		t.Errorf("in the midst the former space is %+v of %+v", former, st.Spaces)
+	if len(st.Collections) != 2 || former.State != memory.CollectionReplaced || former.ReplacedBy != newModel || former.Embedded != st.Documents {
+		t.Errorf("in the midst the former space is %+v of %+v", former, st.Collections)
 	}
-	if now.State != memory.SpaceFilling || now.Embedded != 1+2*embedBatch || st.Queue.ByKind["embed-builtin"] != 1 {
+	if now.State != memory.CollectionBackfilling || now.Embedded != 1+2*embedBatch || st.Queue.ByKind["embed-builtin"] != 1 {
 		t.Errorf("in the midst the new space is %+v, the queue %+v", now, st.Queue)
 	}
 	if models, err := s.Models(t.Context()); err != nil || len(models) != 1 || models[0].Name != newModel {
@@ -149,8 +149,8 @@ func TestBuiltinSwitchIsHeld(t *testing.T) {
 	s.close()
 	s = serve(t, cfg, withBuiltin(builtinModel(newModel, -1)))
 	st := s.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if now, _ := spaceOf(st, newModel); now.Embedded != 0 || now.State != memory.SpaceFilling || len(st.Spaces) < 2 {
-		t.Errorf("paused: %+v", st.Spaces)
+	if now, _ := spaceOf(st, newModel); now.Embedded != 0 || now.State != memory.CollectionBackfilling || len(st.Collections) < 2 {
+		t.Errorf("paused: %+v", st.Collections)
 	}
 	_, err = s.Pause(t.Context(), memory.PauseRequest{Resume: true})
 	must(t, err)
@@ -181,8 +181,8 @@ func TestBuiltinSwitchKilled(t *testing.T) {
 			now, _ := spaceOf(st, newModel)
 			return st.State == stateReady && now.Embedded >= want
 		})
-		if former, ok := spaceOf(st, formerModel); !ok || former.State != memory.SpaceReplaced {
-			t.Errorf("in life %d the former space is %+v of %+v", life, former, st.Spaces)
+		if former, ok := spaceOf(st, formerModel); !ok || former.State != memory.CollectionReplaced {
+			t.Errorf("in life %d the former space is %+v of %+v", life, former, st.Collections)
 		}
 		if now, _ := spaceOf(st, newModel); now.Embedded != want {
 			t.Errorf("in life %d %d documents are embedded, want %d: two batches more than before", life, now.Embedded, want)
@@ -224,7 +224,7 @@ func TestOllamaModelIsSwitched(t *testing.T) {
 	cfg.Embedding.Ollama.Model = other
 	s = serve(t, cfg, impatient)
 	st := s.until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if former, _ := spaceOf(st, modelName); former.State != memory.SpaceReplaced || former.ReplacedBy != "ollama/"+other {
+	if former, _ := spaceOf(st, modelName); former.State != memory.CollectionReplaced || former.ReplacedBy != "ollama/"+other {
 		t.Errorf("while the server is away the former space is %+v", former)
 	}
 	fake.Restart()
@@ -232,12 +232,12 @@ func TestOllamaModelIsSwitched(t *testing.T) {
 		now, ok := spaceOf(st, "ollama/"+other)
 		_, former := spaceOf(st, modelName)
 		if ok && !former && now.Embedded < st.Documents {
-			t.Fatalf("the former space is gone before the new one is filled: %+v", st.Spaces)
+			t.Fatalf("the former space is gone before the new one is filled: %+v", st.Collections)
 		}
-		return ok && !former && now.State == memory.SpaceReady
+		return ok && !former && now.State == memory.CollectionReady
 	})
-	if len(st.Spaces) != 2 || st.Spaces[0].State != memory.SpaceReady {
-		t.Errorf("switched: %+v, want the built-in space and the new one", st.Spaces)
+	if len(st.Collections) != 2 || st.Collections[0].State != memory.CollectionReady {
+		t.Errorf("switched: %+v, want the built-in space and the new one", st.Collections)
 	}
 
 	// Switched off it stays.
@@ -245,9 +245,9 @@ func TestOllamaModelIsSwitched(t *testing.T) {
 	must(t, s.wait())
 	cfg.Embedding.Ollama.Enabled = config.OllamaOff
 	st = serve(t, cfg).until("loaded", func(st *memory.Status) bool { return st.State == stateReady })
-	if !slices.ContainsFunc(st.Spaces, func(s memory.SpaceState) bool {
-		return s.Model == "ollama/"+other && s.State == memory.SpaceUnused && s.Embedded == st.Documents
+	if !slices.ContainsFunc(st.Collections, func(s memory.CollectionState) bool {
+		return s.Model == "ollama/"+other && s.State == memory.CollectionUnused && s.Embedded == st.Documents
 	}) {
-		t.Errorf("switched off: %+v", st.Spaces)
+		t.Errorf("switched off: %+v", st.Collections)
 	}
 }

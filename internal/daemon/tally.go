@@ -13,7 +13,7 @@ type tally struct{ asked, hits, fallbacks atomic.Int64 }
 
 // answer counts one answer. A question that the light index answered, or that had
 // to do without code because it was missing or late, fell back.
-func (t *tally) answer(req memory.RecallRequest, a *memory.Answer) {
+func (t *tally) answer(req memory.RecallRequest, a *memory.RecallResponse) {
 	if len(req.IDs) > 0 || len(req.Kinds) > 0 && !slices.Contains(req.Kinds, memory.Chunk) {
 		return
 	}

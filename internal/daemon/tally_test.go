@@ -12,15 +12,15 @@ func TestTallyCountsQuestionsForCode(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		kinds  []memory.Kind
-		answer memory.Answer
+		answer memory.RecallResponse
 		want   memory.CodeState
 	}{
-		{"lessons only", []memory.Kind{memory.Lesson}, memory.Answer{Items: chunk[:1]}, memory.CodeState{}},
-		{"all kinds, no code", nil, memory.Answer{Items: chunk[:1]}, memory.CodeState{Asked: 1}},
-		{"all kinds, code", nil, memory.Answer{Items: chunk}, memory.CodeState{Asked: 1, Hits: 1}},
-		{"code by the light index", []memory.Kind{memory.Chunk}, memory.Answer{Items: chunk, Degraded: light}, memory.CodeState{Asked: 1, Hits: 1, Fallbacks: 1}},
-		{"code late", nil, memory.Answer{Degraded: light}, memory.CodeState{Asked: 1, Fallbacks: 1}},
-		{"a model missing", nil, memory.Answer{Degraded: []memory.Degraded{{Part: "vector/ollama/x"}}}, memory.CodeState{Asked: 1}},
+		{"lessons only", []memory.Kind{memory.Lesson}, memory.RecallResponse{Items: chunk[:1]}, memory.CodeState{}},
+		{"all kinds, no code", nil, memory.RecallResponse{Items: chunk[:1]}, memory.CodeState{Asked: 1}},
+		{"all kinds, code", nil, memory.RecallResponse{Items: chunk}, memory.CodeState{Asked: 1, Hits: 1}},
+		{"code by the light index", []memory.Kind{memory.Chunk}, memory.RecallResponse{Items: chunk, Degraded: light}, memory.CodeState{Asked: 1, Hits: 1, Fallbacks: 1}},
+		{"code late", nil, memory.RecallResponse{Degraded: light}, memory.CodeState{Asked: 1, Fallbacks: 1}},
+		{"a model missing", nil, memory.RecallResponse{Degraded: []memory.Degraded{{Part: "vector/ollama/x"}}}, memory.CodeState{Asked: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var counted tally

@@ -94,7 +94,7 @@ func TestMCPOverTCP(t *testing.T) {
 	s.indexed(&queued)
 	var kept memory.Remembered
 	callTool(t, agent, "remember", map[string]any{"lesson": "Count the articles before the discount", "project": dir}, &kept)
-	var answer memory.Answer
+	var answer memory.RecallResponse
 	callTool(t, agent, "recall", map[string]any{"query": "count the articles", "project": dir}, &answer)
 	if len(answer.Items) == 0 || answer.Items[0].ID != kept.ID {
 		t.Errorf("recall answers %+v, want the lesson %s", answer.Items, kept.ID)

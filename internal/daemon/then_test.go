@@ -27,16 +27,16 @@ func TestTextsOfThen(t *testing.T) {
 	must(t, os.WriteFile(file, []byte(code("Reconcile")), 0o600))
 	s.index(dir)
 	s.until("indexed", func(st *memory.Status) bool { return len(st.Projects) == 1 && !st.Projects[0].IndexedAt.IsZero() })
-	rule := func(text string) session.Entry {
-		return session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "Refunds"}, Content: text}
+	rule := func(text string) session.CatalogueEntry {
+		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "Refunds"}, Content: text}
 	}
-	reference := func(text string) session.Entry {
-		return session.Entry{Ref: session.Ref{Type: memory.Reference, Name: "Ledger"}, Content: text}
+	reference := func(text string) session.CatalogueEntry {
+		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Reference, Name: "Ledger"}, Content: text}
 	}
-	tool := func(schema string) session.Entry {
-		return session.Entry{Ref: session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}, Description: "Ask the ledger", InputSchema: json.RawMessage(schema)}
+	tool := func(schema string) session.CatalogueEntry {
+		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}, Description: "Ask the ledger", InputSchema: json.RawMessage(schema)}
 	}
-	register := func(entries ...session.Entry) {
+	register := func(entries ...session.CatalogueEntry) {
 		t.Helper()
 		_, err := s.Register(ctx, session.RegisterRequest{Source: "host", Entries: entries, Replace: true, Caller: in})
 		must(t, err)
@@ -51,13 +51,13 @@ func TestTextsOfThen(t *testing.T) {
 	must(t, err)
 	_, err = s.StartSession(ctx, memory.StartSessionRequest{SessionID: "then-1", Caller: in})
 	must(t, err)
-	which := session.Which{SessionID: "then-1", Caller: in}
-	ask := session.AssembleRequest{RequestID: "then-request", Message: "Reconcile compares the shelf with the ledger of refunds", MaxTokens: 8000, Which: which}
+	which := session.SessionRef{SessionID: "then-1", Caller: in}
+	ask := session.AssembleRequest{RequestID: "then-request", Message: "Reconcile compares the shelf with the ledger of refunds", MaxTokens: 8000, SessionRef: which}
 	a, err := s.Assemble(ctx, ask)
 	must(t, err)
 	read := func() (map[memory.Kind]session.RecordItem, string) {
 		t.Helper()
-		got, err := s.ContextOf(ctx, session.ContextOfRequest{Texts: true, Which: which})
+		got, err := s.ContextOf(ctx, session.ContextOfRequest{Texts: true, SessionRef: which})
 		must(t, err)
 		items := map[memory.Kind]session.RecordItem{}
 		for _, item := range got.Record.Items {
@@ -90,7 +90,7 @@ func TestTextsOfThen(t *testing.T) {
 	if !strings.Contains(text, "  • Refunds [Always]\n      Write every refund down.\n      Twice.") || strings.Contains(text, "(changed") {
 		t.Errorf("unchanged, the text is\n%s\nwant the texts below their names", text)
 	}
-	names, err := s.ContextOf(ctx, session.ContextOfRequest{Which: which})
+	names, err := s.ContextOf(ctx, session.ContextOfRequest{SessionRef: which})
 	must(t, err)
 	if strings.Contains(names.Text, "Twice") || names.Record.Items[0].Text != "" {
 		t.Errorf("without asking for texts the text is\n%s\nwant the names alone", names.Text)
@@ -141,7 +141,7 @@ func TestTextsOfThen(t *testing.T) {
 		t.Errorf("the repeated answer is %+v\n%s\nwant the rule of today, marked", again.Items, again.Text)
 	}
 	// Gone.
-	register(session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "Another"}, Content: "x"})
+	register(session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "Another"}, Content: "x"})
 	_, err = s.Forget(ctx, memory.ForgetRequest{IDs: []string{lesson.ID}})
 	must(t, err)
 	must(t, os.Remove(file))

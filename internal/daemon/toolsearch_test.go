@@ -13,13 +13,13 @@ import (
 
 // toolCatalogue reads the tools of public MCP servers, described in our own words:
 // sections [server], lines "tool: description".
-func toolCatalogue(t testing.TB) []session.Entry {
+func toolCatalogue(t testing.TB) []session.CatalogueEntry {
 	t.Helper()
 	text, err := os.ReadFile("testdata/toolsearch/catalogue.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []session.Entry
+	var entries []session.CatalogueEntry
 	server := ""
 	for n, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		if name, ok := strings.CutPrefix(line, "["); ok {
@@ -30,7 +30,7 @@ func toolCatalogue(t testing.TB) []session.Entry {
 		if !ok {
 			t.Fatalf("catalogue.txt:%d: %q is no tool", n+1, line)
 		}
-		entries = append(entries, session.Entry{
+		entries = append(entries, session.CatalogueEntry{
 			Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description, Include: memory.IncludeAgent,
 		})
 	}
@@ -38,7 +38,7 @@ func toolCatalogue(t testing.TB) []session.Entry {
 }
 
 // registered has a core with a project whose catalogue holds the entries.
-func registered(t testing.TB, core *Core, project string, entries []session.Entry) {
+func registered(t testing.TB, core *Core, project string, entries []session.CatalogueEntry) {
 	t.Helper()
 	for begin := 0; begin < len(entries); begin += session.MaxRegistered {
 		_, err := core.Catalogue.Register(t.Context(), session.RegisterRequest{
@@ -93,7 +93,7 @@ func TestGoldenToolSearch(t *testing.T) {
 		first, five := 0, 0
 		for _, p := range phrases {
 			found, err := core.Session.SearchTools(t.Context(), session.SearchToolsRequest{
-				Query: p.text, Limit: session.MaxToolsFound, Which: session.Which{Project: project},
+				Query: p.text, Limit: session.MaxToolsFound, SessionRef: session.SessionRef{Project: project},
 			})
 			must(t, err)
 			at := 1 + slices.IndexFunc(found.Tools, func(f session.FoundTool) bool {

@@ -153,7 +153,7 @@ type askers struct {
 type answered struct {
 	asked  span
 	query  string
-	answer *memory.Answer
+	answer *memory.RecallResponse
 }
 
 func newAskers(t *testing.T, s *served, root string, seed uint64) *askers {

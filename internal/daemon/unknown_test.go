@@ -18,7 +18,7 @@ func TestUnknownProject(t *testing.T) {
 	history := memory.HistoryRequest{Project: name, Caller: in}
 	search := history
 	search.Query = "npm"
-	which := session.Which{Project: name, Caller: in}
+	which := session.SessionRef{Project: name, Caller: in}
 	for call, do := range map[string]func() error{
 		"recall": func() error {
 			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Project: name, Caller: in})
@@ -58,11 +58,11 @@ func TestUnknownProject(t *testing.T) {
 			return err
 		},
 		"search tools": func() error {
-			_, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm", Which: which})
+			_, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm", SessionRef: which})
 			return err
 		},
 		"entries":         func() error { _, err := s.Entries(ctx, session.EntriesRequest{Project: name, Caller: in}); return err },
-		"session context": func() error { _, err := s.SessionContext(ctx, session.ContextRequest{Which: which}); return err },
+		"session context": func() error { _, err := s.SessionContext(ctx, session.ContextRequest{SessionRef: which}); return err },
 	} {
 		e := memory.AsError(orNone(do()))
 		if e.Code != memory.CodeNotFound || e.Field != "project" && e.Field != "repo" || !strings.Contains(e.Hint, `near names: "shop"`) {

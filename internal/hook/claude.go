@@ -306,7 +306,7 @@ func cut(text string, most int) string {
 // prompt, in the form in which the client takes context from a hook. It is nil
 // when the answer holds nothing after a complete search. Of one that was not complete it
 // says so in a line: the text of an answer with items has that line.
-func Advice(event string, a *memory.Answer) ([]byte, error) {
+func Advice(event string, a *memory.RecallResponse) ([]byte, error) {
 	switch {
 	case a == nil:
 		return nil, nil

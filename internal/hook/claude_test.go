@@ -182,7 +182,7 @@ func TestParseShortens(t *testing.T) {
 }
 
 func TestAdvice(t *testing.T) {
-	answer := &memory.Answer{Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm <fails>: use \"npm ci\"\n", Items: []memory.Item{{}}}
+	answer := &memory.RecallResponse{Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm <fails>: use \"npm ci\"\n", Items: []memory.Item{{}}}
 	out, err := Advice("PostToolUseFailure", answer)
 	if err != nil {
 		t.Fatal(err)
@@ -197,11 +197,11 @@ func TestAdvice(t *testing.T) {
 		!strings.Contains(got.Specific.Context, "\n<recalld note=") {
 		t.Errorf("it is %s (%v), want the text fenced", out, err)
 	}
-	out, err = Advice("UserPromptSubmit", &memory.Answer{Text: "(incomplete: …)", Incomplete: true, Why: "the memory is\nstill loading"})
+	out, err = Advice("UserPromptSubmit", &memory.RecallResponse{Text: "(incomplete: …)", Incomplete: true, Why: "the memory is\nstill loading"})
 	if err != nil || json.Unmarshal(out, &got) != nil || !strings.Contains(got.Specific.Context, "could not search all of its memory (the memory is still loading)") || strings.Contains(got.Specific.Context, "\n") {
 		t.Errorf("of a search that was not complete it is %s (%v), want one line that says so and why", out, err)
 	}
-	for name, empty := range map[string]*memory.Answer{"none": nil, "no items": {Text: "Nothing relevant."}, "no text": {Items: []memory.Item{{}}}} {
+	for name, empty := range map[string]*memory.RecallResponse{"none": nil, "no items": {Text: "Nothing relevant."}, "no text": {Items: []memory.Item{{}}}} {
 		if out, err := Advice("PostToolUse", empty); out != nil || err != nil {
 			t.Errorf("%s: %q, %v; want nothing", name, out, err)
 		}

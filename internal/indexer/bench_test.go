@@ -34,7 +34,7 @@ func benchStore(b *testing.B, n int) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.OpenSpace(context.Background(), m.Space(), nil); err != nil {
+	if err := s.OpenCollection(context.Background(), m.Space(), nil); err != nil {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -19,8 +19,8 @@ type crowded struct {
 	sessions int
 }
 
-func (c crowded) Spaces() []string                                     { return nil }
-func (c crowded) OpenSpace(context.Context, string, [][]float32) error { return nil }
+func (c crowded) Collections() []string                                     { return nil }
+func (c crowded) OpenCollection(context.Context, string, [][]float32) error { return nil }
 
 func (c crowded) Load(_ context.Context, l memory.Loader) (uint64, error) {
 	terms := Analyze(memory.Document{Text: sharedText})

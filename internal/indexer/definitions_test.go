@@ -165,7 +165,7 @@ func TestAt(t *testing.T) {
 			{"", 3, memory.Selection{}, ""},
 		} {
 			var got []string
-			for _, x := range r.index.At(memory.CodePlace{Path: c.path, Line: c.line}, c.sel) {
+			for _, x := range r.index.At(memory.CodeLocation{Path: c.path, Line: c.line}, c.sel) {
 				got = append(got, fmt.Sprintf("%s/%s#%d", x.File.Sandbox, x.File.Path, x.Ord))
 			}
 			if strings.Join(got, " ") != c.want {
@@ -179,7 +179,7 @@ func TestAt(t *testing.T) {
 	if _, err := r.store.Commit(t.Context(), memory.Batch{DropFiles: []memory.FileKey{{Sandbox: "s-1", Path: "main.go"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.index.At(memory.CodePlace{Path: "main.go"}, memory.Selection{}); len(got) != 0 {
+	if got := r.index.At(memory.CodeLocation{Path: "main.go"}, memory.Selection{}); len(got) != 0 {
 		t.Errorf("a file that is gone is at %v", got)
 	}
 }

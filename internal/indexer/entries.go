@@ -174,7 +174,7 @@ func recordEntry(r *memory.Record) entry {
 	more := details{tags: r.Tags}
 	if r.Event != nil {
 		more.rate, more.fingerprints = r.Event.Rate, r.Event.Fingerprints
-		e.aside = r.Event.Aside != nil
+		e.aside = r.Event.Withdrawn != nil
 	} else if r.Verdicts != nil {
 		more.rate = verdictRate(*r.Verdicts)
 	}
@@ -190,7 +190,7 @@ func recordEntry(r *memory.Record) entry {
 // verdictRate is how often what was handed out worked, of the verdicts that say so or
 // the opposite; nil when there is none. An irrelevant answer says nothing about what
 // it held.
-func verdictRate(v memory.Verdicted) *memory.Rate {
+func verdictRate(v memory.VerdictCounts) *memory.Rate {
 	n := v.Worked + v.Failed + v.Outdated
 	if n == 0 {
 		return nil

@@ -73,9 +73,9 @@ func (x *Indexer) written(c memory.Change) iter.Seq[uint32] {
 	}
 }
 
-// FillJobs returns the jobs that bring the spaces up to date; none for a space that
+// BackfillJobs returns the jobs that bring the spaces up to date; none for a space that
 // nothing waits for, and that has taken the place of no other.
-func (x *Indexer) FillJobs() []worker.Job {
+func (x *Indexer) BackfillJobs() []worker.Job {
 	return x.fillJobs(func(s *space) bool {
 		_, waiting, _ := s.progress(x.attrs.Len())
 		return waiting > 0 || len(x.replaced(s)) > 0

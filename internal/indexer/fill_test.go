@@ -204,7 +204,7 @@ func TestCancelledFillPassesNothingOver(t *testing.T) {
 		cancel()
 		return "", ctx.Err()
 	}
-	if err := r.index.Embed(ctx, r.index.FillJobs()[0]); !errors.Is(err, context.Canceled) {
+	if err := r.index.Embed(ctx, r.index.BackfillJobs()[0]); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a cancelled fill = %v, want %v", err, context.Canceled)
 	}
 	if s := r.space(); s.State != "filling" {
@@ -219,15 +219,15 @@ func TestCancelledFillPassesNothingOver(t *testing.T) {
 
 func TestEmbedJobs(t *testing.T) {
 	r := newRig(t, &embeddertest.Fake{})
-	if jobs := r.index.FillJobs(); len(jobs) != 0 {
+	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
 		t.Errorf("%d jobs without a background space, want none: %+v", len(jobs), jobs)
 	}
 	space := r.attach()
-	if jobs := r.index.FillJobs(); len(jobs) != 0 {
+	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
 		t.Errorf("%d jobs for a space that nothing waits for, want none: %+v", len(jobs), jobs)
 	}
 	rememberMany(r, 2)
-	jobs := r.index.FillJobs()
+	jobs := r.index.BackfillJobs()
 	if len(jobs) != 1 || jobs[0].Kind != EmbedJob || jobs[0].Key != space {
 		t.Fatalf("jobs = %+v, want one of kind %s and key %s", jobs, EmbedJob, space)
 	}
@@ -295,7 +295,7 @@ func TestAttachOpensASpaceOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := len(r.index.Spaces()); got != 2 {
+	if got := len(r.index.Collections()); got != 2 {
 		t.Errorf("%d spaces, want the built-in one and one of the model", got)
 	}
 }

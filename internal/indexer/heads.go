@@ -18,7 +18,7 @@ type heads struct {
 
 type projectHeads struct {
 	index light.Index
-	held  memory.CodeHeld
+	held  memory.CodeCounts
 }
 
 func newHeads(off bool) heads { return heads{off: off, projects: map[name]*projectHeads{}} }
@@ -57,16 +57,16 @@ func (p *projectHeads) count(e *entry, by int) {
 // of returns the light index of a project; none where nothing is held of it.
 func (h *heads) of(project string) *projectHeads { return h.projects[nameOf(project)] }
 
-// Light returns the files of a selection's project that hold most of a question by
+// FilesByName returns the files of a selection's project that hold most of a question by
 // their names and heads, best first and at most limit; see light.Index.Ask. The
 // filters of the selection hold exactly. It takes no model and no reading, and finds
 // while the indexes are being loaded what is loaded.
-func (x *Indexer) Light(question string, sel memory.Selection, limit int) []memory.Candidate {
+func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate {
 	return x.light(question, sel, limit, func(*entry) bool { return true })
 }
 
-// Pruned is Light, of the files alone whose chunks gave way to the size limit.
-func (x *Indexer) Pruned(question string, sel memory.Selection, limit int) []memory.Candidate {
+// PrunedFiles is FilesByName, of the files alone whose chunks gave way to the size limit.
+func (x *Indexer) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
 	return x.light(question, sel, limit, func(e *entry) bool { return e.pruned })
 }
 
@@ -104,14 +104,14 @@ func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Cand
 // Fits says whether Files would find a file that has this path and head.
 func (x *Indexer) Fits(pattern, path, head string) bool { return light.Fits(pattern, path, head) }
 
-// CodeHeld counts the files of a project.
-func (x *Indexer) CodeHeld(project string) memory.CodeHeld {
+// CodeCounts counts the files of a project.
+func (x *Indexer) CodeCounts(project string) memory.CodeCounts {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if p := x.heads.of(project); p != nil {
 		return p.held
 	}
-	return memory.CodeHeld{}
+	return memory.CodeCounts{}
 }
 
 // fileCandidates is called with mu held.

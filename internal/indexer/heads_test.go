@@ -63,7 +63,7 @@ func TestLight(t *testing.T) {
 		"all lessons":     {"retry", memory.Selection{Project: "p-1", AllLessons: true}, []string{"queue/retry.go", "docs/Queue.md"}},
 		"nothing fits":    {"kubernetes", memory.Selection{Project: "p-1"}, []string{}},
 	} {
-		got := r.index.Light(test.question, test.sel, 10)
+		got := r.index.FilesByName(test.question, test.sel, 10)
 		if !slices.Equal(paths(got), test.want) {
 			t.Errorf("%s: %v, want %v", name, paths(got), test.want)
 		}
@@ -73,13 +73,13 @@ func TestLight(t *testing.T) {
 			}
 		}
 	}
-	if got := paths(r.index.Light("retry", memory.Selection{Project: "p-1"}, 1)); !slices.Equal(got, []string{"queue/retry.go"}) {
+	if got := paths(r.index.FilesByName("retry", memory.Selection{Project: "p-1"}, 1)); !slices.Equal(got, []string{"queue/retry.go"}) {
 		t.Errorf("one of several is %v, want the best", got)
 	}
-	if got := paths(r.index.Pruned("queue", memory.Selection{Project: "p-1"}, 10)); !slices.Equal(got, []string{"queue/pruned.go"}) {
+	if got := paths(r.index.PrunedFiles("queue", memory.Selection{Project: "p-1"}, 10)); !slices.Equal(got, []string{"queue/pruned.go"}) {
 		t.Errorf("of pruned files %v, want the one that is", got)
 	}
-	if got, want := r.index.CodeHeld("p-1"), (memory.CodeHeld{Files: 3, Chunked: 1, Pruned: 1}); got != want {
+	if got, want := r.index.CodeCounts("p-1"), (memory.CodeCounts{Files: 3, Chunked: 1, Pruned: 1}); got != want {
 		t.Errorf("held of the project: %+v, want %+v", got, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestFilesByPattern(t *testing.T) {
 
 func TestLocationOfAHead(t *testing.T) {
 	r := lightRig(t)
-	head := r.index.Light("retry", memory.Selection{Project: "p-1", Lang: "markdown"}, 1)[0]
+	head := r.index.FilesByName("retry", memory.Selection{Project: "p-1", Lang: "markdown"}, 1)[0]
 	at, err := r.index.Location(head)
 	want := memory.Location{Project: "p-1", Sandbox: "s-1", Root: "/one", Path: "docs/Queue.md", Lang: "markdown", Head: "# The retry queue"}
 	if err != nil || at != want {
@@ -114,7 +114,7 @@ func TestLocationOfAHead(t *testing.T) {
 	if _, err := r.index.Location(head); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("location of a file that has gone: %v, want not found", err)
 	}
-	if got := r.index.Light("retry", memory.Selection{Project: "p-1", Lang: "markdown"}, 1); len(got) != 0 {
+	if got := r.index.FilesByName("retry", memory.Selection{Project: "p-1", Lang: "markdown"}, 1); len(got) != 0 {
 		t.Errorf("a file that has gone is found: %v", paths(got))
 	}
 }
@@ -130,10 +130,10 @@ func TestLightAfterChanges(t *testing.T) {
 	f.Path = "docs/pressure.md"
 	r.commit(memory.Batch{Files: []memory.File{f}, DropFiles: []memory.FileKey{{Sandbox: "s-1", Path: old}}})
 	for range 2 {
-		if got := paths(r.index.Light("backpressure", sel, 5)); !slices.Equal(got, []string{"docs/pressure.md"}) {
+		if got := paths(r.index.FilesByName("backpressure", sel, 5)); !slices.Equal(got, []string{"docs/pressure.md"}) {
 			t.Errorf("by its new head and name: %v", got)
 		}
-		if got := paths(r.index.Light("retry", sel, 5)); !slices.Equal(got, []string{"queue/retry.go"}) {
+		if got := paths(r.index.FilesByName("retry", sel, 5)); !slices.Equal(got, []string{"queue/retry.go"}) {
 			t.Errorf("by its old head: %v, want the other file alone", got)
 		}
 		r.reopen()
@@ -148,10 +148,10 @@ func TestNoLight(t *testing.T) {
 	if err := x.loadFile(memory.File{Project: "p", Sandbox: "s", Path: "queue.go", Head: "package queue"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := x.Light("queue", memory.Selection{Project: "p"}, 5); len(got) != 0 {
+	if got := x.FilesByName("queue", memory.Selection{Project: "p"}, 5); len(got) != 0 {
 		t.Errorf("switched off, the light index finds %v", paths(got))
 	}
-	if got := x.CodeHeld("p"); got.Files != 1 {
+	if got := x.CodeCounts("p"); got.Files != 1 {
 		t.Errorf("switched off, %+v is held, want the file counted", got)
 	}
 }
@@ -183,7 +183,7 @@ func TestLightWhileLoading(t *testing.T) {
 		if state, _ := r.index.State(); state != Loading {
 			t.Errorf("the indexes are %s, want them loading", state)
 		}
-		got := r.index.Light("retry", memory.Selection{Project: "p-1"}, 5)
+		got := r.index.FilesByName("retry", memory.Selection{Project: "p-1"}, 5)
 		if !slices.Equal(paths(got), []string{"queue/retry.go", "docs/Queue.md"}) {
 			t.Fatalf("while loading %v is found, want both files", paths(got))
 		}
@@ -198,7 +198,7 @@ func TestLightWhileLoading(t *testing.T) {
 	if err != nil {
 		t.Fatalf("load: %v", err)
 	}
-	if got := paths(r.index.Light("retry", memory.Selection{Project: "p-1"}, 5)); !slices.Equal(got, []string{"queue/retry.go"}) {
+	if got := paths(r.index.FilesByName("retry", memory.Selection{Project: "p-1"}, 5)); !slices.Equal(got, []string{"queue/retry.go"}) {
 		t.Errorf("after loading %v is found, want what was not dropped", got)
 	}
 }
@@ -217,13 +217,13 @@ func TestLightBesideChanges(t *testing.T) {
 					return
 				default:
 				}
-				for _, c := range r.index.Light("retry queue", sel, 5) {
+				for _, c := range r.index.FilesByName("retry queue", sel, 5) {
 					if c.File.Path == "" || c.Project != "p-1" {
 						t.Errorf("found %+v, want a file of the project", c)
 					}
 				}
 				r.index.Files("**/*.go", "p-1", 5)
-				r.index.CodeHeld("p-1")
+				r.index.CodeCounts("p-1")
 			}
 		})
 	}

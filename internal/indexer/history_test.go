@@ -275,7 +275,7 @@ func TestFingerprinted(t *testing.T) {
 		with(lesson("newer", "p-1", "a newer fix"), about("e-1"), newer),
 		with(lesson("general", "p-1", "in general"), about("e-general"), newer),
 		with(lesson("theirs", "p-2", "their fix"), about("e-1")),
-		with(lesson("wrong", "p-1", "a wrong fix"), about("e-1"), func(x *memory.Record) { x.Event.Aside = &memory.Aside{Reason: "retracted"} }),
+		with(lesson("wrong", "p-1", "a wrong fix"), about("e-1"), func(x *memory.Record) { x.Event.Withdrawn = &memory.Withdrawal{Reason: "retracted"} }),
 		with(lesson("unlike", "p-1", "another error"), about("e-2")),
 		stepAt("failed", "send", 600, about("e-1")),
 		stepAt("failed-swap", "swap", 700, about("e-1")),
@@ -322,7 +322,7 @@ func TestAsideIsEmbedded(t *testing.T) {
 	r := newRig(t, &embeddertest.Fake{})
 	r.attach()
 	aside := lesson("told", "p-1", "put aside at once")
-	aside.Event.Aside = &memory.Aside{Reason: "superseded", By: "other"}
+	aside.Event.Withdrawn = &memory.Withdrawal{Reason: "superseded", By: "other"}
 	r.remember(aside, lesson("other", "p-1", "another lesson"))
 	r.mustFill()
 	if s := r.space(); s.Embedded != 2 || s.State != "ready" {
@@ -336,7 +336,7 @@ func TestAside(t *testing.T) {
 	told, other := lesson("told", "p-1", "topic one"), lesson("other", "p-1", "topic two")
 	r.remember(told, other)
 	aside := lesson("told", "p-1", "topic one")
-	aside.Event.Aside = &memory.Aside{Reason: "superseded", By: "other"}
+	aside.Event.Withdrawn = &memory.Withdrawal{Reason: "superseded", By: "other"}
 	for _, step := range []struct {
 		what string
 		rec  memory.Record

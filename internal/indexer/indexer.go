@@ -50,11 +50,11 @@ type Located interface {
 
 // Vectors are the stored spaces.
 type Vectors interface {
-	Spaces() []string
+	Collections() []string
 	// Probes are the vectors by which a space's model is known again.
 	Probes(space string) [][]float32
-	OpenSpace(ctx context.Context, name string, probes [][]float32) error
-	DropSpace(ctx context.Context, name string) error
+	OpenCollection(ctx context.Context, name string, probes [][]float32) error
+	DropCollection(ctx context.Context, name string) error
 	PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error)
 	CountVectors(space string) (int, error)
 }

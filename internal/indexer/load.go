@@ -29,7 +29,7 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	line := x.startWordLine()
 	seq, err := read(ctx, memory.Loader{
 		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: line.add,
-		Space: x.spaces.wanted, Vector: x.loadVector,
+		Collection: x.spaces.wanted, Vector: x.loadVector,
 	})
 	line.end()
 	if err == nil {

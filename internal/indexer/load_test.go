@@ -146,7 +146,7 @@ func TestConcurrentUse(t *testing.T) {
 				for it := allow.Iterator(); it.HasNext(); {
 					r.index.Candidates(it.Next(), memory.Selection{Steps: home})
 				}
-				r.index.Spaces()
+				r.index.Collections()
 				r.index.State()
 			}
 		})

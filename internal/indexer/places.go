@@ -21,7 +21,7 @@ const (
 // found by the end of their path: by as much of it as the place names, or as the
 // file has where the place begins above the repository. Those that lie nearest
 // below what was named come first, and no more than maxFiles are looked into.
-func (x *Indexer) At(place memory.CodePlace, sel memory.Selection) []memory.Candidate {
+func (x *Indexer) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	var out []memory.Candidate
 	for _, key := range x.files(place.Path, sel) {
 		f, err := x.store.File(key.Sandbox, key.Path)

@@ -152,8 +152,8 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 			return
 		}
 		event := *rec.Event
-		if event.Aside = nil; rng.IntN(3) > 0 {
-			event.Aside = &memory.Aside{Reason: "retracted"}
+		if event.Withdrawn = nil; rng.IntN(3) > 0 {
+			event.Withdrawn = &memory.Withdrawal{Reason: "retracted"}
 		}
 		rec.Event = &event
 		r.remember(rec)
@@ -175,7 +175,7 @@ func (m *world) stepRoster(rng *rand.Rand, r *rig, text string) {
 		delete(m.records, rec.ID)
 		return
 	}
-	rec.Text, rec.Doc, rec.Verdicts = text, memory.DocumentID(text), &memory.Verdicted{Worked: rng.IntN(9)}
+	rec.Text, rec.Doc, rec.Verdicts = text, memory.DocumentID(text), &memory.VerdictCounts{Worked: rng.IntN(9)}
 	if rec.Kind == memory.Reference && rng.IntN(3) == 0 {
 		rec.Entry = nil
 	}
@@ -447,4 +447,4 @@ func (m *world) compareFilters(t *testing.T, rng *rand.Rand, r *rig) {
 	}
 }
 
-func isAside(rec memory.Record) bool { return rec.Event != nil && rec.Event.Aside != nil }
+func isAside(rec memory.Record) bool { return rec.Event != nil && rec.Event.Withdrawn != nil }

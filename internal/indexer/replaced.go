@@ -22,7 +22,7 @@ func provider(model string) string {
 
 // leftover are the stored spaces that no model in use fills.
 func (x *Indexer) leftover() []string {
-	return slices.DeleteFunc(x.store.Spaces(), x.spaces.wanted)
+	return slices.DeleteFunc(x.store.Collections(), x.spaces.wanted)
 }
 
 // replaced are the spaces whose place a space has taken. Those of other weights of an
@@ -38,7 +38,7 @@ func (x *Indexer) replaced(s *space) []string {
 // can be embedded.
 func (x *Indexer) dropReplaced(ctx context.Context, s *space) error {
 	for _, name := range x.replaced(s) {
-		if err := x.store.DropSpace(ctx, name); err != nil {
+		if err := x.store.DropCollection(ctx, name); err != nil {
 			return fmt.Errorf("drop replaced space: %w", err)
 		}
 		x.opts.Logger.Info("replaced space dropped", "part", "indexer", "space", name, "by", s.name)
@@ -62,23 +62,23 @@ func (x *Indexer) countLeftover() error {
 	return nil
 }
 
-// Spaces tells how far every space is, those in use first.
-func (x *Indexer) Spaces() []memory.SpaceState {
+// Collections tells how far every space is, those in use first.
+func (x *Indexer) Collections() []memory.CollectionState {
 	documents, waitable := x.numbers.Len(), x.attrs.Len()
-	var out []memory.SpaceState
+	var out []memory.CollectionState
 	for _, s := range x.spaces.list() {
 		embedded, waiting, err := s.progress(waitable)
-		st := memory.SpaceState{
+		st := memory.CollectionState{
 			Name: s.name, Model: s.vectors.Name(), Dim: s.vectors.Dim(),
-			Documents: documents, Embedded: embedded, State: memory.SpaceReady,
+			Documents: documents, Embedded: embedded, State: memory.CollectionReady,
 		}
 		switch {
 		case !x.ready():
-			st.State = memory.SpaceLoading
+			st.State = memory.CollectionLoading
 		case err != nil:
-			st.State, st.Error = memory.SpaceUnavailable, err.Error()
+			st.State, st.Error = memory.CollectionUnavailable, err.Error()
 		case waiting > 0:
-			st.State = memory.SpaceFilling
+			st.State = memory.CollectionBackfilling
 		}
 		out = append(out, st)
 	}
@@ -90,10 +90,10 @@ func (x *Indexer) Spaces() []memory.SpaceState {
 		if err != nil {
 			continue // nobody ever used it
 		}
-		st := memory.SpaceState{Name: name, Model: model, Dim: dim, Embedded: x.spaces.leftIn(name), State: memory.SpaceUnused}
+		st := memory.CollectionState{Name: name, Model: model, Dim: dim, Embedded: x.spaces.leftIn(name), State: memory.CollectionUnused}
 		st.Documents = st.Embedded // it is to hold no more
 		if st.ReplacedBy = x.successor(model); st.ReplacedBy != "" {
-			st.State = memory.SpaceReplaced
+			st.State = memory.CollectionReplaced
 		}
 		out = append(out, st)
 	}

@@ -79,7 +79,7 @@ func TestBuiltinIsReplaced(t *testing.T) {
 	r.putFile("p-1", "s-0", "gone.go", "code gone")
 	rememberMany(r, 6)
 	aside := lesson("l-9", "p-1", "a lesson put aside")
-	aside.Event.Aside = &memory.Aside{}
+	aside.Event.Withdrawn = &memory.Withdrawal{}
 	r.remember(aside)
 	r.disk.set(memory.FileKey{Sandbox: "s-0", Path: "gone.go"}, "")
 	all := []string{"code one", "code two", "a lesson put aside"}
@@ -98,14 +98,14 @@ func TestBuiltinIsReplaced(t *testing.T) {
 	if got := r.lacks(); got != "partial: 9 % embedded, 1 of 11 documents" {
 		t.Errorf("after a write the built-in vectors are %q", got)
 	}
-	spaces := r.index.Spaces()
-	if s := named(t, spaces, "builtin/b"); s.State != memory.SpaceFilling || s.Text() != "filling 9 %" || s.Embedded != 1 || s.Documents != 11 {
+	spaces := r.index.Collections()
+	if s := named(t, spaces, "builtin/b"); s.State != memory.CollectionBackfilling || s.Text() != "filling 9 %" || s.Embedded != 1 || s.Documents != 11 {
 		t.Errorf("the new space is %+v, %s", s, s.Text())
 	}
 	if s := named(t, spaces, "builtin/a"); s.Text() != "replaced by builtin/b" || s.Embedded != 10 || s.Documents != 10 {
 		t.Errorf("the former space is %+v, %s", s, s.Text())
 	}
-	jobs := r.index.FillJobs()
+	jobs := r.index.BackfillJobs()
 	if len(jobs) != 1 || jobs[0].Kind != EmbedBuiltinJob || jobs[0].Key != spaceName(t, b) {
 		t.Fatalf("the jobs are %+v", jobs)
 	}
@@ -113,20 +113,20 @@ func TestBuiltinIsReplaced(t *testing.T) {
 	if got := r.heldBy(b, all...); !slices.Equal(got, all) {
 		t.Errorf("filled, the space holds %q, want %q", got, all)
 	}
-	if s := r.index.Spaces(); len(s) != 1 || s[0].State != memory.SpaceReady || s[0].Embedded != 10 || r.lacks() != "" {
+	if s := r.index.Collections(); len(s) != 1 || s[0].State != memory.CollectionReady || s[0].Embedded != 10 || r.lacks() != "" {
 		t.Errorf("filled: %+v, lacking %q; want the new space alone, ready, with all but the file that is gone", s, r.lacks())
 	}
-	if names := r.store.Spaces(); slices.Contains(names, spaceName(t, a)) {
+	if names := r.store.Collections(); slices.Contains(names, spaceName(t, a)) {
 		t.Errorf("the store still has %v", names)
 	}
-	if jobs := r.index.FillJobs(); len(jobs) != 0 {
+	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
 		t.Errorf("there is still to do: %+v", jobs)
 	}
 	_, before := b.Calls()
 	r.reopen()
 	r.mustFill() // the file may be back
-	if _, after := b.Calls(); after != before || len(r.index.Spaces()) != 1 {
-		t.Errorf("after reopening %d texts are embedded again, the spaces are %+v", after-before, r.index.Spaces())
+	if _, after := b.Calls(); after != before || len(r.index.Collections()) != 1 {
+		t.Errorf("after reopening %d texts are embedded again, the spaces are %+v", after-before, r.index.Collections())
 	}
 }
 
@@ -148,11 +148,11 @@ func TestBackToTheFormerModel(t *testing.T) {
 		}
 		return nil
 	}
-	if err := r.index.Embed(ctx, r.index.FillJobs()[0]); !errors.Is(err, context.Canceled) {
+	if err := r.index.Embed(ctx, r.index.BackfillJobs()[0]); !errors.Is(err, context.Canceled) {
 		t.Fatalf("fill = %v, want %v", err, context.Canceled)
 	}
-	if s := named(t, r.index.Spaces(), "builtin/b"); s.Embedded != 5 || len(r.store.Spaces()) < 2 {
-		t.Fatalf("the fill was not ended in the middle: %+v, the store has %v", s, r.store.Spaces())
+	if s := named(t, r.index.Collections(), "builtin/b"); s.Embedded != 5 || len(r.store.Collections()) < 2 {
+		t.Fatalf("the fill was not ended in the middle: %+v, the store has %v", s, r.store.Collections())
 	}
 
 	a = modelA()
@@ -164,7 +164,7 @@ func TestBackToTheFormerModel(t *testing.T) {
 	if _, texts := a.Calls(); texts != 1 {
 		t.Errorf("%d texts were embedded, want the one that was written since", texts)
 	}
-	if s := r.index.Spaces(); len(s) != 1 || s[0].Model != "builtin/a" || s[0].Embedded != 11 || s[0].State != memory.SpaceReady {
+	if s := r.index.Collections(); len(s) != 1 || s[0].Model != "builtin/a" || s[0].Embedded != 11 || s[0].State != memory.CollectionReady {
 		t.Errorf("the spaces are %+v, want the former alone with all 11", s)
 	}
 }
@@ -178,7 +178,7 @@ func TestDropGoesOn(t *testing.T) {
 	rememberMany(r, 3)
 	r.switchTo(b)
 	ctx, cancel := context.WithCancel(t.Context())
-	job := r.index.FillJobs()[0]
+	job := r.index.BackfillJobs()[0]
 	for {
 		batch := r.index.missing(r.index.spaces.list()[0])
 		if len(batch) == 0 {
@@ -193,13 +193,13 @@ func TestDropGoesOn(t *testing.T) {
 		t.Errorf("a drop that is ended = %v, want %v", err, context.Canceled)
 	}
 	for range 2 { // also in the process that it was ended in
-		if jobs := r.index.FillJobs(); len(jobs) != 1 {
+		if jobs := r.index.BackfillJobs(); len(jobs) != 1 {
 			t.Fatalf("with a space to be dropped the jobs are %+v", jobs)
 		}
 		r.reopen()
 	}
 	r.mustFill()
-	if names := r.store.Spaces(); slices.Contains(names, spaceName(t, a)) {
+	if names := r.store.Collections(); slices.Contains(names, spaceName(t, a)) {
 		t.Errorf("the store still has %v", names)
 	}
 }
@@ -216,7 +216,7 @@ func TestSpacesOfOtherProviders(t *testing.T) {
 	r.model = nil
 	r.switchTo(modelB())
 	r.mustFill()
-	if s := named(t, r.index.Spaces(), "ollama/x"); s.State != memory.SpaceUnused || s.ReplacedBy != "" || s.Embedded != 5 {
+	if s := named(t, r.index.Collections(), "ollama/x"); s.State != memory.CollectionUnused || s.ReplacedBy != "" || s.Embedded != 5 {
 		t.Errorf("switched off it is %+v, want its 5 vectors kept", s)
 	}
 
@@ -233,7 +233,7 @@ func TestSpacesOfOtherProviders(t *testing.T) {
 		t.Fatalf("attach = %v", err)
 	}
 	r.mustFill()
-	if s := named(t, r.index.Spaces(), "ollama/x"); s.Text() != "replaced by ollama/y" {
+	if s := named(t, r.index.Collections(), "ollama/x"); s.Text() != "replaced by ollama/y" {
 		t.Errorf("while the other model is out of reach it is %+v", s)
 	}
 	down = false
@@ -242,7 +242,7 @@ func TestSpacesOfOtherProviders(t *testing.T) {
 		t.Errorf("the other model lacks %q", got)
 	}
 	r.mustFill()
-	if s := r.index.Spaces(); len(s) != 2 || r.space().Embedded != 5 {
+	if s := r.index.Collections(); len(s) != 2 || r.space().Embedded != 5 {
 		t.Errorf("filled: %+v, want the built-in space and that of ollama/y", s)
 	}
 }
@@ -261,8 +261,8 @@ func TestRefusedAtIngest(t *testing.T) {
 	r.switchTo(b)
 	r.mustFill() // which drops the space of the rig's own
 	r.remember(lesson("l-0", "p-1", "???"), lesson("l-1", "p-1", "with words"))
-	if s := r.index.Spaces()[0]; s.State != memory.SpaceReady || s.Embedded != 1 || r.lacks() != "" || len(r.index.FillJobs()) > 0 {
-		t.Errorf("the space is %+v, lacks %q, jobs %+v", s, r.lacks(), r.index.FillJobs())
+	if s := r.index.Collections()[0]; s.State != memory.CollectionReady || s.Embedded != 1 || r.lacks() != "" || len(r.index.BackfillJobs()) > 0 {
+		t.Errorf("the space is %+v, lacks %q, jobs %+v", s, r.lacks(), r.index.BackfillJobs())
 	}
 	other := lesson("l-2", "p-1", "other words")
 	if jobs := r.index.Follow(memory.Change{Records: []memory.RecordChange{{New: &other}}}); len(jobs) != 0 {
@@ -274,7 +274,7 @@ func TestRefusedAtIngest(t *testing.T) {
 	}
 	r.reopen() // nobody knows that it was refused
 	r.mustFill()
-	if s := r.index.Spaces()[0]; s.State != memory.SpaceReady || r.lacks() != "" {
+	if s := r.index.Collections()[0]; s.State != memory.CollectionReady || r.lacks() != "" {
 		t.Errorf("after reopening the space is %+v, lacks %q", s, r.lacks())
 	}
 }
@@ -289,7 +289,7 @@ func TestExchangedModelMeetsNoOtherVectors(t *testing.T) {
 	rememberMany(r, 3)
 	r.mustFill()
 	rememberMany(r, 4)
-	jobs := r.index.FillJobs()
+	jobs := r.index.BackfillJobs()
 	ask := func() error {
 		_, err := r.index.Sources()[2].Retriever.Retrieve(t.Context(), query(lessonText(0)))
 		return err

@@ -141,7 +141,7 @@ func (r *rig) attach() string {
 
 // fill runs the jobs that fill the background spaces.
 func (r *rig) fill() error {
-	for _, job := range r.index.FillJobs() {
+	for _, job := range r.index.BackfillJobs() {
 		if err := r.index.Embed(r.t.Context(), job); err != nil {
 			return err
 		}
@@ -157,9 +157,9 @@ func (r *rig) mustFill() {
 }
 
 // space returns the state of the rig's background space.
-func (r *rig) space() memory.SpaceState {
+func (r *rig) space() memory.CollectionState {
 	r.t.Helper()
-	return named(r.t, r.index.Spaces(), modelName(r.t, r.model))
+	return named(r.t, r.index.Collections(), modelName(r.t, r.model))
 }
 
 // degraded returns what the source of the rig's model lacks of all documents.
@@ -199,7 +199,7 @@ func placeOf(c memory.Candidate) string {
 	return c.File.Sandbox + "/" + c.File.Path
 }
 
-func named(t *testing.T, spaces []memory.SpaceState, model string) memory.SpaceState {
+func named(t *testing.T, spaces []memory.CollectionState, model string) memory.CollectionState {
 	t.Helper()
 	for _, s := range spaces {
 		if s.Model == model {
@@ -207,7 +207,7 @@ func named(t *testing.T, spaces []memory.SpaceState, model string) memory.SpaceS
 		}
 	}
 	t.Fatalf("there is no space of %s among %+v", model, spaces)
-	return memory.SpaceState{}
+	return memory.CollectionState{}
 }
 
 func modelName(t *testing.T, f *embeddertest.Fake) string {

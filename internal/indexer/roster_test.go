@@ -187,11 +187,11 @@ func TestVerdictsEmbedNothing(t *testing.T) {
 	r.mustFill()
 	_, before := fake.Calls()
 	tool.Entry = &memory.Entry{Name: "o-1", Version: 2, Guidance: "with care"}
-	tool.Verdicts = &memory.Verdicted{Worked: 3}
+	tool.Verdicts = &memory.VerdictCounts{Worked: 3}
 	r.remember(tool) // with its document, as ingest does
-	tool.Verdicts = &memory.Verdicted{Worked: 3, Failed: 1}
+	tool.Verdicts = &memory.VerdictCounts{Worked: 3, Failed: 1}
 	r.commit(memory.Batch{Records: []memory.Record{tool}}) // and without
-	if jobs := r.index.FillJobs(); len(jobs) > 0 {
+	if jobs := r.index.BackfillJobs(); len(jobs) > 0 {
 		t.Errorf("%d jobs wait although no text is new", len(jobs))
 	}
 	r.mustFill()
@@ -213,14 +213,14 @@ func TestRateOfVerdicts(t *testing.T) {
 		want *memory.Rate
 	}{
 		"none":       {listing(memory.Tool, "o-1", 0, 0), nil},
-		"irrelevant": {listing(memory.Tool, "o-1", 0, 0, func(r *memory.Record) { r.Verdicts = &memory.Verdicted{Irrelevant: 4} }), nil},
+		"irrelevant": {listing(memory.Tool, "o-1", 0, 0, func(r *memory.Record) { r.Verdicts = &memory.VerdictCounts{Irrelevant: 4} }), nil},
 		"of all": {listing(memory.Task, "t-1", 0, 0, func(r *memory.Record) {
-			r.Verdicts = &memory.Verdicted{Worked: 5, Failed: 2, Outdated: 1, Irrelevant: 9}
+			r.Verdicts = &memory.VerdictCounts{Worked: 5, Failed: 2, Outdated: 1, Irrelevant: 9}
 		}), &memory.Rate{Successes: 5, Attempts: 8}},
-		"never worked": {listing(memory.Rule, "u-1", 0, 0, func(r *memory.Record) { r.Verdicts = &memory.Verdicted{Outdated: 1} }), &memory.Rate{Attempts: 1}},
+		"never worked": {listing(memory.Rule, "u-1", 0, 0, func(r *memory.Record) { r.Verdicts = &memory.VerdictCounts{Outdated: 1} }), &memory.Rate{Attempts: 1}},
 		"a lesson's": {func() memory.Record {
 			x := lesson("l-1", "p-1", "listed lesson")
-			x.Event.Rate, x.Verdicts = &memory.Rate{Successes: 9, Attempts: 10}, &memory.Verdicted{Failed: 1}
+			x.Event.Rate, x.Verdicts = &memory.Rate{Successes: 9, Attempts: 10}, &memory.VerdictCounts{Failed: 1}
 			return x
 		}(), &memory.Rate{Successes: 9, Attempts: 10}},
 	} {

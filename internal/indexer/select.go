@@ -298,10 +298,10 @@ func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	return held && x.selected(&x.entries.all[n], &sel)
 }
 
-// Pieces returns the code of a selection whose ids begin with a prefix: chunks, and the
+// ChunksByPrefix returns the code of a selection whose ids begin with a prefix: chunks, and the
 // beginnings of files. Ids are made of what they name and kept nowhere, so all files of
 // the selection are read.
-func (x *Indexer) Pieces(ctx context.Context, prefix string, sel memory.Selection) ([]memory.Piece, error) {
+func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error) {
 	var files []memory.FileKey
 	x.mu.RLock()
 	for key, n := range x.entries.files {
@@ -313,7 +313,7 @@ func (x *Indexer) Pieces(ctx context.Context, prefix string, sel memory.Selectio
 	slices.SortFunc(files, func(a, b memory.FileKey) int {
 		return cmp.Or(cmp.Compare(a.Sandbox, b.Sandbox), cmp.Compare(a.Path, b.Path))
 	})
-	var out []memory.Piece
+	var out []memory.ChunkRef
 	for _, key := range files {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -323,12 +323,12 @@ func (x *Indexer) Pieces(ctx context.Context, prefix string, sel memory.Selectio
 			continue // it was dropped meanwhile
 		}
 		add := func(id string, head bool, chunk memory.FileChunk) {
-			if !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.Piece) bool { return p.ID == id }) {
+			if !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.ChunkRef) bool { return p.ID == id }) {
 				return // a text that is there twice is shown once
 			}
 			if at, err := x.location(&f); err == nil {
 				at.Chunk = chunk
-				out = append(out, memory.Piece{ID: id, Location: at, Head: head})
+				out = append(out, memory.ChunkRef{ID: id, Location: at, Head: head})
 			}
 		}
 		add(memory.ChunkID(key.Sandbox, key.Path, memory.FileChunk{}), true, memory.FileChunk{})

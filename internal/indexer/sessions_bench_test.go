@@ -35,9 +35,9 @@ type generated struct {
 	terms             map[memory.DocID][]byte
 }
 
-func (g *generated) Spaces() []string                                     { return nil }
-func (g *generated) OpenSpace(context.Context, string, [][]float32) error { return nil }
-func (g *generated) Terms(doc memory.DocID) ([]byte, error)               { return g.terms[doc], nil }
+func (g *generated) Collections() []string                                     { return nil }
+func (g *generated) OpenCollection(context.Context, string, [][]float32) error { return nil }
+func (g *generated) Terms(doc memory.DocID) ([]byte, error)                    { return g.terms[doc], nil }
 
 func (g *generated) Load(_ context.Context, l memory.Loader) (uint64, error) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -20,7 +20,7 @@ import (
 // space is the vectors of one model and, once attached, the model.
 type space struct {
 	name      string // of the space
-	vectors   *vector.Space
+	vectors   *vector.Collection
 	retriever index.Retriever
 	embed     embedder.Embedder
 	// background says that new documents are embedded by jobs, not at ingest.
@@ -148,7 +148,7 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 		return "", err
 	}
 	name := x.spaceOf(m)
-	if err := x.store.OpenSpace(ctx, name, m.Probes); err != nil {
+	if err := x.store.OpenCollection(ctx, name, m.Probes); err != nil {
 		return "", err
 	}
 	if s := x.spaces.find(name); s != nil {
@@ -156,10 +156,10 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	} else if err := x.open(ctx, name, e, true); err != nil {
 		return "", err
 	}
-	for _, old := range x.store.Spaces() {
+	for _, old := range x.store.Collections() {
 		if old != name && strings.HasPrefix(old, model+"@") {
 			x.spaces.remove(old)
-			if err := x.store.DropSpace(ctx, old); err != nil {
+			if err := x.store.DropCollection(ctx, old); err != nil {
 				return "", err
 			}
 		}
@@ -170,7 +170,7 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 // spaceOf returns the name of a model's space: of the one that the same weights
 // filled before, though the name that they would give it now may differ.
 func (x *Indexer) spaceOf(m embedder.Model) string {
-	for _, stored := range x.store.Spaces() {
+	for _, stored := range x.store.Collections() {
 		if strings.HasPrefix(stored, m.Name+"@") && embedder.SameModel(x.store.Probes(stored), m.Probes) {
 			return stored
 		}
@@ -188,7 +188,7 @@ func (x *Indexer) openSpaces(ctx context.Context) error {
 	if err := x.open(ctx, m.Space(), x.opts.Builtin, false); err != nil {
 		return err
 	}
-	for _, name := range x.store.Spaces() {
+	for _, name := range x.store.Collections() {
 		model, _, _ := strings.Cut(name, "@")
 		x.spaces.mu.RLock()
 		e, expected := x.spaces.models[model]
@@ -207,11 +207,11 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	if err != nil {
 		return err
 	}
-	vectors, err := vector.NewSpace(vector.Options{Name: model, Dim: dim})
+	vectors, err := vector.NewCollection(vector.Options{Name: model, Dim: dim})
 	if err != nil {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
-	if err := x.store.OpenSpace(ctx, name, nil); err != nil {
+	if err := x.store.OpenCollection(ctx, name, nil); err != nil {
 		return err
 	}
 	s := &space{name: name, vectors: vectors, embed: e, background: background, failed: roaring.New()}
@@ -284,7 +284,7 @@ func (x *Indexer) Missed(model string, err error) {
 	}
 }
 
-// parseSpace takes a space's name apart, see embedder.Model.Space.
+// parseSpace takes a space's name apart, see embedder.Model.Collection.
 func parseSpace(name string) (model string, dim int, err error) {
 	model, rest, _ := strings.Cut(name, "@")
 	width, _, _ := strings.Cut(rest, "-")

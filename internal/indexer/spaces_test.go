@@ -40,7 +40,7 @@ func TestOtherWeightsReplaceTheSpace(t *testing.T) {
 	if space == old {
 		t.Fatalf("the space is still %s", old)
 	}
-	if names := r.store.Spaces(); slices.Contains(names, old) || !slices.Contains(names, space) {
+	if names := r.store.Collections(); slices.Contains(names, old) || !slices.Contains(names, space) {
 		t.Errorf("the store has %v, want %s in place of %s", names, space, old)
 	}
 	r.mustFill()

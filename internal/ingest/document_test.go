@@ -62,7 +62,7 @@ func TestTextWithoutVector(t *testing.T) {
 	if !r.index.Held(memory.Document{ID: r.record(out.ID).Doc}) {
 		t.Error("the document is not indexed")
 	}
-	for _, s := range r.index.Spaces() {
+	for _, s := range r.index.Collections() {
 		if s.Embedded != 0 || s.State != "ready" {
 			t.Errorf("space %+v, want it ready without a vector", s)
 		}

@@ -20,10 +20,10 @@ const (
 	minEchoLine = 24
 )
 
-// Echo knows the text that recall handed out, so that it is not stored again as
+// QuoteFilter knows the text that recall handed out, so that it is not stored again as
 // somebody's own. It keeps hashes of lines, not the lines, forgets the oldest
 // and is empty after a start; our headings and the items below them are known
-// without it. A nil Echo knows nothing. It is safe for concurrent use.
+// without it. A nil QuoteFilter knows nothing. It is safe for concurrent use.
 //
 // Whoever answers a recall calls Add with the text of the answer, and for an
 // answer in JSON with the text of each item. The write path calls Strip on a
@@ -31,7 +31,7 @@ const (
 // were of the answer. Short lines and lines that were changed stay: an echo is
 // taken out where it is certain, and the same lesson told again in its own
 // fields is merged, not refused.
-type Echo struct {
+type QuoteFilter struct {
 	seed maphash.Seed
 
 	mu sync.Mutex // guards the fields below
@@ -43,13 +43,13 @@ type Echo struct {
 	place map[uint64]int
 }
 
-// NewEcho returns an Echo that knows nothing yet.
-func NewEcho() *Echo {
-	return &Echo{seed: maphash.MakeSeed(), place: make(map[uint64]int)}
+// NewQuoteFilter returns an QuoteFilter that knows nothing yet.
+func NewQuoteFilter() *QuoteFilter {
+	return &QuoteFilter{seed: maphash.MakeSeed(), place: make(map[uint64]int)}
 }
 
 // Add remembers the lines of an answer.
-func (e *Echo) Add(answerText string) {
+func (e *QuoteFilter) Add(answerText string) {
 	if e == nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (e *Echo) Add(answerText string) {
 // Strip takes the lines that recall handed out from a text, and says how many
 // they were. The rest is empty when nothing but signs and numbers
 // would be left.
-func (e *Echo) Strip(text string) (rest string, n int) {
+func (e *QuoteFilter) Strip(text string) (rest string, n int) {
 	rest, n = e.replace(text, "")
 	if n > 0 && !strings.ContainsFunc(rest, unicode.IsLetter) {
 		return "", n
@@ -89,9 +89,9 @@ func (e *Echo) Strip(text string) (rest string, n int) {
 
 // Mark puts Recalled in the place of lines that recall handed out, once for
 // lines that follow one another, and says how many they were.
-func (e *Echo) Mark(text string) (marked string, n int) { return e.replace(text, Recalled) }
+func (e *QuoteFilter) Mark(text string) (marked string, n int) { return e.replace(text, Recalled) }
 
-func (e *Echo) replace(text, with string) (string, int) {
+func (e *QuoteFilter) replace(text, with string) (string, int) {
 	if e == nil || len(text) < minEchoLine {
 		return text, 0
 	}
@@ -140,7 +140,7 @@ const (
 )
 
 // judge cuts a text into pieces and tells which were handed out.
-func (e *Echo) judge(text string) []piece {
+func (e *QuoteFilter) judge(text string) []piece {
 	var pieces []piece
 	below := false // one of our headings
 	for start := 0; start <= len(text); {
@@ -167,7 +167,7 @@ func (e *Echo) judge(text string) []piece {
 
 // originOf judges one line; below says whether it stands in a block of ours, and
 // is kept up to date.
-func (e *Echo) originOf(line string, below *bool) origin {
+func (e *QuoteFilter) originOf(line string, below *bool) origin {
 	plain := cutNumber(strings.Trim(line, " \t\r>\"'"))
 	switch {
 	case isHeading(plain):

@@ -52,7 +52,7 @@ func TestEchoStrip(t *testing.T) {
 		"item, no heading":  {"1. [2024-01-01] an item: that this daemon never handed out", "1. [2024-01-01] an item: that this daemon never handed out"},
 		"text after a list": {"**Relevant Memories (1):**\n\nmy own finding is different\n1. [2024-01-01] and this list is my own, with dates", "\n\nmy own finding is different\n1. [2024-01-01] and this list is my own, with dates"},
 	} {
-		e := NewEcho()
+		e := NewQuoteFilter()
 		e.Add(echoAnswer)
 		rest, n := e.Strip(test.in)
 		if strings.TrimRight(rest, "\r\n") != strings.TrimRight(test.want, "\n") {
@@ -65,7 +65,7 @@ func TestEchoStrip(t *testing.T) {
 }
 
 func TestEchoMark(t *testing.T) {
-	e := NewEcho()
+	e := NewQuoteFilter()
 	e.Add(echoAnswer)
 	in := "$ recalld recall npm\n" + echoAnswer + "$ npm ci\nadded 120 packages in the blink of an eye"
 	want := "$ recalld recall npm\n[recalled]\n$ npm ci\nadded 120 packages in the blink of an eye"
@@ -87,7 +87,7 @@ func TestEchoMark(t *testing.T) {
 }
 
 func TestEchoLeavesOthersAlone(t *testing.T) {
-	e := NewEcho()
+	e := NewQuoteFilter()
 	e.Add(echoAnswer)
 	e.Add("short\n}\nreturn nil, err\n")
 	for _, text := range []string{
@@ -101,7 +101,7 @@ func TestEchoLeavesOthersAlone(t *testing.T) {
 			t.Errorf("Strip(%q) = %q, %d", text, rest, n)
 		}
 	}
-	var none *Echo
+	var none *QuoteFilter
 	none.Add(echoAnswer)
 	if rest, n := none.Strip(echoAnswer); rest != echoAnswer || n != 0 {
 		t.Errorf("a nil Echo strips %d lines", n)
@@ -110,7 +110,7 @@ func TestEchoLeavesOthersAlone(t *testing.T) {
 
 func TestEchoForgetsTheOldest(t *testing.T) {
 	line := func(i int) string { return fmt.Sprintf("a line of an answer that has the number %d in it", i) }
-	e := NewEcho()
+	e := NewQuoteFilter()
 	for i := range maxEchoLines {
 		e.Add(line(i))
 	}
@@ -127,7 +127,7 @@ func TestEchoForgetsTheOldest(t *testing.T) {
 }
 
 func TestEchoConcurrently(t *testing.T) {
-	e := NewEcho()
+	e := NewQuoteFilter()
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -145,7 +145,7 @@ func TestEchoConcurrently(t *testing.T) {
 // TestLessonToldAgain: a lesson without a context is handed out as it was told,
 // and telling it again is an outcome, not an echo.
 func TestLessonToldAgain(t *testing.T) {
-	echo := NewEcho()
+	echo := NewQuoteFilter()
 	r := newRig(t, func(_ *rig, o *Options) { o.Echo = echo })
 	req := memory.RememberRequest{Lesson: "Own the folder first, then run the installer again", SuccessRate: "9/10", Caller: r.caller}
 	first := r.remember(req)
@@ -164,7 +164,7 @@ func FuzzEcho(f *testing.F) {
 	f.Add(echoAnswer, "own words\n"+echoAnswer)
 	f.Add("a line that is long enough to be known", `{"a":"\\\"\n\u00e9\\n a line that is long enough to be known \`)
 	f.Fuzz(func(t *testing.T, answer, text string) {
-		e := NewEcho()
+		e := NewQuoteFilter()
 		e.Add(answer)
 		rest, n := e.Strip(text)
 		if n == 0 && rest != text || len(rest) > len(text) {

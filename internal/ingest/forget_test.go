@@ -83,7 +83,7 @@ func TestForgetProject(t *testing.T) {
 		id = r.remember(memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", i)}).Project
 	}
 	r.code(id, dropBatch/10+5) // more than one batch
-	r.store.Later(memory.Receipt{ID: "rc-1", Project: id, Request: memory.RecallRequest{Query: "a question"}})
+	r.store.EnqueueReceipt(memory.Receipt{ID: "rc-1", Project: id, Request: memory.RecallRequest{Query: "a question"}})
 	out, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: "demo"}, r.store)
 	if err != nil || out.Records != 12 || out.Files != dropBatch/10+5 {
 		t.Errorf("forget = %+v, %v; want 12 records and %d files", out, err, dropBatch/10+5)

@@ -157,7 +157,7 @@ func (s *Service) cleanLine(line memory.LogLine, project memory.Project) (memory
 
 // lessonRecord makes the record of a lesson as a line tells it.
 func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Record {
-	t := memory.Telling{At: line.Timestamp, AgentID: line.AgentID, Line: line.Hash}
+	t := memory.Observation{At: line.Timestamp, AgentID: line.AgentID, Line: line.Hash}
 	event := &memory.Event{
 		AgentID: line.AgentID, Type: line.Type, Context: line.Context, Command: line.Command, Lesson: line.Lesson, Seen: 1,
 		Fingerprints: fingerprint.Of(strings.Join([]string{line.Context, line.Lesson, line.Command}, "\n")),
@@ -166,7 +166,7 @@ func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Recor
 		rate, _ := memory.ParseRate(line.SuccessRate) // validated
 		t.Rate, event.Rate, event.RateAt = &rate, &rate, line.Timestamp
 	}
-	event.Tellings = []memory.Telling{t}
+	event.Observations = []memory.Observation{t}
 	text := lessonText(event, line.Tags)
 	return memory.Record{
 		ID:   lessonID(project, line),
@@ -213,7 +213,7 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 		}
 		return fmt.Errorf("find session: %w", err)
 	}
-	one.Session, one.Event.Tellings[0].Session, one.Provenance.Session = id, id, id
+	one.Session, one.Event.Observations[0].Session, one.Provenance.Session = id, id, id
 	if one.Event.Type == memory.EventError { // a pattern may be about anything
 		recent := s.failures.take(memory.SessionKey{Project: one.Project, ID: id}, one.Created)
 		one.Event.Fingerprints = union(one.Event.Fingerprints, recent, maxFingerprints)
@@ -249,7 +249,7 @@ func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine)
 func changeAside(w *rewrite, one memory.Record, line memory.LogLine, live bool) error {
 	put := func(ids []string, reason string) error {
 		for _, id := range ids {
-			a := memory.Aside{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
+			a := memory.Withdrawal{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
 			if _, err := w.change(id, putAside(one.Project, a, live)); err != nil {
 				return err
 			}

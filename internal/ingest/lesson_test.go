@@ -33,7 +33,7 @@ func TestRememberedIsFoundAtOnce(t *testing.T) {
 		Event: &memory.Event{
 			AgentID: "agent-1", Type: memory.EventError, Context: "npm install fails", Command: "npm ci",
 			Lesson: "chown the cache folder", Rate: &memory.Rate{Successes: 9, Attempts: 10}, RateAt: testTime, Seen: 1,
-			Tellings:     []memory.Telling{{At: testTime, AgentID: "agent-1", Rate: &memory.Rate{Successes: 9, Attempts: 10}}},
+			Observations: []memory.Observation{{At: testTime, AgentID: "agent-1", Rate: &memory.Rate{Successes: 9, Attempts: 10}}},
 			Fingerprints: fingerprint.Of("npm install fails\nchown the cache folder\nnpm ci"),
 		},
 	}
@@ -64,7 +64,7 @@ func TestSameLessonIsMerged(t *testing.T) {
 	want := memory.Event{
 		Type: memory.EventPattern, Context: "npm install", Lesson: "Clear the cache", Seen: 3,
 		Rate: &memory.Rate{Successes: 1, Attempts: 2}, RateAt: testTime.Add(time.Hour),
-		Tellings: []memory.Telling{
+		Observations: []memory.Observation{
 			{At: testTime, Rate: &memory.Rate{Successes: 9, Attempts: 10}},
 			{At: testTime.Add(time.Hour), Rate: &memory.Rate{Successes: 1, Attempts: 2}},
 			{At: testTime.Add(2 * time.Hour)},
@@ -253,9 +253,9 @@ func TestManyWritersOfOneLesson(t *testing.T) {
 	wg.Wait()
 	out := r.remember(memory.RememberRequest{Lesson: "one and the same"})
 	rec := r.record(out.ID)
-	if n := writers * tellings; rec.Event.Seen != n+1 || *rec.Event.Rate != (memory.Rate{Successes: 1, Attempts: 2}) || len(rec.Event.Tellings) != memory.MaxTellings {
+	if n := writers * tellings; rec.Event.Seen != n+1 || *rec.Event.Rate != (memory.Rate{Successes: 1, Attempts: 2}) || len(rec.Event.Observations) != memory.MaxObservations {
 		t.Errorf("seen %d times with a rate of %s and %d tellings kept, want %d, 1/2 and %d",
-			rec.Event.Seen, rec.Event.Rate, len(rec.Event.Tellings), n+1, memory.MaxTellings)
+			rec.Event.Seen, rec.Event.Rate, len(rec.Event.Observations), n+1, memory.MaxObservations)
 	}
 }
 

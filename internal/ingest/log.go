@@ -89,7 +89,7 @@ func (s *Service) isRead(line memory.LogLine, project string, from memory.Proven
 	if r.Provenance.Followed() && !from.Followed() {
 		return false, nil // it is raised
 	}
-	return r.Event != nil && slices.ContainsFunc(r.Event.Tellings, func(t memory.Telling) bool { return t.Line == line.Hash }), nil
+	return r.Event != nil && slices.ContainsFunc(r.Event.Observations, func(t memory.Observation) bool { return t.Line == line.Hash }), nil
 }
 
 // importedLine checks and cleans a line that was read from a file.

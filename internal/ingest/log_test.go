@@ -92,8 +92,8 @@ func TestImportLessons(t *testing.T) {
 	if e := npm.Event; !npm.Created.Equal(testTime) || npm.Repo != "shop" || e.Seen != 20 || *e.Rate != (memory.Rate{Successes: 19, Attempts: 20}) {
 		t.Errorf("the lesson told 20 times = %+v, %+v; want it of its first time with its last rate", npm, e)
 	}
-	if chmod.Event.Aside == nil || chmod.Event.Aside.Reason != "retracted" || sudo.Event.Aside != nil {
-		t.Errorf("aside are %+v and %+v, want the first, and the other, told since, not", chmod.Event.Aside, sudo.Event.Aside)
+	if chmod.Event.Withdrawn == nil || chmod.Event.Withdrawn.Reason != "retracted" || sudo.Event.Withdrawn != nil {
+		t.Errorf("aside are %+v and %+v, want the first, and the other, told since, not", chmod.Event.Withdrawn, sudo.Event.Withdrawn)
 	}
 	before := r.store.Seq()
 	for name, again := range map[string][]memory.LogLine{"all": lines, "the last": lines[15:], "the first": lines[:3], "none": nil} {
@@ -113,7 +113,7 @@ func TestImportInAnyOrder(t *testing.T) {
 	lines := want.sampleLines()
 	want.importLines(lines...)
 	ignore := cmpopts.IgnoreFields(memory.Record{}, "ID", "Project") // the rigs' folders differ
-	ignoreBy := cmpopts.IgnoreFields(memory.Aside{}, "By")
+	ignoreBy := cmpopts.IgnoreFields(memory.Withdrawal{}, "By")
 	byText := cmpopts.SortSlices(func(a, b memory.Record) bool { return a.Text < b.Text })
 	for seed := range uint64(5) {
 		r := newRig(t)
@@ -135,7 +135,7 @@ func TestImportInAnyOrder(t *testing.T) {
 func TestLongLogReadAgain(t *testing.T) {
 	r := newRig(t)
 	var lines []memory.LogLine
-	for i := range 3 * memory.MaxTellings {
+	for i := range 3 * memory.MaxObservations {
 		rate := ""
 		if i == 40 {
 			rate = "4/5"

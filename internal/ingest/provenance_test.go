@@ -124,7 +124,7 @@ func TestToldHereRaisesTrust(t *testing.T) {
 			test.tell(r)
 			got := r.record(id)
 			if got.Provenance.Origin != test.want || got.Event.Rate == nil || got.Event.Rate.String() != test.rate || got.Event.Seen != 1 ||
-				len(got.Event.Tellings) != 1 || slices.Contains(got.Tags, "evil") {
+				len(got.Event.Observations) != 1 || slices.Contains(got.Tags, "evil") {
 				t.Errorf("the lesson = %+v %+v, want it %s, once, with rate %s and nothing else of the file", got, got.Event, test.want, test.rate)
 			}
 			r.now = testTime.Add(2 * time.Hour)
@@ -145,17 +145,17 @@ func TestFollowedAsides(t *testing.T) {
 	retract := lineAt(-10, "new", "")
 	retract.Supersedes = []string{id}
 	r.follow(retract)
-	if a := r.record(id).Event.Aside; a == nil || !a.Followed {
+	if a := r.record(id).Event.Withdrawn; a == nil || !a.Followed {
 		t.Fatalf("the lesson that a followed line superseded is aside %+v, want it followed", a)
 	}
 	r.follow(lineAt(-5, "old", ""))
-	if a := r.record(id).Event.Aside; a != nil {
+	if a := r.record(id).Event.Withdrawn; a != nil {
 		t.Fatalf("a later line of the file leaves the lesson aside: %+v", a)
 	}
 	r.remember(memory.RememberRequest{Repo: "shop", Type: memory.EventError, Lesson: "it never worked", Retracts: []string{id}})
 	r.now = testTime.Add(time.Hour)
 	r.follow(lineAt(30, "old", ""), retract)
-	if a := r.record(id).Event.Aside; a == nil || a.Followed || a.Reason != retracted {
+	if a := r.record(id).Event.Withdrawn; a == nil || a.Followed || a.Reason != retracted {
 		t.Errorf("what was retracted here is aside %+v after the file told it again, want it retracted still", a)
 	}
 }

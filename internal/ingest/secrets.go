@@ -18,7 +18,7 @@ type cleaner struct {
 	// redactValue is redact for a value with names; see Options.RedactValue.
 	redactValue func(value string, names ...string) (clean string, n int)
 	// echo marks in the strings of JSON values what recall handed out; nil does not.
-	echo *Echo
+	echo *QuoteFilter
 	n    int
 	gone error // why cleaning was given up; see while
 }

@@ -251,7 +251,7 @@ func TestFailuresGoByOurClock(t *testing.T) {
 }
 
 func TestEchoIsNotKept(t *testing.T) {
-	echo := NewEcho()
+	echo := NewQuoteFilter()
 	r := newRig(t, func(_ *rig, o *Options) { o.Echo = echo })
 	r.start(memory.StartSessionRequest{})
 	const answer = "**Relevant Memories (1):**\n\n1. [2025-10-28] npm install → EACCES: own the folder first, then run it again (9/10 success)\n"

@@ -32,22 +32,22 @@ func tell(one memory.Record, live bool) edit {
 		case !followed && old.Provenance.Followed():
 			return raise(old, one, live), true
 		}
-		t := one.Event.Tellings[0]
+		t := one.Event.Observations[0]
 		tellings := history(old)
 		if !live && isKnown(old.Event, tellings, t) {
 			return old, false
 		}
 		merged, event := old, *old.Event
 		event.Seen++
-		event.Tellings = addTelling(tellings, t)
+		event.Observations = addTelling(tellings, t)
 		if !t.At.Before(tellings[len(tellings)-1].At) {
 			event.Type = one.Event.Type
 		}
 		if !followed && t.Rate != nil && (event.Rate == nil || !t.At.Before(event.RateAt)) {
 			event.Rate, event.RateAt = t.Rate, t.At
 		}
-		if event.Aside != nil && (live || t.At.After(event.Aside.At)) && (!followed || event.Aside.Followed) {
-			event.Aside = nil
+		if event.Withdrawn != nil && (live || t.At.After(event.Withdrawn.At)) && (!followed || event.Withdrawn.Followed) {
+			event.Withdrawn = nil
 		}
 		event.Fingerprints = union(event.Fingerprints, one.Event.Fingerprints, maxFingerprints)
 		merged.Event = &event
@@ -63,7 +63,7 @@ func tell(one memory.Record, live bool) edit {
 		if t.At.Before(merged.Created) {
 			merged.Created = t.At
 		}
-		if last := event.Tellings[len(event.Tellings)-1].At; last.After(merged.Created) && last.After(merged.Updated) {
+		if last := event.Observations[len(event.Observations)-1].At; last.After(merged.Created) && last.After(merged.Updated) {
 			merged.Updated = last
 		}
 		return merged, true
@@ -75,12 +75,12 @@ func tell(one memory.Record, live bool) edit {
 // outcomes that were counted here stay, and so does it that somebody here put the
 // lesson aside since an imported line was written.
 func raise(old, one memory.Record, live bool) memory.Record {
-	event, told := *one.Event, one.Event.Tellings[0]
+	event, told := *one.Event, one.Event.Observations[0]
 	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {
 		event.Rate, event.RateAt = old.Event.Rate, old.Event.RateAt
 	}
-	if a := old.Event.Aside; a != nil && !a.Followed && !live && !told.At.After(a.At) {
-		event.Aside = a
+	if a := old.Event.Withdrawn; a != nil && !a.Followed && !live && !told.At.After(a.At) {
+		event.Withdrawn = a
 	}
 	one.Event, one.Verdicts = &event, old.Verdicts
 	return one
@@ -88,11 +88,11 @@ func raise(old, one memory.Record, live bool) memory.Record {
 
 // history returns the tellings of a lesson. One that was stored before they were
 // kept has been told when it was made.
-func history(r memory.Record) []memory.Telling {
-	if len(r.Event.Tellings) > 0 {
-		return r.Event.Tellings
+func history(r memory.Record) []memory.Observation {
+	if len(r.Event.Observations) > 0 {
+		return r.Event.Observations
 	}
-	return []memory.Telling{{At: r.Created, AgentID: r.Event.AgentID, Session: r.Session, Rate: r.Event.Rate}}
+	return []memory.Observation{{At: r.Created, AgentID: r.Event.AgentID, Session: r.Session, Rate: r.Event.Rate}}
 }
 
 // isKnown says that a telling from a file is in the history: by its line, or, for
@@ -100,13 +100,13 @@ func history(r memory.Record) []memory.Telling {
 // decides nothing, for outcomes may have changed it on one side. Of a history that
 // has reached its bound, the middle is missing: what falls into it was there,
 // unless it says more of the rate than is known.
-func isKnown(e *memory.Event, tellings []memory.Telling, t memory.Telling) bool {
+func isKnown(e *memory.Event, tellings []memory.Observation, t memory.Observation) bool {
 	for _, x := range tellings {
 		if !t.Line.IsZero() && x.Line == t.Line || x.At.Equal(t.At) && x.AgentID == t.AgentID {
 			return true
 		}
 	}
-	if len(tellings) < memory.MaxTellings || t.At.Before(tellings[0].At) || t.At.After(tellings[1].At) {
+	if len(tellings) < memory.MaxObservations || t.At.Before(tellings[0].At) || t.At.After(tellings[1].At) {
 		return false
 	}
 	return t.Rate == nil || e.Rate != nil && !t.At.After(e.RateAt)
@@ -142,13 +142,13 @@ func sameRate(a, b *memory.Rate) bool { return a == b || a != nil && b != nil &&
 
 // addTelling puts a telling in its place by time and keeps the first and the
 // latest ones.
-func addTelling(tellings []memory.Telling, t memory.Telling) []memory.Telling {
+func addTelling(tellings []memory.Observation, t memory.Observation) []memory.Observation {
 	i := len(tellings)
 	for i > 0 && tellings[i-1].At.After(t.At) {
 		i--
 	}
 	tellings = slices.Insert(slices.Clone(tellings), i, t)
-	if len(tellings) > memory.MaxTellings {
+	if len(tellings) > memory.MaxObservations {
 		tellings = slices.Delete(tellings, 1, 2)
 	}
 	return tellings
@@ -162,7 +162,7 @@ const (
 
 // putAside returns the edit by which a lesson of a project is no longer recalled.
 // From a file it does not concern a lesson that was told since.
-func putAside(project string, a memory.Aside, live bool) edit {
+func putAside(project string, a memory.Withdrawal, live bool) edit {
 	return func(r memory.Record) (memory.Record, bool) {
 		if r.Event == nil || r.Project != project || r.ID == a.By {
 			return r, false
@@ -174,11 +174,11 @@ func putAside(project string, a memory.Aside, live bool) edit {
 		if a.Followed && !r.Provenance.Followed() {
 			return r, false
 		}
-		if old := r.Event.Aside; old != nil && (a.Followed && !old.Followed || a.Followed == old.Followed && !a.At.After(old.At)) {
+		if old := r.Event.Withdrawn; old != nil && (a.Followed && !old.Followed || a.Followed == old.Followed && !a.At.After(old.At)) {
 			return r, false
 		}
 		event := *r.Event
-		event.Aside = &a
+		event.Withdrawn = &a
 		r.Event, r.Updated = &event, a.At
 		return r, true
 	}

@@ -26,17 +26,17 @@ func refused(t *testing.T, what string, err error, code memory.Code, field strin
 
 func TestHistoryIsBounded(t *testing.T) {
 	r := newRig(t)
-	const tellings = memory.MaxTellings + 10
+	const tellings = memory.MaxObservations + 10
 	var id string
 	for i := range tellings {
 		r.after(i)
 		id = r.remember(memory.RememberRequest{Lesson: "x", SuccessRate: fmt.Sprintf("%d/%d", i, i)}).ID
 	}
 	e := r.record(id).Event
-	if e.Seen != tellings || len(e.Tellings) != memory.MaxTellings {
-		t.Fatalf("seen %d times with %d tellings kept, want %d and %d", e.Seen, len(e.Tellings), tellings, memory.MaxTellings)
+	if e.Seen != tellings || len(e.Observations) != memory.MaxObservations {
+		t.Fatalf("seen %d times with %d tellings kept, want %d and %d", e.Seen, len(e.Observations), tellings, memory.MaxObservations)
 	}
-	if first, second := e.Tellings[0].At, e.Tellings[1].At; !first.Equal(testTime) || !second.Equal(testTime.Add((tellings-memory.MaxTellings+1)*time.Minute)) {
+	if first, second := e.Observations[0].At, e.Observations[1].At; !first.Equal(testTime) || !second.Equal(testTime.Add((tellings-memory.MaxObservations+1)*time.Minute)) {
 		t.Errorf("the history begins at %s and %s, want the first telling and then the latest", first, second)
 	}
 	if last := tellings - 1; *e.Rate != (memory.Rate{Successes: last, Attempts: last}) {
@@ -144,17 +144,17 @@ func TestSupersedeAndRetract(t *testing.T) {
 		t.Errorf("the line is %+v, want what it puts aside in it, once", line)
 	}
 	for id, reason := range map[string]string{old: "superseded", wrong: "retracted"} {
-		want := &memory.Aside{At: r.now, By: out.ID, Reason: reason}
-		if diff := cmp.Diff(want, r.record(id).Event.Aside); diff != "" {
+		want := &memory.Withdrawal{At: r.now, By: out.ID, Reason: reason}
+		if diff := cmp.Diff(want, r.record(id).Event.Withdrawn); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
-	if r.record(out.ID).Event.Aside != nil {
+	if r.record(out.ID).Event.Withdrawn != nil {
 		t.Error("the new lesson is aside itself")
 	}
 	r.after(2)
-	if back := r.remember(memory.RememberRequest{Lesson: "chmod 777"}); !back.Merged || r.record(wrong).Event.Aside != nil {
-		t.Errorf("a retracted lesson that is told again = %+v, aside %v; want it back", back, r.record(wrong).Event.Aside)
+	if back := r.remember(memory.RememberRequest{Lesson: "chmod 777"}); !back.Merged || r.record(wrong).Event.Withdrawn != nil {
+		t.Errorf("a retracted lesson that is told again = %+v, aside %v; want it back", back, r.record(wrong).Event.Withdrawn)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAsideOfNothing(t *testing.T) {
 		_, err := r.ingest.Remember(t.Context(), tc.req)
 		refused(t, name, err, tc.code, tc.field)
 	}
-	if e := r.record(own).Event; r.contents() != before || e.Aside != nil || e.Seen != 1 {
+	if e := r.record(own).Event; r.contents() != before || e.Withdrawn != nil || e.Seen != 1 {
 		t.Errorf("refused requests left %+v and %+v, want nothing changed", r.contents(), e)
 	}
 }
@@ -229,7 +229,7 @@ func TestLessonOfASession(t *testing.T) {
 	}
 	told := memory.RememberRequest{Type: memory.EventError, Lesson: "own the folder", Caller: r.caller}
 	soon := r.remember(told).ID
-	if rec := r.record(soon); rec.Session != session.ID || rec.Event.Tellings[0].Session != session.ID || rec.Event.AgentID != "agent" || !holds(soon) {
+	if rec := r.record(soon); rec.Session != session.ID || rec.Event.Observations[0].Session != session.ID || rec.Event.AgentID != "agent" || !holds(soon) {
 		t.Errorf("a lesson half an hour after = %+v, want it of the session, with the step's errors", rec.Event)
 	}
 	if other := r.remember(memory.RememberRequest{Lesson: "of another client", Caller: memory.Caller{Dir: r.repo, Client: "b"}}).ID; holds(other) || r.record(other).Session != "" {

@@ -13,12 +13,12 @@ import (
 // Feedback implements session.Ledger. The verdict is kept with the receipt, and the
 // counts of the records move in the same batch. CodeNotFound for a receipt that there
 // is not, or an item that it does not hold.
-func (l *Ledger) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+func (l *Ledger) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
 	note, _ := l.opts.Clean(req.Note, session.MaxNote)
-	verdict := memory.Judged{
+	verdict := memory.ItemVerdict{
 		Item: req.Item, Verdict: req.Verdict, Note: note,
 		// Milliseconds, as all that files may tell of.
 		At: l.opts.Clock().UTC().Truncate(time.Millisecond),
@@ -61,17 +61,17 @@ func notFound(err error, field, message, hint string) error {
 // weighing is what a verdict comes to.
 type weighing struct {
 	receipt memory.Receipt // with the verdict
-	verdict memory.Judged
+	verdict memory.ItemVerdict
 	items   []memory.ReceiptItem // that it is on
 	records []memory.Record      // of these, as they are
-	before  map[string]*memory.Judged
+	before  map[string]*memory.ItemVerdict
 	// replaced says that an item had another verdict.
 	replaced bool
 }
 
 // weigh finds out what a verdict is on and what it replaces.
-func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.Judged) (*weighing, error) {
-	w := &weighing{receipt: receipt, verdict: verdict, items: receipt.Items, before: map[string]*memory.Judged{}}
+func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*weighing, error) {
+	w := &weighing{receipt: receipt, verdict: verdict, items: receipt.Items, before: map[string]*memory.ItemVerdict{}}
 	if verdict.Item != "" {
 		i := slices.IndexFunc(receipt.Items, func(x memory.ReceiptItem) bool { return x.ID == verdict.Item })
 		if i < 0 {
@@ -123,7 +123,7 @@ func (w *weighing) batch(req session.FeedbackRequest) memory.Batch {
 
 // repeated answers a request that was committed before: it changes nothing. One that
 // was committed as something else is refused.
-func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*session.FeedbackTaken, error) {
+func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*session.FeedbackResult, error) {
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
 		return nil, err
@@ -141,8 +141,8 @@ func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*
 }
 
 // taken tells what a verdict came to, with the counts as they are now.
-func (l *Ledger) taken(req session.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*session.FeedbackTaken, error) {
-	out := &session.FeedbackTaken{
+func (l *Ledger) taken(req session.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*session.FeedbackResult, error) {
+	out := &session.FeedbackResult{
 		Receipt: req.Receipt, Verdict: req.Verdict, Items: make([]session.ItemFeedback, len(items)), Replaced: replaced, Seq: done.Seq,
 	}
 	for i, item := range items {

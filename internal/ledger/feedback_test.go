@@ -78,7 +78,7 @@ func TestVerdictOnAWholeReceipt(t *testing.T) {
 	if !out.Replaced {
 		t.Error("that all worked has replaced nothing, want the verdict on the first")
 	}
-	one := &memory.Verdicted{Worked: 1}
+	one := &memory.VerdictCounts{Worked: 1}
 	if diff := cmp.Diff([]session.ItemFeedback{
 		{ID: a, Kind: memory.Lesson, SuccessRate: "2/3", Verdicts: one}, {ID: b, Kind: memory.Lesson, SuccessRate: "2/3", Verdicts: one},
 		{ID: "c-1", Kind: memory.Chunk}, {ID: "l-gone", Kind: memory.Lesson},
@@ -291,7 +291,7 @@ func TestFeedbackOnAnAnswerThatWaits(t *testing.T) {
 	}
 }
 
-func (r *rig) ask(query string) *memory.Answer {
+func (r *rig) ask(query string) *memory.RecallResponse {
 	r.t.Helper()
 	a, err := r.recall.Recall(r.t.Context(), memory.RecallRequest{Query: query, Project: "demo", Explain: true, Caller: r.caller})
 	if err != nil {
@@ -300,7 +300,7 @@ func (r *rig) ask(query string) *memory.Answer {
 	return a
 }
 
-func itemIDs(a *memory.Answer) (ids []string) {
+func itemIDs(a *memory.RecallResponse) (ids []string) {
 	for _, i := range a.Items {
 		ids = append(ids, i.ID)
 	}
@@ -360,7 +360,7 @@ func TestFeedbackOnATurn(t *testing.T) {
 	rule := r.rule("Retries", "Retry a failed build of docker once.")
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Retries", Mode: agent, Relevance: .9})
 	r.judge("rc-1", rule, memory.Worked)
-	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: 1, Which: session.Which{Project: "demo", SessionID: "mm-one"}})
+	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: 1, SessionRef: session.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil || got.Receipt != "rc-1" || got.Summary != "1 rule (agent)" {
 		t.Errorf("the turn has %+v, %v; want its record as before", got, err)
 	}

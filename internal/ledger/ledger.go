@@ -50,9 +50,9 @@ type Sessions interface {
 
 // Texts finds what was handed out again.
 type Texts interface {
-	// Then has for each item what is left of its text; inside says that the caller asks
-	// from the project. See recall.Service.Then.
-	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then
+	// PastText has for each item what is left of its text; inside says that the caller asks
+	// from the project. See recall.Service.PastText.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
 }
 
 // Options configure a ledger. The first four fields are required.
@@ -64,7 +64,7 @@ type Options struct {
 	// Texts finds the texts of a context again, and Summary that of the summary of a
 	// session's compaction. Nil: of none is said what became of it.
 	Texts   Texts
-	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.Then, error)
+	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error)
 	// Clean takes secrets out of a text, which is cut to most characters then, and
 	// says how many there were. Default: nothing.
 	Clean func(text string, most int) (string, int)
@@ -109,7 +109,7 @@ func New(opts Options) (*Ledger, error) {
 var _ interface {
 	Receipts(context.Context, session.ReceiptsRequest) (*session.ReceiptList, error)
 	ContextOf(context.Context, session.ContextOfRequest) (*session.TurnContext, error)
-	Feedback(context.Context, session.FeedbackRequest) (*session.FeedbackTaken, error)
+	Feedback(context.Context, session.FeedbackRequest) (*session.FeedbackResult, error)
 } = (*Ledger)(nil)
 
 // Receipts implements session.Ledger. CodeNotFound for a session that there is not.
@@ -182,7 +182,7 @@ func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 // then says of the items of a record what became of their texts, and adds those that are
 // as they were if the request asks for them.
 func (l *Ledger) then(ctx context.Context, req session.ContextOfRequest, project memory.Project, r *memory.Receipt, record *session.ContextRecord) error {
-	then := make([]memory.Then, len(r.Items))
+	then := make([]memory.PastText, len(r.Items))
 	if l.opts.Texts != nil {
 		inside := memory.AsksFrom(ctx, l.opts.Projects, project.ID, req.Project, req.Caller)
 		then = l.opts.Texts.Then(ctx, project, inside, r.Items)

@@ -18,7 +18,7 @@ func (r *rig) turn(id, sessionID string, turn int, p memory.Purpose, items ...me
 	r.now = r.now.Add(time.Second)
 	r.write(memory.Batch{Receipts: []memory.Receipt{{
 		ID: id, At: r.now, Project: r.project.ID, Session: sessionID, Turn: turn, Purpose: p, Items: items,
-		Withheld: []memory.Withheld{{ID: "u-x", Kind: memory.Rule, Name: "Other", Reason: memory.BelowFloor, NearestScore: .3}},
+		Withheld: []memory.Withheld{{ID: "u-x", Kind: memory.Rule, Name: "Other", Reason: memory.BelowThreshold, NearestScore: .3}},
 	}}})
 }
 
@@ -33,21 +33,21 @@ func TestContextOfATurn(t *testing.T) {
 	r.turn("rc-4", "mm-one", 2, memory.PurposeTools, items[6])
 	r.turn("rc-5", "mm-two", 7, memory.PurposeContext, items[4:]...)
 	for name, test := range map[string]struct {
-		which   session.Which
+		which   session.SessionRef
 		turn    int
 		receipt string
 		want    int // turn of the answer
 		summary string
 	}{
-		"the first":             {session.Which{SessionID: "mm-one"}, 1, "rc-1", 1, "1 rule (always), 1 reference (always)"},
-		"the second":            {session.Which{SessionID: "mm-one"}, 2, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
-		"the last":              {session.Which{SessionID: "mm-one"}, 0, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
-		"of the caller":         {session.Which{Caller: memory.Caller{Session: "mm-two"}}, 0, "rc-5", 7, "1 rule (agent), 1 reference (agent), 1 tool (agent)"},
-		"one that there is not": {session.Which{SessionID: "mm-one"}, 3, "", 3, session.NoContext},
-		"another's":             {session.Which{SessionID: "mm-two"}, 1, "", 1, session.NoContext},
+		"the first":             {session.SessionRef{SessionID: "mm-one"}, 1, "rc-1", 1, "1 rule (always), 1 reference (always)"},
+		"the second":            {session.SessionRef{SessionID: "mm-one"}, 2, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"the last":              {session.SessionRef{SessionID: "mm-one"}, 0, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"of the caller":         {session.SessionRef{Caller: memory.Caller{Session: "mm-two"}}, 0, "rc-5", 7, "1 rule (agent), 1 reference (agent), 1 tool (agent)"},
+		"one that there is not": {session.SessionRef{SessionID: "mm-one"}, 3, "", 3, session.NoContext},
+		"another's":             {session.SessionRef{SessionID: "mm-two"}, 1, "", 1, session.NoContext},
 	} {
 		test.which.Project = "demo"
-		got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: test.turn, Which: test.which})
+		got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: test.turn, SessionRef: test.which})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -69,16 +69,16 @@ func TestContextOfATurn(t *testing.T) {
 func TestContextOfNoSession(t *testing.T) {
 	r := newRig(t)
 	for name, test := range map[string]struct {
-		which session.Which
+		which session.SessionRef
 		code  memory.Code
 	}{
-		"none is open":        {session.Which{Project: "demo"}, memory.CodeInvalidInput},
-		"an unknown one":      {session.Which{Project: "demo", SessionID: "mm-none"}, memory.CodeNotFound},
-		"an unknown project":  {session.Which{Project: "nowhere", SessionID: "mm-none"}, memory.CodeNotFound},
-		"an id that is none":  {session.Which{Project: "demo", SessionID: "x"}, memory.CodeInvalidInput},
-		"a caller of a stray": {session.Which{Project: "demo", Caller: memory.Caller{Session: "mm-none"}}, memory.CodeNotFound},
+		"none is open":        {session.SessionRef{Project: "demo"}, memory.CodeInvalidInput},
+		"an unknown one":      {session.SessionRef{Project: "demo", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an unknown project":  {session.SessionRef{Project: "nowhere", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an id that is none":  {session.SessionRef{Project: "demo", SessionID: "x"}, memory.CodeInvalidInput},
+		"a caller of a stray": {session.SessionRef{Project: "demo", Caller: memory.Caller{Session: "mm-none"}}, memory.CodeNotFound},
 	} {
-		if _, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Which: test.which}); err == nil || memory.CodeOf(err) != test.code {
+		if _, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{SessionRef: test.which}); err == nil || memory.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRecordOutlivesItsItems(t *testing.T) {
 	rule := r.rule("Style", "Use tabs.")
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Style", Mode: manual})
 	r.write(memory.Batch{DropRecords: []string{rule}})
-	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Which: session.Which{Project: "demo", SessionID: "mm-one"}})
+	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{SessionRef: session.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func (r *rig) receipt(items ...memory.ReceiptItem) string {
 }
 
 // judge gives a verdict that must be accepted.
-func (r *rig) judge(receipt, item string, v memory.Verdict) *session.FeedbackTaken {
+func (r *rig) judge(receipt, item string, v memory.Verdict) *session.FeedbackResult {
 	r.t.Helper()
 	out, err := r.ledger.Feedback(r.t.Context(), session.FeedbackRequest{Receipt: receipt, Item: item, Verdict: v})
 	if err != nil {

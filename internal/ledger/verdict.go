@@ -13,29 +13,29 @@ const maxAttempts = 9_999_999
 
 // judge adds a verdict to those of a receipt and returns them. One on an item takes
 // the place of the one on it before, one on the whole receipt that of all.
-func judge(judged []memory.Judged, v memory.Judged) []memory.Judged {
+func judge(judged []memory.ItemVerdict, v memory.ItemVerdict) []memory.ItemVerdict {
 	if v.Item == "" {
-		return []memory.Judged{v}
+		return []memory.ItemVerdict{v}
 	}
-	kept := slices.DeleteFunc(slices.Clone(judged), func(j memory.Judged) bool { return j.Item == v.Item })
+	kept := slices.DeleteFunc(slices.Clone(judged), func(j memory.ItemVerdict) bool { return j.Item == v.Item })
 	return append(kept, v)
 }
 
 // on returns the verdict on an item that counts: the last one on it or on the whole
 // receipt.
-func on(judged []memory.Judged, item string) (memory.Judged, bool) {
+func on(judged []memory.ItemVerdict, item string) (memory.ItemVerdict, bool) {
 	for _, j := range slices.Backward(judged) {
 		if j.Item == item || j.Item == "" {
 			return j, true
 		}
 	}
-	return memory.Judged{}, false
+	return memory.ItemVerdict{}, false
 }
 
 // count returns a record with a verdict counted, and the one that it replaces no
 // longer, if there is one. What the record given points to is not changed.
-func count(r memory.Record, v memory.Judged, before *memory.Judged) memory.Record {
-	counts := memory.Verdicted{}
+func count(r memory.Record, v memory.ItemVerdict, before *memory.ItemVerdict) memory.Record {
+	counts := memory.VerdictCounts{}
 	if r.Verdicts != nil {
 		counts = *r.Verdicts
 	}
@@ -48,7 +48,7 @@ func count(r memory.Record, v memory.Judged, before *memory.Judged) memory.Recor
 	}
 	add(&counts, v.Verdict, 1)
 	tried(r.Event, v)
-	if r.Verdicts = &counts; counts == (memory.Verdicted{}) {
+	if r.Verdicts = &counts; counts == (memory.VerdictCounts{}) {
 		r.Verdicts = nil
 	}
 	r.Updated = v.At
@@ -56,7 +56,7 @@ func count(r memory.Record, v memory.Judged, before *memory.Judged) memory.Recor
 }
 
 // add changes the count of a verdict, which stays at least 0.
-func add(counts *memory.Verdicted, v memory.Verdict, n int) {
+func add(counts *memory.VerdictCounts, v memory.Verdict, n int) {
 	of := map[memory.Verdict]*int{
 		memory.Worked: &counts.Worked, memory.Failed: &counts.Failed,
 		memory.Irrelevant: &counts.Irrelevant, memory.Outdated: &counts.Outdated,
@@ -79,7 +79,7 @@ func outcome(v memory.Verdict) memory.Rate {
 }
 
 // tried counts a verdict in the rate of a lesson; any other record has no event.
-func tried(e *memory.Event, v memory.Judged) {
+func tried(e *memory.Event, v memory.ItemVerdict) {
 	o := outcome(v.Verdict)
 	if e == nil || o.Attempts == 0 {
 		return
@@ -96,12 +96,12 @@ func tried(e *memory.Event, v memory.Judged) {
 
 // takeBack takes a verdict out of the rate of a lesson, unless the lesson was told
 // with a rate since: that says what its teller knew, and holds no verdict of ours.
-func takeBack(e *memory.Event, v memory.Judged) {
+func takeBack(e *memory.Event, v memory.ItemVerdict) {
 	o := outcome(v.Verdict)
 	if e == nil || e.Rate == nil || o.Attempts == 0 {
 		return
 	}
-	if slices.ContainsFunc(e.Tellings, func(t memory.Telling) bool { return t.Rate != nil && t.At.After(v.At) }) {
+	if slices.ContainsFunc(e.Observations, func(t memory.Observation) bool { return t.Rate != nil && t.At.After(v.At) }) {
 		return
 	}
 	left := memory.Rate{Successes: max(e.Rate.Successes-o.Successes, 0), Attempts: max(e.Rate.Attempts-o.Attempts, 0)}

@@ -11,11 +11,11 @@ import (
 
 // registerInput is what register_context takes.
 type registerInput struct {
-	Entries []session.Entry  `json:"entries"`
-	Servers []session.Server `json:"servers"`
-	Source  string           `json:"source"`
-	Replace bool             `json:"replace"`
-	Project string           `json:"project"`
+	Entries []session.CatalogueEntry `json:"entries"`
+	Servers []session.Server         `json:"servers"`
+	Source  string                   `json:"source"`
+	Replace bool                     `json:"replace"`
+	Project string                   `json:"project"`
 }
 
 func (s *Server) registerContext(ctx context.Context, c call, in registerInput) (string, any, error) {

@@ -18,9 +18,9 @@ type whichInput struct {
 	Project   string  `json:"project"`
 }
 
-func (in *whichInput) which(c call) (session.Which, error) {
+func (in *whichInput) which(c call) (session.SessionRef, error) {
 	id, err := sessionID("sessionId", in.SessionID)
-	return session.Which{SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller}, err
+	return session.SessionRef{SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller}, err
 }
 
 func (s *Server) sessionContext(ctx context.Context, c call, in whichInput) (string, any, error) {
@@ -28,7 +28,7 @@ func (s *Server) sessionContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return contextAnswer(s.svc.SessionContext(ctx, session.ContextRequest{Which: which}))
+	return contextAnswer(s.svc.SessionContext(ctx, session.ContextRequest{SessionRef: which}))
 }
 
 // changeInput is what change_context takes.
@@ -49,7 +49,7 @@ func (s *Server) changeContext(ctx context.Context, c call, in changeInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	request := session.ChangeContextRequest{RequestID: c.requestID, Remove: in.Remove, Which: which}
+	request := session.ChangeContextRequest{RequestID: c.requestID, Remove: in.Remove, SessionRef: which}
 	for _, add := range in.Add {
 		request.Add = append(request.Add, session.ContextItem{Ref: add.Ref, IncludeMode: add.IncludeMode})
 	}
@@ -99,7 +99,7 @@ func (s *Server) assembleContext(ctx context.Context, c call, in assembleInput) 
 	}
 	assembled, err := s.svc.Assemble(ctx, session.AssembleRequest{
 		RequestID: c.requestID, Message: in.Message, TaskType: in.TaskType, RequiresContext: in.RequiresContext,
-		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Schemas: in.Schemas, Which: which,
+		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Schemas: in.Schemas, SessionRef: which,
 	})
 	if err != nil {
 		return "", nil, err
@@ -120,7 +120,7 @@ func (s *Server) workingContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return workingAnswer(s.svc.WorkingContext(ctx, session.WorkingContextRequest{Which: which}))
+	return workingAnswer(s.svc.WorkingContext(ctx, session.WorkingContextRequest{SessionRef: which}))
 }
 
 // reportInput is what report_context takes.
@@ -140,7 +140,7 @@ func (s *Server) reportContext(ctx context.Context, c call, in reportInput) (str
 		in.Entities[i].Data = unlessNull(in.Entities[i].Data)
 	}
 	kept, err := s.svc.Report(ctx, session.ReportRequest{
-		RequestID: c.requestID, UsedTools: in.UsedTools, Entities: in.Entities, ClearDiscovered: in.ClearDiscovered, Which: which,
+		RequestID: c.requestID, UsedTools: in.UsedTools, Entities: in.Entities, ClearDiscovered: in.ClearDiscovered, SessionRef: which,
 	})
 	if err == nil && in.ClearDiscovered && in.ofConnection(c) {
 		s.unlist(ctx)
@@ -182,7 +182,7 @@ func (s *Server) compactSession(ctx context.Context, c call, in compactInput) (s
 		return "", nil, err
 	}
 	compacted, err := s.svc.Compact(ctx, session.CompactRequest{
-		RequestID: c.requestID, Summary: in.Summary, Transcript: in.Transcript, KeepTurns: in.KeepTurns, Which: which,
+		RequestID: c.requestID, Summary: in.Summary, Transcript: in.Transcript, KeepTurns: in.KeepTurns, SessionRef: which,
 	})
 	if err != nil {
 		return "", nil, err

@@ -27,15 +27,15 @@ func checked[Request any, Checked interface {
 	return do(ctx, req)
 }
 
-func (s contextService) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+func (s contextService) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
 	return checked(ctx, req, s.Service.CompleteTask)
 }
 
-func (s contextService) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+func (s contextService) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
 	return checked(ctx, req, s.Service.BlockTask)
 }
 
-func (s contextService) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+func (s contextService) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
 	return checked(ctx, req, s.Service.UnblockTask)
 }
 
@@ -99,7 +99,7 @@ func (s contextService) ContextOf(ctx context.Context, req session.ContextOfRequ
 	return checked(ctx, req, s.Service.ContextOf)
 }
 
-func (s contextService) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
+func (s contextService) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
 	return checked(ctx, req, s.Service.Feedback)
 }
 
@@ -112,9 +112,9 @@ func fullContexts() contextService {
 	items := []session.ContextItem{{Ref: rule, IncludeMode: memory.IncludeAlways}, {Ref: tool, IncludeMode: memory.IncludeAgent, SimilarityScore: new(.85)}}
 	record := session.ContextRecord{Timestamp: noon, Items: []session.RecordItem{
 		{Type: memory.Tool, Name: "query", ServerName: "database", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.85)}}}
-	withheld := []memory.Withheld{{ID: "u-2", Kind: memory.Rule, Reason: memory.BelowFloor, NearestScore: .3, Path: "a.go", Name: "Old", Server: "s"}}
+	withheld := []memory.Withheld{{ID: "u-2", Kind: memory.Rule, Reason: memory.BelowThreshold, NearestScore: .3, Path: "a.go", Name: "Old", Server: "s"}}
 	degraded := []memory.Degraded{{Part: "vector", Reason: "loading"}}
-	kept := &session.TaskKept{ID: "t-1", TaskID: "task-1", Project: "p1", ProjectName: "demo", Completed: 2, Blocked: 1, Dropped: 1,
+	kept := &session.TaskSaved{ID: "t-1", TaskID: "task-1", Project: "p1", ProjectName: "demo", Completed: 2, Blocked: 1, Dropped: 1,
 		Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left.", Seq: 7}
 	registered := &session.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Redacted: true, Seq: 7}
 	held := &session.Context{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Items: items, Rules: []string{rule.Name}, References: nil,
@@ -138,8 +138,8 @@ func fullContexts() contextService {
 		"Register":  registered, "Unregister": registered,
 		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
 			Entries: []session.EntryState{
-				{ID: "u-1", Entry: session.Entry{Ref: rule, Description: "How to sign in\nand out", Content: "Use tokens.", Include: memory.IncludeAlways}, Source: "host", Version: 1, Mode: memory.IncludeAlways, On: true},
-				{ID: "o-1", Entry: session.Entry{Ref: tool, Guidance: "Ask once.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Enabled: new(false)}, Version: 2, Mode: memory.IncludeAgent},
+				{ID: "u-1", CatalogueEntry: session.CatalogueEntry{Ref: rule, Description: "How to sign in\nand out", Content: "Use tokens.", Include: memory.IncludeAlways}, Source: "host", Version: 1, Mode: memory.IncludeAlways, On: true},
+				{ID: "o-1", CatalogueEntry: session.CatalogueEntry{Ref: tool, Guidance: "Ask once.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Enabled: new(false)}, Version: 2, Mode: memory.IncludeAgent},
 			}},
 		"SearchTools": &session.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Version: 3, Receipt: "r-5", Degraded: degraded,
 			Guidance: session.GuidanceHeading + "\nAsk once.", Text: "**Tools (1):**\n\n1. database:query: Ask\n",
@@ -156,12 +156,12 @@ func fullContexts() contextService {
 			ID: "r-1", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "q", Limit: 5}, Withheld: withheld, Degraded: degraded, Tokens: 20,
 			Items:  []memory.ReceiptItem{{ID: "o-1", Kind: memory.Tool, Relevance: .9, RankFactors: fullItem("").RankFactors, Tokens: 9, Name: "query", Server: "database", Mode: memory.IncludeAgent}},
 			Spaces: []string{"builtin"}, Calibration: "v1", Took: 3, Seq: 6, Purpose: memory.PurposeContext, Session: "mm-1", Turn: 2,
-			Settings: &memory.AnswerSettings{VectorWeight: .35}, Judged: []memory.Judged{{Item: "o-1", Verdict: memory.Worked, At: noon, Note: "n"}},
+			Settings: &memory.AnswerSettings{VectorWeight: .35}, Judged: []memory.ItemVerdict{{Item: "o-1", Verdict: memory.Worked, At: noon, Note: "n"}},
 		}, {ID: "r-0", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "npm error"}}}},
 		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Record: &record, Withheld: withheld, Receipt: "r-1",
 			Summary: "1 tool (agent)", Text: "Context Used:\nTools (1):"},
-		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
-			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.Verdicted{Worked: 9, Failed: 1, Irrelevant: 2, Outdated: 3}}}},
+		"Feedback": &session.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
+			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 9, Failed: 1, Irrelevant: 2, Outdated: 3}}}},
 	} {
 		l.Answers[method] = answer
 	}
@@ -179,7 +179,7 @@ func emptyContexts() contextService {
 		"WorkingContext": &session.WorkingContext{SessionID: "mm-1"}, "Report": &session.WorkingContext{SessionID: "mm-1"},
 		"Compact":  &session.Compacted{Project: "p1", SessionID: "mm-1", Summary: "s", KeepTurns: 1},
 		"Receipts": &session.ReceiptList{Project: "p1"}, "ContextOf": &session.TurnContext{Project: "p1", SessionID: "mm-1", Summary: "No context data available", Text: "No context data available"},
-		"Feedback": &session.FeedbackTaken{Receipt: "r-1", Verdict: memory.Failed},
+		"Feedback": &session.FeedbackResult{Receipt: "r-1", Verdict: memory.Failed},
 	} {
 		l.Answers[method] = answer
 	}

@@ -47,7 +47,7 @@ var contextCalls = []struct{ tool, method, full, short string }{
 func TestContextRequests(t *testing.T) {
 	s := fullContexts()
 	c := connect(t, overHTTP(t, serve(t, s, Options{})))
-	which := session.Which{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
+	which := session.SessionRef{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
 	caller, table := which.Caller, session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
 	for _, call := range contextCalls {
 		if r := callTool(t, c, call.tool, call.full); r.IsError {
@@ -70,7 +70,7 @@ func TestContextRequests(t *testing.T) {
 	wantEqual(t, "load_tasks", session.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
 		requestOf[session.LoadTasksRequest](t, s, "LoadTasks"))
 	wantEqual(t, "register_context", session.RegisterRequest{
-		Entries: []session.Entry{
+		Entries: []session.CatalogueEntry{
 			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
 			{Ref: session.Ref{Type: memory.Rule, Name: "A"}, Content: "c"},
 		},
@@ -81,23 +81,23 @@ func TestContextRequests(t *testing.T) {
 		requestOf[session.UnregisterRequest](t, s, "Unregister"))
 	wantEqual(t, "list_context", session.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
 		requestOf[session.EntriesRequest](t, s, "Entries"))
-	wantEqual(t, "search_tools", session.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, Which: which},
+	wantEqual(t, "search_tools", session.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
 		requestOf[session.SearchToolsRequest](t, s, "SearchTools"))
-	wantEqual(t, "session_context", session.ContextRequest{Which: which}, requestOf[session.ContextRequest](t, s, "SessionContext"))
+	wantEqual(t, "session_context", session.ContextRequest{SessionRef: which}, requestOf[session.ContextRequest](t, s, "SessionContext"))
 	wantEqual(t, "change_context", session.ChangeContextRequest{
 		Add:    []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
-		Remove: []session.Ref{{Type: memory.Reference, Name: "X"}}, Which: which,
+		Remove: []session.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
 	}, requestOf[session.ChangeContextRequest](t, s, "ChangeContext"))
 	wantEqual(t, "assemble_context", session.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
-		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, Which: which}, requestOf[session.AssembleRequest](t, s, "Assemble"))
-	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Texts: true, Which: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
+		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[session.AssembleRequest](t, s, "Assemble"))
+	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
 	wantEqual(t, "receipts", session.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
 		requestOf[session.ReceiptsRequest](t, s, "Receipts"))
-	wantEqual(t, "working_context", session.WorkingContextRequest{Which: which}, requestOf[session.WorkingContextRequest](t, s, "WorkingContext"))
+	wantEqual(t, "working_context", session.WorkingContextRequest{SessionRef: which}, requestOf[session.WorkingContextRequest](t, s, "WorkingContext"))
 	wantEqual(t, "report_context", session.ReportRequest{UsedTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}},
 		Entities:        []session.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-		ClearDiscovered: true, Which: which}, requestOf[session.ReportRequest](t, s, "Report"))
-	wantEqual(t, "compact_session", session.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, Which: which},
+		ClearDiscovered: true, SessionRef: which}, requestOf[session.ReportRequest](t, s, "Report"))
+	wantEqual(t, "compact_session", session.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
 		requestOf[session.CompactRequest](t, s, "Compact"))
 	wantEqual(t, "feedback", session.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
 		requestOf[session.FeedbackRequest](t, s, "Feedback"))

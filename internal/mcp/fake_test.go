@@ -27,7 +27,7 @@ type fakeService struct {
 	done    map[string]*memory.Remembered // by request id
 }
 
-func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*me
 	if req.Query == "boom" {
 		panic("boom")
 	}
-	a := &memory.Answer{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "nothing relevant in demo", NothingRelevant: true}
+	a := &memory.RecallResponse{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "nothing relevant in demo", NothingRelevant: true}
 	if len(f.lessons) > 0 {
 		a.NothingRelevant, a.Text = false, f.lessons[0].Lesson
 		a.Items = []memory.Item{fullItem(f.lessons[0].Lesson)}
@@ -101,8 +101,8 @@ func (f *fakeService) Status(context.Context) (*memory.Status, error) {
 	s := &memory.Status{
 		Version: "1.2.3", Protocol: 1, PID: 7, Data: "/d", Socket: "/d/s", TCP: "127.0.0.1:1", State: "ready", StartedAt: at,
 		Records: map[memory.Kind]int{memory.Lesson: 3}, Documents: 4, Seq: 5, RSSBytes: 6, DiskBytes: 7,
-		Spaces: []memory.SpaceState{{Name: "builtin", Model: "builtin", State: "ready", Documents: 4, Embedded: 4}},
-		Queue:  memory.QueueState{ByKind: map[string]int{"index": 1}},
+		Collections: []memory.CollectionState{{Name: "builtin", Model: "builtin", State: "ready", Documents: 4, Embedded: 4}},
+		Queue:       memory.QueueState{ByKind: map[string]int{"index": 1}},
 		Code: memory.CodeState{Paused: true, Sandboxes: 60, Stale: 2, Waiting: 1, Runs: 9, Failed: 3, MeanRun: memory.Millis(1500 * time.Millisecond),
 			IndexBytes: 8, MaxBytes: 9, Pruned: 1, Asked: 8, Hits: 6, Fallbacks: 1},
 	}

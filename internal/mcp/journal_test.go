@@ -108,10 +108,10 @@ func newLedger() *ledger {
 	bare := memory.StepView{ID: "s-2", Timestamp: noon, Tool: "bash", SessionID: "mm-20260115-abc"}
 	item := fullItem("wait for the fee")
 	return &ledger{Service: &memorytest.Service{Answers: map[string]any{
-		"Recall": &memory.Answer{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
+		"Recall": &memory.RecallResponse{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
 		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
 			Redacted: true, File: "/w/s.json", Warning: "no space left.", Seq: 4,
-			Advice: &memory.Answer{Project: "p1", Items: []memory.Item{item}, Receipt: "r2", Tokens: 9, Text: "1. wait for the fee\n"}},
+			Advice: &memory.RecallResponse{Project: "p1", Items: []memory.Item{item}, Receipt: "r2", Tokens: 9, Text: "1. wait for the fee\n"}},
 		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: []memory.StepView{view, bare}},
 		"LastSteps":   &memory.StepList{},
 		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, OmittedSteps: 1, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,

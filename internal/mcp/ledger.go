@@ -59,7 +59,7 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, Which: which})
+	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, SessionRef: which})
 	if err != nil {
 		return "", nil, err
 	}

@@ -398,7 +398,7 @@ func TestOwnTools(t *testing.T) {
 	}
 	slices.Sort(core)
 	wantEqual(t, "core", coreNames, core)
-	if prefixed := OwnTools("x-"); !slices.ContainsFunc(prefixed, func(e session.Entry) bool { return e.Name == "x-knowledge_last" }) {
+	if prefixed := OwnTools("x-"); !slices.ContainsFunc(prefixed, func(e session.CatalogueEntry) bool { return e.Name == "x-knowledge_last" }) {
 		t.Error("the prefix does not begin the names of the knowledge tools")
 	}
 }

@@ -51,7 +51,7 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 // withReceipt is an answer's text with the receipt that feedback asks for: many clients
 // show the model nothing but the text. It is left out where the text has it, and where
 // the budget has no room for it.
-func withReceipt(answer *memory.Answer, format memory.Format, tokens int) string {
+func withReceipt(answer *memory.RecallResponse, format memory.Format, tokens int) string {
 	text := strings.TrimRight(answer.Text, "\n")
 	line := "\n\nReceipt, for feedback: " + answer.Receipt
 	if len(answer.Items) == 0 || answer.Receipt == "" || format == memory.FormatJSON || strings.Contains(text, answer.Receipt) ||
@@ -71,7 +71,7 @@ func maxBytes(tokens int) int { return tokens * 7 / 2 }
 // items, which are withheld. How items were ranked and what was withheld is told as far
 // as there is room beside them. Where no item has room, the first that was withheld is
 // told in any case: without it the content reads as if nothing were there.
-func structured(answer *memory.Answer, tokens int) *memory.Answer {
+func structured(answer *memory.RecallResponse, tokens int) *memory.RecallResponse {
 	out := *answer
 	out.Text, out.Withheld = "", []memory.Withheld{}
 	out.Items = make([]memory.Item, len(answer.Items))

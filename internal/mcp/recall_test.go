@@ -10,8 +10,8 @@ import (
 )
 
 // longAnswer has five long lessons, cut in their text, and much that was withheld.
-func longAnswer() *memory.Answer {
-	a := &memory.Answer{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "1. what was learned", Tokens: 440}
+func longAnswer() *memory.RecallResponse {
+	a := &memory.RecallResponse{Project: "p1", ProjectName: "demo", Receipt: "r-1", Text: "1. what was learned", Tokens: 440}
 	for i := range 5 {
 		item := fullItem("the whole lesson " + strings.Repeat("word ", 700))
 		item.ID, item.Text, item.Context = fmt.Sprintf("l-%d", i), "cut "+strings.Repeat("line ", 50)+"… (recall ids: l-0)", "the whole context "+strings.Repeat("c ", 500)
@@ -104,7 +104,7 @@ func TestReceiptInText(t *testing.T) {
 		"one with room for it":  {long, `{"query":"q","max_tokens":50}`, long + line, 1},
 	} {
 		l := newLedger()
-		l.Answers["Recall"] = &memory.Answer{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
+		l.Answers["Recall"] = &memory.RecallResponse{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
 		c := connect(t, overHTTP(t, serve(t, l, Options{})))
 		if got := textOf(callTool(t, c, "recall", tt.arguments)); got != tt.want {
 			t.Errorf("%s: text %q, want %q", name, got, tt.want)
@@ -131,7 +131,7 @@ func TestAdviceKeepsToTheBudget(t *testing.T) {
 // gives way to them where room is short.
 func TestLessonFieldsInEveryForm(t *testing.T) {
 	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown, memory.FormatJSON} {
-		a := &memory.Answer{Project: "p1", Receipt: "r-1"}
+		a := &memory.RecallResponse{Project: "p1", Receipt: "r-1"}
 		for i := range 5 {
 			item := fullItem(fmt.Sprintf("the whole lesson %d ", i) + strings.Repeat("word ", 40))
 			item.RankFactors, item.Kind, item.Text = nil, memory.Lesson, item.Lesson

@@ -39,7 +39,7 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 		return "", nil, err
 	}
 	matches, err := s.svc.SearchTools(ctx, session.SearchToolsRequest{
-		RequestID: c.requestID, Query: in.Query, Limit: in.Limit, Own: true, Which: which,
+		RequestID: c.requestID, Query: in.Query, Limit: in.Limit, Own: true, SessionRef: which,
 	})
 	if err != nil {
 		return "", nil, err

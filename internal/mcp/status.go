@@ -26,7 +26,7 @@ func (s *Server) status(ctx context.Context, _ call, _ statusInput) (string, any
 	answer.ProjectsTotal = max(status.ProjectsTotal, len(status.Projects))
 	answer.Projects = orEmpty(status.Projects)[:min(len(status.Projects), maxStatusProjects)]
 	answer.Errors = status.Errors[:min(len(status.Errors), maxStatusErrors)]
-	answer.Spaces = orEmpty(status.Spaces)
+	answer.Collections = orEmpty(status.Collections)
 	if answer.Records == nil {
 		answer.Records = map[memory.Kind]int{}
 	}
@@ -47,7 +47,7 @@ func statusText(a *memory.Status) string {
 	if a.Savings != nil {
 		fmt.Fprintf(&text, "- saved about %d tokens in %s with lessons, against reading their logs\n", a.Savings.Tokens, memory.Count(a.Savings.Answers, "answer"))
 	}
-	for _, space := range a.Spaces {
+	for _, space := range a.Collections {
 		fmt.Fprintf(&text, "- vectors %s: %s, %d of %d embedded\n", space.Name, space.Text(), space.Embedded, space.Documents)
 	}
 	fmt.Fprintf(&text, "- queue: %d waiting, %d running, %d given up\n", a.Queue.Waiting, a.Queue.Running, a.Queue.Dead)

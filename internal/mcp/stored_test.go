@@ -77,7 +77,7 @@ func TestTextsAreFenced(t *testing.T) {
 		"TaskWindow": window, "TaskHistory": &session.TaskHistory{Text: window.Text},
 		"ContextOf": &session.TurnContext{Text: "Context Used:\nRules (1):\n  • " + stored, Record: &session.ContextRecord{}},
 		"Compact":   &session.Compacted{SessionID: "mm-1", Summary: stored},
-		"Entries":   &session.EntryList{Project: "p1", Entries: []session.EntryState{{Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "r"}, Content: stored}}}},
+		"Entries":   &session.EntryList{Project: "p1", Entries: []session.EntryState{{CatalogueEntry: session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "r"}, Content: stored}}}},
 		"Receipts":  &session.ReceiptList{Receipts: []memory.Receipt{{ID: "r-1", Request: memory.RecallRequest{Query: stored}}}},
 	}}
 	c := connect(t, overHTTP(t, serve(t, fake, Options{})))

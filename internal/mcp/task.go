@@ -64,7 +64,7 @@ func (s *Server) unblockTask(ctx context.Context, c call, in unblockInput) (stri
 }
 
 // taskAnswer says what became of a task, and what is held now.
-func taskAnswer(verb string, kept *session.TaskKept, err error) (string, any, error) {
+func taskAnswer(verb string, kept *session.TaskSaved, err error) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}

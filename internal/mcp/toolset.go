@@ -63,11 +63,11 @@ const OwnServer = "recalld"
 // OwnTools returns recalld's own tools as entries of a catalogue, to be registered
 // under session.OwnProject. The prefix begins the names of the knowledge tools, as
 // Options.KnowledgePrefix does.
-func OwnTools(prefix string) []session.Entry {
+func OwnTools(prefix string) []session.CatalogueEntry {
 	tools := ownTools(prefix, nil)
-	entries := make([]session.Entry, len(tools))
+	entries := make([]session.CatalogueEntry, len(tools))
 	for i, t := range tools {
-		entries[i] = session.Entry{
+		entries[i] = session.CatalogueEntry{
 			Ref:         session.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
 			Description: t.description, InputSchema: t.in.raw(), Core: t.group == groupCore,
 		}

@@ -142,9 +142,9 @@ type Loader struct {
 	Record  func(Record) error
 	File    func(File) error
 	Terms   func(doc DocID, terms []byte) error
-	// Space chooses the spaces whose vectors are wanted; nil wants all.
-	Space  func(name string) bool
-	Vector func(space string, doc DocID, v []float32) error
+	// Collection chooses the spaces whose vectors are wanted; nil wants all.
+	Collection func(name string) bool
+	Vector     func(space string, doc DocID, v []float32) error
 }
 
 // Document is a distinct text with its id.

@@ -14,8 +14,8 @@ const RepairCommand = "recalld doctor --repair"
 // WhyDamaged is why a search of a store that has lost something is incomplete.
 const WhyDamaged = "the store has lost data: see `" + RepairCommand + "`"
 
-// AskAgain says whether asking again may help after a search that was incomplete.
-func AskAgain(why string) bool { return why != WhyDamaged }
+// IsIncomplete says whether asking again may help after a search that was incomplete.
+func IsIncomplete(why string) bool { return why != WhyDamaged }
 
 // StoreDamage is what a store has lost.
 type StoreDamage struct {

@@ -108,8 +108,8 @@ const (
 // Verdicts lists every verdict.
 var Verdicts = []Verdict{Worked, Failed, Irrelevant, Outdated}
 
-// Judged is a verdict on an item of a receipt.
-type Judged struct {
+// ItemVerdict is a verdict on an item of a receipt.
+type ItemVerdict struct {
 	// Item is the item's id; empty is the whole receipt.
 	Item    string    `json:"item,omitempty"`
 	Verdict Verdict   `json:"verdict"`
@@ -117,8 +117,8 @@ type Judged struct {
 	Note    string    `json:"note,omitempty"`
 }
 
-// Verdicted counts the verdicts on a record.
-type Verdicted struct {
+// VerdictCounts counts the verdicts on a record.
+type VerdictCounts struct {
 	Worked     int `json:"worked,omitempty"`
 	Failed     int `json:"failed,omitempty"`
 	Irrelevant int `json:"irrelevant,omitempty"`
@@ -148,10 +148,10 @@ type AnswerSettings struct {
 	IncludeScore float64 `json:"include_score,omitempty"`
 }
 
-// HandedEntry is the text that a context hands out of an entry: of a rule or reference
+// EntryText is the text that a context hands out of an entry: of a rule or reference
 // its content, or its description if it has nothing else; of a tool its description and
 // its schema.
-func HandedEntry(kind Kind, description, content string, schema json.RawMessage) string {
+func EntryText(kind Kind, description, content string, schema json.RawMessage) string {
 	switch {
 	case kind != Tool && content != "":
 		return content
@@ -163,9 +163,9 @@ func HandedEntry(kind Kind, description, content string, schema json.RawMessage)
 	return description + "\n" + string(schema)
 }
 
-// HandedTask is what a context hands out of a task or blocker. The validation report
+// TaskText is what a context hands out of a task or blocker. The validation report
 // stands for the outcome.
-func HandedTask(t *TaskContent) string {
+func TaskText(t *TaskContent) string {
 	parts := []string{t.TaskID, t.Type}
 	if t.RequiresContext {
 		parts = append(parts, t.Intent, t.Summary)

@@ -62,8 +62,8 @@ type StepRecorded struct {
 	// written. The record is there.
 	Warning string `json:"warning,omitempty"`
 	// Advice holds lessons about the step's error, if they were asked for.
-	Advice *Answer `json:"advice,omitempty"`
-	Seq    uint64  `json:"seq"`
+	Advice *RecallResponse `json:"advice,omitempty"`
+	Seq    uint64          `json:"seq"`
 	// Repeated says that the request was done before. It stays in the daemon: a
 	// caller is answered as the first time.
 	Repeated bool `json:"-"`
@@ -156,7 +156,7 @@ type StepEnd struct {
 type StepMatches struct {
 	Query   string     `json:"query"`
 	Matches []StepView `json:"matches"`
-	// Incomplete and Why are as in Answer.
+	// Incomplete and Why are as in RecallResponse.
 	Incomplete bool   `json:"incomplete,omitempty"`
 	Why        string `json:"why,omitempty"`
 }

@@ -26,23 +26,23 @@ type Definition struct {
 	Within bool
 }
 
-// Piece is a piece of code by its id, and where it is to be read.
-type Piece struct {
+// ChunkRef is a piece of code by its id, and where it is to be read.
+type ChunkRef struct {
 	ID       string
 	Location Location
 	// Head says that it is how a file begins.
 	Head bool
 }
 
-// CodePlace is a place in code that a question names: a path as somebody saw it, which
+// CodeLocation is a place in code that a question names: a path as somebody saw it, which
 // may begin above the repository or within it, and a line from 1, 0 for none.
-type CodePlace struct {
+type CodeLocation struct {
 	Path string
 	Line int
 }
 
 // String writes a place as compilers do.
-func (p CodePlace) String() string {
+func (p CodeLocation) String() string {
 	if p.Line == 0 {
 		return p.Path
 	}

@@ -92,7 +92,7 @@ type Record struct {
 	Task      *TaskContent `json:"task,omitempty"`      // kinds task and blocker
 	// Verdicts count what came of it where it was handed out. A lesson's move its rate
 	// as well.
-	Verdicts *Verdicted `json:"verdicts,omitempty"`
+	Verdicts *VerdictCounts `json:"verdicts,omitempty"`
 	// Extra holds fields that this version does not know, from imported files.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
@@ -121,20 +121,20 @@ type Event struct {
 	RateAt time.Time `json:"rate_at,omitzero"`
 	// Seen counts how often the same lesson was remembered.
 	Seen int `json:"seen,omitempty"`
-	// Tellings are its history, oldest first: the first and the latest, MaxTellings
+	// Observations are its history, oldest first: the first and the latest, MaxObservations
 	// in all.
-	Tellings []Telling `json:"tellings,omitempty"`
+	Observations []Observation `json:"tellings,omitempty"`
 	// Fingerprints name the errors that it is about (package fingerprint).
 	Fingerprints []string `json:"fingerprints,omitempty"`
-	// Aside says that the lesson is kept but no longer recalled.
-	Aside *Aside `json:"aside,omitempty"`
+	// Withdrawn says that the lesson is kept but no longer recalled.
+	Withdrawn *Withdrawal `json:"aside,omitempty"`
 }
 
-// MaxTellings bounds a lesson's history.
-const MaxTellings = 32
+// MaxObservations bounds a lesson's history.
+const MaxObservations = 32
 
-// Telling is one time that a lesson was told.
-type Telling struct {
+// Observation is one time that a lesson was told.
+type Observation struct {
 	At      time.Time `json:"at"`
 	AgentID string    `json:"agent_id,omitempty"`
 	Session string    `json:"session,omitempty"`
@@ -144,9 +144,9 @@ type Telling struct {
 	Line DocID `json:"line,omitzero"`
 }
 
-// Aside says why a lesson is no longer recalled: another one superseded it, or
+// Withdrawn says why a lesson is no longer recalled: another one superseded it, or
 // it was retracted. By is that other lesson, or the one that says why.
-type Aside struct {
+type Withdrawal struct {
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason"` // superseded, retracted
@@ -180,22 +180,22 @@ type Project struct {
 	// Roots are folders that it was met in, the newest first, at most MaxRoots:
 	// what other programs write into their files is followed.
 	Roots []string `json:"roots,omitempty"`
-	// Place is what a project is known by that has no remote: a folder that was
+	// FolderRef is what a project is known by that has no remote: a folder that was
 	// moved is known again by it.
-	Place Place `json:"place,omitzero"`
+	Place FolderRef `json:"place,omitzero"`
 	// Folders are where git keeps the data of its clones, at most MaxRoots: folders
 	// that were found to belong to it. History are ids of commits that they have, by
 	// which another clone is known. Projects that an earlier version stored have none.
-	Folders []Place  `json:"folders,omitempty"`
-	History []string `json:"history,omitempty"`
+	Folders []FolderRef `json:"folders,omitempty"`
+	History []string    `json:"history,omitempty"`
 	// Apart says why the folder of the project is not of another one whose address
 	// its .git has.
 	Apart string `json:"apart,omitempty"`
 }
 
-// Place is where the folder of a project is: the one that git keeps its data in,
+// FolderRef is where the folder of a project is: the one that git keeps its data in,
 // without git the folder itself.
-type Place struct {
+type FolderRef struct {
 	Folder string `json:"folder"`
 	// Mark stays the same when the folder is renamed, and no other folder has it.
 	// It is empty where the file system tells nothing of the kind.
@@ -259,10 +259,10 @@ type File struct {
 	Pruned bool `json:"pruned,omitempty"`
 }
 
-// FileBrief is what is known of a file without its chunks: enough to tell whether it
+// FileMetadata is what is known of a file without its chunks: enough to tell whether it
 // must be looked at again, and small enough to be held for every file of a
 // repository at once.
-type FileBrief struct {
+type FileMetadata struct {
 	Project    string
 	Hash       DocID
 	Size       int64 // bytes
@@ -277,9 +277,9 @@ type FileBrief struct {
 	Pruned     bool
 }
 
-// Brief returns what a FileBrief says of the file.
-func (f *File) Brief() FileBrief {
-	return FileBrief{
+// Brief returns what a FileMetadata says of the file.
+func (f *File) Brief() FileMetadata {
+	return FileMetadata{
 		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime, ChangeTime: f.ChangeTime, Inode: f.Inode, Lang: f.Lang, Generation: f.Generation,
 		Chunker: f.Chunker, Chunks: len(f.Chunks), Head: f.Head != "", Pruned: f.Pruned,
 	}

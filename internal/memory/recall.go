@@ -154,7 +154,7 @@ type RankFactors struct {
 	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
 	// Verdicts are those that were given on the item before.
-	Verdicts *Verdicted `json:"verdicts,omitempty"`
+	Verdicts *VerdictCounts `json:"verdicts,omitempty"`
 }
 
 // RetrieverScore is one retriever's opinion of one candidate.
@@ -168,16 +168,16 @@ type Reason string
 
 // The reasons.
 const (
-	BelowFloor Reason = "below_floor"
-	Gone       Reason = "gone"       // the file no longer exists
-	Outside    Reason = "outside"    // the path leaves the sandbox
-	Binary     Reason = "binary"     // the file is no longer text
-	Changed    Reason = "changed"    // the text on disk is another one
-	Unreadable Reason = "unreadable" // the file cannot be read
-	Duplicate  Reason = "duplicate"
-	OverBudget Reason = "over_budget"
-	OverLimit  Reason = "over_limit"
-	TooSlow    Reason = "too_slow" // the gate's deadline passed
+	BelowThreshold Reason = "below_floor"
+	Gone           Reason = "gone"       // the file no longer exists
+	Outside        Reason = "outside"    // the path leaves the sandbox
+	Binary         Reason = "binary"     // the file is no longer text
+	Changed        Reason = "changed"    // the text on disk is another one
+	Unreadable     Reason = "unreadable" // the file cannot be read
+	Duplicate      Reason = "duplicate"
+	OverBudget     Reason = "over_budget"
+	OverLimit      Reason = "over_limit"
+	TooSlow        Reason = "too_slow" // the gate's deadline passed
 	// Of entries of the catalogue: nobody searched for them, and a rule decided.
 	Removed   Reason = "removed"    // taken out of the session by hand
 	NextStart Reason = "next_start" // always included, since after the session started
@@ -213,8 +213,8 @@ type Degraded struct {
 	Reason string `json:"reason"` // "loading", "unavailable", "deadline", "partial: 40 % embedded, 2 of 5 documents"
 }
 
-// Answer is what recall found.
-type Answer struct {
+// RecallResponse is what recall found.
+type RecallResponse struct {
 	// Project is the project that was searched; ProjectName what it is called.
 	Project     string     `json:"project"`
 	ProjectName string     `json:"project_name,omitempty"`
@@ -265,8 +265,8 @@ type Receipt struct {
 	Turn    int     `json:"turn,omitempty"`
 	// Settings are those that the answer was made with.
 	Settings *AnswerSettings `json:"settings,omitempty"`
-	// Judged are the verdicts that came later, oldest first.
-	Judged []Judged `json:"judged,omitempty"`
+	// ItemVerdict are the verdicts that came later, oldest first.
+	Judged []ItemVerdict `json:"judged,omitempty"`
 }
 
 // ReceiptItem is an item as the ledger keeps it.
@@ -296,8 +296,8 @@ type ReceiptItem struct {
 	Path  string `json:"path,omitempty"`
 }
 
-// Then is what is left of a text that was handed out.
-type Then struct {
+// PastText is what is left of a text that was handed out.
+type PastText struct {
 	// State is Changed or Gone; empty where the text is as it was, or where nobody knows.
 	State Reason
 	// Text is that of then. It is empty where it is no longer as it was or not known, and
@@ -311,7 +311,7 @@ type Recaller interface {
 	// its limit, CodeNotFound for an unknown project, repository or session and CodeConflict when the
 	// caller's folder lies above several repositories. A part that is missing
 	// is no error: the answer names it in Degraded.
-	Recall(ctx context.Context, req RecallRequest) (*Answer, error)
+	Recall(ctx context.Context, req RecallRequest) (*RecallResponse, error)
 	// Receipt returns what the ledger holds of an answer. CodeNotFound.
 	Receipt(ctx context.Context, id string) (*Receipt, error)
 }

@@ -54,6 +54,6 @@ type Candidate struct {
 	Fit float64
 }
 
-// CodeHeld counts the files of a project that are held: all of them, those that are
+// CodeCounts counts the files of a project that are held: all of them, those that are
 // searched by their chunks, and those whose chunks gave way to the size limit.
-type CodeHeld struct{ Files, Chunked, Pruned int }
+type CodeCounts struct{ Files, Chunked, Pruned int }

@@ -307,8 +307,8 @@ type Sources interface {
 	Trust(ctx context.Context, req TrustRequest) (*TrustState, error)
 }
 
-// SpaceState is how far the vectors of one model are.
-type SpaceState struct {
+// CollectionState is how far the vectors of one model are.
+type CollectionState struct {
 	Name      string `json:"name"`
 	Model     string `json:"model"`
 	Dim       int    `json:"dim,omitempty"`
@@ -323,23 +323,23 @@ type SpaceState struct {
 
 // The states of a space.
 const (
-	SpaceReady   = "ready"
-	SpaceFilling = "filling"
-	// SpaceUnavailable is one whose model cannot be reached.
-	SpaceUnavailable = "unavailable"
-	SpaceLoading     = "loading"
-	// SpaceReplaced is one of a model that another took the place of. It answers
+	CollectionReady       = "ready"
+	CollectionBackfilling = "filling"
+	// CollectionUnavailable is one whose model cannot be reached.
+	CollectionUnavailable = "unavailable"
+	CollectionLoading     = "loading"
+	// CollectionReplaced is one of a model that another took the place of. It answers
 	// nothing, and goes when the other's is filled. Embedded is as of the start.
-	SpaceReplaced = "replaced"
-	// SpaceUnused is one of a model that is switched off: it answers nothing, and
+	CollectionReplaced = "replaced"
+	// CollectionUnused is one of a model that is switched off: it answers nothing, and
 	// stays.
-	SpaceUnused = "unused"
+	CollectionUnused = "unused"
 )
 
 // Text is the state in words: "filling 40 %", "replaced by builtin/b".
-func (s *SpaceState) Text() string {
+func (s *CollectionState) Text() string {
 	switch {
-	case s.State == SpaceFilling:
+	case s.State == CollectionBackfilling:
 		return s.State + " " + Percent(s.Embedded, s.Documents)
 	case s.ReplacedBy != "":
 		return s.State + " by " + s.ReplacedBy
@@ -427,11 +427,11 @@ type Status struct {
 	RSSBytes  int64        `json:"rss_bytes,omitempty"`
 	DiskBytes int64        `json:"disk_bytes,omitempty"`
 	// Projects are the first of all sandboxes, of which there are ProjectsTotal.
-	Projects      []SandboxState `json:"projects"`
-	ProjectsTotal int            `json:"projects_total"`
-	Spaces        []SpaceState   `json:"spaces"`
-	Queue         QueueState     `json:"queue"`
-	Code          CodeState      `json:"code"`
+	Projects      []SandboxState    `json:"projects"`
+	ProjectsTotal int               `json:"projects_total"`
+	Collections   []CollectionState `json:"spaces"`
+	Queue         QueueState        `json:"queue"`
+	Code          CodeState         `json:"code"`
 	// Savings are what answers with lessons have saved since the daemon started; nil
 	// before the first.
 	Savings *Savings `json:"savings,omitempty"`
@@ -528,9 +528,9 @@ type Models interface {
 	BuiltinModel(ctx context.Context) (*BuiltinModel, error)
 }
 
-// Service is all that the daemon offers, implemented by the daemon itself and,
+// BaseService is all that the daemon offers, implemented by the daemon itself and,
 // over the socket, by its client.
-type Service interface {
+type BaseService interface {
 	Recaller
 	Rememberer
 	Journal

@@ -62,11 +62,11 @@ func records(p *page, s *memory.Status) {
 	}
 	p.gaugeValue("recalld_documents", "Distinct texts that are searched.", float64(s.Documents))
 	p.gauge("recalld_embedded", "Texts that have a vector, by space.")
-	for _, space := range s.Spaces {
+	for _, space := range s.Collections {
 		p.sample(float64(space.Embedded), label{"space", space.Name})
 	}
 	p.gauge("recalld_embeddable", "Texts that have a vector or are to have one, by space.")
-	for _, space := range s.Spaces {
+	for _, space := range s.Collections {
 		p.sample(float64(space.Documents), label{"space", space.Name})
 	}
 }

@@ -28,8 +28,8 @@ func full() *memory.Status {
 	return &memory.Status{
 		Version: "v1.2.3", Protocol: 1, State: "ready", StartedAt: noon, RSSBytes: 123_456_789, DiskBytes: 987_654_321,
 		Records: map[memory.Kind]int{memory.Lesson: 7, memory.Step: 20, memory.Chunk: 345}, Documents: 350,
-		Spaces: []memory.SpaceState{{Name: "builtin", Documents: 350, Embedded: 350}, {Name: "ollama/x", Documents: 350, Embedded: 17}},
-		Queue:  memory.QueueState{Waiting: 3, Running: 1, Dead: 2, Dropped: 4, ByKind: map[string]int{"index": 3, "embed": 1}},
+		Collections: []memory.CollectionState{{Name: "builtin", Documents: 350, Embedded: 350}, {Name: "ollama/x", Documents: 350, Embedded: 17}},
+		Queue:       memory.QueueState{Waiting: 3, Running: 1, Dead: 2, Dropped: 4, ByKind: map[string]int{"index": 3, "embed": 1}},
 		Code: memory.CodeState{
 			Paused: true, Sandboxes: 4, Stale: 1, Waiting: 2, Runs: 10, Failed: 3, MeanRun: memory.Millis(1500 * time.Millisecond),
 			IndexBytes: 1 << 30, MaxBytes: 10e9, Pruned: 12, Asked: 8, Hits: 6, Fallbacks: 1,

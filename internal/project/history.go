@@ -32,12 +32,12 @@ type prover struct {
 
 	mu        sync.Mutex // guards what follows
 	verdicts  map[pair]verdict
-	histories map[memory.Place]history
+	histories map[memory.FolderRef]history
 }
 
 // pair is two folders, or a folder and a project.
 type pair struct {
-	a, b memory.Place
+	a, b memory.FolderRef
 	id   string
 }
 
@@ -52,13 +52,13 @@ type history struct {
 }
 
 func newProver() *prover {
-	return &prover{now: time.Now, verdicts: map[pair]verdict{}, histories: map[memory.Place]history{}}
+	return &prover{now: time.Now, verdicts: map[pair]verdict{}, histories: map[memory.FolderRef]history{}}
 }
 
 // decide returns the answer about a pair, found anew when it is not kept. A folder
 // without a mark may be another one by now, so nothing is kept of it.
 func (p *prover) decide(of pair, find func() bool) bool {
-	keep := of.a.Mark != "" && (of.b == memory.Place{} || of.b.Mark != "")
+	keep := of.a.Mark != "" && (of.b == memory.FolderRef{} || of.b.Mark != "")
 	p.mu.Lock()
 	v, ok := p.verdicts[of]
 	p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *prover) decide(of pair, find func() bool) bool {
 }
 
 // history names commits by which a common folder's history is known again.
-func (p *prover) history(at memory.Place) []string {
+func (p *prover) history(at memory.FolderRef) []string {
 	p.mu.Lock()
 	h, ok := p.histories[at]
 	p.mu.Unlock()
@@ -125,18 +125,18 @@ func tips(common string) []string {
 }
 
 // sharedFolders says that two common folders have a commit in common.
-func (p *prover) sharedFolders(a, b memory.Place) bool {
+func (p *prover) sharedFolders(a, b memory.FolderRef) bool {
 	if a.Folder == b.Folder {
 		return true
 	}
 	return p.decide(pair{a: a, b: b}, func() bool {
 		return p.holds(b, tips(a.Folder), a) || p.holds(a, tips(b.Folder), b) || // most often
-			p.holds(b, p.history(a), memory.Place{}) || p.holds(a, p.history(b), memory.Place{})
+			p.holds(b, p.history(a), memory.FolderRef{}) || p.holds(a, p.history(b), memory.FolderRef{})
 	})
 }
 
 // holds says that a folder has one of some commits, and another folder too, if named.
-func (p *prover) holds(at memory.Place, commits []string, other memory.Place) bool {
+func (p *prover) holds(at memory.FolderRef, commits []string, other memory.FolderRef) bool {
 	objects, err := git.OpenObjects(at.Folder)
 	if err != nil {
 		return false
@@ -161,7 +161,7 @@ func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]mem
 		return true
 	}
 	return p.decide(pair{a: at, id: k.ID}, func() bool {
-		if p.holds(at, k.History, memory.Place{}) {
+		if p.holds(at, k.History, memory.FolderRef{}) {
 			return true
 		}
 		folders := slices.Clone(k.Folders)
@@ -184,14 +184,14 @@ func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]mem
 			}
 			folders = sameRemote(roots, k.Remote)
 		}
-		return slices.ContainsFunc(folders, func(f memory.Place) bool { return isThere(f) && p.sharedFolders(at, f) })
+		return slices.ContainsFunc(folders, func(f memory.FolderRef) bool { return isThere(f) && p.sharedFolders(at, f) })
 	})
 }
 
 // sameRemote returns the common folders of the repositories among some roots that have
 // a remote.
-func sameRemote(roots []string, key string) []memory.Place {
-	var folders []memory.Place
+func sameRemote(roots []string, key string) []memory.FolderRef {
+	var folders []memory.FolderRef
 	for _, root := range roots {
 		gitDir, err := gitDirOf(root)
 		if err != nil || gitDir == "" {
@@ -206,8 +206,8 @@ func sameRemote(roots []string, key string) []memory.Place {
 }
 
 // isMember says that a folder, here or moved here, was found to be of a project.
-func isMember(k memory.Project, at memory.Place) bool {
-	return at.Mark != "" && slices.ContainsFunc(k.Folders, func(f memory.Place) bool {
+func isMember(k memory.Project, at memory.FolderRef) bool {
+	return at.Mark != "" && slices.ContainsFunc(k.Folders, func(f memory.FolderRef) bool {
 		return f.Mark == at.Mark && (f.Folder == at.Folder || !isThere(f))
 	})
 }
@@ -217,22 +217,22 @@ const maxHistory = 64
 
 // addFolder keeps in mind that a folder belongs to a project, and by which commits its
 // history is known again. Nothing changes when the folder is known.
-func (p *prover) addFolder(k *memory.Project, at memory.Place) {
+func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 	if at.Mark == "" {
 		if len(k.History) == 0 {
 			k.History = bounded(p.history(at))
 		}
 		return
 	}
-	known := slices.ContainsFunc(k.Folders, func(f memory.Place) bool { return f == at })
+	known := slices.ContainsFunc(k.Folders, func(f memory.FolderRef) bool { return f == at })
 	if known && len(k.History) > 0 {
 		return
 	}
 	if !known {
 		// Folders that are gone, or were moved here, make room.
-		folders := slices.DeleteFunc(slices.Clone(k.Folders), func(f memory.Place) bool { return f.Mark == at.Mark || f.Folder == at.Folder })
+		folders := slices.DeleteFunc(slices.Clone(k.Folders), func(f memory.FolderRef) bool { return f.Mark == at.Mark || f.Folder == at.Folder })
 		if len(folders) >= memory.MaxRoots {
-			folders = slices.DeleteFunc(folders, func(f memory.Place) bool { return !isThere(f) })
+			folders = slices.DeleteFunc(folders, func(f memory.FolderRef) bool { return !isThere(f) })
 		}
 		if len(folders) >= memory.MaxRoots {
 			return // it is compared again when it is next met

@@ -42,7 +42,7 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 			if belongs(known[i]) {
 				return id.joined(known[i]), true
 			}
-			own.ID, own.Name, own.Place = id.folderID, filepath.Base(id.Root), memory.Place{}
+			own.ID, own.Name, own.Place = id.folderID, filepath.Base(id.Root), memory.FolderRef{}
 			own.Names = []string{own.Name} // nor does it get the other's name
 			own.Apart = fmt.Sprintf("it names the remote %s, and has no commit in common with the project %s of that remote", own.Remote, known[i].ID)
 			if id.place.Mark != "" {

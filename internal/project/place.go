@@ -8,8 +8,8 @@ import "github.com/recalld/recalld/internal/memory"
 // anything in the folder been written for it. The mark is empty where a file system
 // does not tell both; a folder there, or one that was moved to another file system, is
 // not known again.
-func placeOf(folder string) memory.Place {
-	return memory.Place{Folder: folder, Mark: markOf(folder)}
+func placeOf(folder string) memory.FolderRef {
+	return memory.FolderRef{Folder: folder, Mark: markOf(folder)}
 }
 
 // MarkOf is the mark of a folder, by which it is told from another one in its place;
@@ -17,4 +17,4 @@ func placeOf(folder string) memory.Place {
 func MarkOf(folder string) string { return markOf(folder) }
 
 // isThere says that the folder with the mark is where it was.
-func isThere(p memory.Place) bool { return markOf(p.Folder) == p.Mark }
+func isThere(p memory.FolderRef) bool { return markOf(p.Folder) == p.Mark }

@@ -40,7 +40,7 @@ type Identity struct {
 	// folderID is the project's id without its remote.
 	folderID string
 	// place is the folder that it follows from.
-	place memory.Place
+	place memory.FolderRef
 	// alone says that its .git leads to a repository that is not its own.
 	alone bool
 	// apart says why the folder is not of the repository that its .git names.

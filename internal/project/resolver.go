@@ -187,7 +187,7 @@ func isNew(known, p memory.Project) bool {
 	if known.Apart != p.Apart || !slices.Equal(known.Folders, p.Folders) || !slices.Equal(known.History, p.History) {
 		return true
 	}
-	return known.Remote != p.Remote || p.Place != (memory.Place{}) && known.Place != p.Place || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
+	return known.Remote != p.Remote || p.Place != (memory.FolderRef{}) && known.Place != p.Place || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
 }
 
 // withNames adds names to a known project, the ones it has first.

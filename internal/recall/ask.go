@@ -30,12 +30,12 @@ type AskOptions struct {
 }
 
 // Recall answers a question and has the ledger keep its receipt.
-func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
+func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	a, receipt, err := s.Ask(ctx, req, AskOptions{})
 	if err != nil {
 		return nil, err
 	}
-	s.opts.Ledger.Later(receipt)
+	s.opts.Ledger.EnqueueReceipt(receipt)
 	return a, nil
 }
 
@@ -43,7 +43,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 // changes nothing. Beside the errors of memory.Recaller it returns CodeInvalidInput
 // for settings out of their range, and CodeNotFound, field "embedder", for one that
 // there is not.
-func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.Answer, memory.Receipt, error) {
+func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
 	none := memory.Receipt{}
 	start := s.opts.Clock()
 	if err := req.Validate(); err != nil {
@@ -97,7 +97,7 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	}
 	shown := s.fill(ctx, req, sel, found, caps, ranked)
 
-	a := &memory.Answer{
+	a := &memory.RecallResponse{
 		Project: project.ID, ProjectName: project.Name,
 		Items:    shown.items,
 		Withheld: append(shown.withheld, below...),
@@ -124,12 +124,12 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 }
 
 // answerWhole answers a request for ids.
-func (s *Service) answerWhole(ctx context.Context, req memory.RecallRequest, project memory.Project, sel memory.Selection, start time.Time) (*memory.Answer, memory.Receipt, error) {
+func (s *Service) answerWhole(ctx context.Context, req memory.RecallRequest, project memory.Project, sel memory.Selection, start time.Time) (*memory.RecallResponse, memory.Receipt, error) {
 	shown, err := s.askWhole(ctx, req, project, sel)
 	if err != nil {
 		return nil, memory.Receipt{}, err
 	}
-	a := &memory.Answer{
+	a := &memory.RecallResponse{
 		Project: project.ID, ProjectName: project.Name, Items: shown.items, Withheld: shown.withheld,
 		Redacted: shown.redacted, Receipt: receiptID(start),
 	}
@@ -138,7 +138,7 @@ func (s *Service) answerWhole(ctx context.Context, req memory.RecallRequest, pro
 }
 
 // receiptOf is the receipt of an answer, with the session that asked.
-func (s *Service) receiptOf(req memory.RecallRequest, a *memory.Answer, found found, shown shown, start time.Time) memory.Receipt {
+func (s *Service) receiptOf(req memory.RecallRequest, a *memory.RecallResponse, found found, shown shown, start time.Time) memory.Receipt {
 	receipt := s.receipt(req, a, found, start)
 	if receipt.Session = s.asker(a.Project, req.Caller); receipt.Session != "" {
 		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: a.Project, ID: receipt.Session})

@@ -16,7 +16,7 @@ import (
 )
 
 // asked is Ask of a shelf, which must succeed.
-func (s *shelf) asked(t *testing.T, req memory.RecallRequest, opts AskOptions, change ...func(*Options)) (*memory.Answer, memory.Receipt) {
+func (s *shelf) asked(t *testing.T, req memory.RecallRequest, opts AskOptions, change ...func(*Options)) (*memory.RecallResponse, memory.Receipt) {
 	t.Helper()
 	if req.Query == "" {
 		req.Query = "needle"

@@ -13,8 +13,8 @@ import (
 // declares, a place, or, as long as nobody has looked, either. Which it is the
 // corpus tells; a word that is neither is just a word.
 type mention struct {
-	name  memory.Name      // empty if it can be none
-	place memory.CodePlace // likewise
+	name  memory.Name         // empty if it can be none
+	place memory.CodeLocation // likewise
 }
 
 // mentioned is what a question mentions.
@@ -245,14 +245,14 @@ var grammar = map[string]bool{
 }
 
 // place reads a word as a path, with the line that stands in it or behind it.
-func (w word) place(text string) (memory.CodePlace, bool) {
+func (w word) place(text string) (memory.CodeLocation, bool) {
 	p := w.text
 	if scheme := strings.Index(p, "://"); scheme >= 0 {
 		switch p[:scheme] {
 		case "file", "webpack", "vscode", "webpack-internal":
 			p = strings.TrimLeft(p[scheme+len("://"):], "/")
 		default:
-			return memory.CodePlace{}, false
+			return memory.CodeLocation{}, false
 		}
 	}
 	drive := ""
@@ -271,9 +271,9 @@ func (w word) place(text string) (memory.CodePlace, bool) {
 		line, told = lineBehind(text[w.end:], rest == "line")
 	}
 	if !isPath(p) && !(told && p != "") {
-		return memory.CodePlace{}, false
+		return memory.CodeLocation{}, false
 	}
-	return memory.CodePlace{Path: drive + p, Line: line}, true
+	return memory.CodeLocation{Path: drive + p, Line: line}, true
 }
 
 // isPath says that a word has folders, or an extension with a letter in it.

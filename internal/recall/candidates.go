@@ -112,7 +112,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 	}
 	wg.Wait()
 
-	parts := make([]index.Part, 0, len(sources))
+	parts := make([]index.Ranking, 0, len(sources))
 	for i, src := range sources {
 		reason, words := "", src.Space == ""
 		switch err := errs[i]; {
@@ -130,7 +130,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 			}
 		default:
 			reason = src.Lacks(allow)
-			part := index.Part{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
+			part := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
 			if src.Space != "" {
 				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight
 				f.spaces = append(f.spaces, src.Space)
@@ -146,7 +146,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 }
 
 // resolve turns documents into candidates with their relevance.
-func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Selection) []*candidate {
+func (s *Service) resolve(fused []index.Fused, parts []index.Ranking, sel memory.Selection) []*candidate {
 	out := make([]*candidate, 0, len(fused))
 	// One piece of memory for all of them and one for their scores.
 	all := make([]candidate, len(fused))
@@ -189,15 +189,15 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Part, sel memory.Se
 }
 
 // foundBy is a hit of a part.
-func foundBy(p *index.Part, hit index.Hit) Found {
-	return Found{Part: p.Name, Hit: hit, Result: &p.Result}
+func foundBy(p *index.Ranking, hit index.Hit) Score {
+	return Score{Part: p.Name, Hit: hit, Result: &p.Result}
 }
 
 // relevance is how surely a document has to do with the question, by its hits: jointly
 // by words and by the vectors of each model, of which the surest counts, and by what
 // there is alone where one of the two did not answer or does not know the document.
-func (c Calibration) relevance(hits []index.RawHit, parts []index.Part) float64 {
-	var words Found
+func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float64 {
+	var words Score
 	for i := range parts {
 		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) {
 			words = foundBy(&parts[i], hit)
@@ -225,7 +225,7 @@ func (c Calibration) relevance(hits []index.RawHit, parts []index.Part) float64 
 // hitOf is the hit of a document in a part. In one that lacks it a document is as good
 // as the last hit if more was searched than returned, as for index.ZScore; words that it
 // lacks it has none of. Otherwise the part does not know the document.
-func hitOf(hits []index.RawHit, parts []index.Part, part int) (hit index.Hit, known bool) {
+func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit, known bool) {
 	for _, h := range hits {
 		if h.Part == part {
 			return h.Hit, true
@@ -247,7 +247,7 @@ func floor(cs []*candidate, floors map[memory.Kind]float64) (above []*candidate,
 		case c.relevance >= floors[c.Kind]:
 			above = append(above, c)
 		case len(below) < tell:
-			below = append(below, withheld(c, memory.BelowFloor))
+			below = append(below, withheld(c, memory.BelowThreshold))
 		}
 	}
 	return above, below

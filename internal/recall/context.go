@@ -28,7 +28,7 @@ func ReceiptID(at time.Time) string { return receiptID(at) }
 // other records, then code. It is empty where there are none, and ends with a line's
 // end elsewhere. It is visible and not fenced: who hands it out does that.
 func Markdown(items []memory.Item) string {
-	return render.Visible(markdown(&memory.Answer{Items: items}))
+	return render.Visible(markdown(&memory.RecallResponse{Items: items}))
 }
 
 // ContextQuestions are the questions about memories that a context asks for one message:

@@ -115,7 +115,7 @@ func (f *filler) named(item *memory.Item, c *candidate, r *memory.Record) {
 
 // verdictsText writes the counts of verdicts in words: "2 worked, 1 outdated"; empty
 // without any.
-func verdictsText(v *memory.Verdicted) string {
+func verdictsText(v *memory.VerdictCounts) string {
 	if v == nil {
 		return ""
 	}

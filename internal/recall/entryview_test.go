@@ -13,7 +13,7 @@ import (
 // catalogued adds one record of each kind that has a name.
 func (s *shelf) catalogued() {
 	for _, r := range []memory.Record{
-		{ID: "u-1", Kind: memory.Rule, Entry: &memory.Entry{Name: "Error Handling", Content: "Wrap errors.\nNever swallow them."}, Verdicts: &memory.Verdicted{Worked: 2, Outdated: 1}},
+		{ID: "u-1", Kind: memory.Rule, Entry: &memory.Entry{Name: "Error Handling", Content: "Wrap errors.\nNever swallow them."}, Verdicts: &memory.VerdictCounts{Worked: 2, Outdated: 1}},
 		{ID: "f-1", Kind: memory.Reference, Entry: &memory.Entry{Name: "Schema", Description: "The tables", Content: "users, orders"}},
 		{ID: "o-1", Kind: memory.Tool, Entry: &memory.Entry{Name: "read_file", Server: "filesystem", Description: "Reads a file"}},
 		{ID: "t-1", Kind: memory.Task, Task: &memory.TaskContent{TaskID: "task-42", RequiresContext: true, Intent: "Add login", Summary: "done with tests", Report: json.RawMessage(`{"valid":true}`)}},

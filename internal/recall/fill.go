@@ -212,7 +212,7 @@ func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
 		item.Provenance = new(r.Provenance)
 	}
 	switch {
-	case r.Event != nil && r.Event.Aside != nil:
+	case r.Event != nil && r.Event.Withdrawn != nil:
 		return memory.Item{}, memory.Gone // superseded or retracted since it was found
 	case r.Event != nil:
 		f.lesson(&item, r.Event)

@@ -7,18 +7,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Light is the light index: every file by its name and by how it begins.
-type Light interface {
-	// Light returns the files of a selection that hold most of a question, best
-	// first; Pruned those of them whose chunks gave way to the size limit.
-	Light(question string, sel memory.Selection, limit int) []memory.Candidate
-	Pruned(question string, sel memory.Selection, limit int) []memory.Candidate
+// FileNames is the light index: every file by its name and by how it begins.
+type FileNames interface {
+	// FileNames returns the files of a selection that hold most of a question, best
+	// first; PrunedFiles those of them whose chunks gave way to the size limit.
+	FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate
+	PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate
 	// Files returns the files of a project that a pattern fits, best first, and how
 	// many there are; Fits says whether it fits a file.
 	Files(pattern, project string, limit int) (files []memory.Candidate, total int)
 	Fits(pattern, path, head string) bool
-	// CodeHeld counts the files of a project.
-	CodeHeld(project string) memory.CodeHeld
+	// CodeCounts counts the files of a project.
+	CodeCounts(project string) memory.CodeCounts
 }
 
 // stateLight marks an item of the light index.
@@ -77,7 +77,7 @@ func (f *filler) lacks(sel memory.Selection, found found) lack {
 		return lack{why, true}
 	}
 	if f.s.opts.Light != nil {
-		if held := f.s.opts.Light.CodeHeld(sel.Project); held.Files > 0 && held.Chunked == 0 {
+		if held := f.s.opts.Light.CodeCounts(sel.Project); held.Files > 0 && held.Chunked == 0 {
 			return lack{"no file is indexed in full", false}
 		}
 	}
@@ -105,14 +105,14 @@ func (f *filler) light(sel memory.Selection, found found) {
 		if f.req.MinRelevance != nil {
 			floor = *f.req.MinRelevance
 		}
-		shown = f.takeLight(index.Light(f.req.Query, sel, lightDepth), floor, lack.why)
-	case index.CodeHeld(sel.Project).Pruned > 0:
+		shown = f.takeLight(index.FilesByName(f.req.Query, sel, lightDepth), floor, lack.why)
+	case index.CodeCounts(sel.Project).Pruned > 0:
 		floor := wellKnown
 		if f.req.MinRelevance != nil {
 			floor = max(floor, *f.req.MinRelevance)
 		}
 		lack.why = "the index is over its size limit"
-		shown = f.takeLight(index.Pruned(f.req.Query, sel, lightDepth), floor, lack.why)
+		shown = f.takeLight(index.PrunedFiles(f.req.Query, sel, lightDepth), floor, lack.why)
 	}
 	switch {
 	case shown > 0:
@@ -136,7 +136,7 @@ func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) 
 		c.relevance = lightRelevance * c.Fit
 		if c.relevance < floor {
 			if told++; told <= tellLight {
-				f.out.withheld = append(f.out.withheld, withheld(c, memory.BelowFloor))
+				f.out.withheld = append(f.out.withheld, withheld(c, memory.BelowThreshold))
 			}
 			continue
 		}

@@ -22,7 +22,7 @@ type lightShelf struct {
 	shelf *shelf
 	index light.Index
 	files []memory.Candidate
-	held  memory.CodeHeld
+	held  memory.CodeCounts
 	asked int // questions
 }
 
@@ -41,14 +41,14 @@ func (l *lightShelf) file(key memory.FileKey, text string) {
 	l.held.Files++
 }
 
-func (l *lightShelf) Light(question string, _ memory.Selection, limit int) []memory.Candidate {
+func (l *lightShelf) FilesByName(question string, _ memory.Selection, limit int) []memory.Candidate {
 	l.asked++
 	return l.candidates(l.index.Ask(question, nil, limit))
 }
 
-// Pruned takes every file for one whose chunks gave way, as long as any did.
-func (l *lightShelf) Pruned(question string, sel memory.Selection, limit int) []memory.Candidate {
-	return l.Light(question, sel, limit)
+// PrunedFiles takes every file for one whose chunks gave way, as long as any did.
+func (l *lightShelf) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
+	return l.FilesByName(question, sel, limit)
 }
 
 func (l *lightShelf) Files(pattern, _ string, limit int) ([]memory.Candidate, int) {
@@ -58,7 +58,7 @@ func (l *lightShelf) Files(pattern, _ string, limit int) ([]memory.Candidate, in
 
 func (l *lightShelf) Fits(pattern, path, head string) bool { return light.Fits(pattern, path, head) }
 
-func (l *lightShelf) CodeHeld(string) memory.CodeHeld { return l.held }
+func (l *lightShelf) CodeCounts(string) memory.CodeCounts { return l.held }
 
 func (l *lightShelf) candidates(ms []light.Match) []memory.Candidate {
 	out := make([]memory.Candidate, len(ms))
@@ -80,7 +80,7 @@ func (l *lightShelf) options(full bool, missing string) func(*Options) {
 }
 
 // recallLight asks with the floors as they are.
-func recallLight(t *testing.T, s *shelf, req memory.RecallRequest, change ...func(*Options)) *memory.Answer {
+func recallLight(t *testing.T, s *shelf, req memory.RecallRequest, change ...func(*Options)) *memory.RecallResponse {
 	t.Helper()
 	a, err := s.service(t, change...).Recall(t.Context(), req)
 	if err != nil {
@@ -89,7 +89,7 @@ func recallLight(t *testing.T, s *shelf, req memory.RecallRequest, change ...fun
 	return a
 }
 
-func codeReason(a *memory.Answer) string {
+func codeReason(a *memory.RecallResponse) string {
 	for _, d := range a.Degraded {
 		if d.Part == partCode {
 			return d.Reason
@@ -128,7 +128,7 @@ func TestLightAnswers(t *testing.T) {
 			s.chunk("func f() {}", at("full.go"))
 			s.gates[at("full.go")] = gone
 		}, true, "", []string{"queue/retry.go"}, "light index: what was found has changed since it was indexed"},
-		"gave way": {func(_ *shelf, l *lightShelf) { l.held = memory.CodeHeld{Files: 2, Chunked: 1, Pruned: 1} }, true, "", []string{"queue/retry.go"}, "light index: the index is over its size limit"},
+		"gave way": {func(_ *shelf, l *lightShelf) { l.held = memory.CodeCounts{Files: 2, Chunked: 1, Pruned: 1} }, true, "", []string{"queue/retry.go"}, "light index: the index is over its size limit"},
 	} {
 		s, l := newLight()
 		l.file(at("queue/retry.go"), "package queue // retries")
@@ -210,7 +210,7 @@ func TestLightFloors(t *testing.T) {
 				t.Errorf("%s: %s is withheld as %s, want %s", name, w.Path, w.ID, want)
 			}
 		}
-		if test.want == 0 && (!a.NothingRelevant || reasons(a)["queue.go"] != memory.BelowFloor) {
+		if test.want == 0 && (!a.NothingRelevant || reasons(a)["queue.go"] != memory.BelowThreshold) {
 			t.Errorf("%s: nothing relevant %v, withheld %v; want it said", name, a.NothingRelevant, a.Withheld)
 		}
 	}
@@ -314,7 +314,7 @@ func TestWhatGaveWay(t *testing.T) {
 	s.chunk("func f() {}", at("full.go"))
 	l.file(at("queue/retry.go"), "package queue")
 	l.file(at("other.go"), "package other")
-	l.held = memory.CodeHeld{Files: 3, Chunked: 1, Pruned: 2}
+	l.held = memory.CodeCounts{Files: 3, Chunked: 1, Pruned: 2}
 	for name, test := range map[string]struct {
 		query string
 		floor *float64

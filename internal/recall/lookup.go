@@ -35,8 +35,8 @@ const (
 type lookedUp struct {
 	// rank orders those that were asked for, from 1; 0 for all others.
 	rank int
-	name memory.Name      // that it declares
-	at   memory.CodePlace // that it is at
+	name memory.Name         // that it declares
+	at   memory.CodeLocation // that it is at
 }
 
 // lookUp marks the candidates that a question asks for by a name that they declare or
@@ -190,7 +190,7 @@ func (l *lookup) own(places []memory.Candidate) bool {
 
 // place returns the chunks at a place. Of a file that is named without a line they
 // are those that fit the other words, or its beginning where there are none.
-func (l *lookup) place(at memory.CodePlace, alone bool) []*candidate {
+func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 	if at.Path == "" {
 		return nil
 	}

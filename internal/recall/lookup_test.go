@@ -22,9 +22,9 @@ func (s *shelf) defines(name memory.Name, path string, d memory.Definition) {
 }
 
 // lies has the shelf's chunk at a path lie at a place that a question names.
-func (s *shelf) lies(place memory.CodePlace, path string) {
+func (s *shelf) lies(place memory.CodeLocation, path string) {
 	if s.at == nil {
-		s.at = map[memory.CodePlace][]memory.Candidate{}
+		s.at = map[memory.CodeLocation][]memory.Candidate{}
 	}
 	for _, places := range s.docs {
 		for _, c := range places {
@@ -138,8 +138,8 @@ func TestPlacesFirst(t *testing.T) {
 	s.chunk("likest by words", at("other.go"))
 	s.chunk("first frame", at("net/a.go"))
 	s.chunk("second frame", at("net/b.go"))
-	s.lies(memory.CodePlace{Path: "a.go", Line: 10}, "net/a.go")
-	s.lies(memory.CodePlace{Path: "/usr/net/b.go", Line: 20}, "net/b.go")
+	s.lies(memory.CodeLocation{Path: "a.go", Line: 10}, "net/a.go")
+	s.lies(memory.CodeLocation{Path: "/usr/net/b.go", Line: 20}, "net/b.go")
 	req := memory.RecallRequest{Query: "panic: boom\n\ta.go:10 +0x1d\n\t/usr/net/b.go:20", MinRelevance: new(.75), Explain: true}
 	a := s.ask(t, req)
 	if got := ids(a); len(got) < 2 || got[0] != "net/a.go" || got[1] != "net/b.go" {
@@ -156,12 +156,12 @@ func TestNamedFile(t *testing.T) {
 	s := newShelf()
 	s.chunk("likest by words", at("other.go"))
 	s.chunk("the best of it", at("a.go"))
-	place := memory.CodePlace{Path: "a.go"}
+	place := memory.CodeLocation{Path: "a.go"}
 	s.lies(place, "a.go")
 	if got := ids(s.ask(t, memory.RecallRequest{Query: "what is best in a.go"})); got[0] != "a.go" {
 		t.Errorf("answer %v, want a.go first", got)
 	}
-	many := memory.CodePlace{Path: "index.ts"}
+	many := memory.CodeLocation{Path: "index.ts"}
 	for i := range maxNamedFiles + 1 {
 		path := strings.Repeat("d/", i) + "index.ts"
 		s.chunk("index "+path, at(path))

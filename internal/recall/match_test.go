@@ -15,7 +15,7 @@ import (
 
 // entry is the record of an entry as the catalogue keeps it.
 func entry(kind memory.Kind, server, name, description, content string) memory.Record {
-	e := session.Entry{Ref: session.Ref{Type: kind, Name: name, ServerName: server}, Description: description, Content: content}
+	e := session.CatalogueEntry{Ref: session.Ref{Type: kind, Name: name, ServerName: server}, Description: description, Content: content}
 	return memory.Record{
 		ID: fmt.Sprintf("%s %s", kind, strings.TrimPrefix(server+":"+name, ":")), Kind: kind, Text: catalogue.Text(e),
 		Entry: &memory.Entry{Name: name, Server: server, Description: description, Content: content},
@@ -148,11 +148,11 @@ func TestMatchTellsWhatItWithheld(t *testing.T) {
 	reasons := map[memory.Reason]int{}
 	for _, w := range m.Withheld {
 		reasons[w.Reason]++
-		if below := w.NearestScore < .5; below != (w.Reason == memory.BelowFloor) {
+		if below := w.NearestScore < .5; below != (w.Reason == memory.BelowThreshold) {
 			t.Errorf("%s was withheld as %s with %.2f", w.ID, w.Reason, w.NearestScore)
 		}
 	}
-	if reasons[memory.OverLimit] == 0 || reasons[memory.BelowFloor] == 0 {
+	if reasons[memory.OverLimit] == 0 || reasons[memory.BelowThreshold] == 0 {
 		t.Errorf("withheld = %v, want some over the limit and some below the floor", reasons)
 	}
 	if m.Calibration == "" || len(m.Spaces) != 1 || m.Incomplete != "" || m.Seq == 0 || m.Settings.MinRelevance[memory.Tool] != .5 || len(m.Degraded) > 0 {
@@ -201,7 +201,7 @@ func TestVerdictsMoveAMatch(t *testing.T) {
 	r := newRig(t)
 	good := entry(memory.Tool, "a", "convert", "Convert an amount of money between currencies", "")
 	bad := entry(memory.Tool, "b", "convert", "Convert an amount of money between currencies", "")
-	bad.Verdicts, good.Verdicts = &memory.Verdicted{Failed: 6}, &memory.Verdicted{Worked: 6, Irrelevant: 1}
+	bad.Verdicts, good.Verdicts = &memory.VerdictCounts{Failed: 6}, &memory.VerdictCounts{Worked: 6, Irrelevant: 1}
 	r.write(append(publicTools(t, 30), bad, good)...)
 	m := r.match("convert money between currencies", 5, memory.Tool)
 	if len(m.Items) < 2 || m.Items[0].ID != good.ID || m.Items[1].ID != bad.ID {

@@ -53,16 +53,16 @@ type Corpus interface {
 	// Repos returns the names of those that the records of a selection speak of.
 	Repo(name string) bool
 	Repos(sel memory.Selection) []string
-	// Pieces returns the code of a selection whose ids begin with a prefix. It reads
+	// ChunksByPrefix returns the code of a selection whose ids begin with a prefix. It reads
 	// every file of the project.
-	Pieces(ctx context.Context, prefix string, sel memory.Selection) ([]memory.Piece, error)
+	ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error)
 	Location(c memory.Candidate) (memory.Location, error)
 	// Definitions returns the documents of a selection that declare a name; where
 	// some are declared in what the name says, those alone.
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
 	// At returns the chunks of a selection at a place, those of the file that fits
 	// best first; without a line all of the file, in order.
-	At(place memory.CodePlace, sel memory.Selection) []memory.Candidate
+	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
 }
 
 // Projects finds the project that a caller means.
@@ -74,15 +74,15 @@ type Projects interface {
 
 // Ledger keeps receipts.
 type Ledger interface {
-	Later(memory.Receipt)
+	EnqueueReceipt(memory.Receipt)
 	Receipt(id string) (memory.Receipt, error)
 }
 
-// Options configure the read path. Corpus, Shelf, Projects, Verifier, Ledger and
+// Options configure the read path. Corpus, Sessions, Projects, Verifier, Ledger and
 // Analyze are required; the zero value of another field is its default.
 type Options struct {
 	Corpus   Corpus
-	Shelf    Shelf
+	Shelf    Sessions
 	Projects Projects
 	Verifier memory.Verifier
 	Ledger   Ledger
@@ -95,9 +95,9 @@ type Options struct {
 	// Names returns the names of all projects, for the hint of an error about an unknown
 	// one. Default: none.
 	Names func() []string
-	// Light finds files by their names and by how they begin, where the full index
+	// FileNames finds files by their names and by how they begin, where the full index
 	// cannot answer for code. Nil: there is none.
-	Light Light
+	Light FileNames
 	// Missing says in a few words why the full index has not all code of a project,
 	// "not indexed yet"; empty when it has. Default: it has.
 	Missing func(project string) string

@@ -18,7 +18,7 @@ func receiptID(at time.Time) string {
 	return fmt.Sprintf("rc-%012x%s", at.UnixMilli(), hex.EncodeToString(tail[:]))
 }
 
-func (s *Service) receipt(req memory.RecallRequest, a *memory.Answer, f found, start time.Time) memory.Receipt {
+func (s *Service) receipt(req memory.RecallRequest, a *memory.RecallResponse, f found, start time.Time) memory.Receipt {
 	r := memory.Receipt{
 		ID: a.Receipt, At: start.UTC(), Request: s.withoutSecrets(req), Project: a.Project,
 		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: f.spaces,

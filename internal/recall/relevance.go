@@ -30,8 +30,8 @@ type Calibration struct {
 	Together Gumbel
 }
 
-// Found is what one part, a retriever by its name, says of a document.
-type Found struct {
+// Score is what one part, a retriever by its name, says of a document.
+type Score struct {
 	Part string
 	Hit  index.Hit
 	// Result is what the hit is of; its other hits do not matter.
@@ -52,7 +52,7 @@ const priorDocuments = 30
 // For vectors it is the distance of the cosine from the mean of all documents,
 // in standard deviations. In a small collection neither can be told, so the
 // model's own are counted in as if priorDocuments more had been seen.
-func (c Calibration) Evidence(f Found) float64 {
+func (c Calibration) Evidence(f Score) float64 {
 	score, r := float64(f.Hit.Score), f.Result
 	if !isVector(f.Part) {
 		if r.Best <= 0 {
@@ -86,11 +86,11 @@ const vectorShare = 0.5
 // Either alone may be chance. A document that is a little unusual in both is seldom
 // unrelated: at any share of unrelated questions more of the right answers pass than
 // by the better of the two.
-func (c Calibration) JointEvidence(words, vectors Found) float64 {
+func (c Calibration) JointEvidence(words, vectors Score) float64 {
 	return c.reduced(words) + vectorShare*c.reduced(vectors)
 }
 
-func (c Calibration) reduced(f Found) float64 {
+func (c Calibration) reduced(f Score) float64 {
 	return c.best(f.Part).Reduced(c.Evidence(f), f.Result.Searched)
 }
 
@@ -136,7 +136,7 @@ const (
 // atLeast is the relevance that a document has for what it holds of the question. One
 // that holds every word of it has to do with it however common they are: those words
 // are what was asked for.
-func atLeast(f Found) float64 {
+func atLeast(f Score) float64 {
 	switch {
 	case f.Hit.Held < allHeld:
 		return 0
@@ -148,13 +148,13 @@ func atLeast(f Found) float64 {
 
 // Relevance returns how surely a document has to do with the question by one part
 // alone, 0 to 1.
-func (c Calibration) Relevance(f Found) float64 {
+func (c Calibration) Relevance(f Score) float64 {
 	return max(curve(c.best(f.Part).Tail(c.Evidence(f), f.Result.Searched)), atLeast(f))
 }
 
 // Joint returns how surely a document has to do with the question by its words and the
 // vectors of a model together, 0 to 1.
-func (c Calibration) Joint(words, vectors Found) float64 {
+func (c Calibration) Joint(words, vectors Score) float64 {
 	return max(curve(c.Together.Tail(c.JointEvidence(words, vectors), words.Result.Searched)), atLeast(words))
 }
 

@@ -59,14 +59,14 @@ func TestRelevancePassesThroughItsMarks(t *testing.T) {
 	} {
 		const n, best = 1000, 64
 		x := c.Lexical.Quantile(1-test.unrelated, n)
-		words := Found{"lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, &index.Result{Best: best, Searched: n}}
+		words := Score{"lexical", index.Hit{Score: float32(x * math.Sqrt(best))}, &index.Result{Best: best, Searched: n}}
 		got := c.Relevance(words)
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: lexical relevance %v, want %v", test.name, got, test.want)
 		}
 		const mean, deviation = 0.5, 0.1
 		z := c.Vectors[""].Best.Quantile(1-test.unrelated, n)
-		vectors := Found{"vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, &index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation}}
+		vectors := Score{"vector/unknown", index.Hit{Score: float32(mean + z*deviation)}, &index.Result{Best: 1, Searched: n, Mean: mean, Deviation: deviation}}
 		got = c.Relevance(vectors)
 		if math.Abs(got-test.want) > 1e-6 {
 			t.Errorf("%s: vector relevance %v, want %v", test.name, got, test.want)
@@ -93,11 +93,11 @@ func TestRelevanceIsAFigureBetweenZeroAndOne(t *testing.T) {
 			{Best: 400, Searched: 1 << 30, Mean: -1, Deviation: 1e-20},
 		} {
 			for _, score := range []float64{-1, 0, 0.4, 1, 300} {
-				f := Found{part, index.Hit{Score: float32(score)}, &r}
+				f := Score{part, index.Hit{Score: float32(score)}, &r}
 				if got := c.Relevance(f); !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v is %v", part, score, r, got)
 				}
-				if got := c.Joint(Found{"lexical", f.Hit, &r}, f); !(got >= 0 && got <= 1) {
+				if got := c.Joint(Score{"lexical", f.Hit, &r}, f); !(got >= 0 && got <= 1) {
 					t.Errorf("%s: relevance of %v in %+v together with words is %v", part, score, r, got)
 				}
 			}
@@ -113,7 +113,7 @@ func TestNothingToCompareWithIsNoEvidence(t *testing.T) {
 		"vector/unknown": {Best: 1, Searched: 1, Mean: 0.9},
 		"lexical":        {Searched: 10},
 	} {
-		if got := c.Evidence(Found{name, index.Hit{Score: 0.9}, &r}); got != 0 {
+		if got := c.Evidence(Score{name, index.Hit{Score: 0.9}, &r}); got != 0 {
 			t.Errorf("evidence of %s is %v, want 0", name, got)
 		}
 	}
@@ -141,34 +141,34 @@ func TestModelIsTheLongestNameThatFits(t *testing.T) {
 func TestRelevanceIsOfWhatAnswered(t *testing.T) {
 	c := ShippedCalibration()
 	const doc = 1
-	words := index.Part{Name: "lexical", Result: index.Result{
+	words := index.Ranking{Name: "lexical", Result: index.Result{
 		Hits: []index.Hit{{Doc: doc, Score: 9}, {Doc: 2, Score: 4}}, Best: 40, Searched: 1000, Content: 3,
 	}}
 	none := words
 	none.Result.Hits = words.Result.Hits[1:]
-	vectors := func(name string, searched int, hits ...index.Hit) index.Part {
-		return index.Part{Name: name, Result: index.Result{Hits: hits, Best: 1, Searched: searched, Mean: .01, Deviation: .06}}
+	vectors := func(name string, searched int, hits ...index.Hit) index.Ranking {
+		return index.Ranking{Name: name, Result: index.Result{Hits: hits, Best: 1, Searched: searched, Mean: .01, Deviation: .06}}
 	}
-	found := func(p index.Part, score float32) Found {
-		return Found{p.Name, index.Hit{Doc: doc, Score: score}, &p.Result}
+	found := func(p index.Ranking, score float32) Score {
+		return Score{p.Name, index.Hit{Doc: doc, Score: score}, &p.Result}
 	}
 	near := vectors(builtinPart, 1000, index.Hit{Doc: doc, Score: .4}, index.Hit{Doc: 2, Score: .2})
 	far := vectors(builtinPart, 1000, index.Hit{Doc: 2, Score: .4}, index.Hit{Doc: 3, Score: .2})
 	unknown := vectors(builtinPart, 2, far.Result.Hits...)
 	other := vectors("vector/ollama/other", 1000, index.Hit{Doc: doc, Score: .5})
 	for name, test := range map[string]struct {
-		parts []index.Part
+		parts []index.Ranking
 		want  float64
 	}{
-		"both":                       {[]index.Part{words, near}, c.Joint(found(words, 9), found(near, .4))},
-		"no vectors":                 {[]index.Part{words}, c.Relevance(found(words, 9))},
-		"vectors found nothing":      {[]index.Part{words, vectors(builtinPart, 1000)}, c.Relevance(found(words, 9))},
-		"the document has no vector": {[]index.Part{words, unknown}, c.Relevance(found(words, 9))},
-		"below the last vector":      {[]index.Part{words, far}, c.Joint(found(words, 9), found(far, .2))},
-		"no words":                   {[]index.Part{near}, c.Relevance(found(near, .4))},
-		"the document has no word":   {[]index.Part{none, near}, c.Joint(found(none, 0), found(near, .4))},
-		"the surer of two models":    {[]index.Part{words, far, other}, c.Joint(found(words, 9), found(other, .5))},
-		"in any order":               {[]index.Part{other, far, words}, c.Joint(found(words, 9), found(other, .5))},
+		"both":                       {[]index.Ranking{words, near}, c.Joint(found(words, 9), found(near, .4))},
+		"no vectors":                 {[]index.Ranking{words}, c.Relevance(found(words, 9))},
+		"vectors found nothing":      {[]index.Ranking{words, vectors(builtinPart, 1000)}, c.Relevance(found(words, 9))},
+		"the document has no vector": {[]index.Ranking{words, unknown}, c.Relevance(found(words, 9))},
+		"below the last vector":      {[]index.Ranking{words, far}, c.Joint(found(words, 9), found(far, .2))},
+		"no words":                   {[]index.Ranking{near}, c.Relevance(found(near, .4))},
+		"the document has no word":   {[]index.Ranking{none, near}, c.Joint(found(none, 0), found(near, .4))},
+		"the surer of two models":    {[]index.Ranking{words, far, other}, c.Joint(found(words, 9), found(other, .5))},
+		"in any order":               {[]index.Ranking{other, far, words}, c.Joint(found(words, 9), found(other, .5))},
 	} {
 		for i := range test.parts {
 			test.parts[i].Weight = 1
@@ -193,7 +193,7 @@ func newBench(t *testing.T, texts ...string) *bench {
 	if err != nil {
 		t.Fatalf("make lexical index: %v", err)
 	}
-	space, err := vector.NewSpace(vector.Options{Name: builtin.Name, Dim: builtin.Dim})
+	space, err := vector.NewCollection(vector.Options{Name: builtin.Name, Dim: builtin.Dim})
 	if err != nil {
 		t.Fatalf("make space: %v", err)
 	}
@@ -220,13 +220,13 @@ func newBench(t *testing.T, texts ...string) *bench {
 // best is the relevance of document 0 and that of the best of the others.
 func (b *bench) best(t *testing.T, question string) (first, others float64) {
 	t.Helper()
-	var parts []index.Part
+	var parts []index.Ranking
 	for _, r := range []index.Retriever{b.lexical, b.vectors} {
 		res, err := r.Retrieve(t.Context(), index.Query{Text: question, Limit: 100})
 		if err != nil {
 			t.Fatalf("ask %s: %v", r.Name(), err)
 		}
-		parts = append(parts, index.Part{Name: r.Name(), Result: res, Weight: 1})
+		parts = append(parts, index.Ranking{Name: r.Name(), Result: res, Weight: 1})
 	}
 	c := ShippedCalibration()
 	for _, fused := range index.Fuse(parts, 1000) {

@@ -219,7 +219,7 @@ func TestAnswersAreDeterministic(t *testing.T) {
 	s.many(20)
 	s.chunk("func f() {}", at("f.go"))
 	s.more = append(s.more, working("vector/m", "", 0), failing("vector/n", errors.New("down")))
-	var first *memory.Answer
+	var first *memory.RecallResponse
 	for range 10 {
 		a := s.ask(t, memory.RecallRequest{Explain: true, MaxTokens: 8000, Limit: 10})
 		a.Text = strings.ReplaceAll(a.Text, a.Receipt, "")

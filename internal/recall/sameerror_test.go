@@ -91,7 +91,7 @@ func TestSameErrorKeepsToBudgetAndFilters(t *testing.T) {
 // found.
 func TestAsideLessonsAreNotRecalled(t *testing.T) {
 	s := newShelf()
-	s.lesson("wrong", telling(quoted), func(r *memory.Record) { r.Event.Aside = &memory.Aside{Reason: "retracted"} })
+	s.lesson("wrong", telling(quoted), func(r *memory.Record) { r.Event.Withdrawn = &memory.Withdrawal{Reason: "retracted"} })
 	s.lesson("right")
 	if got := ids(s.ask(t, memory.RecallRequest{Query: quoted})); !slices.Equal(got, []string{"right"}) {
 		t.Errorf("recalled %v, want the lesson that holds", got)

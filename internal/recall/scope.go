@@ -11,8 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Shelf holds the sessions of the corpus and their steps in order of time.
-type Shelf interface {
+// Sessions holds the sessions of the corpus and their steps in order of time.
+type Sessions interface {
 	// Sessions returns the sessions that pass a filter, newest first.
 	Sessions(project string, f memory.SessionFilter) []memory.Session
 	// Session returns one, with the number of its steps.

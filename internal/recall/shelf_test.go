@@ -31,7 +31,7 @@ type shelf struct {
 	heads       map[memory.FileKey]string     // as they were indexed
 	gates       map[memory.FileKey]error
 	definitions map[memory.Name][]memory.Definition
-	at          map[memory.CodePlace][]memory.Candidate
+	at          map[memory.CodeLocation][]memory.Candidate
 	verify      func(context.Context) // before every look at the disk
 	lexical     index.Source
 	scale       float32 // of its scores: 1 is as good as can be, .001 as bad
@@ -135,7 +135,7 @@ func (s *shelf) Repo(string) bool { return true }
 
 func (s *shelf) Repos(memory.Selection) []string { return nil }
 
-func (s *shelf) Pieces(context.Context, string, memory.Selection) ([]memory.Piece, error) {
+func (s *shelf) ChunksByPrefix(context.Context, string, memory.Selection) ([]memory.ChunkRef, error) {
 	return nil, nil
 }
 
@@ -169,7 +169,7 @@ func (s *shelf) service(t testing.TB, change ...func(*Options)) *Service {
 }
 
 // ask asks with the floor off, unless the request names one.
-func (s *shelf) ask(t testing.TB, req memory.RecallRequest, change ...func(*Options)) *memory.Answer {
+func (s *shelf) ask(t testing.TB, req memory.RecallRequest, change ...func(*Options)) *memory.RecallResponse {
 	t.Helper()
 	if req.Query == "" {
 		req.Query = "needle"
@@ -185,7 +185,7 @@ func (s *shelf) ask(t testing.TB, req memory.RecallRequest, change ...func(*Opti
 }
 
 // ids are what an answer holds: ids of records and paths of code.
-func ids(a *memory.Answer) []string {
+func ids(a *memory.RecallResponse) []string {
 	out := []string{}
 	for _, i := range a.Items {
 		if i.Kind == memory.Chunk {
@@ -198,7 +198,7 @@ func ids(a *memory.Answer) []string {
 }
 
 // reasons are why things were withheld, by id or path.
-func reasons(a *memory.Answer) map[string]memory.Reason {
+func reasons(a *memory.RecallResponse) map[string]memory.Reason {
 	out := map[string]memory.Reason{}
 	for _, w := range a.Withheld {
 		if w.Path != "" {
@@ -265,7 +265,7 @@ func (s *shelf) Definitions(name memory.Name, sel memory.Selection) []memory.Def
 	return s.definitions[name]
 }
 
-func (s *shelf) At(place memory.CodePlace, sel memory.Selection) []memory.Candidate {
+func (s *shelf) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	return s.at[place]
 }
 
@@ -358,7 +358,7 @@ func (s *shelf) look(ctx context.Context, at memory.Location) (string, error) {
 	return s.texts[key], s.gates[key]
 }
 
-func (s *shelf) Later(r memory.Receipt) {
+func (s *shelf) EnqueueReceipt(r memory.Receipt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.receipts = append(s.receipts, r)

@@ -185,8 +185,8 @@ func TestFloor(t *testing.T) {
 			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
 		}
 		for _, w := range below {
-			if w.Reason != memory.BelowFloor {
-				t.Errorf("%s: the reason is %s, want %s", name, w.Reason, memory.BelowFloor)
+			if w.Reason != memory.BelowThreshold {
+				t.Errorf("%s: the reason is %s, want %s", name, w.Reason, memory.BelowThreshold)
 			}
 		}
 	}

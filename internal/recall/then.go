@@ -15,16 +15,16 @@ func TextOf(i memory.Item) string {
 	return text
 }
 
-// Then finds the texts again that a receipt has the hashes of: as they are stored, or, of
+// PastText finds the texts again that a receipt has the hashes of: as they are stored, or, of
 // code, on disk within the deadline of code. Items without a hash have no state. Inside
 // says that the caller asks from the project: only then is a text shown that was followed
 // from its files. The answer has the order of the items.
-func (s *Service) Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then {
+func (s *Service) Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText {
 	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
 	defer cancel()
 	f := &filler{s: s, code: code}
 	sel := memory.Selection{Project: project.ID, AllLessons: true, Followed: inside}
-	out := make([]memory.Then, len(items))
+	out := make([]memory.PastText, len(items))
 	for i := range items {
 		item := &items[i]
 		switch {
@@ -39,7 +39,7 @@ func (s *Service) Then(ctx context.Context, project memory.Project, inside bool,
 }
 
 // thenRecord finds the text of a record.
-func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.Then {
+func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
 	r, err := f.s.opts.Corpus.Record(item.ID)
 	if err != nil {
 		return f.gone(memory.CodeOf(err) == memory.CodeNotFound)
@@ -52,30 +52,30 @@ func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memo
 	case r.Step != nil:
 		text, found = beginning(f.redact(stepText(r.Step)), item)
 	case r.Entry != nil:
-		text = memory.HandedEntry(r.Kind, r.Entry.Description, r.Entry.Content, r.Entry.InputSchema)
+		text = memory.EntryText(r.Kind, r.Entry.Description, r.Entry.Content, r.Entry.InputSchema)
 		found = isOf(item, text)
 	case r.Task != nil:
-		text = memory.HandedTask(r.Task)
+		text = memory.TaskText(r.Task)
 		found = isOf(item, text)
 	default:
-		return memory.Then{}
+		return memory.PastText{}
 	}
 	switch {
 	case !found:
-		return memory.Then{State: memory.Changed}
+		return memory.PastText{State: memory.Changed}
 	case r.Provenance.Followed() && !sel.Followed, (r.Event != nil || r.Step != nil) && !f.s.opts.Corpus.Selected(r.ID, sel):
-		return memory.Then{} // as it was, and not for this caller
+		return memory.PastText{} // as it was, and not for this caller
 	}
-	return memory.Then{Text: f.redact(text)}
+	return memory.PastText{Text: f.redact(text)}
 }
 
 // gone is the answer where a text is not there. Nobody knows what became of it as long as
 // not all is loaded or read, and where the store has lost something.
-func (f *filler) gone(isCertain bool) memory.Then {
+func (f *filler) gone(isCertain bool) memory.PastText {
 	if !isCertain || f.s.whyLost() != "" {
-		return memory.Then{}
+		return memory.PastText{}
 	}
-	return memory.Then{State: memory.Gone}
+	return memory.PastText{State: memory.Gone}
 }
 
 func isOf(item *memory.ReceiptItem, text string) bool {
@@ -115,11 +115,11 @@ func (f *filler) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, 
 
 // thenCode finds code on disk, where it was: in one of the chunks of its file, or at the
 // beginning of a file that has none.
-func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.Then {
+func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
 	if item.Path == "" || f.s.ready() != nil {
-		return memory.Then{}
+		return memory.PastText{}
 	}
-	places := f.s.opts.Corpus.At(memory.CodePlace{Path: item.Path}, sel)
+	places := f.s.opts.Corpus.At(memory.CodeLocation{Path: item.Path}, sel)
 	if f.s.opts.Light != nil {
 		heads, _ := f.s.opts.Light.Files(item.Path, sel.Project, maxPlaces)
 		places = append(slices.Clip(places), heads...)
@@ -142,15 +142,15 @@ func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory
 		case "":
 			whole := f.redact(v.Text)
 			if text, found := part(whole, item); found {
-				return memory.Then{Text: text}
+				return memory.PastText{Text: text}
 			}
 			if !c.Head && memory.ChunkID(at.Sandbox, at.Path, at.Chunk) == item.ID {
-				return memory.Then{Text: whole} // a part of it that is not in one piece
+				return memory.PastText{Text: whole} // a part of it that is not in one piece
 			}
 			there = true
 		case memory.Gone:
 		case memory.TooSlow, memory.Unreadable:
-			return memory.Then{}
+			return memory.PastText{}
 		default:
 			there = true
 		}
@@ -158,7 +158,7 @@ func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory
 	if !there {
 		return f.gone(f.s.opts.Missing(sel.Project) == "")
 	}
-	return memory.Then{State: memory.Changed}
+	return memory.PastText{State: memory.Changed}
 }
 
 // part is the part of a text that was handed out, which begins with a line.

@@ -22,7 +22,7 @@ func TestUnknownRepository(t *testing.T) {
 	}
 	plain := func(*memory.Record) {}
 	lesson("l-1", r.project.ID, "payments", plain)
-	lesson("l-2", r.project.ID, "former", func(rec *memory.Record) { rec.Event.Aside = &memory.Aside{Reason: "retracted"} })
+	lesson("l-2", r.project.ID, "former", func(rec *memory.Record) { rec.Event.Withdrawn = &memory.Withdrawal{Reason: "retracted"} })
 	lesson("l-3", "p-other", "paymentz", func(rec *memory.Record) { rec.Provenance.Origin = memory.OriginFollowed })
 	for _, known := range []string{"payments", "former", r.project.Name} {
 		a, err := r.recall.Recall(t.Context(), memory.RecallRequest{Query: "npm install", Repo: known, Project: r.project.ID})

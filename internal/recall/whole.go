@@ -78,10 +78,10 @@ func (f *filler) whole(ctx context.Context, id string, project memory.Project, s
 		return none, &memory.Withheld{ID: ids[0], Reason: memory.Gone}, nil
 	}
 	w := &memory.Withheld{ID: r.ID, Kind: r.Kind}
-	if r.Event != nil && r.Event.Aside != nil {
-		w.Reason = memory.Reason(r.Event.Aside.Reason)
-		if r.Event.Aside.By != "" {
-			w.Note = "by " + r.Event.Aside.By
+	if r.Event != nil && r.Event.Withdrawn != nil {
+		w.Reason = memory.Reason(r.Event.Withdrawn.Reason)
+		if r.Event.Withdrawn.By != "" {
+			w.Note = "by " + r.Event.Withdrawn.By
 		}
 		return none, w, nil
 	}
@@ -119,7 +119,7 @@ func ambiguous(ids []string) *memory.Withheld {
 // wholeCode reads a piece of code again through the gates.
 func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection) (memory.Item, *memory.Withheld, error) {
 	none := memory.Item{}
-	found, err := f.s.opts.Corpus.Pieces(ctx, id, sel)
+	found, err := f.s.opts.Corpus.ChunksByPrefix(ctx, id, sel)
 	if err != nil {
 		return none, nil, err
 	}
@@ -293,7 +293,7 @@ func cutWhole(i *memory.Item, room int, mayRaise bool) {
 }
 
 // wholes is the text of an answer by ids.
-func wholes(a *memory.Answer) string {
+func wholes(a *memory.RecallResponse) string {
 	var b strings.Builder
 	for n, i := range a.Items {
 		if n > 0 {

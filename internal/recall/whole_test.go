@@ -20,14 +20,14 @@ func TestWhole(t *testing.T) {
 	r.write(
 		memory.Record{ID: "l-7f3a11", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventError, Context: "npm install", Lesson: long, Command: "sudo chown -R me ~/.npm", Rate: &memory.Rate{Successes: 9, Attempts: 10}}},
 		memory.Record{ID: "l-7f3b22", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventPattern, Lesson: "another one"}},
-		memory.Record{ID: "l-aside0", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventPattern, Lesson: "wrong", Aside: &memory.Aside{Reason: "retracted", By: "l-7f3b22"}}},
+		memory.Record{ID: "l-aside0", Kind: memory.Lesson, Repo: "demo", Event: &memory.Event{Type: memory.EventPattern, Lesson: "wrong", Withdrawn: &memory.Withdrawal{Reason: "retracted", By: "l-7f3b22"}}},
 		memory.Record{ID: "t-1a2b3c", Kind: memory.Task, Task: &memory.TaskContent{TaskID: "task-042", RequiresContext: true, Intent: "Add login", Summary: "done so", Report: json.RawMessage(`{"valid":true}`)}},
 		memory.Record{ID: "u-rule00", Kind: memory.Rule, Entry: &memory.Entry{Name: "Auth", Content: "Line one.\nLine two."}},
 		memory.Record{ID: "s-91a0bb", Kind: memory.Step, Session: "mm-1", Step: &step},
 	)
 	r.write(memory.Record{ID: "s-other0", Kind: memory.Step, Project: "p-other", Session: "mm-2", Step: &step})
 	r.write(memory.Record{ID: "l-other0", Kind: memory.Lesson, Project: "p-other", Repo: "other", Event: &memory.Event{Type: memory.EventPattern, Lesson: "of another project"}})
-	ask := func(req memory.RecallRequest) *memory.Answer {
+	ask := func(req memory.RecallRequest) *memory.RecallResponse {
 		t.Helper()
 		req.Project = r.project.ID
 		a, err := r.recall.Recall(t.Context(), req)

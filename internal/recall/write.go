@@ -44,7 +44,7 @@ func itemTokens(i memory.Item) int { return tokens(render.Visible(itemText(i, 0)
 // fit writes an answer whose items are ranked, in the order of their kinds. As long
 // as headings and the like put it over its budget, it withholds the item that ranks
 // last.
-func fit(a *memory.Answer, req memory.RecallRequest) {
+func fit(a *memory.RecallResponse, req memory.RecallRequest) {
 	for ranked := a.Items; ; {
 		if a.Items = ranked; len(req.IDs) == 0 { // else they are in the order asked for
 			a.Items = byKind(ranked)
@@ -61,7 +61,7 @@ func fit(a *memory.Answer, req memory.RecallRequest) {
 }
 
 // write fills in the text of an answer and counts its tokens.
-func write(a *memory.Answer, req memory.RecallRequest) {
+func write(a *memory.RecallResponse, req memory.RecallRequest) {
 	switch {
 	case len(req.IDs) == 0:
 	case req.Format == memory.FormatJSON:
@@ -94,7 +94,7 @@ func write(a *memory.Answer, req memory.RecallRequest) {
 
 // fenced is the text of an answer as a model gets it: what is stored is fenced as
 // data. An answer without items says nothing that is stored.
-func fenced(a *memory.Answer, text string) string {
+func fenced(a *memory.RecallResponse, text string) string {
 	if len(a.Items) == 0 {
 		return render.Visible(text)
 	}
@@ -103,7 +103,7 @@ func fenced(a *memory.Answer, text string) string {
 
 // asJSON is the answer as one line of JSON: its items, or why there are none, and then,
 // as far as there is room for it in most bytes, what the answer tells about itself.
-func asJSON(a *memory.Answer, most int, explain bool) string {
+func asJSON(a *memory.RecallResponse, most int, explain bool) string {
 	shown := struct {
 		Notice          string            `json:"notice,omitempty"`
 		Items           []memory.Item     `json:"items"`
@@ -138,7 +138,7 @@ func asJSON(a *memory.Answer, most int, explain bool) string {
 		// What was withheld comes before the rest: without it an answer without items reads
 		// as if nothing were there.
 		for _, w := range a.Withheld {
-			if w.Reason == memory.BelowFloor {
+			if w.Reason == memory.BelowThreshold {
 				continue
 			}
 			shown.Withheld = append(shown.Withheld, w)
@@ -205,7 +205,7 @@ func (e *extra) lines(text string) string {
 
 // plain is the text answer: lessons as contract 2 writes them, then the other
 // records, then code with its place.
-func plain(a *memory.Answer, spare *extra) string {
+func plain(a *memory.RecallResponse, spare *extra) string {
 	var b strings.Builder
 	b.WriteString(emptyLine(a))
 	b.WriteString(spare.lines(nearestLine(a)))
@@ -260,7 +260,7 @@ func plain(a *memory.Answer, spare *extra) string {
 func shortName(name string) string { return cut(render.Escape(oneLine(name)), 60) }
 
 // emptyLine says in one line why there is no item.
-func emptyLine(a *memory.Answer) string {
+func emptyLine(a *memory.RecallResponse) string {
 	switch {
 	case len(a.Items) > 0:
 		return ""
@@ -271,7 +271,7 @@ func emptyLine(a *memory.Answer) string {
 	for _, w := range a.Withheld {
 		reasons[w.Reason]++
 	}
-	delete(reasons, memory.BelowFloor)
+	delete(reasons, memory.BelowThreshold)
 	if len(reasons) > 0 {
 		var counts []string
 		for _, r := range slices.Sorted(maps.Keys(reasons)) {
@@ -287,12 +287,12 @@ const maxWhy = 100
 
 // incompleteLine says that not all was searched, and why. It is not left out for want
 // of room: without it an answer would claim more than is known.
-func incompleteLine(a *memory.Answer) string {
+func incompleteLine(a *memory.RecallResponse) string {
 	if !a.Incomplete {
 		return ""
 	}
 	line := "(incomplete: " + cut(oneLine(a.Why), maxWhy)
-	if memory.AskAgain(a.Why) {
+	if memory.IsIncomplete(a.Why) {
 		line += "; ask again in a moment"
 	}
 	line += ")\n"
@@ -308,10 +308,10 @@ const worthTelling = 0.4
 
 // nearestLine says of an empty answer how near the nearest came, and how to see it;
 // what it is was not looked at, so it is not named.
-func nearestLine(a *memory.Answer) string {
+func nearestLine(a *memory.RecallResponse) string {
 	var nearest memory.Withheld
 	for _, w := range a.Withheld {
-		if w.Reason == memory.BelowFloor && w.NearestScore > nearest.NearestScore {
+		if w.Reason == memory.BelowThreshold && w.NearestScore > nearest.NearestScore {
 			nearest = w
 		}
 	}
@@ -441,11 +441,11 @@ func langOf(p string) string { return strings.TrimPrefix(path.Ext(p), ".") }
 
 // markdown is the block that a host puts into a prompt: lessons as in the text
 // answer, code as contract 4 writes it, nothing at all where there is nothing.
-func markdown(a *memory.Answer) string {
+func markdown(a *memory.RecallResponse) string {
 	lessons, others, code := split(a.Items)
 	var b strings.Builder
 	if len(lessons)+len(others) > 0 {
-		b.WriteString(plain(&memory.Answer{Items: append(lessons, others...)}, new(extra)))
+		b.WriteString(plain(&memory.RecallResponse{Items: append(lessons, others...)}, new(extra)))
 	}
 	if len(code) == 0 {
 		return b.String()
@@ -542,7 +542,7 @@ func provenanceText(p *memory.Provenance) string {
 	return text
 }
 
-func explainAnswer(a *memory.Answer) []string {
+func explainAnswer(a *memory.RecallResponse) []string {
 	lines := []string{fmt.Sprintf("\nproject %s, receipt %s\n", a.ProjectName, a.Receipt)}
 	for _, w := range a.Withheld {
 		what := w.ID

@@ -71,8 +71,8 @@ func movedBetween(items []session.ReplayedItem, from, to func(session.ReplayedIt
 }
 
 // tally sums up answers in items.
-func tally(answers []session.ReplayedAnswer) session.ReplayTally {
-	var t session.ReplayTally
+func tally(answers []session.ReplayedAnswer) session.ReplayCounts {
+	var t session.ReplayCounts
 	count := func(n *int, is bool) {
 		if is {
 			*n++

@@ -18,14 +18,14 @@ import (
 func TestContextsAreAskedAgain(t *testing.T) {
 	r := newRig(t)
 	r.docker()
-	register := func(entries ...session.Entry) {
+	register := func(entries ...session.CatalogueEntry) {
 		t.Helper()
 		if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rule := func(name, content string, include memory.Include) session.Entry {
-		return session.Entry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: include}
+	rule := func(name, content string, include memory.Include) session.CatalogueEntry {
+		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: include}
 	}
 	register(
 		rule("Always", "Build docker images of pinned versions.", memory.IncludeAlways),
@@ -36,7 +36,7 @@ func TestContextsAreAskedAgain(t *testing.T) {
 	if _, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "mm-one", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "docker build fails", Which: session.Which{Caller: r.caller}})
+	got, err := r.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "docker build fails", SessionRef: session.SessionRef{Caller: r.caller}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 	for _, where := range []string{"on the first node", "behind the proxy", "in the release job", "with a full disk", "after an update", "on arm"} {
 		r.lesson("docker build fails "+where, "look into the log of the builder "+where)
 	}
-	var entries []session.Entry
+	var entries []session.CatalogueEntry
 	for name, content := range map[string]string{
 		"Retries": "A docker build that fails is retried once with an empty cache.",
 		"Again":   "A docker build that fails is retried once with an empty cache.",
@@ -84,7 +84,7 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 		"Owners":  "Whose docker build fails has to mend it.",
 		"Held":    "A docker build fails on warnings.",
 	} {
-		entries = append(entries, session.Entry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: memory.IncludeAgent})
+		entries = append(entries, session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: memory.IncludeAgent})
 	}
 	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
 		t.Fatal(err)
@@ -101,9 +101,9 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	which := session.Which{Caller: r.caller}
+	which := session.SessionRef{Caller: r.caller}
 	held := []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "Held"}}}
-	if _, err := r.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: held, Which: which}); err != nil {
+	if _, err := r.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: held, SessionRef: which}); err != nil {
 		t.Fatal(err)
 	}
 	told := map[memory.Reason]int{}
@@ -117,7 +117,7 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 		{NoSearch: true},
 	} {
 		r.later(time.Second)
-		req.Message, req.Which = "docker build fails", which
+		req.Message, req.SessionRef = "docker build fails", which
 		out, err := r.contexts.Assemble(t.Context(), req)
 		if err != nil {
 			t.Fatalf("context %d: %v", i, err)

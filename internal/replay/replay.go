@@ -26,7 +26,7 @@ import (
 
 // Asker is the read path; see recall.Service.
 type Asker interface {
-	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.Answer, memory.Receipt, error)
+	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
 	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
 	// Settings are those that answers are made with today.
 	Settings() memory.AnswerSettings

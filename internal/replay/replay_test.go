@@ -30,7 +30,7 @@ func differing(a session.ReplayedAnswer) []session.ReplayedItem {
 // recorded relevance is less, for that reason, and nothing else.
 func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 	r := newRig(t)
-	var answers []*memory.Answer
+	var answers []*memory.RecallResponse
 	for _, q := range r.docker() {
 		answers = append(answers, r.ask(memory.RecallRequest{Query: q}))
 	}
@@ -58,7 +58,7 @@ func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 		for _, item := range got.Items {
 			if item.After == 0 {
 				gone = append(gone, item.ID)
-				if item.Reason != memory.BelowFloor || item.Recorded == 0 || item.Before == 0 {
+				if item.Reason != memory.BelowThreshold || item.Recorded == 0 || item.Before == 0 {
 					t.Errorf("%q: %+v went, want it recorded, there before, and below the floor", got.Query, item)
 				}
 			}
@@ -72,7 +72,7 @@ func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 	if lost == 0 || kept == 0 {
 		t.Fatalf("%d items are below the floor and %d above: the test shows nothing", lost, kept)
 	}
-	if diff := cmp.Diff(session.ReplayTally{Questions: len(answers), Same: kept, SettingsRemoved: lost}, out.Tally); diff != "" {
+	if diff := cmp.Diff(session.ReplayCounts{Questions: len(answers), Same: kept, SettingsRemoved: lost}, out.Tally); diff != "" {
 		t.Errorf("tally (-want +got):\n%s", diff)
 	}
 	if out.New.MinRelevance[memory.Lesson] != floor || out.New.MinRelevance[memory.Step] != .5 {
@@ -86,7 +86,7 @@ func TestALowerFloorBrings(t *testing.T) {
 	var withheld int
 	for _, q := range r.docker() {
 		for _, w := range r.ask(memory.RecallRequest{Query: q, Limit: 50, MaxTokens: 8000}).Withheld {
-			if w.Reason == memory.BelowFloor && w.NearestScore > .01 {
+			if w.Reason == memory.BelowThreshold && w.NearestScore > .01 {
 				withheld++
 			}
 		}
@@ -313,7 +313,7 @@ func TestTextOfAReplay(t *testing.T) {
 	answers := []session.ReplayedAnswer{
 		{Receipt: "rc-1", Query: "docker build\nfails", At: testTime, SettingsChanged: true, Items: []session.ReplayedItem{
 			{ID: "l-1", Kind: memory.Lesson, Title: "prune the builder cache", Recorded: 1, Before: 1, After: 1},
-			{ID: "l-2", Kind: memory.Lesson, Title: "log in first", Recorded: 2, Before: 2, Reason: memory.BelowFloor},
+			{ID: "l-2", Kind: memory.Lesson, Title: "log in first", Recorded: 2, Before: 2, Reason: memory.BelowThreshold},
 			{ID: "c-1", Kind: memory.Chunk, Title: "src/a.go:1-9", After: 2},
 		}},
 		{Receipt: "rc-2", Query: "the same", At: testTime.Add(time.Minute), Items: []session.ReplayedItem{{ID: "l-1", Kind: memory.Lesson, Recorded: 1, Before: 1, After: 1}}},
@@ -358,21 +358,21 @@ func TestCompare(t *testing.T) {
 	for name, test := range map[string]struct {
 		recorded, before, after string
 		data, settings          bool
-		want                    session.ReplayTally
+		want                    session.ReplayCounts
 	}{
-		"nothing":              {"", "", "", false, false, session.ReplayTally{}},
-		"the same":             {"a b", "a b", "a b", false, false, session.ReplayTally{Same: 2}},
-		"added by the data":    {"a", "a b", "a b", true, false, session.ReplayTally{Same: 1, DataAdded: 1}},
-		"gone with the data":   {"a b", "b", "b", true, false, session.ReplayTally{Same: 1, DataRemoved: 1}},
-		"added by settings":    {"a", "a", "b a", false, true, session.ReplayTally{Same: 1, SettingsAdded: 1}},
-		"gone with settings":   {"a b c", "a b c", "b c", false, true, session.ReplayTally{Same: 2, SettingsRemoved: 1}},
-		"moved by settings":    {"a b c", "a b c", "b a c", false, true, session.ReplayTally{Same: 3, SettingsMoved: 2}},
-		"moved by the data":    {"a b", "b a", "b a", true, false, session.ReplayTally{Same: 2}},
-		"went and came":        {"a", "", "a", true, true, session.ReplayTally{DataRemoved: 1, SettingsAdded: 1}},
-		"came and went":        {"", "a", "", true, true, session.ReplayTally{DataAdded: 1, SettingsRemoved: 1}},
-		"moved up is no move":  {"a b c", "b c", "c", true, true, session.ReplayTally{Same: 1, DataRemoved: 1, SettingsRemoved: 1}},
-		"all is another":       {"a", "b", "c", true, true, session.ReplayTally{DataAdded: 1, DataRemoved: 1, SettingsAdded: 1, SettingsRemoved: 1}},
-		"twice counts as once": {"a a", "a", "a", false, false, session.ReplayTally{Same: 1}},
+		"nothing":              {"", "", "", false, false, session.ReplayCounts{}},
+		"the same":             {"a b", "a b", "a b", false, false, session.ReplayCounts{Same: 2}},
+		"added by the data":    {"a", "a b", "a b", true, false, session.ReplayCounts{Same: 1, DataAdded: 1}},
+		"gone with the data":   {"a b", "b", "b", true, false, session.ReplayCounts{Same: 1, DataRemoved: 1}},
+		"added by settings":    {"a", "a", "b a", false, true, session.ReplayCounts{Same: 1, SettingsAdded: 1}},
+		"gone with settings":   {"a b c", "a b c", "b c", false, true, session.ReplayCounts{Same: 2, SettingsRemoved: 1}},
+		"moved by settings":    {"a b c", "a b c", "b a c", false, true, session.ReplayCounts{Same: 3, SettingsMoved: 2}},
+		"moved by the data":    {"a b", "b a", "b a", true, false, session.ReplayCounts{Same: 2}},
+		"went and came":        {"a", "", "a", true, true, session.ReplayCounts{DataRemoved: 1, SettingsAdded: 1}},
+		"came and went":        {"", "a", "", true, true, session.ReplayCounts{DataAdded: 1, SettingsRemoved: 1}},
+		"moved up is no move":  {"a b c", "b c", "c", true, true, session.ReplayCounts{Same: 1, DataRemoved: 1, SettingsRemoved: 1}},
+		"all is another":       {"a", "b", "c", true, true, session.ReplayCounts{DataAdded: 1, DataRemoved: 1, SettingsAdded: 1, SettingsRemoved: 1}},
+		"twice counts as once": {"a a", "a", "a", false, false, session.ReplayCounts{Same: 1}},
 	} {
 		items, data, settings := compare(hits(test.recorded), outcome{items: hits(test.before)}, outcome{items: hits(test.after)})
 		got := tally([]session.ReplayedAnswer{{Items: items}})

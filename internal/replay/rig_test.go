@@ -102,7 +102,7 @@ func (r *rig) forget(id string) {
 }
 
 // ask recalls, a second after what was before.
-func (r *rig) ask(req memory.RecallRequest) *memory.Answer {
+func (r *rig) ask(req memory.RecallRequest) *memory.RecallResponse {
 	r.t.Helper()
 	r.later(time.Second)
 	req.Caller = r.caller

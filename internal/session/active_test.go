@@ -11,7 +11,7 @@ import (
 )
 
 // judged are the tools and requests of testdata/active.txt.
-func judged(t *testing.T) (tools []session.Entry, asks map[string][]string, order []string) {
+func judged(t *testing.T) (tools []session.CatalogueEntry, asks map[string][]string, order []string) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/active.txt")
 	if err != nil {

@@ -33,7 +33,7 @@ func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*sess
 	// Nothing is weighed again: what the first answer held had room in it.
 	lost := 0
 	shown := map[taskKey]bool{}
-	then := make([]memory.Then, len(first.Items))
+	then := make([]memory.PastText, len(first.Items))
 	if m := a.s.opts.Assembly.Memories; m != nil {
 		then = m.Then(ctx, a.project, memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller), first.Items)
 	}
@@ -132,23 +132,23 @@ func shows(w *session.TaskWindow, names map[taskKey]bool) bool {
 }
 
 // thenSummary is what is left of the summary of a compaction that was handed out.
-func thenSummary(item memory.ReceiptItem, now string) memory.Then {
+func thenSummary(item memory.ReceiptItem, now string) memory.PastText {
 	switch {
 	case item.Hash == "":
-		return memory.Then{}
+		return memory.PastText{}
 	case now == "":
-		return memory.Then{State: memory.Gone}
+		return memory.PastText{State: memory.Gone}
 	case hashOf(now) != item.Hash:
-		return memory.Then{State: memory.Changed}
+		return memory.PastText{State: memory.Changed}
 	}
-	return memory.Then{Text: now}
+	return memory.PastText{Text: now}
 }
 
 // ThenSummary is thenSummary for the summary that a session has now.
-func (s *Service) ThenSummary(key memory.SessionKey, item memory.ReceiptItem) (memory.Then, error) {
+func (s *Service) ThenSummary(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error) {
 	wc, _, err := s.load(key)
 	if err != nil {
-		return memory.Then{}, err
+		return memory.PastText{}, err
 	}
 	return thenSummary(item, wc.Summary), nil
 }

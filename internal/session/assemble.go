@@ -116,13 +116,13 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 		return nil, err
 	}
 	var err error
-	if a.project, a.session, err = s.find(ctx, req.Which); err != nil {
+	if a.project, a.session, err = s.find(ctx, req.SessionRef); err != nil {
 		return nil, err
 	}
 	a.req = s.opts.Assembly.Settings.fill(req)
 	a.kept = a.withoutSecrets()
 	a.loading = s.loading() // before they are read, or the last may be missed
-	a.items = s.items(ctx, a.project.ID, req.Which)
+	a.items = s.items(ctx, a.project.ID, req.SessionRef)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
 	}

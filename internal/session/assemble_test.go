@@ -33,7 +33,7 @@ func (m *matcher) Match(_ context.Context, _ string, sel memory.Selection, limit
 			switch {
 			case e.Name != s.name || sel.Only != nil && !sel.Only[e.ID]:
 			case s.value < .5:
-				out.Withheld = append(out.Withheld, memory.Withheld{ID: e.ID, Kind: e.Type, Reason: memory.BelowFloor, NearestScore: s.value})
+				out.Withheld = append(out.Withheld, memory.Withheld{ID: e.ID, Kind: e.Type, Reason: memory.BelowThreshold, NearestScore: s.value})
 			case len(out.Items) < limit:
 				out.Items = append(out.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: s.value})
 			default:
@@ -261,7 +261,7 @@ func TestGuidanceIsToldOnceAndAgainAfterACompaction(t *testing.T) {
 	if third := ask(); third.Guidance != "" {
 		t.Errorf("turn 3 is told %q again", third.Guidance)
 	}
-	if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "The orders were counted.", Which: d.which()}); err != nil {
+	if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "The orders were counted.", SessionRef: d.which()}); err != nil {
 		t.Fatal(err)
 	}
 	if fourth := ask(); !strings.Contains(fourth.Guidance, held.Guidance) || !strings.Contains(fourth.Guidance, found.Guidance) {
@@ -276,7 +276,7 @@ func TestActiveToolsAreTheCoresThoseOfTheContextAndTheDiscovered(t *testing.T) {
 		entry("tool fs:relevant agent", "Relevant."), entry("tool fs:idle manual", "Idle."),
 	)
 	m.scores = []score{{"found", .9}}
-	if _, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "find", Which: d.which()}); err != nil {
+	if _, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "find", SessionRef: d.which()}); err != nil {
 		t.Fatal(err)
 	}
 	m.scores = []score{{"relevant", .9}}
@@ -352,7 +352,7 @@ func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
 	turns := make(chan int, requests)
 	for range requests {
 		go func() {
-			out, err := d.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "a message", Which: d.which()})
+			out, err := d.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "a message", SessionRef: d.which()})
 			if err != nil {
 				t.Error(err)
 				turns <- 0
@@ -379,7 +379,7 @@ func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
 // failing answers no question.
 type failing struct{ *recall.Service }
 
-func (failing) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*memory.Answer, memory.Receipt, error) {
+func (failing) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
 	return nil, memory.Receipt{}, errors.New("the disk is on fire")
 }
 
@@ -445,8 +445,8 @@ func TestRefusedAssemblies(t *testing.T) {
 		field string
 	}{
 		{"no message", session.AssembleRequest{}, memory.CodeInvalidInput, "message"},
-		{"an unknown session", session.AssembleRequest{Message: "x", Which: session.Which{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
-		{"no open session", session.AssembleRequest{Message: "x", Which: session.Which{Caller: memory.Caller{Client: "another"}}}, memory.CodeInvalidInput, "sessionId"},
+		{"an unknown session", session.AssembleRequest{Message: "x", SessionRef: session.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
+		{"no open session", session.AssembleRequest{Message: "x", SessionRef: session.SessionRef{Caller: memory.Caller{Client: "another"}}}, memory.CodeInvalidInput, "sessionId"},
 		{"a topK too large", session.AssembleRequest{Message: "x", TopK: session.MaxTopK + 1}, memory.CodeInvalidInput, "topK"},
 	} {
 		c.req.Caller.Dir = d.caller.Dir
@@ -457,7 +457,7 @@ func TestRefusedAssemblies(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.contexts.Assemble(ctx, session.AssembleRequest{Message: "x", Which: d.which()}); !errors.Is(err, context.Canceled) {
+	if _, err := d.contexts.Assemble(ctx, session.AssembleRequest{Message: "x", SessionRef: d.which()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}
 	if got := d.contexts.Turn(memory.SessionKey{Project: d.project.ID, ID: d.session}); got != 0 {

@@ -47,7 +47,7 @@ func fullDesk(b *testing.B, records int) *desk {
 			b.Fatal(err)
 		}
 	}
-	var entries []session.Entry
+	var entries []session.CatalogueEntry
 	for i := range 1700 {
 		kind, name := "tool", fmt.Sprintf("server%d:tool%d", i%20, i)
 		switch {
@@ -92,7 +92,7 @@ func BenchmarkAssemble(b *testing.B) {
 func assembleParts(b *testing.B, d *desk) {
 	prepare := func(b *testing.B, i int) *assembly {
 		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
-		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", Which: d.which()})
+		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", SessionRef: d.which()})
 		a.items = d.catalogue.Items(d.project.ID)
 		return a
 	}

@@ -24,8 +24,8 @@ func pure(req session.AssembleRequest) *assembly {
 		req: opts.Assembly.Settings.fill(req)}
 }
 
-func state(e session.Entry) session.EntryState {
-	s := session.EntryState{Entry: e, ID: itemName(e.Ref, "id"), Mode: memory.IncludeAlways, On: e.Enabled == nil || *e.Enabled}
+func state(e session.CatalogueEntry) session.EntryState {
+	s := session.EntryState{CatalogueEntry: e, ID: itemName(e.Ref, "id"), Mode: memory.IncludeAlways, On: e.Enabled == nil || *e.Enabled}
 	if e.Include != "" {
 		s.Mode = e.Include
 	}
@@ -53,7 +53,7 @@ func random(r *rand.Rand) (*assembly, *session.WorkingContext) {
 	wc := newWorkingContext("session-1")
 	modes := []memory.Include{"", memory.IncludeAlways, memory.IncludeManual, memory.IncludeAgent, memory.IncludeAgent, memory.IncludeAgent}
 	for i := range r.IntN(60) {
-		e := session.Entry{Ref: session.Ref{Type: session.EntryKinds[r.IntN(3)], Name: fmt.Sprintf("entry %d", i)}, Include: modes[r.IntN(len(modes))]}
+		e := session.CatalogueEntry{Ref: session.Ref{Type: session.EntryKinds[r.IntN(3)], Name: fmt.Sprintf("entry %d", i)}, Include: modes[r.IntN(len(modes))]}
 		if e.Type == memory.Tool {
 			e.ServerName, e.Description, e.Guidance = "server", text(300), text(400)
 			e.InputSchema = json.RawMessage(`{"about":"` + text(200) + `"}`)
@@ -74,7 +74,7 @@ func random(r *rand.Rand) (*assembly, *session.WorkingContext) {
 		case 0:
 			a.found.entries.Items = append(a.found.entries.Items, recall.Matched{ID: s.ID, Kind: e.Type, Relevance: .5 + r.Float64()/2})
 		case 1:
-			a.found.entries.Withheld = append(a.found.entries.Withheld, memory.Withheld{ID: s.ID, Kind: e.Type, Reason: memory.BelowFloor, NearestScore: .4})
+			a.found.entries.Withheld = append(a.found.entries.Withheld, memory.Withheld{ID: s.ID, Kind: e.Type, Reason: memory.BelowThreshold, NearestScore: .4})
 		}
 		if r.IntN(10) > 0 { // else it has gone
 			a.items = append(a.items, s)

@@ -16,7 +16,7 @@ func TestWhichMatchesAreTaken(t *testing.T) {
 		req                   session.AssembleRequest
 		scores                []score
 		taken, over, below    string
-		registered            []session.Entry
+		registered            []session.CatalogueEntry
 		removed, addedEntries []string
 	}{
 		{what: "the first, and none below the floor",
@@ -58,7 +58,7 @@ func TestWhichMatchesAreTaken(t *testing.T) {
 			if got := withheldFor(out, memory.OverLimit); got != c.over {
 				t.Errorf("over the limit are %q, want %q", got, c.over)
 			}
-			if got := withheldFor(out, memory.BelowFloor); got != c.below {
+			if got := withheldFor(out, memory.BelowThreshold); got != c.below {
 				t.Errorf("below the floor are %q, want %q", got, c.below)
 			}
 		})
@@ -106,14 +106,14 @@ func TestDuplicatesCollapse(t *testing.T) {
 // be hidden.
 func TestWhatHasNoRoomHidesNothingElse(t *testing.T) {
 	d, m := withMatcher(t)
-	entries := []session.Entry{entry("rule near agent", "A rule."), entry("rule far agent", "Another rule."), entry("rule long agent", strings.Repeat("no room for this ", 300))}
+	entries := []session.CatalogueEntry{entry("rule near agent", "A rule."), entry("rule far agent", "Another rule."), entry("rule long agent", strings.Repeat("no room for this ", 300))}
 	for i := range 300 {
 		entries = append(entries, entry(fmt.Sprintf("tool host:tool_%d always", i), strings.Repeat("describes itself at length ", 10)))
 	}
 	d.register(entries...)
 	m.scores = []score{{"long", .9}, {"near", .6}, {"far", .4}}
 	out := d.assemble(session.AssembleRequest{Message: "a message", MaxTokens: 1000, TopN: 1})
-	for reason, want := range map[memory.Reason]string{memory.OverLimit: "rule near", memory.BelowFloor: "rule far"} {
+	for reason, want := range map[memory.Reason]string{memory.OverLimit: "rule near", memory.BelowThreshold: "rule far"} {
 		if got := withheldFor(out, reason); got != want {
 			t.Errorf("%s is %q, want %q", reason, got, want)
 		}
@@ -128,7 +128,7 @@ func TestMemoriesThatAreWithheldAreInTheReceipt(t *testing.T) {
 	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
 	out := d.assemble(session.AssembleRequest{Message: "paint the garden wall in blue"})
 	below := func(ws []memory.Withheld) bool {
-		return slices.ContainsFunc(ws, func(w memory.Withheld) bool { return w.Kind == memory.Lesson && w.Reason == memory.BelowFloor })
+		return slices.ContainsFunc(ws, func(w memory.Withheld) bool { return w.Kind == memory.Lesson && w.Reason == memory.BelowThreshold })
 	}
 	if len(out.Memories) > 0 || !below(out.Withheld) || !below(d.receipt(out.Receipt).Withheld) {
 		t.Errorf("memories are %+v and withheld %+v, want the lesson below the floor", out.Memories, out.Withheld)

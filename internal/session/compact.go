@@ -24,13 +24,13 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 	if err := s.ready(); err != nil { // or a summary could name tools that are not there yet
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.Which)
+	project, meant, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
 	out := &session.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
-		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.Which), newWorkingContext(meant.ID)),
+		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
 	}
 	if out.KeepTurns == 0 {
 		out.KeepTurns = s.opts.KeepTurns

@@ -29,7 +29,7 @@ func TestCompact(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := r.working(id)
-	req := session.CompactRequest{RequestID: "c-1", Summary: "  Filed the bug as number 12; the password is hunter2. ", KeepTurns: 7, Which: r.which(id)}
+	req := session.CompactRequest{RequestID: "c-1", Summary: "  Filed the bug as number 12; the password is hunter2. ", KeepTurns: 7, SessionRef: r.which(id)}
 	c, err := r.Compact(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestCompact(t *testing.T) {
 	if again, err := r.Compact(t.Context(), req); err != nil || again.Version != c.Version || again.Summary != c.Summary || r.working(id).Compactions != 1 {
 		t.Errorf("repeated it is %+v, %v", again, err)
 	}
-	next, err := r.Compact(t.Context(), session.CompactRequest{Summary: "Nothing since.", Which: r.which(id)})
+	next, err := r.Compact(t.Context(), session.CompactRequest{Summary: "Nothing since.", SessionRef: r.which(id)})
 	if err != nil || next.Version != c.Version+1 || next.KeepTurns != session.DefaultKeepTurns {
 		t.Errorf("the next one is %+v, %v; want version %d, %d turns", next, err, c.Version+1, session.DefaultKeepTurns)
 	}
@@ -60,7 +60,7 @@ func TestCompactRefuses(t *testing.T) {
 	entries := toolbox()
 	entries[5].Enabled = new(false) // forecast
 	r.register(entries...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []session.Entry{tool("recalld", "search_tools", "Find tools.")}); err != nil {
+	if err := r.catalogue.RegisterOwn(t.Context(), []session.CatalogueEntry{tool("recalld", "search_tools", "Find tools.")}); err != nil {
 		t.Fatal(err)
 	}
 	id := r.start("x")
@@ -74,12 +74,12 @@ func TestCompactRefuses(t *testing.T) {
 		"With old_tool.":             `"old_tool"`,
 		strings.Repeat("abc ", 1751): "2001 tokens are too many (limit: at most 2000 tokens)",
 	} {
-		_, err := r.Compact(t.Context(), session.CompactRequest{Summary: summary, Which: r.which(id)})
+		_, err := r.Compact(t.Context(), session.CompactRequest{Summary: summary, SessionRef: r.which(id)})
 		if memory.CodeOf(err) != memory.CodeInvalidInput || !strings.Contains(err.Error(), want) || memory.AsError(err).Field != "summary" {
 			t.Errorf("%.60q: %v, want %s", summary, err, want)
 		}
 	}
-	_, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "x", Which: r.which(id)})
+	_, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "x", SessionRef: r.which(id)})
 	if e := memory.AsError(err); e.Code != memory.CodeUnavailable || !strings.Contains(e.Hint, "context.summary_model") {
 		t.Errorf("without a model: %v (%s)", err, e.Hint)
 	}
@@ -125,7 +125,7 @@ func TestCompactWithModel(t *testing.T) {
 			id := r.start("file the bugs")
 			r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "12", Type: "issue", Name: "Login fails"}}})
 			before := string(r.stored(id))
-			got, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "user: the password is hunter2", Which: r.which(id)})
+			got, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "user: the password is hunter2", SessionRef: r.which(id)})
 			if len(model.prompts) != c.asked {
 				t.Errorf("the model was asked %d times, want %d", len(model.prompts), c.asked)
 			}
@@ -163,7 +163,7 @@ func TestCompactKeepsWhatTheModelDidNotSee(t *testing.T) {
 		r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "late"}, {ID: "changed", Name: "now"}}})
 		return "All is well.", nil
 	}}
-	c, err := r.Compact(t.Context(), session.CompactRequest{Which: r.which(id)})
+	c, err := r.Compact(t.Context(), session.CompactRequest{SessionRef: r.which(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestCompactIsGivenUp(t *testing.T) {
 	model := &chat{answers: []func() (string, error){func() (string, error) { cancel(); return "", context.Canceled }}}
 	r := newRig(t, func(_ *rig, o *Options) { o.Summarizer = model })
 	id := r.start("x")
-	if _, err := r.Compact(ctx, session.CompactRequest{Which: r.which(id)}); !errors.Is(err, context.Canceled) || r.stored(id) != nil {
+	if _, err := r.Compact(ctx, session.CompactRequest{SessionRef: r.which(id)}); !errors.Is(err, context.Canceled) || r.stored(id) != nil {
 		t.Errorf("it ended with %v and stored %s", err, r.stored(id))
 	}
 }
@@ -244,9 +244,9 @@ func TestActive(t *testing.T) {
 	entry := func(name string, core, on bool) session.EntryState {
 		e := tool("s", name, "")
 		e.Core = core
-		return session.EntryState{Entry: e, On: on}
+		return session.EntryState{CatalogueEntry: e, On: on}
 	}
-	rule := session.EntryState{Entry: session.Entry{Ref: session.Ref{Type: memory.Rule, Name: "r"}}, On: true}
+	rule := session.EntryState{CatalogueEntry: session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "r"}}, On: true}
 	items := []session.EntryState{entry("found", false, true), rule, entry("core", true, true), entry("off", true, false), entry("idle", false, true), entry("stopped", false, false)}
 	wc := newWorkingContext("x")
 	wc.DiscoveredTools = []session.ToolRef{toolRef("s", "gone"), toolRef("s", "stopped"), toolRef("s", "found"), toolRef("s", "core")}

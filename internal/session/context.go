@@ -131,7 +131,7 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.Which)
+	project, meant, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	if err != nil {
 		return nil, err
 	}
-	return contextOf(project, wc, s.items(ctx, project.ID, req.Which), meant.Started()), nil
+	return contextOf(project, wc, s.items(ctx, project.ID, req.SessionRef), meant.Started()), nil
 }
 
 // ChangeContext implements session.Contexts. All of a request is done or nothing.
@@ -150,11 +150,11 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.Which)
+	project, meant, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
-	items := s.items(ctx, project.ID, req.Which)
+	items := s.items(ctx, project.ID, req.SessionRef)
 	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
 		return byHand(items, wc, req, meant.Started())
 	}, nil)

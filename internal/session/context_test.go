@@ -37,7 +37,7 @@ func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
 		{what: "taking out what is not held", remove: []session.Ref{ref("rule B")}, held: "rule A always, reference X always, rule C manual"},
 		{what: "adding a disabled one by hand", add: added("rule D"), changed: true, held: "rule A always, reference X always, rule C manual, rule D manual"},
 	} {
-		before, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{Which: d.which()})
+		before, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
 func TestAContextListsNamesByType(t *testing.T) {
 	d := newDesk(t)
 	d.register(entry("tool fs:read always", "Reads."), entry("rule A always", "Be brief."), entry("reference X always", "The API."))
-	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{Which: d.which()})
+	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestAChangeThatIsRefusedChangesNothing(t *testing.T) {
 		{"an unknown reference", session.ChangeContextRequest{Add: added("reference A")}, memory.CodeNotFound, "add[0]"},
 		{"taking out an unknown one", session.ChangeContextRequest{Add: added("rule A"), Remove: []session.Ref{ref("rule Z")}}, memory.CodeNotFound, "remove[0]"},
 		{"nothing", session.ChangeContextRequest{}, memory.CodeInvalidInput, "add"},
-		{"an unknown session", session.ChangeContextRequest{Add: added("rule A"), Which: session.Which{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
+		{"an unknown session", session.ChangeContextRequest{Add: added("rule A"), SessionRef: session.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
 	} {
 		c.req.Caller = d.caller
 		_, err := d.contexts.ChangeContext(t.Context(), c.req)
@@ -156,15 +156,15 @@ func TestWhatIsNotLoadedIsNotTakenForGone(t *testing.T) {
 	if len(out.Withheld) > 0 || !slices.Contains(out.Degraded, memory.Degraded{Part: "catalogue", Reason: "loading"}) {
 		t.Errorf("withheld is %v and degraded %v, want nothing and the catalogue", out.Withheld, out.Degraded)
 	}
-	_, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{Which: d.which()})
+	_, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("session context: %v, want %s", err, memory.CodeUnavailable)
 	}
-	_, err = d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Remove: []session.Ref{ref("rule B")}, Which: d.which()})
+	_, err = d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Remove: []session.Ref{ref("rule B")}, SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("change context: %v, want %s", err, memory.CodeUnavailable)
 	}
-	_, err = d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "All was done.", Which: d.which()})
+	_, err = d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "All was done.", SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("compact: %v, want %s", err, memory.CodeUnavailable)
 	}
@@ -206,7 +206,7 @@ func (nothing) Items(string) []session.EntryState { return nil }
 func TestChangesByManyWritersAllCount(t *testing.T) {
 	d := newDesk(t)
 	const writers = 16
-	var entries []session.Entry
+	var entries []session.CatalogueEntry
 	for i := range writers {
 		entries = append(entries, entry("rule "+string(rune('A'+i))+" manual", "One of many."))
 	}
@@ -214,7 +214,7 @@ func TestChangesByManyWritersAllCount(t *testing.T) {
 	errs := make(chan error, writers)
 	for _, e := range entries {
 		go func() {
-			_, err := d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: []session.ContextItem{{Ref: e.Ref}}, Which: d.which()})
+			_, err := d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: []session.ContextItem{{Ref: e.Ref}}, SessionRef: d.which()})
 			errs <- err
 		}()
 	}
@@ -223,7 +223,7 @@ func TestChangesByManyWritersAllCount(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{Which: d.which()})
+	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
 	if err != nil || len(out.Rules) != writers || out.Version != writers {
 		t.Errorf("%d rules at version %d are held (%v), want %d each", len(out.Rules), out.Version, err, writers)
 	}

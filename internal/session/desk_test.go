@@ -106,9 +106,9 @@ func (d *desk) reopen() {
 	d.open()
 }
 
-func (d *desk) which() session.Which { return session.Which{Caller: d.caller} }
+func (d *desk) which() session.SessionRef { return session.SessionRef{Caller: d.caller} }
 
-func (d *desk) register(entries ...session.Entry) {
+func (d *desk) register(entries ...session.CatalogueEntry) {
 	d.t.Helper()
 	if _, err := d.catalogue.Register(d.t.Context(), session.RegisterRequest{Entries: entries, Caller: d.caller}); err != nil {
 		d.t.Fatalf("register: %v", err)
@@ -125,7 +125,7 @@ func (d *desk) unregister(refs ...session.Ref) {
 // assemble must be accepted. The session is the caller's unless the request names one.
 func (d *desk) assemble(req session.AssembleRequest) *session.Assembled {
 	d.t.Helper()
-	req.Which = d.which()
+	req.SessionRef = d.which()
 	out, err := d.contexts.Assemble(d.t.Context(), req)
 	if err != nil {
 		d.t.Fatalf("assemble %q: %v", req.Message, err)
@@ -135,7 +135,7 @@ func (d *desk) assemble(req session.AssembleRequest) *session.Assembled {
 
 func (d *desk) alter(add []session.ContextItem, remove ...session.Ref) *session.Context {
 	d.t.Helper()
-	out, err := d.contexts.ChangeContext(d.t.Context(), session.ChangeContextRequest{Add: add, Remove: remove, Which: d.which()})
+	out, err := d.contexts.ChangeContext(d.t.Context(), session.ChangeContextRequest{Add: add, Remove: remove, SessionRef: d.which()})
 	if err != nil {
 		d.t.Fatalf("change context: %v", err)
 	}
@@ -144,7 +144,7 @@ func (d *desk) alter(add []session.ContextItem, remove ...session.Ref) *session.
 
 func (d *desk) held() string {
 	d.t.Helper()
-	out, err := d.contexts.SessionContext(d.t.Context(), session.ContextRequest{Which: d.which()})
+	out, err := d.contexts.SessionContext(d.t.Context(), session.ContextRequest{SessionRef: d.which()})
 	if err != nil {
 		d.t.Fatalf("session context: %v", err)
 	}
@@ -185,9 +185,9 @@ func (d *desk) remember(context, lesson string) {
 }
 
 // entry makes an entry of "rule A always", "tool fs:read agent off core" and a text.
-func entry(spec, text string) session.Entry {
+func entry(spec, text string) session.CatalogueEntry {
 	words := strings.Fields(spec)
-	e := session.Entry{Ref: ref(words[0] + " " + words[1])}
+	e := session.CatalogueEntry{Ref: ref(words[0] + " " + words[1])}
 	for _, w := range words[2:] {
 		switch w {
 		case "off":

@@ -26,7 +26,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	if err != nil {
 		return nil, err
 	}
-	open, several, err := s.openSession(project.ID, req.Which)
+	open, several, err := s.openSession(project.ID, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
 	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
 	if open == "" {
-		s.opts.Receipts.Later(receipt)
+		s.opts.Receipts.EnqueueReceipt(receipt)
 		writeTools(out, several)
 		return out, nil
 	}
@@ -67,7 +67,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 		out.Tools, out.Guidance, _ = found.discover(newWorkingContext(open))
 	}
 	if w.repeated || w.seq == 0 {
-		s.opts.Receipts.Later(receipt)
+		s.opts.Receipts.EnqueueReceipt(receipt)
 	}
 	out.Version = w.context.Version
 	writeTools(out, several)
@@ -77,7 +77,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 // openSession returns the id of the session that a search is made for. It is empty if no
 // session is open, or if several could be meant; then several is a sentence with their ids.
 // A session that the request itself names must be there.
-func (s *Service) openSession(project string, which session.Which) (id, several string, err error) {
+func (s *Service) openSession(project string, which session.SessionRef) (id, several string, err error) {
 	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
 	switch {
@@ -139,7 +139,7 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 	entries := map[string]*session.EntryState{} // enabled tools, by the ids of their records
 	disabled := false
 	for _, p := range projects {
-		items := s.items(ctx, p, req.Which)
+		items := s.items(ctx, p, req.SessionRef)
 		for i := range items {
 			switch {
 			case items[i].Type != memory.Tool:
@@ -252,7 +252,7 @@ func writeTools(m *session.ToolMatches, several string) {
 	incomplete := ""
 	if m.Incomplete {
 		incomplete = "Not all tools could be searched: " + m.Why + "."
-		if memory.AskAgain(m.Why) {
+		if memory.IsIncomplete(m.Why) {
 			incomplete += " Ask again in a moment."
 		}
 		incomplete += "\n"

@@ -21,7 +21,7 @@ var (
 // largeCatalogue registers 1,000 tools, 200 rules and 500 references.
 func (r *rig) largeCatalogue() {
 	r.t.Helper()
-	var entries []session.Entry
+	var entries []session.CatalogueEntry
 	for i := range 1000 {
 		verb, thing := benchVerbs[i%len(benchVerbs)], benchThings[(i/len(benchVerbs))%len(benchThings)]
 		words := strings.ReplaceAll(thing, "_", " ")
@@ -31,13 +31,13 @@ func (r *rig) largeCatalogue() {
 		entries = append(entries, e)
 	}
 	for i := range 200 {
-		entries = append(entries, session.Entry{
+		entries = append(entries, session.CatalogueEntry{
 			Ref:     session.Ref{Type: memory.Rule, Name: fmt.Sprintf("rule %d", i)},
 			Content: fmt.Sprintf("Every %s is reviewed by two people before it ships, number %d.", benchThings[i%len(benchThings)], i),
 		})
 	}
 	for i := range 500 {
-		entries = append(entries, session.Entry{
+		entries = append(entries, session.CatalogueEntry{
 			Ref:     session.Ref{Type: memory.Reference, Name: fmt.Sprintf("reference %d", i)},
 			Content: fmt.Sprintf("How a %s is stored: table %d holds its id, owner and times.", benchThings[i%len(benchThings)], i),
 		})

@@ -15,8 +15,8 @@ import (
 )
 
 // toolbox is a small catalogue of tools with guidance.
-func toolbox() []session.Entry {
-	tools := []session.Entry{
+func toolbox() []session.CatalogueEntry {
+	tools := []session.CatalogueEntry{
 		tool("github", "create_issue", "Open a new issue in a repository with a title, a body and labels."),
 		tool("github", "merge_pull_request", "Merge a pull request into its base branch."),
 		tool("filesystem", "read_file", "Read the contents of a file from disk."),
@@ -89,7 +89,7 @@ func TestToolsAreDiscovered(t *testing.T) {
 		t.Errorf("after clearing the tool is found as %+v with guidance %q", cleared.Tools, cleared.Guidance)
 	}
 
-	c, err := r.Compact(t.Context(), session.CompactRequest{Summary: "The bug is filed as number 12.", Which: r.which(id)})
+	c, err := r.Compact(t.Context(), session.CompactRequest{Summary: "The bug is filed as number 12.", SessionRef: r.which(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +151,12 @@ func TestDisabledTools(t *testing.T) {
 func TestSearchWithoutSession(t *testing.T) {
 	r := newRig(t)
 	r.register(toolbox()...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []session.Entry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
+	if err := r.catalogue.RegisterOwn(t.Context(), []session.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(query string, own bool) *session.ToolMatches {
 		t.Helper()
-		m, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: query, Own: own, Which: session.Which{Caller: r.caller}})
+		m, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: query, Own: own, SessionRef: session.SessionRef{Caller: r.caller}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,12 +181,12 @@ func TestSearchWithoutSession(t *testing.T) {
 	if _, err := r.store.Receipt(m.Receipt); err != nil {
 		t.Errorf("the receipt: %v", err)
 	}
-	for _, which := range []session.Which{{SessionID: "unknown", Caller: r.caller}, {Project: "nowhere", Caller: r.caller}} {
-		if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: "x", Which: which}); memory.CodeOf(err) != memory.CodeNotFound {
+	for _, which := range []session.SessionRef{{SessionID: "unknown", Caller: r.caller}, {Project: "nowhere", Caller: r.caller}} {
+		if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: "x", SessionRef: which}); memory.CodeOf(err) != memory.CodeNotFound {
 			t.Errorf("for %+v: %v, want %s", which, err, memory.CodeNotFound)
 		}
 	}
-	if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: " ", Which: session.Which{Caller: r.caller}}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: " ", SessionRef: session.SessionRef{Caller: r.caller}}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("an empty query: %v", err)
 	}
 }
@@ -197,7 +197,7 @@ func TestSearchIsRepeated(t *testing.T) {
 	r := newRig(t)
 	r.register(toolbox()...)
 	id := r.start("x")
-	req := session.SearchToolsRequest{RequestID: "r-1", Query: "open an issue in the repository", Which: r.which(id)}
+	req := session.SearchToolsRequest{RequestID: "r-1", Query: "open an issue in the repository", SessionRef: r.which(id)}
 	first, err := r.SearchTools(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestGuide(t *testing.T) {
 	for i := range session.MaxDiscovered {
 		wc.Guided = append(wc.Guided, toolRef("old", fmt.Sprint(i)))
 	}
-	told := func(e session.Entry) session.EntryState { return session.EntryState{Entry: e} }
+	told := func(e session.CatalogueEntry) session.EntryState { return session.EntryState{CatalogueEntry: e} }
 	a, b, silent := tool("s", "a", ""), tool("s", "b", ""), tool("s", "silent", "")
 	a.Guidance, b.Guidance = "Do a.", "Do b.\nTwice."
 	block := guide(wc, []session.EntryState{told(a), told(silent), told(b), told(a)})

@@ -28,7 +28,7 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 	}
 	held := func(id string) string {
 		t.Helper()
-		c, err := r.SessionContext(t.Context(), session.ContextRequest{Which: r.which(id)})
+		c, err := r.SessionContext(t.Context(), session.ContextRequest{SessionRef: r.which(id)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,13 +42,13 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 	switched.Include = memory.IncludeManual
 	enabled := entry("rule enabled always", "Once disabled.")
 	enabled.Enabled = &off
-	register(session.RegisterRequest{Entries: []session.Entry{
+	register(session.RegisterRequest{Entries: []session.CatalogueEntry{
 		entry("rule before always", "Was there."), switched, enabled, tool("db", "query", "Ask the database"),
 	}, Servers: []session.Server{{Name: "db", Include: memory.IncludeAgent}}})
 	r.now = r.now.Add(time.Minute)
 	running := r.start("running")
 	switched.Include, enabled.Enabled = memory.IncludeAlways, nil
-	out := register(session.RegisterRequest{Entries: []session.Entry{
+	out := register(session.RegisterRequest{Entries: []session.CatalogueEntry{
 		switched, enabled, entry("rule new always", "Came later."), entry("rule before always", "Was there, and says more now."),
 	}, Servers: []session.Server{{Name: "db", Include: memory.IncludeAlways}}})
 	if out.JoinLater != 4 {
@@ -57,7 +57,7 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 	if got := held(running); got != "before" {
 		t.Errorf("the running session holds %q, want what it held when it started", got)
 	}
-	assembled, err := r.Assemble(t.Context(), session.AssembleRequest{Message: "m", Which: r.which(running)})
+	assembled, err := r.Assemble(t.Context(), session.AssembleRequest{Message: "m", SessionRef: r.which(running)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 	if got := strings.Join(waiting, " "); got != "enabled new query switched" {
 		t.Errorf("for the next start wait %q, want enabled new query switched", got)
 	}
-	if _, err := r.ChangeContext(t.Context(), session.ChangeContextRequest{Which: r.which(running), Add: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "new"}}}}); err != nil {
+	if _, err := r.ChangeContext(t.Context(), session.ChangeContextRequest{SessionRef: r.which(running), Add: []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "new"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := held(running); got != "before new" {
@@ -81,7 +81,7 @@ func TestAlwaysJoinsAtTheNextStart(t *testing.T) {
 	if got := held(r.start("next")); got != "before switched enabled query new" && got != "before switched enabled new query" {
 		t.Errorf("the next session holds %q, want all that are always included", got)
 	}
-	if out := register(session.RegisterRequest{Entries: []session.Entry{switched}}); out.JoinLater != 0 {
+	if out := register(session.RegisterRequest{Entries: []session.CatalogueEntry{switched}}); out.JoinLater != 0 {
 		t.Errorf("registering what is there says that %d entries join later", out.JoinLater)
 	}
 }
@@ -116,11 +116,11 @@ func TestWhyAnEntryIsNotIncluded(t *testing.T) {
 // the record of a turn, and come with their schemas on asking.
 func TestTheRecordHasEveryToolThatCouldBeCalled(t *testing.T) {
 	d := newDesk(t)
-	agent := func(e session.Entry) session.Entry { e.Include = memory.IncludeAgent; return e }
+	agent := func(e session.CatalogueEntry) session.CatalogueEntry { e.Include = memory.IncludeAgent; return e }
 	core := agent(tool("fs", "read", "Read a file from the disk"))
 	core.Core = true
 	d.register(core, agent(tool("git", "blame_line", "Show who changed a line of a file last")), agent(tool("mail", "send", "Send an electronic letter")))
-	if found, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "show who changed a line of a file last", Which: d.which()}); err != nil || len(found.Tools) == 0 {
+	if found, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "show who changed a line of a file last", SessionRef: d.which()}); err != nil || len(found.Tools) == 0 {
 		t.Fatal("no tool was found")
 	}
 	out := d.assemble(session.AssembleRequest{Message: "zzz"})
@@ -156,7 +156,7 @@ func TestTheSummaryComesFirst(t *testing.T) {
 	d.register(entry("rule A always", "Answer in whole sentences."))
 	compact := func(summary string) {
 		t.Helper()
-		if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: summary, Which: d.which()}); err != nil {
+		if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: summary, SessionRef: d.which()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestUseOfToolsIsCounted(t *testing.T) {
 	if !slices.Equal(r.working(id).ToolUse, want) {
 		t.Errorf("stored are %+v, want %+v", r.working(id).ToolUse, want)
 	}
-	if _, err := r.Compact(t.Context(), session.CompactRequest{Summary: "We moved the shop.", Which: r.which(id)}); err != nil {
+	if _, err := r.Compact(t.Context(), session.CompactRequest{Summary: "We moved the shop.", SessionRef: r.which(id)}); err != nil {
 		t.Fatal(err)
 	}
 	if wc := r.working(id); len(wc.ToolUse) != 0 {

@@ -101,7 +101,7 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	task := func(kind memory.Kind, name string) {
 		item := memory.ReceiptItem{Kind: kind, Name: name, Mode: memory.IncludeAlways}
 		if r, ok := records[taskKey{kind, name}]; ok {
-			item.ID, item.Hash = r.ID, hashOf(memory.HandedTask(r.Task))
+			item.ID, item.Hash = r.ID, hashOf(memory.TaskText(r.Task))
 		}
 		r.Items = append(r.Items, item)
 	}
@@ -165,7 +165,7 @@ func (a *assembly) taskRecords() map[taskKey]memory.Record {
 
 // handed is the text of an entry that a context hands out.
 func handed(e *session.EntryState) string {
-	return memory.HandedEntry(e.Type, e.Description, e.Content, e.InputSchema)
+	return memory.EntryText(e.Type, e.Description, e.Content, e.InputSchema)
 }
 
 // hashOf names a text that is handed out, for its receipt.

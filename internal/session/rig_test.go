@@ -80,7 +80,7 @@ func (r *rig) start(goal string) string {
 }
 
 // register adds entries that must be accepted.
-func (r *rig) register(entries ...session.Entry) {
+func (r *rig) register(entries ...session.CatalogueEntry) {
 	r.t.Helper()
 	_, err := r.catalogue.Register(r.t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller})
 	if err != nil {
@@ -89,12 +89,14 @@ func (r *rig) register(entries ...session.Entry) {
 }
 
 // which means a session of the rig's project.
-func (r *rig) which(id string) session.Which { return session.Which{SessionID: id, Caller: r.caller} }
+func (r *rig) which(id string) session.SessionRef {
+	return session.SessionRef{SessionID: id, Caller: r.caller}
+}
 
 // working returns a session's working context.
 func (r *rig) working(id string) *session.WorkingContext {
 	r.t.Helper()
-	wc, err := r.WorkingContext(r.t.Context(), session.WorkingContextRequest{Which: r.which(id)})
+	wc, err := r.WorkingContext(r.t.Context(), session.WorkingContextRequest{SessionRef: r.which(id)})
 	if err != nil {
 		r.t.Fatalf("working context of %q: %v", id, err)
 	}
@@ -118,7 +120,7 @@ func (r *rig) stored(id string) []byte {
 // report adds to a session what must be accepted.
 func (r *rig) report(id string, req session.ReportRequest) *session.WorkingContext {
 	r.t.Helper()
-	req.Which = r.which(id)
+	req.SessionRef = r.which(id)
 	wc, err := r.Report(r.t.Context(), req)
 	if err != nil {
 		r.t.Fatalf("report %+v: %v", req, err)
@@ -129,7 +131,7 @@ func (r *rig) report(id string, req session.ReportRequest) *session.WorkingConte
 // search looks for tools.
 func (r *rig) search(id, query string) *session.ToolMatches {
 	r.t.Helper()
-	out, err := r.SearchTools(r.t.Context(), session.SearchToolsRequest{Query: query, Which: r.which(id)})
+	out, err := r.SearchTools(r.t.Context(), session.SearchToolsRequest{Query: query, SessionRef: r.which(id)})
 	if err != nil {
 		r.t.Fatalf("search tools for %q: %v", query, err)
 	}
@@ -137,8 +139,8 @@ func (r *rig) search(id, query string) *session.ToolMatches {
 }
 
 // tool is a tool of a catalogue.
-func tool(server, name, description string) session.Entry {
-	return session.Entry{
+func tool(server, name, description string) session.CatalogueEntry {
+	return session.CatalogueEntry{
 		Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description,
 		InputSchema: json.RawMessage(`{"type":"object"}`),
 	}

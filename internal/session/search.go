@@ -14,11 +14,11 @@ import (
 type Memories interface {
 	// Ask answers a question and leaves its receipt to the caller; see
 	// recall.Service.Ask.
-	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.Answer, memory.Receipt, error)
+	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
 	// Alike says that two texts are near-duplicates.
 	Alike(a, b string) bool
-	// Then finds what was handed out again; see recall.Service.Then.
-	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.Then
+	// PastText finds what was handed out again; see recall.Service.PastText.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
 }
 
 // What may be missing of a context, as Degraded names it.
@@ -58,7 +58,7 @@ func (s *Service) search(ctx context.Context, project memory.Project, message st
 	var matches recall.Matches
 	var matchErr error
 	type answer struct {
-		answer  *memory.Answer
+		answer  *memory.RecallResponse
 		receipt memory.Receipt
 		err     error
 	}

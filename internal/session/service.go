@@ -59,7 +59,7 @@ type Matcher interface {
 }
 
 // Receipts keeps receipts that need not be durable at once.
-type Receipts interface{ Later(memory.Receipt) }
+type Receipts interface{ EnqueueReceipt(memory.Receipt) }
 
 // Steps tells what a session did.
 type Steps interface {
@@ -143,7 +143,7 @@ func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Mi
 
 // items returns the entries of a project's catalogue for a caller: what was followed
 // from files of its repository is last, and left out for one who asks from elsewhere.
-func (s *Service) items(ctx context.Context, project string, which session.Which) []session.EntryState {
+func (s *Service) items(ctx context.Context, project string, which session.SessionRef) []session.EntryState {
 	inside := memory.AsksFrom(ctx, s.opts.Projects, project, which.Project, which.Caller)
 	all := s.opts.Catalogue.Items(project)
 	if !slices.ContainsFunc(all, session.EntryState.Followed) {
@@ -163,7 +163,7 @@ func (s *Service) items(ctx context.Context, project string, which session.Which
 }
 
 // find returns the project and the session that a request means.
-func (s *Service) find(ctx context.Context, which session.Which) (memory.Project, memory.Session, error) {
+func (s *Service) find(ctx context.Context, which session.SessionRef) (memory.Project, memory.Session, error) {
 	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err

@@ -104,7 +104,7 @@ func TestReportBounds(t *testing.T) {
 		"usedTools": {UsedTools: []session.ToolRef{{ToolName: "one more"}}, Entities: []session.Entity{{ID: "0", Name: "changed"}}},
 		"bytes":     {Entities: large},
 	} {
-		req.Which = r.which(id)
+		req.SessionRef = r.which(id)
 		_, err := r.Report(t.Context(), req)
 		if memory.CodeOf(err) != memory.CodeInvalidInput || !strings.Contains(err.Error(), field) {
 			t.Errorf("over the bound of %s: %v", field, err)
@@ -133,7 +133,7 @@ func TestSearchInFullContext(t *testing.T) {
 	if m := r.search(id, "open an issue in the repository"); len(m.Tools) == 0 || len(r.stored(id)) <= session.MaxWorkingContext {
 		t.Fatalf("%d tools were found, and the context has %d bytes", len(m.Tools), len(r.stored(id)))
 	}
-	_, err := r.Report(t.Context(), session.ReportRequest{UsedTools: []session.ToolRef{toolRef("fs", "read")}, Which: r.which(id)})
+	_, err := r.Report(t.Context(), session.ReportRequest{UsedTools: []session.ToolRef{toolRef("fs", "read")}, SessionRef: r.which(id)})
 	if memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("a report over the bound: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestReportAtTheSameTime(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				_, err := r.Report(t.Context(), session.ReportRequest{Entities: []session.Entity{{ID: fmt.Sprintf("%d-%d", w, i)}}, Which: r.which(id)})
+				_, err := r.Report(t.Context(), session.ReportRequest{Entities: []session.Entity{{ID: fmt.Sprintf("%d-%d", w, i)}}, SessionRef: r.which(id)})
 				if err != nil {
 					t.Errorf("report: %v", err)
 				}
@@ -212,7 +212,7 @@ func TestChangeEndsWithErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.WorkingContext(t.Context(), session.WorkingContextRequest{Which: r.which(id)})
+	_, err = r.WorkingContext(t.Context(), session.WorkingContextRequest{SessionRef: r.which(id)})
 	if memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("a state that cannot be read: %v, want %s", err, memory.CodeCorrupt)
 	}

@@ -18,7 +18,7 @@ func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContext
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.Which)
+	project, meant, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	project, meant, err := s.find(ctx, req.Which)
+	project, meant, err := s.find(ctx, req.SessionRef)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (s *Store) Check() error {
 // checkVectors walks the vectors of all spaces, those that are not known included.
 func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(string, ...any)) {
 	names := map[spaceKey]string{}
-	for _, name := range s.Spaces() {
+	for _, name := range s.Collections() {
 		names[shortSpace(name)] = name
 	}
 	for k := range v.keys(prefixVector) {

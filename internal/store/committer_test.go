@@ -53,14 +53,14 @@ func TestReceiptThatComesDuringACommitIsFlushed(t *testing.T) {
 	s = open(t, Options{
 		Follow: func(memory.Change) []worker.Job {
 			if during.CompareAndSwap(true, false) {
-				s.Later(memory.Receipt{ID: "rc-2"})
+				s.EnqueueReceipt(memory.Receipt{ID: "rc-2"})
 			}
 			return nil
 		},
 		Apply: func([]memory.Change) { commits <- struct{}{} },
 	})
 	for _, round := range []string{"first", "second"} {
-		s.Later(memory.Receipt{ID: "rc-1"})
+		s.EnqueueReceipt(memory.Receipt{ID: "rc-1"})
 		during.Store(true)
 		r, d := lesson("l-"+round, round)
 		put(t, s, r, d)
@@ -99,7 +99,7 @@ func TestManyReceiptsAreWritten(t *testing.T) {
 	const receipts = 400
 	fns := []func(*Tx) error{func(*Tx) error {
 		for i := range receipts {
-			s.Later(memory.Receipt{ID: fmt.Sprintf("rc-%d", i), Project: strings.Repeat("x", 1000)})
+			s.EnqueueReceipt(memory.Receipt{ID: fmt.Sprintf("rc-%d", i), Project: strings.Repeat("x", 1000)})
 		}
 		return nil
 	}}

@@ -166,7 +166,7 @@ func (w *workload) files(ctx context.Context, rng *rand.Rand, _ int) error {
 func (w *workload) vectors(ctx context.Context, rng *rand.Rand, _ int) error {
 	const space = "filled@4-1"
 	for round := range w.rounds {
-		if err := w.s.OpenSpace(ctx, space, nil); err != nil {
+		if err := w.s.OpenCollection(ctx, space, nil); err != nil {
 			return err
 		}
 		var vectors []memory.DocVector
@@ -177,7 +177,7 @@ func (w *workload) vectors(ctx context.Context, rng *rand.Rand, _ int) error {
 			return err
 		}
 		if round%40 == 39 {
-			if err := w.s.DropSpace(ctx, space); err != nil {
+			if err := w.s.DropCollection(ctx, space); err != nil {
 				return err
 			}
 		}
@@ -188,7 +188,7 @@ func (w *workload) vectors(ctx context.Context, rng *rand.Rand, _ int) error {
 func (w *workload) receipts(_ context.Context, _ *rand.Rand, _ int) error {
 	for i := range 10 * w.rounds {
 		id := fmt.Sprintf("rc-%d", i)
-		w.s.Later(memory.Receipt{ID: id, Project: "p-1"})
+		w.s.EnqueueReceipt(memory.Receipt{ID: id, Project: "p-1"})
 		w.told(id, true)
 	}
 	return nil

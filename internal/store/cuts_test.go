@@ -46,7 +46,7 @@ func wantFile(t *testing.T, s *Store, want memory.File) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%s of %s: %v (-put +stored):\n%s", want.Path, want.Sandbox, err, diff)
 	}
-	briefs, err := s.Briefs(want.Sandbox)
+	briefs, err := s.FileMetadata(want.Sandbox)
 	if brief := briefs[want.Path]; err != nil || brief != got.Brief() {
 		t.Errorf("%s of %s in brief: %+v, %v; want %+v", want.Path, want.Sandbox, brief, err, got.Brief())
 	}
@@ -209,7 +209,7 @@ func TestLostCut(t *testing.T) {
 				if _, err := s.File(f.Sandbox, f.Path); memory.CodeOf(err) != memory.CodeCorrupt {
 					t.Errorf("%s: %v, want it damaged", f.Sandbox, err)
 				}
-				if briefs, err := s.Briefs(f.Sandbox); err != nil || len(briefs) != 0 {
+				if briefs, err := s.FileMetadata(f.Sandbox); err != nil || len(briefs) != 0 {
 					t.Errorf("%s: %v are known, %v", f.Sandbox, briefs, err)
 				}
 			}

@@ -83,7 +83,7 @@ func makeStores(t *testing.T) []damagedStore {
 			t.Fatal(err)
 		}
 		load(t, s)
-		if err := s.OpenSpace(t.Context(), testSpace, nil); err != nil {
+		if err := s.OpenCollection(t.Context(), testSpace, nil); err != nil {
 			t.Fatal(err)
 		}
 		fillRound(t, s, round)

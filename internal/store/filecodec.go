@@ -184,17 +184,17 @@ func decodeCut(payload []byte) (cut, error) {
 	return in.decoded()
 }
 
-// decodeBrief reads of a file what its FileBrief says, without its chunks.
-func decodeBrief(payload []byte) (memory.FileBrief, cutID, error) {
+// decodeBrief reads of a file what its FileMetadata says, without its chunks.
+func decodeBrief(payload []byte) (memory.FileMetadata, cutID, error) {
 	in, err := decodeStoredFile(payload)
 	if err != nil {
-		return memory.FileBrief{}, cutID{}, err
+		return memory.FileMetadata{}, cutID{}, err
 	}
 	n := in.Cut
 	if n == 0 {
 		n, err = arrayLen(in.Chunks)
 	}
-	return memory.FileBrief{
+	return memory.FileMetadata{
 		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(),
 		ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
 		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.CutHead, Pruned: in.Pruned,

@@ -6,17 +6,17 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Briefs returns what is known of the files of a sandbox, by path, without their
+// FileMetadata returns what is known of the files of a sandbox, by path, without their
 // chunks. A file whose chunks cannot be read is not among them.
-func (s *Store) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
+func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	type brief struct {
 		path string
 		cut  cutID
-		memory.FileBrief
+		memory.FileMetadata
 	}
-	return read(s, func(v View) (map[string]memory.FileBrief, error) {
+	return read(s, func(v View) (map[string]memory.FileMetadata, error) {
 		prefix := keyFile(sandbox, "")
-		files := map[string]memory.FileBrief{}
+		files := map[string]memory.FileMetadata{}
 		names := map[string]string{} // one copy of what many files have in common
 		same := func(text string) string {
 			if kept, ok := names[text]; ok {
@@ -34,7 +34,7 @@ func (s *Store) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
 				continue
 			}
 			f.Project, f.Lang = same(f.Project), same(f.Lang)
-			files[f.path] = f.FileBrief
+			files[f.path] = f.FileMetadata
 		}
 		return files, nil
 	})

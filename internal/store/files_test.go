@@ -183,7 +183,7 @@ func TestBriefsAndPathsBelow(t *testing.T) {
 		putFile(t, s, "s-1", p, i)
 	}
 	putFile(t, s, "s-10", "a/other.go", 1)
-	briefs, err := s.Briefs("s-1")
+	briefs, err := s.FileMetadata("s-1")
 	if err != nil || len(briefs) != len(paths) {
 		t.Fatalf("Briefs has %d files, %v; want %d", len(briefs), err, len(paths))
 	}

@@ -10,10 +10,10 @@ import (
 // flushAfter is how long a receipt may wait for a commit to ride on.
 const flushAfter = time.Second
 
-// Later keeps a receipt and writes it with the next commit, within a second at
+// EnqueueReceipt keeps a receipt and writes it with the next commit, within a second at
 // the latest. A crash before that loses it.
 // While nothing can be stored there are no receipts.
-func (s *Store) Later(r memory.Receipt) {
+func (s *Store) EnqueueReceipt(r memory.Receipt) {
 	if s.keepsNothing() {
 		return
 	}

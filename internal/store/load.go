@@ -227,10 +227,10 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 			return l.Terms(doc, b)
 		})
 	})
-	names := s.Spaces()
+	names := s.Collections()
 	g.Go(func() error {
 		for _, name := range names {
-			if l.Space != nil && !l.Space(name) {
+			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
 			err := s.each(ctx, v, prefixVectors(shortSpace(name)), func(doc memory.DocID, b []byte) error {

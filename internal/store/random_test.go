@@ -32,7 +32,7 @@ func TestRandomOperations(t *testing.T) {
 		b := m.randomBatch(rng)
 		if rng.IntN(3) == 0 { // written before the batch, whenever that is
 			r := m.randomReceipt(rng, "wait", b)
-			s.Later(r)
+			s.EnqueueReceipt(r)
 			m.receipts[r.ID] = r
 		}
 		c, err := s.Commit(context.Background(), b)

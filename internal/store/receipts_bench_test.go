@@ -46,7 +46,7 @@ func benchReceipt(n int, session string, turn int) memory.Receipt {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: fmt.Sprintf("o-%016x", i), Kind: memory.Tool, Relevance: .8, Tokens: 40, Name: "a_tool", Server: "a-server", Mode: memory.IncludeAgent,
 		})
-		r.Withheld = append(r.Withheld, memory.Withheld{ID: fmt.Sprintf("l-%016x", i), Kind: memory.Lesson, Reason: memory.BelowFloor, NearestScore: .3})
+		r.Withheld = append(r.Withheld, memory.Withheld{ID: fmt.Sprintf("l-%016x", i), Kind: memory.Lesson, Reason: memory.BelowThreshold, NearestScore: .3})
 	}
 	return r
 }

@@ -57,7 +57,7 @@ func TestReceiptsAreFound(t *testing.T) {
 	stores := map[string]func(*testing.T, *Store){
 		"written": func(t *testing.T, s *Store) { commit(t, s, memory.Batch{Receipts: all}) },
 		"waiting": func(_ *testing.T, s *Store) {
-			s.mu.Lock() // as Later does, but nothing asks for a commit
+			s.mu.Lock() // as EnqueueReceipt does, but nothing asks for a commit
 			defer s.mu.Unlock()
 			s.pending = slices.Clone(all)
 		},
@@ -128,12 +128,12 @@ func TestReceiptIsPutAgain(t *testing.T) {
 	s := open(t, Options{})
 	commit(t, s, memory.Batch{Sessions: []memory.Session{session("x-1"), session("x-2")}})
 	judged := func(r memory.Receipt) memory.Receipt {
-		r.Judged = append(r.Judged, memory.Judged{Verdict: memory.Worked, At: noon})
+		r.Judged = append(r.Judged, memory.ItemVerdict{Verdict: memory.Worked, At: noon})
 		return r
 	}
 	first, waiting := receipt(1, inTurn("x-1", 1)), receipt(2, inTurn("x-1", 2))
 	commit(t, s, memory.Batch{Receipts: []memory.Receipt{first}})
-	s.Later(waiting)
+	s.EnqueueReceipt(waiting)
 	commit(t, s, memory.Batch{Receipts: []memory.Receipt{judged(first), judged(waiting)}})
 	for range 2 { // now, and when what waited cannot wait any more
 		got, _, err := s.Receipts(memory.ReceiptFilter{Project: "p-1", Session: "x-1"}, 10)
@@ -146,8 +146,8 @@ func TestReceiptIsPutAgain(t *testing.T) {
 		commit(t, s, memory.Batch{Projects: []memory.Project{{ID: "p-1"}}})
 	}
 	// Of two that wait the later one is to stay.
-	s.Later(receipt(3))
-	s.Later(judged(receipt(3)))
+	s.EnqueueReceipt(receipt(3))
+	s.EnqueueReceipt(judged(receipt(3)))
 	for range 2 {
 		if r, err := s.Receipt("rc-0003"); err != nil || len(r.Judged) != 1 {
 			t.Errorf("receipt that was put off twice = %+v, %v; want one verdict", r, err)
@@ -182,8 +182,8 @@ func TestHowLongReceiptsAreKept(t *testing.T) {
 		made(0, "new"), made(20*time.Hour, "put again"), made(9*keep, "put again late"), made(9*keep, "of a session", inTurn("x-1", 1)),
 		unknown, {ID: "of no time"},
 	}})
-	s.Later(made(0, "later, of a session", inTurn("x-1", 2)))
-	s.Later(made(time.Hour, "later"))
+	s.EnqueueReceipt(made(0, "later, of a session", inTurn("x-1", 2)))
+	s.EnqueueReceipt(made(time.Hour, "later"))
 	commit(t, s, memory.Batch{Projects: []memory.Project{{ID: "p-1"}}}) // takes them along
 	for id, want := range map[string]time.Duration{
 		"new": keep, "put again": 4 * time.Hour, "put again late": time.Minute, "of a session": 0, "of no time": keep,
@@ -246,7 +246,7 @@ func TestReceiptsGoWithTheirSession(t *testing.T) {
 		Receipts: []memory.Receipt{receipt(1, inTurn("x-1", 0)), receipt(2, inTurn("x-1", 1)), receipt(3, inTurn("x-10", 1)), receipt(4)},
 		States:   []memory.StateEdit{setState(stateOf("x-1"), "1"), setState(stateOf("x-10"), "10")},
 	})
-	s.Later(receipt(5, inTurn("x-1", 2)))
+	s.EnqueueReceipt(receipt(5, inTurn("x-1", 2)))
 	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{{Project: "p-1", ID: "x-1"}}})
 	wantState(t, s, stateOf("x-1"), "")
 	wantState(t, s, stateOf("x-10"), "10")
@@ -296,7 +296,7 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 	if err != nil || len(held) != 3001 {
 		t.Fatalf("the project holds %d receipts, %v; want 3001", len(held), err)
 	}
-	s.Later(receipt(8000, inTurn("x-1", 99)))
+	s.EnqueueReceipt(receipt(8000, inTurn("x-1", 99)))
 	commit(t, s, memory.Batch{DropSessions: []memory.SessionKey{{Project: "p-1", ID: "x-1"}}})
 	wantReceipts(t, s, memory.ReceiptFilter{}, "rc-9000")
 	wantState(t, s, stateOf("x-1"), "")

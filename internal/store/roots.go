@@ -9,10 +9,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// SeeProject keeps in mind that a project was met in a folder, if one is named, under
+// RecordProject keeps in mind that a project was met in a folder, if one is named, under
 // these names, with this remote, history and at this place, and says whether the project is stored: one that is not stays
 // so. Nothing is written of what is known.
-func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
+func (s *Store) RecordProject(ctx context.Context, p memory.Project, root string) (stored bool, err error) {
 	_, err = s.Update(ctx, func(tx *Tx) error {
 		stored = false
 		old, err := tx.Project(p.ID)
@@ -47,7 +47,7 @@ func (s *Store) SeeProject(ctx context.Context, p memory.Project, root string) (
 	return stored, nil
 }
 
-// putProject writes a project. Its roots stay as SeeProject has them: whoever
+// putProject writes a project. Its roots stay as RecordProject has them: whoever
 // writes it may have read it before that.
 func (tx *Tx) putProject(p memory.Project) error {
 	old, err := tx.Project(p.ID)

@@ -15,7 +15,7 @@ func TestSeeProject(t *testing.T) {
 	p := memory.Project{ID: "p-1", Name: "shop", Names: []string{"shop"}}
 	see := func(p memory.Project, root string, want bool) {
 		t.Helper()
-		stored, err := s.SeeProject(t.Context(), p, root)
+		stored, err := s.RecordProject(t.Context(), p, root)
 		if err != nil || stored != want {
 			t.Fatalf("SeeProject(%s) = %t, %v; want %t", root, stored, err, want)
 		}

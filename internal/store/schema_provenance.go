@@ -104,14 +104,14 @@ func addProvenance(r *memory.Record, told map[string]bool, sessions map[memory.S
 	case r.Event != nil:
 		p.Origin = memory.OriginFollowed
 		event := *r.Event
-		if len(event.Tellings) == 0 {
-			event.Tellings = []memory.Telling{{At: r.Created, AgentID: event.AgentID, Rate: event.Rate}}
+		if len(event.Observations) == 0 {
+			event.Observations = []memory.Observation{{At: r.Created, AgentID: event.AgentID, Rate: event.Rate}}
 		}
 		event.Rate, event.RateAt = nil, time.Time{}
-		if event.Aside != nil {
-			aside := *event.Aside
+		if event.Withdrawn != nil {
+			aside := *event.Withdrawn
 			aside.Followed = !told[aside.By]
-			event.Aside = &aside
+			event.Withdrawn = &aside
 		}
 		r.Event = &event
 	case r.Step != nil && sessions[memory.SessionKey{Project: r.Project, ID: r.Session}]:

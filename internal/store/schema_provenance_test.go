@@ -64,8 +64,8 @@ func TestProvenanceOfBefore(t *testing.T) {
 		if r.Event == nil {
 			continue
 		}
-		if followed := want.Followed(); followed != (r.Event.Rate == nil) || followed && (r.Created.After(time.Now()) || *r.Event.Tellings[0].Rate != *rate) {
-			t.Errorf("%s has rate %v, tellings %+v, created %v; want a rate where it was told, and else in its history alone", id, r.Event.Rate, r.Event.Tellings, r.Created)
+		if followed := want.Followed(); followed != (r.Event.Rate == nil) || followed && (r.Created.After(time.Now()) || *r.Event.Observations[0].Rate != *rate) {
+			t.Errorf("%s has rate %v, tellings %+v, created %v; want a rate where it was told, and else in its history alone", id, r.Event.Rate, r.Event.Observations, r.Created)
 		}
 	}
 	for id, want := range map[string]memory.Origin{"here": "", "file": memory.OriginFollowed, "bare": memory.OriginFollowed} {

@@ -20,7 +20,7 @@ func BenchmarkChecks(b *testing.B) {
 			b.Error(err)
 		}
 	}()
-	if err := s.OpenSpace(b.Context(), testSpace, nil); err != nil {
+	if err := s.OpenCollection(b.Context(), testSpace, nil); err != nil {
 		b.Fatal(err)
 	}
 	var checks, commits time.Duration

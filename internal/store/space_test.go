@@ -129,7 +129,7 @@ func TestFolderGoesAway(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
 			s, err := Open(Options{Dir: dir})
 			must(t, err)
-			must(t, s.OpenSpace(t.Context(), testSpace, nil))
+			must(t, s.OpenCollection(t.Context(), testSpace, nil))
 			load(t, s)
 			// Several clients write until each is refused.
 			var mu sync.Mutex

@@ -67,8 +67,8 @@ func (s *spaces) all() []spaceKey {
 	return keys
 }
 
-// Spaces returns the names of the spaces that were opened and not dropped.
-func (s *Store) Spaces() []string {
+// Collections returns the names of the spaces that were opened and not dropped.
+func (s *Store) Collections() []string {
 	s.spaces.mu.RLock()
 	defer s.spaces.mu.RUnlock()
 	return slices.Clone(s.spaces.names)
@@ -82,9 +82,9 @@ func (s *Store) Probes(name string) [][]float32 {
 	return s.spaces.probes[name]
 }
 
-// OpenSpace makes a space known, so that vectors can be put into it, and keeps
+// OpenCollection makes a space known, so that vectors can be put into it, and keeps
 // its probes, if it has none yet. While nothing can be stored it is written later.
-func (s *Store) OpenSpace(ctx context.Context, name string, probes [][]float32) error {
+func (s *Store) OpenCollection(ctx context.Context, name string, probes [][]float32) error {
 	if s.spaces.known(name) && (probes == nil || s.Probes(name) != nil) {
 		return nil
 	}
@@ -180,9 +180,9 @@ func (s *Store) CountVectors(name string) (int, error) {
 	})
 }
 
-// DropSpace removes a space and its vectors. What a crash or an error leaves of it is
+// DropCollection removes a space and its vectors. What a crash or an error leaves of it is
 // known as the space, and is removed when it is dropped again.
-func (s *Store) DropSpace(ctx context.Context, name string) error {
+func (s *Store) DropCollection(ctx context.Context, name string) error {
 	// In the committer, so that the updates that knew the space are committed
 	// before its vectors are listed.
 	_, err := s.Update(ctx, func(*Tx) error {

@@ -15,7 +15,7 @@ func TestSpaceKeepsItsFirstProbes(t *testing.T) {
 	s := open(t, Options{Dir: dir})
 	const name = "m@3-1"
 	for _, probes := range [][][]float32{nil, {{1, 0, 0}, {0, 0, -1}}, {{0, 1, 0}}} {
-		if err := s.OpenSpace(t.Context(), name, probes); err != nil {
+		if err := s.OpenCollection(t.Context(), name, probes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 	const name, other = "left@4-1", "other@4-1"
 	texts := make([]memory.DocVector, 3)
 	for _, space := range []string{name, other} {
-		if err := s.OpenSpace(t.Context(), space, nil); err != nil {
+		if err := s.OpenCollection(t.Context(), space, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range texts {
@@ -55,7 +55,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.DropSpace(ctx, name); !errors.Is(err, context.Canceled) {
+	if err := s.DropCollection(ctx, name); !errors.Is(err, context.Canceled) {
 		t.Errorf("DropSpace of a cancelled context = %v, want %v", err, context.Canceled)
 	}
 	counts := func(want int) {
@@ -65,12 +65,12 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 				t.Errorf("%s has %d vectors, %v; want %d", space, got, err, n)
 			}
 		}
-		if got := slices.Contains(s.Spaces(), name); got != (want > 0) {
+		if got := slices.Contains(s.Collections(), name); got != (want > 0) {
 			t.Errorf("the space is known: %v", got)
 		}
 	}
 	counts(len(texts))
-	if err := s.DropSpace(t.Context(), name); err != nil {
+	if err := s.DropCollection(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
 	counts(0)
@@ -81,7 +81,7 @@ func TestDropSpaceThatEndsEarly(t *testing.T) {
 func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	s := open(t, Options{})
 	const name = "late@4-1"
-	if err := s.OpenSpace(t.Context(), name, nil); err != nil {
+	if err := s.OpenCollection(t.Context(), name, nil); err != nil {
 		t.Fatal(err)
 	}
 	var texts []memory.DocID
@@ -93,7 +93,7 @@ func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	dropped := make(chan error, 1)
 	errs := together(t, s, func(tx *Tx) error {
 		_, err := tx.PutVector(name, texts[0], []float32{1, 0, 0, 0})
-		go func() { dropped <- s.DropSpace(t.Context(), name) }()
+		go func() { dropped <- s.DropCollection(t.Context(), name) }()
 		for s.spaces.known(name) && len(s.updates) == 0 { // until the drop has begun
 		}
 		return err
@@ -104,7 +104,7 @@ func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	if err := <-dropped; err != nil {
 		t.Fatal(err)
 	}
-	if err := s.OpenSpace(t.Context(), name, nil); err != nil {
+	if err := s.OpenCollection(t.Context(), name, nil); err != nil {
 		t.Fatal(err)
 	}
 	held := 0

@@ -42,7 +42,7 @@ func open(t *testing.T, opts Options) *Store {
 			t.Errorf("close store: %v", err)
 		}
 	})
-	if err := s.OpenSpace(t.Context(), testSpace, nil); err != nil {
+	if err := s.OpenCollection(t.Context(), testSpace, nil); err != nil {
 		t.Fatal(err)
 	}
 	load(t, s)
@@ -296,7 +296,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 func TestReceiptIsReadBackBeforeAndAfterItIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
-	s.Later(memory.Receipt{ID: "rc-1", Project: "p-1"})
+	s.EnqueueReceipt(memory.Receipt{ID: "rc-1", Project: "p-1"})
 	if r, err := s.Receipt("rc-1"); err != nil || r.Project != "p-1" {
 		t.Fatalf("receipt at once = %+v, %v", r, err)
 	}

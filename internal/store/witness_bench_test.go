@@ -51,7 +51,7 @@ func BenchmarkExamine(b *testing.B) {
 	if _, err := s.Load(b.Context(), readAll()); err != nil {
 		b.Fatal(err)
 	}
-	if err := s.OpenSpace(b.Context(), testSpace, nil); err != nil {
+	if err := s.OpenCollection(b.Context(), testSpace, nil); err != nil {
 		b.Fatal(err)
 	}
 	for n := range 4000 { // 100,000 chunks

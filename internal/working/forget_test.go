@@ -37,7 +37,7 @@ func (r *rig) auditText() string {
 // is, and all that others reported.
 func TestForgottenInTheAuditLog(t *testing.T) {
 	r := newRig(t)
-	task := func(id, intent string) *session.TaskKept {
+	task := func(id, intent string) *session.TaskSaved {
 		return r.complete(session.CompleteTaskRequest{TaskID: id, RequiresContext: new(true), Intent: intent})
 	}
 	first := task("task-1", "hide the salmon")

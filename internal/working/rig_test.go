@@ -102,7 +102,7 @@ func withAuditFile(r *rig, o *Options) {
 const passed, failed = `{"valid":true}`, `{"valid":false}`
 
 // complete reports a task that must be accepted, a minute after the one before.
-func (r *rig) complete(req session.CompleteTaskRequest) *session.TaskKept {
+func (r *rig) complete(req session.CompleteTaskRequest) *session.TaskSaved {
 	r.t.Helper()
 	if req.Project == "" && req.Caller == (memory.Caller{}) {
 		req.Caller = r.caller
@@ -118,7 +118,7 @@ func (r *rig) complete(req session.CompleteTaskRequest) *session.TaskKept {
 	return out
 }
 
-func (r *rig) block(id, reason string) *session.TaskKept {
+func (r *rig) block(id, reason string) *session.TaskSaved {
 	r.t.Helper()
 	out, err := r.tasks.BlockTask(r.t.Context(), session.BlockTaskRequest{TaskID: id, Reason: reason, Caller: r.caller})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // CompleteTask implements session.WorkingMemory. The task reported stays, even if it
 // says that it was completed before all others.
-func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
+func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskKept{
+	out := &session.TaskSaved{
 		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
 	e := s.event(session.TaskCompleted, p, req.Caller)
@@ -51,7 +51,7 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 
 // BlockTask implements session.WorkingMemory. CodeConflict, with the bound, when the
 // project has as many blockers as it may have.
-func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
+func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskKept{
+	out := &session.TaskSaved{
 		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
 	e := s.event(session.TaskBlocked, p, req.Caller)
@@ -78,7 +78,7 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 
 // report keeps the task or blocker of an event, which newRecord makes for the present
 // state, and lets go what gives way to it. out has what is known before.
-func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *session.TaskEvent, out *session.TaskKept, newRecord func(*state) memory.Record) (*session.TaskKept, error) {
+func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *session.TaskEvent, out *session.TaskSaved, newRecord func(*state) memory.Record) (*session.TaskSaved, error) {
 	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *Service) report(ctx context.Context, p memory.Project, requestID string
 }
 
 // UnblockTask implements session.WorkingMemory.
-func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
+func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskKept{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
+	out := &session.TaskSaved{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
 	e := s.event(session.TaskUnblocked, p, req.Caller)
 	var redacted int
 	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, session.MaxResolution)
@@ -206,7 +206,7 @@ func (s *Service) withoutSecret(field, name string, most int) error {
 }
 
 // kept completes an answer when the change is committed.
-func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskKept, e *session.TaskEvent, done memory.Committed) (*session.TaskKept, error) {
+func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskSaved, e *session.TaskEvent, done memory.Committed) (*session.TaskSaved, error) {
 	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
 	if e.Event == session.TaskUnblocked {
 		isSame = len(done.Put) == 0 && done.Dropped == 1

@@ -43,7 +43,7 @@ func TestCompleteTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(_ *rig, o *Options) { o.Settings = &test.settings })
 			kept := r.complete(test.req)
-			want := &session.TaskKept{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
+			want := &session.TaskSaved{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
 			if diff := cmp.Diff(want, kept); diff != "" || !strings.HasPrefix(kept.ID, "t-") || kept.Seq == 0 {
 				t.Errorf("the answer (-want +got):\n%s", diff)
 			}
@@ -202,12 +202,12 @@ func TestRepeatedRequests(t *testing.T) {
 	done := session.CompleteTaskRequest{RequestID: "r1", TaskID: "t", ValidationReport: json.RawMessage(passed), Caller: r.caller}
 	block := session.BlockTaskRequest{RequestID: "r2", TaskID: "b", Reason: "waits", Caller: r.caller}
 	unblock := session.UnblockTaskRequest{RequestID: "r3", TaskID: "b", Caller: r.caller}
-	calls := []func() (*session.TaskKept, error){
-		func() (*session.TaskKept, error) { return r.tasks.CompleteTask(t.Context(), done) },
-		func() (*session.TaskKept, error) { return r.tasks.BlockTask(t.Context(), block) },
-		func() (*session.TaskKept, error) { return r.tasks.UnblockTask(t.Context(), unblock) },
+	calls := []func() (*session.TaskSaved, error){
+		func() (*session.TaskSaved, error) { return r.tasks.CompleteTask(t.Context(), done) },
+		func() (*session.TaskSaved, error) { return r.tasks.BlockTask(t.Context(), block) },
+		func() (*session.TaskSaved, error) { return r.tasks.UnblockTask(t.Context(), unblock) },
 	}
-	var first []*session.TaskKept
+	var first []*session.TaskSaved
 	for i, call := range calls {
 		kept, err := call()
 		if err != nil {

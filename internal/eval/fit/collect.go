@@ -74,7 +74,7 @@ func (p *pool) draw(n int, rng *rand.Rand) (*collection, error) {
 	if c.lexical, err = lexical.New(lexical.Options{}); err != nil {
 		return nil, err
 	}
-	space, err := vector.NewSpace(vector.Options{Name: builtin.Name, Dim: builtin.Dim})
+	space, err := vector.NewCollection(vector.Options{Name: builtin.Name, Dim: builtin.Dim})
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +123,13 @@ type part struct {
 type pair struct{ words, vectors index.Hit }
 
 // found are the two sides of a pair as recall takes them.
-func (o *observation) found(p pair) (words, vectors recall.Found) {
-	return recall.Found{Part: o.words.name, Hit: p.words, Result: &o.words.result},
-		recall.Found{Part: o.vectors.name, Hit: p.vectors, Result: &o.vectors.result}
+func (o *observation) found(p pair) (words, vectors recall.Score) {
+	return recall.Score{Part: o.words.name, Hit: p.words, Result: &o.words.result},
+		recall.Score{Part: o.vectors.name, Hit: p.vectors, Result: &o.vectors.result}
 }
 
 // most is the most of a figure that any of the documents found has.
-func (o *observation) most(figure func(words, vectors recall.Found) float64) float64 {
+func (o *observation) most(figure func(words, vectors recall.Score) float64) float64 {
 	most := math.Inf(-1)
 	for _, p := range o.hits {
 		most = max(most, figure(o.found(p)))

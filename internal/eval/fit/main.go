@@ -178,7 +178,7 @@ func (e *experiment) fit(without string) recall.Calibration {
 	}
 	m.Mean, m.Deviation = sum/n, math.Sqrt(squares/n)
 	c := recall.Calibration{Vectors: map[string]recall.Model{builtin.Name: m}}
-	fitted := func(figure func(words, vectors recall.Found) float64) recall.Gumbel {
+	fitted := func(figure func(words, vectors recall.Score) float64) recall.Gumbel {
 		bySize := map[int][]float64{}
 		for _, o := range e.unrelated {
 			if uses(o) {
@@ -187,8 +187,8 @@ func (e *experiment) fit(without string) recall.Calibration {
 		}
 		return fitGumbel(samples(bySize))
 	}
-	c.Lexical = fitted(func(words, _ recall.Found) float64 { return c.Evidence(words) })
-	m.Best = fitted(func(_, vectors recall.Found) float64 { return c.Evidence(vectors) })
+	c.Lexical = fitted(func(words, _ recall.Score) float64 { return c.Evidence(words) })
+	m.Best = fitted(func(_, vectors recall.Score) float64 { return c.Evidence(vectors) })
 	c.Vectors[builtin.Name] = m
 	c.Together = fitted(c.JointEvidence) // by the two above
 	return c

@@ -19,7 +19,7 @@ type Call struct {
 // Service answers every call with what Answers holds for its method and keeps
 // what it was asked. It is safe for concurrent use once it is filled.
 type Service struct {
-	// Answers are keyed by method: "Recall" → *memory.Answer, "Repos" →
+	// Answers are keyed by method: "Recall" → *memory.RecallResponse, "Repos" →
 	// []memory.SandboxState and so on. A method without one answers with its
 	// zero value.
 	Answers map[string]any
@@ -66,8 +66,8 @@ func answer[T any](ctx context.Context, s *Service, method string, request any) 
 }
 
 // Recall implements memory.Recaller.
-func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.Answer, error) {
-	return answer[*memory.Answer](ctx, s, "Recall", req)
+func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
+	return answer[*memory.RecallResponse](ctx, s, "Recall", req)
 }
 
 // Receipt implements memory.Recaller.

@@ -7,18 +7,18 @@ import (
 )
 
 // CompleteTask implements session.WorkingMemory.
-func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskKept, error) {
-	return answer[*session.TaskKept](ctx, s, "CompleteTask", req)
+func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
+	return answer[*session.TaskSaved](ctx, s, "CompleteTask", req)
 }
 
 // BlockTask implements session.WorkingMemory.
-func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskKept, error) {
-	return answer[*session.TaskKept](ctx, s, "BlockTask", req)
+func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
+	return answer[*session.TaskSaved](ctx, s, "BlockTask", req)
 }
 
 // UnblockTask implements session.WorkingMemory.
-func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskKept, error) {
-	return answer[*session.TaskKept](ctx, s, "UnblockTask", req)
+func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
+	return answer[*session.TaskSaved](ctx, s, "UnblockTask", req)
 }
 
 // TaskWindow implements session.WorkingMemory.
@@ -97,8 +97,8 @@ func (s *Service) ContextOf(ctx context.Context, req session.ContextOfRequest) (
 }
 
 // Feedback implements session.Ledger.
-func (s *Service) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackTaken, error) {
-	return answer[*session.FeedbackTaken](ctx, s, "Feedback", req)
+func (s *Service) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
+	return answer[*session.FeedbackResult](ctx, s, "Feedback", req)
 }
 
 // Replay implements session.Ledger.

@@ -26,8 +26,8 @@ const (
 // OwnProject holds the tools of recalld itself; every search for tools sees them.
 const OwnProject = "recalld:own"
 
-// Entry is a rule, a reference or a tool, as a host registers and lists it.
-type Entry struct {
+// CatalogueEntry is a rule, a reference or a tool, as a host registers and lists it.
+type CatalogueEntry struct {
 	Ref
 	Description string          `json:"description,omitempty"`
 	Content     string          `json:"content,omitempty"`     // rules and references
@@ -52,9 +52,9 @@ type RegisterRequest struct {
 	RequestID string `json:"request_id,omitempty"`
 	// Source says who registers: a host's name; by default the caller's client. What
 	// two sources register is the newest writer's; only a file takes nothing over.
-	Source  string   `json:"source,omitempty"`
-	Entries []Entry  `json:"entries,omitempty"`
-	Servers []Server `json:"servers,omitempty"`
+	Source  string           `json:"source,omitempty"`
+	Entries []CatalogueEntry `json:"entries,omitempty"`
+	Servers []Server         `json:"servers,omitempty"`
 	// Replace removes what the source registered before and does not name now.
 	Replace bool          `json:"replace,omitempty"`
 	Project string        `json:"project,omitempty"`
@@ -79,7 +79,7 @@ const FilePrefix = "file:"
 type FileEntries struct {
 	// Path is relative to the repository, with slashes.
 	Path    string
-	Entries []Entry
+	Entries []CatalogueEntry
 	// Servers are those that the file configures, or only names.
 	Servers []Server
 }
@@ -116,7 +116,7 @@ type EntriesRequest struct {
 // EntryState is an entry with what applies to it.
 type EntryState struct {
 	ID string `json:"id"` // of the record
-	Entry
+	CatalogueEntry
 	Source  string `json:"source,omitempty"`
 	Version int    `json:"version"`
 	// Mode and On are the include mode and whether it is enabled after the server's
@@ -154,7 +154,7 @@ type SearchToolsRequest struct {
 	Limit     int    `json:"limit,omitempty" given:"1–20"`
 	// Own lets recalld's own tools in beside the host's catalogue.
 	Own bool `json:"own,omitempty"`
-	Which
+	SessionRef
 }
 
 // FoundTool is a tool that a search found.

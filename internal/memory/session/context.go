@@ -31,14 +31,14 @@ type ContextItem struct {
 }
 
 // ContextRequest asks for a session's context.
-type ContextRequest struct{ Which }
+type ContextRequest struct{ SessionRef }
 
 // ChangeContextRequest changes a session's context by hand.
 type ChangeContextRequest struct {
 	RequestID string        `json:"request_id,omitempty"`
 	Add       []ContextItem `json:"add,omitempty"` // includeMode always or manual; default manual
 	Remove    []Ref         `json:"remove,omitempty"`
-	Which
+	SessionRef
 }
 
 // Context is what a session holds: entries that are always included, in the
@@ -74,7 +74,7 @@ type AssembleRequest struct {
 	// Schemas asks for the descriptions and schemas of all active tools, within the
 	// budget: a host that starts again has lost what it once found.
 	Schemas bool `json:"schemas,omitempty"`
-	Which
+	SessionRef
 }
 
 // AssembledItem is an entry with what it hands out.
@@ -177,7 +177,7 @@ type Entity struct {
 }
 
 // WorkingContextRequest asks for a session's working context.
-type WorkingContextRequest struct{ Which }
+type WorkingContextRequest struct{ SessionRef }
 
 // ReportRequest tells what a session used and met.
 type ReportRequest struct {
@@ -187,7 +187,7 @@ type ReportRequest struct {
 	Entities []Entity `json:"entities,omitempty"`
 	// ClearDiscovered takes away what search_tools found, and nothing else.
 	ClearDiscovered bool `json:"clearDiscovered,omitempty"`
-	Which
+	SessionRef
 }
 
 // WorkingContext is what a session has come across. Its JSON is what is stored, byte
@@ -241,7 +241,7 @@ type CompactRequest struct {
 	Transcript string `json:"transcript,omitempty"`
 	// KeepTurns replaces the setting.
 	KeepTurns int `json:"keepTurns,omitempty" given:"1–100"`
-	Which
+	SessionRef
 }
 
 // Compacted is the answer to a compaction.

@@ -39,7 +39,7 @@ type ContextOfRequest struct {
 	Turn int `json:"turn,omitempty" given:"1–1000000"`
 	// Texts asks for the texts that were handed out, as far as they are as they were.
 	Texts bool `json:"texts,omitempty"`
-	Which
+	SessionRef
 }
 
 // TurnContext is what a turn was given.
@@ -76,12 +76,12 @@ type ItemFeedback struct {
 	Kind memory.Kind `json:"kind"`
 	// SuccessRate and Verdicts are the counts as they are now. An item that is gone, and
 	// code, have none: the verdict stands on the receipt alone.
-	SuccessRate string            `json:"success_rate,omitempty"`
-	Verdicts    *memory.Verdicted `json:"verdicts,omitempty"`
+	SuccessRate string                `json:"success_rate,omitempty"`
+	Verdicts    *memory.VerdictCounts `json:"verdicts,omitempty"`
 }
 
-// FeedbackTaken says what a verdict came to.
-type FeedbackTaken struct {
+// FeedbackResult says what a verdict came to.
+type FeedbackResult struct {
 	Receipt string         `json:"receipt"`
 	Verdict memory.Verdict `json:"verdict"`
 	Items   []ItemFeedback `json:"items"`
@@ -136,8 +136,8 @@ type ReplayedAnswer struct {
 	Error           string `json:"error,omitempty"` // why it could not be asked
 }
 
-// ReplayTally sums up a replay in items.
-type ReplayTally struct {
+// ReplayCounts sums up a replay in items.
+type ReplayCounts struct {
 	Questions int `json:"questions"`
 	Failed    int `json:"failed,omitempty"`
 	// Of the items: those that all three have, those that came or went with the data,
@@ -160,7 +160,7 @@ type Replayed struct {
 	// differs may be for their sake.
 	Degraded []memory.Degraded `json:"degraded,omitempty"`
 	Answers  []ReplayedAnswer  `json:"answers"`
-	Tally    ReplayTally       `json:"tally"`
+	Tally    ReplayCounts      `json:"tally"`
 	// More says that there were more than the limit.
 	More bool   `json:"more,omitempty"`
 	Text string `json:"text,omitempty"`

@@ -19,10 +19,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Service is all that the daemon offers, implemented by the daemon itself and, over
+// BaseService is all that the daemon offers, implemented by the daemon itself and, over
 // the socket, by its client.
 type Service interface {
-	memory.Service
+	memory.BaseService
 	WorkingMemory
 	Catalogue
 	Contexts
@@ -49,9 +49,9 @@ func (t ToolRef) String() string { return t.ServerName + ":" + t.ToolName }
 // Ref returns the tool's identity among all entries.
 func (t ToolRef) Ref() Ref { return Ref{Type: memory.Tool, Name: t.ToolName, ServerName: t.ServerName} }
 
-// Which says whose session is meant. SessionID is by default the caller's current
+// SessionRef says whose session is meant. SessionID is by default the caller's current
 // session; CodeInvalidInput when none is open, CodeNotFound for an unknown id.
-type Which struct {
+type SessionRef struct {
 	SessionID string        `json:"sessionId,omitempty"`
 	Project   string        `json:"project,omitempty"`
 	Caller    memory.Caller `json:"caller,omitzero"`
@@ -60,11 +60,11 @@ type Which struct {
 // WorkingMemory keeps what was done and what is blocked in a project.
 type WorkingMemory interface {
 	// CompleteTask keeps a completed task. A task with an id that is there replaces it.
-	CompleteTask(ctx context.Context, req CompleteTaskRequest) (*TaskKept, error)
+	CompleteTask(ctx context.Context, req CompleteTaskRequest) (*TaskSaved, error)
 	// BlockTask raises a blocker; one for the same task replaces it.
-	BlockTask(ctx context.Context, req BlockTaskRequest) (*TaskKept, error)
+	BlockTask(ctx context.Context, req BlockTaskRequest) (*TaskSaved, error)
 	// UnblockTask resolves a task's blocker. CodeNotFound when it has none.
-	UnblockTask(ctx context.Context, req UnblockTaskRequest) (*TaskKept, error)
+	UnblockTask(ctx context.Context, req UnblockTaskRequest) (*TaskSaved, error)
 	// TaskWindow returns the last completed tasks and all active blockers.
 	TaskWindow(ctx context.Context, req TaskWindowRequest) (*TaskWindow, error)
 	// LoadTasks takes over a state that was kept elsewhere or before. It is repeated
@@ -119,7 +119,7 @@ type Ledger interface {
 	// ContextOf returns what a turn of a session was given, as contract 6 records it.
 	ContextOf(ctx context.Context, req ContextOfRequest) (*TurnContext, error)
 	// Feedback takes a verdict on a receipt or one of its items. CodeNotFound.
-	Feedback(ctx context.Context, req FeedbackRequest) (*FeedbackTaken, error)
+	Feedback(ctx context.Context, req FeedbackRequest) (*FeedbackResult, error)
 	// Replay asks past questions again under other settings and reports progress, in
 	// order, until it is done. It changes nothing.
 	Replay(ctx context.Context, req ReplayRequest, progress func(ReplayProgress)) (*Replayed, error)

@@ -113,8 +113,8 @@ type UnblockTaskRequest struct {
 	Caller     memory.Caller `json:"caller,omitzero"`
 }
 
-// TaskKept says what became of a task or blocker.
-type TaskKept struct {
+// TaskSaved says what became of a task or blocker.
+type TaskSaved struct {
 	ID          string `json:"id"`
 	TaskID      string `json:"task_id"`
 	Project     string `json:"project"`
@@ -184,7 +184,7 @@ type TasksLoaded struct {
 	Dropped  int  `json:"dropped,omitempty"`
 	Settled  int  `json:"settled,omitempty"`
 	Redacted bool `json:"redacted,omitempty"`
-	// AuditFile and Warning are as in TaskKept.
+	// AuditFile and Warning are as in TaskSaved.
 	AuditFile string `json:"audit_file,omitempty"`
 	Warning   string `json:"warning,omitempty"`
 }

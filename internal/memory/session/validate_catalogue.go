@@ -75,7 +75,7 @@ func (r *EntriesRequest) Validate() error {
 
 // ValidEntries checks the limits of entries that are registered at once, and trims
 // their texts in place.
-func ValidEntries(entries []Entry) error {
+func ValidEntries(entries []CatalogueEntry) error {
 	if len(entries) > MaxRegistered {
 		return memory.Invalid("entries", fmt.Sprintf("at most %d", MaxRegistered), "%d of them", len(entries))
 	}
@@ -84,7 +84,7 @@ func ValidEntries(entries []Entry) error {
 			return err
 		}
 	}
-	return distinct("entries", entries, func(e Entry) Ref { return e.Ref })
+	return distinct("entries", entries, func(e CatalogueEntry) Ref { return e.Ref })
 }
 
 // ValidServers checks the limits of servers that are registered at once, and trims
@@ -122,7 +122,7 @@ func (r *Ref) Validate(at string) error {
 // Validate checks the limits and trims the texts; errors name fields that begin with
 // at. A rule or reference has a content or at least a description, or it would hand
 // out nothing.
-func (e *Entry) Validate(at string) error {
+func (e *CatalogueEntry) Validate(at string) error {
 	if err := e.Ref.Validate(at); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (e *Entry) Validate(at string) error {
 
 // validSchema checks an input schema and writes it without spaces, so that it is the
 // same however it was laid out; null is none.
-func (e *Entry) validSchema(field string) error {
+func (e *CatalogueEntry) validSchema(field string) error {
 	limit := fmt.Sprintf("a JSON object of at most %d bytes", MaxInputSchema)
 	text := bytes.TrimSpace(e.InputSchema)
 	switch {

@@ -14,11 +14,11 @@ import (
 func TestLimitsOfCatalogue(t *testing.T) {
 	// chars makes a text of n characters that takes more bytes than that.
 	chars := func(n int) string { return strings.Repeat("é", n) }
-	aRule := Entry{Ref: Ref{Type: memory.Rule, Name: "r"}, Content: "c"}
-	aTool := Entry{Ref: Ref{Type: memory.Tool, Name: "t", ServerName: "s"}}
-	register := func(base Entry, change func(*Entry)) *RegisterRequest {
+	aRule := CatalogueEntry{Ref: Ref{Type: memory.Rule, Name: "r"}, Content: "c"}
+	aTool := CatalogueEntry{Ref: Ref{Type: memory.Tool, Name: "t", ServerName: "s"}}
+	register := func(base CatalogueEntry, change func(*CatalogueEntry)) *RegisterRequest {
 		change(&base)
-		return &RegisterRequest{Entries: []Entry{base}}
+		return &RegisterRequest{Entries: []CatalogueEntry{base}}
 	}
 	many := func(n int) *RegisterRequest {
 		r := &RegisterRequest{}
@@ -53,31 +53,31 @@ func TestLimitsOfCatalogue(t *testing.T) {
 	}{
 		"nothing":          {&RegisterRequest{Replace: true}, &RegisterRequest{}, "entries"},
 		"entries":          {many(2000), many(2001), "entries"},
-		"an entry twice":   {&RegisterRequest{Entries: []Entry{aRule, aTool}}, &RegisterRequest{Entries: []Entry{aRule, aTool, aRule}}, "entries[2]"},
+		"an entry twice":   {&RegisterRequest{Entries: []CatalogueEntry{aRule, aTool}}, &RegisterRequest{Entries: []CatalogueEntry{aRule, aTool, aRule}}, "entries[2]"},
 		"servers":          {servers(500), servers(501), "servers"},
 		"a server twice":   {servers(2), &RegisterRequest{Servers: []Server{{Name: "a"}, {Name: " a "}}}, "servers[1]"},
 		"server's name":    {&RegisterRequest{Servers: []Server{{Name: chars(200)}}}, &RegisterRequest{Servers: []Server{{Name: chars(201)}}}, "servers[0].name"},
 		"server's mode":    {&RegisterRequest{Servers: []Server{{Name: "a", Include: "agent"}}}, &RegisterRequest{Servers: []Server{{Name: "a", Include: "auto"}}}, "servers[0].include"},
-		"type":             {register(aRule, func(e *Entry) { e.Type = memory.Reference }), register(aRule, func(e *Entry) { e.Type = memory.Lesson }), "entries[0].type"},
-		"name, least":      {register(aRule, func(e *Entry) { e.Name = " x " }), register(aRule, func(e *Entry) { e.Name = "\t" }), "entries[0].name"},
-		"name, most":       {register(aRule, func(e *Entry) { e.Name = chars(200) }), register(aRule, func(e *Entry) { e.Name = chars(201) }), "entries[0].name"},
-		"name, line":       {register(aRule, func(e *Entry) { e.Name = "a b" }), register(aRule, func(e *Entry) { e.Name = "a\nb" }), "entries[0].name"},
-		"server, least":    {register(aTool, func(e *Entry) { e.ServerName = "x" }), register(aTool, func(e *Entry) { e.ServerName = "" }), "entries[0].serverName"},
-		"server, most":     {register(aTool, func(e *Entry) { e.ServerName = chars(200) }), register(aTool, func(e *Entry) { e.ServerName = chars(201) }), "entries[0].serverName"},
-		"server, rule":     {register(aRule, func(*Entry) {}), register(aRule, func(e *Entry) { e.ServerName = "s" }), "entries[0].serverName"},
-		"description":      {register(aTool, func(e *Entry) { e.Description = chars(4000) }), register(aTool, func(e *Entry) { e.Description = chars(4001) }), "entries[0].description"},
-		"content":          {register(aRule, func(e *Entry) { e.Content = chars(20000) }), register(aRule, func(e *Entry) { e.Content = chars(20001) }), "entries[0].content"},
-		"content, NUL":     {register(aRule, func(e *Entry) { e.Content = "a\nb" }), register(aRule, func(e *Entry) { e.Content = "a\x00" }), "entries[0].content"},
-		"content, none":    {register(aRule, func(e *Entry) { e.Content, e.Description = "", "d" }), register(aRule, func(e *Entry) { e.Content = " \n" }), "entries[0].content"},
-		"content, tool":    {register(aTool, func(*Entry) {}), register(aTool, func(e *Entry) { e.Content = "c" }), "entries[0].content"},
-		"guidance":         {register(aTool, func(e *Entry) { e.Guidance = chars(8000) }), register(aTool, func(e *Entry) { e.Guidance = chars(8001) }), "entries[0].guidance"},
-		"guidance, rule":   {register(aRule, func(*Entry) {}), register(aRule, func(e *Entry) { e.Guidance = "g" }), "entries[0].guidance"},
-		"schema":           {register(aTool, func(e *Entry) { e.InputSchema = schema(64 << 10) }), register(aTool, func(e *Entry) { e.InputSchema = schema(64<<10 + 1) }), "entries[0].inputSchema"},
-		"schema, object":   {register(aTool, func(e *Entry) { e.InputSchema = json.RawMessage(" null ") }), register(aTool, func(e *Entry) { e.InputSchema = json.RawMessage("[]") }), "entries[0].inputSchema"},
-		"schema, JSON":     {register(aTool, func(e *Entry) { e.InputSchema = json.RawMessage("{}") }), register(aTool, func(e *Entry) { e.InputSchema = json.RawMessage("{") }), "entries[0].inputSchema"},
-		"schema, rule":     {register(aRule, func(*Entry) {}), register(aRule, func(e *Entry) { e.InputSchema = json.RawMessage("{}") }), "entries[0].inputSchema"},
-		"core, rule":       {register(aTool, func(e *Entry) { e.Core = true }), register(aRule, func(e *Entry) { e.Core = true }), "entries[0].core"},
-		"mode":             {register(aRule, func(e *Entry) { e.Include = "manual" }), register(aRule, func(e *Entry) { e.Include = "Always" }), "entries[0].include"},
+		"type":             {register(aRule, func(e *CatalogueEntry) { e.Type = memory.Reference }), register(aRule, func(e *CatalogueEntry) { e.Type = memory.Lesson }), "entries[0].type"},
+		"name, least":      {register(aRule, func(e *CatalogueEntry) { e.Name = " x " }), register(aRule, func(e *CatalogueEntry) { e.Name = "\t" }), "entries[0].name"},
+		"name, most":       {register(aRule, func(e *CatalogueEntry) { e.Name = chars(200) }), register(aRule, func(e *CatalogueEntry) { e.Name = chars(201) }), "entries[0].name"},
+		"name, line":       {register(aRule, func(e *CatalogueEntry) { e.Name = "a b" }), register(aRule, func(e *CatalogueEntry) { e.Name = "a\nb" }), "entries[0].name"},
+		"server, least":    {register(aTool, func(e *CatalogueEntry) { e.ServerName = "x" }), register(aTool, func(e *CatalogueEntry) { e.ServerName = "" }), "entries[0].serverName"},
+		"server, most":     {register(aTool, func(e *CatalogueEntry) { e.ServerName = chars(200) }), register(aTool, func(e *CatalogueEntry) { e.ServerName = chars(201) }), "entries[0].serverName"},
+		"server, rule":     {register(aRule, func(*CatalogueEntry) {}), register(aRule, func(e *CatalogueEntry) { e.ServerName = "s" }), "entries[0].serverName"},
+		"description":      {register(aTool, func(e *CatalogueEntry) { e.Description = chars(4000) }), register(aTool, func(e *CatalogueEntry) { e.Description = chars(4001) }), "entries[0].description"},
+		"content":          {register(aRule, func(e *CatalogueEntry) { e.Content = chars(20000) }), register(aRule, func(e *CatalogueEntry) { e.Content = chars(20001) }), "entries[0].content"},
+		"content, NUL":     {register(aRule, func(e *CatalogueEntry) { e.Content = "a\nb" }), register(aRule, func(e *CatalogueEntry) { e.Content = "a\x00" }), "entries[0].content"},
+		"content, none":    {register(aRule, func(e *CatalogueEntry) { e.Content, e.Description = "", "d" }), register(aRule, func(e *CatalogueEntry) { e.Content = " \n" }), "entries[0].content"},
+		"content, tool":    {register(aTool, func(*CatalogueEntry) {}), register(aTool, func(e *CatalogueEntry) { e.Content = "c" }), "entries[0].content"},
+		"guidance":         {register(aTool, func(e *CatalogueEntry) { e.Guidance = chars(8000) }), register(aTool, func(e *CatalogueEntry) { e.Guidance = chars(8001) }), "entries[0].guidance"},
+		"guidance, rule":   {register(aRule, func(*CatalogueEntry) {}), register(aRule, func(e *CatalogueEntry) { e.Guidance = "g" }), "entries[0].guidance"},
+		"schema":           {register(aTool, func(e *CatalogueEntry) { e.InputSchema = schema(64 << 10) }), register(aTool, func(e *CatalogueEntry) { e.InputSchema = schema(64<<10 + 1) }), "entries[0].inputSchema"},
+		"schema, object":   {register(aTool, func(e *CatalogueEntry) { e.InputSchema = json.RawMessage(" null ") }), register(aTool, func(e *CatalogueEntry) { e.InputSchema = json.RawMessage("[]") }), "entries[0].inputSchema"},
+		"schema, JSON":     {register(aTool, func(e *CatalogueEntry) { e.InputSchema = json.RawMessage("{}") }), register(aTool, func(e *CatalogueEntry) { e.InputSchema = json.RawMessage("{") }), "entries[0].inputSchema"},
+		"schema, rule":     {register(aRule, func(*CatalogueEntry) {}), register(aRule, func(e *CatalogueEntry) { e.InputSchema = json.RawMessage("{}") }), "entries[0].inputSchema"},
+		"core, rule":       {register(aTool, func(e *CatalogueEntry) { e.Core = true }), register(aRule, func(e *CatalogueEntry) { e.Core = true }), "entries[0].core"},
+		"mode":             {register(aRule, func(e *CatalogueEntry) { e.Include = "manual" }), register(aRule, func(e *CatalogueEntry) { e.Include = "Always" }), "entries[0].include"},
 		"source":           {&RegisterRequest{Replace: true, Source: chars(200)}, &RegisterRequest{Replace: true, Source: chars(201)}, "source"},
 		"source, file":     {&RegisterRequest{Replace: true, Source: "files"}, &RegisterRequest{Replace: true, Source: " file:x"}, "source"},
 		"request":          {&RegisterRequest{Replace: true, RequestID: chars(200)}, &RegisterRequest{Replace: true, RequestID: chars(201)}, "request_id"},
@@ -106,7 +106,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 
 // A request is trimmed, and what the caller gave is not written to.
 func TestRegisterRequestIsTrimmed(t *testing.T) {
-	given := []Entry{{Ref: Ref{Type: memory.Tool, Name: " t ", ServerName: " s "}, InputSchema: json.RawMessage("{ \"a\" :\n1 }")}}
+	given := []CatalogueEntry{{Ref: Ref{Type: memory.Tool, Name: " t ", ServerName: " s "}, InputSchema: json.RawMessage("{ \"a\" :\n1 }")}}
 	r := RegisterRequest{Entries: given, Servers: []Server{{Name: " x"}}}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)

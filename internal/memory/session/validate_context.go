@@ -17,11 +17,11 @@ const (
 )
 
 // Validate checks the limits.
-func (r *ContextRequest) Validate() error { return validWhich(&r.Which) }
+func (r *ContextRequest) Validate() error { return validWhich(&r.SessionRef) }
 
 // Validate checks the limits and fills in the default mode of what is added.
 func (r *ChangeContextRequest) Validate() error {
-	if err := validWhich(&r.Which); err != nil {
+	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
 	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
@@ -71,7 +71,7 @@ func (r *ChangeContextRequest) Validate() error {
 
 // Validate checks the limits. Zero values are left to the settings.
 func (r *AssembleRequest) Validate() error {
-	if err := validWhich(&r.Which); err != nil {
+	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
 	for _, t := range []struct {
@@ -102,7 +102,7 @@ func (r *AssembleRequest) Validate() error {
 }
 
 // validWhich checks whose session is meant.
-func validWhich(w *Which) error {
+func validWhich(w *SessionRef) error {
 	if err := validText("project", &w.Project, 0, memory.MaxPathText); err != nil {
 		return err
 	}

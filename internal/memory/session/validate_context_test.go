@@ -36,11 +36,11 @@ func TestContextRequestsAreChecked(t *testing.T) {
 		field string // empty: it is valid
 	}{
 		{"a context", &ContextRequest{}, ""},
-		{"of a session", &ContextRequest{Which{SessionID: "session-1"}}, ""},
-		{"of a session without a name", &ContextRequest{Which{SessionID: "../x"}}, "sessionId"},
-		{"of a session with a long name", &ContextRequest{Which{SessionID: strings.Repeat("s", memory.MaxNameText+1)}}, "sessionId"},
-		{"of a project with a long name", &ContextRequest{Which{Project: strings.Repeat("p", memory.MaxPathText+1)}}, "project"},
-		{"for a caller with a long folder", &ContextRequest{Which{Caller: memory.Caller{Dir: strings.Repeat("/", memory.MaxPathText+1)}}}, "caller.dir"},
+		{"of a session", &ContextRequest{SessionRef{SessionID: "session-1"}}, ""},
+		{"of a session without a name", &ContextRequest{SessionRef{SessionID: "../x"}}, "sessionId"},
+		{"of a session with a long name", &ContextRequest{SessionRef{SessionID: strings.Repeat("s", memory.MaxNameText+1)}}, "sessionId"},
+		{"of a project with a long name", &ContextRequest{SessionRef{Project: strings.Repeat("p", memory.MaxPathText+1)}}, "project"},
+		{"for a caller with a long folder", &ContextRequest{SessionRef{Caller: memory.Caller{Dir: strings.Repeat("/", memory.MaxPathText+1)}}}, "caller.dir"},
 
 		{"a change", item(func(*ContextItem) {}), ""},
 		{"always", item(func(i *ContextItem) { i.IncludeMode = memory.IncludeAlways }), ""},

@@ -26,7 +26,7 @@ const (
 
 // Validate checks the limits and fills in the default.
 func (r *SearchToolsRequest) Validate() error {
-	if err := validWhich(&r.Which); err != nil {
+	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
 	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
@@ -45,12 +45,12 @@ func (r *SearchToolsRequest) Validate() error {
 }
 
 // Validate checks the limits.
-func (r *WorkingContextRequest) Validate() error { return validWhich(&r.Which) }
+func (r *WorkingContextRequest) Validate() error { return validWhich(&r.SessionRef) }
 
 // Validate checks the limits and writes the data of entities without spaces. A tool of
 // the host itself has no server.
 func (r *ReportRequest) Validate() error {
-	if err := validWhich(&r.Which); err != nil {
+	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
 	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
@@ -115,7 +115,7 @@ func (e *Entity) validate(at string) error {
 // Validate checks the limits. How many tokens a summary has, and whether it names a
 // tool, is for whoever compacts.
 func (r *CompactRequest) Validate() error {
-	if err := validWhich(&r.Which); err != nil {
+	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
 	for _, t := range []struct {

@@ -44,9 +44,9 @@ func TestValidateWorking(t *testing.T) {
 		"limit below":   {&SearchToolsRequest{Query: "x", Limit: 1}, &SearchToolsRequest{Query: "x", Limit: -1}, "limit"},
 		"search id":     {&SearchToolsRequest{Query: "x", RequestID: text(200)}, &SearchToolsRequest{Query: "x", RequestID: text(201)}, "request_id"},
 		"search NUL":    {&SearchToolsRequest{Query: "x"}, &SearchToolsRequest{Query: "a\x00b"}, "query"},
-		"session":       {&WorkingContextRequest{Which{SessionID: "abcd"}}, &WorkingContextRequest{Which{SessionID: "abc"}}, "sessionId"},
-		"project":       {&WorkingContextRequest{Which{Project: text(4096)}}, &WorkingContextRequest{Which{Project: text(4097)}}, "project"},
-		"caller":        {&WorkingContextRequest{}, &WorkingContextRequest{Which{Caller: memory.Caller{Client: text(201)}}}, "caller.client"},
+		"session":       {&WorkingContextRequest{SessionRef{SessionID: "abcd"}}, &WorkingContextRequest{SessionRef{SessionID: "abc"}}, "sessionId"},
+		"project":       {&WorkingContextRequest{SessionRef{Project: text(4096)}}, &WorkingContextRequest{SessionRef{Project: text(4097)}}, "project"},
+		"caller":        {&WorkingContextRequest{}, &WorkingContextRequest{SessionRef{Caller: memory.Caller{Client: text(201)}}}, "caller.client"},
 		"report":        {&ReportRequest{ClearDiscovered: true}, &ReportRequest{}, "entities"},
 		"report id":     {&ReportRequest{ClearDiscovered: true, RequestID: text(200)}, &ReportRequest{ClearDiscovered: true, RequestID: text(201)}, "request_id"},
 		"entities":      {&ReportRequest{Entities: many(1000)}, &ReportRequest{Entities: many(1001)}, "entities"},
@@ -66,7 +66,7 @@ func TestValidateWorking(t *testing.T) {
 		"turns":         {&CompactRequest{KeepTurns: 100}, &CompactRequest{KeepTurns: 101}, "keepTurns"},
 		"turns below":   {&CompactRequest{KeepTurns: 1}, &CompactRequest{KeepTurns: -1}, "keepTurns"},
 		"compaction id": {&CompactRequest{RequestID: text(200)}, &CompactRequest{RequestID: text(201)}, "request_id"},
-		"compacted":     {&CompactRequest{Which: Which{SessionID: "abcd"}}, &CompactRequest{Which: Which{SessionID: "a/b/c"}}, "sessionId"},
+		"compacted":     {&CompactRequest{SessionRef: SessionRef{SessionID: "abcd"}}, &CompactRequest{SessionRef: SessionRef{SessionID: "a/b/c"}}, "sessionId"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := c.good.Validate(); err != nil {

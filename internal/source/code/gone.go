@@ -101,7 +101,7 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 	if isDropped(b) || s.present(ctx, b) {
 		return 0, nil
 	}
-	files, err := s.opts.Shelf.Briefs(sandbox)
+	files, err := s.opts.Shelf.FileMetadata(sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("list known files: %w", err)
 	}

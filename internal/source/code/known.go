@@ -14,7 +14,7 @@ import (
 // safe for concurrent use.
 type Known interface {
 	// Brief says how a file was indexed, and whether it was.
-	Brief(ctx context.Context, path string) (memory.FileBrief, bool, error)
+	Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error)
 	// File returns the whole of it: what is stored now.
 	File(ctx context.Context, path string) (memory.File, bool, error)
 	// Cut returns the chunks of any indexed file, of this sandbox or another one,
@@ -32,7 +32,7 @@ type KnownFiles map[string]memory.File
 var _ Known = KnownFiles(nil)
 
 // Brief implements Known.
-func (k KnownFiles) Brief(_ context.Context, path string) (memory.FileBrief, bool, error) {
+func (k KnownFiles) Brief(_ context.Context, path string) (memory.FileMetadata, bool, error) {
 	f, ok := k[path]
 	return f.Brief(), ok, nil
 }
@@ -71,7 +71,7 @@ type stored struct {
 	shelf   Shelf
 	sandbox string
 	// briefs are of all files, nil for a run over some.
-	briefs map[string]memory.FileBrief
+	briefs map[string]memory.FileMetadata
 }
 
 var _ Known = (*stored)(nil)
@@ -83,14 +83,14 @@ func knownOf(shelf Shelf, sandbox string, everything bool) (*stored, error) {
 		return k, nil
 	}
 	var err error
-	if k.briefs, err = shelf.Briefs(sandbox); err != nil {
+	if k.briefs, err = shelf.FileMetadata(sandbox); err != nil {
 		return nil, fmt.Errorf("list known files: %w", err)
 	}
 	return k, nil
 }
 
 // Brief implements Known.
-func (k *stored) Brief(ctx context.Context, path string) (memory.FileBrief, bool, error) {
+func (k *stored) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
 	if k.briefs != nil {
 		b, ok := k.briefs[path]
 		return b, ok, nil

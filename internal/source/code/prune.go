@@ -149,7 +149,7 @@ func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 func (s *Sandboxes) prunables(boxes []memory.Sandbox) ([]prunable, error) {
 	var list []prunable
 	for _, b := range boxes {
-		briefs, err := s.opts.Shelf.Briefs(b.ID)
+		briefs, err := s.opts.Shelf.FileMetadata(b.ID)
 		if err != nil {
 			return nil, fmt.Errorf("list files: %w", err)
 		}

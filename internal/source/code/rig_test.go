@@ -129,9 +129,9 @@ func (s shelf) File(sandbox, path string) (memory.File, error) {
 	return s.Store.File(sandbox, path)
 }
 
-func (s shelf) Briefs(sandbox string) (map[string]memory.FileBrief, error) {
+func (s shelf) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	s.reads.lists.Add(1)
-	return s.Store.Briefs(sandbox)
+	return s.Store.FileMetadata(sandbox)
 }
 
 // ask has a folder indexed that must be accepted.

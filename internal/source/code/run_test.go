@@ -112,7 +112,7 @@ func (s *shelf) Cut(ctx context.Context, text memory.DocID, lang string) ([]memo
 	return KnownFiles(s.files).Cut(ctx, text, lang)
 }
 
-func (s *shelf) Brief(ctx context.Context, path string) (memory.FileBrief, bool, error) {
+func (s *shelf) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
 	f, ok, err := s.File(ctx, path)
 	return f.Brief(), ok, err
 }

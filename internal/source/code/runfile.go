@@ -47,7 +47,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 // isUnchanged says that a file's attributes prove that it is as it was indexed: its
 // size, its times and its inode, as git compares them. A file that was stored without
 // a change time is compared by size and time of modification until it is put again.
-func isUnchanged(old memory.FileBrief, e Entry) bool {
+func isUnchanged(old memory.FileMetadata, e Entry) bool {
 	if old.Size != e.Size || old.ModTime.IsZero() || !old.ModTime.Equal(e.ModTime) {
 		return false
 	}
@@ -56,7 +56,7 @@ func isUnchanged(old memory.FileBrief, e Entry) bool {
 
 // look reads a file and returns what is to be stored of it but its chunks, and its
 // text; nil when it is not to be indexed, or cannot be looked at now.
-func (r *run) look(ctx context.Context, e Entry, old memory.FileBrief, known bool) (*memory.File, []byte, error) {
+func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known bool) (*memory.File, []byte, error) {
 	src, at, skip := r.read(ctx, e)
 	if skip != skipGone {
 		r.mu.Lock()
@@ -125,7 +125,7 @@ func (r *run) chunker() int {
 
 // cutAsNow says that the chunks of a file are those that it would be given now, if
 // its text is the same. A file whose chunks gave way has none until somebody asks.
-func (r *run) cutAsNow(old memory.FileBrief) bool {
+func (r *run) cutAsNow(old memory.FileMetadata) bool {
 	if old.Project != r.sandbox.Project {
 		return false // the folder has become another project's
 	}

@@ -33,8 +33,8 @@ type Files interface {
 	// Cut returns the chunks that a text was cut into, of any sandbox, by the hash of
 	// its bytes, or CodeNotFound.
 	Cut(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error)
-	// Briefs returns all files by path.
-	Briefs(sandbox string) (map[string]memory.FileBrief, error)
+	// FileMetadata returns all files by path.
+	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
 	// PathsBelow returns the files that are among the paths or lie below one.
 	PathsBelow(sandbox string, paths []string) ([]string, error)
 	Sizes

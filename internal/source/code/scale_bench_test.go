@@ -170,7 +170,7 @@ func percentile(list []time.Duration) time.Duration {
 }
 
 func firstFile(b *testing.B, r *rig, sandbox string) string {
-	briefs, err := r.store.Briefs(sandbox)
+	briefs, err := r.store.FileMetadata(sandbox)
 	must(b, err)
 	for path := range briefs {
 		if strings.HasSuffix(path, ".go") {

@@ -79,19 +79,19 @@ func TestUnchanged(t *testing.T) {
 	at, changed := time.Unix(100, 1), time.Unix(200, 2)
 	now := Entry{Size: 5, ModTime: at, ChangeTime: changed, Inode: 7}
 	for what, test := range map[string]struct {
-		old  memory.FileBrief
+		old  memory.FileMetadata
 		now  Entry
 		want bool
 	}{
-		"the same":                  {memory.FileBrief{Size: 5, ModTime: at, ChangeTime: changed, Inode: 7}, now, true},
-		"another size":              {memory.FileBrief{Size: 6, ModTime: at, ChangeTime: changed, Inode: 7}, now, false},
-		"another time":              {memory.FileBrief{Size: 5, ModTime: changed, ChangeTime: changed, Inode: 7}, now, false},
-		"another change time":       {memory.FileBrief{Size: 5, ModTime: at, ChangeTime: at, Inode: 7}, now, false},
-		"another inode":             {memory.FileBrief{Size: 5, ModTime: at, ChangeTime: changed, Inode: 8}, now, false},
-		"stored by an earlier one":  {memory.FileBrief{Size: 5, ModTime: at}, now, true},
-		"stored so, changed":        {memory.FileBrief{Size: 5, ModTime: changed}, now, false},
-		"no change time told now":   {memory.FileBrief{Size: 5, ModTime: at, ChangeTime: changed, Inode: 7}, Entry{Size: 5, ModTime: at}, true},
-		"read while it was written": {memory.FileBrief{Size: 5}, now, false},
+		"the same":                  {memory.FileMetadata{Size: 5, ModTime: at, ChangeTime: changed, Inode: 7}, now, true},
+		"another size":              {memory.FileMetadata{Size: 6, ModTime: at, ChangeTime: changed, Inode: 7}, now, false},
+		"another time":              {memory.FileMetadata{Size: 5, ModTime: changed, ChangeTime: changed, Inode: 7}, now, false},
+		"another change time":       {memory.FileMetadata{Size: 5, ModTime: at, ChangeTime: at, Inode: 7}, now, false},
+		"another inode":             {memory.FileMetadata{Size: 5, ModTime: at, ChangeTime: changed, Inode: 8}, now, false},
+		"stored by an earlier one":  {memory.FileMetadata{Size: 5, ModTime: at}, now, true},
+		"stored so, changed":        {memory.FileMetadata{Size: 5, ModTime: changed}, now, false},
+		"no change time told now":   {memory.FileMetadata{Size: 5, ModTime: at, ChangeTime: changed, Inode: 7}, Entry{Size: 5, ModTime: at}, true},
+		"read while it was written": {memory.FileMetadata{Size: 5}, now, false},
 	} {
 		if got := isUnchanged(test.old, test.now); got != test.want {
 			t.Errorf("%s: unchanged %t, want %t", what, got, test.want)

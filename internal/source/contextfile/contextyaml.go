@@ -103,7 +103,7 @@ func (r *contextReader) text(kind memory.Kind, item ast.Node) error {
 			return fmt.Errorf("file %w", err)
 		}
 	}
-	return r.add(session.Entry{
+	return r.add(session.CatalogueEntry{
 		Ref: session.Ref{Type: kind, Name: x.Name}, Description: x.Description, Content: x.Content, Include: x.Include, Enabled: x.Enabled,
 	})
 }
@@ -113,7 +113,7 @@ func (r *contextReader) tool(item ast.Node) error {
 	if err := yaml.NodeToValue(item, &x, yaml.Strict()); err != nil {
 		return err
 	}
-	e := session.Entry{
+	e := session.CatalogueEntry{
 		Ref:         session.Ref{Type: memory.Tool, Name: x.Name, ServerName: x.ServerName},
 		Description: x.Description, Guidance: x.Guidance, Core: x.Core, Include: x.Include, Enabled: x.Enabled,
 	}
@@ -126,7 +126,7 @@ func (r *contextReader) tool(item ast.Node) error {
 	return r.add(e)
 }
 
-func (r *contextReader) add(e session.Entry) error {
+func (r *contextReader) add(e session.CatalogueEntry) error {
 	if err := e.Validate(""); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ tools:
 	found := r.clean()
 	want := []session.FileEntries{{
 		Path: ".recalld/context.yaml",
-		Entries: []session.Entry{
+		Entries: []session.CatalogueEntry{
 			{Ref: session.Ref{Type: memory.Rule, Name: "Error Handling"}, Description: "how errors are wrapped",
 				Content: "Wrap every error.\nSay what was being done.", Include: memory.IncludeAgent, Enabled: new(false)},
 			{Ref: session.Ref{Type: memory.Reference, Name: "Schema"}, Content: "# Tables"},

@@ -19,7 +19,7 @@ func (l *look) cursorRule(p, text string) session.FileEntries {
 		return session.FileEntries{Path: p}
 	}
 	fields := matterFields(matter)
-	like := session.Entry{Description: fields["description"], Include: memory.IncludeManual}
+	like := session.CatalogueEntry{Description: fields["description"], Include: memory.IncludeManual}
 	if globs := fields["globs"]; globs != "" {
 		like.Description = strings.TrimSpace(like.Description + "\nFor files: " + globs)
 	}

@@ -15,12 +15,12 @@ func (l *look) wholeRule(p, text string) session.FileEntries {
 		return session.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
 	}
 	l.texts[text] = true
-	return l.splitRule(p, text, 1, session.Entry{Include: memory.IncludeAlways})
+	return l.splitRule(p, text, 1, session.CatalogueEntry{Include: memory.IncludeAlways})
 }
 
 // splitRule makes a rule of a text that begins at a line of a file, or several where it
 // is over the limit. like has what they have in common.
-func (l *look) splitRule(p, text string, line int, like session.Entry) session.FileEntries {
+func (l *look) splitRule(p, text string, line int, like session.CatalogueEntry) session.FileEntries {
 	f := session.FileEntries{Path: p}
 	names := map[string]int{}
 	for _, s := range sections(text, session.MaxContent) {

@@ -75,18 +75,18 @@ func FuzzSections(f *testing.F) {
 func TestCursorRules(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
-		want session.Entry
+		want session.CatalogueEntry
 	}{
-		"always":      {"---\ndescription: \nglobs: \nalwaysApply: true\n---\n\nText.\n", session.Entry{Content: "Text.", Include: memory.IncludeAlways}},
-		"described":   {"---\ndescription: \"When writing SQL: beware\"\nalwaysApply: false\n---\nText.", session.Entry{Description: "When writing SQL: beware", Content: "Text.", Include: memory.IncludeAgent}},
-		"globs":       {"---\ndescription:\nglobs: *.ts, src/**/*.tsx\nalwaysApply: false\n---\nText.", session.Entry{Description: "For files: *.ts, src/**/*.tsx", Content: "Text.", Include: memory.IncludeAgent}},
-		"glob list":   {"---\ndescription: D\nglobs:\n  - \"*.ts\"\n  - '*.js'\n---\nText.", session.Entry{Description: "D\nFor files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
-		"flow list":   {"---\nglobs: [\"*.ts\", '*.js']\nother: x\n---\nText.", session.Entry{Description: "For files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
-		"block text":  {"---\ndescription: >-\n  one\n  two\n---\nText.", session.Entry{Description: "one two", Content: "Text.", Include: memory.IncludeAgent}},
-		"by hand":     {"---\nalwaysApply: false\n---\nText.", session.Entry{Content: "Text.", Include: memory.IncludeManual}},
-		"no matter":   {"Text.\n---\nmore", session.Entry{Content: "Text.\n---\nmore", Include: memory.IncludeManual}},
-		"Windows":     {"---\r\nalwaysApply: true\r\n---\r\nText.\r\n", session.Entry{Content: "Text.", Include: memory.IncludeAlways}},
-		"rule inside": {"---\nalwaysApply: true\n---\na\n---\nb", session.Entry{Content: "a\n---\nb", Include: memory.IncludeAlways}},
+		"always":      {"---\ndescription: \nglobs: \nalwaysApply: true\n---\n\nText.\n", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
+		"described":   {"---\ndescription: \"When writing SQL: beware\"\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Description: "When writing SQL: beware", Content: "Text.", Include: memory.IncludeAgent}},
+		"globs":       {"---\ndescription:\nglobs: *.ts, src/**/*.tsx\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Description: "For files: *.ts, src/**/*.tsx", Content: "Text.", Include: memory.IncludeAgent}},
+		"glob list":   {"---\ndescription: D\nglobs:\n  - \"*.ts\"\n  - '*.js'\n---\nText.", session.CatalogueEntry{Description: "D\nFor files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"flow list":   {"---\nglobs: [\"*.ts\", '*.js']\nother: x\n---\nText.", session.CatalogueEntry{Description: "For files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"block text":  {"---\ndescription: >-\n  one\n  two\n---\nText.", session.CatalogueEntry{Description: "one two", Content: "Text.", Include: memory.IncludeAgent}},
+		"by hand":     {"---\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeManual}},
+		"no matter":   {"Text.\n---\nmore", session.CatalogueEntry{Content: "Text.\n---\nmore", Include: memory.IncludeManual}},
+		"Windows":     {"---\r\nalwaysApply: true\r\n---\r\nText.\r\n", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
+		"rule inside": {"---\nalwaysApply: true\n---\na\n---\nb", session.CatalogueEntry{Content: "a\n---\nb", Include: memory.IncludeAlways}},
 	} {
 		r := newRepo(t, map[string]string{".cursor/rules/x.mdc": test.text})
 		test.want.Ref = session.Ref{Type: memory.Rule, Name: ".cursor/rules/x.mdc"}

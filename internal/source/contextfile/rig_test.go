@@ -74,8 +74,8 @@ func (r *repo) clean() Found {
 }
 
 // entries are those of all files, by type and name.
-func entries(f Found) map[session.Ref]session.Entry {
-	all := map[session.Ref]session.Entry{}
+func entries(f Found) map[session.Ref]session.CatalogueEntry {
+	all := map[session.Ref]session.CatalogueEntry{}
 	for _, file := range f.Files {
 		for _, e := range file.Entries {
 			all[e.Ref] = e
@@ -85,7 +85,7 @@ func entries(f Found) map[session.Ref]session.Entry {
 }
 
 // ruleNamed returns a rule that must be there.
-func ruleNamed(t *testing.T, f Found, name string) session.Entry {
+func ruleNamed(t *testing.T, f Found, name string) session.CatalogueEntry {
 	t.Helper()
 	e, ok := entries(f)[session.Ref{Type: memory.Rule, Name: name}]
 	if !ok {

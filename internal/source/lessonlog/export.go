@@ -68,7 +68,7 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
 	var w Written
 	lines := map[string][]exported{} // by lesson
 	for id, r := range by {
-		if a := r.Event.Aside; a != nil && (by[a.By] == nil || a.By == id) {
+		if a := r.Event.Withdrawn; a != nil && (by[a.By] == nil || a.By == id) {
 			w.LeftOut++
 			continue
 		}
@@ -77,7 +77,7 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
 	}
 	// In the order of ids, so that lists of several are stable.
 	for _, id := range slices.Sorted(maps.Keys(lines)) {
-		if a := by[id].Event.Aside; a != nil {
+		if a := by[id].Event.Withdrawn; a != nil {
 			putAside(lines[a.By], id, a)
 		}
 	}
@@ -111,12 +111,12 @@ func tellings(r *memory.Record) []exported {
 
 // history returns a lesson's tellings in order of time. One that was stored before
 // they were kept has been told when it was made.
-func history(r *memory.Record) []memory.Telling {
+func history(r *memory.Record) []memory.Observation {
 	e := r.Event
-	if len(e.Tellings) == 0 {
-		return []memory.Telling{{At: r.Created, AgentID: e.AgentID, Rate: e.Rate}}
+	if len(e.Observations) == 0 {
+		return []memory.Observation{{At: r.Created, AgentID: e.AgentID, Rate: e.Rate}}
 	}
-	return slices.SortedStableFunc(slices.Values(e.Tellings), func(a, b memory.Telling) int { return a.At.Compare(b.At) })
+	return slices.SortedStableFunc(slices.Values(e.Observations), func(a, b memory.Observation) int { return a.At.Compare(b.At) })
 }
 
 // lineOf makes a line that says what a lesson says.
@@ -132,7 +132,7 @@ func outcomes(r *memory.Record) []exported {
 	if now == nil {
 		return nil
 	}
-	var told memory.Telling // the last with a rate
+	var told memory.Observation // the last with a rate
 	for _, t := range history(r) {
 		if t.Rate != nil {
 			told = t
@@ -151,7 +151,7 @@ func outcomes(r *memory.Record) []exported {
 
 // putAside names a lesson in the line that put it aside: the first that was told
 // no earlier than that, else the last.
-func putAside(lines []exported, id string, a *memory.Aside) {
+func putAside(lines []exported, id string, a *memory.Withdrawal) {
 	at := len(lines) - 1
 	if i := slices.IndexFunc(lines, func(l exported) bool { return !l.Timestamp.Before(a.At) }); i >= 0 {
 		at = i

@@ -18,20 +18,20 @@ func told(id, repo string, days ...int) memory.Record {
 	r := memory.Record{ID: id, Kind: memory.Lesson, Repo: repo, Created: day(days[0]),
 		Event: &memory.Event{Type: memory.EventError, Context: "context of " + id, Lesson: "lesson " + id}}
 	for _, d := range days {
-		r.Event.Tellings = append(r.Event.Tellings, memory.Telling{At: day(d), AgentID: "a"})
+		r.Event.Observations = append(r.Event.Observations, memory.Observation{At: day(d), AgentID: "a"})
 	}
 	return r
 }
 
 func rated(r memory.Record, telling, successes, attempts int) memory.Record {
 	rate := memory.Rate{Successes: successes, Attempts: attempts}
-	r.Event.Tellings[telling].Rate = &rate
+	r.Event.Observations[telling].Rate = &rate
 	r.Event.Rate = &rate
 	return r
 }
 
 func aside(r memory.Record, by, reason string, at int) memory.Record {
-	r.Event.Aside = &memory.Aside{At: day(at), By: by, Reason: reason}
+	r.Event.Withdrawn = &memory.Withdrawal{At: day(at), By: by, Reason: reason}
 	return r
 }
 
@@ -126,7 +126,7 @@ func TestExportGivesTheLinesThatWereRead(t *testing.T) {
 	_, err = Export(dir, []memory.Record{{
 		ID: "l-1", Kind: memory.Lesson, Repo: l.Repo, Tags: l.Tags, Created: l.Timestamp, Extra: l.Extra,
 		Event: &memory.Event{AgentID: l.AgentID, Type: l.Type, Context: l.Context, Command: l.Command, Lesson: l.Lesson, Rate: &rate,
-			Tellings: []memory.Telling{{At: l.Timestamp, AgentID: l.AgentID, Rate: &rate, Line: l.Hash}}},
+			Observations: []memory.Observation{{At: l.Timestamp, AgentID: l.AgentID, Rate: &rate, Line: l.Hash}}},
 	}})
 	if err != nil {
 		t.Fatal(err)

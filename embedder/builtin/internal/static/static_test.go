@@ -27,7 +27,7 @@ func random() (*table.Model, error) {
 	s := table.Spec{Name: "random", Vocabulary: v, Widths: []int{256, 128}}
 	for t := range v.Size() {
 		weight := rng.Float32()
-		if t < v.Pieces() && v.Piece(uint32(t)) == "silent" {
+		if t < v.ChunksByPrefix() && v.Piece(uint32(t)) == "silent" {
 			weight = 0
 		}
 		s.Weights = append(s.Weights, weight)

@@ -53,7 +53,7 @@ func (m *Model) Write(w io.Writer) error {
 		b = le.AppendUint16(b, uint16(width))
 	}
 	pieces := m.vocabulary.AppendTo(nil)
-	b = le.AppendUint32(b, uint32(m.vocabulary.Pieces()))
+	b = le.AppendUint32(b, uint32(m.vocabulary.ChunksByPrefix()))
 	b = le.AppendUint32(b, uint32(m.vocabulary.Buckets()))
 	b = le.AppendUint32(b, uint32(len(pieces)))
 	b = le.AppendUint32(b, math.Float32bits(m.scaleUnit))

@@ -89,7 +89,7 @@ func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []
 
 func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
 	p.found, p.share = p.found[:0], shareUnit
-	p.tokenizer.Pieces(text, begin, p.count)
+	p.tokenizer.ChunksByPrefix(text, begin, p.count)
 	p.weigh()
 	p.sum()
 	return p.unit(dst)

@@ -97,16 +97,16 @@ func (v *Vocabulary) find(h uint64) (uint32, bool) {
 	return 0, false
 }
 
-// Pieces is how many pieces there are; they are the tokens below it.
-func (v *Vocabulary) Pieces() int { return len(v.ends) }
+// ChunksByPrefix is how many pieces there are; they are the tokens below it.
+func (v *Vocabulary) ChunksByPrefix() int { return len(v.ends) }
 
-// Buckets is how many buckets there are; they are the tokens from Pieces on.
+// Buckets is how many buckets there are; they are the tokens from ChunksByPrefix on.
 func (v *Vocabulary) Buckets() int { return int(v.buckets) }
 
 // Size is how many tokens there are: pieces and buckets.
 func (v *Vocabulary) Size() int { return len(v.ends) + int(v.buckets) }
 
-// Piece returns the piece of a token below Pieces.
+// Piece returns the piece of a token below ChunksByPrefix.
 func (v *Vocabulary) Piece(token uint32) string { return string(v.piece(token)) }
 
 func (v *Vocabulary) piece(token uint32) []byte {

@@ -20,7 +20,7 @@ type corpus struct {
 
 // stored is what a corpus's file holds, as gob.
 type stored struct {
-	// Pieces are those of the vocabulary, as it writes them.
+	// ChunksByPrefix are those of the vocabulary, as it writes them.
 	Pieces         []byte
 	Count, Buckets int
 	Pairs          contrast.Pairs
@@ -103,7 +103,7 @@ func (c *corpus) save(name string) error {
 	if err != nil {
 		return fmt.Errorf("create corpus: %w", err)
 	}
-	c.Pieces, c.Count, c.Buckets = c.vocabulary.AppendTo(nil), c.vocabulary.Pieces(), c.vocabulary.Buckets()
+	c.Pieces, c.Count, c.Buckets = c.vocabulary.AppendTo(nil), c.vocabulary.ChunksByPrefix(), c.vocabulary.Buckets()
 	if err := errors.Join(gob.NewEncoder(f).Encode(&c.stored), f.Close()); err != nil {
 		return fmt.Errorf("write corpus: %w", err)
 	}

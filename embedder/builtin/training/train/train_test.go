@@ -262,7 +262,7 @@ func TestNDCG(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := contrast.NewModel(v.Size(), 2)
-	for i := range v.Pieces() { // directions some degrees apart, in the order of the tokens
+	for i := range v.ChunksByPrefix() { // directions some degrees apart, in the order of the tokens
 		m.Row(uint32(i))[0], m.Row(uint32(i))[1] = float32(math.Cos(float64(i)/9)), float32(math.Sin(float64(i)/9))
 	}
 	s := &set{
