@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // host is a host of contract 6 that speaks to the daemon in one way: do makes a call
@@ -80,7 +79,7 @@ func entry(kind, name, include, content string) map[string]any {
 }
 
 // recorded writes a record's entries as the contract does: [A, X, B].
-func recorded(r *session.ContextRecord) string {
+func recorded(r *memory.ContextRecord) string {
 	if r == nil {
 		return "no record"
 	}
@@ -115,19 +114,19 @@ func TestE2EContexts(t *testing.T) {
 					"description": "Refund an order and give the customer the money back.", "guidance": "Ask the person before money is moved."},
 				map[string]any{"type": "tool", "name": "list_stock", "serverName": "shop", "include": "manual",
 					"description": "List how many articles are in the warehouse."},
-			}}, new(session.Registered))
+			}}, new(memory.Registered))
 			do("session_start", map[string]any{"sessionId": "flow-1", "goal": "Mend the login"}, new(memory.SessionState))
-			do("change_context", map[string]any{"add": []any{map[string]any{"type": "rule", "name": "B"}}, "sessionId": "flow-1"}, new(session.Context))
-			var held session.Context
+			do("change_context", map[string]any{"add": []any{map[string]any{"type": "rule", "name": "B"}}, "sessionId": "flow-1"}, new(memory.Context))
+			var held memory.Context
 			do("session_context", map[string]any{"sessionId": "flow-1"}, &held)
-			if got := recorded(&session.ContextRecord{Items: recordItems(held.Items)}); got != "A, X, B" {
+			if got := recorded(&memory.ContextRecord{Items: recordItems(held.Items)}); got != "A, X, B" {
 				t.Errorf("the session holds [%s], want [A, X, B]", got)
 			}
 			for turn, ask := range []struct{ message, want string }{
 				{"How do I authenticate?", "A, X, B, C"},
 				{"Which columns does the table orders have in the database?", "A, X, B, Y"},
 			} {
-				var a session.Assembled
+				var a memory.Assembled
 				do("assemble_context", map[string]any{"message": ask.message, "sessionId": "flow-1"}, &a)
 				if got := recorded(&a.Record); got != ask.want || a.Turn != turn+1 {
 					t.Errorf("turn %d: %q is answered with [%s], want turn %d and [%s]", a.Turn, ask.message, got, turn+1, ask.want)
@@ -138,23 +137,23 @@ func TestE2EContexts(t *testing.T) {
 			}
 
 			// A tool that is found in one turn is active in the next, and after a restart.
-			var found session.ToolMatches
+			var found memory.ToolMatches
 			do("search_tools", map[string]any{"query": "give a customer the money back", "sessionId": "flow-1"}, &found)
 			if len(found.Tools) == 0 || found.Tools[0].Name != "refund_order" || !found.Tools[0].Active ||
-				!strings.HasPrefix(found.Guidance, session.GuidanceHeading) {
+				!strings.HasPrefix(found.Guidance, memory.GuidanceHeading) {
 				t.Fatalf("search_tools finds %+v with guidance %q", found.Tools, found.Guidance)
 			}
-			do("report_context", map[string]any{"entities": []any{map[string]any{"id": "order-7", "type": "order"}}, "sessionId": "flow-1"}, new(session.WorkingContext))
+			do("report_context", map[string]any{"entities": []any{map[string]any{"id": "order-7", "type": "order"}}, "sessionId": "flow-1"}, new(memory.WorkingContext))
 			active := func(when string, want bool) {
 				t.Helper()
-				var a session.Assembled
+				var a memory.Assembled
 				do("assemble_context", map[string]any{"message": "Go on with the refund", "sessionId": "flow-1"}, &a)
-				if got := slices.Contains(a.ActiveTools, session.ToolRef{ServerName: "shop", ToolName: "refund_order"}); got != want {
+				if got := slices.Contains(a.ActiveTools, memory.ToolRef{ServerName: "shop", ToolName: "refund_order"}); got != want {
 					t.Errorf("%s: the found tool is active: %v, want %v", when, got, want)
 				}
 			}
 			active("in the next turn", true)
-			var before, after session.WorkingContext
+			var before, after memory.WorkingContext
 			do("working_context", map[string]any{"sessionId": "flow-1"}, &before)
 			h.restart()
 			do("working_context", map[string]any{"sessionId": "flow-1"}, &after)
@@ -163,7 +162,7 @@ func TestE2EContexts(t *testing.T) {
 			}
 			active("after a restart", true)
 			for turn, want := range []string{"A, X, B, C", "A, X, B, Y"} {
-				var of session.TurnContext
+				var of memory.TurnContext
 				do("context_of_turn", map[string]any{"turn": turn + 1, "sessionId": "flow-1"}, &of)
 				if got := recorded(of.Record); got != want {
 					t.Errorf("turn %d is read back as [%s], want [%s]", turn+1, got, want)
@@ -171,14 +170,14 @@ func TestE2EContexts(t *testing.T) {
 			}
 
 			// A summary that names a tool is refused, and nothing is cleared.
-			if err := h.do("compact_session", map[string]any{"summary": "Called refund_order for order-7.", "sessionId": "flow-1"}, new(session.Compacted)); err == nil ||
+			if err := h.do("compact_session", map[string]any{"summary": "Called refund_order for order-7.", "sessionId": "flow-1"}, new(memory.Compacted)); err == nil ||
 				!strings.Contains(err.Error(), "refund_order") {
 				t.Errorf("a summary that names a tool: %v", err)
 			}
 			active("after a refused compaction", true)
-			do("compact_session", map[string]any{"summary": "Order order-7 was paid back; the customer knows.", "sessionId": "flow-1"}, new(session.Compacted))
+			do("compact_session", map[string]any{"summary": "Order order-7 was paid back; the customer knows.", "sessionId": "flow-1"}, new(memory.Compacted))
 			active("after the compaction", false)
-			var clean session.WorkingContext
+			var clean memory.WorkingContext
 			do("working_context", map[string]any{"sessionId": "flow-1"}, &clean)
 			if len(clean.Entities) != 0 || clean.Version <= after.Version {
 				t.Errorf("after the compaction: %+v, before it the version was %d", clean, after.Version)
@@ -193,10 +192,10 @@ func TestE2EContexts(t *testing.T) {
 }
 
 // recordItems are a session's items as a record has them.
-func recordItems(items []session.ContextItem) []session.RecordItem {
-	var out []session.RecordItem
+func recordItems(items []memory.ContextItem) []memory.RecordItem {
+	var out []memory.RecordItem
 	for _, i := range items {
-		out = append(out, session.RecordItem{Type: i.Type, Name: i.Name, ServerName: i.ServerName, IncludeMode: i.IncludeMode})
+		out = append(out, memory.RecordItem{Type: i.Type, Name: i.Name, ServerName: i.ServerName, IncludeMode: i.IncludeMode})
 	}
 	return out
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // asWindow makes the test binary be one window of Claude Code: a process that runs the
@@ -127,7 +126,7 @@ func TestE2ETwoWindows(t *testing.T) {
 			if got := must(c, "record_step", step); got != id {
 				t.Errorf("%s: a step of %s is recorded in %q", when, id, got)
 			}
-			var wc session.WorkingContext
+			var wc memory.WorkingContext
 			if err := call(c, "working_context", nil, &wc); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +151,7 @@ func TestE2ETwoWindows(t *testing.T) {
 	}
 	c, d := m.window(dir, "hooked-c"), m.window(dir, "hooked-d")
 	for id, w := range map[string]*client.Client{"hooked-c": c, "hooked-d": d} {
-		var wc session.WorkingContext
+		var wc memory.WorkingContext
 		if err := call(w, "working_context", nil, &wc); err != nil || wc.SessionID != id {
 			t.Errorf("the current session of the window of %s is %q, %v", id, wc.SessionID, err)
 		}

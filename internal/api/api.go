@@ -1,4 +1,4 @@
-// Package api is the HTTP transport of session.Service: JSON requests and answers
+// Package api is the HTTP transport of memory.Service: JSON requests and answers
 // under /v1, one route per method (see wire), over the daemon's socket and,
 // guarded by the daemon, over loopback TCP. GET /metrics is the status as a page
 // for Prometheus.
@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/render"
@@ -61,13 +60,13 @@ func (o *Options) validate() {
 
 // handler serves a service.
 type handler struct {
-	svc  session.Service
+	svc  memory.Service
 	opts Options
 	mux  *http.ServeMux
 }
 
 // NewHandler returns the API of a service. It is safe for concurrent use.
-func NewHandler(svc session.Service, opts Options) http.Handler {
+func NewHandler(svc memory.Service, opts Options) http.Handler {
 	opts.validate()
 	h := &handler{svc: svc, opts: opts, mux: http.NewServeMux()}
 	h.routes()
@@ -187,8 +186,8 @@ func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 func stored(answer any) bool {
 	switch answer.(type) {
 	case *memory.RecallResponse, *memory.StepRecorded, *memory.StepMatches, *memory.StepList, *memory.Summary, *memory.SessionList, *memory.FileList,
-		*memory.Receipt, *session.ReceiptList, *session.TurnContext, *session.TaskWindow, *session.EntryList, *session.ToolMatches,
-		*session.Context, *session.Assembled, *session.WorkingContext, *session.Compacted:
+		*memory.Receipt, *memory.ReceiptList, *memory.TurnContext, *memory.TaskWindow, *memory.EntryList, *memory.ToolMatches,
+		*memory.Context, *memory.Assembled, *memory.WorkingContext, *memory.Compacted:
 		return true
 	}
 	return false

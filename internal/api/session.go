@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -29,8 +28,8 @@ func (h *handler) sessionRoutes() {
 	serve(h, wire.Ledger, h.svc.Receipts)
 	serve(h, wire.Turn, h.svc.ContextOf)
 	serve(h, wire.Feedback, h.svc.Feedback)
-	stream(h, wire.Replay, func(ctx context.Context, req session.ReplayRequest, send func(wire.ReplayEvent)) (wire.ReplayEvent, error) {
-		done, err := h.svc.Replay(ctx, req, func(p session.ReplayProgress) { send(wire.ReplayEvent{Progress: &p}) })
+	stream(h, wire.Replay, func(ctx context.Context, req memory.ReplayRequest, send func(wire.ReplayEvent)) (wire.ReplayEvent, error) {
+		done, err := h.svc.Replay(ctx, req, func(p memory.ReplayProgress) { send(wire.ReplayEvent{Progress: &p}) })
 		return wire.ReplayEvent{Done: done}, err
 	}, func(e *memory.Error) wire.ReplayEvent { return wire.ReplayEvent{Error: e} })
 }

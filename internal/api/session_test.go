@@ -14,7 +14,6 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -22,8 +21,8 @@ import (
 // what was left out as nothing.
 func TestZeroIsSaid(t *testing.T) {
 	fake := &memorytest.Service{Answers: map[string]any{
-		"Assemble": &session.Assembled{}, "Receipts": &session.ReceiptList{}, "CompleteTask": &session.TaskSaved{}, "ContextOf": &session.TurnContext{},
-		"Register": &session.Registered{},
+		"Assemble": &memory.Assembled{}, "Receipts": &memory.ReceiptList{}, "CompleteTask": &memory.TaskSaved{}, "ContextOf": &memory.TurnContext{},
+		"Register": &memory.Registered{},
 	}}
 	h := api.NewHandler(fake, api.Options{})
 	var want []memorytest.Call
@@ -32,17 +31,17 @@ func TestZeroIsSaid(t *testing.T) {
 		request            any
 	}{
 		{wire.Assemble, `{"message":"m","includeScore":0,"requires_context":false}`, "Assemble",
-			session.AssembleRequest{Message: "m", IncludeScore: new(0.0), RequiresContext: new(false)}},
+			memory.AssembleRequest{Message: "m", IncludeScore: new(0.0), RequiresContext: new(false)}},
 		{wire.Assemble, `{"message":"m","sessionId":"abcd","project":"p","caller":{"dir":"/d"}}`, "Assemble",
-			session.AssembleRequest{Message: "m", SessionRef: session.SessionRef{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: "/d"}}}},
-		{wire.Ledger, `{"turn":0}`, "Receipts", session.ReceiptsRequest{Turn: new(0)}},
-		{wire.Ledger, `{}`, "Receipts", session.ReceiptsRequest{}},
-		{wire.Turn, `{}`, "ContextOf", session.ContextOfRequest{}},
+			memory.AssembleRequest{Message: "m", SessionRef: memory.SessionRef{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: "/d"}}}},
+		{wire.Ledger, `{"turn":0}`, "Receipts", memory.ReceiptsRequest{Turn: new(0)}},
+		{wire.Ledger, `{}`, "Receipts", memory.ReceiptsRequest{}},
+		{wire.Turn, `{}`, "ContextOf", memory.ContextOfRequest{}},
 		{wire.Complete, `{"task_id":"t","requires_context":false,"validation_report":{"valid":true,"n":1.50}}`, "CompleteTask",
-			session.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)}},
+			memory.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)}},
 		{wire.Register, `{"entries":[{"type":"tool","name":"n","serverName":"s","enabled":false,"inputSchema":{"x-host":1}}],"servers":[{"name":"s","enabled":true}]}`, "Register",
-			session.RegisterRequest{Entries: []session.CatalogueEntry{{Ref: session.Ref{Type: memory.Tool, Name: "n", ServerName: "s"}, Enabled: new(false),
-				InputSchema: json.RawMessage(`{"x-host":1}`)}}, Servers: []session.Server{{Name: "s", Enabled: new(true)}}}},
+			memory.RegisterRequest{Entries: []memory.CatalogueEntry{{Ref: memory.Ref{Type: memory.Tool, Name: "n", ServerName: "s"}, Enabled: new(false),
+				InputSchema: json.RawMessage(`{"x-host":1}`)}}, Servers: []memory.Server{{Name: "s", Enabled: new(true)}}}},
 	} {
 		if _, e := do(t, h, request("POST", tc.path, tc.body)); e != nil {
 			t.Errorf("%s %s: %v", tc.path, tc.body, e)
@@ -58,14 +57,14 @@ func TestZeroIsSaid(t *testing.T) {
 // failed; a failure before the first line is an ordinary error.
 func TestReplayLines(t *testing.T) {
 	const begun = `{"progress":{"done":0,"total":1}}` + "\n" + `{"progress":{"done":1,"total":1}}` + "\n"
-	steps := []session.ReplayProgress{{Done: 0, Total: 1}, {Done: 1, Total: 1}}
-	replayed := &session.Replayed{Project: "p", Answers: []session.ReplayedAnswer{}}
+	steps := []memory.ReplayProgress{{Done: 0, Total: 1}, {Done: 1, Total: 1}}
+	replayed := &memory.Replayed{Project: "p", Answers: []memory.ReplayedAnswer{}}
 	answer, err := json.Marshal(replayed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		steps  []session.ReplayProgress
+		steps  []memory.ReplayProgress
 		err    error
 		status int
 		mime   string
@@ -95,7 +94,7 @@ func TestReplayLines(t *testing.T) {
 func TestReplayIsSeenAsItGoes(t *testing.T) {
 	ended := make(chan struct{})
 	fake := &memorytest.Service{
-		Replayed: []session.ReplayProgress{{Done: 1, Total: 9}},
+		Replayed: []memory.ReplayProgress{{Done: 1, Total: 9}},
 		Before: func(ctx context.Context, _ string) {
 			<-ctx.Done() // the work hangs
 			close(ended)
@@ -128,7 +127,7 @@ func FuzzAssembleBody(f *testing.F) {
 		`{"includeScore":null,"requires_context":null}`, `{"caller":[]}`, "\xff", `{"message":"\ud83d"}`} {
 		f.Add(seed)
 	}
-	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Assemble": &session.Assembled{}}}, api.Options{MaxBody: 1 << 16})
+	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Assemble": &memory.Assembled{}}}, api.Options{MaxBody: 1 << 16})
 	f.Fuzz(func(t *testing.T, body string) {
 		w, e := do(t, h, request("POST", wire.Assemble, body))
 		if w.Code != 200 && (e.Code != memory.CodeInvalidInput || e.Message == "" || e.Field == "") {

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // largeCatalogue is the catalogue of issue 5: 1,000 tools of 50 servers, 200 rules and
 // 500 references.
-func largeCatalogue(salt string) session.RegisterRequest {
-	var req session.RegisterRequest
+func largeCatalogue(salt string) memory.RegisterRequest {
+	var req memory.RegisterRequest
 	for i := range 1000 {
 		e := tool(fmt.Sprintf("server%d", i%50), fmt.Sprintf("doThing_%d", i), fmt.Sprintf("Does thing %d to what is named %s, and tells what came of it.", i, salt))
 		e.InputSchema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"target%d":{"type":"string","description":"what it is done to"},"force":{"type":"boolean"}},"required":["target%d"]}`, i, i))
@@ -26,7 +26,7 @@ func largeCatalogue(salt string) session.RegisterRequest {
 		req.Entries = append(req.Entries, reference(fmt.Sprintf("reference %d", i), fmt.Sprint(text, salt, i)))
 	}
 	for i := range 50 {
-		req.Servers = append(req.Servers, session.Server{Name: fmt.Sprintf("server%d", i), Include: "agent"})
+		req.Servers = append(req.Servers, memory.Server{Name: fmt.Sprintf("server%d", i), Include: "agent"})
 	}
 	return req
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // maxBatch is how much text one batch holds, in bytes: a record, with its text and
@@ -45,7 +44,7 @@ func (c *change) since(source string) time.Time {
 
 // sourced is an entry with who registers it, and, once it is clean, its Text.
 type sourced struct {
-	session.CatalogueEntry
+	memory.CatalogueEntry
 	source string
 	text   string
 }
@@ -54,9 +53,9 @@ type sourced struct {
 var errNothing = errors.New("nothing to write")
 
 // write carries out a change. The caller holds s.writing.
-func (s *Service) write(ctx context.Context, c *change) (*session.Registered, error) {
+func (s *Service) write(ctx context.Context, c *change) (*memory.Registered, error) {
 	c.now = s.opts.Clock().UTC().Truncate(time.Millisecond)
-	out := &session.Registered{Project: c.project.ID, ProjectName: c.project.Name, Redacted: c.secrets > 0}
+	out := &memory.Registered{Project: c.project.ID, ProjectName: c.project.Name, Redacted: c.secrets > 0}
 	tried := map[string]bool{} // ids of earlier parts
 	for {
 		var more bool
@@ -90,7 +89,7 @@ func (s *Service) write(ctx context.Context, c *change) (*session.Registered, er
 // and whether there is more.
 func (s *Service) batch(c *change, tried map[string]bool) (b memory.Batch, more bool, err error) {
 	stored := s.byRef(c.project.ID)
-	wanted := make(map[session.Ref]bool, len(c.entries))
+	wanted := make(map[memory.Ref]bool, len(c.entries))
 	now := s.now(stored)
 	total, size := len(stored), 0
 	for i := range c.entries {
@@ -119,8 +118,8 @@ func (s *Service) batch(c *change, tried map[string]bool) (b memory.Batch, more 
 			gone = append(gone, r.ID)
 		}
 	}
-	if total -= len(gone); total > session.MaxEntries && total > len(stored) {
-		return b, false, memory.Invalid("entries", fmt.Sprintf("at most %d of a project", session.MaxEntries), "there would be %d", total)
+	if total -= len(gone); total > memory.MaxEntries && total > len(stored) {
+		return b, false, memory.Invalid("entries", fmt.Sprintf("at most %d of a project", memory.MaxEntries), "there would be %d", total)
 	}
 	servers, err := s.serversOf(c.project.ID)
 	if err != nil {
@@ -167,7 +166,7 @@ func mergeEntry(old, changed memory.Record) memory.Record {
 
 // now is when new entries are created: after all that are there, so that time and
 // place in the request are the order of registration.
-func (s *Service) now(stored map[session.Ref]*memory.Record) time.Time {
+func (s *Service) now(stored map[memory.Ref]*memory.Record) time.Time {
 	now := s.opts.Clock().UTC().Truncate(time.Millisecond)
 	for _, r := range stored {
 		if !now.After(r.Created) {
@@ -178,9 +177,9 @@ func (s *Service) now(stored map[session.Ref]*memory.Record) time.Time {
 }
 
 // byRef returns the entries of a project.
-func (s *Service) byRef(project string) map[session.Ref]*memory.Record {
-	records := s.opts.Shelf.Entries(project, session.EntryKinds...)
-	byRef := make(map[session.Ref]*memory.Record, len(records))
+func (s *Service) byRef(project string) map[memory.Ref]*memory.Record {
+	records := s.opts.Shelf.Entries(project, memory.EntryKinds...)
+	byRef := make(map[memory.Ref]*memory.Record, len(records))
 	for i := range records {
 		byRef[refOf(&records[i])] = &records[i]
 	}
@@ -199,7 +198,7 @@ func holds(r *memory.Record, e *sourced) bool {
 func recordOf(project string, e *sourced, ord int, now time.Time) memory.Record {
 	return memory.Record{
 		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
-		Provenance: session.ProvenanceOf(e.source),
+		Provenance: memory.ProvenanceOf(e.source),
 		Entry: &memory.Entry{
 			Name: e.Name, Server: e.ServerName, Source: e.source, Description: e.Description, Content: e.Content, Guidance: e.Guidance,
 			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled, Version: 1, Ord: ord,
@@ -216,7 +215,7 @@ func sizeOf(r *memory.Record) int {
 
 // EntryID is the id of an entry's record: a letter for its type and a hash of project,
 // server and name, so that it is the same whenever it is registered.
-func EntryID(project string, ref session.Ref) string {
+func EntryID(project string, ref memory.Ref) string {
 	letter := map[memory.Kind]string{memory.Rule: "u", memory.Reference: "f", memory.Tool: "o"}[ref.Type]
 	h := sha256.New()
 	for _, s := range []string{project, ref.ServerName, ref.Name} {

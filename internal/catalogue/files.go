@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TakeFiles makes what files have in a project's catalogue what these files have; the
@@ -18,7 +17,7 @@ import (
 // nothing, unless the catalogue was changed by hand since; an empty one is never the
 // same. Nil and no error are returned then, also for what was refused the last time.
 // Atomicity is that of Register, and so are the errors.
-func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash string, files []session.FileEntries) (*session.Registered, error) {
+func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash string, files []memory.FileEntries) (*memory.Registered, error) {
 	if s.taken.is(project.ID, hash) { // a request of an agent does not wait for a host that registers
 		return nil, nil
 	}
@@ -39,17 +38,17 @@ func (s *Service) TakeFiles(ctx context.Context, project memory.Project, hash st
 func (s *Service) Retake() { s.taken.forgetAll() }
 
 // takeFiles is TakeFiles with s.writing held.
-func (s *Service) takeFiles(ctx context.Context, project memory.Project, files []session.FileEntries) (*session.Registered, error) {
+func (s *Service) takeFiles(ctx context.Context, project memory.Project, files []memory.FileEntries) (*memory.Registered, error) {
 	c := &change{project: project, action: "take entries of files", imported: true, replaces: isFile, first: !s.taken.knows(project.ID)}
 	for _, r := range s.byRef(project.ID) {
 		c.first = c.first && !isFile(r.Entry.Source)
 	}
-	seen := map[session.Ref]bool{}
+	seen := map[memory.Ref]bool{}
 	for _, f := range files {
 		if s.secretIn(f.Path, f.Path) {
 			continue
 		}
-		source := session.FilePrefix + f.Path
+		source := memory.FilePrefix + f.Path
 		for i, e := range f.Entries {
 			if err := e.Validate(fmt.Sprintf("%s: entries[%d].", f.Path, i)); err != nil {
 				return nil, err

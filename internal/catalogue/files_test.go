@@ -14,13 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/source/contextfile"
 	"github.com/recalld/recalld/internal/store"
 )
 
-func file(path string, entries ...session.CatalogueEntry) session.FileEntries {
-	return session.FileEntries{Path: path, Entries: entries}
+func file(path string, entries ...memory.CatalogueEntry) memory.FileEntries {
+	return memory.FileEntries{Path: path, Entries: entries}
 }
 
 // What files have is what there is of files: what they no longer have goes.
@@ -52,11 +51,11 @@ func TestTakeFiles(t *testing.T) {
 func TestFilesTakeNothingFromHosts(t *testing.T) {
 	r := newRig(t)
 	fromFile := file(".recalld/context.yaml", rule("A", "of the file"), rule("B", "b"))
-	fromFile.Servers = []session.Server{{Name: "s", Include: memory.IncludeAgent}, {Name: "t"}}
+	fromFile.Servers = []memory.Server{{Name: "s", Include: memory.IncludeAgent}, {Name: "t"}}
 	byHand := rule("A", "by hand")
 	byHand.Enabled = new(false)
-	settings := []session.Server{{Name: "s", Enabled: new(false)}}
-	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{byHand}, Servers: settings})
+	settings := []memory.Server{{Name: "s", Enabled: new(false)}}
+	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{byHand}, Servers: settings})
 	r.takeFiles("1", fromFile)
 	r.takeFiles("2", fromFile)
 	state := func() string {
@@ -66,19 +65,19 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 	if got := state(); got != "by hand of host" {
 		t.Errorf("after files came: %s", got)
 	}
-	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller})
-	if want := append(settings, session.Server{Name: "t"}); err != nil || !cmp.Equal(list.Servers, want) {
+	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Caller: r.caller})
+	if want := append(settings, memory.Server{Name: "t"}); err != nil || !cmp.Equal(list.Servers, want) {
 		t.Errorf("servers %+v, %v; want %+v", list.Servers, err, want)
 	}
 	// When the host takes its own away, the file's is there again, with the same hash.
-	if _, err := r.catalogue.Unregister(t.Context(), session.UnregisterRequest{Source: "host", Caller: r.caller}); err != nil {
+	if _, err := r.catalogue.Unregister(t.Context(), memory.UnregisterRequest{Source: "host", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
 	if r.takeFiles("2", fromFile); state() != "of the file of file:.recalld/context.yaml" {
 		t.Errorf("after the host went: %s", state())
 	}
 	// And a host takes over what a file had.
-	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{byHand}})
+	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{byHand}})
 	r.takeFiles("2", fromFile)
 	if got := state(); got != "by hand of host" {
 		t.Errorf("after the host came back: %s", got)
@@ -90,21 +89,21 @@ func TestFilesTakeNothingFromHosts(t *testing.T) {
 func TestFilesOverlap(t *testing.T) {
 	r := newRig(t)
 	a, b := file("a", rule("A", "first")), file("b", rule("A", "second"))
-	a.Servers, b.Servers = []session.Server{{Name: "s", Include: memory.IncludeManual}}, []session.Server{{Name: "s"}, {Name: "only b"}}
+	a.Servers, b.Servers = []memory.Server{{Name: "s", Include: memory.IncludeManual}}, []memory.Server{{Name: "s"}, {Name: "only b"}}
 	for range 2 {
 		r.takeFiles("", a, b)
-		got, _ := r.catalogue.Find(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"})
+		got, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"})
 		if got.Content != "first" || got.Version != 1 {
 			t.Errorf("of two files: %q, version %d; want the first", got.Content, got.Version)
 		}
 	}
-	want := []session.Server{{Name: "s", Include: memory.IncludeManual}, {Name: "only b"}}
-	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller})
+	want := []memory.Server{{Name: "s", Include: memory.IncludeManual}, {Name: "only b"}}
+	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Caller: r.caller})
 	if err != nil || !cmp.Equal(list.Servers, want) {
 		t.Errorf("servers %+v, %v; want %+v", list.Servers, err, want)
 	}
 	r.takeFiles("", b)
-	if list, err = r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller}); err != nil || len(list.Servers) != 2 || list.Servers[1].Include != "" && list.Servers[0].Include != "" {
+	if list, err = r.catalogue.Entries(t.Context(), memory.EntriesRequest{Caller: r.caller}); err != nil || len(list.Servers) != 2 || list.Servers[1].Include != "" && list.Servers[0].Include != "" {
 		t.Errorf("servers %+v, %v; want both, without the settings of the file that is gone", list.Servers, err)
 	}
 }
@@ -113,7 +112,7 @@ func TestFilesOverlap(t *testing.T) {
 // another.
 func TestRefusedFiles(t *testing.T) {
 	r := newRig(t)
-	bad := []session.FileEntries{file("X.md", rule("", "x"))}
+	bad := []memory.FileEntries{file("X.md", rule("", "x"))}
 	take := func(hash string) error {
 		_, err := r.catalogue.TakeFiles(t.Context(), r.project, hash, bad)
 		return err
@@ -121,7 +120,7 @@ func TestRefusedFiles(t *testing.T) {
 	if first, again, other := take("1"), take("1"), take("2"); first == nil || again != nil || other == nil {
 		t.Errorf("first %v, again %v, another hash %v; want it refused once for each hash", first, again, other)
 	}
-	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}})
+	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("A", "a")}})
 	if err := take("2"); memory.AsError(err).Field != "X.md: entries[0].name" {
 		t.Errorf("after the catalogue has changed: %v, want file and field", err)
 	}
@@ -139,11 +138,11 @@ func TestFailedWrite(t *testing.T) {
 	r := newRig(t)
 	works := r.catalogue.opts.Writer
 	r.catalogue.opts.Writer = failing{works}
-	files := []session.FileEntries{file("AGENTS.md", rule("A", "a"))}
+	files := []memory.FileEntries{file("AGENTS.md", rule("A", "a"))}
 	if _, err := r.catalogue.TakeFiles(t.Context(), r.project, "1", files); err == nil {
 		t.Error("files: no error of the write path")
 	}
-	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: []session.CatalogueEntry{rule("B", "b")}, Caller: r.caller}); err == nil {
+	if _, err := r.catalogue.Register(t.Context(), memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("B", "b")}, Caller: r.caller}); err == nil {
 		t.Error("register: no error of the write path")
 	}
 	if got := r.listed(); got != "" {
@@ -170,7 +169,7 @@ func (f forgetful) WriteWith(ctx context.Context, p memory.Project, prepare func
 // A project that is forgotten while its files are being taken gets them again.
 func TestForgottenWhileTaking(t *testing.T) {
 	r := newRig(t)
-	files := []session.FileEntries{file("AGENTS.md", rule("A", "a"))}
+	files := []memory.FileEntries{file("AGENTS.md", rule("A", "a"))}
 	works := r.catalogue.opts.Writer
 	r.catalogue.opts.Writer = forgetful{works, func() {
 		if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{Project: r.project.ID}, r.store); err != nil {
@@ -190,7 +189,7 @@ func TestForgottenWhileTaking(t *testing.T) {
 func TestForgottenEntries(t *testing.T) {
 	r := newRig(t)
 	r.takeFiles("1", file("AGENTS.md", rule("A", "a"), rule("B", "b")))
-	id := EntryID(r.project.ID, session.Ref{Type: memory.Rule, Name: "A"})
+	id := EntryID(r.project.ID, memory.Ref{Type: memory.Rule, Name: "A"})
 	if _, err := r.store.Commit(t.Context(), memory.Batch{DropRecords: []string{id}, Tombstones: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +197,7 @@ func TestForgottenEntries(t *testing.T) {
 	if got := r.listed(); got != "rule B v1" {
 		t.Errorf("after forgetting A a file brings %s, want B alone", got)
 	}
-	r.register(session.RegisterRequest{Entries: []session.CatalogueEntry{rule("A", "a")}})
+	r.register(memory.RegisterRequest{Entries: []memory.CatalogueEntry{rule("A", "a")}})
 	if got := r.listed(); got != "rule B v1, rule A v1" {
 		t.Errorf("a host registers A again: %s", got)
 	}
@@ -211,7 +210,7 @@ func TestFilesWithSecrets(t *testing.T) {
 	r.catalogue.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	const secret = "ghp_" + "a8Kd93mXz71QwErTyUiOpAsDfGhJkLzXcVbN"
 	f := file("AGENTS.md", rule(secret, "x"), rule("B", "b"))
-	f.Servers = []session.Server{{Name: secret}, {Name: "s"}}
+	f.Servers = []memory.Server{{Name: secret}, {Name: "s"}}
 	// The name of a rule may have less than all of its file's path.
 	hidden := file(".cursor/rules/"+secret+".mdc", rule("C", "c"))
 	if out := r.takeFiles("1", f, hidden); counts(out) != "+1 ~0 =0 -0 of 1" {
@@ -250,14 +249,14 @@ func TestFilesOfRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.takeFiles(found.Hash, found.Files...)
-	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Content: true, Caller: r.caller})
+	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Content: true, Caller: r.caller})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := r.listed(), "tool github:open_issue v1, rule AGENTS.md v1"; got != want || list.Entries[0].Mode != memory.IncludeAgent {
 		t.Errorf("listed %s, the tool %s; want %s, the tool by its server's mode", got, list.Entries[0].Mode, want)
 	}
-	if want := []session.Server{{Name: "github", Include: memory.IncludeAgent}}; !cmp.Equal(list.Servers, want) {
+	if want := []memory.Server{{Name: "github", Include: memory.IncludeAgent}}; !cmp.Equal(list.Servers, want) {
 		t.Errorf("servers %+v, want %+v", list.Servers, want)
 	}
 	all, err := json.Marshal(list)

@@ -6,17 +6,16 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Items returns the entries of a project with what applies to them, in the order in
-// which they were registered; session.OwnProject has recalld's own tools. Their
+// which they were registered; memory.OwnProject has recalld's own tools. Their
 // schemas must not be written to. Settings of servers that cannot be read, which is
 // logged, count as none.
-func (s *Service) Items(project string) []session.EntryState {
-	records := s.opts.Shelf.Entries(project, session.EntryKinds...)
+func (s *Service) Items(project string) []memory.EntryState {
+	records := s.opts.Shelf.Entries(project, memory.EntryKinds...)
 	servers := s.settings(project)
-	items := make([]session.EntryState, len(records))
+	items := make([]memory.EntryState, len(records))
 	for i := range records {
 		items[i] = stateOf(&records[i], servers)
 	}
@@ -24,10 +23,10 @@ func (s *Service) Items(project string) []session.EntryState {
 }
 
 // Find returns one entry with what applies to it, and whether it exists.
-func (s *Service) Find(project string, ref session.Ref) (session.EntryState, bool) {
+func (s *Service) Find(project string, ref memory.Ref) (memory.EntryState, bool) {
 	r, ok := s.opts.Shelf.Entry(EntryID(project, ref))
 	if !ok || refOf(&r) != ref { // an unknown type has the letter of none
-		return session.EntryState{}, false
+		return memory.EntryState{}, false
 	}
 	return stateOf(&r, s.settings(project)), true
 }
@@ -41,9 +40,9 @@ func (s *Service) settings(project string) map[string]storedServer {
 	return servers.byName
 }
 
-// Entries implements session.Catalogue. A project that nobody knows has
+// Entries implements memory.Catalogue. A project that nobody knows has
 // none. CodeUnavailable while the memory is loading.
-func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
+func (s *Service) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -61,16 +60,16 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 	}
 	kinds := req.Types
 	if len(kinds) == 0 {
-		kinds = session.EntryKinds
+		kinds = memory.EntryKinds
 	}
-	out := &session.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []session.EntryState{}, Servers: []session.Server{}}
+	out := &memory.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []memory.EntryState{}, Servers: []memory.Server{}}
 	for _, x := range servers.servers {
 		if req.Server == "" || x.Name == req.Server {
 			out.Servers = append(out.Servers, x.Server)
 		}
 	}
 	named := map[string]bool{}
-	for _, r := range s.opts.Shelf.Entries(project.ID, session.EntryKinds...) {
+	for _, r := range s.opts.Shelf.Entries(project.ID, memory.EntryKinds...) {
 		name := r.Entry.Server
 		if isFile(r.Entry.Source) && !inside {
 			continue
@@ -80,7 +79,7 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 		}
 		if _, known := servers.byName[name]; name != "" && !known && !named[name] {
 			named[name] = true
-			out.Servers = append(out.Servers, session.Server{Name: name})
+			out.Servers = append(out.Servers, memory.Server{Name: name})
 		}
 		if !slices.Contains(kinds, r.Kind) {
 			continue
@@ -95,11 +94,11 @@ func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*ses
 }
 
 // stateOf returns a record's entry with what applies to it.
-func stateOf(r *memory.Record, servers map[string]storedServer) session.EntryState {
+func stateOf(r *memory.Record, servers map[string]storedServer) memory.EntryState {
 	e := r.Entry
-	state := session.EntryState{
+	state := memory.EntryState{
 		ID: r.ID, Source: e.Source, Version: e.Version,
-		CatalogueEntry: session.CatalogueEntry{
+		CatalogueEntry: memory.CatalogueEntry{
 			Ref: refOf(r), Description: e.Description, Content: e.Content, Guidance: e.Guidance,
 			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled,
 		},
@@ -117,6 +116,6 @@ func stateOf(r *memory.Record, servers map[string]storedServer) session.EntrySta
 	return state
 }
 
-func refOf(r *memory.Record) session.Ref {
-	return session.Ref{Type: r.Kind, Name: r.Entry.Name, ServerName: r.Entry.Server}
+func refOf(r *memory.Record) memory.Ref {
+	return memory.Ref{Type: r.Kind, Name: r.Entry.Name, ServerName: r.Entry.Server}
 }

@@ -12,18 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // model is a catalogue as the contract has it, without a store.
-type model map[session.Ref]modelEntry
+type model map[memory.Ref]modelEntry
 
 type modelEntry struct {
 	Source, Content string
 	Version         int
 }
 
-func (m model) put(source string, e session.CatalogueEntry) {
+func (m model) put(source string, e memory.CatalogueEntry) {
 	old, there := m[e.Ref]
 	switch {
 	case !there:
@@ -35,9 +34,9 @@ func (m model) put(source string, e session.CatalogueEntry) {
 }
 
 // drop removes what a source has that is not among named.
-func (m model) drop(replaces func(source string) bool, named []session.CatalogueEntry) {
-	maps.DeleteFunc(m, func(ref session.Ref, e modelEntry) bool {
-		return replaces(e.Source) && !slices.ContainsFunc(named, func(n session.CatalogueEntry) bool { return n.Ref == ref })
+func (m model) drop(replaces func(source string) bool, named []memory.CatalogueEntry) {
+	maps.DeleteFunc(m, func(ref memory.Ref, e modelEntry) bool {
+		return replaces(e.Source) && !slices.ContainsFunc(named, func(n memory.CatalogueEntry) bool { return n.Ref == ref })
 	})
 }
 
@@ -48,8 +47,8 @@ func TestRandomOperations(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	r := newRig(t)
 	m := model{}
-	some := func() []session.CatalogueEntry {
-		var list []session.CatalogueEntry
+	some := func() []memory.CatalogueEntry {
+		var list []memory.CatalogueEntry
 		for i := range 6 {
 			if random.IntN(2) == 0 {
 				list = append(list, rule(fmt.Sprint("R", i), fmt.Sprint("text ", random.IntN(3))))
@@ -66,7 +65,7 @@ func TestRandomOperations(t *testing.T) {
 				continue
 			}
 			did = fmt.Sprintf("%s registers %d, replacing %t", source, len(list), replace)
-			r.register(session.RegisterRequest{Source: source, Entries: list, Replace: replace})
+			r.register(memory.RegisterRequest{Source: source, Entries: list, Replace: replace})
 			for _, e := range list {
 				m.put(source, e)
 			}
@@ -75,8 +74,8 @@ func TestRandomOperations(t *testing.T) {
 			a, b := some(), some()
 			did = fmt.Sprintf("files have %d and %d", len(a), len(b))
 			r.takeFiles("", file("a", a...), file("b", b...))
-			b = slices.DeleteFunc(b, func(e session.CatalogueEntry) bool {
-				return slices.ContainsFunc(a, func(first session.CatalogueEntry) bool { return first.Ref == e.Ref })
+			b = slices.DeleteFunc(b, func(e memory.CatalogueEntry) bool {
+				return slices.ContainsFunc(a, func(first memory.CatalogueEntry) bool { return first.Ref == e.Ref })
 			})
 			for _, e := range a {
 				m.put("file:a", e)
@@ -86,7 +85,7 @@ func TestRandomOperations(t *testing.T) {
 			}
 			m.drop(isFile, slices.Concat(a, b))
 		case op < 9:
-			req := session.UnregisterRequest{Source: fmt.Sprint("host", random.IntN(2)), Caller: r.caller}
+			req := memory.UnregisterRequest{Source: fmt.Sprint("host", random.IntN(2)), Caller: r.caller}
 			did = "unregister " + req.Source
 			if _, err := r.catalogue.Unregister(t.Context(), req); err != nil {
 				t.Fatal(err)
@@ -131,9 +130,9 @@ func TestConcurrentHosts(t *testing.T) {
 		all.Go(func() {
 			source := fmt.Sprint("h", host)
 			for i := range rounds {
-				req := session.RegisterRequest{
-					Source: source, Entries: []session.CatalogueEntry{rule(fmt.Sprint(source, "-", i), "of "+source), rule("shared", "of "+source)},
-					Servers: []session.Server{{Name: source, Include: memory.IncludeAgent}}, Caller: r.caller,
+				req := memory.RegisterRequest{
+					Source: source, Entries: []memory.CatalogueEntry{rule(fmt.Sprint(source, "-", i), "of "+source), rule("shared", "of "+source)},
+					Servers: []memory.Server{{Name: source, Include: memory.IncludeAgent}}, Caller: r.caller,
 				}
 				if _, err := r.catalogue.Register(t.Context(), req); err != nil {
 					t.Error(err)
@@ -151,8 +150,8 @@ func TestConcurrentHosts(t *testing.T) {
 	if len(names) != hosts*rounds+1 || !strings.Contains(strings.Join(names, " "), "shared") {
 		t.Errorf("%d entries, want %d of each of %d hosts and one shared: %q", len(names), rounds, hosts, names)
 	}
-	shared, _ := r.catalogue.Find(r.project.ID, session.Ref{Type: memory.Rule, Name: "shared"})
-	list, err := r.catalogue.Entries(t.Context(), session.EntriesRequest{Caller: r.caller})
+	shared, _ := r.catalogue.Find(r.project.ID, memory.Ref{Type: memory.Rule, Name: "shared"})
+	list, err := r.catalogue.Entries(t.Context(), memory.EntriesRequest{Caller: r.caller})
 	if err != nil || len(list.Servers) != hosts || shared.Version < hosts {
 		t.Errorf("%d servers, version %d, %v; want %d and at least as many", len(list.Servers), shared.Version, err, hosts)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // ownSource is the source of recalld's own tools, unknownSource of what a caller
@@ -17,7 +16,7 @@ const (
 	unknownSource = "host"
 )
 
-// Register implements session.Catalogue. Unless it is larger than a transaction, some
+// Register implements memory.Catalogue. Unless it is larger than a transaction, some
 // 1 MiB of texts, a registration is written as one: all of it or nothing. A larger
 // one is written in parts, in the order of its entries, and what it removes and its
 // settings of servers go with the last; it is completed by repeating it. A repeated
@@ -25,9 +24,9 @@ const (
 // last part.
 //
 // CodeInvalidInput for what is over a limit, for a name or source that holds a secret, and when
-// the catalogue would hold more than session.MaxEntries; then nothing is written.
+// the catalogue would hold more than memory.MaxEntries; then nothing is written.
 // CodeUnavailable while the memory is loading.
-func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
+func (s *Service) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -62,14 +61,14 @@ func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*s
 }
 
 // RegisterOwn makes recalld's own tools those given; it is for each start, once the
-// memory is loaded, and writes what is new. They are kept under session.OwnProject.
-func (s *Service) RegisterOwn(ctx context.Context, tools []session.CatalogueEntry) error {
+// memory is loaded, and writes what is new. They are kept under memory.OwnProject.
+func (s *Service) RegisterOwn(ctx context.Context, tools []memory.CatalogueEntry) error {
 	tools = slices.Clone(tools)
-	if err := session.ValidEntries(tools); err != nil {
+	if err := memory.ValidEntries(tools); err != nil {
 		return fmt.Errorf("register own tools: %w", err)
 	}
 	c := &change{
-		project: memory.Project{ID: session.OwnProject}, action: "register own tools",
+		project: memory.Project{ID: memory.OwnProject}, action: "register own tools",
 		replaces: func(string) bool { return true },
 	}
 	for _, e := range tools {
@@ -107,7 +106,7 @@ func (s *Service) clean(c *change) error {
 		for _, t := range [...]struct {
 			text *string
 			most int
-		}{{&e.Description, session.MaxDescription}, {&e.Content, session.MaxContent}, {&e.Guidance, session.MaxGuidance}} {
+		}{{&e.Description, memory.MaxDescription}, {&e.Content, memory.MaxContent}, {&e.Guidance, memory.MaxGuidance}} {
 			clean, n := s.opts.Writer.Clean(*t.text, t.most)
 			*t.text, c.secrets = clean, c.secrets+n
 		}

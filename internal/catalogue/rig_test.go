@@ -12,7 +12,6 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/store"
@@ -90,7 +89,7 @@ func (r *rig) close() {
 }
 
 // register must be accepted, and is the caller's unless it says otherwise.
-func (r *rig) register(req session.RegisterRequest) *session.Registered {
+func (r *rig) register(req memory.RegisterRequest) *memory.Registered {
 	r.t.Helper()
 	if req.Caller == (memory.Caller{}) {
 		req.Caller = r.caller
@@ -102,7 +101,7 @@ func (r *rig) register(req session.RegisterRequest) *session.Registered {
 	return out
 }
 
-func (r *rig) takeFiles(hash string, files ...session.FileEntries) *session.Registered {
+func (r *rig) takeFiles(hash string, files ...memory.FileEntries) *memory.Registered {
 	r.t.Helper()
 	out, err := r.catalogue.TakeFiles(r.t.Context(), r.project, hash, files)
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *rig) takeFiles(hash string, files ...session.FileEntries) *session.Regi
 }
 
 // counts are added, changed, unchanged, removed and the total, as "+1 ~0 =0 -0 of 1".
-func counts(out *session.Registered) string {
+func counts(out *memory.Registered) string {
 	return fmt.Sprintf("+%d ~%d =%d -%d of %d", out.Added, out.Changed, out.Unchanged, out.Removed, out.Total)
 }
 
@@ -142,14 +141,14 @@ func (r *rig) records(projectID string) int {
 	return n
 }
 
-func rule(name, content string) session.CatalogueEntry {
-	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content}
+func rule(name, content string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: name}, Content: content}
 }
 
-func reference(name, content string) session.CatalogueEntry {
-	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Reference, Name: name}, Content: content}
+func reference(name, content string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Reference, Name: name}, Content: content}
 }
 
-func tool(server, name, description string) session.CatalogueEntry {
-	return session.CatalogueEntry{Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description}
+func tool(server, name, description string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description}
 }

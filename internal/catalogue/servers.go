@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // serverState is the state memory.StateServers of a project.
@@ -20,14 +19,14 @@ type serverState struct {
 
 // storedServer is a server with who registered it.
 type storedServer struct {
-	session.Server
+	memory.Server
 	Source string `json:"source,omitempty"`
 	// Since is as in memory.Entry.
 	Since time.Time `json:"since,omitzero"`
 }
 
 // bare says that a server is only named.
-func bare(s session.Server) bool { return s.Include == "" && s.Enabled == nil }
+func bare(s memory.Server) bool { return s.Include == "" && s.Enabled == nil }
 
 func decodeServers(raw []byte) ([]storedServer, error) {
 	if len(raw) == 0 {
@@ -86,8 +85,8 @@ func (c *change) mergeServers(stored []storedServer) (merged []storedServer, cha
 			merged[i], changed = s, true
 		}
 	}
-	if len(merged) > session.MaxServers && len(merged) > len(stored) {
-		return nil, false, memory.Invalid("servers", fmt.Sprintf("at most %d of a project", session.MaxServers), "there would be %d", len(merged))
+	if len(merged) > memory.MaxServers && len(merged) > len(stored) {
+		return nil, false, memory.Invalid("servers", fmt.Sprintf("at most %d of a project", memory.MaxServers), "there would be %d", len(merged))
 	}
 	return merged, changed, nil
 }
@@ -113,7 +112,7 @@ func sameServer(a, b storedServer) bool {
 
 func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
-func isFile(source string) bool { return strings.HasPrefix(source, session.FilePrefix) }
+func isFile(source string) bool { return strings.HasPrefix(source, memory.FilePrefix) }
 
 func serverKey(project string) memory.StateKey {
 	return memory.StateKey{Project: project, Kind: memory.StateServers}

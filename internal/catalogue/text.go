@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Text is what an entry is found by: its name, as it is and in words, what it is for,
 // and of a rule or reference what it says, of a tool its server and its parameters.
 // Guidance is not among it: it says how a tool is used, by those who have found it.
 // It has at most memory.MaxReferenceText characters.
-func Text(e session.CatalogueEntry) string {
+func Text(e memory.CatalogueEntry) string {
 	lines := []string{heading(e.Ref), e.Description}
 	if e.Type == memory.Tool {
 		lines = append(lines, parameters(e.InputSchema))
@@ -28,7 +27,7 @@ func Text(e session.CatalogueEntry) string {
 }
 
 // heading is the name of an entry: "read_file: read file (filesystem)".
-func heading(ref session.Ref) string {
+func heading(ref memory.Ref) string {
 	h := ref.Name
 	if words := strings.Join(splitName(ref.Name), " "); words != ref.Name {
 		h += ": " + words

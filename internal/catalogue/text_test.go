@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestSplitName(t *testing.T) {
@@ -34,7 +33,7 @@ func TestText(t *testing.T) {
 	if got, want := Text(r), "style\nhow to write\nWrite plainly."; got != want {
 		t.Errorf("a rule is found by\n%s\nwant\n%s", got, want)
 	}
-	if got := Text(rule("long", strings.Repeat("ü", session.MaxContent))); utf8.RuneCountInString(got) != memory.MaxReferenceText || !utf8.ValidString(got) {
+	if got := Text(rule("long", strings.Repeat("ü", memory.MaxContent))); utf8.RuneCountInString(got) != memory.MaxReferenceText || !utf8.ValidString(got) {
 		t.Errorf("a long rule is found by %d characters, want %d", utf8.RuneCountInString(got), memory.MaxReferenceText)
 	}
 }

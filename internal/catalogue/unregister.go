@@ -5,17 +5,16 @@ import (
 	"fmt"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// Unregister implements session.Catalogue. It removes all that is named or nothing.
+// Unregister implements memory.Catalogue. It removes all that is named or nothing.
 // With a source it removes that source's settings of servers as well; a source that
 // has nothing is no error. An entry that a file has comes back when the repository's
 // files are read again: register it with enabled false to keep it out.
 //
 // CodeNotFound for an entry that is not registered, which the message names;
 // CodeUnavailable while the memory is loading.
-func (s *Service) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+func (s *Service) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -33,13 +32,13 @@ func (s *Service) Unregister(ctx context.Context, req session.UnregisterRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &session.Registered{
+	return &memory.Registered{
 		Project: project.ID, ProjectName: project.Name, Removed: written.Dropped, Total: len(s.byRef(project.ID)), Seq: written.Seq,
 	}, nil
 }
 
 // removal returns the batch that removes what is named.
-func (s *Service) removal(project string, req *session.UnregisterRequest) (memory.Batch, error) {
+func (s *Service) removal(project string, req *memory.UnregisterRequest) (memory.Batch, error) {
 	b := memory.Batch{RequestID: req.RequestID, Action: "unregister entries"}
 	stored := s.byRef(project)
 	c := &change{replaces: func(source string) bool { return req.Source != "" && source == req.Source }}
@@ -65,9 +64,9 @@ func (s *Service) removal(project string, req *session.UnregisterRequest) (memor
 }
 
 // nameOf writes a ref as contexts show it: a tool with its server.
-func nameOf(ref session.Ref) string {
+func nameOf(ref memory.Ref) string {
 	if ref.Type == memory.Tool {
-		return session.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
+		return memory.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
 	}
 	return ref.Name
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // checked is a request that says itself what is wrong with it.
@@ -23,7 +22,7 @@ type checked[Request any] interface {
 // call checks a request, before a daemon is started for what it would refuse, and
 // makes it. That no session is open is said in the words of a shell.
 func call[Request, Answer any, R checked[Request]](
-	c *cobra.Command, a *App, request R, method func(session.Service, context.Context, Request) (*Answer, error),
+	c *cobra.Command, a *App, request R, method func(memory.Service, context.Context, Request) (*Answer, error),
 ) (*Answer, error) {
 	if err := request.Validate(); err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func call[Request, Answer any, R checked[Request]](
 }
 
 // whichFlags adds the flags that say whose session is meant.
-func (a *App) whichFlags(c *cobra.Command, w *session.SessionRef) {
+func (a *App) whichFlags(c *cobra.Command, w *memory.SessionRef) {
 	c.Flags().StringVar(&w.SessionID, "session", "", "the session's id (default: the current one)")
 	allowEmpty(c, "session") // refused by its field's name
 	a.completeSessions(c, "session")
@@ -48,7 +47,7 @@ func (a *App) whichFlags(c *cobra.Command, w *session.SessionRef) {
 }
 
 // which fills in who asks, and refuses a session that was given and is none.
-func (a *App) which(c *cobra.Command, w *session.SessionRef) error {
+func (a *App) which(c *cobra.Command, w *memory.SessionRef) error {
 	w.Caller = a.caller()
 	return sessionFlag(c, "session", w.SessionID)
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // catalogueCommand lists the catalogue and holds the commands that change it.
 func catalogueCommand(a *App) *cobra.Command {
-	var r session.EntriesRequest
+	var r memory.EntriesRequest
 	var types []string
 	c := &cobra.Command{
 		Use:   "catalogue",
@@ -31,7 +30,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 				r.Types = append(r.Types, memory.Kind(t))
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, session.Service.Entries)
+			list, err := call(c, a, &r, memory.Service.Entries)
 			if err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 
 // writeCatalogue lists entries, with their texts in full where these were asked for, and
 // below them what was said of their servers.
-func writeCatalogue(w io.Writer, list *session.EntryList, content bool) {
+func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 	if len(list.Entries) == 0 && len(list.Servers) == 0 {
 		fmt.Fprintf(w, "Nothing of the kind is registered in project %s. Register with: recalld catalogue register FILE\n",
 			memory.ProjectLabel(list.ProjectName, list.Project))
@@ -80,7 +79,7 @@ func writeCatalogue(w io.Writer, list *session.EntryList, content bool) {
 }
 
 // entryRows are the lines of the table of entries.
-func entryRows(entries []session.EntryState) [][]string {
+func entryRows(entries []memory.EntryState) [][]string {
 	rows := [][]string{{"TYPE", "NAME", "MODE", "ENABLED", "DESCRIPTION"}}
 	for _, e := range entries {
 		rows = append(rows, []string{string(e.Type), shortText(entryName(e.ServerName, e.Name), 40), entryMode(&e), enabledText(e.On),
@@ -90,7 +89,7 @@ func entryRows(entries []session.EntryState) [][]string {
 }
 
 // writeEntry writes an entry with all it says.
-func writeEntry(w io.Writer, e *session.EntryState) {
+func writeEntry(w io.Writer, e *memory.EntryState) {
 	fmt.Fprintf(w, "%s %s [%s] version %d", e.Type, entryName(e.ServerName, e.Name), modeText(e.Mode), e.Version)
 	if !e.On {
 		fmt.Fprint(w, ", disabled")
@@ -108,7 +107,7 @@ func writeEntry(w io.Writer, e *session.EntryState) {
 }
 
 // entryMode says when an entry gets in. A core tool is active whatever its mode.
-func entryMode(e *session.EntryState) string {
+func entryMode(e *memory.EntryState) string {
 	if e.Core {
 		return string(e.Mode) + ", core"
 	}

@@ -7,19 +7,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/strict"
 )
 
 // catalogueFile is what a file of entries holds.
 type catalogueFile struct {
-	Entries []session.CatalogueEntry `json:"entries"`
-	Servers []session.Server         `json:"servers"`
+	Entries []memory.CatalogueEntry `json:"entries"`
+	Servers []memory.Server         `json:"servers"`
 }
 
 // catalogueRegisterCommand registers the entries of a file.
 func catalogueRegisterCommand(a *App) *cobra.Command {
-	var r session.RegisterRequest
+	var r memory.RegisterRequest
 	c := &cobra.Command{
 		Use:   "register FILE",
 		Short: "Register rules, references and tools from a file",
@@ -45,7 +44,7 @@ and does not name now is removed.
 				return err
 			}
 			r.Entries, r.Servers, r.Caller = file.Entries, file.Servers, a.caller()
-			registered, err := call(c, a, &r, session.Service.Register)
+			registered, err := call(c, a, &r, memory.Service.Register)
 			if err != nil {
 				return err
 			}
@@ -59,7 +58,7 @@ and does not name now is removed.
 }
 
 // writeRegistered says what became of a catalogue.
-func writeRegistered(w io.Writer, r *session.Registered) {
+func writeRegistered(w io.Writer, r *memory.Registered) {
 	fmt.Fprintf(w, "Catalogue of project %s: %d added, %d changed, %d unchanged, %d removed; %d in all\n",
 		memory.ProjectLabel(r.ProjectName, r.Project), r.Added, r.Changed, r.Unchanged, r.Removed, r.Total)
 	if r.JoinLater > 0 {

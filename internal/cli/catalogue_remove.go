@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // catalogueRemoveCommand removes an entry, or all of a source.
 func catalogueRemoveCommand(a *App) *cobra.Command {
-	var r session.UnregisterRequest
+	var r memory.UnregisterRequest
 	var server string
 	c := &cobra.Command{
 		Use:   "remove TYPE NAME | --source SOURCE",
@@ -34,10 +34,10 @@ back with that file.`,
 				if err != nil {
 					return err
 				}
-				r.Entries = []session.Ref{ref}
+				r.Entries = []memory.Ref{ref}
 			}
 			r.Caller = a.caller()
-			removed, err := call(c, a, &r, session.Service.Unregister)
+			removed, err := call(c, a, &r, memory.Service.Unregister)
 			if err != nil {
 				return err
 			}

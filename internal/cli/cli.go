@@ -25,14 +25,13 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/render"
 )
 
 // Daemon is the daemon as the commands see it.
 type Daemon interface {
-	session.Service
+	memory.Service
 	// HTTP reaches the daemon's other endpoints, MCP for one.
 	HTTP() *http.Client
 	Close() error

@@ -20,7 +20,6 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -32,7 +31,7 @@ var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 // bench is a command line with a fake daemon behind it.
 type bench struct {
 	t       *testing.T
-	service session.Service // by default fake
+	service memory.Service // by default fake
 	fake    *memorytest.Service
 	opts    Options
 	// absent says that no daemon runs and none can be started.
@@ -57,7 +56,7 @@ func newBench(t *testing.T, answers map[string]any) *bench {
 				return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running", Hint: "start it with: recalld up"}
 			}
 			return struct {
-				session.Service
+				memory.Service
 				fakeRest
 			}{b.service, fakeRest{}}, nil
 		},

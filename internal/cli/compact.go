@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // compactCommand starts a session's working context anew.
 func compactCommand(a *App) *cobra.Command {
-	var r session.CompactRequest
+	var r memory.CompactRequest
 	var transcript string
 	c := &cobra.Command{
 		Use:   "compact",
@@ -49,7 +48,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			compacted, err := call(c, a, &r, session.Service.Compact)
+			compacted, err := call(c, a, &r, memory.Service.Compact)
 			if err != nil {
 				return err
 			}
@@ -60,12 +59,12 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 	flags := c.Flags()
 	flags.StringVar(&r.Summary, "summary", "", "what was done, or - for standard input")
 	flags.StringVar(&transcript, "transcript", "", "file of the conversation, or -, for a chat model to sum up")
-	flags.IntVar(&r.KeepTurns, "keep-turns", 0, fmt.Sprintf("recent turns that the host is to keep, 1–%d (default %d)", maxKeepTurns, session.DefaultKeepTurns))
+	flags.IntVar(&r.KeepTurns, "keep-turns", 0, fmt.Sprintf("recent turns that the host is to keep, 1–%d (default %d)", maxKeepTurns, memory.DefaultKeepTurns))
 	a.whichFlags(c, &r.SessionRef)
 	return c
 }
 
-// maxKeepTurns is the limit of session.CompactRequest.
+// maxKeepTurns is the limit of memory.CompactRequest.
 const maxKeepTurns = 100
 
 // onlyDash returns "-" for "-": any other text is the summary itself.
@@ -78,7 +77,7 @@ func onlyDash(text string) string {
 
 // writeCompacted says what is gone. A summary is shown only if a model wrote it: the
 // caller knows its own.
-func writeCompacted(w io.Writer, k *session.Compacted) {
+func writeCompacted(w io.Writer, k *memory.Compacted) {
 	fmt.Fprintf(w, "Session %s starts anew, version %d: %s and %s cleared, keep the last %s\n", k.SessionID, k.Version,
 		memory.Count(k.ClearedTools, "tool"), countOf(k.ClearedEntities, "entity", "entities"), memory.Count(k.KeepTurns, "turn"))
 	if len(k.ActiveTools) > 0 {

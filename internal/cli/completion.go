@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // completionDeadline bounds what a completion may ask the daemon: a person
@@ -198,7 +197,7 @@ func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		window, err := d.TaskWindow(ctx, session.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
+		window, err := d.TaskWindow(ctx, memory.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -212,7 +211,7 @@ func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]
 // completeNames completes the name of an entry of one type.
 func (a *App) completeNames(c *cobra.Command, kind memory.Kind, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Entries(ctx, session.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
+		list, err := d.Entries(ctx, memory.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -230,7 +229,7 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Receipts(ctx, session.ReceiptsRequest{Limit: session.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
+		list, err := d.Receipts(ctx, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}

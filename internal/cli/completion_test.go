@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestCompletion(t *testing.T) {
@@ -59,9 +58,9 @@ func TestCompletion(t *testing.T) {
 		args    []string
 		project func() string
 	}{
-		{[]string{"context", "add", "rule"}, func() string { return request[session.EntriesRequest](t, b, "Entries").Project }},
-		{[]string{"task", "unblock"}, func() string { return request[session.TaskWindowRequest](t, b, "TaskWindow").Project }},
-		{[]string{"receipts"}, func() string { return request[session.ReceiptsRequest](t, b, "Receipts").Project }},
+		{[]string{"context", "add", "rule"}, func() string { return request[memory.EntriesRequest](t, b, "Entries").Project }},
+		{[]string{"task", "unblock"}, func() string { return request[memory.TaskWindowRequest](t, b, "TaskWindow").Project }},
+		{[]string{"receipts"}, func() string { return request[memory.ReceiptsRequest](t, b, "Receipts").Project }},
 		{[]string{"summarize"}, func() string { return request[memory.HistoryRequest](t, b, "Sessions").Project }},
 	} {
 		b.ok(append(append([]string{"__complete"}, tt.args...), "--project", "p3", "")...)

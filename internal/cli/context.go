@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // contextCommand holds the commands about contexts. Without a word more it shows
@@ -44,12 +43,12 @@ always included, and those that were added by hand.`,
 
 // showContext has a command show what a session holds.
 func (a *App) showContext(c *cobra.Command) {
-	var r session.ContextRequest
+	var r memory.ContextRequest
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := a.which(c, &r.SessionRef); err != nil {
 			return err
 		}
-		held, err := call(c, a, &r, session.Service.SessionContext)
+		held, err := call(c, a, &r, memory.Service.SessionContext)
 		if err != nil {
 			return err
 		}
@@ -59,7 +58,7 @@ func (a *App) showContext(c *cobra.Command) {
 }
 
 // answerContext answers with what a session holds.
-func (a *App) answerContext(held *session.Context) error {
+func (a *App) answerContext(held *memory.Context) error {
 	held.Items, held.Rules, held.References, held.Tools = orEmpty(held.Items), orEmpty(held.Rules), orEmpty(held.References), orEmpty(held.Tools)
 	return a.recorded(held, len(held.Items) > 0, func(w io.Writer) {
 		fmt.Fprintf(w, "Session %s of project %s, version %d\n", held.SessionID, memory.ProjectLabel(held.ProjectName, held.Project), held.Version)
@@ -71,7 +70,7 @@ func (a *App) answerContext(held *session.Context) error {
 			of    memory.Kind
 			title string
 		}{{memory.Rule, "Rules"}, {memory.Reference, "References"}, {memory.Tool, "Tools"}} {
-			items := slices.DeleteFunc(slices.Clone(held.Items), func(i session.ContextItem) bool { return i.Type != kind.of })
+			items := slices.DeleteFunc(slices.Clone(held.Items), func(i memory.ContextItem) bool { return i.Type != kind.of })
 			if len(items) == 0 {
 				continue
 			}

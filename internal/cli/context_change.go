@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // contextAddCommand adds an entry to a session's context.
 func contextAddCommand(a *App) *cobra.Command {
-	var r session.ChangeContextRequest
+	var r memory.ChangeContextRequest
 	var server string
 	var always bool
 	c := &cobra.Command{
@@ -31,7 +30,7 @@ whatever its own mode. Adding what is there changes nothing.`,
 			if always {
 				mode = memory.IncludeAlways
 			}
-			r.Add = []session.ContextItem{{Ref: ref, IncludeMode: mode}}
+			r.Add = []memory.ContextItem{{Ref: ref, IncludeMode: mode}}
 			return a.changeContext(c, &r, "Added", "is there already", ref)
 		},
 	}
@@ -42,7 +41,7 @@ whatever its own mode. Adding what is there changes nothing.`,
 
 // contextRemoveCommand takes an entry out of a session's context.
 func contextRemoveCommand(a *App) *cobra.Command {
-	var r session.ChangeContextRequest
+	var r memory.ChangeContextRequest
 	var server string
 	c := &cobra.Command{
 		Use:     "remove TYPE NAME",
@@ -55,7 +54,7 @@ func contextRemoveCommand(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.Remove = []session.Ref{ref}
+			r.Remove = []memory.Ref{ref}
 			return a.changeContext(c, &r, "Removed", "is not there", ref)
 		},
 	}
@@ -64,18 +63,18 @@ func contextRemoveCommand(a *App) *cobra.Command {
 }
 
 // changeFlags adds the flags that add and remove share.
-func (a *App) changeFlags(c *cobra.Command, r *session.ChangeContextRequest, server *string) {
+func (a *App) changeFlags(c *cobra.Command, r *memory.ChangeContextRequest, server *string) {
 	c.Flags().StringVar(server, "server", "", "the tool's server")
 	a.whichFlags(c, &r.SessionRef)
 	c.ValidArgsFunction = a.completeEntries
 }
 
 // changeContext changes one entry and says what came of it.
-func (a *App) changeContext(c *cobra.Command, r *session.ChangeContextRequest, done, unchanged string, ref session.Ref) error {
+func (a *App) changeContext(c *cobra.Command, r *memory.ChangeContextRequest, done, unchanged string, ref memory.Ref) error {
 	if err := a.which(c, &r.SessionRef); err != nil {
 		return err
 	}
-	held, err := call(c, a, r, session.Service.ChangeContext)
+	held, err := call(c, a, r, memory.Service.ChangeContext)
 	if err != nil {
 		return orUnregistered(err)
 	}

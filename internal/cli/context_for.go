@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -15,7 +14,7 @@ import (
 // standard output, so that a script can put it into a prompt; what it came to goes
 // to standard error.
 func contextForCommand(a *App) *cobra.Command {
-	var r session.AssembleRequest
+	var r memory.AssembleRequest
 	var score float64
 	var requires bool
 	c := &cobra.Command{
@@ -42,19 +41,19 @@ what it held.`,
 			for _, n := range []struct {
 				flag, field string
 				value, most int
-			}{{"top-k", "topK", r.TopK, session.MaxTopK}, {"top-n", "topN", r.TopN, session.MaxTopN}} {
+			}{{"top-k", "topK", r.TopK, memory.MaxTopK}, {"top-n", "topN", r.TopN, memory.MaxTopN}} {
 				if err := counted(c, n.flag, n.field, n.value, n.most); err != nil {
 					return err
 				}
 			}
 			if c.Flags().Changed("max-tokens") && r.MaxTokens == 0 {
-				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", session.MinBudget, session.MaxBudget), "0 is out of range")
+				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinBudget, memory.MaxBudget), "0 is out of range")
 			}
 			r.IncludeScore, r.RequiresContext = givenFloat(c, "include-score", score), givenBool(c, "requires-context", requires)
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			assembled, err := call(c, a, &r, session.Service.Assemble)
+			assembled, err := call(c, a, &r, memory.Service.Assemble)
 			if err != nil {
 				return err
 			}
@@ -84,10 +83,10 @@ what it held.`,
 	flags.BoolVar(&r.Schemas, "schemas", false, "with --json, answer with the schemas of all active tools")
 	flags.StringVar(&r.TaskType, "task-type", "", "the type of the task that it is for, by which settings may differ")
 	flags.BoolVar(&requires, "requires-context", false, "with =false, leave out history and code (default: as the settings say)")
-	flags.IntVar(&r.TopK, "top-k", 0, fmt.Sprintf("matches considered, 1–%d (default %d)", session.MaxTopK, session.DefaultTopK))
-	flags.IntVar(&r.TopN, "top-n", 0, fmt.Sprintf("matches taken, 1–%d (default %d)", session.MaxTopN, session.DefaultTopN))
-	flags.Float64Var(&score, "include-score", 0, fmt.Sprintf("relevance from which a match is always taken, 0–1 (default %v)", session.DefaultIncludeScore))
-	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", session.MinBudget, session.MaxBudget, session.DefaultBudget))
+	flags.IntVar(&r.TopK, "top-k", 0, fmt.Sprintf("matches considered, 1–%d (default %d)", memory.MaxTopK, memory.DefaultTopK))
+	flags.IntVar(&r.TopN, "top-n", 0, fmt.Sprintf("matches taken, 1–%d (default %d)", memory.MaxTopN, memory.DefaultTopN))
+	flags.Float64Var(&score, "include-score", 0, fmt.Sprintf("relevance from which a match is always taken, 0–1 (default %v)", memory.DefaultIncludeScore))
+	flags.IntVar(&r.MaxTokens, "max-tokens", 0, fmt.Sprintf("most tokens, %d–%d (default %d)", memory.MinBudget, memory.MaxBudget, memory.DefaultBudget))
 	flags.BoolVar(&r.NoSearch, "no-search", false, "nothing by relevance: what the session holds and the last tasks")
 	allowEmpty(c, "task-type")
 	a.whichFlags(c, &r.SessionRef)

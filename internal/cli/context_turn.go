@@ -8,12 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // contextTurnCommand shows what one request was given.
 func contextTurnCommand(a *App) *cobra.Command {
-	var r session.ContextOfRequest
+	var r memory.ContextOfRequest
 	c := &cobra.Command{
 		Use:   "turn [N]",
 		Short: "Show what a request was given",
@@ -33,7 +32,7 @@ is no longer as it was handed out is marked; with --texts all other texts are sh
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			turn, err := call(c, a, &r, session.Service.ContextOf)
+			turn, err := call(c, a, &r, memory.Service.ContextOf)
 			if err != nil {
 				return err
 			}
@@ -48,7 +47,7 @@ is no longer as it was handed out is marked; with --texts all other texts are sh
 
 // writeTurn writes contract 6's text and, for people, what it leaves out. A turn without
 // a record is its one line.
-func writeTurn(w io.Writer, t *session.TurnContext) {
+func writeTurn(w io.Writer, t *memory.TurnContext) {
 	writeLines(w, "", t.Text)
 	if t.Record == nil {
 		return

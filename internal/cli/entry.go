@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // entryTypes are what a catalogue holds, as they are typed.
@@ -15,8 +14,8 @@ var entryTypes = []string{string(memory.Rule), string(memory.Reference), string(
 
 // entryArguments reads TYPE and NAME. A tool may be named as contexts show it,
 // server:name.
-func entryArguments(kind, name, server string) (session.Ref, error) {
-	ref := session.Ref{Type: memory.Kind(kind), Name: name, ServerName: server}
+func entryArguments(kind, name, server string) (memory.Ref, error) {
+	ref := memory.Ref{Type: memory.Kind(kind), Name: name, ServerName: server}
 	if ref.Type == memory.Tool && server == "" {
 		before, after, ok := strings.Cut(name, ":")
 		if !ok {
@@ -28,12 +27,12 @@ func entryArguments(kind, name, server string) (session.Ref, error) {
 }
 
 // toolArgument reads server:name.
-func toolArgument(field, text string) (session.ToolRef, error) {
+func toolArgument(field, text string) (memory.ToolRef, error) {
 	server, name, ok := strings.Cut(text, ":")
 	if !ok || server == "" || name == "" {
-		return session.ToolRef{}, memory.Invalid(field, "SERVER:NAME", "%s names no tool of a server", memory.Quote(text))
+		return memory.ToolRef{}, memory.Invalid(field, "SERVER:NAME", "%s names no tool of a server", memory.Quote(text))
 	}
-	return session.ToolRef{ServerName: server, ToolName: name}, nil
+	return memory.ToolRef{ServerName: server, ToolName: name}, nil
 }
 
 // entryName writes an entry as contexts show it: "filesystem:read_file" for a tool.

@@ -9,12 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // feedbackCommand takes a verdict.
 func feedbackCommand(a *App) *cobra.Command {
-	var r session.FeedbackRequest
+	var r memory.FeedbackRequest
 	verdicts := make([]string, len(memory.Verdicts))
 	for i, v := range memory.Verdicts {
 		verdicts[i] = string(v)
@@ -30,7 +29,7 @@ name their receipt; recalld receipts lists them.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
-			taken, err := call(c, a, &r, session.Service.Feedback)
+			taken, err := call(c, a, &r, memory.Service.Feedback)
 			if err != nil {
 				return orHint(err, "receipt", "those there are: recalld receipts")
 			}
@@ -52,7 +51,7 @@ name their receipt; recalld receipts lists them.`,
 
 // writeFeedback says what a verdict came to. Code, and what is gone, has no counts: the
 // verdict stands on the receipt alone.
-func writeFeedback(w io.Writer, f *session.FeedbackResult) {
+func writeFeedback(w io.Writer, f *memory.FeedbackResult) {
 	fmt.Fprintf(w, "Noted: %s, on %s of receipt %s", f.Verdict, memory.Count(len(f.Items), "item"), f.Receipt)
 	if f.Replaced {
 		fmt.Fprint(w, ", in the place of an earlier verdict")

@@ -17,7 +17,6 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 const hookSession = "0f3a2c1e-1111-2222-3333-444455556666"
@@ -91,7 +90,7 @@ func TestHookRecords(t *testing.T) {
 
 // journal knows which sessions are open, as the daemon does.
 type journal struct {
-	session.Service
+	memory.Service
 	open  map[string]bool // false: ended
 	steps map[string]int
 }

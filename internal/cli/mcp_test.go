@@ -12,12 +12,11 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // overHTTP is a daemon whose endpoints are served somewhere else.
 type overHTTP struct {
-	session.Service
+	memory.Service
 	fakeRest
 	client *http.Client
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // receiptsCommand lists receipts, or explains one.
 func receiptsCommand(a *App) *cobra.Command {
-	var r session.ReceiptsRequest
+	var r memory.ReceiptsRequest
 	var since string
 	var turn int
 	c := &cobra.Command{
@@ -34,7 +33,7 @@ what came of it.`,
 			if len(args) > 0 {
 				return a.explainReceipt(c, args[0])
 			}
-			if err := counted(c, "limit", "limit", r.Limit, session.MaxReceipts); err != nil {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxReceipts); err != nil {
 				return err
 			}
 			var err error
@@ -48,7 +47,7 @@ what came of it.`,
 				return err
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, session.Service.Receipts)
+			list, err := call(c, a, &r, memory.Service.Receipts)
 			if err != nil {
 				return err
 			}
@@ -60,7 +59,7 @@ what came of it.`,
 	flags.StringVar(&r.SessionID, "session", "", "only this session's, by its id")
 	flags.IntVar(&turn, "turn", 0, "only this request of the session's, from 1; 0 is what was asked before the first")
 	flags.StringVar(&since, "since", "", "nothing older: "+sinceUsage)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most receipts, 1–%d (default %d)", session.MaxReceipts, session.DefaultReceipts))
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most receipts, 1–%d (default %d)", memory.MaxReceipts, memory.DefaultReceipts))
 	allowEmpty(c, "session") // refused by its field's name
 	a.completeSessions(c, "session")
 	a.projectFlag(c, &r.Project)
@@ -101,7 +100,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 }
 
 // writeReceipts lists receipts; the turn is that of a session, where it has any.
-func writeReceipts(w io.Writer, list *session.ReceiptList, now time.Time) {
+func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 	if len(list.Receipts) == 0 {
 		fmt.Fprintf(w, "No receipt of project %s fits. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
 		return

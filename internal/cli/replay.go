@@ -9,12 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // replayCommand asks past questions again under other settings.
 func replayCommand(a *App) *cobra.Command {
-	var r session.ReplayRequest
+	var r memory.ReplayRequest
 	var since string
 	var floors []string
 	var weight float64
@@ -37,7 +36,7 @@ nothing. Without new settings it shows what the data's change alone did.`,
 			if r.MinRelevance, err = floorFlags(floors); err != nil {
 				return err
 			}
-			if err := counted(c, "limit", "limit", r.Limit, session.MaxReplayed); err != nil {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxReplayed); err != nil {
 				return err
 			}
 			if err := sessionFlag(c, "session", r.SessionID); err != nil {
@@ -53,7 +52,7 @@ nothing. Without new settings it shows what the data's change alone did.`,
 				return err
 			}
 			shown := a.newProgress("questions")
-			replayed, err := service.Replay(c.Context(), r, func(p session.ReplayProgress) {
+			replayed, err := service.Replay(c.Context(), r, func(p memory.ReplayProgress) {
 				shown.show("asking again", int64(p.Done), int64(p.Total))
 			})
 			shown.done()
@@ -67,7 +66,7 @@ nothing. Without new settings it shows what the data's change alone did.`,
 	flags := c.Flags()
 	flags.StringVar(&r.SessionID, "session", "", "the questions of this session, by its id")
 	flags.StringVar(&since, "since", "", "the questions from then on: "+sinceUsage)
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", session.MaxReplayed, session.MaxReplayed))
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most questions, the newest, 1–%d (default %d)", memory.MaxReplayed, memory.MaxReplayed))
 	flags.StringVar(&r.Embedder, "embedder", "", "the one model that answers: builtin, ollama/NAME, or none for words alone")
 	flags.StringArrayVar(&floors, "floor", nil, "another floor of relevance, 0–1: chunk=0.6; may be given several times")
 	flags.Float64Var(&weight, "weights", 0, "the weight of vectors beside words, as the setting recall.vector_weight")
@@ -99,7 +98,7 @@ func floorFlags(texts []string) (map[memory.Kind]float64, error) {
 }
 
 // writeReplayed shows only answers that differ: the others are counted.
-func writeReplayed(w io.Writer, r *session.Replayed) {
+func writeReplayed(w io.Writer, r *memory.Replayed) {
 	if r.Tally.Questions == 0 {
 		fmt.Fprintf(w, "No question of project %s to ask again.\n", memory.ProjectLabel(r.ProjectName, r.Project))
 		return
@@ -126,7 +125,7 @@ func writeReplayed(w io.Writer, r *session.Replayed) {
 }
 
 // writeReplayedAnswer writes what differs of one answer.
-func writeReplayedAnswer(w io.Writer, answer *session.ReplayedAnswer) {
+func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 	fmt.Fprintf(w, "\n%s  %s  %s\n", answer.Receipt, timeText(answer.At, "?"), foreignLine(answer.Query, 60))
 	if answer.Error != "" {
 		fmt.Fprintf(w, "  could not be asked: %s\n", answer.Error)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -31,7 +30,7 @@ disk again. Steps and code of another project are shown where --project names it
 				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
 			}
 			r.Caller = a.caller()
-			answer, err := call(c, a, &r, session.Service.Recall)
+			answer, err := call(c, a, &r, memory.Service.Recall)
 			if err != nil {
 				return err
 			}

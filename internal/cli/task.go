@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskCommand holds the commands that report tasks and blockers.
@@ -28,7 +27,7 @@ ends with.`,
 }
 
 // writeKept says what became of a task or a blocker.
-func writeKept(w io.Writer, what string, k *session.TaskSaved) {
+func writeKept(w io.Writer, what string, k *memory.TaskSaved) {
 	fmt.Fprintf(w, "%s is %s in project %s: %d completed, %d blocked\n", printable(k.TaskID), what,
 		memory.ProjectLabel(k.ProjectName, k.Project), k.Completed, k.Blocked)
 	writeDropped(w, k.Dropped)
@@ -41,6 +40,6 @@ func writeKept(w io.Writer, what string, k *session.TaskSaved) {
 // writeDropped says that older tasks gave way.
 func writeDropped(w io.Writer, n int) {
 	if n > 0 {
-		fmt.Fprintf(w, "%s gave way to the bounds, %d tasks and %d KB; recalld task history still has it all.\n", memory.Count(n, "older task"), session.MaxTasks, session.MaxTaskState/1000)
+		fmt.Fprintf(w, "%s gave way to the bounds, %d tasks and %d KB; recalld task history still has it all.\n", memory.Count(n, "older task"), memory.MaxTasks, memory.MaxTaskState/1000)
 	}
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // taskBlockCommand raises a blocker.
 func taskBlockCommand(a *App) *cobra.Command {
-	var r session.BlockTaskRequest
+	var r memory.BlockTaskRequest
 	var at string
 	c := &cobra.Command{
 		Use:   "block ID REASON...",
@@ -26,7 +26,7 @@ unblocked; another reason for the same task replaces the first.`,
 				return err
 			}
 			r.TaskID, r.Reason, r.Caller = args[0], strings.Join(args[1:], " "), a.caller()
-			kept, err := call(c, a, &r, session.Service.BlockTask)
+			kept, err := call(c, a, &r, memory.Service.BlockTask)
 			if err != nil {
 				return err
 			}

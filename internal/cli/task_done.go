@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskDoneCommand reports a completed task.
 func taskDoneCommand(a *App) *cobra.Command {
-	var r session.CompleteTaskRequest
+	var r memory.CompleteTaskRequest
 	var report, at string
 	var valid, requires bool
 	c := &cobra.Command{
@@ -34,7 +33,7 @@ the project and its type say. A task that is reported again replaces what was.`,
 				return err
 			}
 			r.TaskID, r.RequiresContext, r.Caller = args[0], givenBool(c, "requires-context", requires), a.caller()
-			kept, err := call(c, a, &r, session.Service.CompleteTask)
+			kept, err := call(c, a, &r, memory.Service.CompleteTask)
 			if err != nil {
 				return err
 			}

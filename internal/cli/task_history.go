@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskHistoryCommand reads the audit log of tasks.
 func taskHistoryCommand(a *App) *cobra.Command {
-	var r session.TaskHistoryRequest
+	var r memory.TaskHistoryRequest
 	c := &cobra.Command{
 		Use:   "history [ID]",
 		Short: "Show all that happened to tasks, newest first",
@@ -24,16 +23,16 @@ read from the audit log, which also has tasks that gave way to newer ones. With
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if err := memory.Text("task_id", args[0], 1, session.MaxTaskID); err != nil {
+				if err := memory.Text("task_id", args[0], 1, memory.MaxTaskID); err != nil {
 					return err
 				}
 				r.TaskID = args[0]
 			}
-			if err := counted(c, "limit", "limit", r.Limit, session.MaxHistory); err != nil {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxHistory); err != nil {
 				return err
 			}
 			r.Caller = a.caller()
-			found, err := call(c, a, &r, session.Service.TaskHistory)
+			found, err := call(c, a, &r, memory.Service.TaskHistory)
 			if err != nil {
 				return err
 			}
@@ -42,14 +41,14 @@ read from the audit log, which also has tasks that gave way to newer ones. With
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most events, 1–%d (default %d)", session.MaxHistory, session.DefaultHistory))
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most events, 1–%d (default %d)", memory.MaxHistory, memory.DefaultHistory))
 	flags.Uint64Var(&r.Before, "before", 0, "only events older than this number, which the answer before names")
 	a.projectFlag(c, &r.Project)
 	return c
 }
 
 // writeHistory writes a line for each event, and how to ask for older ones.
-func writeHistory(w io.Writer, h *session.TaskHistory, taskID string) {
+func writeHistory(w io.Writer, h *memory.TaskHistory, taskID string) {
 	if h.Text == "" {
 		what := "tasks"
 		if taskID != "" {

@@ -8,12 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskLoadCommand takes over the tasks of another program.
 func taskLoadCommand(a *App) *cobra.Command {
-	var r session.LoadTasksRequest
+	var r memory.LoadTasksRequest
 	c := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Take over tasks and blockers from a state file",
@@ -32,7 +31,7 @@ requires context is shown without what it was for.`,
 				return memory.Invalid("file", "JSON", "%s is not JSON", printable(args[0]))
 			}
 			r.State, r.Caller = state, a.caller()
-			loaded, err := call(c, a, &r, session.Service.LoadTasks)
+			loaded, err := call(c, a, &r, memory.Service.LoadTasks)
 			if err != nil {
 				return err
 			}

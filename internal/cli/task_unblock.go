@@ -6,12 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskUnblockCommand resolves a blocker.
 func taskUnblockCommand(a *App) *cobra.Command {
-	var r session.UnblockTaskRequest
+	var r memory.UnblockTaskRequest
 	c := &cobra.Command{
 		Use:     "unblock ID",
 		Short:   "Say that a blocked task can go on",
@@ -20,7 +19,7 @@ func taskUnblockCommand(a *App) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.TaskID, r.Caller = args[0], a.caller()
-			kept, err := call(c, a, &r, session.Service.UnblockTask)
+			kept, err := call(c, a, &r, memory.Service.UnblockTask)
 			if err != nil {
 				if memory.CodeOf(err) == memory.CodeNotFound {
 					return orHint(err, "task_id", "the blockers there are: recalld tasks")

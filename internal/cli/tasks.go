@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // tasksCommand prints the window of working memory.
 func tasksCommand(a *App) *cobra.Command {
-	var r session.TaskWindowRequest
+	var r memory.TaskWindowRequest
 	c := &cobra.Command{
 		Use:   "tasks",
 		Short: "Show the last tasks and what is blocked",
@@ -21,11 +20,11 @@ every assembled context ends with. All that ever happened: recalld task history`
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := counted(c, "limit", "limit", r.Limit, session.MaxTasks); err != nil {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxTasks); err != nil {
 				return err
 			}
 			r.Caller = a.caller()
-			window, err := call(c, a, &r, session.Service.TaskWindow)
+			window, err := call(c, a, &r, memory.Service.TaskWindow)
 			if err != nil {
 				return err
 			}
@@ -35,19 +34,19 @@ every assembled context ends with. All that ever happened: recalld task history`
 	}
 	flags := c.Flags()
 	flags.StringVar(&r.TaskType, "type", "", "with the settings of this type of task")
-	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most completed tasks, 1–%d (default %d)", session.MaxTasks, session.DefaultWindow))
+	flags.IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most completed tasks, 1–%d (default %d)", memory.MaxTasks, memory.DefaultWindow))
 	a.projectFlag(c, &r.Project)
 	return c
 }
 
 // writeWindow writes the text that contexts hold, and how much more there is.
-func writeWindow(w io.Writer, t *session.TaskWindow) {
+func writeWindow(w io.Writer, t *memory.TaskWindow) {
 	if t.Text == "" {
 		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld task done ID\n", memory.ProjectLabel(t.ProjectName, t.Project))
 		return
 	}
 	writeLines(w, "", t.Text)
 	if more := t.Total - len(t.Tasks); more > 0 {
-		fmt.Fprintf(w, "\n%d older, see: recalld tasks --limit %d\n", more, min(t.Total, session.MaxTasks))
+		fmt.Fprintf(w, "\n%d older, see: recalld tasks --limit %d\n", more, min(t.Total, memory.MaxTasks))
 	}
 }

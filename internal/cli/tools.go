@@ -8,12 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // toolsCommand searches the tools of a catalogue.
 func toolsCommand(a *App) *cobra.Command {
-	var r session.SearchToolsRequest
+	var r memory.SearchToolsRequest
 	c := &cobra.Command{
 		Use:   "tools QUERY...",
 		Short: "Find tools by what they do",
@@ -24,13 +23,13 @@ printed, once.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Query = strings.Join(args, " ")
-			if err := counted(c, "limit", "limit", r.Limit, session.MaxToolsFound); err != nil {
+			if err := counted(c, "limit", "limit", r.Limit, memory.MaxToolsFound); err != nil {
 				return err
 			}
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			found, err := call(c, a, &r, session.Service.SearchTools)
+			found, err := call(c, a, &r, memory.Service.SearchTools)
 			if err != nil {
 				return err
 			}
@@ -38,7 +37,7 @@ printed, once.`,
 			return a.recorded(found, len(found.Tools) > 0, func(w io.Writer) { writeTools(w, found) })
 		},
 	}
-	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most tools, 1–%d (default %d)", session.MaxToolsFound, session.DefaultTools))
+	c.Flags().IntVar(&r.Limit, "limit", 0, fmt.Sprintf("most tools, 1–%d (default %d)", memory.MaxToolsFound, memory.DefaultTools))
 	c.Flags().BoolVar(&r.Own, "own", false, "recalld's own tools too")
 	a.whichFlags(c, &r.SessionRef)
 	return c
@@ -46,7 +45,7 @@ printed, once.`,
 
 // writeTools lists tools and the guidance of those that are new, which the session is
 // told only this once.
-func writeTools(w io.Writer, m *session.ToolMatches) {
+func writeTools(w io.Writer, m *memory.ToolMatches) {
 	if len(m.Tools) == 0 && !m.Incomplete {
 		fmt.Fprintf(w, "No tool of project %s fits. Those there are: recalld catalogue --types tool\n", memory.ProjectLabel(m.ProjectName, m.Project))
 	} else if len(m.Tools) > 0 {

@@ -11,12 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // workingCommand shows what a session has come across.
 func workingCommand(a *App) *cobra.Command {
-	var r session.WorkingContextRequest
+	var r memory.WorkingContextRequest
 	c := &cobra.Command{
 		Use:   "working",
 		Short: "Show what a session has come across",
@@ -30,7 +29,7 @@ what is stored, field by field.`,
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			working, err := call(c, a, &r, session.Service.WorkingContext)
+			working, err := call(c, a, &r, memory.Service.WorkingContext)
 			if err != nil {
 				return err
 			}
@@ -46,9 +45,9 @@ what is stored, field by field.`,
 const maxUses = 20
 
 // useList counts the uses of tools, most used first.
-func useList(uses []session.ToolUse) string {
+func useList(uses []memory.ToolUse) string {
 	uses = slices.Clone(uses)
-	slices.SortStableFunc(uses, func(a, b session.ToolUse) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(uses, func(a, b memory.ToolUse) int { return cmp.Compare(b.Count, a.Count) })
 	var parts []string
 	for _, u := range uses[:min(len(uses), maxUses)] {
 		parts = append(parts, fmt.Sprintf("%s %d× (last %s)", printable(u.String()), u.Count, timeText(u.LastUsed, "?")))
@@ -61,11 +60,11 @@ func useList(uses []session.ToolUse) string {
 
 // writeWorking leaves out what a session has none of. What contexts are changed by hand
 // is told by recalld context.
-func writeWorking(w io.Writer, k *session.WorkingContext) {
+func writeWorking(w io.Writer, k *memory.WorkingContext) {
 	rows := [][]string{{"session", fmt.Sprintf("%s, version %d, %s", k.SessionID, k.Version, memory.Count(k.Turn, "turn"))}}
 	for _, list := range []struct {
 		name  string
-		tools []session.ToolRef
+		tools []memory.ToolRef
 	}{{"discovered", k.DiscoveredTools}, {"used", k.UsedTools}} {
 		if len(list.tools) > 0 {
 			rows = append(rows, []string{list.name, toolList(list.tools)})
@@ -93,7 +92,7 @@ func writeWorking(w io.Writer, k *session.WorkingContext) {
 }
 
 // toolList writes tools in a line.
-func toolList(tools []session.ToolRef) string {
+func toolList(tools []memory.ToolRef) string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = entryName(t.ServerName, t.ToolName)

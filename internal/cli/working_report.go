@@ -7,13 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/strict"
 )
 
 // workingReportCommand reports used tools and entities.
 func workingReportCommand(a *App) *cobra.Command {
-	var r session.ReportRequest
+	var r memory.ReportRequest
 	var tools, entities []string
 	c := &cobra.Command{
 		Use:   "report",
@@ -33,7 +32,7 @@ replaces it in its place. --clear-discovered takes away the tools that were foun
 				r.UsedTools = append(r.UsedTools, tool)
 			}
 			for _, text := range entities {
-				var entity session.Entity
+				var entity memory.Entity
 				if err := strict.Field([]byte(text), &entity, "entity"); err != nil {
 					return err
 				}
@@ -42,7 +41,7 @@ replaces it in its place. --clear-discovered takes away the tools that were foun
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			working, err := call(c, a, &r, session.Service.Report)
+			working, err := call(c, a, &r, memory.Service.Report)
 			if err != nil {
 				return err
 			}

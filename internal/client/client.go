@@ -1,4 +1,4 @@
-// Package client is session.Service over the daemon's socket: what the command
+// Package client is memory.Service over the daemon's socket: what the command
 // line and the MCP bridge talk to. Connect finds the daemon, starting it where
 // none answers.
 //
@@ -21,7 +21,6 @@ import (
 	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -35,7 +34,7 @@ type Client struct {
 	http *http.Client
 }
 
-var _ session.Service = (*Client)(nil)
+var _ memory.Service = (*Client)(nil)
 
 // newClient returns a client of the socket; nothing is dialled.
 func newClient(opts Options) *Client {
@@ -53,7 +52,7 @@ func newClient(opts Options) *Client {
 }
 
 // HTTP returns an HTTP client that reaches the daemon whatever host a URL names,
-// for what is not a method of session.Service: the MCP endpoint.
+// for what is not a method of memory.Service: the MCP endpoint.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close closes idle connections. Calls after it open new ones.

@@ -19,7 +19,6 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -56,7 +55,7 @@ func connect(t *testing.T, opts client.Options) *client.Client {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
 
-// method is one method of session.Service, called with a request, to be answered.
+// method is one method of memory.Service, called with a request, to be answered.
 type method struct {
 	request any
 	answer  any
@@ -79,7 +78,7 @@ var (
 	ended = memory.StepEnd{OK: true, Target: "confirm", Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`{"a":1}`)}}
 )
 
-// methods holds every method of session.Service, with all that its types can say.
+// methods holds every method of memory.Service, with all that its types can say.
 var methods = merged(sessionMethods, map[string]method{
 	"Recall": {
 		request: memory.RecallRequest{Query: "größe <b> \u2028", Kinds: []memory.Kind{memory.Lesson}, Project: "p", Repo: "r",
@@ -163,7 +162,7 @@ func merged(a, b map[string]method) map[string]method {
 }
 
 // invoke calls a method by name.
-func (m method) invoke(ctx context.Context, svc session.Service, name string) (any, error) {
+func (m method) invoke(ctx context.Context, svc memory.Service, name string) (any, error) {
 	args := []reflect.Value{reflect.ValueOf(ctx)}
 	if m.request != nil {
 		args = append(args, reflect.ValueOf(m.request))
@@ -174,7 +173,7 @@ func (m method) invoke(ctx context.Context, svc session.Service, name string) (a
 	case "AdaptModel":
 		args = append(args, reflect.ValueOf(func(memory.AdaptProgress) {}))
 	case "Replay":
-		args = append(args, reflect.ValueOf(func(session.ReplayProgress) {}))
+		args = append(args, reflect.ValueOf(func(memory.ReplayProgress) {}))
 	}
 	out := reflect.ValueOf(svc).MethodByName(name).Call(args)
 	err, _ := out[len(out)-1].Interface().(error)
@@ -186,7 +185,7 @@ func (m method) invoke(ctx context.Context, svc session.Service, name string) (a
 
 // Every method makes the trip over the socket with all that it carries.
 func TestEveryMethodSurvivesTheTrip(t *testing.T) {
-	service := reflect.TypeFor[session.Service]()
+	service := reflect.TypeFor[memory.Service]()
 	for i := range service.NumMethod() {
 		name := service.Method(i).Name
 		t.Run(name, func(t *testing.T) {

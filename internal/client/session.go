@@ -12,120 +12,119 @@ import (
 	"net/http"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
-// CompleteTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
+// CompleteTask implements memory.WorkingMemory. A request without an id is given one.
+func (c *Client) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskSaved](ctx, c, wire.Complete, req, repeatable)
+	return post[memory.TaskSaved](ctx, c, wire.Complete, req, repeatable)
 }
 
-// BlockTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
+// BlockTask implements memory.WorkingMemory. A request without an id is given one.
+func (c *Client) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskSaved](ctx, c, wire.Block, req, repeatable)
+	return post[memory.TaskSaved](ctx, c, wire.Block, req, repeatable)
 }
 
-// UnblockTask implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
+// UnblockTask implements memory.WorkingMemory. A request without an id is given one.
+func (c *Client) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	named(&req.RequestID)
-	return post[session.TaskSaved](ctx, c, wire.Unblock, req, repeatable)
+	return post[memory.TaskSaved](ctx, c, wire.Unblock, req, repeatable)
 }
 
-// TaskWindow implements session.WorkingMemory.
-func (c *Client) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
-	return post[session.TaskWindow](ctx, c, wire.Tasks, req, repeatable)
+// TaskWindow implements memory.WorkingMemory.
+func (c *Client) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
+	return post[memory.TaskWindow](ctx, c, wire.Tasks, req, repeatable)
 }
 
-// LoadTasks implements session.WorkingMemory. A request without an id is given one.
-func (c *Client) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
+// LoadTasks implements memory.WorkingMemory. A request without an id is given one.
+func (c *Client) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	named(&req.RequestID)
-	return post[session.TasksLoaded](ctx, c, wire.Load, req, repeatable)
+	return post[memory.TasksLoaded](ctx, c, wire.Load, req, repeatable)
 }
 
-// TaskHistory implements session.WorkingMemory.
-func (c *Client) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
-	return post[session.TaskHistory](ctx, c, wire.Past, req, repeatable)
+// TaskHistory implements memory.WorkingMemory.
+func (c *Client) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
+	return post[memory.TaskHistory](ctx, c, wire.Past, req, repeatable)
 }
 
-// Register implements session.Catalogue. A request without an id is given one.
-func (c *Client) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
+// Register implements memory.Catalogue. A request without an id is given one.
+func (c *Client) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
 	named(&req.RequestID)
-	return post[session.Registered](ctx, c, wire.Register, req, repeatable)
+	return post[memory.Registered](ctx, c, wire.Register, req, repeatable)
 }
 
-// Unregister implements session.Catalogue. A request without an id is given one.
-func (c *Client) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+// Unregister implements memory.Catalogue. A request without an id is given one.
+func (c *Client) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
 	named(&req.RequestID)
-	return post[session.Registered](ctx, c, wire.Remove, req, repeatable)
+	return post[memory.Registered](ctx, c, wire.Remove, req, repeatable)
 }
 
-// Entries implements session.Catalogue.
-func (c *Client) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
-	return post[session.EntryList](ctx, c, wire.Entries, req, repeatable)
+// Entries implements memory.Catalogue.
+func (c *Client) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
+	return post[memory.EntryList](ctx, c, wire.Entries, req, repeatable)
 }
 
-// SearchTools implements session.Catalogue. A request without an id is given one.
-func (c *Client) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+// SearchTools implements memory.Catalogue. A request without an id is given one.
+func (c *Client) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	named(&req.RequestID)
-	return post[session.ToolMatches](ctx, c, wire.Tools, req, repeatable)
+	return post[memory.ToolMatches](ctx, c, wire.Tools, req, repeatable)
 }
 
-// SessionContext implements session.Contexts.
-func (c *Client) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
-	return post[session.Context](ctx, c, wire.Context, req, repeatable)
+// SessionContext implements memory.Contexts.
+func (c *Client) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
+	return post[memory.Context](ctx, c, wire.Context, req, repeatable)
 }
 
-// ChangeContext implements session.Contexts. A request without an id is given one.
-func (c *Client) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+// ChangeContext implements memory.Contexts. A request without an id is given one.
+func (c *Client) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	named(&req.RequestID)
-	return post[session.Context](ctx, c, wire.Change, req, repeatable)
+	return post[memory.Context](ctx, c, wire.Change, req, repeatable)
 }
 
-// Assemble implements session.Contexts. A request without an id is given one.
-func (c *Client) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+// Assemble implements memory.Contexts. A request without an id is given one.
+func (c *Client) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	named(&req.RequestID)
-	return post[session.Assembled](ctx, c, wire.Assemble, req, repeatable)
+	return post[memory.Assembled](ctx, c, wire.Assemble, req, repeatable)
 }
 
-// WorkingContext implements session.WorkingContexts.
-func (c *Client) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
-	return post[session.WorkingContext](ctx, c, wire.Working, req, repeatable)
+// WorkingContext implements memory.WorkingContexts.
+func (c *Client) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
+	return post[memory.WorkingContext](ctx, c, wire.Working, req, repeatable)
 }
 
-// Report implements session.WorkingContexts. A request without an id is given one.
-func (c *Client) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+// Report implements memory.WorkingContexts. A request without an id is given one.
+func (c *Client) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	named(&req.RequestID)
-	return post[session.WorkingContext](ctx, c, wire.Report, req, repeatable)
+	return post[memory.WorkingContext](ctx, c, wire.Report, req, repeatable)
 }
 
-// Compact implements session.WorkingContexts. A request without an id is given one.
-func (c *Client) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
+// Compact implements memory.WorkingContexts. A request without an id is given one.
+func (c *Client) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	named(&req.RequestID)
-	return post[session.Compacted](ctx, c, wire.Compact, req, repeatable)
+	return post[memory.Compacted](ctx, c, wire.Compact, req, repeatable)
 }
 
-// Receipts implements session.Ledger.
-func (c *Client) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
-	return post[session.ReceiptList](ctx, c, wire.Ledger, req, repeatable)
+// Receipts implements memory.Ledger.
+func (c *Client) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
+	return post[memory.ReceiptList](ctx, c, wire.Ledger, req, repeatable)
 }
 
-// ContextOf implements session.Ledger.
-func (c *Client) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
-	return post[session.TurnContext](ctx, c, wire.Turn, req, repeatable)
+// ContextOf implements memory.Ledger.
+func (c *Client) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
+	return post[memory.TurnContext](ctx, c, wire.Turn, req, repeatable)
 }
 
-// Feedback implements session.Ledger. A request without an id is given one.
-func (c *Client) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
+// Feedback implements memory.Ledger. A request without an id is given one.
+func (c *Client) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	named(&req.RequestID)
-	return post[session.FeedbackResult](ctx, c, wire.Feedback, req, repeatable)
+	return post[memory.FeedbackResult](ctx, c, wire.Feedback, req, repeatable)
 }
 
-// Replay implements session.Ledger.
-func (c *Client) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
-	var done *session.Replayed
+// Replay implements memory.Ledger.
+func (c *Client) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
+	var done *memory.Replayed
 	err := lines(ctx, c, wire.Replay, req, func(ev wire.ReplayEvent) (bool, error) {
 		if ev.Progress != nil && progress != nil {
 			progress(*ev.Progress)

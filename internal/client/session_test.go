@@ -17,7 +17,6 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/memory/wire"
 )
 
@@ -27,14 +26,14 @@ const made = "made by the caller"
 // What several methods carry, with every field set.
 var (
 	caller   = memory.Caller{Dir: "/d", Client: "c", Session: "abcd", Window: "w-1"}
-	which    = session.SessionRef{SessionID: "abcd", Project: "p", Caller: caller}
-	toolRef  = session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
-	tool     = session.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
+	which    = memory.SessionRef{SessionID: "abcd", Project: "p", Caller: caller}
+	toolRef  = memory.Ref{Type: memory.Tool, Name: "read_file", ServerName: "filesystem"}
+	tool     = memory.ToolRef{ServerName: "filesystem", ToolName: "read_file"}
 	from     = memory.Provenance{Origin: memory.OriginFollowed, Agent: "a", Session: "abcd", Path: "/p/f.jsonl"}
 	schema   = raw(`{"type":"object","n":1.50,"a":"<b>"}`)
-	entry    = session.CatalogueEntry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
-	server   = session.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
-	inside   = session.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
+	entry    = memory.CatalogueEntry{Ref: toolRef, Description: "größe <b> \u2028", Content: "c", Guidance: "g", InputSchema: schema, Core: true, Include: memory.IncludeAgent, Enabled: new(false)}
+	server   = memory.Server{Name: "filesystem", Include: memory.IncludeManual, Enabled: new(true)}
+	inside   = memory.ContextItem{Ref: toolRef, IncludeMode: memory.IncludeAgent, SimilarityScore: new(0.0)}
 	settings = memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048, TopK: 20, TopN: 5, IncludeScore: .7}
 	withheld = []memory.Withheld{{ID: "2", Kind: memory.Tool, Reason: memory.OverBudget, NearestScore: .1, Path: "a.go", Name: "n", Server: "s", Note: "o"}}
 	ran      = memory.StepContent{Tool: memory.StepTool{Name: "edit", Input: schema, Target: schema}, Outcome: memory.Outcome{OK: true, Error: &memory.StepError{Code: "c", Message: "m", Details: schema}},
@@ -42,65 +41,65 @@ var (
 		Screen: "s", Fingerprints: []string{"f"}, Extra: map[string]json.RawMessage{"x": schema}}
 	finished = memory.TaskContent{TaskID: "t", Type: "y", RequiresContext: true, Intent: "i", Summary: "s", Report: schema, Reason: "r"}
 	degraded = []memory.Degraded{{Part: "index", Reason: "loading"}}
-	done     = session.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
-	blocked  = session.Blocker{TaskID: "t", Reason: "r", BlockedAt: at}
-	window   = session.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []session.CompletedTask{done}, Blockers: []session.Blocker{blocked}, Total: 9, Shortened: 1, LeftOut: 2, Tokens: 8, Text: "x"}
-	kept     = session.TaskSaved{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, NotKept: []string{"intent"}, AuditFile: "/f", Warning: "w", Seq: 4}
-	known    = session.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, JoinLater: 1, Redacted: true, Seq: 6}
-	thing    = session.Entity{ID: "o-1", Type: "order", Name: "first", Data: raw(`{"b":1,"a":[null]}`)}
-	held     = session.Context{Project: "p", ProjectName: "demo", SessionID: "abcd", Items: []session.ContextItem{inside}, Rules: []string{"A"}, References: []string{"X"},
-		Tools: []session.ToolRef{tool}, Changed: true, Version: 7}
-	working = session.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []session.ContextItem{inside}, Removed: []session.Ref{toolRef},
-		DiscoveredTools: []session.ToolRef{tool}, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ToolUse: []session.ToolUse{{ToolRef: tool, Count: 2, LastUsed: at}}, Guided: []session.ToolRef{tool},
+	done     = memory.CompletedTask{TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: true, Intent: "i", Summary: "s", ValidationReport: raw(`{"valid":true,"z":1.50}`)}
+	blocked  = memory.BlockedTask{TaskID: "t", Reason: "r", BlockedAt: at}
+	window   = memory.TaskWindow{Project: "p", ProjectName: "demo", Tasks: []memory.CompletedTask{done}, Blockers: []memory.BlockedTask{blocked}, Total: 9, Shortened: 1, LeftOut: 2, Tokens: 8, Text: "x"}
+	kept     = memory.TaskSaved{ID: "t-1", TaskID: "t", Project: "p", ProjectName: "demo", Completed: 1, Blocked: 2, Dropped: 3, Redacted: true, NotKept: []string{"intent"}, AuditFile: "/f", Warning: "w", Seq: 4}
+	known    = memory.Registered{Project: "p", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 5, JoinLater: 1, Redacted: true, Seq: 6}
+	thing    = memory.Entity{ID: "o-1", Type: "order", Name: "first", Data: raw(`{"b":1,"a":[null]}`)}
+	held     = memory.Context{Project: "p", ProjectName: "demo", SessionID: "abcd", Items: []memory.ContextItem{inside}, Rules: []string{"A"}, References: []string{"X"},
+		Tools: []memory.ToolRef{tool}, Changed: true, Version: 7}
+	working = memory.WorkingContext{SessionID: "abcd", Version: 7, Turn: 2, Added: []memory.ContextItem{inside}, Removed: []memory.Ref{toolRef},
+		DiscoveredTools: []memory.ToolRef{tool}, UsedTools: []memory.ToolRef{tool}, Entities: []memory.Entity{thing}, ToolUse: []memory.ToolUse{{ToolRef: tool, Count: 2, LastUsed: at}}, Guided: []memory.ToolRef{tool},
 		Summary: "s", Compactions: 1, CompactedAt: at, Extra: map[string]json.RawMessage{"x": raw(`{"b":1,"a":2}`)}}
-	record = session.ContextRecord{Timestamp: at, Items: []session.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87), State: memory.Changed, Text: "t"}}}
+	record = memory.ContextRecord{Timestamp: at, Items: []memory.RecordItem{{Type: memory.Tool, Name: "n", ServerName: "s", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87), State: memory.Changed, Text: "t"}}}
 )
 
 // sessionMethods are the methods of package session.
 var sessionMethods = map[string]method{
-	"CompleteTask": {request: session.CompleteTaskRequest{RequestID: made, TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: new(false), Intent: "größe <b>",
+	"CompleteTask": {request: memory.CompleteTaskRequest{RequestID: made, TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: new(false), Intent: "größe <b>",
 		Summary: "s", ValidationReport: raw(`{"valid":false,"z":1.50}`), Project: "p", Caller: caller}, answer: &kept},
-	"BlockTask":   {request: session.BlockTaskRequest{RequestID: made, TaskID: "t", Reason: "r", BlockedAt: at, Project: "p", Caller: caller}, answer: &kept},
-	"UnblockTask": {request: session.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
-	"TaskWindow":  {request: session.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
-	"TaskHistory": {request: session.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 1 << 60, Project: "p", Caller: caller},
-		answer: &session.TaskHistory{Project: "p", ProjectName: "demo", More: true, Before: 7, Tokens: 8, Text: "x",
-			Events: []session.TaskEvent{{Event: session.StateLoaded, At: at, Seq: 7, Project: "p", Client: "c", Task: raw(`{"z":1.50}`), Blocker: raw(`{"b":1}`), Resolution: "r",
+	"BlockTask":   {request: memory.BlockTaskRequest{RequestID: made, TaskID: "t", Reason: "r", BlockedAt: at, Project: "p", Caller: caller}, answer: &kept},
+	"UnblockTask": {request: memory.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
+	"TaskWindow":  {request: memory.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
+	"TaskHistory": {request: memory.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 1 << 60, Project: "p", Caller: caller},
+		answer: &memory.TaskHistory{Project: "p", ProjectName: "demo", More: true, Before: 7, Tokens: 8, Text: "x",
+			Events: []memory.TaskEvent{{Event: memory.StateLoaded, At: at, Seq: 7, Project: "p", Client: "c", Task: raw(`{"z":1.50}`), Blocker: raw(`{"b":1}`), Resolution: "r",
 				Tasks: []json.RawMessage{raw(`{"b":1,"a":2}`)}, Blockers: []json.RawMessage{raw(`{}`)}, GaveWay: []string{"t"}}}}},
-	"LoadTasks": {request: session.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
-		answer: &session.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/f", Warning: "w"}},
-	"Register": {request: session.RegisterRequest{RequestID: made, Source: "host", Entries: []session.CatalogueEntry{entry}, Servers: []session.Server{server}, Replace: true,
+	"LoadTasks": {request: memory.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
+		answer: &memory.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/f", Warning: "w"}},
+	"Register": {request: memory.RegisterRequest{RequestID: made, Source: "host", Entries: []memory.CatalogueEntry{entry}, Servers: []memory.Server{server}, Replace: true,
 		Project: "p", Caller: caller}, answer: &known},
-	"Unregister": {request: session.UnregisterRequest{RequestID: made, Entries: []session.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
-	"Entries": {request: session.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
-		answer: &session.EntryList{Project: "p", ProjectName: "demo", Servers: []session.Server{server},
-			Entries: []session.EntryState{{ID: "o-1", CatalogueEntry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
-	"SearchTools": {request: session.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
-		answer: &session.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
-			Tools: []session.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
-	"SessionContext": {request: session.ContextRequest{SessionRef: which}, answer: &held},
-	"ChangeContext": {request: session.ChangeContextRequest{RequestID: made, Add: []session.ContextItem{inside}, Remove: []session.Ref{toolRef}, SessionRef: which},
+	"Unregister": {request: memory.UnregisterRequest{RequestID: made, Entries: []memory.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
+	"Entries": {request: memory.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
+		answer: &memory.EntryList{Project: "p", ProjectName: "demo", Servers: []memory.Server{server},
+			Entries: []memory.EntryState{{ID: "o-1", CatalogueEntry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
+	"SearchTools": {request: memory.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
+		answer: &memory.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
+			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
+	"SessionContext": {request: memory.ContextRequest{SessionRef: which}, answer: &held},
+	"ChangeContext": {request: memory.ChangeContextRequest{RequestID: made, Add: []memory.ContextItem{inside}, Remove: []memory.Ref{toolRef}, SessionRef: which},
 		answer: &held},
-	"Assemble": {request: session.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
+	"Assemble": {request: memory.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
 		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, SessionRef: which},
-		answer: &session.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
-			Items: []session.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
+		answer: &memory.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
+			Items: []memory.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
 			Memories: []memory.Item{{ID: "1", Kind: memory.Lesson, Text: "t", Source: memory.Source{Path: "a", Lines: &[2]int{1, 2}, Session: "abcd", Repo: "r", Sandbox: "/s", Symbol: "F"},
 				Project: "p", Relevance: .5, CreatedAt: at, Timestamp: at, Lesson: "l", Context: "c", Command: "x", SuccessRate: "9/10", Foreign: true, Provenance: &from, State: "moved", Similar: 2, Cut: true, Tokens: 7, StepEnd: &ended, Step: &ran, Task: &finished,
 				RankFactors: &memory.RankFactors{Score: 1, Recency: 1, Success: 1, Project: 1, Session: 1, Error: true, Followed: true, Definition: "F", Place: "a:1",
 					Retrievers: map[string]memory.RetrieverScore{"lexical": {Score: 3, Relevance: .5}},
 					Verdicts:   &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}},
-			Window: &window, ActiveTools: []session.ToolRef{tool}, Guidance: "g",
-			ToolSchemas: []session.ActiveTool{{ToolRef: tool, Description: "d", InputSchema: schema, Tokens: 3}}, Withheld: withheld, Degraded: degraded, Incomplete: true, Why: "w", Tokens: 8, MaxTokens: 4000, Record: record,
+			Window: &window, ActiveTools: []memory.ToolRef{tool}, Guidance: "g",
+			ToolSchemas: []memory.ActiveTool{{ToolRef: tool, Description: "d", InputSchema: schema, Tokens: 3}}, Withheld: withheld, Degraded: degraded, Incomplete: true, Why: "w", Tokens: 8, MaxTokens: 4000, Record: record,
 			Receipt: "rc", Text: "x"}},
-	"WorkingContext": {request: session.WorkingContextRequest{SessionRef: which}, answer: &working},
-	"Report": {request: session.ReportRequest{RequestID: made, UsedTools: []session.ToolRef{tool}, Entities: []session.Entity{thing}, ClearDiscovered: true, SessionRef: which},
+	"WorkingContext": {request: memory.WorkingContextRequest{SessionRef: which}, answer: &working},
+	"Report": {request: memory.ReportRequest{RequestID: made, UsedTools: []memory.ToolRef{tool}, Entities: []memory.Entity{thing}, ClearDiscovered: true, SessionRef: which},
 		answer: &working},
-	"Compact": {request: session.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
-		answer: &session.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
-			ActiveTools: []session.ToolRef{tool}, Version: 8, Redacted: true}},
-	"Receipts": {request: session.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
-		answer: &session.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
+	"Compact": {request: memory.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
+		answer: &memory.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
+			ActiveTools: []memory.ToolRef{tool}, Version: 8, Redacted: true}},
+	"Receipts": {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
+		answer: &memory.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
 			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
 				Limit:   3, MaxTokens: 60, MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: caller},
@@ -111,17 +110,17 @@ var sessionMethods = map[string]method{
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
 			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
 			Judged: []memory.ItemVerdict{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
-	"ContextOf": {request: session.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},
-		answer: &session.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
-	"Feedback": {request: session.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
-		answer: &session.FeedbackResult{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
-			Items: []session.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
-	"Replay": {request: session.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
+	"ContextOf": {request: memory.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},
+		answer: &memory.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
+	"Feedback": {request: memory.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
+		answer: &memory.FeedbackResult{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
+			Items: []memory.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
+	"Replay": {request: memory.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
 		VectorWeight: new(0.0), Project: "p", Caller: caller},
-		answer: &session.Replayed{Project: "p", ProjectName: "demo", New: settings, Degraded: degraded, More: true, Text: "x",
-			Answers: []session.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
-				Items: []session.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowThreshold}}}},
-			Tally: session.ReplayCounts{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
+		answer: &memory.Replayed{Project: "p", ProjectName: "demo", New: settings, Degraded: degraded, More: true, Text: "x",
+			Answers: []memory.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
+				Items: []memory.ReplayedItem{{ID: "1", Kind: memory.Chunk, Title: "a.go", Recorded: 1, Before: 2, After: 3, Reason: memory.BelowThreshold}}}},
+			Tally: memory.ReplayCounts{Questions: 1, Failed: 2, Same: 3, DataAdded: 4, DataRemoved: 5, SettingsAdded: 6, SettingsRemoved: 7, SettingsMoved: 8}}},
 }
 
 // TestSessionMethodsSayAll: a field that the table leaves out would not be tried.
@@ -166,12 +165,12 @@ func unset(v reflect.Value, path string) (paths []string) {
 // TestReplayReportsProgressInOrder: progress first, then what it came to, or why it
 // failed.
 func TestReplayReportsProgressInOrder(t *testing.T) {
-	want := []session.ReplayProgress{{Done: 0, Total: 2}, {Done: 1, Total: 2}, {Done: 2, Total: 2}}
-	answer := &session.Replayed{Project: "p", Answers: []session.ReplayedAnswer{}, Tally: session.ReplayCounts{Questions: 2}}
+	want := []memory.ReplayProgress{{Done: 0, Total: 2}, {Done: 1, Total: 2}, {Done: 2, Total: 2}}
+	answer := &memory.Replayed{Project: "p", Answers: []memory.ReplayedAnswer{}, Tally: memory.ReplayCounts{Questions: 2}}
 	fake := &memorytest.Service{Replayed: want, Answers: map[string]any{"Replay": answer}}
 	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
-	replay := func() (got []session.ReplayProgress, done *session.Replayed, err error) {
-		done, err = c.Replay(t.Context(), session.ReplayRequest{SessionID: "abcd"}, func(p session.ReplayProgress) { got = append(got, p) })
+	replay := func() (got []memory.ReplayProgress, done *memory.Replayed, err error) {
+		done, err = c.Replay(t.Context(), memory.ReplayRequest{SessionID: "abcd"}, func(p memory.ReplayProgress) { got = append(got, p) })
 		return got, done, err
 	}
 	got, done, err := replay()
@@ -184,7 +183,7 @@ func TestReplayReportsProgressInOrder(t *testing.T) {
 	if diff := cmp.Diff(answer, done); diff != "" {
 		t.Errorf("answer (-sent +received):\n%s", diff)
 	}
-	if done, err := c.Replay(t.Context(), session.ReplayRequest{}, nil); err != nil || done == nil {
+	if done, err := c.Replay(t.Context(), memory.ReplayRequest{}, nil); err != nil || done == nil {
 		t.Errorf("without a listener: %v, %v", done, err)
 	}
 	fake.Err = memory.Errorf(memory.CodeUnavailable, "the index is loading")
@@ -202,7 +201,7 @@ func TestReplayReportsProgressInOrder(t *testing.T) {
 func TestReplayGivenUp(t *testing.T) {
 	hung, ended := make(chan struct{}), make(chan error, 1)
 	fake := &memorytest.Service{
-		Replayed: []session.ReplayProgress{{Done: 1, Total: 2}},
+		Replayed: []memory.ReplayProgress{{Done: 1, Total: 2}},
 		Before: func(ctx context.Context, _ string) {
 			close(hung)
 			<-ctx.Done()
@@ -217,7 +216,7 @@ func TestReplayGivenUp(t *testing.T) {
 		<-hung
 		cancel()
 	}()
-	done, err := c.Replay(ctx, session.ReplayRequest{SessionID: "abcd"}, func(session.ReplayProgress) { close(reported) })
+	done, err := c.Replay(ctx, memory.ReplayRequest{SessionID: "abcd"}, func(memory.ReplayProgress) { close(reported) })
 	if done != nil || !errors.Is(err, context.Canceled) || memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("given up: %v, %v; want an error that is context.Canceled and unavailable", done, err)
 	}
@@ -257,7 +256,7 @@ func TestBrokenLines(t *testing.T) {
 				}
 			})
 			c := connect(t, client.Options{Socket: listen(t, mux)})
-			done, err := c.Replay(t.Context(), session.ReplayRequest{}, nil)
+			done, err := c.Replay(t.Context(), memory.ReplayRequest{}, nil)
 			if done != nil || memory.CodeOf(err) != tc.code {
 				t.Errorf("answer %v, error %v (%s), want %s", done, err, memory.CodeOf(err), tc.code)
 			}

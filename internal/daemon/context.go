@@ -6,7 +6,6 @@ import (
 
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // ready waits for the indexes and takes notice of where a caller is.
@@ -15,63 +14,63 @@ func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
 	d.roots.see(ctx, caller.Dir)
 }
 
-// CompleteTask implements session.WorkingMemory.
-func (d *Daemon) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
+// CompleteTask implements memory.WorkingMemory.
+func (d *Daemon) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.CompleteTask(ctx, req)
 }
 
-// BlockTask implements session.WorkingMemory.
-func (d *Daemon) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
+// BlockTask implements memory.WorkingMemory.
+func (d *Daemon) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.BlockTask(ctx, req)
 }
 
-// UnblockTask implements session.WorkingMemory.
-func (d *Daemon) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
+// UnblockTask implements memory.WorkingMemory.
+func (d *Daemon) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.UnblockTask(ctx, req)
 }
 
-// TaskWindow implements session.WorkingMemory.
-func (d *Daemon) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
+// TaskWindow implements memory.WorkingMemory.
+func (d *Daemon) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.TaskWindow(ctx, req)
 }
 
-// LoadTasks implements session.WorkingMemory.
-func (d *Daemon) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
+// LoadTasks implements memory.WorkingMemory.
+func (d *Daemon) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.LoadTasks(ctx, req)
 }
 
-// TaskHistory implements session.WorkingMemory.
-func (d *Daemon) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+// TaskHistory implements memory.WorkingMemory.
+func (d *Daemon) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Working.TaskHistory(ctx, req)
 }
 
-// Register implements session.Catalogue.
-func (d *Daemon) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
+// Register implements memory.Catalogue.
+func (d *Daemon) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Catalogue.Register(ctx, req)
 }
 
-// Unregister implements session.Catalogue.
-func (d *Daemon) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+// Unregister implements memory.Catalogue.
+func (d *Daemon) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Catalogue.Unregister(ctx, req)
 }
 
-// Entries implements session.Catalogue.
-func (d *Daemon) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
+// Entries implements memory.Catalogue.
+func (d *Daemon) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Catalogue.Entries(ctx, req)
 }
 
-// SearchTools implements session.Catalogue.
-func (d *Daemon) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+// SearchTools implements memory.Catalogue.
+func (d *Daemon) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	if req.Own {
@@ -99,22 +98,22 @@ func (o *ownTools) register(ctx context.Context, d *Daemon) {
 	}
 }
 
-// SessionContext implements session.Contexts.
-func (d *Daemon) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
+// SessionContext implements memory.Contexts.
+func (d *Daemon) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.SessionContext(ctx, req)
 }
 
-// ChangeContext implements session.Contexts.
-func (d *Daemon) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+// ChangeContext implements memory.Contexts.
+func (d *Daemon) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.ChangeContext(ctx, req)
 }
 
-// Assemble implements session.Contexts.
-func (d *Daemon) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+// Assemble implements memory.Contexts.
+func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	a, err := d.core.Session.Assemble(ctx, req)
@@ -129,43 +128,43 @@ func (d *Daemon) Assemble(ctx context.Context, req session.AssembleRequest) (*se
 	return a, nil
 }
 
-// WorkingContext implements session.WorkingContexts.
-func (d *Daemon) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
+// WorkingContext implements memory.WorkingContexts.
+func (d *Daemon) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Session.WorkingContext(ctx, req)
 }
 
-// Report implements session.WorkingContexts.
-func (d *Daemon) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+// Report implements memory.WorkingContexts.
+func (d *Daemon) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Session.Report(ctx, req)
 }
 
-// Compact implements session.WorkingContexts.
-func (d *Daemon) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
+// Compact implements memory.WorkingContexts.
+func (d *Daemon) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Session.Compact(ctx, req)
 }
 
-// Receipts implements session.Ledger.
-func (d *Daemon) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
+// Receipts implements memory.Ledger.
+func (d *Daemon) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Ledger.Receipts(ctx, req)
 }
 
-// ContextOf implements session.Ledger.
-func (d *Daemon) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
+// ContextOf implements memory.Ledger.
+func (d *Daemon) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	d.roots.see(ctx, req.Caller.Dir)
 	return d.core.Ledger.ContextOf(ctx, req)
 }
 
-// Feedback implements session.Ledger.
-func (d *Daemon) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
+// Feedback implements memory.Ledger.
+func (d *Daemon) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	return d.core.Ledger.Feedback(ctx, req)
 }
 
-// Replay implements session.Ledger.
-func (d *Daemon) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
+// Replay implements memory.Ledger.
+func (d *Daemon) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Replay.Replay(ctx, req, progress)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // What the goals for contexts are stated for: 100,000 records of history beside the
@@ -17,7 +16,7 @@ const (
 	contextTools    = 1_000
 	contextRules    = 200
 	contextTexts    = 500 // references
-	contextTasks    = session.MaxTasks
+	contextTasks    = memory.MaxTasks
 	contextBlockers = 10
 )
 
@@ -29,9 +28,9 @@ func BenchmarkContexts(b *testing.B) {
 	h := newHistory(b, contextLessons, contextSessions)
 	project := h.project.Name
 	tools := toolCatalogue(b)[:contextTools]
-	entries := append([]session.CatalogueEntry{}, tools...)
+	entries := append([]memory.CatalogueEntry{}, tools...)
 	for i := range contextRules + contextTexts {
-		e := session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: fmt.Sprintf("Rule %d", i)}, Content: h.words.text(40), Include: memory.IncludeAgent}
+		e := memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: fmt.Sprintf("Rule %d", i)}, Content: h.words.text(40), Include: memory.IncludeAgent}
 		if i >= contextRules {
 			e.Type, e.Name = memory.Reference, fmt.Sprintf("Reference %d", i)
 		}
@@ -41,12 +40,12 @@ func BenchmarkContexts(b *testing.B) {
 		entries = append(entries, e)
 	}
 	registered(b, h.core, project, entries)
-	which := session.SessionRef{SessionID: "bench-context", Project: project}
+	which := memory.SessionRef{SessionID: "bench-context", Project: project}
 	if _, err := h.core.Ingest.StartSession(b.Context(), memory.StartSessionRequest{SessionID: which.SessionID, Project: project}); err != nil {
 		b.Fatal(err)
 	}
 	for i := range contextTasks {
-		_, err := h.core.Working.CompleteTask(b.Context(), session.CompleteTaskRequest{
+		_, err := h.core.Working.CompleteTask(b.Context(), memory.CompleteTaskRequest{
 			TaskID: fmt.Sprintf("task-%d", i), RequiresContext: new(true), Intent: h.words.text(12), ValidationReport: []byte(`{"valid":true}`), Project: project,
 		})
 		if err != nil {
@@ -54,7 +53,7 @@ func BenchmarkContexts(b *testing.B) {
 		}
 	}
 	for i := range contextBlockers {
-		if _, err := h.core.Working.BlockTask(b.Context(), session.BlockTaskRequest{TaskID: fmt.Sprintf("blocked-%d", i), Reason: h.words.text(12), Project: project}); err != nil {
+		if _, err := h.core.Working.BlockTask(b.Context(), memory.BlockTaskRequest{TaskID: fmt.Sprintf("blocked-%d", i), Reason: h.words.text(12), Project: project}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -64,19 +63,19 @@ func BenchmarkContexts(b *testing.B) {
 		do   func() error
 	}{
 		{"assemble", func() error {
-			_, err := h.core.Session.Assemble(b.Context(), session.AssembleRequest{Message: task(), SessionRef: which})
+			_, err := h.core.Session.Assemble(b.Context(), memory.AssembleRequest{Message: task(), SessionRef: which})
 			return err
 		}},
 		{"search-tools", func() error {
-			_, err := h.core.Session.SearchTools(b.Context(), session.SearchToolsRequest{Query: task(), SessionRef: which})
+			_, err := h.core.Session.SearchTools(b.Context(), memory.SearchToolsRequest{Query: task(), SessionRef: which})
 			return err
 		}},
 		{"session-context", func() error {
-			_, err := h.core.Session.SessionContext(b.Context(), session.ContextRequest{SessionRef: which})
+			_, err := h.core.Session.SessionContext(b.Context(), memory.ContextRequest{SessionRef: which})
 			return err
 		}},
 		{"window", func() error {
-			_, err := h.core.Working.TaskWindow(b.Context(), session.TaskWindowRequest{Project: project})
+			_, err := h.core.Working.TaskWindow(b.Context(), memory.TaskWindowRequest{Project: project})
 			return err
 		}},
 	} {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestHostileRepositories works in each hostile repository as an agent and its hooks
@@ -35,7 +34,7 @@ func TestHostileRepositories(t *testing.T) {
 				"index_repo": func(ctx context.Context) { s.IndexRepo(ctx, memory.IndexRequest{Path: r.Dir, Caller: caller}) },
 				"status":     func(ctx context.Context) { s.Status(ctx) },
 				"assemble": func(ctx context.Context) {
-					s.Assemble(ctx, session.AssembleRequest{Message: "func B", SessionRef: session.SessionRef{Caller: caller}})
+					s.Assemble(ctx, memory.AssembleRequest{Message: "func B", SessionRef: memory.SessionRef{Caller: caller}})
 				},
 				"trust": func(ctx context.Context) { // and what is read by it, in the background
 					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Caller: caller})

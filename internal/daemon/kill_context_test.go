@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // The hosts of TestKilledContexts, and after how many acknowledged calls of all
@@ -32,7 +31,7 @@ func TestKilledContexts(t *testing.T) {
 	dir := t.TempDir()
 	hosts := make([]*contextHost, contextHosts)
 	for i := range hosts {
-		hosts[i] = &contextHost{which: session.SessionRef{SessionID: fmt.Sprintf("host-%d", i), Project: dir}, name: fmt.Sprint(i)}
+		hosts[i] = &contextHost{which: memory.SessionRef{SessionID: fmt.Sprintf("host-%d", i), Project: dir}, name: fmt.Sprint(i)}
 	}
 	for round := range rounds {
 		child := startChild(t, cfg)
@@ -87,20 +86,20 @@ func countAll(hosts []*contextHost, of func(*contextHost) int) (n int) {
 }
 
 // prepareContexts registers a catalogue and opens the hosts' sessions.
-func prepareContexts(t *testing.T, s session.Service, hosts []*contextHost) {
+func prepareContexts(t *testing.T, s memory.Service, hosts []*contextHost) {
 	t.Helper()
 	dir := hosts[0].which.Project
-	entries := []session.CatalogueEntry{
-		{Ref: session.Ref{Type: memory.Rule, Name: "House rules"}, Content: "Write tests first."},
-		{Ref: session.Ref{Type: memory.Reference, Name: "Orders API"}, Content: "Orders are refunded through the orders endpoint.", Include: memory.IncludeAgent},
+	entries := []memory.CatalogueEntry{
+		{Ref: memory.Ref{Type: memory.Rule, Name: "House rules"}, Content: "Write tests first."},
+		{Ref: memory.Ref{Type: memory.Reference, Name: "Orders API"}, Content: "Orders are refunded through the orders endpoint.", Include: memory.IncludeAgent},
 	}
 	for i := range 20 {
-		entries = append(entries, session.CatalogueEntry{
-			Ref:         session.Ref{Type: memory.Tool, Name: fmt.Sprintf("refund_order_%d", i), ServerName: "shop"},
+		entries = append(entries, memory.CatalogueEntry{
+			Ref:         memory.Ref{Type: memory.Tool, Name: fmt.Sprintf("refund_order_%d", i), ServerName: "shop"},
 			Description: fmt.Sprintf("Refund the order of customer %d", i), Guidance: "Ask before you refund.", Include: memory.IncludeManual,
 		})
 	}
-	_, err := s.Register(t.Context(), session.RegisterRequest{Source: "test", Entries: entries, Project: dir})
+	_, err := s.Register(t.Context(), memory.RegisterRequest{Source: "test", Entries: entries, Project: dir})
 	must(t, err)
 	for _, h := range hosts {
 		_, err := s.StartSession(t.Context(), memory.StartSessionRequest{SessionID: h.which.SessionID, Goal: "Refund orders", Project: dir})
@@ -110,7 +109,7 @@ func prepareContexts(t *testing.T, s session.Service, hosts []*contextHost) {
 
 // contextHost is a host with one session, and what was acknowledged to it.
 type contextHost struct {
-	which    session.SessionRef
+	which    memory.SessionRef
 	name     string
 	calls    int
 	version  uint64
@@ -127,7 +126,7 @@ type contextHost struct {
 }
 
 // work makes calls until one fails, which is when the daemon was killed.
-func (h *contextHost) work(t *testing.T, s session.Service, acked chan<- struct{}) {
+func (h *contextHost) work(t *testing.T, s memory.Service, acked chan<- struct{}) {
 	for {
 		h.calls++
 		var err error
@@ -140,7 +139,7 @@ func (h *contextHost) work(t *testing.T, s session.Service, acked chan<- struct{
 			err = h.assemble(t, s)
 		case 3:
 			id := fmt.Sprintf("task-%s-%d", h.name, h.calls)
-			_, err = s.CompleteTask(t.Context(), session.CompleteTaskRequest{
+			_, err = s.CompleteTask(t.Context(), memory.CompleteTaskRequest{
 				TaskID: id, ValidationReport: []byte(`{"valid":true}`), Project: h.which.Project,
 			})
 			if err == nil {
@@ -156,8 +155,8 @@ func (h *contextHost) work(t *testing.T, s session.Service, acked chan<- struct{
 	}
 }
 
-func (h *contextHost) assemble(t *testing.T, s session.Service) error {
-	a, err := s.Assemble(t.Context(), session.AssembleRequest{Message: "refund an order of a customer", SessionRef: h.which})
+func (h *contextHost) assemble(t *testing.T, s memory.Service) error {
+	a, err := s.Assemble(t.Context(), memory.AssembleRequest{Message: "refund an order of a customer", SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -165,8 +164,8 @@ func (h *contextHost) assemble(t *testing.T, s session.Service) error {
 	return nil
 }
 
-func (h *contextHost) search(t *testing.T, s session.Service) error {
-	found, err := s.SearchTools(t.Context(), session.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, SessionRef: h.which})
+func (h *contextHost) search(t *testing.T, s memory.Service) error {
+	found, err := s.SearchTools(t.Context(), memory.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -180,10 +179,10 @@ func (h *contextHost) search(t *testing.T, s session.Service) error {
 	return nil
 }
 
-func (h *contextHost) report(t *testing.T, s session.Service) error {
+func (h *contextHost) report(t *testing.T, s memory.Service) error {
 	id := fmt.Sprintf("order-%d", h.calls)
-	w, err := s.Report(t.Context(), session.ReportRequest{
-		Entities: []session.Entity{{ID: id, Type: "order"}}, UsedTools: []session.ToolRef{{ServerName: "shop", ToolName: "refund_order_1"}}, SessionRef: h.which,
+	w, err := s.Report(t.Context(), memory.ReportRequest{
+		Entities: []memory.Entity{{ID: id, Type: "order"}}, UsedTools: []memory.ToolRef{{ServerName: "shop", ToolName: "refund_order_1"}}, SessionRef: h.which,
 	})
 	if err != nil {
 		return err
@@ -192,9 +191,9 @@ func (h *contextHost) report(t *testing.T, s session.Service) error {
 	return nil
 }
 
-func (h *contextHost) compact(t *testing.T, s session.Service) error {
+func (h *contextHost) compact(t *testing.T, s memory.Service) error {
 	h.asked = true
-	c, err := s.Compact(t.Context(), session.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), SessionRef: h.which})
+	c, err := s.Compact(t.Context(), memory.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -206,9 +205,9 @@ func (h *contextHost) compact(t *testing.T, s session.Service) error {
 
 // check compares a daemon with what was acknowledged, and takes over what was done
 // without an acknowledgement.
-func (h *contextHost) check(t *testing.T, s session.Service) {
+func (h *contextHost) check(t *testing.T, s memory.Service) {
 	t.Helper()
-	w, err := s.WorkingContext(t.Context(), session.WorkingContextRequest{SessionRef: h.which})
+	w, err := s.WorkingContext(t.Context(), memory.WorkingContextRequest{SessionRef: h.which})
 	must(t, err)
 	if w.Version < h.version || w.Turn < h.turn {
 		t.Errorf("host %s: version %d and turn %d, acknowledged were %d and %d", h.name, w.Version, w.Turn, h.version, h.turn)
@@ -216,12 +215,12 @@ func (h *contextHost) check(t *testing.T, s session.Service) {
 	switch extra := w.Compactions - h.compactions; {
 	case extra == 0:
 		for _, id := range h.entities {
-			if !slices.ContainsFunc(w.Entities, func(e session.Entity) bool { return e.ID == id }) {
+			if !slices.ContainsFunc(w.Entities, func(e memory.Entity) bool { return e.ID == id }) {
 				t.Errorf("host %s: entity %s was acknowledged and is lost", h.name, id)
 			}
 		}
 		for _, name := range h.discovered {
-			if !slices.ContainsFunc(w.DiscoveredTools, func(r session.ToolRef) bool { return r.ToolName == name }) {
+			if !slices.ContainsFunc(w.DiscoveredTools, func(r memory.ToolRef) bool { return r.ToolName == name }) {
 				t.Errorf("host %s: tool %s was found and is lost", h.name, name)
 			}
 		}
@@ -238,14 +237,14 @@ func (h *contextHost) check(t *testing.T, s session.Service) {
 		}
 	}
 	if h.turn > 0 {
-		of, err := s.ContextOf(t.Context(), session.ContextOfRequest{Turn: h.turn, SessionRef: h.which})
+		of, err := s.ContextOf(t.Context(), memory.ContextOfRequest{Turn: h.turn, SessionRef: h.which})
 		must(t, err)
 		if of.Record == nil {
 			t.Errorf("host %s: turn %d has no record", h.name, h.turn)
 		}
 	}
 	if len(h.tasks) > 0 {
-		window, err := s.TaskWindow(t.Context(), session.TaskWindowRequest{Limit: session.MaxTasks, Project: h.which.Project})
+		window, err := s.TaskWindow(t.Context(), memory.TaskWindowRequest{Limit: memory.MaxTasks, Project: h.which.Project})
 		must(t, err)
 		held := map[string]bool{}
 		for _, task := range window.Tasks {

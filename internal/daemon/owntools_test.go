@@ -8,7 +8,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // ownPhrases are what an agent would ask search_tools for, and the tool of recalld's own
@@ -61,16 +60,16 @@ func TestOwnToolsAreFound(t *testing.T) {
 		least   int // phrases, of 31; 31 and 23 when this was written
 	}{{false, 29}, {true, 22}} {
 		if tt.crowded {
-			_, err := s.Register(t.Context(), session.RegisterRequest{Entries: toolCatalogue(t), Caller: memory.Caller{Dir: dir}})
+			_, err := s.Register(t.Context(), memory.RegisterRequest{Entries: toolCatalogue(t), Caller: memory.Caller{Dir: dir}})
 			must(t, err)
 		}
 		right := 0
 		for _, p := range ownPhrases {
 			agent, err := open(t, address, token)
 			must(t, err)
-			var found session.ToolMatches
+			var found memory.ToolMatches
 			callTool(t, agent, "search_tools", map[string]any{"query": p.phrase, "project": dir}, &found)
-			at := slices.IndexFunc(found.Tools, func(f session.FoundTool) bool { return f.ServerName == "recalld" && f.Name == p.tool })
+			at := slices.IndexFunc(found.Tools, func(f memory.FoundTool) bool { return f.ServerName == "recalld" && f.Name == p.tool })
 			if at < 0 || at > 2 {
 				t.Logf("crowded %v: %q finds %s at %d of %d", tt.crowded, p.phrase, p.tool, at, len(found.Tools))
 				continue

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/project"
 )
 
@@ -86,21 +85,21 @@ func (s *served) everything(dir, project string) map[string]string {
 	note("sessions", list, err)
 	sum, err := s.SummarizeSession(ctx, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Session: "mm-20990101-evil"}})
 	note("summary", sum, err)
-	entries, err := s.Entries(ctx, session.EntriesRequest{Content: true, Project: project, Caller: in})
+	entries, err := s.Entries(ctx, memory.EntriesRequest{Content: true, Project: project, Caller: in})
 	note("catalogue", entries, err)
-	tools, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm install", SessionRef: session.SessionRef{Project: project, Caller: in}})
+	tools, err := s.SearchTools(ctx, memory.SearchToolsRequest{Query: "npm install", SessionRef: memory.SessionRef{Project: project, Caller: in}})
 	note("tools", tools, err)
-	replayed, err := s.Replay(ctx, session.ReplayRequest{Project: project, Caller: in}, func(session.ReplayProgress) {})
+	replayed, err := s.Replay(ctx, memory.ReplayRequest{Project: project, Caller: in}, func(memory.ReplayProgress) {})
 	note("replay", replayed, err)
 	id := "own-" + strings.ToLower(filepath.Base(filepath.Dir(dir))) + "-" + filepath.Base(dir)
 	if project == "" {
 		if _, err := s.StartSession(ctx, memory.StartSessionRequest{SessionID: id, Goal: "x", Caller: in}); memory.CodeOf(err) != memory.CodeConflict {
 			must(t, err)
 		}
-		which := session.SessionRef{SessionID: id, Caller: in}
-		c, err := s.Assemble(ctx, session.AssembleRequest{Message: "npm install fails with " + quoted, SessionRef: which})
+		which := memory.SessionRef{SessionID: id, Caller: in}
+		c, err := s.Assemble(ctx, memory.AssembleRequest{Message: "npm install fails with " + quoted, SessionRef: which})
 		note("context", c, err)
-		held, err := s.SessionContext(ctx, session.ContextRequest{SessionRef: which})
+		held, err := s.SessionContext(ctx, memory.ContextRequest{SessionRef: which})
 		note("session context", held, err)
 		out := filepath.Join(t.TempDir(), "export")
 		_, err = s.Export(ctx, memory.ExportRequest{Path: out, Caller: in})

@@ -12,14 +12,13 @@ import (
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker"
 )
 
-var _ session.Service = (*Daemon)(nil)
+var _ memory.Service = (*Daemon)(nil)
 
 // loadPatience is how long a question waits for the indexes of a daemon that has
 // just been started, perhaps for it. Loading 100,000 chunks takes about as long;

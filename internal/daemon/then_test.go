@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestTextsOfThen: what a turn was given is read back with the texts of then as long as
@@ -27,39 +26,39 @@ func TestTextsOfThen(t *testing.T) {
 	must(t, os.WriteFile(file, []byte(code("Reconcile")), 0o600))
 	s.index(dir)
 	s.until("indexed", func(st *memory.Status) bool { return len(st.Projects) == 1 && !st.Projects[0].IndexedAt.IsZero() })
-	rule := func(text string) session.CatalogueEntry {
-		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "Refunds"}, Content: text}
+	rule := func(text string) memory.CatalogueEntry {
+		return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "Refunds"}, Content: text}
 	}
-	reference := func(text string) session.CatalogueEntry {
-		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Reference, Name: "Ledger"}, Content: text}
+	reference := func(text string) memory.CatalogueEntry {
+		return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Reference, Name: "Ledger"}, Content: text}
 	}
-	tool := func(schema string) session.CatalogueEntry {
-		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}, Description: "Ask the ledger", InputSchema: json.RawMessage(schema)}
+	tool := func(schema string) memory.CatalogueEntry {
+		return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}, Description: "Ask the ledger", InputSchema: json.RawMessage(schema)}
 	}
-	register := func(entries ...session.CatalogueEntry) {
+	register := func(entries ...memory.CatalogueEntry) {
 		t.Helper()
-		_, err := s.Register(ctx, session.RegisterRequest{Source: "host", Entries: entries, Replace: true, Caller: in})
+		_, err := s.Register(ctx, memory.RegisterRequest{Source: "host", Entries: entries, Replace: true, Caller: in})
 		must(t, err)
 	}
 	register(rule("Write every refund down.\nTwice."), reference("The ledger has a row for each refund."), tool(`{"type":"object"}`))
 	lesson, err := s.Remember(ctx, memory.RememberRequest{Type: memory.EventPattern, Context: "Reconcile compares the shelf with the ledger",
 		Lesson: strings.Repeat("The shelf and the ledger of refunds must be compared in the same order. ", 50), Command: "go test ./stock", Caller: in})
 	must(t, err)
-	_, err = s.CompleteTask(ctx, session.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Compare", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: in})
+	_, err = s.CompleteTask(ctx, memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Compare", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: in})
 	must(t, err)
-	_, err = s.BlockTask(ctx, session.BlockTaskRequest{TaskID: "task-2", Reason: "The ledger is locked", Caller: in})
+	_, err = s.BlockTask(ctx, memory.BlockTaskRequest{TaskID: "task-2", Reason: "The ledger is locked", Caller: in})
 	must(t, err)
 	_, err = s.StartSession(ctx, memory.StartSessionRequest{SessionID: "then-1", Caller: in})
 	must(t, err)
-	which := session.SessionRef{SessionID: "then-1", Caller: in}
-	ask := session.AssembleRequest{RequestID: "then-request", Message: "Reconcile compares the shelf with the ledger of refunds", MaxTokens: 8000, SessionRef: which}
+	which := memory.SessionRef{SessionID: "then-1", Caller: in}
+	ask := memory.AssembleRequest{RequestID: "then-request", Message: "Reconcile compares the shelf with the ledger of refunds", MaxTokens: 8000, SessionRef: which}
 	a, err := s.Assemble(ctx, ask)
 	must(t, err)
-	read := func() (map[memory.Kind]session.RecordItem, string) {
+	read := func() (map[memory.Kind]memory.RecordItem, string) {
 		t.Helper()
-		got, err := s.ContextOf(ctx, session.ContextOfRequest{Texts: true, SessionRef: which})
+		got, err := s.ContextOf(ctx, memory.ContextOfRequest{Texts: true, SessionRef: which})
 		must(t, err)
-		items := map[memory.Kind]session.RecordItem{}
+		items := map[memory.Kind]memory.RecordItem{}
 		for _, item := range got.Record.Items {
 			items[item.Type] = item
 		}
@@ -90,7 +89,7 @@ func TestTextsOfThen(t *testing.T) {
 	if !strings.Contains(text, "  • Refunds [Always]\n      Write every refund down.\n      Twice.") || strings.Contains(text, "(changed") {
 		t.Errorf("unchanged, the text is\n%s\nwant the texts below their names", text)
 	}
-	names, err := s.ContextOf(ctx, session.ContextOfRequest{SessionRef: which})
+	names, err := s.ContextOf(ctx, memory.ContextOfRequest{SessionRef: which})
 	must(t, err)
 	if strings.Contains(names.Text, "Twice") || names.Record.Items[0].Text != "" {
 		t.Errorf("without asking for texts the text is\n%s\nwant the names alone", names.Text)
@@ -113,9 +112,9 @@ func TestTextsOfThen(t *testing.T) {
 	// Changed: before it is indexed again, and after.
 	register(rule("Write refunds down."), reference("The ledger has two rows for each refund."), tool(`{"type":"object","n":1}`))
 	must(t, os.WriteFile(file, []byte(strings.ReplaceAll(code("Reconcile"), "append(shelf, len(shelf))", "append(shelf, cap(shelf))")), 0o600))
-	_, err = s.CompleteTask(ctx, session.CompleteTaskRequest{TaskID: "task-1", ValidationReport: json.RawMessage(`{"valid":false}`), Caller: in})
+	_, err = s.CompleteTask(ctx, memory.CompleteTaskRequest{TaskID: "task-1", ValidationReport: json.RawMessage(`{"valid":false}`), Caller: in})
 	must(t, err)
-	_, err = s.UnblockTask(ctx, session.UnblockTaskRequest{TaskID: "task-2", Caller: in})
+	_, err = s.UnblockTask(ctx, memory.UnblockTaskRequest{TaskID: "task-2", Caller: in})
 	must(t, err)
 	changed := map[memory.Kind]memory.Reason{memory.Rule: memory.Changed, memory.Reference: memory.Changed, memory.Tool: memory.Changed, memory.Chunk: memory.Changed,
 		memory.Task: memory.Changed, memory.Blocker: memory.Gone, memory.Lesson: ""}
@@ -141,7 +140,7 @@ func TestTextsOfThen(t *testing.T) {
 		t.Errorf("the repeated answer is %+v\n%s\nwant the rule of today, marked", again.Items, again.Text)
 	}
 	// Gone.
-	register(session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "Another"}, Content: "x"})
+	register(memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "Another"}, Content: "x"})
 	_, err = s.Forget(ctx, memory.ForgetRequest{IDs: []string{lesson.ID}})
 	must(t, err)
 	must(t, os.Remove(file))

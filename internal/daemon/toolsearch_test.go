@@ -8,18 +8,17 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // toolCatalogue reads the tools of public MCP servers, described in our own words:
 // sections [server], lines "tool: description".
-func toolCatalogue(t testing.TB) []session.CatalogueEntry {
+func toolCatalogue(t testing.TB) []memory.CatalogueEntry {
 	t.Helper()
 	text, err := os.ReadFile("testdata/toolsearch/catalogue.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []session.CatalogueEntry
+	var entries []memory.CatalogueEntry
 	server := ""
 	for n, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		if name, ok := strings.CutPrefix(line, "["); ok {
@@ -30,19 +29,19 @@ func toolCatalogue(t testing.TB) []session.CatalogueEntry {
 		if !ok {
 			t.Fatalf("catalogue.txt:%d: %q is no tool", n+1, line)
 		}
-		entries = append(entries, session.CatalogueEntry{
-			Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description, Include: memory.IncludeAgent,
+		entries = append(entries, memory.CatalogueEntry{
+			Ref: memory.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description, Include: memory.IncludeAgent,
 		})
 	}
 	return entries
 }
 
 // registered has a core with a project whose catalogue holds the entries.
-func registered(t testing.TB, core *Core, project string, entries []session.CatalogueEntry) {
+func registered(t testing.TB, core *Core, project string, entries []memory.CatalogueEntry) {
 	t.Helper()
-	for begin := 0; begin < len(entries); begin += session.MaxRegistered {
-		_, err := core.Catalogue.Register(t.Context(), session.RegisterRequest{
-			Source: "test", Entries: entries[begin:min(begin+session.MaxRegistered, len(entries))], Project: project,
+	for begin := 0; begin < len(entries); begin += memory.MaxRegistered {
+		_, err := core.Catalogue.Register(t.Context(), memory.RegisterRequest{
+			Source: "test", Entries: entries[begin:min(begin+memory.MaxRegistered, len(entries))], Project: project,
 		})
 		if err != nil {
 			t.Fatal(fmt.Errorf("register: %w", err))
@@ -92,11 +91,11 @@ func TestGoldenToolSearch(t *testing.T) {
 		var lines []string
 		first, five := 0, 0
 		for _, p := range phrases {
-			found, err := core.Session.SearchTools(t.Context(), session.SearchToolsRequest{
-				Query: p.text, Limit: session.MaxToolsFound, SessionRef: session.SessionRef{Project: project},
+			found, err := core.Session.SearchTools(t.Context(), memory.SearchToolsRequest{
+				Query: p.text, Limit: memory.MaxToolsFound, SessionRef: memory.SessionRef{Project: project},
 			})
 			must(t, err)
-			at := 1 + slices.IndexFunc(found.Tools, func(f session.FoundTool) bool {
+			at := 1 + slices.IndexFunc(found.Tools, func(f memory.FoundTool) bool {
 				return slices.Contains(p.right, f.ServerName+":"+f.Name)
 			})
 			first, five = first+within(at, 1), five+within(at, 5)

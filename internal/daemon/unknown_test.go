@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestUnknownProject: every call that takes a project refuses one that there is not,
@@ -18,7 +17,7 @@ func TestUnknownProject(t *testing.T) {
 	history := memory.HistoryRequest{Project: name, Caller: in}
 	search := history
 	search.Query = "npm"
-	which := session.SessionRef{Project: name, Caller: in}
+	which := memory.SessionRef{Project: name, Caller: in}
 	for call, do := range map[string]func() error{
 		"recall": func() error {
 			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Project: name, Caller: in})
@@ -54,15 +53,15 @@ func TestUnknownProject(t *testing.T) {
 		},
 		"forget": func() error { _, err := s.Forget(ctx, memory.ForgetRequest{Project: name}); return err },
 		"replay": func() error {
-			_, err := s.Replay(ctx, session.ReplayRequest{SessionID: "abcd", Project: name, Caller: in}, func(session.ReplayProgress) {})
+			_, err := s.Replay(ctx, memory.ReplayRequest{SessionID: "abcd", Project: name, Caller: in}, func(memory.ReplayProgress) {})
 			return err
 		},
 		"search tools": func() error {
-			_, err := s.SearchTools(ctx, session.SearchToolsRequest{Query: "npm", SessionRef: which})
+			_, err := s.SearchTools(ctx, memory.SearchToolsRequest{Query: "npm", SessionRef: which})
 			return err
 		},
-		"entries":         func() error { _, err := s.Entries(ctx, session.EntriesRequest{Project: name, Caller: in}); return err },
-		"session context": func() error { _, err := s.SessionContext(ctx, session.ContextRequest{SessionRef: which}); return err },
+		"entries":         func() error { _, err := s.Entries(ctx, memory.EntriesRequest{Project: name, Caller: in}); return err },
+		"session context": func() error { _, err := s.SessionContext(ctx, memory.ContextRequest{SessionRef: which}); return err },
 	} {
 		e := memory.AsError(orNone(do()))
 		if e.Code != memory.CodeNotFound || e.Field != "project" && e.Field != "repo" || !strings.Contains(e.Hint, `near names: "shop"`) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestServerTellsOfQuestions: background work hears of what is posted while it is
@@ -55,7 +54,7 @@ func TestQuestionsWhileIndexing(t *testing.T) {
 	}
 	caller := memory.Caller{Dir: home}
 	window := func() {
-		_, err := s.TaskWindow(t.Context(), session.TaskWindowRequest{Caller: caller})
+		_, err := s.TaskWindow(t.Context(), memory.TaskWindowRequest{Caller: caller})
 		must(t, err)
 	}
 	recall := func() { s.ask(home, "what has to be drained before the primary moves") }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/recalld/recalld/index/light"
+	"github.com/recalld/recalld/index/files"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -17,7 +17,7 @@ type heads struct {
 }
 
 type projectHeads struct {
-	index light.Index
+	index files.Index
 	held  memory.CodeCounts
 }
 
@@ -58,7 +58,7 @@ func (p *projectHeads) count(e *entry, by int) {
 func (h *heads) of(project string) *projectHeads { return h.projects[nameOf(project)] }
 
 // FilesByName returns the files of a selection's project that hold most of a question by
-// their names and heads, best first and at most limit; see light.Index.Ask. The
+// their names and heads, best first and at most limit; see files.Index.Ask. The
 // filters of the selection hold exactly. It takes no model and no reading, and finds
 // while the indexes are being loaded what is loaded.
 func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate {
@@ -89,7 +89,7 @@ func (x *Indexer) light(question string, sel memory.Selection, limit int, wanted
 }
 
 // Files returns the files of a project that a pattern fits, best first and at most
-// limit, and how many there are; see light.Index.Search.
+// limit, and how many there are; see files.Index.Search.
 func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Candidate, total int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -102,7 +102,7 @@ func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Cand
 }
 
 // Fits says whether Files would find a file that has this path and head.
-func (x *Indexer) Fits(pattern, path, head string) bool { return light.Fits(pattern, path, head) }
+func (x *Indexer) Fits(pattern, path, head string) bool { return files.Fits(pattern, path, head) }
 
 // CodeCounts counts the files of a project.
 func (x *Indexer) CodeCounts(project string) memory.CodeCounts {
@@ -115,7 +115,7 @@ func (x *Indexer) CodeCounts(project string) memory.CodeCounts {
 }
 
 // fileCandidates is called with mu held.
-func (x *Indexer) fileCandidates(matches []light.Match) []memory.Candidate {
+func (x *Indexer) fileCandidates(matches []files.Match) []memory.Candidate {
 	out := make([]memory.Candidate, len(matches))
 	for i, m := range matches {
 		out[i] = x.entries.all[m.ID].candidate(memory.DocID{}, 0)

@@ -7,17 +7,16 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// Feedback implements session.Ledger. The verdict is kept with the receipt, and the
+// Feedback implements memory.Ledger. The verdict is kept with the receipt, and the
 // counts of the records move in the same batch. CodeNotFound for a receipt that there
 // is not, or an item that it does not hold.
-func (l *Ledger) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
+func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	note, _ := l.opts.Clean(req.Note, session.MaxNote)
+	note, _ := l.opts.Clean(req.Note, memory.MaxNote)
 	verdict := memory.ItemVerdict{
 		Item: req.Item, Verdict: req.Verdict, Note: note,
 		// Milliseconds, as all that files may tell of.
@@ -107,7 +106,7 @@ func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*wei
 
 // batch writes the verdict and the counts. They are counted inside the commit, on
 // what is stored by then: other receipts may hold the same record.
-func (w *weighing) batch(req session.FeedbackRequest) memory.Batch {
+func (w *weighing) batch(req memory.FeedbackRequest) memory.Batch {
 	return memory.Batch{
 		RequestID: req.RequestID,
 		Records:   w.records,
@@ -123,7 +122,7 @@ func (w *weighing) batch(req session.FeedbackRequest) memory.Batch {
 
 // repeated answers a request that was committed before: it changes nothing. One that
 // was committed as something else is refused.
-func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*session.FeedbackResult, error) {
+func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*memory.FeedbackResult, error) {
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
 		return nil, err
@@ -141,12 +140,12 @@ func (l *Ledger) repeated(req session.FeedbackRequest, done memory.Committed) (*
 }
 
 // taken tells what a verdict came to, with the counts as they are now.
-func (l *Ledger) taken(req session.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*session.FeedbackResult, error) {
-	out := &session.FeedbackResult{
-		Receipt: req.Receipt, Verdict: req.Verdict, Items: make([]session.ItemFeedback, len(items)), Replaced: replaced, Seq: done.Seq,
+func (l *Ledger) taken(req memory.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*memory.FeedbackResult, error) {
+	out := &memory.FeedbackResult{
+		Receipt: req.Receipt, Verdict: req.Verdict, Items: make([]memory.ItemFeedback, len(items)), Replaced: replaced, Seq: done.Seq,
 	}
 	for i, item := range items {
-		out.Items[i] = session.ItemFeedback{ID: item.ID, Kind: item.Kind}
+		out.Items[i] = memory.ItemFeedback{ID: item.ID, Kind: item.Kind}
 		if item.Kind == memory.Chunk {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestVerdictsMoveCounts gives verdicts on an item of one receipt, one after the other:
@@ -79,7 +78,7 @@ func TestVerdictOnAWholeReceipt(t *testing.T) {
 		t.Error("that all worked has replaced nothing, want the verdict on the first")
 	}
 	one := &memory.VerdictCounts{Worked: 1}
-	if diff := cmp.Diff([]session.ItemFeedback{
+	if diff := cmp.Diff([]memory.ItemFeedback{
 		{ID: a, Kind: memory.Lesson, SuccessRate: "2/3", Verdicts: one}, {ID: b, Kind: memory.Lesson, SuccessRate: "2/3", Verdicts: one},
 		{ID: "c-1", Kind: memory.Chunk}, {ID: "l-gone", Kind: memory.Lesson},
 	}, out.Items); diff != "" {
@@ -128,10 +127,10 @@ func TestConcurrentVerdictsLoseNothing(t *testing.T) {
 	errs := make([]error, 2*n)
 	for i := range n {
 		wg.Go(func() {
-			_, errs[i] = r.ledger.Feedback(t.Context(), session.FeedbackRequest{Receipt: receipts[i], Item: shared, Verdict: memory.Worked})
+			_, errs[i] = r.ledger.Feedback(t.Context(), memory.FeedbackRequest{Receipt: receipts[i], Item: shared, Verdict: memory.Worked})
 		})
 		wg.Go(func() {
-			_, errs[n+i] = r.ledger.Feedback(t.Context(), session.FeedbackRequest{Receipt: one, Item: items[i].ID, Verdict: memory.Failed})
+			_, errs[n+i] = r.ledger.Feedback(t.Context(), memory.FeedbackRequest{Receipt: one, Item: items[i].ID, Verdict: memory.Failed})
 		})
 	}
 	wg.Wait()
@@ -156,7 +155,7 @@ func TestRepeatedRequestChangesNothing(t *testing.T) {
 	r := newRig(t)
 	lesson := r.lesson("one", "first thing", "")
 	receipt := r.receipt(memory.ReceiptItem{ID: lesson, Kind: memory.Lesson})
-	req := session.FeedbackRequest{RequestID: "once", Receipt: receipt, Item: lesson, Verdict: memory.Worked}
+	req := memory.FeedbackRequest{RequestID: "once", Receipt: receipt, Item: lesson, Verdict: memory.Worked}
 	first, err := r.ledger.Feedback(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +186,7 @@ func TestFeedbackOnWhatIsNotThere(t *testing.T) {
 	lesson := r.lesson("one", "first thing", "")
 	receipt := r.receipt(memory.ReceiptItem{ID: lesson, Kind: memory.Lesson}, memory.ReceiptItem{ID: "c-1", Kind: memory.Chunk})
 	seq := r.store.Seq()
-	for field, req := range map[string]session.FeedbackRequest{
+	for field, req := range map[string]memory.FeedbackRequest{
 		"receipt": {Receipt: "rc-none", Verdict: memory.Worked},
 		"item":    {Receipt: receipt, Item: "l-other", Verdict: memory.Worked},
 	} {
@@ -264,7 +263,7 @@ func TestNotesHoldNoSecret(t *testing.T) {
 	r := newRig(t)
 	lesson := r.lesson("one", "first thing", "")
 	receipt := r.receipt(memory.ReceiptItem{ID: lesson, Kind: memory.Lesson})
-	_, err := r.ledger.Feedback(t.Context(), session.FeedbackRequest{Receipt: receipt, Verdict: memory.Worked, Note: "with hunter2"})
+	_, err := r.ledger.Feedback(t.Context(), memory.FeedbackRequest{Receipt: receipt, Verdict: memory.Worked, Note: "with hunter2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,11 +359,11 @@ func TestFeedbackOnATurn(t *testing.T) {
 	rule := r.rule("Retries", "Retry a failed build of docker once.")
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Retries", Mode: agent, Relevance: .9})
 	r.judge("rc-1", rule, memory.Worked)
-	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: 1, SessionRef: session.SessionRef{Project: "demo", SessionID: "mm-one"}})
+	got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Turn: 1, SessionRef: memory.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil || got.Receipt != "rc-1" || got.Summary != "1 rule (agent)" {
 		t.Errorf("the turn has %+v, %v; want its record as before", got, err)
 	}
-	list, err := r.ledger.Receipts(t.Context(), session.ReceiptsRequest{Project: "demo", SessionID: "mm-one"})
+	list, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", SessionID: "mm-one"})
 	if err != nil || len(list.Receipts) != 1 || len(list.Receipts[0].Judged) != 1 {
 		t.Errorf("the session's receipts are %+v, %v; want one, with its verdict", list, err)
 	}

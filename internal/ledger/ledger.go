@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Store holds receipts and records.
@@ -89,7 +88,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Ledger answers for what was handed out: session.Ledger but for Replay, which
+// Ledger answers for what was handed out: memory.Ledger but for Replay, which
 // package replay implements. It is safe for concurrent use.
 type Ledger struct {
 	opts Options
@@ -107,13 +106,13 @@ func New(opts Options) (*Ledger, error) {
 }
 
 var _ interface {
-	Receipts(context.Context, session.ReceiptsRequest) (*session.ReceiptList, error)
-	ContextOf(context.Context, session.ContextOfRequest) (*session.TurnContext, error)
-	Feedback(context.Context, session.FeedbackRequest) (*session.FeedbackResult, error)
+	Receipts(context.Context, memory.ReceiptsRequest) (*memory.ReceiptList, error)
+	ContextOf(context.Context, memory.ContextOfRequest) (*memory.TurnContext, error)
+	Feedback(context.Context, memory.FeedbackRequest) (*memory.FeedbackResult, error)
 } = (*Ledger)(nil)
 
-// Receipts implements session.Ledger. CodeNotFound for a session that there is not.
-func (l *Ledger) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
+// Receipts implements memory.Ledger. CodeNotFound for a session that there is not.
+func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -132,16 +131,16 @@ func (l *Ledger) Receipts(ctx context.Context, req session.ReceiptsRequest) (*se
 	if err != nil {
 		return nil, fmt.Errorf("list receipts: %w", err)
 	}
-	list := &session.ReceiptList{Project: project.ID, ProjectName: project.Name, Receipts: found, More: more}
+	list := &memory.ReceiptList{Project: project.ID, ProjectName: project.Name, Receipts: found, More: more}
 	if found == nil {
 		list.Receipts = []memory.Receipt{}
 	}
 	return list, nil
 }
 
-// ContextOf implements session.Ledger. A turn that was given no context is no error:
+// ContextOf implements memory.Ledger. A turn that was given no context is no error:
 // it has no record. The errors are those of session.Which.
-func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
+func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -161,15 +160,15 @@ func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 	if err != nil {
 		return nil, fmt.Errorf("find context: %w", err)
 	}
-	out := &session.TurnContext{
+	out := &memory.TurnContext{
 		Project: project.ID, ProjectName: project.Name, SessionID: of.ID, Turn: req.Turn,
-		Withheld: []memory.Withheld{}, Summary: session.NoContext, Text: session.NoContext,
+		Withheld: []memory.Withheld{}, Summary: memory.NoContext, Text: memory.NoContext,
 	}
 	if len(found) == 0 {
 		return out, nil
 	}
 	r := found[0]
-	record := session.RecordOf(&r)
+	record := memory.RecordOf(&r)
 	if err := l.then(ctx, req, project, &r, &record); err != nil {
 		return nil, err
 	}
@@ -181,14 +180,14 @@ func (l *Ledger) ContextOf(ctx context.Context, req session.ContextOfRequest) (*
 
 // then says of the items of a record what became of their texts, and adds those that are
 // as they were if the request asks for them.
-func (l *Ledger) then(ctx context.Context, req session.ContextOfRequest, project memory.Project, r *memory.Receipt, record *session.ContextRecord) error {
+func (l *Ledger) then(ctx context.Context, req memory.ContextOfRequest, project memory.Project, r *memory.Receipt, record *memory.ContextRecord) error {
 	then := make([]memory.PastText, len(r.Items))
 	if l.opts.Texts != nil {
 		inside := memory.AsksFrom(ctx, l.opts.Projects, project.ID, req.Project, req.Caller)
 		then = l.opts.Texts.Then(ctx, project, inside, r.Items)
 	}
 	for i, item := range r.Items {
-		if item.Kind == session.SummaryItem && l.opts.Summary != nil {
+		if item.Kind == memory.SummaryItem && l.opts.Summary != nil {
 			var err error
 			if then[i], err = l.opts.Summary(memory.SessionKey{Project: r.Project, ID: r.Session}, item); err != nil {
 				return fmt.Errorf("find summary: %w", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // turn keeps the receipt of a turn of a session.
@@ -33,21 +32,21 @@ func TestContextOfATurn(t *testing.T) {
 	r.turn("rc-4", "mm-one", 2, memory.PurposeTools, items[6])
 	r.turn("rc-5", "mm-two", 7, memory.PurposeContext, items[4:]...)
 	for name, test := range map[string]struct {
-		which   session.SessionRef
+		which   memory.SessionRef
 		turn    int
 		receipt string
 		want    int // turn of the answer
 		summary string
 	}{
-		"the first":             {session.SessionRef{SessionID: "mm-one"}, 1, "rc-1", 1, "1 rule (always), 1 reference (always)"},
-		"the second":            {session.SessionRef{SessionID: "mm-one"}, 2, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
-		"the last":              {session.SessionRef{SessionID: "mm-one"}, 0, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
-		"of the caller":         {session.SessionRef{Caller: memory.Caller{Session: "mm-two"}}, 0, "rc-5", 7, "1 rule (agent), 1 reference (agent), 1 tool (agent)"},
-		"one that there is not": {session.SessionRef{SessionID: "mm-one"}, 3, "", 3, session.NoContext},
-		"another's":             {session.SessionRef{SessionID: "mm-two"}, 1, "", 1, session.NoContext},
+		"the first":             {memory.SessionRef{SessionID: "mm-one"}, 1, "rc-1", 1, "1 rule (always), 1 reference (always)"},
+		"the second":            {memory.SessionRef{SessionID: "mm-one"}, 2, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"the last":              {memory.SessionRef{SessionID: "mm-one"}, 0, "rc-2", 2, "2 rules (1 always, 1 manual), 1 reference (always), 1 tool (manual)"},
+		"of the caller":         {memory.SessionRef{Caller: memory.Caller{Session: "mm-two"}}, 0, "rc-5", 7, "1 rule (agent), 1 reference (agent), 1 tool (agent)"},
+		"one that there is not": {memory.SessionRef{SessionID: "mm-one"}, 3, "", 3, memory.NoContext},
+		"another's":             {memory.SessionRef{SessionID: "mm-two"}, 1, "", 1, memory.NoContext},
 	} {
 		test.which.Project = "demo"
-		got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Turn: test.turn, SessionRef: test.which})
+		got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Turn: test.turn, SessionRef: test.which})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -57,7 +56,7 @@ func TestContextOfATurn(t *testing.T) {
 		}
 		switch {
 		case test.receipt == "":
-			if got.Record != nil || got.Text != session.NoContext || got.Withheld == nil {
+			if got.Record != nil || got.Text != memory.NoContext || got.Withheld == nil {
 				t.Errorf("%s: %+v, want no record, and the text that says so", name, got)
 			}
 		case got.Record == nil || len(got.Record.Items) == 0 || got.Text != Text(*got.Record) || len(got.Withheld) != 1:
@@ -69,16 +68,16 @@ func TestContextOfATurn(t *testing.T) {
 func TestContextOfNoSession(t *testing.T) {
 	r := newRig(t)
 	for name, test := range map[string]struct {
-		which session.SessionRef
+		which memory.SessionRef
 		code  memory.Code
 	}{
-		"none is open":        {session.SessionRef{Project: "demo"}, memory.CodeInvalidInput},
-		"an unknown one":      {session.SessionRef{Project: "demo", SessionID: "mm-none"}, memory.CodeNotFound},
-		"an unknown project":  {session.SessionRef{Project: "nowhere", SessionID: "mm-none"}, memory.CodeNotFound},
-		"an id that is none":  {session.SessionRef{Project: "demo", SessionID: "x"}, memory.CodeInvalidInput},
-		"a caller of a stray": {session.SessionRef{Project: "demo", Caller: memory.Caller{Session: "mm-none"}}, memory.CodeNotFound},
+		"none is open":        {memory.SessionRef{Project: "demo"}, memory.CodeInvalidInput},
+		"an unknown one":      {memory.SessionRef{Project: "demo", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an unknown project":  {memory.SessionRef{Project: "nowhere", SessionID: "mm-none"}, memory.CodeNotFound},
+		"an id that is none":  {memory.SessionRef{Project: "demo", SessionID: "x"}, memory.CodeInvalidInput},
+		"a caller of a stray": {memory.SessionRef{Project: "demo", Caller: memory.Caller{Session: "mm-none"}}, memory.CodeNotFound},
 	} {
-		if _, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{SessionRef: test.which}); err == nil || memory.CodeOf(err) != test.code {
+		if _, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{SessionRef: test.which}); err == nil || memory.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
 	}
@@ -94,16 +93,16 @@ func TestReceiptsAreListed(t *testing.T) {
 	r.turn("rc-4", "mm-one", 2, memory.PurposeTools)
 	r.write(memory.Batch{Receipts: []memory.Receipt{{ID: "rc-5", At: r.now, Project: "p-other"}}})
 	for name, test := range map[string]struct {
-		req  session.ReceiptsRequest
+		req  memory.ReceiptsRequest
 		want []string
 		more bool
 	}{
-		"all":         {session.ReceiptsRequest{}, []string{"rc-4", "rc-3", "rc-2", "rc-1"}, false},
-		"the newest":  {session.ReceiptsRequest{Limit: 2}, []string{"rc-4", "rc-3"}, true},
-		"a session's": {session.ReceiptsRequest{SessionID: "mm-one"}, []string{"rc-4", "rc-2", "rc-1"}, false},
-		"a turn's":    {session.ReceiptsRequest{SessionID: "mm-one", Turn: new(2)}, []string{"rc-4", "rc-2"}, false},
-		"no turn's":   {session.ReceiptsRequest{SessionID: "mm-one", Turn: new(0)}, []string{}, false},
-		"since":       {session.ReceiptsRequest{Since: since}, []string{"rc-4", "rc-3"}, false},
+		"all":         {memory.ReceiptsRequest{}, []string{"rc-4", "rc-3", "rc-2", "rc-1"}, false},
+		"the newest":  {memory.ReceiptsRequest{Limit: 2}, []string{"rc-4", "rc-3"}, true},
+		"a session's": {memory.ReceiptsRequest{SessionID: "mm-one"}, []string{"rc-4", "rc-2", "rc-1"}, false},
+		"a turn's":    {memory.ReceiptsRequest{SessionID: "mm-one", Turn: new(2)}, []string{"rc-4", "rc-2"}, false},
+		"no turn's":   {memory.ReceiptsRequest{SessionID: "mm-one", Turn: new(0)}, []string{}, false},
+		"since":       {memory.ReceiptsRequest{Since: since}, []string{"rc-4", "rc-3"}, false},
 	} {
 		test.req.Project = "demo"
 		got, err := r.ledger.Receipts(t.Context(), test.req)
@@ -119,7 +118,7 @@ func TestReceiptsAreListed(t *testing.T) {
 			t.Errorf("%s: %v, more %v of %s; want %v, more %v", name, ids, got.More, got.Project, test.want, test.more)
 		}
 	}
-	if _, err := r.ledger.Receipts(t.Context(), session.ReceiptsRequest{Project: "demo", SessionID: "mm-none"}); memory.CodeOf(err) != memory.CodeNotFound {
+	if _, err := r.ledger.Receipts(t.Context(), memory.ReceiptsRequest{Project: "demo", SessionID: "mm-none"}); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("those of an unknown session = %v, want it not found", err)
 	}
 }
@@ -132,7 +131,7 @@ func TestRecordOutlivesItsItems(t *testing.T) {
 	rule := r.rule("Style", "Use tabs.")
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: rule, Kind: memory.Rule, Name: "Style", Mode: manual})
 	r.write(memory.Batch{DropRecords: []string{rule}})
-	got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{SessionRef: session.SessionRef{Project: "demo", SessionID: "mm-one"}})
+	got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{SessionRef: memory.SessionRef{Project: "demo", SessionID: "mm-one"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // section is a part of a context's text.
@@ -18,7 +17,7 @@ type section struct {
 // sections in the order of the text: the summary of a compaction, those of contract 6, and
 // then the memories.
 var sections = []section{
-	{session.SummaryItem, "Summary", "summary", "summaries"},
+	{memory.SummaryItem, "Summary", "summary", "summaries"},
 	{memory.Rule, "Rules", "rule", "rules"},
 	{memory.Reference, "References", "reference", "references"},
 	{memory.Tool, "Tools", "tool", "tools"},
@@ -30,8 +29,8 @@ var sections = []section{
 }
 
 // of returns the items of a section.
-func (s section) of(record session.ContextRecord) []session.RecordItem {
-	var items []session.RecordItem
+func (s section) of(record memory.ContextRecord) []memory.RecordItem {
+	var items []memory.RecordItem
 	for _, item := range record.Items {
 		if item.Type == s.kind {
 			items = append(items, item)
@@ -43,7 +42,7 @@ func (s section) of(record session.ContextRecord) []session.RecordItem {
 // Text writes a record as contract 6 does, and behind an item what became of its text,
 // or the text itself below it. Sections without items are left out; the
 // memories stand after the tools: lessons, steps, code, tasks, blockers.
-func Text(record session.ContextRecord) string {
+func Text(record memory.ContextRecord) string {
 	if len(record.Items) == 0 {
 		return "Context Used: nothing"
 	}
@@ -76,11 +75,11 @@ func nameOf(name, server string) string {
 	if server == "" {
 		return name
 	}
-	return session.ToolRef{ServerName: server, ToolName: name}.String()
+	return memory.ToolRef{ServerName: server, ToolName: name}.String()
 }
 
 // modeText says how an item got in: "Always", "Manual", "Agent - 0.87".
-func modeText(item session.RecordItem) string {
+func modeText(item memory.RecordItem) string {
 	switch item.IncludeMode {
 	case memory.IncludeAlways:
 		return "Always"
@@ -99,7 +98,7 @@ var summaryModes = []memory.Include{memory.IncludeAgent, memory.IncludeAlways, m
 // Summary counts a record in one line as contract 6 does: "5 rules (3 agent, 2
 // always), 3 tools (all manual)". Of memories, which get in by what they are, only
 // the number is told.
-func Summary(record session.ContextRecord) string {
+func Summary(record memory.ContextRecord) string {
 	var parts []string
 	for _, s := range sections {
 		items := s.of(record)
@@ -124,7 +123,7 @@ func Summary(record session.ContextRecord) string {
 
 // modesText counts the modes of items: "3 agent, 2 always", "all manual", and of a
 // single item "manual".
-func modesText(items []session.RecordItem) string {
+func modesText(items []memory.RecordItem) string {
 	counts := map[memory.Include]int{}
 	for _, item := range items {
 		counts[item.IncludeMode]++

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -78,9 +77,9 @@ func memoryItems() []memory.ReceiptItem {
 }
 
 func TestTextOfARecord(t *testing.T) {
-	golden(t, "contract.txt", Text(session.RecordOf(&memory.Receipt{Items: contractItems()})))
-	golden(t, "memories.txt", Text(session.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
-	if got, want := Text(session.ContextRecord{}), "Context Used: nothing"; got != want {
+	golden(t, "contract.txt", Text(memory.RecordOf(&memory.Receipt{Items: contractItems()})))
+	golden(t, "memories.txt", Text(memory.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
+	if got, want := Text(memory.ContextRecord{}), "Context Used: nothing"; got != want {
 		t.Errorf("the text of an empty record is %q, want %q", got, want)
 	}
 }
@@ -103,7 +102,7 @@ func TestSummaryOfARecord(t *testing.T) {
 		"1 rule (always), 2 lessons, 2 steps, 2 pieces of code, 2 blockers": slices.Concat(of(memory.Lesson, "agent agent"), of(memory.Step, "agent agent"), of(memory.Chunk, "agent agent"), of(memory.Blocker, "always always"), of(memory.Rule, "always")),
 		"nothing": nil,
 	} {
-		if got := Summary(session.RecordOf(&memory.Receipt{Items: items})); got != want {
+		if got := Summary(memory.RecordOf(&memory.Receipt{Items: items})); got != want {
 			t.Errorf("summary = %q, want %q", got, want)
 		}
 	}

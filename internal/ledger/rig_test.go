@@ -12,7 +12,6 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/source/code"
@@ -132,9 +131,9 @@ func (r *rig) receipt(items ...memory.ReceiptItem) string {
 }
 
 // judge gives a verdict that must be accepted.
-func (r *rig) judge(receipt, item string, v memory.Verdict) *session.FeedbackResult {
+func (r *rig) judge(receipt, item string, v memory.Verdict) *memory.FeedbackResult {
 	r.t.Helper()
-	out, err := r.ledger.Feedback(r.t.Context(), session.FeedbackRequest{Receipt: receipt, Item: item, Verdict: v})
+	out, err := r.ledger.Feedback(r.t.Context(), memory.FeedbackRequest{Receipt: receipt, Item: item, Verdict: v})
 	if err != nil {
 		r.t.Fatalf("feedback %s on %q of %s: %v", v, item, receipt, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Each kind of record is told to be as it was, changed or gone by the hash of what was
@@ -57,7 +56,7 @@ func TestTextsOfThen(t *testing.T) {
 				memory.ReceiptItem{ID: id, Kind: kind, Mode: always})
 			check := func(when string, state memory.Reason, text string) {
 				t.Helper()
-				got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Texts: true, SessionRef: session.SessionRef{SessionID: "mm-one", Project: "demo"}})
+				got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Texts: true, SessionRef: memory.SessionRef{SessionID: "mm-one", Project: "demo"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +92,7 @@ func TestTextsOfThenFromElsewhere(t *testing.T) {
 	r.write(memory.Batch{Records: []memory.Record{record}})
 	r.turn("rc-1", "mm-one", 1, memory.PurposeContext, memory.ReceiptItem{ID: "u-a", Kind: memory.Rule, Name: "A", Mode: always, Hash: memory.DocumentID("Old").String()})
 	for dir, want := range map[string]string{"": "Old", t.TempDir(): ""} {
-		got, err := r.ledger.ContextOf(t.Context(), session.ContextOfRequest{Texts: true, SessionRef: session.SessionRef{SessionID: "mm-one", Project: "demo", Caller: memory.Caller{Dir: dir}}})
+		got, err := r.ledger.ContextOf(t.Context(), memory.ContextOfRequest{Texts: true, SessionRef: memory.SessionRef{SessionID: "mm-one", Project: "demo", Caller: memory.Caller{Dir: dir}}})
 		if err != nil {
 			t.Fatal(err)
 		}

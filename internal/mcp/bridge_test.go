@@ -22,14 +22,13 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // daemon is a real MCP server on a real unix socket that can be stopped and
 // started again, as a daemon is.
 type daemon struct {
 	t      *testing.T
-	svc    session.Service
+	svc    memory.Service
 	socket string
 	// wrap, if set, stands between socket and server.
 	wrap func(http.Handler) http.Handler
@@ -41,7 +40,7 @@ type daemon struct {
 	starts  int
 }
 
-func newDaemon(t *testing.T, svc session.Service) *daemon {
+func newDaemon(t *testing.T, svc memory.Service) *daemon {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
 	if err != nil {

@@ -6,20 +6,19 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // registerInput is what register_context takes.
 type registerInput struct {
-	Entries []session.CatalogueEntry `json:"entries"`
-	Servers []session.Server         `json:"servers"`
-	Source  string                   `json:"source"`
-	Replace bool                     `json:"replace"`
-	Project string                   `json:"project"`
+	Entries []memory.CatalogueEntry `json:"entries"`
+	Servers []memory.Server         `json:"servers"`
+	Source  string                  `json:"source"`
+	Replace bool                    `json:"replace"`
+	Project string                  `json:"project"`
 }
 
 func (s *Server) registerContext(ctx context.Context, c call, in registerInput) (string, any, error) {
-	registered, err := s.svc.Register(ctx, session.RegisterRequest{
+	registered, err := s.svc.Register(ctx, memory.RegisterRequest{
 		RequestID: c.requestID, Source: in.Source, Entries: in.Entries, Servers: in.Servers, Replace: in.Replace,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -28,20 +27,20 @@ func (s *Server) registerContext(ctx context.Context, c call, in registerInput) 
 
 // unregisterInput is what unregister_context takes.
 type unregisterInput struct {
-	Entries []session.Ref `json:"entries"`
-	Source  string        `json:"source"`
-	Project string        `json:"project"`
+	Entries []memory.Ref `json:"entries"`
+	Source  string       `json:"source"`
+	Project string       `json:"project"`
 }
 
 func (s *Server) unregisterContext(ctx context.Context, c call, in unregisterInput) (string, any, error) {
-	registered, err := s.svc.Unregister(ctx, session.UnregisterRequest{
+	registered, err := s.svc.Unregister(ctx, memory.UnregisterRequest{
 		RequestID: c.requestID, Entries: in.Entries, Source: in.Source, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	return catalogueAnswer(registered, err)
 }
 
 // catalogueAnswer says what became of a catalogue.
-func catalogueAnswer(r *session.Registered, err error) (string, any, error) {
+func catalogueAnswer(r *memory.Registered, err error) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -71,7 +70,7 @@ type entriesInput struct {
 }
 
 func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (string, any, error) {
-	entries, err := s.svc.Entries(ctx, session.EntriesRequest{
+	entries, err := s.svc.Entries(ctx, memory.EntriesRequest{
 		Types: in.Types, Server: in.Server, Content: in.Content, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -83,7 +82,7 @@ func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (stri
 }
 
 // entriesText lists a catalogue, or what was asked for of it, in a line for each entry.
-func entriesText(l *session.EntryList) string {
+func entriesText(l *memory.EntryList) string {
 	var text strings.Builder
 	for _, e := range l.Entries {
 		fmt.Fprintf(&text, "- %s %s [%s", e.Type, refName(e.Ref), e.Mode)
@@ -107,7 +106,7 @@ func entriesText(l *session.EntryList) string {
 }
 
 // refName is what an entry is called in texts; a tool has its server before it.
-func refName(ref session.Ref) string {
+func refName(ref memory.Ref) string {
 	if ref.ServerName == "" {
 		return ref.Name
 	}

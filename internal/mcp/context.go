@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -18,9 +17,9 @@ type whichInput struct {
 	Project   string  `json:"project"`
 }
 
-func (in *whichInput) which(c call) (session.SessionRef, error) {
+func (in *whichInput) which(c call) (memory.SessionRef, error) {
 	id, err := sessionID("sessionId", in.SessionID)
-	return session.SessionRef{SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller}, err
+	return memory.SessionRef{SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller}, err
 }
 
 func (s *Server) sessionContext(ctx context.Context, c call, in whichInput) (string, any, error) {
@@ -28,19 +27,19 @@ func (s *Server) sessionContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return contextAnswer(s.svc.SessionContext(ctx, session.ContextRequest{SessionRef: which}))
+	return contextAnswer(s.svc.SessionContext(ctx, memory.ContextRequest{SessionRef: which}))
 }
 
 // changeInput is what change_context takes.
 type changeInput struct {
-	Add    []addInput    `json:"add"`
-	Remove []session.Ref `json:"remove"`
+	Add    []addInput   `json:"add"`
+	Remove []memory.Ref `json:"remove"`
 	whichInput
 }
 
 // addInput is an entry that is added by hand.
 type addInput struct {
-	session.Ref
+	memory.Ref
 	IncludeMode memory.Include `json:"includeMode"`
 }
 
@@ -49,15 +48,15 @@ func (s *Server) changeContext(ctx context.Context, c call, in changeInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	request := session.ChangeContextRequest{RequestID: c.requestID, Remove: in.Remove, SessionRef: which}
+	request := memory.ChangeContextRequest{RequestID: c.requestID, Remove: in.Remove, SessionRef: which}
 	for _, add := range in.Add {
-		request.Add = append(request.Add, session.ContextItem{Ref: add.Ref, IncludeMode: add.IncludeMode})
+		request.Add = append(request.Add, memory.ContextItem{Ref: add.Ref, IncludeMode: add.IncludeMode})
 	}
 	return contextAnswer(s.svc.ChangeContext(ctx, request))
 }
 
 // contextAnswer lists what a session's context holds.
-func contextAnswer(held *session.Context, err error) (string, any, error) {
+func contextAnswer(held *memory.Context, err error) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -88,7 +87,7 @@ type assembleInput struct {
 
 // assembledAnswer is an assembled context without its text, which stands beside it.
 type assembledAnswer struct {
-	session.Assembled
+	memory.Assembled
 	Text string `json:"text,omitempty"`
 }
 
@@ -97,7 +96,7 @@ func (s *Server) assembleContext(ctx context.Context, c call, in assembleInput) 
 	if err != nil {
 		return "", nil, err
 	}
-	assembled, err := s.svc.Assemble(ctx, session.AssembleRequest{
+	assembled, err := s.svc.Assemble(ctx, memory.AssembleRequest{
 		RequestID: c.requestID, Message: in.Message, TaskType: in.TaskType, RequiresContext: in.RequiresContext,
 		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Schemas: in.Schemas, SessionRef: which,
 	})
@@ -120,14 +119,14 @@ func (s *Server) workingContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return workingAnswer(s.svc.WorkingContext(ctx, session.WorkingContextRequest{SessionRef: which}))
+	return workingAnswer(s.svc.WorkingContext(ctx, memory.WorkingContextRequest{SessionRef: which}))
 }
 
 // reportInput is what report_context takes.
 type reportInput struct {
-	UsedTools       []session.ToolRef `json:"usedTools"`
-	Entities        []session.Entity  `json:"entities"`
-	ClearDiscovered bool              `json:"clearDiscovered"`
+	UsedTools       []memory.ToolRef `json:"usedTools"`
+	Entities        []memory.Entity  `json:"entities"`
+	ClearDiscovered bool             `json:"clearDiscovered"`
 	whichInput
 }
 
@@ -139,7 +138,7 @@ func (s *Server) reportContext(ctx context.Context, c call, in reportInput) (str
 	for i := range in.Entities {
 		in.Entities[i].Data = unlessNull(in.Entities[i].Data)
 	}
-	kept, err := s.svc.Report(ctx, session.ReportRequest{
+	kept, err := s.svc.Report(ctx, memory.ReportRequest{
 		RequestID: c.requestID, UsedTools: in.UsedTools, Entities: in.Entities, ClearDiscovered: in.ClearDiscovered, SessionRef: which,
 	})
 	if err == nil && in.ClearDiscovered && in.ofConnection(c) {
@@ -153,7 +152,7 @@ func (in *whichInput) ofConnection(c call) bool {
 	return in.SessionID == nil || *in.SessionID == c.agent.ID
 }
 
-func workingAnswer(kept *session.WorkingContext, err error) (string, any, error) {
+func workingAnswer(kept *memory.WorkingContext, err error) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -181,7 +180,7 @@ func (s *Server) compactSession(ctx context.Context, c call, in compactInput) (s
 	if err != nil {
 		return "", nil, err
 	}
-	compacted, err := s.svc.Compact(ctx, session.CompactRequest{
+	compacted, err := s.svc.Compact(ctx, memory.CompactRequest{
 		RequestID: c.requestID, Summary: in.Summary, Transcript: in.Transcript, KeepTurns: in.KeepTurns, SessionRef: which,
 	})
 	if err != nil {

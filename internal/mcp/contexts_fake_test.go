@@ -7,10 +7,9 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// contextService is a session.Service that checks what it is asked about contexts,
+// contextService is a memory.Service that checks what it is asked about contexts,
 // tasks, catalogue and ledger as the daemon does, and answers with what it is filled
 // with.
 type contextService struct{ *ledger }
@@ -27,79 +26,79 @@ func checked[Request any, Checked interface {
 	return do(ctx, req)
 }
 
-func (s contextService) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
+func (s contextService) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	return checked(ctx, req, s.Service.CompleteTask)
 }
 
-func (s contextService) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
+func (s contextService) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	return checked(ctx, req, s.Service.BlockTask)
 }
 
-func (s contextService) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
+func (s contextService) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	return checked(ctx, req, s.Service.UnblockTask)
 }
 
-func (s contextService) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
+func (s contextService) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
 	return checked(ctx, req, s.Service.TaskWindow)
 }
 
-func (s contextService) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
+func (s contextService) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	return checked(ctx, req, s.Service.LoadTasks)
 }
 
-func (s contextService) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+func (s contextService) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	return checked(ctx, req, s.Service.TaskHistory)
 }
 
-func (s contextService) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
+func (s contextService) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
 	return checked(ctx, req, s.Service.Register)
 }
 
-func (s contextService) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
+func (s contextService) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
 	return checked(ctx, req, s.Service.Unregister)
 }
 
-func (s contextService) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
+func (s contextService) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
 	return checked(ctx, req, s.Service.Entries)
 }
 
-func (s contextService) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+func (s contextService) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	return checked(ctx, req, s.Service.SearchTools)
 }
 
-func (s contextService) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
+func (s contextService) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
 	return checked(ctx, req, s.Service.SessionContext)
 }
 
-func (s contextService) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+func (s contextService) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	return checked(ctx, req, s.Service.ChangeContext)
 }
 
-func (s contextService) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+func (s contextService) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	return checked(ctx, req, s.Service.Assemble)
 }
 
-func (s contextService) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
+func (s contextService) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	return checked(ctx, req, s.Service.WorkingContext)
 }
 
-func (s contextService) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+func (s contextService) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	return checked(ctx, req, s.Service.Report)
 }
 
-func (s contextService) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
+func (s contextService) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	return checked(ctx, req, s.Service.Compact)
 }
 
-func (s contextService) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
+func (s contextService) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	return checked(ctx, req, s.Service.Receipts)
 }
 
-func (s contextService) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
+func (s contextService) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	return checked(ctx, req, s.Service.ContextOf)
 }
 
-func (s contextService) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
+func (s contextService) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	return checked(ctx, req, s.Service.Feedback)
 }
 
@@ -107,61 +106,61 @@ func (s contextService) Feedback(ctx context.Context, req session.FeedbackReques
 // are held against all.
 func fullContexts() contextService {
 	l := newLedger()
-	rule := session.Ref{Type: memory.Rule, Name: "Authentication Rules"}
-	tool := session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
-	items := []session.ContextItem{{Ref: rule, IncludeMode: memory.IncludeAlways}, {Ref: tool, IncludeMode: memory.IncludeAgent, SimilarityScore: new(.85)}}
-	record := session.ContextRecord{Timestamp: noon, Items: []session.RecordItem{
+	rule := memory.Ref{Type: memory.Rule, Name: "Authentication Rules"}
+	tool := memory.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
+	items := []memory.ContextItem{{Ref: rule, IncludeMode: memory.IncludeAlways}, {Ref: tool, IncludeMode: memory.IncludeAgent, SimilarityScore: new(.85)}}
+	record := memory.ContextRecord{Timestamp: noon, Items: []memory.RecordItem{
 		{Type: memory.Tool, Name: "query", ServerName: "database", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.85)}}}
 	withheld := []memory.Withheld{{ID: "u-2", Kind: memory.Rule, Reason: memory.BelowThreshold, NearestScore: .3, Path: "a.go", Name: "Old", Server: "s"}}
 	degraded := []memory.Degraded{{Part: "vector", Reason: "loading"}}
-	kept := &session.TaskSaved{ID: "t-1", TaskID: "task-1", Project: "p1", ProjectName: "demo", Completed: 2, Blocked: 1, Dropped: 1,
+	kept := &memory.TaskSaved{ID: "t-1", TaskID: "task-1", Project: "p1", ProjectName: "demo", Completed: 2, Blocked: 1, Dropped: 1,
 		Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left.", Seq: 7}
-	registered := &session.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Redacted: true, Seq: 7}
-	held := &session.Context{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Items: items, Rules: []string{rule.Name}, References: nil,
-		Tools: []session.ToolRef{{ServerName: "database", ToolName: "query"}}, Changed: true, Version: 3}
-	window := &session.TaskWindow{Project: "p1", ProjectName: "demo", Total: 9, Tokens: 12, Text: "## Recent Task History\n1. task-1",
-		Tasks: []session.CompletedTask{{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: true, Intent: "i", Summary: "s",
+	registered := &memory.Registered{Project: "p1", ProjectName: "demo", Added: 1, Changed: 2, Unchanged: 3, Removed: 4, Total: 6, Redacted: true, Seq: 7}
+	held := &memory.Context{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Items: items, Rules: []string{rule.Name}, References: nil,
+		Tools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Changed: true, Version: 3}
+	window := &memory.TaskWindow{Project: "p1", ProjectName: "demo", Total: 9, Tokens: 12, Text: "## Recent Task History\n1. task-1",
+		Tasks: []memory.CompletedTask{{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: true, Intent: "i", Summary: "s",
 			ValidationReport: json.RawMessage(`{"valid":true}`)}},
-		Blockers: []session.Blocker{{TaskID: "task-N", Reason: "r", BlockedAt: noon}}}
-	working := &session.WorkingContext{SessionID: "mm-1", Version: 4, Turn: 2, Added: items[:1], Removed: []session.Ref{tool},
-		DiscoveredTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}}, Guided: []session.ToolRef{{ServerName: "database", ToolName: "query"}},
-		Entities: []session.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}},
+		Blockers: []memory.BlockedTask{{TaskID: "task-N", Reason: "r", BlockedAt: noon}}}
+	working := &memory.WorkingContext{SessionID: "mm-1", Version: 4, Turn: 2, Added: items[:1], Removed: []memory.Ref{tool},
+		DiscoveredTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Guided: []memory.ToolRef{{ServerName: "database", ToolName: "query"}},
+		Entities: []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}},
 		Summary:  "Continuing", Compactions: 1, CompactedAt: noon}
 	for method, answer := range map[string]any{
 		"StartSession": fullState(), "EndSession": fullState(),
 		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept, "TaskWindow": window,
-		"TaskHistory": &session.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
-			Events: []session.TaskEvent{{Event: session.TaskCompleted, At: noon, Seq: 9, Project: "p1", Client: "test", Task: json.RawMessage(`{"task_id":"task-1"}`), GaveWay: []string{"task-0"}},
-				{Event: session.TaskUnblocked, At: noon, Seq: 8, Project: "p1", Blocker: json.RawMessage(`{"task_id":"task-N"}`), Resolution: "r"},
-				{Event: session.StateLoaded, At: noon, Seq: 8, Project: "p1", Tasks: []json.RawMessage{json.RawMessage(`{}`)}, Blockers: []json.RawMessage{json.RawMessage(`{}`)}}}},
-		"LoadTasks": &session.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
+		"TaskHistory": &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
+			Events: []memory.TaskEvent{{Event: memory.TaskCompleted, At: noon, Seq: 9, Project: "p1", Client: "test", Task: json.RawMessage(`{"task_id":"task-1"}`), GaveWay: []string{"task-0"}},
+				{Event: memory.TaskUnblocked, At: noon, Seq: 8, Project: "p1", Blocker: json.RawMessage(`{"task_id":"task-N"}`), Resolution: "r"},
+				{Event: memory.StateLoaded, At: noon, Seq: 8, Project: "p1", Tasks: []json.RawMessage{json.RawMessage(`{}`)}, Blockers: []json.RawMessage{json.RawMessage(`{}`)}}}},
+		"LoadTasks": &memory.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
 		"Register":  registered, "Unregister": registered,
-		"Entries": &session.EntryList{Project: "p1", ProjectName: "demo", Servers: []session.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
-			Entries: []session.EntryState{
-				{ID: "u-1", CatalogueEntry: session.CatalogueEntry{Ref: rule, Description: "How to sign in\nand out", Content: "Use tokens.", Include: memory.IncludeAlways}, Source: "host", Version: 1, Mode: memory.IncludeAlways, On: true},
-				{ID: "o-1", CatalogueEntry: session.CatalogueEntry{Ref: tool, Guidance: "Ask once.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Enabled: new(false)}, Version: 2, Mode: memory.IncludeAgent},
+		"Entries": &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
+			Entries: []memory.EntryState{
+				{ID: "u-1", CatalogueEntry: memory.CatalogueEntry{Ref: rule, Description: "How to sign in\nand out", Content: "Use tokens.", Include: memory.IncludeAlways}, Source: "host", Version: 1, Mode: memory.IncludeAlways, On: true},
+				{ID: "o-1", CatalogueEntry: memory.CatalogueEntry{Ref: tool, Guidance: "Ask once.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Enabled: new(false)}, Version: 2, Mode: memory.IncludeAgent},
 			}},
-		"SearchTools": &session.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Version: 3, Receipt: "r-5", Degraded: degraded,
-			Guidance: session.GuidanceHeading + "\nAsk once.", Text: "**Tools (1):**\n\n1. database:query: Ask\n",
-			Tools: []session.FoundTool{{ID: "o-1", ServerName: "database", Name: "query", Description: "Ask", InputSchema: json.RawMessage(`{"type":"object"}`), Relevance: .9, Active: true, New: true}}},
+		"SearchTools": &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Version: 3, Receipt: "r-5", Degraded: degraded,
+			Guidance: memory.GuidanceHeading + "\nAsk once.", Text: "**Tools (1):**\n\n1. database:query: Ask\n",
+			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "database", Name: "query", Description: "Ask", InputSchema: json.RawMessage(`{"type":"object"}`), Relevance: .9, Active: true, New: true}}},
 		"SessionContext": held, "ChangeContext": held,
-		"Assemble": &session.Assembled{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Memories: []memory.Item{fullItem("wait")}, Window: window,
-			Items:       []session.AssembledItem{{ContextItem: items[1], ID: "o-1", Description: "Ask", Text: "t", InputSchema: json.RawMessage(`{"type":"object"}`), Tokens: 9}},
-			ActiveTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}}, Guidance: "g", Withheld: withheld, Degraded: degraded,
+		"Assemble": &memory.Assembled{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Memories: []memory.Item{fullItem("wait")}, Window: window,
+			Items:       []memory.AssembledItem{{ContextItem: items[1], ID: "o-1", Description: "Ask", Text: "t", InputSchema: json.RawMessage(`{"type":"object"}`), Tokens: 9}},
+			ActiveTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Guidance: "g", Withheld: withheld, Degraded: degraded,
 			Tokens: 20, MaxTokens: 4000, Record: record, Receipt: "r-1", Text: "# Rules"},
 		"WorkingContext": working, "Report": working,
-		"Compact": &session.Compacted{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Summary: "Continuing", Model: "llama3.2", KeepTurns: 3, ClearedTools: 2,
-			ClearedEntities: 1, ActiveTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}}, Version: 5, Redacted: true},
-		"Receipts": &session.ReceiptList{Project: "p1", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{
+		"Compact": &memory.Compacted{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Summary: "Continuing", Model: "llama3.2", KeepTurns: 3, ClearedTools: 2,
+			ClearedEntities: 1, ActiveTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Version: 5, Redacted: true},
+		"Receipts": &memory.ReceiptList{Project: "p1", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{
 			ID: "r-1", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "q", Limit: 5}, Withheld: withheld, Degraded: degraded, Tokens: 20,
 			Items:  []memory.ReceiptItem{{ID: "o-1", Kind: memory.Tool, Relevance: .9, RankFactors: fullItem("").RankFactors, Tokens: 9, Name: "query", Server: "database", Mode: memory.IncludeAgent}},
 			Spaces: []string{"builtin"}, Calibration: "v1", Took: 3, Seq: 6, Purpose: memory.PurposeContext, Session: "mm-1", Turn: 2,
 			Settings: &memory.AnswerSettings{VectorWeight: .35}, Judged: []memory.ItemVerdict{{Item: "o-1", Verdict: memory.Worked, At: noon, Note: "n"}},
 		}, {ID: "r-0", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "npm error"}}}},
-		"ContextOf": &session.TurnContext{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Record: &record, Withheld: withheld, Receipt: "r-1",
+		"ContextOf": &memory.TurnContext{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Record: &record, Withheld: withheld, Receipt: "r-1",
 			Summary: "1 tool (agent)", Text: "Context Used:\nTools (1):"},
-		"Feedback": &session.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
-			Items: []session.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 9, Failed: 1, Irrelevant: 2, Outdated: 3}}}},
+		"Feedback": &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
+			Items: []memory.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 9, Failed: 1, Irrelevant: 2, Outdated: 3}}}},
 	} {
 		l.Answers[method] = answer
 	}
@@ -172,21 +171,21 @@ func fullContexts() contextService {
 func emptyContexts() contextService {
 	l := newLedger()
 	for method, answer := range map[string]any{
-		"TaskWindow": &session.TaskWindow{Project: "p1"}, "TaskHistory": &session.TaskHistory{Project: "p1"}, "Entries": &session.EntryList{Project: "p1"},
-		"SearchTools":    &session.ToolMatches{Project: "p1", Receipt: "r-1", Text: "No tool has to do with this.\n"},
-		"SessionContext": &session.Context{Project: "p1", SessionID: "mm-1"}, "ChangeContext": &session.Context{Project: "p1", SessionID: "mm-1"},
-		"Assemble":       &session.Assembled{Project: "p1", SessionID: "mm-1", Turn: 1, Window: &session.TaskWindow{Project: "p1"}, Receipt: "r-1"},
-		"WorkingContext": &session.WorkingContext{SessionID: "mm-1"}, "Report": &session.WorkingContext{SessionID: "mm-1"},
-		"Compact":  &session.Compacted{Project: "p1", SessionID: "mm-1", Summary: "s", KeepTurns: 1},
-		"Receipts": &session.ReceiptList{Project: "p1"}, "ContextOf": &session.TurnContext{Project: "p1", SessionID: "mm-1", Summary: "No context data available", Text: "No context data available"},
-		"Feedback": &session.FeedbackResult{Receipt: "r-1", Verdict: memory.Failed},
+		"TaskWindow": &memory.TaskWindow{Project: "p1"}, "TaskHistory": &memory.TaskHistory{Project: "p1"}, "Entries": &memory.EntryList{Project: "p1"},
+		"SearchTools":    &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "No tool has to do with this.\n"},
+		"SessionContext": &memory.Context{Project: "p1", SessionID: "mm-1"}, "ChangeContext": &memory.Context{Project: "p1", SessionID: "mm-1"},
+		"Assemble":       &memory.Assembled{Project: "p1", SessionID: "mm-1", Turn: 1, Window: &memory.TaskWindow{Project: "p1"}, Receipt: "r-1"},
+		"WorkingContext": &memory.WorkingContext{SessionID: "mm-1"}, "Report": &memory.WorkingContext{SessionID: "mm-1"},
+		"Compact":  &memory.Compacted{Project: "p1", SessionID: "mm-1", Summary: "s", KeepTurns: 1},
+		"Receipts": &memory.ReceiptList{Project: "p1"}, "ContextOf": &memory.TurnContext{Project: "p1", SessionID: "mm-1", Summary: "No context data available", Text: "No context data available"},
+		"Feedback": &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Failed},
 	} {
 		l.Answers[method] = answer
 	}
 	return contextService{l}
 }
 
-var _ session.Service = contextService{&ledger{Service: &memorytest.Service{}}}
+var _ memory.Service = contextService{&ledger{Service: &memorytest.Service{}}}
 
 // requestOf is the last request of a method.
 func requestOf[Request any](t *testing.T, s contextService, method string) Request {

@@ -10,7 +10,6 @@ import (
 	mcpclient "github.com/mark3labs/mcp-go/client"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -47,8 +46,8 @@ var contextCalls = []struct{ tool, method, full, short string }{
 func TestContextRequests(t *testing.T) {
 	s := fullContexts()
 	c := connect(t, overHTTP(t, serve(t, s, Options{})))
-	which := session.SessionRef{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
-	caller, table := which.Caller, session.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
+	which := memory.SessionRef{SessionID: "mm-1", Project: "demo", Caller: memory.Caller{Client: "test-agent"}}
+	caller, table := which.Caller, memory.Ref{Type: memory.Tool, Name: "query", ServerName: "database"}
 	for _, call := range contextCalls {
 		if r := callTool(t, c, call.tool, call.full); r.IsError {
 			t.Errorf("%s %s was refused: %s", call.tool, call.full, textOf(r))
@@ -57,50 +56,50 @@ func TestContextRequests(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	wantEqual(t, "complete_task", session.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
-		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[session.CompleteTaskRequest](t, s, "CompleteTask"))
-	wantEqual(t, "block_task", session.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
-		requestOf[session.BlockTaskRequest](t, s, "BlockTask"))
-	wantEqual(t, "unblock_task", session.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
-		requestOf[session.UnblockTaskRequest](t, s, "UnblockTask"))
-	wantEqual(t, "task_window", session.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
-		requestOf[session.TaskWindowRequest](t, s, "TaskWindow"))
-	wantEqual(t, "task_history", session.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
-		requestOf[session.TaskHistoryRequest](t, s, "TaskHistory"))
-	wantEqual(t, "load_tasks", session.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
-		requestOf[session.LoadTasksRequest](t, s, "LoadTasks"))
-	wantEqual(t, "register_context", session.RegisterRequest{
-		Entries: []session.CatalogueEntry{
+	wantEqual(t, "complete_task", memory.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
+		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[memory.CompleteTaskRequest](t, s, "CompleteTask"))
+	wantEqual(t, "block_task", memory.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
+		requestOf[memory.BlockTaskRequest](t, s, "BlockTask"))
+	wantEqual(t, "unblock_task", memory.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
+		requestOf[memory.UnblockTaskRequest](t, s, "UnblockTask"))
+	wantEqual(t, "task_window", memory.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
+		requestOf[memory.TaskWindowRequest](t, s, "TaskWindow"))
+	wantEqual(t, "task_history", memory.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
+		requestOf[memory.TaskHistoryRequest](t, s, "TaskHistory"))
+	wantEqual(t, "load_tasks", memory.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
+		requestOf[memory.LoadTasksRequest](t, s, "LoadTasks"))
+	wantEqual(t, "register_context", memory.RegisterRequest{
+		Entries: []memory.CatalogueEntry{
 			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
-			{Ref: session.Ref{Type: memory.Rule, Name: "A"}, Content: "c"},
+			{Ref: memory.Ref{Type: memory.Rule, Name: "A"}, Content: "c"},
 		},
-		Servers: []session.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
+		Servers: []memory.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
 		Source:  "host", Replace: true, Project: "demo", Caller: caller,
-	}, requestOf[session.RegisterRequest](t, s, "Register"))
-	wantEqual(t, "unregister_context", session.UnregisterRequest{Entries: []session.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
-		requestOf[session.UnregisterRequest](t, s, "Unregister"))
-	wantEqual(t, "list_context", session.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
-		requestOf[session.EntriesRequest](t, s, "Entries"))
-	wantEqual(t, "search_tools", session.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
-		requestOf[session.SearchToolsRequest](t, s, "SearchTools"))
-	wantEqual(t, "session_context", session.ContextRequest{SessionRef: which}, requestOf[session.ContextRequest](t, s, "SessionContext"))
-	wantEqual(t, "change_context", session.ChangeContextRequest{
-		Add:    []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
-		Remove: []session.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
-	}, requestOf[session.ChangeContextRequest](t, s, "ChangeContext"))
-	wantEqual(t, "assemble_context", session.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
-		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[session.AssembleRequest](t, s, "Assemble"))
-	wantEqual(t, "context_of_turn", session.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[session.ContextOfRequest](t, s, "ContextOf"))
-	wantEqual(t, "receipts", session.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
-		requestOf[session.ReceiptsRequest](t, s, "Receipts"))
-	wantEqual(t, "working_context", session.WorkingContextRequest{SessionRef: which}, requestOf[session.WorkingContextRequest](t, s, "WorkingContext"))
-	wantEqual(t, "report_context", session.ReportRequest{UsedTools: []session.ToolRef{{ServerName: "database", ToolName: "query"}},
-		Entities:        []session.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-		ClearDiscovered: true, SessionRef: which}, requestOf[session.ReportRequest](t, s, "Report"))
-	wantEqual(t, "compact_session", session.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
-		requestOf[session.CompactRequest](t, s, "Compact"))
-	wantEqual(t, "feedback", session.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
-		requestOf[session.FeedbackRequest](t, s, "Feedback"))
+	}, requestOf[memory.RegisterRequest](t, s, "Register"))
+	wantEqual(t, "unregister_context", memory.UnregisterRequest{Entries: []memory.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
+		requestOf[memory.UnregisterRequest](t, s, "Unregister"))
+	wantEqual(t, "list_context", memory.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
+		requestOf[memory.EntriesRequest](t, s, "Entries"))
+	wantEqual(t, "search_tools", memory.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
+		requestOf[memory.SearchToolsRequest](t, s, "SearchTools"))
+	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, requestOf[memory.ContextRequest](t, s, "SessionContext"))
+	wantEqual(t, "change_context", memory.ChangeContextRequest{
+		Add:    []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
+		Remove: []memory.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
+	}, requestOf[memory.ChangeContextRequest](t, s, "ChangeContext"))
+	wantEqual(t, "assemble_context", memory.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
+		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[memory.AssembleRequest](t, s, "Assemble"))
+	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[memory.ContextOfRequest](t, s, "ContextOf"))
+	wantEqual(t, "receipts", memory.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
+		requestOf[memory.ReceiptsRequest](t, s, "Receipts"))
+	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, requestOf[memory.WorkingContextRequest](t, s, "WorkingContext"))
+	wantEqual(t, "report_context", memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}},
+		Entities:        []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
+		ClearDiscovered: true, SessionRef: which}, requestOf[memory.ReportRequest](t, s, "Report"))
+	wantEqual(t, "compact_session", memory.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
+		requestOf[memory.CompactRequest](t, s, "Compact"))
+	wantEqual(t, "feedback", memory.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
+		requestOf[memory.FeedbackRequest](t, s, "Feedback"))
 }
 
 // TestContextAnswers: what the service says reaches the agent within the published
@@ -190,7 +189,7 @@ func TestContextCallsOfASession(t *testing.T) {
 		}
 	}
 	callTool(t, c, "receipts", `{"turn":1}`)
-	if got := requestOf[session.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" || got.Limit != receiptsListed {
+	if got := requestOf[memory.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" || got.Limit != receiptsListed {
 		t.Errorf("receipts of a turn are asked of session %q, at most %d; want that of the connection, and %d", got.SessionID, got.Limit, receiptsListed)
 	}
 }

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// fakeService is a session.Service that validates as the contract says, keeps
+// fakeService is a memory.Service that validates as the contract says, keeps
 // lessons in memory and remembers who asked.
 type fakeService struct {
-	session.Service // what no tool calls
+	memory.Service // what no tool calls
 
 	// hold, if set, is called inside Recall, so that a test can keep calls in
 	// flight.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // feedbackInput is what feedback takes.
@@ -20,7 +19,7 @@ type feedbackInput struct {
 }
 
 func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string, any, error) {
-	taken, err := s.svc.Feedback(ctx, session.FeedbackRequest{
+	taken, err := s.svc.Feedback(ctx, memory.FeedbackRequest{
 		RequestID: c.requestID, Receipt: in.Receipt, Item: in.Item, Verdict: in.Verdict, Note: in.Note, Caller: c.caller,
 	})
 	if err != nil {
@@ -50,7 +49,7 @@ type turnInput struct {
 
 // turnAnswer is what a turn was given without its text, which stands beside it.
 type turnAnswer struct {
-	session.TurnContext
+	memory.TurnContext
 	Text string `json:"text,omitempty"`
 }
 
@@ -59,14 +58,14 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	turn, err := s.svc.ContextOf(ctx, session.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, SessionRef: which})
+	turn, err := s.svc.ContextOf(ctx, memory.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, SessionRef: which})
 	if err != nil {
 		return "", nil, err
 	}
 	whole := turnAnswer{TurnContext: *turn}
 	whole.Withheld = orEmpty(turn.Withheld)
 	if turn.Record != nil {
-		whole.Record = &session.ContextRecord{Items: orEmpty(turn.Record.Items), Timestamp: turn.Record.Timestamp}
+		whole.Record = &memory.ContextRecord{Items: orEmpty(turn.Record.Items), Timestamp: turn.Record.Timestamp}
 	}
 	if turn.Record == nil {
 		return turn.Text, whole, nil
@@ -95,7 +94,7 @@ func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string
 	if in.Turn != nil && id == "" {
 		id = c.agent.ID // turns are those of a session
 	}
-	found, err := s.svc.Receipts(ctx, session.ReceiptsRequest{
+	found, err := s.svc.Receipts(ctx, memory.ReceiptsRequest{
 		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: cmp.Or(in.Limit, receiptsListed), Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string
 }
 
 // receiptsText lists receipts in a line each.
-func receiptsText(l *session.ReceiptList) string {
+func receiptsText(l *memory.ReceiptList) string {
 	if len(l.Receipts) == 0 {
 		return "No receipts."
 	}

@@ -17,7 +17,6 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // finder finds the tools that a query names: "status database:query"; with a ? behind its
@@ -26,8 +25,8 @@ type finder struct{ contextService }
 
 func newFinder() finder { return finder{fullContexts()} }
 
-func (f finder) SearchTools(_ context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
-	found := &session.ToolMatches{Project: "p1", Receipt: "r-1", Text: "found\n"}
+func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
+	found := &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "found\n"}
 	for name := range strings.FieldsSeq(req.Query) {
 		server, tool, other := strings.Cut(name, ":")
 		if !other {
@@ -37,7 +36,7 @@ func (f finder) SearchTools(_ context.Context, req session.SearchToolsRequest) (
 		if weak, ok := strings.CutSuffix(tool, "?"); ok {
 			tool, relevance = weak, listFloor-.001
 		}
-		found.Tools = append(found.Tools, session.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true, Relevance: relevance,
+		found.Tools = append(found.Tools, memory.FoundTool{ID: "o-" + name, ServerName: server, Name: tool, Active: true, Relevance: relevance,
 			InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return found, nil
@@ -136,7 +135,7 @@ func TestListing(t *testing.T) {
 // tools has it.
 func TestFoundSchemas(t *testing.T) {
 	c := connect(t, overHTTP(t, serve(t, newFinder(), Options{})))
-	var found session.ToolMatches
+	var found memory.ToolMatches
 	encoded, err := json.Marshal(callTool(t, c, "search_tools", `{"query":"status database:query recall record_step?"}`).StructuredContent)
 	if err == nil {
 		err = json.Unmarshal(encoded, &found)
@@ -374,7 +373,7 @@ func TestFoundHeader(t *testing.T) {
 // TestOwnTools: recalld's own tools stand in its catalogue as they are served.
 func TestOwnTools(t *testing.T) {
 	entries := OwnTools(DefaultKnowledgePrefix)
-	if err := session.ValidEntries(entries); err != nil {
+	if err := memory.ValidEntries(entries); err != nil {
 		t.Fatalf("the catalogue would refuse them: %v", err)
 	}
 	c := connect(t, overHTTP(t, serve(t, newFinder(), Options{})))
@@ -398,7 +397,7 @@ func TestOwnTools(t *testing.T) {
 	}
 	slices.Sort(core)
 	wantEqual(t, "core", coreNames, core)
-	if prefixed := OwnTools("x-"); !slices.ContainsFunc(prefixed, func(e session.CatalogueEntry) bool { return e.Name == "x-knowledge_last" }) {
+	if prefixed := OwnTools("x-"); !slices.ContainsFunc(prefixed, func(e memory.CatalogueEntry) bool { return e.Name == "x-knowledge_last" }) {
 		t.Error("the prefix does not begin the names of the knowledge tools")
 	}
 }

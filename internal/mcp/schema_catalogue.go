@@ -2,13 +2,12 @@ package mcp
 
 import (
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // The schemas of the catalogue's tools and of search_tools.
 
 // entryType is the type of an entry.
-func entryType() schema { return typed("string", "").with("enum", session.EntryKinds) }
+func entryType() schema { return typed("string", "").with("enum", memory.EntryKinds) }
 
 // refFields are what identifies an entry.
 func refFields() schema {
@@ -24,23 +23,23 @@ func refInput() schema { return object("", true, refFields(), "type", "name") }
 
 // include is when an entry gets into a context.
 func include(description string) schema {
-	return typed("string", description).with("enum", session.Includes)
+	return typed("string", description).with("enum", memory.Includes)
 }
 
 func registerInputSchema() schema {
 	entry := refFields()
-	entry["description"] = text("What it is for; it is found by this.", 0, session.MaxDescription)
-	entry["content"] = text("What a rule or reference hands out.", 0, session.MaxContent)
-	entry["guidance"] = text("How a tool is used well; told once, when it is found.", 0, session.MaxGuidance)
+	entry["description"] = text("What it is for; it is found by this.", 0, memory.MaxDescription)
+	entry["content"] = text("What a rule or reference hands out.", 0, memory.MaxContent)
+	entry["guidance"] = text("How a tool is used well; told once, when it is found.", 0, memory.MaxGuidance)
 	entry["inputSchema"] = typed("object", "A tool's.")
 	entry["core"] = typed("boolean", "A tool that is always active.")
 	entry["include"] = include("Default: the server's.")
 	entry["enabled"] = typed("boolean", "Default: the server's.")
 	return object("", true, schema{
-		"entries": list("", object("", true, entry, "type", "name"), session.MaxRegistered),
+		"entries": list("", object("", true, entry, "type", "name"), memory.MaxRegistered),
 		"servers": list("Defaults of servers' tools.", object("", true, schema{
 			"name": text("", 1, memory.MaxNameText), "include": include("Default: always."), "enabled": typed("boolean", "Default: true."),
-		}, "name"), session.MaxServers),
+		}, "name"), memory.MaxServers),
 		"source":  text("Who registers; default: the client's name.", 0, memory.MaxNameText),
 		"replace": typed("boolean", "Remove what the source registered before and does not name now."),
 		"project": projectField(),
@@ -49,7 +48,7 @@ func registerInputSchema() schema {
 
 func unregisterInputSchema() schema {
 	return object("", true, schema{
-		"entries": list("These.", refInput(), session.MaxRegistered),
+		"entries": list("These.", refInput(), memory.MaxRegistered),
 		"source":  text("Or all that this source registered.", 0, memory.MaxNameText),
 		"project": projectField(),
 	})
@@ -69,7 +68,7 @@ func registeredSchema() schema {
 
 func entriesInputSchema() schema {
 	return object("", true, schema{
-		"types":   list("Only these; default: all.", entryType(), len(session.EntryKinds)),
+		"types":   list("Only these; default: all.", entryType(), len(memory.EntryKinds)),
 		"server":  text("Only this server's tools.", 0, memory.MaxNameText),
 		"content": typed("boolean", "Add texts, guidance and schemas."),
 		"project": projectField(),
@@ -93,8 +92,8 @@ func entriesOutputSchema() schema {
 
 func searchToolsInputSchema() schema {
 	fields := whichFields()
-	fields["query"] = text("What you want to do, in your own words.", 1, session.MaxToolsQuery)
-	fields["limit"] = number("integer", "Most tools to return.", 1, session.MaxToolsFound).with("default", session.DefaultTools)
+	fields["query"] = text("What you want to do, in your own words.", 1, memory.MaxToolsQuery)
+	fields["limit"] = number("integer", "Most tools to return.", 1, memory.MaxToolsFound).with("default", memory.DefaultTools)
 	return object("", true, fields, "query")
 }
 

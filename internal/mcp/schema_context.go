@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // The schemas of the tools of contexts and of working contexts.
@@ -55,8 +54,8 @@ func changeInputSchema() schema {
 	fields, added := whichFields(), refFields()
 	added["includeMode"] = typed("string", "").with("enum", []memory.Include{memory.IncludeAlways, memory.IncludeManual}).
 		with("default", memory.IncludeManual)
-	fields["add"] = list("", object("", true, added, "type", "name"), session.MaxChanges)
-	fields["remove"] = list("", refInput(), session.MaxChanges)
+	fields["add"] = list("", object("", true, added, "type", "name"), memory.MaxChanges)
+	fields["remove"] = list("", refInput(), memory.MaxChanges)
 	return object("", true, fields)
 }
 
@@ -65,10 +64,10 @@ func assembleInputSchema() schema {
 	fields["message"] = text("The request that the context is for.", 1, memory.MaxQuery)
 	fields["task_type"] = text("Of the task that it is for.", 0, memory.MaxNameText)
 	fields["requires_context"] = typed("boolean", "false leaves out history and code; default: the settings'.")
-	fields["topK"] = number("integer", "Matches considered; default: the settings', 20.", 1, session.MaxTopK)
-	fields["topN"] = number("integer", "Matches taken; default: the settings', 5.", 1, session.MaxTopN)
+	fields["topK"] = number("integer", "Matches considered; default: the settings', 20.", 1, memory.MaxTopK)
+	fields["topN"] = number("integer", "Matches taken; default: the settings', 5.", 1, memory.MaxTopN)
 	fields["includeScore"] = number("number", "Relevance from which a match is always taken; default: the settings', 0.7.", 0, 1)
-	fields["max_tokens"] = number("integer", "Most tokens; default: the settings', 4,000.", session.MinBudget, session.MaxBudget)
+	fields["max_tokens"] = number("integer", "Most tokens; default: the settings', 4,000.", memory.MinBudget, memory.MaxBudget)
 	fields["no_search"] = typed("boolean", "Take the session's context alone.")
 	fields["schemas"] = typed("boolean", "Answer with the schemas of all active tools.")
 	return object("", true, fields, "message")
@@ -129,20 +128,20 @@ func reportInputSchema() schema {
 	fields := whichFields()
 	fields["usedTools"] = list("", object("", true, schema{
 		"serverName": text("", 0, memory.MaxNameText), "toolName": text("", 1, memory.MaxNameText),
-	}, "toolName"), session.MaxUsedTools)
+	}, "toolName"), memory.MaxUsedTools)
 	fields["entities"] = list("One with a known id replaces it.", object("", true, schema{
-		"id": text("", 1, memory.MaxNameText), "type": text("", 0, session.MaxEntityText),
-		"name": text("", 0, session.MaxEntityText), "data": typed("object", ""),
-	}, "id"), session.MaxEntities)
+		"id": text("", 1, memory.MaxNameText), "type": text("", 0, memory.MaxEntityText),
+		"name": text("", 0, memory.MaxEntityText), "data": typed("object", ""),
+	}, "id"), memory.MaxEntities)
 	fields["clearDiscovered"] = typed("boolean", "Forget the tools that search_tools found.")
 	return object("", true, fields)
 }
 
 func compactInputSchema() schema {
 	fields := whichFields()
-	fields["summary"] = text("What was done and what comes next, without the name of a tool; at most 2,000 tokens.", 0, session.MaxSummary)
-	fields["transcript"] = text("The conversation, for a model that writes the summary.", 0, session.MaxTranscript)
-	fields["keepTurns"] = number("integer", "Recent turns to keep; default: the settings', 3.", 1, session.MaxKeepTurns)
+	fields["summary"] = text("What was done and what comes next, without the name of a tool; at most 2,000 tokens.", 0, memory.MaxSummary)
+	fields["transcript"] = text("The conversation, for a model that writes the summary.", 0, memory.MaxTranscript)
+	fields["keepTurns"] = number("integer", "Recent turns to keep; default: the settings', 3.", 1, memory.MaxKeepTurns)
 	return object("", true, fields)
 }
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // The schemas of the ledger's tools and of feedback.
@@ -12,7 +11,7 @@ func feedbackInputSchema() schema {
 		"receipt": text("The receipt that the answer named.", 1, memory.MaxNameText),
 		"item":    text("Id of one item of it; default: all.", 0, memory.MaxNameText),
 		"verdict": typed("string", "").with("enum", memory.Verdicts),
-		"note":    text("Why, in a sentence.", 0, session.MaxNote),
+		"note":    text("Why, in a sentence.", 0, memory.MaxNote),
 	}, "receipt", "verdict")
 }
 
@@ -38,7 +37,7 @@ func verdictsSchema() schema {
 
 func turnInputSchema() schema {
 	fields := whichFields()
-	fields["turn"] = number("integer", "Counted from 1; default: the last one.", 1, session.MaxTurn)
+	fields["turn"] = number("integer", "Counted from 1; default: the last one.", 1, memory.MaxTurn)
 	fields["texts"] = typed("boolean", "With the texts handed out, where they are as they were.")
 	return object("", true, fields)
 }
@@ -59,9 +58,9 @@ func turnOutputSchema() schema {
 func receiptsInputSchema() schema {
 	return object("", true, schema{
 		"sessionId": text("Only of this session.", memory.MinSessionID, memory.MaxNameText),
-		"turn":      number("integer", "Only of this turn of the session; 0 is before the first.", 0, session.MaxTurn),
+		"turn":      number("integer", "Only of this turn of the session; 0 is before the first.", 0, memory.MaxTurn),
 		"since":     moment("Nothing older."),
-		"limit":     number("integer", "Most receipts.", 1, session.MaxReceipts).with("default", receiptsListed),
+		"limit":     number("integer", "Most receipts.", 1, memory.MaxReceipts).with("default", receiptsListed),
 		"project":   projectField(),
 	})
 }

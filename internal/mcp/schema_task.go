@@ -1,21 +1,21 @@
 package mcp
 
-import "github.com/recalld/recalld/internal/memory/session"
+import "github.com/recalld/recalld/internal/memory"
 
 // The schemas of the tools of working memory.
 
 // taskID is the id of a task, as its host gave it.
-func taskID() schema { return text("The task's id, of your own.", 1, session.MaxTaskID) }
+func taskID() schema { return text("The task's id, of your own.", 1, memory.MaxTaskID) }
 
 func completeInputSchema() schema {
 	return object("", true, schema{
 		"task_id":           taskID(),
 		"validation_report": typed("object", `How it was checked; {"valid": true} says success.`),
 		"completed_at":      moment("Default: now."),
-		"task_type":         text("Its type, by which settings differ.", 0, session.MaxTaskType),
+		"task_type":         text("Its type, by which settings differ.", 0, memory.MaxTaskType),
 		"requires_context":  typed("boolean", "Keep intent and summary for later tasks; default: the settings'."),
-		"intent":            text("What it was for, in a sentence.", 0, session.MaxIntent),
-		"summary":           text("What came of it; made from the report if left out.", 0, session.MaxTaskSummary),
+		"intent":            text("What it was for, in a sentence.", 0, memory.MaxIntent),
+		"summary":           text("What came of it; made from the report if left out.", 0, memory.MaxTaskSummary),
 		"project":           projectField(),
 	}, "task_id", "validation_report")
 }
@@ -23,7 +23,7 @@ func completeInputSchema() schema {
 func blockInputSchema() schema {
 	return object("", true, schema{
 		"task_id":    taskID(),
-		"reason":     text("Why it cannot go on.", 1, session.MaxReason),
+		"reason":     text("Why it cannot go on.", 1, memory.MaxReason),
 		"blocked_at": moment("Default: now."),
 		"project":    projectField(),
 	}, "task_id", "reason")
@@ -32,7 +32,7 @@ func blockInputSchema() schema {
 func unblockInputSchema() schema {
 	return object("", true, schema{
 		"task_id":    taskID(),
-		"resolution": text("How it was resolved.", 0, session.MaxResolution),
+		"resolution": text("How it was resolved.", 0, memory.MaxResolution),
 		"project":    projectField(),
 	}, "task_id")
 }
@@ -54,8 +54,8 @@ func taskKeptSchema() schema {
 
 func windowInputSchema() schema {
 	return object("", true, schema{
-		"task_type": text("Show the window as the settings have it for this type.", 0, session.MaxTaskType),
-		"limit":     number("integer", "Most completed tasks; default: the settings', 5.", 1, session.MaxWindow),
+		"task_type": text("Show the window as the settings have it for this type.", 0, memory.MaxTaskType),
+		"limit":     number("integer", "Most completed tasks; default: the settings', 5.", 1, memory.MaxWindow),
 		"project":   projectField(),
 	})
 }
@@ -87,8 +87,8 @@ func windowFields() schema {
 
 func historyInputSchema() schema {
 	return object("", true, schema{
-		"task_id": text("Only about this task.", 0, session.MaxTaskID),
-		"limit":   number("integer", "Most events.", 1, session.MaxHistory).with("default", session.DefaultHistory),
+		"task_id": text("Only about this task.", 0, memory.MaxTaskID),
+		"limit":   number("integer", "Most events.", 1, memory.MaxHistory).with("default", memory.DefaultHistory),
 		"before":  typed("integer", "Only older ones: the before of the last answer.").with("minimum", 0),
 		"project": projectField(),
 	})

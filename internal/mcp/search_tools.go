@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // searchToolsInput is what search_tools takes.
@@ -19,7 +19,7 @@ type searchToolsInput struct {
 // toolsAnswer is what a search for tools found, and what is listed since. The text
 // stands beside it.
 type toolsAnswer struct {
-	session.ToolMatches
+	memory.ToolMatches
 	Listed []string `json:"listed,omitempty"`
 	Text   string   `json:"text,omitempty"`
 }
@@ -38,7 +38,7 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	if err != nil {
 		return "", nil, err
 	}
-	matches, err := s.svc.SearchTools(ctx, session.SearchToolsRequest{
+	matches, err := s.svc.SearchTools(ctx, memory.SearchToolsRequest{
 		RequestID: c.requestID, Query: in.Query, Limit: in.Limit, Own: true, SessionRef: which,
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 
 // foundText is the service's text, and what the search has listed. A host that does
 // not hear of changed lists can have the tools called all the same.
-func foundText(m *session.ToolMatches, listed []string) string {
+func foundText(m *memory.ToolMatches, listed []string) string {
 	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {
 		text += fmt.Sprintf("\n\nrecalld lists these from now on: %s. If you do not see them among your tools, call them all the same; a wrong argument is answered with the right ones.",

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // completeInput is what complete_task takes.
@@ -24,7 +23,7 @@ type completeInput struct {
 }
 
 func (s *Server) completeTask(ctx context.Context, c call, in completeInput) (string, any, error) {
-	kept, err := s.svc.CompleteTask(ctx, session.CompleteTaskRequest{
+	kept, err := s.svc.CompleteTask(ctx, memory.CompleteTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, CompletedAt: in.CompletedAt, TaskType: in.TaskType,
 		RequiresContext: in.RequiresContext, Intent: in.Intent, Summary: in.Summary,
 		ValidationReport: unlessNull(in.ValidationReport), Project: c.agent.project(in.Project), Caller: c.caller,
@@ -41,7 +40,7 @@ type blockInput struct {
 }
 
 func (s *Server) blockTask(ctx context.Context, c call, in blockInput) (string, any, error) {
-	kept, err := s.svc.BlockTask(ctx, session.BlockTaskRequest{
+	kept, err := s.svc.BlockTask(ctx, memory.BlockTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, Reason: in.Reason, BlockedAt: in.BlockedAt,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -56,7 +55,7 @@ type unblockInput struct {
 }
 
 func (s *Server) unblockTask(ctx context.Context, c call, in unblockInput) (string, any, error) {
-	kept, err := s.svc.UnblockTask(ctx, session.UnblockTaskRequest{
+	kept, err := s.svc.UnblockTask(ctx, memory.UnblockTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, Resolution: in.Resolution,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -64,7 +63,7 @@ func (s *Server) unblockTask(ctx context.Context, c call, in unblockInput) (stri
 }
 
 // taskAnswer says what became of a task, and what is held now.
-func taskAnswer(verb string, kept *session.TaskSaved, err error) (string, any, error) {
+func taskAnswer(verb string, kept *memory.TaskSaved, err error) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -89,7 +88,7 @@ type windowInput struct {
 }
 
 func (s *Server) taskWindow(ctx context.Context, c call, in windowInput) (string, any, error) {
-	window, err := s.svc.TaskWindow(ctx, session.TaskWindowRequest{
+	window, err := s.svc.TaskWindow(ctx, memory.TaskWindowRequest{
 		TaskType: in.TaskType, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Server) taskWindow(ctx context.Context, c call, in windowInput) (string
 }
 
 // wholeWindow makes the lists of a window lists.
-func wholeWindow(window *session.TaskWindow) *session.TaskWindow {
+func wholeWindow(window *memory.TaskWindow) *memory.TaskWindow {
 	whole := *window
 	whole.Tasks, whole.Blockers = orEmpty(window.Tasks), orEmpty(window.Blockers)
 	return &whole
@@ -119,7 +118,7 @@ type historyInput struct {
 }
 
 func (s *Server) taskHistory(ctx context.Context, c call, in historyInput) (string, any, error) {
-	found, err := s.svc.TaskHistory(ctx, session.TaskHistoryRequest{
+	found, err := s.svc.TaskHistory(ctx, memory.TaskHistoryRequest{
 		TaskID: in.TaskID, Limit: in.Limit, Before: in.Before, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -144,7 +143,7 @@ type loadInput struct {
 }
 
 func (s *Server) loadTasks(ctx context.Context, c call, in loadInput) (string, any, error) {
-	loaded, err := s.svc.LoadTasks(ctx, session.LoadTasksRequest{
+	loaded, err := s.svc.LoadTasks(ctx, memory.LoadTasksRequest{
 		RequestID: c.requestID, State: unlessNull(in.State), Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // ownTool is one of recalld's own tools, not yet bound to a server.
@@ -61,14 +60,14 @@ var toolsets = []struct {
 const OwnServer = "recalld"
 
 // OwnTools returns recalld's own tools as entries of a catalogue, to be registered
-// under session.OwnProject. The prefix begins the names of the knowledge tools, as
+// under memory.OwnProject. The prefix begins the names of the knowledge tools, as
 // Options.KnowledgePrefix does.
-func OwnTools(prefix string) []session.CatalogueEntry {
+func OwnTools(prefix string) []memory.CatalogueEntry {
 	tools := ownTools(prefix, nil)
-	entries := make([]session.CatalogueEntry, len(tools))
+	entries := make([]memory.CatalogueEntry, len(tools))
 	for i, t := range tools {
-		entries[i] = session.CatalogueEntry{
-			Ref:         session.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
+		entries[i] = memory.CatalogueEntry{
+			Ref:         memory.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
 			Description: t.description, InputSchema: t.in.raw(), Core: t.group == groupCore,
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/index/light"
+	"github.com/recalld/recalld/index/files"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // lightShelf is a light index over files that a test puts on a shelf.
 type lightShelf struct {
 	shelf *shelf
-	index light.Index
+	index files.Index
 	files []memory.Candidate
 	held  memory.CodeCounts
 	asked int // questions
@@ -56,11 +56,11 @@ func (l *lightShelf) Files(pattern, _ string, limit int) ([]memory.Candidate, in
 	return l.candidates(matches), total
 }
 
-func (l *lightShelf) Fits(pattern, path, head string) bool { return light.Fits(pattern, path, head) }
+func (l *lightShelf) Fits(pattern, path, head string) bool { return files.Fits(pattern, path, head) }
 
 func (l *lightShelf) CodeCounts(string) memory.CodeCounts { return l.held }
 
-func (l *lightShelf) candidates(ms []light.Match) []memory.Candidate {
+func (l *lightShelf) candidates(ms []files.Match) []memory.Candidate {
 	out := make([]memory.Candidate, len(ms))
 	for i, m := range ms {
 		out[i] = l.files[m.ID]

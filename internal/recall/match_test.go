@@ -9,13 +9,12 @@ import (
 
 	"github.com/recalld/recalld/internal/catalogue"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 // entry is the record of an entry as the catalogue keeps it.
 func entry(kind memory.Kind, server, name, description, content string) memory.Record {
-	e := session.CatalogueEntry{Ref: session.Ref{Type: kind, Name: name, ServerName: server}, Description: description, Content: content}
+	e := memory.CatalogueEntry{Ref: memory.Ref{Type: kind, Name: name, ServerName: server}, Description: description, Content: content}
 	return memory.Record{
 		ID: fmt.Sprintf("%s %s", kind, strings.TrimPrefix(server+":"+name, ":")), Kind: kind, Text: catalogue.Text(e),
 		Entry: &memory.Entry{Name: name, Server: server, Description: description, Content: content},
@@ -84,7 +83,7 @@ func nearest(m recall.Matches) float64 {
 // says what an entry says reaches what is always taken (.7) and more, one that says a
 // part of it passes the floor, and what has nothing to do with any stays below.
 func TestRelevanceOfEntries(t *testing.T) {
-	const floor, always, sure = .5, session.DefaultIncludeScore, .85
+	const floor, always, sure = .5, memory.DefaultIncludeScore, .85
 	type asked struct {
 		text string
 		want string // the first; empty for none
@@ -109,7 +108,7 @@ func TestRelevanceOfEntries(t *testing.T) {
 			{"put this text into a new file on disk", "tool filesystem:read_text_file", floor},
 			{text: "how do I authenticate?"}, {text: "fix the failing login test"}, {text: "deploy the payment service to production"},
 		}},
-		"5 rules and references": {house(), session.EntryKinds, []asked{
+		"5 rules and references": {house(), memory.EntryKinds, []asked{
 			{"How do I authenticate?", "rule Authentication Rules", sure},
 			{"What does the database schema look like?", "reference Database Schema", sure},
 			{"please wrap this error", "rule Error Handling", sure},
@@ -165,7 +164,7 @@ func TestMatchLeavesNothingBehind(t *testing.T) {
 	r := newRig(t)
 	r.write(house()...)
 	before := r.store.Seq()
-	r.match("how do I authenticate?", 5, session.EntryKinds...)
+	r.match("how do I authenticate?", 5, memory.EntryKinds...)
 	receipts, _, err := r.store.Receipts(memory.ReceiptFilter{}, 10)
 	if err != nil || len(receipts) > 0 || r.store.Seq() != before {
 		t.Errorf("after a match there are %d receipts, %v, and update %d after %d", len(receipts), err, r.store.Seq(), before)
@@ -177,12 +176,12 @@ func TestMatchLeavesNothingBehind(t *testing.T) {
 func TestMatchBesideAnotherProject(t *testing.T) {
 	r := newRig(t)
 	own := entry(memory.Tool, "recalld", "recall", "Find what was learned about an error before.", "")
-	own.Project = session.OwnProject
+	own.Project = memory.OwnProject
 	foreign := entry(memory.Tool, "other", "recall_errors", "Find what was learned about an error before.", "")
 	foreign.Project, foreign.ID = "p-other", "foreign"
 	r.write(append(publicTools(t, 30), own, foreign)...)
 	m, err := r.recall.Match(t.Context(), "what was learned about an error before", memory.Selection{
-		Kinds: []memory.Kind{memory.Tool}, Project: r.project.ID, Also: session.OwnProject,
+		Kinds: []memory.Kind{memory.Tool}, Project: r.project.ID, Also: memory.OwnProject,
 	}, 5, recall.AskOptions{})
 	if err != nil {
 		t.Fatal(err)

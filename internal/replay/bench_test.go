@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // BenchmarkReplay asks a hundred questions again, each twice.
@@ -17,7 +16,7 @@ func BenchmarkReplay(b *testing.B) {
 		r.ask(memory.RecallRequest{Query: questions[i%len(questions)]})
 	}
 	for b.Loop() {
-		if out := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}}); out.Tally.Questions != 100 {
+		if out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9}}); out.Tally.Questions != 100 {
 			b.Fatalf("replayed %+v", out.Tally)
 		}
 	}

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // compare puts three answers to one question side by side: first what there is after,
 // then what there was before and is not any more, then what is only recorded. An answer
 // is changed when an item comes, goes, or changes places with another that stays.
-func compare(recorded []hit, before, after outcome) (items []session.ReplayedItem, byData, bySettings bool) {
-	items = []session.ReplayedItem{}
+func compare(recorded []hit, before, after outcome) (items []memory.ReplayedItem, byData, bySettings bool) {
+	items = []memory.ReplayedItem{}
 	ranks := [3]map[string]int{ranksOf(recorded), ranksOf(before.items), ranksOf(after.items)}
 	seen := map[string]bool{}
 	for _, list := range [][]hit{after.items, before.items, recorded} {
@@ -20,7 +19,7 @@ func compare(recorded []hit, before, after outcome) (items []session.ReplayedIte
 				continue
 			}
 			seen[h.id] = true
-			item := session.ReplayedItem{
+			item := memory.ReplayedItem{
 				ID: h.id, Kind: h.kind, Title: h.title,
 				Recorded: ranks[0][h.id], Before: ranks[1][h.id], After: ranks[2][h.id],
 			}
@@ -50,17 +49,17 @@ func ranksOf(hits []hit) map[string]int {
 	return ranks
 }
 
-func recordedRank(i session.ReplayedItem) int { return i.Recorded }
-func beforeRank(i session.ReplayedItem) int   { return i.Before }
-func afterRank(i session.ReplayedItem) int    { return i.After }
+func recordedRank(i memory.ReplayedItem) int { return i.Recorded }
+func beforeRank(i memory.ReplayedItem) int   { return i.Before }
+func afterRank(i memory.ReplayedItem) int    { return i.After }
 
 // movedBetween returns the ids of the items that two answers both have, at another
 // place among those: an item that only moves up because another one went has not
 // moved.
-func movedBetween(items []session.ReplayedItem, from, to func(session.ReplayedItem) int) map[string]bool {
-	both := slices.DeleteFunc(slices.Clone(items), func(i session.ReplayedItem) bool { return from(i) == 0 || to(i) == 0 })
-	then := slices.SortedFunc(slices.Values(both), func(a, b session.ReplayedItem) int { return from(a) - from(b) })
-	now := slices.SortedFunc(slices.Values(both), func(a, b session.ReplayedItem) int { return to(a) - to(b) })
+func movedBetween(items []memory.ReplayedItem, from, to func(memory.ReplayedItem) int) map[string]bool {
+	both := slices.DeleteFunc(slices.Clone(items), func(i memory.ReplayedItem) bool { return from(i) == 0 || to(i) == 0 })
+	then := slices.SortedFunc(slices.Values(both), func(a, b memory.ReplayedItem) int { return from(a) - from(b) })
+	now := slices.SortedFunc(slices.Values(both), func(a, b memory.ReplayedItem) int { return to(a) - to(b) })
 	moved := map[string]bool{}
 	for i := range then {
 		if then[i].ID != now[i].ID {
@@ -71,8 +70,8 @@ func movedBetween(items []session.ReplayedItem, from, to func(session.ReplayedIt
 }
 
 // tally sums up answers in items.
-func tally(answers []session.ReplayedAnswer) session.ReplayCounts {
-	var t session.ReplayCounts
+func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
+	var t memory.ReplayCounts
 	count := func(n *int, is bool) {
 		if is {
 			*n++
@@ -95,7 +94,7 @@ func tally(answers []session.ReplayedAnswer) session.ReplayCounts {
 
 // title fills in the titles of items that only the receipt has, as far as the record
 // is still there.
-func (p *Replayer) title(items []session.ReplayedItem, r memory.Receipt, before, after outcome, outside bool) {
+func (p *Replayer) title(items []memory.ReplayedItem, r memory.Receipt, before, after outcome, outside bool) {
 	titles := map[string]string{}
 	for _, h := range slices.Concat(before.items, after.items) {
 		titles[h.id] = h.title

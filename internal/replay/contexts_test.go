@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // TestContextsAreAskedAgain: what a context of the real assembly chose is chosen again;
@@ -18,14 +17,14 @@ import (
 func TestContextsAreAskedAgain(t *testing.T) {
 	r := newRig(t)
 	r.docker()
-	register := func(entries ...session.CatalogueEntry) {
+	register := func(entries ...memory.CatalogueEntry) {
 		t.Helper()
-		if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
+		if _, err := r.catalogue.Register(t.Context(), memory.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rule := func(name, content string, include memory.Include) session.CatalogueEntry {
-		return session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: include}
+	rule := func(name, content string, include memory.Include) memory.CatalogueEntry {
+		return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: name}, Content: content, Include: include}
 	}
 	register(
 		rule("Always", "Build docker images of pinned versions.", memory.IncludeAlways),
@@ -36,7 +35,7 @@ func TestContextsAreAskedAgain(t *testing.T) {
 	if _, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "mm-one", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "docker build fails", SessionRef: session.SessionRef{Caller: r.caller}})
+	got, err := r.contexts.Assemble(t.Context(), memory.AssembleRequest{Message: "docker build fails", SessionRef: memory.SessionRef{Caller: r.caller}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,12 +48,12 @@ func TestContextsAreAskedAgain(t *testing.T) {
 	if chosen < 2 {
 		t.Fatalf("the context is %+v, want a rule and a lesson that are relevant", got.Record)
 	}
-	same := r.replay(session.ReplayRequest{})
+	same := r.replay(memory.ReplayRequest{})
 	if len(same.Answers) != 1 || same.Answers[0].DataChanged || same.Answers[0].SettingsChanged || same.Tally.Same != chosen {
 		t.Fatalf("asked again at once: %+v\n%s\nwant the %d items that were chosen", same.Tally, same.Text, chosen)
 	}
 	register(rule("Later", "Ask for help when a docker build fails twice.", memory.IncludeAgent))
-	after := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
+	after := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
 	var added []string
 	for _, item := range after.Answers[0].Items {
 		if item.Recorded == 0 && item.Before > 0 {
@@ -74,7 +73,7 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 	for _, where := range []string{"on the first node", "behind the proxy", "in the release job", "with a full disk", "after an update", "on arm"} {
 		r.lesson("docker build fails "+where, "look into the log of the builder "+where)
 	}
-	var entries []session.CatalogueEntry
+	var entries []memory.CatalogueEntry
 	for name, content := range map[string]string{
 		"Retries": "A docker build that fails is retried once with an empty cache.",
 		"Again":   "A docker build that fails is retried once with an empty cache.",
@@ -84,9 +83,9 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 		"Owners":  "Whose docker build fails has to mend it.",
 		"Held":    "A docker build fails on warnings.",
 	} {
-		entries = append(entries, session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: name}, Content: content, Include: memory.IncludeAgent})
+		entries = append(entries, memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: name}, Content: content, Include: memory.IncludeAgent})
 	}
-	if _, err := r.catalogue.Register(t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
+	if _, err := r.catalogue.Register(t.Context(), memory.RegisterRequest{Entries: entries, Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.ingest.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "mm-one", Goal: "mend the docker build", Caller: r.caller}); err != nil {
@@ -101,13 +100,13 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	which := session.SessionRef{Caller: r.caller}
-	held := []session.ContextItem{{Ref: session.Ref{Type: memory.Rule, Name: "Held"}}}
-	if _, err := r.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: held, SessionRef: which}); err != nil {
+	which := memory.SessionRef{Caller: r.caller}
+	held := []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "Held"}}}
+	if _, err := r.contexts.ChangeContext(t.Context(), memory.ChangeContextRequest{Add: held, SessionRef: which}); err != nil {
 		t.Fatal(err)
 	}
 	told := map[memory.Reason]int{}
-	for i, req := range []session.AssembleRequest{
+	for i, req := range []memory.AssembleRequest{
 		{},
 		{TopN: 1, IncludeScore: new(1.0)},
 		{TopN: 50, MaxTokens: 20_000},
@@ -130,7 +129,7 @@ func TestNothingChangesWhereNothingDid(t *testing.T) {
 		t.Fatalf("withheld were %v, want some of each of three reasons: the test shows less than it could", told)
 	}
 	r.ask(memory.RecallRequest{Query: "docker build fails", Limit: 12})
-	out := r.replay(session.ReplayRequest{})
+	out := r.replay(memory.ReplayRequest{})
 	if out.Tally.Questions != 8 || out.Tally.Failed > 0 || out.Tally.Same == 0 {
 		t.Errorf("tally %+v, want all 8 questions asked", out.Tally)
 	}

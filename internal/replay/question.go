@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -20,7 +19,7 @@ type question struct {
 	// shown that was followed from the project's files.
 	outside bool
 	// entries are those that a context of the project may choose, by id.
-	entries func() map[string]session.EntryState
+	entries func() map[string]memory.EntryState
 	// aside is what is not compared, by id: what the context held anyway, with no reason,
 	// and what it withheld of what it had chosen.
 	aside map[string]memory.Reason
@@ -59,8 +58,8 @@ func (q *question) prepare() {
 }
 
 // choosable are the entries that a context of a project may choose by relevance.
-func (p *Replayer) choosable(project memory.Project) map[string]session.EntryState {
-	chosen := map[string]session.EntryState{}
+func (p *Replayer) choosable(project memory.Project) map[string]memory.EntryState {
+	chosen := map[string]memory.EntryState{}
 	if p.opts.Catalogue == nil {
 		return chosen
 	}
@@ -88,7 +87,7 @@ func (q *question) compared(hits []hit) []hit {
 		return hits
 	}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
-		entry := slices.Contains(session.EntryKinds, h.kind)
+		entry := slices.Contains(memory.EntryKinds, h.kind)
 		_, aside := q.aside[h.id]
 		return aside || h.kind == memory.Task || h.kind == memory.Blocker || entry && q.p.opts.Catalogue == nil
 	})
@@ -124,7 +123,7 @@ func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, ane
 		}
 		out.add(found)
 	}
-	entries := slices.DeleteFunc(slices.Clone(req.Kinds), func(k memory.Kind) bool { return !slices.Contains(session.EntryKinds, k) })
+	entries := slices.DeleteFunc(slices.Clone(req.Kinds), func(k memory.Kind) bool { return !slices.Contains(memory.EntryKinds, k) })
 	if q.p.opts.Catalogue != nil && len(entries) > 0 {
 		found, err := q.match(ctx, entries, opts)
 		if err != nil {
@@ -219,5 +218,5 @@ func name(name, server string) string {
 	if server == "" {
 		return name
 	}
-	return session.ToolRef{ServerName: server, ToolName: name}.String()
+	return memory.ToolRef{ServerName: server, ToolName: name}.String()
 }

@@ -20,7 +20,6 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -56,7 +55,7 @@ type Sessions interface {
 
 // Catalogue lists the entries of a project with what applies to them.
 type Catalogue interface {
-	Items(project string) []session.EntryState
+	Items(project string) []memory.EntryState
 }
 
 // Options configure a replayer. All but the last two fields are required.
@@ -81,7 +80,7 @@ type Taken struct {
 
 // ContractTaken is what contract 6 takes.
 func ContractTaken() Taken {
-	return Taken{TopK: session.DefaultTopK, TopN: session.DefaultTopN, IncludeScore: session.DefaultIncludeScore}
+	return Taken{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
 }
 
 func (o *Options) validate() error {
@@ -113,19 +112,19 @@ func New(opts Options) (*Replayer, error) {
 }
 
 var _ interface {
-	Replay(context.Context, session.ReplayRequest, func(session.ReplayProgress)) (*session.Replayed, error)
+	Replay(context.Context, memory.ReplayRequest, func(memory.ReplayProgress)) (*memory.Replayed, error)
 } = (*Replayer)(nil)
 
-// Replay implements session.Ledger. Questions are asked one after the other, oldest
+// Replay implements memory.Ledger. Questions are asked one after the other, oldest
 // first; of more than the limit the newest. One that cannot be asked is told of with
 // its error. The errors are those of the request, and CodeNotFound for an unknown
 // session or embedder; a nil progress is told nothing.
-func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
+func (p *Replayer) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
 	if progress == nil {
-		progress = func(session.ReplayProgress) {}
+		progress = func(memory.ReplayProgress) {}
 	}
 	project, _, err := p.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
@@ -145,13 +144,13 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 	}
 	slices.SortFunc(receipts, func(a, b memory.Receipt) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 
-	out := &session.Replayed{
+	out := &memory.Replayed{
 		Project: project.ID, ProjectName: project.Name, New: changed(p.opts.Asker.Settings(), req),
-		Answers: []session.ReplayedAnswer{}, More: more,
+		Answers: []memory.ReplayedAnswer{}, More: more,
 	}
-	progress(session.ReplayProgress{Total: len(receipts)})
+	progress(memory.ReplayProgress{Total: len(receipts)})
 	outside := !memory.AsksFrom(ctx, p.opts.Projects, project.ID, req.Project, req.Caller)
-	entries := sync.OnceValue(func() map[string]session.EntryState { return p.choosable(project) })
+	entries := sync.OnceValue(func() map[string]memory.EntryState { return p.choosable(project) })
 	for i, r := range receipts {
 		a, degraded, err := p.again(ctx, &question{p: p, receipt: r, project: project, outside: outside, entries: entries}, req)
 		if err != nil {
@@ -163,7 +162,7 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 				out.Degraded = append(out.Degraded, d)
 			}
 		}
-		progress(session.ReplayProgress{Done: i + 1, Total: len(receipts)})
+		progress(memory.ReplayProgress{Done: i + 1, Total: len(receipts)})
 	}
 	out.Tally = tally(out.Answers)
 	out.Text = text(out)
@@ -172,9 +171,9 @@ func (p *Replayer) Replay(ctx context.Context, req session.ReplayRequest, progre
 
 // again asks the questions of one receipt twice. Only what concerns all receipts is an
 // error: the end of ctx, and an embedder that there is not.
-func (p *Replayer) again(ctx context.Context, q *question, req session.ReplayRequest) (session.ReplayedAnswer, []memory.Degraded, error) {
+func (p *Replayer) again(ctx context.Context, q *question, req memory.ReplayRequest) (memory.ReplayedAnswer, []memory.Degraded, error) {
 	r := q.receipt
-	out := session.ReplayedAnswer{Receipt: r.ID, Query: r.Request.Query, At: r.At, Items: []session.ReplayedItem{}}
+	out := memory.ReplayedAnswer{Receipt: r.ID, Query: r.Request.Query, At: r.At, Items: []memory.ReplayedItem{}}
 	q.prepare()
 	before, err := q.ask(ctx, r.Settings, nil)
 	if err == nil {
@@ -213,7 +212,7 @@ func (p *Replayer) recorded(r memory.Receipt) memory.AnswerSettings {
 }
 
 // changed are settings with those that a request names.
-func changed(s memory.AnswerSettings, req session.ReplayRequest) memory.AnswerSettings {
+func changed(s memory.AnswerSettings, req memory.ReplayRequest) memory.AnswerSettings {
 	s.Embedder = cmp.Or(req.Embedder, s.Embedder)
 	if req.VectorWeight != nil {
 		s.VectorWeight = *req.VectorWeight

@@ -14,14 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // differing are the items of an answer that are not the same in all three: "id 1→1→0".
-func differing(a session.ReplayedAnswer) []session.ReplayedItem {
-	return slices.DeleteFunc(slices.Clone(a.Items), func(i session.ReplayedItem) bool {
+func differing(a memory.ReplayedAnswer) []memory.ReplayedItem {
+	return slices.DeleteFunc(slices.Clone(a.Items), func(i memory.ReplayedItem) bool {
 		return i.Recorded == i.Before && i.Before == i.After
 	})
 }
@@ -35,7 +34,7 @@ func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 		answers = append(answers, r.ask(memory.RecallRequest{Query: q}))
 	}
 	const floor = .9
-	out := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: floor}})
+	out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: floor}})
 	if len(out.Answers) != len(answers) || out.Tally.Questions != len(answers) || out.Tally.Failed != 0 || out.More {
 		t.Fatalf("replayed %d questions, %+v; want %d, all of them", len(out.Answers), out.Tally, len(answers))
 	}
@@ -72,7 +71,7 @@ func TestAFloorTakesExactlyWhatIsBelow(t *testing.T) {
 	if lost == 0 || kept == 0 {
 		t.Fatalf("%d items are below the floor and %d above: the test shows nothing", lost, kept)
 	}
-	if diff := cmp.Diff(session.ReplayCounts{Questions: len(answers), Same: kept, SettingsRemoved: lost}, out.Tally); diff != "" {
+	if diff := cmp.Diff(memory.ReplayCounts{Questions: len(answers), Same: kept, SettingsRemoved: lost}, out.Tally); diff != "" {
 		t.Errorf("tally (-want +got):\n%s", diff)
 	}
 	if out.New.MinRelevance[memory.Lesson] != floor || out.New.MinRelevance[memory.Step] != .5 {
@@ -91,7 +90,7 @@ func TestALowerFloorBrings(t *testing.T) {
 			}
 		}
 	}
-	out := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: .005}})
+	out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: .005}})
 	if withheld == 0 || out.Tally.SettingsAdded < withheld || out.Tally.SettingsRemoved+out.Tally.DataAdded+out.Tally.DataRemoved > 0 {
 		t.Errorf("tally %+v, want the %d that were below the floor added, and nothing else", out.Tally, withheld)
 	}
@@ -102,10 +101,10 @@ func TestAQuestionsOwnFloorGivesWay(t *testing.T) {
 	r := newRig(t)
 	r.docker()
 	a := r.ask(memory.RecallRequest{Query: "docker build fails", MinRelevance: new(.0), Limit: 50})
-	if same := r.replay(session.ReplayRequest{}); same.Tally.Same != len(a.Items) || same.Answers[0].DataChanged || same.Answers[0].SettingsChanged {
+	if same := r.replay(memory.ReplayRequest{}); same.Tally.Same != len(a.Items) || same.Answers[0].DataChanged || same.Answers[0].SettingsChanged {
 		t.Errorf("with the recorded settings: %+v, want all %d items", same.Tally, len(a.Items))
 	}
-	if out := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}}); out.Tally.SettingsRemoved == 0 {
+	if out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}}); out.Tally.SettingsRemoved == 0 {
 		t.Errorf("with a floor of 1: %+v, want items to go", out.Tally)
 	}
 }
@@ -124,8 +123,8 @@ func TestTheDatasChangeIsToldApart(t *testing.T) {
 	added := r.lesson("docker build fails: no space left on device", "enlarge the disk of the builder")
 	r.forget(gone)
 
-	out := r.replay(session.ReplayRequest{})
-	byID := map[string]session.ReplayedItem{}
+	out := r.replay(memory.ReplayRequest{})
+	byID := map[string]memory.ReplayedItem{}
 	for _, item := range out.Answers[0].Items {
 		byID[item.ID] = item
 	}
@@ -140,7 +139,7 @@ func TestTheDatasChangeIsToldApart(t *testing.T) {
 	}
 
 	// With a floor that nothing reaches, what was added goes again, by the settings.
-	out = r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
+	out = r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
 	if a := out.Answers[0]; !a.DataChanged || !a.SettingsChanged || out.Tally.DataAdded != 1 || out.Tally.DataRemoved != 1 {
 		t.Errorf("data %v, settings %v, %+v; want both, each with its own", a.DataChanged, a.SettingsChanged, out.Tally)
 	}
@@ -153,7 +152,7 @@ func TestTimeAloneChangesNothing(t *testing.T) {
 	r.docker()
 	a := r.ask(memory.RecallRequest{Query: "docker build fails", Filters: &memory.Filters{SinceHours: 1}})
 	r.later(100 * 24 * time.Hour)
-	out := r.replay(session.ReplayRequest{})
+	out := r.replay(memory.ReplayRequest{})
 	if len(a.Items) == 0 || out.Tally.Same != len(a.Items) || len(differing(out.Answers[0])) > 0 {
 		t.Errorf("after a hundred days: %+v, want the %d items as they were", out.Answers, len(a.Items))
 	}
@@ -166,8 +165,8 @@ func TestReplayWritesNothing(t *testing.T) {
 	}
 	r.lesson("flush", "the receipts are written with a commit")
 	seq, receipts := r.store.Seq(), r.receipts()
-	first := r.replay(session.ReplayRequest{VectorWeight: new(1.0)})
-	if diff := cmp.Diff(first, r.replay(session.ReplayRequest{VectorWeight: new(1.0)})); diff != "" {
+	first := r.replay(memory.ReplayRequest{VectorWeight: new(1.0)})
+	if diff := cmp.Diff(first, r.replay(memory.ReplayRequest{VectorWeight: new(1.0)})); diff != "" {
 		t.Errorf("the same replay again (-first +again):\n%s", diff)
 	}
 	if diff := cmp.Diff(receipts, r.receipts()); diff != "" || r.store.Seq() != seq {
@@ -180,13 +179,13 @@ func TestOtherEmbedders(t *testing.T) {
 	for _, q := range r.docker() {
 		r.ask(memory.RecallRequest{Query: q})
 	}
-	if out := r.replay(session.ReplayRequest{Embedder: "none"}); out.New.Embedder != "none" || out.Tally.Failed > 0 || out.Tally.DataAdded+out.Tally.DataRemoved > 0 {
+	if out := r.replay(memory.ReplayRequest{Embedder: "none"}); out.New.Embedder != "none" || out.Tally.Failed > 0 || out.Tally.DataAdded+out.Tally.DataRemoved > 0 {
 		t.Errorf("without vectors: %+v, want an answer to everything, and nothing by the data", out.Tally)
 	}
-	if out := r.replay(session.ReplayRequest{Embedder: "builtin"}); out.Tally.SettingsAdded+out.Tally.SettingsRemoved+out.Tally.SettingsMoved > 0 {
+	if out := r.replay(memory.ReplayRequest{Embedder: "builtin"}); out.Tally.SettingsAdded+out.Tally.SettingsRemoved+out.Tally.SettingsMoved > 0 {
 		t.Errorf("with the only model that there is: %+v, want no change", out.Tally)
 	}
-	_, err := r.replayer.Replay(t.Context(), session.ReplayRequest{Since: testTime, Embedder: "ollama/none", Caller: r.caller}, nil)
+	_, err := r.replayer.Replay(t.Context(), memory.ReplayRequest{Since: testTime, Embedder: "ollama/none", Caller: r.caller}, nil)
 	if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeNotFound || e.Field != "embedder" {
 		t.Errorf("an unknown embedder = %v, want it not found", err)
 	}
@@ -197,7 +196,7 @@ func TestVectorWeightMoves(t *testing.T) {
 	r := newRig(t)
 	r.docker()
 	a := r.ask(memory.RecallRequest{Query: "docker build network compose fails push registry cache", MinRelevance: new(.0), Limit: 8, MaxTokens: 8000})
-	out := r.replay(session.ReplayRequest{VectorWeight: new(10.0)})
+	out := r.replay(memory.ReplayRequest{VectorWeight: new(10.0)})
 	if out.Tally.SettingsMoved == 0 || !out.Answers[0].SettingsChanged || out.Answers[0].DataChanged || out.Tally.SettingsRemoved > 0 {
 		t.Errorf("with a hundred times the weight: %+v of %d items, want some to move and none to go", out.Tally, len(a.Items))
 	}
@@ -223,14 +222,14 @@ func TestReplayOfASession(t *testing.T) {
 	if len(in.Items) != 1 || in.Items[0].ID != own {
 		t.Fatalf("the session's own lesson is %s, found was %+v", own, in.Items)
 	}
-	out := r.replay(session.ReplayRequest{SessionID: "mm-one"})
+	out := r.replay(memory.ReplayRequest{SessionID: "mm-one"})
 	if len(out.Answers) != 1 || out.Answers[0].Receipt != in.Receipt || out.Answers[0].Error != "" || out.Tally.Same != 1 || out.Answers[0].DataChanged {
 		t.Errorf("replayed %+v, want the question of the session, asked of that session", out.Answers)
 	}
-	if out := r.replay(session.ReplayRequest{Since: r.now}); len(out.Answers) != 1 || out.Answers[0].Receipt != outside.Receipt {
+	if out := r.replay(memory.ReplayRequest{Since: r.now}); len(out.Answers) != 1 || out.Answers[0].Receipt != outside.Receipt {
 		t.Errorf("replayed %+v, want the question since then", out.Answers)
 	}
-	_, err = r.replayer.Replay(t.Context(), session.ReplayRequest{SessionID: "mm-none", Caller: r.caller}, nil)
+	_, err = r.replayer.Replay(t.Context(), memory.ReplayRequest{SessionID: "mm-none", Caller: r.caller}, nil)
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("an unknown session = %v, want it not found", err)
 	}
@@ -253,7 +252,7 @@ func TestOldReceiptsUseTodaysSettings(t *testing.T) {
 	if _, err := r.store.Commit(t.Context(), memory.Batch{Receipts: []memory.Receipt{old, lost, bare}}); err != nil {
 		t.Fatal(err)
 	}
-	out := r.replay(session.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
+	out := r.replay(memory.ReplayRequest{MinRelevance: map[memory.Kind]float64{memory.Lesson: 1}})
 	if out.Tally.Questions != 4 || out.Tally.Failed != 2 || out.Tally.SettingsRemoved != 2*len(a.Items) {
 		t.Errorf("tally %+v, want 4 questions, 2 of them failed, and the items of the others gone", out.Tally)
 	}
@@ -273,13 +272,13 @@ func TestProgressAndLimit(t *testing.T) {
 	for _, q := range questions {
 		r.ask(memory.RecallRequest{Query: q})
 	}
-	var told []session.ReplayProgress
-	req := session.ReplayRequest{Since: testTime, Limit: 3, Caller: r.caller}
-	out, err := r.replayer.Replay(t.Context(), req, func(p session.ReplayProgress) { told = append(told, p) })
+	var told []memory.ReplayProgress
+	req := memory.ReplayRequest{Since: testTime, Limit: 3, Caller: r.caller}
+	out, err := r.replayer.Replay(t.Context(), req, func(p memory.ReplayProgress) { told = append(told, p) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(told, []session.ReplayProgress{{Done: 0, Total: 3}, {Done: 1, Total: 3}, {Done: 2, Total: 3}, {Done: 3, Total: 3}}) {
+	if !slices.Equal(told, []memory.ReplayProgress{{Done: 0, Total: 3}, {Done: 1, Total: 3}, {Done: 2, Total: 3}, {Done: 3, Total: 3}}) {
 		t.Errorf("progress was told as %v, want each of three in order", told)
 	}
 	var asked []string
@@ -299,7 +298,7 @@ func TestReplayIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	last := 0
-	_, err := r.replayer.Replay(ctx, session.ReplayRequest{Since: testTime, Caller: r.caller}, func(p session.ReplayProgress) {
+	_, err := r.replayer.Replay(ctx, memory.ReplayRequest{Since: testTime, Caller: r.caller}, func(p memory.ReplayProgress) {
 		if last = p.Done; last == 2 {
 			cancel()
 		}
@@ -310,14 +309,14 @@ func TestReplayIsCancelled(t *testing.T) {
 }
 
 func TestTextOfAReplay(t *testing.T) {
-	answers := []session.ReplayedAnswer{
-		{Receipt: "rc-1", Query: "docker build\nfails", At: testTime, SettingsChanged: true, Items: []session.ReplayedItem{
+	answers := []memory.ReplayedAnswer{
+		{Receipt: "rc-1", Query: "docker build\nfails", At: testTime, SettingsChanged: true, Items: []memory.ReplayedItem{
 			{ID: "l-1", Kind: memory.Lesson, Title: "prune the builder cache", Recorded: 1, Before: 1, After: 1},
 			{ID: "l-2", Kind: memory.Lesson, Title: "log in first", Recorded: 2, Before: 2, Reason: memory.BelowThreshold},
 			{ID: "c-1", Kind: memory.Chunk, Title: "src/a.go:1-9", After: 2},
 		}},
-		{Receipt: "rc-2", Query: "the same", At: testTime.Add(time.Minute), Items: []session.ReplayedItem{{ID: "l-1", Kind: memory.Lesson, Recorded: 1, Before: 1, After: 1}}},
-		{Receipt: "rc-3", Query: "moved", At: testTime.Add(time.Hour), DataChanged: true, SettingsChanged: true, Items: []session.ReplayedItem{
+		{Receipt: "rc-2", Query: "the same", At: testTime.Add(time.Minute), Items: []memory.ReplayedItem{{ID: "l-1", Kind: memory.Lesson, Recorded: 1, Before: 1, After: 1}}},
+		{Receipt: "rc-3", Query: "moved", At: testTime.Add(time.Hour), DataChanged: true, SettingsChanged: true, Items: []memory.ReplayedItem{
 			{ID: "l-3", Kind: memory.Lesson, Title: "now first", Recorded: 2, Before: 2, After: 1},
 			{ID: "l-4", Kind: memory.Lesson, Title: "now second", Recorded: 1, Before: 1, After: 2},
 			{ID: "l-5", Kind: memory.Lesson, Title: "stays", Recorded: 3, Before: 3, After: 3},
@@ -325,12 +324,12 @@ func TestTextOfAReplay(t *testing.T) {
 		}},
 		{Receipt: "rc-4", Query: "lost", At: testTime.Add(2 * time.Hour), Error: "no session is called mm-x"},
 	}
-	r := &session.Replayed{
+	r := &memory.Replayed{
 		ProjectName: "demo", Answers: answers, Tally: tally(answers), More: true,
 		New:      memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Lesson: .9, memory.Chunk: .75}, VectorWeight: .0583, Embedder: "none"},
 		Degraded: []memory.Degraded{{Part: "vector/ollama/nomic", Reason: "unavailable"}},
 	}
-	quiet := &session.Replayed{ProjectName: "demo", Answers: answers[1:2], Tally: tally(answers[1:2]), New: r.New}
+	quiet := &memory.Replayed{ProjectName: "demo", Answers: answers[1:2], Tally: tally(answers[1:2]), New: r.New}
 	for name, got := range map[string]string{"changes.txt": text(r), "quiet.txt": text(quiet)} {
 		path := filepath.Join("testdata", name)
 		if *update {
@@ -358,24 +357,24 @@ func TestCompare(t *testing.T) {
 	for name, test := range map[string]struct {
 		recorded, before, after string
 		data, settings          bool
-		want                    session.ReplayCounts
+		want                    memory.ReplayCounts
 	}{
-		"nothing":              {"", "", "", false, false, session.ReplayCounts{}},
-		"the same":             {"a b", "a b", "a b", false, false, session.ReplayCounts{Same: 2}},
-		"added by the data":    {"a", "a b", "a b", true, false, session.ReplayCounts{Same: 1, DataAdded: 1}},
-		"gone with the data":   {"a b", "b", "b", true, false, session.ReplayCounts{Same: 1, DataRemoved: 1}},
-		"added by settings":    {"a", "a", "b a", false, true, session.ReplayCounts{Same: 1, SettingsAdded: 1}},
-		"gone with settings":   {"a b c", "a b c", "b c", false, true, session.ReplayCounts{Same: 2, SettingsRemoved: 1}},
-		"moved by settings":    {"a b c", "a b c", "b a c", false, true, session.ReplayCounts{Same: 3, SettingsMoved: 2}},
-		"moved by the data":    {"a b", "b a", "b a", true, false, session.ReplayCounts{Same: 2}},
-		"went and came":        {"a", "", "a", true, true, session.ReplayCounts{DataRemoved: 1, SettingsAdded: 1}},
-		"came and went":        {"", "a", "", true, true, session.ReplayCounts{DataAdded: 1, SettingsRemoved: 1}},
-		"moved up is no move":  {"a b c", "b c", "c", true, true, session.ReplayCounts{Same: 1, DataRemoved: 1, SettingsRemoved: 1}},
-		"all is another":       {"a", "b", "c", true, true, session.ReplayCounts{DataAdded: 1, DataRemoved: 1, SettingsAdded: 1, SettingsRemoved: 1}},
-		"twice counts as once": {"a a", "a", "a", false, false, session.ReplayCounts{Same: 1}},
+		"nothing":              {"", "", "", false, false, memory.ReplayCounts{}},
+		"the same":             {"a b", "a b", "a b", false, false, memory.ReplayCounts{Same: 2}},
+		"added by the data":    {"a", "a b", "a b", true, false, memory.ReplayCounts{Same: 1, DataAdded: 1}},
+		"gone with the data":   {"a b", "b", "b", true, false, memory.ReplayCounts{Same: 1, DataRemoved: 1}},
+		"added by settings":    {"a", "a", "b a", false, true, memory.ReplayCounts{Same: 1, SettingsAdded: 1}},
+		"gone with settings":   {"a b c", "a b c", "b c", false, true, memory.ReplayCounts{Same: 2, SettingsRemoved: 1}},
+		"moved by settings":    {"a b c", "a b c", "b a c", false, true, memory.ReplayCounts{Same: 3, SettingsMoved: 2}},
+		"moved by the data":    {"a b", "b a", "b a", true, false, memory.ReplayCounts{Same: 2}},
+		"went and came":        {"a", "", "a", true, true, memory.ReplayCounts{DataRemoved: 1, SettingsAdded: 1}},
+		"came and went":        {"", "a", "", true, true, memory.ReplayCounts{DataAdded: 1, SettingsRemoved: 1}},
+		"moved up is no move":  {"a b c", "b c", "c", true, true, memory.ReplayCounts{Same: 1, DataRemoved: 1, SettingsRemoved: 1}},
+		"all is another":       {"a", "b", "c", true, true, memory.ReplayCounts{DataAdded: 1, DataRemoved: 1, SettingsAdded: 1, SettingsRemoved: 1}},
+		"twice counts as once": {"a a", "a", "a", false, false, memory.ReplayCounts{Same: 1}},
 	} {
 		items, data, settings := compare(hits(test.recorded), outcome{items: hits(test.before)}, outcome{items: hits(test.after)})
-		got := tally([]session.ReplayedAnswer{{Items: items}})
+		got := tally([]memory.ReplayedAnswer{{Items: items}})
 		test.want.Questions = 1
 		if data != test.data || settings != test.settings {
 			t.Errorf("%s: changed by data %v, by settings %v; want %v, %v", name, data, settings, test.data, test.settings)

@@ -11,7 +11,6 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	contexts "github.com/recalld/recalld/internal/session"
@@ -114,7 +113,7 @@ func (r *rig) ask(req memory.RecallRequest) *memory.RecallResponse {
 }
 
 // replay asks everything again.
-func (r *rig) replay(req session.ReplayRequest) *session.Replayed {
+func (r *rig) replay(req memory.ReplayRequest) *memory.Replayed {
 	r.t.Helper()
 	if req.Since.IsZero() && req.SessionID == "" {
 		req.Since = testTime.Add(-time.Hour)
@@ -130,7 +129,7 @@ func (r *rig) replay(req session.ReplayRequest) *session.Replayed {
 // receipts are all that the ledger holds.
 func (r *rig) receipts() []memory.Receipt {
 	r.t.Helper()
-	all, _, err := r.store.Receipts(memory.ReceiptFilter{}, session.MaxReplayed)
+	all, _, err := r.store.Receipts(memory.ReceiptFilter{}, memory.MaxReplayed)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 const (
@@ -33,7 +32,7 @@ func cut(line string, n int) string {
 
 // text writes a replay for people: the sum, and then the questions that change, each
 // with its items that do.
-func text(r *session.Replayed) string {
+func text(r *memory.Replayed) string {
 	var b strings.Builder
 	t := r.Tally
 	fmt.Fprintf(&b, "Asked %s of %s again", memory.Count(t.Questions, "question"), r.ProjectName)
@@ -59,7 +58,7 @@ func text(r *session.Replayed) string {
 	} {
 		fmt.Fprintf(&b, "%6d  %s\n", line.n, line.what)
 	}
-	changed := slices.DeleteFunc(slices.Clone(r.Answers), func(a session.ReplayedAnswer) bool {
+	changed := slices.DeleteFunc(slices.Clone(r.Answers), func(a memory.ReplayedAnswer) bool {
 		return !a.DataChanged && !a.SettingsChanged && a.Error == ""
 	})
 	if len(changed) == 0 {
@@ -97,7 +96,7 @@ func settings(s memory.AnswerSettings) string {
 }
 
 // answerText writes one question that changes.
-func answerText(b *strings.Builder, a session.ReplayedAnswer) {
+func answerText(b *strings.Builder, a memory.ReplayedAnswer) {
 	fmt.Fprintf(b, "\n%s  %s  %s\n", a.At.UTC().Format(time.DateTime), a.Receipt, strconv.Quote(titleOf(a.Query)))
 	if a.Error != "" {
 		fmt.Fprintf(b, "  could not be asked: %s\n", a.Error)

@@ -7,11 +7,10 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // judged are the tools and requests of testdata/active.txt.
-func judged(t *testing.T) (tools []session.CatalogueEntry, asks map[string][]string, order []string) {
+func judged(t *testing.T) (tools []memory.CatalogueEntry, asks map[string][]string, order []string) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/active.txt")
 	if err != nil {

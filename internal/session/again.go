@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // keptRequests is how long the store knows a request again, and a little more.
@@ -16,13 +15,13 @@ const keptRequests = 25 * time.Hour
 // hold no texts, so the texts are those of today: one that is another than then is marked
 // as changed, an item that has none any more is in the record alone, and Degraded says so.
 // Guidance is told again, for whoever repeats a request has not got the first answer.
-func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*session.Assembled, error) {
+func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memory.Assembled, error) {
 	first, err := a.first()
 	if err != nil {
 		return nil, err
 	}
 	b := newBudget(a.req.MaxTokens)
-	entries := make(map[session.Ref]*session.EntryState, len(first.Items))
+	entries := make(map[memory.Ref]*memory.EntryState, len(first.Items))
 	for i := range a.items {
 		entries[a.items[i].Ref] = &a.items[i]
 	}
@@ -38,19 +37,19 @@ func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*sess
 		then = m.Then(ctx, a.project, memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller), first.Items)
 	}
 	for i, item := range first.Items {
-		if item.Kind == session.SummaryItem {
+		if item.Kind == memory.SummaryItem {
 			then[i] = thenSummary(item, wc.Summary)
 		}
 		if then[i].State != "" {
 			lost++
 		}
 		switch {
-		case item.Kind == session.SummaryItem:
+		case item.Kind == memory.SummaryItem:
 			if b.summary(wc.Summary); b.compacted != "" {
 				continue
 			}
 		case item.Active:
-			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
 				if item.Tokens > 0 {
 					b.active = append(b.active, activeTool(e))
 				}
@@ -59,7 +58,7 @@ func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*sess
 		}
 		switch item.Kind {
 		case memory.Rule, memory.Reference, memory.Tool:
-			if e := entries[session.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
 				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
 				b.tokens = append(b.tokens, item.Tokens)
 				continue
@@ -90,7 +89,7 @@ func (a *assembly) again(ctx context.Context, wc *session.WorkingContext) (*sess
 		}
 	}
 	out := a.out(b, wc, guide(newWorkingContext(a.session.ID), b.guided))
-	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, session.RecordOf(&first)
+	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, memory.RecordOf(&first)
 	for i := range out.Record.Items {
 		out.Record.Items[i].State = then[i].State
 	}
@@ -107,7 +106,7 @@ func (a *assembly) first() (memory.Receipt, error) {
 	if a.s.opts.Assembly.Ledger != nil {
 		receipts, _, err := a.s.opts.Assembly.Ledger.Receipts(memory.ReceiptFilter{
 			Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
-		}, session.MaxReplayed)
+		}, memory.MaxReplayed)
 		if err != nil {
 			return memory.Receipt{}, err
 		}
@@ -123,12 +122,12 @@ func (a *assembly) first() (memory.Receipt, error) {
 }
 
 // shows says that a window has exactly some tasks and blockers.
-func shows(w *session.TaskWindow, names map[taskKey]bool) bool {
+func shows(w *memory.TaskWindow, names map[taskKey]bool) bool {
 	if len(w.Tasks)+len(w.Blockers) != len(names) {
 		return false
 	}
-	return !slices.ContainsFunc(w.Tasks, func(t session.CompletedTask) bool { return !names[taskKey{memory.Task, t.TaskID}] }) &&
-		!slices.ContainsFunc(w.Blockers, func(t session.Blocker) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
+	return !slices.ContainsFunc(w.Tasks, func(t memory.CompletedTask) bool { return !names[taskKey{memory.Task, t.TaskID}] }) &&
+		!slices.ContainsFunc(w.Blockers, func(t memory.BlockedTask) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
 }
 
 // thenSummary is what is left of the summary of a compaction that was handed out.

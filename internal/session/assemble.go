@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 // Tasks shows what was done and what is blocked.
 type Tasks interface {
-	TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error)
+	TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error)
 }
 
 // Ledger reads receipts.
@@ -51,7 +50,7 @@ type Assembly struct {
 // Settings are what a user may choose about request contexts. A request that names
 // another value overrides them.
 type Settings struct {
-	// MaxTokens is the budget, session.MinBudget to session.MaxBudget.
+	// MaxTokens is the budget, memory.MinBudget to memory.MaxBudget.
 	MaxTokens int
 	// TopK matches are considered, TopN of them taken, and all that score IncludeScore
 	// or more (contract 6).
@@ -65,8 +64,8 @@ type Settings struct {
 // DefaultSettings are those of contract 6.
 func DefaultSettings() Settings {
 	return Settings{
-		MaxTokens: session.DefaultBudget, TopK: session.DefaultTopK, TopN: session.DefaultTopN,
-		IncludeScore: session.DefaultIncludeScore, Shares: DefaultShares(),
+		MaxTokens: memory.DefaultBudget, TopK: memory.DefaultTopK, TopN: memory.DefaultTopN,
+		IncludeScore: memory.DefaultIncludeScore, Shares: DefaultShares(),
 	}
 }
 
@@ -81,8 +80,8 @@ func (a *Assembly) validate() error {
 		field            string
 		value, min, most int
 	}{
-		{"max_tokens", a.Settings.MaxTokens, session.MinBudget, session.MaxBudget},
-		{"top_k", a.Settings.TopK, 1, session.MaxTopK}, {"top_n", a.Settings.TopN, 1, session.MaxTopN},
+		{"max_tokens", a.Settings.MaxTokens, memory.MinBudget, memory.MaxBudget},
+		{"top_k", a.Settings.TopK, 1, memory.MaxTopK}, {"top_n", a.Settings.TopN, 1, memory.MaxTopN},
 	} {
 		if n.value < n.min || n.value > n.most {
 			return memory.Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.most), "%d is out of range", n.value)
@@ -100,17 +99,17 @@ type assembly struct {
 	start   time.Time
 	project memory.Project
 	session memory.Session
-	req     session.AssembleRequest
+	req     memory.AssembleRequest
 	kept    memory.RecallRequest // the request as its receipt has it
-	items   []session.EntryState
+	items   []memory.EntryState
 	loading bool // the items may not be all
 	found   found
-	window  *session.TaskWindow
-	shorter func(n int) *session.TaskWindow
+	window  *memory.TaskWindow
+	shorter func(n int) *memory.TaskWindow
 }
 
-// Assemble implements session.Contexts.
-func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
+// Assemble implements memory.Contexts.
+func (s *Service) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	a := &assembly{s: s, start: s.opts.Clock()}
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -126,9 +125,9 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 	if err := a.gather(ctx); err != nil {
 		return nil, err
 	}
-	var out *session.Assembled
+	var out *memory.Assembled
 	var receipt memory.Receipt
-	w, err := s.change(ctx, a.project, a.session.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+	w, err := s.change(ctx, a.project, a.session.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		out, receipt = a.assemble(wc)
 		return true, nil
 	}, func(b *memory.Batch) { b.Receipts = []memory.Receipt{receipt} })
@@ -142,7 +141,7 @@ func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*s
 }
 
 // fill gives a request the settings that it leaves open.
-func (s *Settings) fill(req session.AssembleRequest) session.AssembleRequest {
+func (s *Settings) fill(req memory.AssembleRequest) memory.AssembleRequest {
 	req.TopK, req.TopN = cmp.Or(req.TopK, s.TopK), cmp.Or(req.TopN, s.TopN)
 	req.MaxTokens = cmp.Or(req.MaxTokens, s.MaxTokens)
 	if req.IncludeScore == nil {
@@ -162,7 +161,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		defer func() { a.found.incomplete = cmp.Or(a.found.incomplete, "the catalogue is loading") }()
 	}
 	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
-		request := session.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
+		request := memory.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
 		window, err := tasks.TaskWindow(ctx, request)
 		switch {
 		case ctx.Err() != nil:
@@ -173,7 +172,7 @@ func (a *assembly) gather(ctx context.Context) error {
 		default:
 			a.window = window
 		}
-		a.shorter = func(n int) *session.TaskWindow {
+		a.shorter = func(n int) *memory.TaskWindow {
 			request.Limit = n
 			fewer, err := tasks.TaskWindow(ctx, request)
 			if err != nil {
@@ -237,7 +236,7 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 
 // assemble works out a request context on a working context, and changes that to what
 // it is after the turn. It is a pure function of what was gathered.
-func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, memory.Receipt) {
+func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memory.Receipt) {
 	h := hold(a.items, wc, a.session.Started())
 	if a.loading {
 		h.gone = nil // nobody knows that yet
@@ -258,7 +257,7 @@ func (a *assembly) assemble(wc *session.WorkingContext) (*session.Assembled, mem
 	out.Turn = wc.Turn
 	out.Withheld = tell(b.withheld, withheld, a.found.withheld, h.out, held)
 	receipt := a.receipt(out, b)
-	out.Receipt, out.Record = receipt.ID, session.RecordOf(&receipt)
+	out.Receipt, out.Record = receipt.ID, memory.RecordOf(&receipt)
 	return out, receipt
 }
 

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 // matcher answers with the scores that a test chooses, by the names of entries, best
 // first; of what is not in the catalogue it says nothing.
 type matcher struct {
-	items  func() []session.EntryState
+	items  func() []memory.EntryState
 	scores []score
 	err    error
 }
@@ -49,15 +48,15 @@ func (m *matcher) Match(_ context.Context, _ string, sel memory.Selection, limit
 func withMatcher(t testing.TB) (*desk, *matcher) {
 	m := &matcher{}
 	d := newDesk(t, func(o *Options) { o.Matcher, o.Assembly.Memories = m, nil })
-	m.items = func() []session.EntryState { return d.catalogue.Items(d.project.ID) }
+	m.items = func() []memory.EntryState { return d.catalogue.Items(d.project.ID) }
 	return d, m
 }
 
 // scored are the items of a record, as "rule A always", "rule C agent 0.92".
-func scored(r session.ContextRecord) string {
+func scored(r memory.ContextRecord) string {
 	var out []string
 	for _, item := range r.Items {
-		name := itemName(session.Ref{Type: item.Type, Name: item.Name, ServerName: item.ServerName}, item.IncludeMode)
+		name := itemName(memory.Ref{Type: item.Type, Name: item.Name, ServerName: item.ServerName}, item.IncludeMode)
 		if item.SimilarityScore != nil {
 			name += fmt.Sprintf(" %.2f", *item.SimilarityScore)
 		}
@@ -93,7 +92,7 @@ func TestTheFlowOfTheContract(t *testing.T) {
 		{[]score{{"Y", .87}, {"C", .2}}, "rule A always, reference X always, rule B manual, reference Y agent 0.87"},
 	} {
 		m.scores = turn.scores
-		out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?"})
+		out := d.assemble(memory.AssembleRequest{Message: "How do I authenticate?"})
 		if got := scored(out.Record); got != turn.want {
 			t.Errorf("turn %d: the record is %q, want %q", i+1, got, turn.want)
 		}
@@ -101,7 +100,7 @@ func TestTheFlowOfTheContract(t *testing.T) {
 			t.Errorf("turn %d is told as %d", i+1, out.Turn)
 		}
 		stored := d.receipt(out.Receipt)
-		if got := scored(session.RecordOf(&stored)); got != turn.want || stored.Turn != i+1 || stored.Session != d.session || stored.Purpose != memory.PurposeContext {
+		if got := scored(memory.RecordOf(&stored)); got != turn.want || stored.Turn != i+1 || stored.Session != d.session || stored.Purpose != memory.PurposeContext {
 			t.Errorf("turn %d: the ledger has %q of turn %d of session %q, want %q", i+1, got, stored.Turn, stored.Session, turn.want)
 		}
 	}
@@ -111,11 +110,11 @@ func TestTheFlowOfTheContractWithRealSearch(t *testing.T) {
 	d := newDesk(t)
 	d.registerExample()
 	d.alter(added("rule B"))
-	first := d.assemble(session.AssembleRequest{Message: "How do users authenticate with a password?"})
+	first := d.assemble(memory.AssembleRequest{Message: "How do users authenticate with a password?"})
 	if got, want := handedOut(first), "rule A always, reference X always, rule B manual, rule C agent"; got != want {
 		t.Errorf("turn 1 is given %q, want %q", got, want)
 	}
-	second := d.assemble(session.AssembleRequest{Message: "Which columns does the table orders have in the database schema?"})
+	second := d.assemble(memory.AssembleRequest{Message: "Which columns does the table orders have in the database schema?"})
 	if got, want := handedOut(second), "rule A always, reference X always, rule B manual, reference Y agent"; got != want {
 		t.Errorf("turn 2 is given %q, want %q", got, want)
 	}
@@ -124,7 +123,7 @@ func TestTheFlowOfTheContractWithRealSearch(t *testing.T) {
 		t.Errorf("the receipt does not say how the search went: %+v", receipt)
 	}
 	d.reopen()
-	if third := d.assemble(session.AssembleRequest{Message: "hello"}); third.Turn != 3 {
+	if third := d.assemble(memory.AssembleRequest{Message: "hello"}); third.Turn != 3 {
 		t.Errorf("after a restart turn 3 is told as %d", third.Turn)
 	}
 }
@@ -137,12 +136,12 @@ func TestWithoutSearchTheRequestContextIsTheSessionContext(t *testing.T) {
 	const held = "rule A always, reference X always, rule B manual"
 	for _, c := range []struct {
 		what string
-		req  session.AssembleRequest
+		req  memory.AssembleRequest
 		err  error
 		part string
 	}{
-		{"switched off", session.AssembleRequest{NoSearch: true}, nil, "search"},
-		{"failing", session.AssembleRequest{}, errors.New("the index is on fire"), "entries"},
+		{"switched off", memory.AssembleRequest{NoSearch: true}, nil, "search"},
+		{"failing", memory.AssembleRequest{}, errors.New("the index is on fire"), "entries"},
 	} {
 		m.scores, m.err = []score{{"C", .99}}, c.err
 		c.req.Message = "How do I authenticate?"
@@ -170,7 +169,7 @@ func TestMemoriesTasksAndBlockersAreInTheRecord(t *testing.T) {
 	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
 	d.done("task-1", "Install the packages")
 	d.blocked("task-2", "The registry is down")
-	out := d.assemble(session.AssembleRequest{Message: "npm install fails with EACCES"})
+	out := d.assemble(memory.AssembleRequest{Message: "npm install fails with EACCES"})
 	if len(out.Memories) != 1 || out.Memories[0].Kind != memory.Lesson {
 		t.Fatalf("memories are %+v, want the lesson", out.Memories)
 	}
@@ -222,7 +221,7 @@ func TestATaskThatRequiresNoContextGetsNoHistory(t *testing.T) {
 		{what: "required against the settings", requires: new(true), taskType: "chore", leave: true, history: true},
 	} {
 		leave = c.leave
-		out := d.assemble(session.AssembleRequest{Message: "npm install fails with EACCES", RequiresContext: c.requires, TaskType: c.taskType})
+		out := d.assemble(memory.AssembleRequest{Message: "npm install fails with EACCES", RequiresContext: c.requires, TaskType: c.taskType})
 		kinds := map[memory.Kind]bool{}
 		for _, m := range out.Memories {
 			kinds[m.Kind] = true
@@ -243,10 +242,10 @@ func TestGuidanceIsToldOnceAndAgainAfterACompaction(t *testing.T) {
 	found := entry("tool db:query agent", "Asks the database.")
 	found.Guidance = "Limit what you ask for."
 	d.register(held, found, entry("tool db:plain agent", "Has no guidance."))
-	ask := func() *session.Assembled { return d.assemble(session.AssembleRequest{Message: "a message"}) }
+	ask := func() *memory.Assembled { return d.assemble(memory.AssembleRequest{Message: "a message"}) }
 
 	first := ask()
-	if !strings.HasPrefix(first.Guidance, session.GuidanceHeading+"\n") || !strings.Contains(first.Guidance, held.Guidance) || strings.Contains(first.Guidance, found.Guidance) {
+	if !strings.HasPrefix(first.Guidance, memory.GuidanceHeading+"\n") || !strings.Contains(first.Guidance, held.Guidance) || strings.Contains(first.Guidance, found.Guidance) {
 		t.Errorf("turn 1 is told %q", first.Guidance)
 	}
 	m.scores = []score{{"query", .9}, {"plain", .8}}
@@ -261,7 +260,7 @@ func TestGuidanceIsToldOnceAndAgainAfterACompaction(t *testing.T) {
 	if third := ask(); third.Guidance != "" {
 		t.Errorf("turn 3 is told %q again", third.Guidance)
 	}
-	if _, err := d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "The orders were counted.", SessionRef: d.which()}); err != nil {
+	if _, err := d.contexts.Compact(t.Context(), memory.CompactRequest{Summary: "The orders were counted.", SessionRef: d.which()}); err != nil {
 		t.Fatal(err)
 	}
 	if fourth := ask(); !strings.Contains(fourth.Guidance, held.Guidance) || !strings.Contains(fourth.Guidance, found.Guidance) {
@@ -276,11 +275,11 @@ func TestActiveToolsAreTheCoresThoseOfTheContextAndTheDiscovered(t *testing.T) {
 		entry("tool fs:relevant agent", "Relevant."), entry("tool fs:idle manual", "Idle."),
 	)
 	m.scores = []score{{"found", .9}}
-	if _, err := d.contexts.SearchTools(t.Context(), session.SearchToolsRequest{Query: "find", SessionRef: d.which()}); err != nil {
+	if _, err := d.contexts.SearchTools(t.Context(), memory.SearchToolsRequest{Query: "find", SessionRef: d.which()}); err != nil {
 		t.Fatal(err)
 	}
 	m.scores = []score{{"relevant", .9}}
-	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	out := d.assemble(memory.AssembleRequest{Message: "a message"})
 	var names []string
 	for _, ref := range out.ActiveTools {
 		names = append(names, ref.ToolName)
@@ -298,14 +297,14 @@ func TestWhatIsGoneIsWithheldAndReadableInOldRecords(t *testing.T) {
 	d, _ := withMatcher(t)
 	d.register(entry("rule B manual", "Write tests."), entry("tool fs:read manual", "Reads a file."))
 	d.alter(added("rule B", "tool fs:read"))
-	before := d.assemble(session.AssembleRequest{Message: "a message"})
+	before := d.assemble(memory.AssembleRequest{Message: "a message"})
 	d.unregister(ref("rule B"), ref("tool fs:read"))
-	after := d.assemble(session.AssembleRequest{Message: "a message"})
+	after := d.assemble(memory.AssembleRequest{Message: "a message"})
 	if got, want := withheldFor(after, memory.Gone), "rule B, tool fs:read"; got != want || len(after.Items) != 0 {
 		t.Errorf("gone are %q and handed out %q, want %q and nothing", got, handedOut(after), want)
 	}
 	old := d.receipt(before.Receipt)
-	if got, want := scored(session.RecordOf(&old)), "rule B manual, tool fs:read manual"; got != want {
+	if got, want := scored(memory.RecordOf(&old)), "rule B manual, tool fs:read manual"; got != want {
 		t.Errorf("the old record says %q, want %q", got, want)
 	}
 }
@@ -318,7 +317,7 @@ func TestARepeatedRequestIsAnsweredAsTheFirst(t *testing.T) {
 	d.register(tool)
 	d.remember("authenticate users with a password", "check the hash, not the password")
 	d.done("task-1", "Build the login")
-	req := session.AssembleRequest{RequestID: "request-1", Message: "How do users authenticate with a password?"}
+	req := memory.AssembleRequest{RequestID: "request-1", Message: "How do users authenticate with a password?"}
 	first := d.assemble(req)
 	d.reopen()
 	second := d.assemble(req)
@@ -328,7 +327,7 @@ func TestARepeatedRequestIsAnsweredAsTheFirst(t *testing.T) {
 	if second.Text != first.Text || second.Tokens != first.Tokens || second.Guidance != first.Guidance {
 		t.Errorf("repeated, the text is\n%s\nwant\n%s", second.Text, first.Text)
 	}
-	if next := d.assemble(session.AssembleRequest{Message: "hello"}); next.Turn != 2 {
+	if next := d.assemble(memory.AssembleRequest{Message: "hello"}); next.Turn != 2 {
 		t.Errorf("the next turn is %d, want 2", next.Turn)
 	}
 	d.unregister(ref("rule A"))
@@ -352,7 +351,7 @@ func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
 	turns := make(chan int, requests)
 	for range requests {
 		go func() {
-			out, err := d.contexts.Assemble(t.Context(), session.AssembleRequest{Message: "a message", SessionRef: d.which()})
+			out, err := d.contexts.Assemble(t.Context(), memory.AssembleRequest{Message: "a message", SessionRef: d.which()})
 			if err != nil {
 				t.Error(err)
 				turns <- 0
@@ -386,7 +385,7 @@ func (failing) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*m
 func TestMemoriesThatCannotBeFoundAreMissingAndNamed(t *testing.T) {
 	d := newDesk(t, func(o *Options) { o.Assembly.Memories = failing{} })
 	d.registerExample()
-	out := d.assemble(session.AssembleRequest{Message: "How do users authenticate with a password?"})
+	out := d.assemble(memory.AssembleRequest{Message: "How do users authenticate with a password?"})
 	if got, want := handedOut(out), "rule A always, reference X always, rule C agent"; got != want {
 		t.Errorf("handed out %q, want %q", got, want)
 	}
@@ -407,9 +406,9 @@ func TestMemoriesThatCannotBeFoundAreMissingAndNamed(t *testing.T) {
 func TestAReceiptHasTheSettingsThatWereInForce(t *testing.T) {
 	d := newDesk(t)
 	d.register(entry("rule C agent", "Users authenticate with a password."))
-	out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?", TopN: 2})
+	out := d.assemble(memory.AssembleRequest{Message: "How do I authenticate?", TopN: 2})
 	got, answers := d.receipt(out.Receipt).Settings, recall.DefaultSettings()
-	if got == nil || got.TopK != session.DefaultTopK || got.TopN != 2 || got.IncludeScore != session.DefaultIncludeScore ||
+	if got == nil || got.TopK != memory.DefaultTopK || got.TopN != 2 || got.IncludeScore != memory.DefaultIncludeScore ||
 		got.Code != answers.Chunks || got.CodeBytes != answers.ChunkBytes || got.MinRelevance[memory.Rule] != answers.MinRelevance[memory.Rule] {
 		t.Errorf("the receipt has the settings %+v, want those of the request, and else the defaults", got)
 	}
@@ -421,7 +420,7 @@ func TestAnAgentsEntryThatWasAddedAndTakenOutIsTheAgentsAgain(t *testing.T) {
 	d.alter(added("rule C"))
 	d.alter(nil, ref("rule C"))
 	m.scores = []score{{"C", .92}}
-	out := d.assemble(session.AssembleRequest{Message: "How do I authenticate?"})
+	out := d.assemble(memory.AssembleRequest{Message: "How do I authenticate?"})
 	if got, want := handedOut(out), "rule A always, reference X always, rule C agent"; got != want {
 		t.Errorf("handed out %q, want %q", got, want)
 	}
@@ -430,7 +429,7 @@ func TestAnAgentsEntryThatWasAddedAndTakenOutIsTheAgentsAgain(t *testing.T) {
 func TestAReceiptOfAContextHoldsNoSecret(t *testing.T) {
 	d, _ := withMatcher(t)
 	secret := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
-	out := d.assemble(session.AssembleRequest{Message: "Why is the token " + secret + " refused?"})
+	out := d.assemble(memory.AssembleRequest{Message: "Why is the token " + secret + " refused?"})
 	if asked := d.receipt(out.Receipt).Request.Query; strings.Contains(asked, secret) || !strings.Contains(asked, "Why is the token") {
 		t.Errorf("the receipt says %q", asked)
 	}
@@ -440,14 +439,14 @@ func TestRefusedAssemblies(t *testing.T) {
 	d, _ := withMatcher(t)
 	for _, c := range []struct {
 		what  string
-		req   session.AssembleRequest
+		req   memory.AssembleRequest
 		code  memory.Code
 		field string
 	}{
-		{"no message", session.AssembleRequest{}, memory.CodeInvalidInput, "message"},
-		{"an unknown session", session.AssembleRequest{Message: "x", SessionRef: session.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
-		{"no open session", session.AssembleRequest{Message: "x", SessionRef: session.SessionRef{Caller: memory.Caller{Client: "another"}}}, memory.CodeInvalidInput, "sessionId"},
-		{"a topK too large", session.AssembleRequest{Message: "x", TopK: session.MaxTopK + 1}, memory.CodeInvalidInput, "topK"},
+		{"no message", memory.AssembleRequest{}, memory.CodeInvalidInput, "message"},
+		{"an unknown session", memory.AssembleRequest{Message: "x", SessionRef: memory.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
+		{"no open session", memory.AssembleRequest{Message: "x", SessionRef: memory.SessionRef{Caller: memory.Caller{Client: "another"}}}, memory.CodeInvalidInput, "sessionId"},
+		{"a topK too large", memory.AssembleRequest{Message: "x", TopK: memory.MaxTopK + 1}, memory.CodeInvalidInput, "topK"},
 	} {
 		c.req.Caller.Dir = d.caller.Dir
 		_, err := d.contexts.Assemble(t.Context(), c.req)
@@ -457,7 +456,7 @@ func TestRefusedAssemblies(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.contexts.Assemble(ctx, session.AssembleRequest{Message: "x", SessionRef: d.which()}); !errors.Is(err, context.Canceled) {
+	if _, err := d.contexts.Assemble(ctx, memory.AssembleRequest{Message: "x", SessionRef: d.which()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}
 	if got := d.contexts.Turn(memory.SessionKey{Project: d.project.ID, ID: d.session}); got != 0 {

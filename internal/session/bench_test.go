@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -47,7 +46,7 @@ func fullDesk(b *testing.B, records int) *desk {
 			b.Fatal(err)
 		}
 	}
-	var entries []session.CatalogueEntry
+	var entries []memory.CatalogueEntry
 	for i := range 1700 {
 		kind, name := "tool", fmt.Sprintf("server%d:tool%d", i%20, i)
 		switch {
@@ -92,7 +91,7 @@ func BenchmarkAssemble(b *testing.B) {
 func assembleParts(b *testing.B, d *desk) {
 	prepare := func(b *testing.B, i int) *assembly {
 		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
-		a.req = d.contexts.opts.Assembly.Settings.fill(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", SessionRef: d.which()})
+		a.req = d.contexts.opts.Assembly.Settings.fill(memory.AssembleRequest{Message: "How do I " + caseOf(i) + "?", SessionRef: d.which()})
 		a.items = d.catalogue.Items(d.project.ID)
 		return a
 	}
@@ -110,13 +109,13 @@ func assembleParts(b *testing.B, d *desk) {
 	}
 	run("whole", func(b *testing.B, i int) func() {
 		return func() {
-			if out := d.assemble(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?"}); len(out.Memories) == 0 || len(out.Items) == 0 {
+			if out := d.assemble(memory.AssembleRequest{Message: "How do I " + caseOf(i) + "?"}); len(out.Memories) == 0 || len(out.Items) == 0 {
 				b.Fatalf("nothing was found for %q", caseOf(i))
 			}
 		}
 	})
 	run("without search", func(b *testing.B, i int) func() {
-		return func() { d.assemble(session.AssembleRequest{Message: "How do I " + caseOf(i) + "?", NoSearch: true}) }
+		return func() { d.assemble(memory.AssembleRequest{Message: "How do I " + caseOf(i) + "?", NoSearch: true}) }
 	})
 	run("catalogue", func(b *testing.B, i int) func() { return func() { d.catalogue.Items(d.project.ID) } })
 	run("gather", func(b *testing.B, i int) func() {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -34,18 +33,18 @@ type budget struct {
 	entries []placed
 	tokens  []int // of the entries
 	// guided are the tools whose guidance is handed out.
-	guided   []session.EntryState
+	guided   []memory.EntryState
 	memories []memory.Item
 	// memory is what the memories take together.
 	memory int
 	// framed says that the frame around stored text is counted.
 	framed bool
-	window *session.TaskWindow
+	window *memory.TaskWindow
 	// compacted is the summary of the last compaction, and what it takes.
 	compacted       string
 	compactedTokens int
 	// active are active tools that are not among the entries.
-	active   []session.ActiveTool
+	active   []memory.ActiveTool
 	withheld []memory.Withheld
 }
 
@@ -84,7 +83,7 @@ func (b *budget) summary(text string) {
 	}
 	tokens := recall.Tokens(separator + compactedText(text))
 	if !b.take(tokens) {
-		b.withheld = append(b.withheld, memory.Withheld{Kind: session.SummaryItem, Reason: memory.OverBudget, Name: session.SummaryName})
+		b.withheld = append(b.withheld, memory.Withheld{Kind: memory.SummaryItem, Reason: memory.OverBudget, Name: memory.SummaryName})
 		return
 	}
 	b.compacted, b.compactedTokens = text, tokens
@@ -92,8 +91,8 @@ func (b *budget) summary(text string) {
 
 // schemas puts the schemas of active tools that are not among the entries into the
 // context; one that has no room is withheld, and stays active.
-func (b *budget) schemas(items []session.EntryState, active []session.ToolRef) {
-	at := make(map[session.ToolRef]*session.EntryState, len(active))
+func (b *budget) schemas(items []memory.EntryState, active []memory.ToolRef) {
+	at := make(map[memory.ToolRef]*memory.EntryState, len(active))
 	for _, ref := range active {
 		at[ref] = nil
 	}
@@ -119,8 +118,8 @@ func (b *budget) schemas(items []session.EntryState, active []session.ToolRef) {
 	}
 }
 
-func activeTool(e *session.EntryState) session.ActiveTool {
-	return session.ActiveTool{ToolRef: toolOf(*e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
+func activeTool(e *memory.EntryState) memory.ActiveTool {
+	return memory.ActiveTool{ToolRef: toolOf(*e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
 }
 
 // entry puts an entry into the context, or withholds it.
@@ -138,13 +137,13 @@ func (b *budget) entry(e placed) {
 }
 
 // entryTokens is what an entry takes: a tool goes with its schema.
-func entryTokens(e *session.EntryState) int {
+func entryTokens(e *memory.EntryState) int {
 	return recall.Tokens(entryText(e, "")) + recall.Tokens(string(e.InputSchema))
 }
 
 // guide hands out the guidance of the tools in the context that the session was not
 // told, as far as there is room for it; the rest is for a later turn.
-func (b *budget) guide(wc *session.WorkingContext) {
+func (b *budget) guide(wc *memory.WorkingContext) {
 	told := setOf(wc.Guided)
 	for _, e := range b.entries {
 		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
@@ -152,7 +151,7 @@ func (b *budget) guide(wc *session.WorkingContext) {
 		}
 		tokens := recall.Tokens(guidanceText(e.EntryState))
 		if len(b.guided) == 0 {
-			tokens += recall.Tokens(separator + session.GuidanceHeading + "\n")
+			tokens += recall.Tokens(separator + memory.GuidanceHeading + "\n")
 		}
 		if b.take(tokens) {
 			b.guided = append(b.guided, *e.EntryState)
@@ -186,7 +185,7 @@ func memoryTokens(items []memory.Item) int {
 // show puts the window into the context. Where it is too long its oldest tasks are
 // withheld, and if the blockers alone are, all of it. shorter returns the window of the
 // last n tasks, n at least 1. Blockers that the text leaves out are withheld, too.
-func (b *budget) show(window *session.TaskWindow, shorter func(n int) *session.TaskWindow) {
+func (b *budget) show(window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
 	if window == nil || window.Text == "" {
 		return
 	}
@@ -221,7 +220,7 @@ func (b *budget) show(window *session.TaskWindow, shorter func(n int) *session.T
 
 // withoutLeftOut is a window with the blockers that its text shows, which are the last
 // ones: a context hands out no others.
-func withoutLeftOut(w *session.TaskWindow) *session.TaskWindow {
+func withoutLeftOut(w *memory.TaskWindow) *memory.TaskWindow {
 	if w == nil || w.LeftOut == 0 {
 		return w
 	}
@@ -244,7 +243,7 @@ func (b *budget) share(shares map[memory.Kind]float64, fill func(memory.Kind)) {
 
 // held puts a session context and the window into a budget: rules and references first,
 // then the window, then tools, which hosts register by the hundred, and their guidance.
-func (b *budget) held(h holding, window *session.TaskWindow, shorter func(n int) *session.TaskWindow) {
+func (b *budget) held(h holding, window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
 	for _, ref := range h.gone {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: ref.Type, Reason: memory.Gone, Name: ref.Name, Server: ref.ServerName})
 	}
@@ -264,7 +263,7 @@ func (b *budget) held(h holding, window *session.TaskWindow, shorter func(n int)
 
 // reorder puts the entries back into the order of a session context.
 func (b *budget) reorder(held []placed) {
-	tokens := make(map[session.Ref]int, len(b.entries))
+	tokens := make(map[memory.Ref]int, len(b.entries))
 	for i, e := range b.entries {
 		tokens[e.Ref] = b.tokens[i]
 	}
@@ -277,7 +276,7 @@ func (b *budget) reorder(held []placed) {
 }
 
 // relevant puts what is relevant into a budget, each kind within its share.
-func (b *budget) relevant(shares map[memory.Kind]float64, entries []placed, memories []memory.Item, wc *session.WorkingContext) {
+func (b *budget) relevant(shares map[memory.Kind]float64, entries []placed, memories []memory.Item, wc *memory.WorkingContext) {
 	b.share(shares, func(kind memory.Kind) {
 		for _, e := range entries {
 			if e.Type == kind {

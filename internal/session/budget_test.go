@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 // pure returns an assembly that nothing was gathered for.
-func pure(req session.AssembleRequest) *assembly {
+func pure(req memory.AssembleRequest) *assembly {
 	opts := Options{Clock: func() time.Time { return deskTime }}
 	if err := opts.Assembly.validate(); err != nil {
 		panic(err)
@@ -24,8 +23,8 @@ func pure(req session.AssembleRequest) *assembly {
 		req: opts.Assembly.Settings.fill(req)}
 }
 
-func state(e session.CatalogueEntry) session.EntryState {
-	s := session.EntryState{CatalogueEntry: e, ID: itemName(e.Ref, "id"), Mode: memory.IncludeAlways, On: e.Enabled == nil || *e.Enabled}
+func state(e memory.CatalogueEntry) memory.EntryState {
+	s := memory.EntryState{CatalogueEntry: e, ID: itemName(e.Ref, "id"), Mode: memory.IncludeAlways, On: e.Enabled == nil || *e.Enabled}
 	if e.Include != "" {
 		s.Mode = e.Include
 	}
@@ -33,8 +32,8 @@ func state(e session.CatalogueEntry) session.EntryState {
 }
 
 // windowOf writes tasks and blockers about as working memory does.
-func windowOf(tasks []session.CompletedTask, blockers []session.Blocker) *session.TaskWindow {
-	w := &session.TaskWindow{Tasks: tasks, Blockers: blockers}
+func windowOf(tasks []memory.CompletedTask, blockers []memory.BlockedTask) *memory.TaskWindow {
+	w := &memory.TaskWindow{Tasks: tasks, Blockers: blockers}
 	for _, t := range tasks {
 		w.Text += "- " + t.TaskID + ": " + t.Intent + "\n"
 	}
@@ -45,15 +44,15 @@ func windowOf(tasks []session.CompletedTask, blockers []session.Blocker) *sessio
 }
 
 // random fills an assembly and a working context with whatever there may be.
-func random(r *rand.Rand) (*assembly, *session.WorkingContext) {
+func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 	text := func(most int) string { return strings.Repeat("word änd ", r.IntN(most/8+1)) + "." }
-	a := pure(session.AssembleRequest{
-		Message: "x", MaxTokens: session.MinBudget + r.IntN(3000), TopN: 1 + r.IntN(10), TopK: 1 + r.IntN(30), IncludeScore: new(r.Float64()),
+	a := pure(memory.AssembleRequest{
+		Message: "x", MaxTokens: memory.MinBudget + r.IntN(3000), TopN: 1 + r.IntN(10), TopK: 1 + r.IntN(30), IncludeScore: new(r.Float64()),
 	})
 	wc := newWorkingContext("session-1")
 	modes := []memory.Include{"", memory.IncludeAlways, memory.IncludeManual, memory.IncludeAgent, memory.IncludeAgent, memory.IncludeAgent}
 	for i := range r.IntN(60) {
-		e := session.CatalogueEntry{Ref: session.Ref{Type: session.EntryKinds[r.IntN(3)], Name: fmt.Sprintf("entry %d", i)}, Include: modes[r.IntN(len(modes))]}
+		e := memory.CatalogueEntry{Ref: memory.Ref{Type: memory.EntryKinds[r.IntN(3)], Name: fmt.Sprintf("entry %d", i)}, Include: modes[r.IntN(len(modes))]}
 		if e.Type == memory.Tool {
 			e.ServerName, e.Description, e.Guidance = "server", text(300), text(400)
 			e.InputSchema = json.RawMessage(`{"about":"` + text(200) + `"}`)
@@ -65,7 +64,7 @@ func random(r *rand.Rand) (*assembly, *session.WorkingContext) {
 		}
 		switch r.IntN(8) {
 		case 0:
-			wc.Added = append(wc.Added, session.ContextItem{Ref: e.Ref, IncludeMode: memory.IncludeManual})
+			wc.Added = append(wc.Added, memory.ContextItem{Ref: e.Ref, IncludeMode: memory.IncludeManual})
 		case 1:
 			wc.Removed = append(wc.Removed, e.Ref)
 		}
@@ -88,16 +87,16 @@ func random(r *rand.Rand) (*assembly, *session.WorkingContext) {
 		m.Tokens = recall.Tokens(m.Text) + 3
 		a.found.memories = append(a.found.memories, m)
 	}
-	var tasks []session.CompletedTask
-	var blockers []session.Blocker
+	var tasks []memory.CompletedTask
+	var blockers []memory.BlockedTask
 	for i := range r.IntN(6) {
-		tasks = append(tasks, session.CompletedTask{TaskID: fmt.Sprintf("task-%d", i), Intent: text(200)})
+		tasks = append(tasks, memory.CompletedTask{TaskID: fmt.Sprintf("task-%d", i), Intent: text(200)})
 	}
 	for i := range r.IntN(4) {
-		blockers = append(blockers, session.Blocker{TaskID: fmt.Sprintf("task-%d", i), Reason: text(200)})
+		blockers = append(blockers, memory.BlockedTask{TaskID: fmt.Sprintf("task-%d", i), Reason: text(200)})
 	}
 	a.window = windowOf(tasks, blockers)
-	a.shorter = func(n int) *session.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
+	a.shorter = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
 	return a, wc
 }
 
@@ -135,11 +134,11 @@ func TestWhateverTheInputs(t *testing.T) {
 		if out.Memories == nil || out.ActiveTools == nil || out.Withheld == nil || receipt.Items == nil || receipt.Withheld == nil {
 			fail("a list is missing instead of empty")
 		}
-		states := map[session.Ref]session.EntryState{}
+		states := map[memory.Ref]memory.EntryState{}
 		for _, e := range a.items {
 			states[e.Ref] = e
 		}
-		decided := map[session.Ref]bool{}
+		decided := map[memory.Ref]bool{}
 		for _, item := range wc.Added {
 			decided[item.Ref] = true
 		}
@@ -185,7 +184,7 @@ func TestWhateverTheInputs(t *testing.T) {
 		}
 		var got []string
 		for _, item := range out.Record.Items {
-			got = append(got, itemName(session.Ref{Type: item.Type, Name: item.Name, ServerName: item.ServerName}, item.IncludeMode))
+			got = append(got, itemName(memory.Ref{Type: item.Type, Name: item.Name, ServerName: item.ServerName}, item.IncludeMode))
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			fail("the record is %q, handed out was %q", got, want)
@@ -194,7 +193,7 @@ func TestWhateverTheInputs(t *testing.T) {
 			fail("the receipt is of turn %d with %d tokens and %d items", receipt.Turn, receipt.Tokens, len(receipt.Items))
 		}
 		for _, w := range out.Withheld {
-			if name := itemName(session.Ref{Type: w.Kind, Name: w.Name, ServerName: w.Server}, ""); w.Name != "" && (seen[name+"always"] || seen[name+"manual"] || seen[name+"agent"]) {
+			if name := itemName(memory.Ref{Type: w.Kind, Name: w.Name, ServerName: w.Server}, ""); w.Name != "" && (seen[name+"always"] || seen[name+"manual"] || seen[name+"agent"]) {
 				fail("%sis handed out and withheld as %s", name, w.Reason)
 			}
 			if w.Reason == memory.OverBudget {
@@ -214,10 +213,10 @@ func TestWhateverTheInputs(t *testing.T) {
 }
 
 func TestASessionContextComesBeforeWhatIsRelevant(t *testing.T) {
-	a := pure(session.AssembleRequest{MaxTokens: 70})
+	a := pure(memory.AssembleRequest{MaxTokens: 70})
 	big := strings.Repeat("long ", 50)   // 72 tokens
 	small := strings.Repeat("short ", 5) // 9 tokens
-	a.items = []session.EntryState{
+	a.items = []memory.EntryState{
 		state(entry("tool fs:big always", big)), state(entry("rule first always", small)), state(entry("rule big always", big)),
 		state(entry("rule last always", small)), state(entry("rule found agent", big+"other")),
 	}
@@ -238,8 +237,8 @@ func TestASessionContextComesBeforeWhatIsRelevant(t *testing.T) {
 }
 
 func TestWhatIsHandedOutHasTheOrderOfTheSession(t *testing.T) {
-	a := pure(session.AssembleRequest{})
-	a.items = []session.EntryState{state(entry("tool fs:read always", "Reads.")), state(entry("rule A always", "Be brief."))}
+	a := pure(memory.AssembleRequest{})
+	a.items = []memory.EntryState{state(entry("tool fs:read always", "Reads.")), state(entry("rule A always", "Be brief."))}
 	a.items = append(a.items, state(entry("tool fs:find agent", "Finds.")), state(entry("rule C agent", "Be kind.")))
 	for _, e := range a.items[2:] {
 		a.found.entries.Items = append(a.found.entries.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: .9})
@@ -276,7 +275,7 @@ func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 		{"nothing is left to a kind without a share", map[memory.Kind]float64{memory.Lesson: .2},
 			[]memory.Item{lesson("a", 180), step("c", 100)}, "a"},
 	} {
-		a := pure(session.AssembleRequest{MaxTokens: 1000})
+		a := pure(memory.AssembleRequest{MaxTokens: 1000})
 		a.s.opts.Assembly.Settings.Shares = c.shares
 		a.found.memories = c.memories
 		out, _ := a.assemble(newWorkingContext("session-1"))
@@ -291,17 +290,17 @@ func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 }
 
 func TestAWindowThatIsTooLongLosesItsOldestTasks(t *testing.T) {
-	tasks := []session.CompletedTask{{TaskID: "old", Intent: strings.Repeat("o", 150)}, {TaskID: "new", Intent: "short"}}
+	tasks := []memory.CompletedTask{{TaskID: "old", Intent: strings.Repeat("o", 150)}, {TaskID: "new", Intent: "short"}}
 	for _, c := range []struct {
 		what, reason, shown, withheld string
 	}{
 		{"both fit without the old one", "waits", "new", "task old"},
 		{"not even the blocker fits", strings.Repeat("w", 400), "", "blocker held, task new, task old"},
 	} {
-		blockers := []session.Blocker{{TaskID: "held", Reason: c.reason}}
-		a := pure(session.AssembleRequest{MaxTokens: 50})
+		blockers := []memory.BlockedTask{{TaskID: "held", Reason: c.reason}}
+		a := pure(memory.AssembleRequest{MaxTokens: 50})
 		a.window = windowOf(tasks, blockers)
-		a.shorter = func(n int) *session.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
+		a.shorter = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
 		out, _ := a.assemble(newWorkingContext("session-1"))
 		shown := ""
 		if out.Window != nil {
@@ -316,8 +315,8 @@ func TestAWindowThatIsTooLongLosesItsOldestTasks(t *testing.T) {
 // TestBlockersThatTheWindowLeavesOutAreWithheld: its text shows the newest ones alone, so
 // the record names no others as handed out.
 func TestBlockersThatTheWindowLeavesOutAreWithheld(t *testing.T) {
-	blockers := []session.Blocker{{TaskID: "b-1"}, {TaskID: "b-2"}, {TaskID: "b-3"}}
-	a := pure(session.AssembleRequest{MaxTokens: 1000})
+	blockers := []memory.BlockedTask{{TaskID: "b-1"}, {TaskID: "b-2"}, {TaskID: "b-3"}}
+	a := pure(memory.AssembleRequest{MaxTokens: 1000})
 	a.window = windowOf(nil, blockers[2:])
 	a.window.Blockers, a.window.LeftOut = blockers, 2
 	out, receipt := a.assemble(newWorkingContext("session-1"))
@@ -340,13 +339,13 @@ func TestGuidanceThatDoesNotFitIsForALaterTurn(t *testing.T) {
 	e := entry("tool fs:read always", "Reads a file.")
 	e.Guidance = strings.Repeat("Read before you edit. ", 40)
 	wc := newWorkingContext("session-1")
-	a := pure(session.AssembleRequest{MaxTokens: 100})
-	a.items = []session.EntryState{state(e)}
+	a := pure(memory.AssembleRequest{MaxTokens: 100})
+	a.items = []memory.EntryState{state(e)}
 	if out, _ := a.assemble(wc); out.Guidance != "" || len(wc.Guided) != 0 || len(out.Items) != 1 {
 		t.Errorf("with little room, %d items and the guidance %q are handed out", len(out.Items), out.Guidance)
 	}
-	a = pure(session.AssembleRequest{MaxTokens: 4000})
-	a.items = []session.EntryState{state(e)}
+	a = pure(memory.AssembleRequest{MaxTokens: 4000})
+	a.items = []memory.EntryState{state(e)}
 	if out, _ := a.assemble(wc); !strings.Contains(out.Guidance, strings.TrimSpace(e.Guidance)) || len(wc.Guided) != 1 {
 		t.Errorf("with much room, the guidance is %q", out.Guidance)
 	}
@@ -357,10 +356,10 @@ func TestSettingsAreChecked(t *testing.T) {
 		field  string
 		change func(*Settings)
 	}{
-		{"max_tokens", func(s *Settings) { s.MaxTokens = session.MinBudget - 1 }},
-		{"max_tokens", func(s *Settings) { s.MaxTokens = session.MaxBudget + 1 }},
+		{"max_tokens", func(s *Settings) { s.MaxTokens = memory.MinBudget - 1 }},
+		{"max_tokens", func(s *Settings) { s.MaxTokens = memory.MaxBudget + 1 }},
 		{"top_k", func(s *Settings) { s.TopK = 0 }},
-		{"top_n", func(s *Settings) { s.TopN = session.MaxTopN + 1 }},
+		{"top_n", func(s *Settings) { s.TopN = memory.MaxTopN + 1 }},
 		{"include_score", func(s *Settings) { s.IncludeScore = 1.1 }},
 		{"shares.rule", func(s *Settings) { s.Shares[memory.Rule] = -.1 }},
 		{"shares", func(s *Settings) { s.Shares[memory.Task] = .1 }},

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -23,7 +22,7 @@ type considered struct {
 // consider works out what is to be searched so that topK eligible matches are found:
 // what is disabled, not the agent's choice, or decided by the session may match better,
 // and takes nobody's place.
-func consider(items []session.EntryState, h holding, topK int) considered {
+func consider(items []memory.EntryState, h holding, topK int) considered {
 	c := considered{limit: topK}
 	var ids []string
 	n := map[memory.Kind]int{} // of entries by kind
@@ -61,8 +60,8 @@ type choice struct {
 // that the session has nothing decided on are considered, topK of them: the topN first
 // are taken, and all others that score include or more. A rule or reference that says
 // what another one says is a duplicate; two tools never are.
-func choose(items []session.EntryState, h holding, m recall.Matches, c choice, alike func(a, b string) bool) (taken []placed, withheld []memory.Withheld) {
-	byID := make(map[string]*session.EntryState, len(m.Items)+len(m.Withheld))
+func choose(items []memory.EntryState, h holding, m recall.Matches, c choice, alike func(a, b string) bool) (taken []placed, withheld []memory.Withheld) {
+	byID := make(map[string]*memory.EntryState, len(m.Items)+len(m.Withheld))
 	for _, match := range m.Items {
 		byID[match.ID] = nil
 	}
@@ -103,7 +102,7 @@ func choose(items []session.EntryState, h holding, m recall.Matches, c choice, a
 
 // eligible says that relevance decides on an entry. One that is no longer in the
 // catalogue is nil.
-func eligible(e *session.EntryState, h holding) bool {
+func eligible(e *memory.EntryState, h holding) bool {
 	return e != nil && e.On && e.Mode == memory.IncludeAgent && !h.decided[e.Ref]
 }
 

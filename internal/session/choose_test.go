@@ -7,35 +7,34 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestWhichMatchesAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		what                  string
-		req                   session.AssembleRequest
+		req                   memory.AssembleRequest
 		scores                []score
 		taken, over, below    string
-		registered            []session.CatalogueEntry
+		registered            []memory.CatalogueEntry
 		removed, addedEntries []string
 	}{
 		{what: "the first, and none below the floor",
-			req:    session.AssembleRequest{TopN: 1},
+			req:    memory.AssembleRequest{TopN: 1},
 			scores: []score{{"a", .69}, {"b", .6}, {"c", .4}}, taken: "rule a", over: "rule b", below: "rule c"},
 		{what: "all that score high, too",
-			req:    session.AssembleRequest{TopN: 1},
+			req:    memory.AssembleRequest{TopN: 1},
 			scores: []score{{"a", .9}, {"b", .7}, {"c", .69}, {"d", .8}}, taken: "rule a, rule b, rule d", over: "rule c"},
 		{what: "with another score",
-			req:    session.AssembleRequest{TopN: 1, IncludeScore: new(.6)},
+			req:    memory.AssembleRequest{TopN: 1, IncludeScore: new(.6)},
 			scores: []score{{"a", .9}, {"b", .65}, {"c", .55}}, taken: "rule a, rule b", over: "rule c"},
 		{what: "a score of 0 takes all that is above the floor",
-			req:    session.AssembleRequest{TopN: 1, IncludeScore: new(0.0)},
+			req:    memory.AssembleRequest{TopN: 1, IncludeScore: new(0.0)},
 			scores: []score{{"a", .9}, {"b", .55}, {"c", .45}}, taken: "rule a, rule b", below: "rule c"},
 		{what: "no more than are considered",
-			req:    session.AssembleRequest{TopK: 2, TopN: 1},
+			req:    memory.AssembleRequest{TopK: 2, TopN: 1},
 			scores: []score{{"a", .9}, {"b", .85}, {"c", .8}}, taken: "rule a, rule b", over: "rule c"},
 		{what: "what is held or disabled is not considered",
-			req:    session.AssembleRequest{TopK: 2, TopN: 2},
+			req:    memory.AssembleRequest{TopK: 2, TopN: 2},
 			scores: []score{{"always", .99}, {"manual", .98}, {"off", .97}, {"a", .6}, {"b", .55}}, taken: "rule a, rule b"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -78,7 +77,7 @@ func TestOthersTakeNoPlaceAmongThoseConsidered(t *testing.T) {
 		entry("rule wanted agent", "The signing keys of releases are in the vault, which is opened by two of the owners; they rotate."),
 	)
 	d.alter(added("rule given"))
-	out := d.assemble(session.AssembleRequest{Message: "rotate the signing keys", TopK: 1})
+	out := d.assemble(memory.AssembleRequest{Message: "rotate the signing keys", TopK: 1})
 	if got, want := handedOut(out), "rule given manual, rule wanted agent"; got != want {
 		t.Errorf("handed out is %q, want %q", got, want)
 	}
@@ -93,7 +92,7 @@ func TestDuplicatesCollapse(t *testing.T) {
 	d.register(entry("rule held always", text), entry("rule copy agent", text), entry("reference copied agent", text),
 		entry("tool a:log agent", "Logs."), entry("tool b:log agent", "Logs."))
 	m.scores = []score{{"copy", .9}, {"copied", .8}, {"log", .75}}
-	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	out := d.assemble(memory.AssembleRequest{Message: "a message"})
 	if got, want := handedOut(out), "rule held always, reference copied agent, tool a:log agent, tool b:log agent"; got != want {
 		t.Errorf("handed out %q, want %q", got, want)
 	}
@@ -106,13 +105,13 @@ func TestDuplicatesCollapse(t *testing.T) {
 // be hidden.
 func TestWhatHasNoRoomHidesNothingElse(t *testing.T) {
 	d, m := withMatcher(t)
-	entries := []session.CatalogueEntry{entry("rule near agent", "A rule."), entry("rule far agent", "Another rule."), entry("rule long agent", strings.Repeat("no room for this ", 300))}
+	entries := []memory.CatalogueEntry{entry("rule near agent", "A rule."), entry("rule far agent", "Another rule."), entry("rule long agent", strings.Repeat("no room for this ", 300))}
 	for i := range 300 {
 		entries = append(entries, entry(fmt.Sprintf("tool host:tool_%d always", i), strings.Repeat("describes itself at length ", 10)))
 	}
 	d.register(entries...)
 	m.scores = []score{{"long", .9}, {"near", .6}, {"far", .4}}
-	out := d.assemble(session.AssembleRequest{Message: "a message", MaxTokens: 1000, TopN: 1})
+	out := d.assemble(memory.AssembleRequest{Message: "a message", MaxTokens: 1000, TopN: 1})
 	for reason, want := range map[memory.Reason]string{memory.OverLimit: "rule near", memory.BelowThreshold: "rule far"} {
 		if got := withheldFor(out, reason); got != want {
 			t.Errorf("%s is %q, want %q", reason, got, want)
@@ -126,7 +125,7 @@ func TestWhatHasNoRoomHidesNothingElse(t *testing.T) {
 func TestMemoriesThatAreWithheldAreInTheReceipt(t *testing.T) {
 	d := newDesk(t)
 	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
-	out := d.assemble(session.AssembleRequest{Message: "paint the garden wall in blue"})
+	out := d.assemble(memory.AssembleRequest{Message: "paint the garden wall in blue"})
 	below := func(ws []memory.Withheld) bool {
 		return slices.ContainsFunc(ws, func(w memory.Withheld) bool { return w.Kind == memory.Lesson && w.Reason == memory.BelowThreshold })
 	}

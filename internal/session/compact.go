@@ -7,17 +7,16 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// Compact implements session.WorkingContexts. What was added to the session context by
+// Compact implements memory.WorkingContexts. What was added to the session context by
 // hand, and taken out, stays: somebody decided it for the session, and did not come
 // across it in a conversation that is now gone. So do the version and the turns.
 //
 // A model that writes the summary may take a minute. Entities that are reported in that
 // time are not in it, and are kept.
-func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
+func (s *Service) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -28,7 +27,7 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 	if err != nil {
 		return nil, err
 	}
-	out := &session.Compacted{
+	out := &memory.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
 		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
 	}
@@ -36,9 +35,9 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 		out.KeepTurns = s.opts.KeepTurns
 	}
 	tools := s.toolsOf(project.ID)
-	var unseen func(session.Entity) bool // by the model that wrote the summary
+	var unseen func(memory.Entity) bool // by the model that wrote the summary
 	if req.Summary != "" {
-		summary, n := s.opts.Writer.Clean(req.Summary, session.MaxSummary)
+		summary, n := s.opts.Writer.Clean(req.Summary, memory.MaxSummary)
 		out.Summary, out.Redacted = summary, n > 0
 	} else {
 		wc, _, err := s.load(memory.SessionKey{Project: project.ID, ID: meant.ID})
@@ -48,12 +47,12 @@ func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*ses
 		if out.Summary, out.Model, err = s.summarize(ctx, meant, wc, tools, req.Transcript); err != nil {
 			return nil, err
 		}
-		unseen = func(e session.Entity) bool {
-			return !slices.ContainsFunc(wc.Entities, func(known session.Entity) bool { return same(known, e) })
+		unseen = func(e memory.Entity) bool {
+			return !slices.ContainsFunc(wc.Entities, func(known memory.Entity) bool { return same(known, e) })
 		}
 	}
 	var cleared cleared
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		if err := checkSummary(out.Summary, slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)); err != nil {
 			return false, err
 		}
@@ -82,16 +81,16 @@ type cleared struct{ tools, entities int }
 
 // compact clears a working context of what a conversation left in it, but for the
 // entities that are to be kept; nil keeps none.
-func compact(wc *session.WorkingContext, keep func(session.Entity) bool) cleared {
+func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
 	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
-	kept := []session.Entity{}
+	kept := []memory.Entity{}
 	for _, e := range wc.Entities {
 		if keep != nil && keep(e) {
 			kept = append(kept, e)
 		}
 	}
 	c := cleared{tools: len(gone), entities: len(wc.Entities) - len(kept)}
-	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []session.ToolRef{}, []session.ToolRef{}, nil, nil
+	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []memory.ToolRef{}, []memory.ToolRef{}, nil, nil
 	wc.Entities = kept
 	wc.Compactions++
 	return c
@@ -99,9 +98,9 @@ func compact(wc *session.WorkingContext, keep func(session.Entity) bool) cleared
 
 // toolsOf returns the tools that a summary of a project may not name, whatever the
 // session did: those of its catalogue, disabled ones too, and recalld's own.
-func (s *Service) toolsOf(project string) []session.ToolRef {
-	var tools []session.ToolRef
-	for _, p := range []string{project, session.OwnProject} {
+func (s *Service) toolsOf(project string) []memory.ToolRef {
+	var tools []memory.ToolRef
+	for _, p := range []string{project, memory.OwnProject} {
 		for _, item := range s.opts.Catalogue.Items(p) {
 			if item.Type == memory.Tool {
 				tools = append(tools, toolOf(item))
@@ -116,9 +115,9 @@ const maxNamed = 10
 
 // checkSummary refuses a summary that is too long or names a tool: CodeInvalidInput
 // with the names.
-func checkSummary(summary string, tools []session.ToolRef) error {
-	if n := recall.Tokens(summary); n > session.MaxSummaryTokens {
-		return memory.Invalid("summary", fmt.Sprintf("at most %d tokens", session.MaxSummaryTokens), "%d tokens are too many", n)
+func checkSummary(summary string, tools []memory.ToolRef) error {
+	if n := recall.Tokens(summary); n > memory.MaxSummaryTokens {
+		return memory.Invalid("summary", fmt.Sprintf("at most %d tokens", memory.MaxSummaryTokens), "%d tokens are too many", n)
 	}
 	names := toolNames(summary, tools)
 	if len(names) == 0 {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Compaction clears what was come across, and keeps what somebody decided.
@@ -19,17 +18,17 @@ func TestCompact(t *testing.T) {
 	r.register(toolbox()...)
 	id := r.start("x")
 	r.search(id, "open an issue in the repository")
-	r.report(id, session.ReportRequest{UsedTools: []session.ToolRef{toolRef("github", "create_issue"), toolRef("", "Bash")}, Entities: []session.Entity{{ID: "12"}, {ID: "13"}}})
-	byHand := session.ContextItem{Ref: session.Ref{Type: memory.Rule, Name: "style"}, IncludeMode: memory.IncludeManual}
-	_, err := r.change(t.Context(), r.projectOf(), id, "", func(wc *session.WorkingContext) (bool, error) {
-		wc.Turn, wc.Added = 3, []session.ContextItem{byHand}
+	r.report(id, memory.ReportRequest{UsedTools: []memory.ToolRef{toolRef("github", "create_issue"), toolRef("", "Bash")}, Entities: []memory.Entity{{ID: "12"}, {ID: "13"}}})
+	byHand := memory.ContextItem{Ref: memory.Ref{Type: memory.Rule, Name: "style"}, IncludeMode: memory.IncludeManual}
+	_, err := r.change(t.Context(), r.projectOf(), id, "", func(wc *memory.WorkingContext) (bool, error) {
+		wc.Turn, wc.Added = 3, []memory.ContextItem{byHand}
 		return true, nil
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := r.working(id)
-	req := session.CompactRequest{RequestID: "c-1", Summary: "  Filed the bug as number 12; the password is hunter2. ", KeepTurns: 7, SessionRef: r.which(id)}
+	req := memory.CompactRequest{RequestID: "c-1", Summary: "  Filed the bug as number 12; the password is hunter2. ", KeepTurns: 7, SessionRef: r.which(id)}
 	c, err := r.Compact(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +47,9 @@ func TestCompact(t *testing.T) {
 	if again, err := r.Compact(t.Context(), req); err != nil || again.Version != c.Version || again.Summary != c.Summary || r.working(id).Compactions != 1 {
 		t.Errorf("repeated it is %+v, %v", again, err)
 	}
-	next, err := r.Compact(t.Context(), session.CompactRequest{Summary: "Nothing since.", SessionRef: r.which(id)})
-	if err != nil || next.Version != c.Version+1 || next.KeepTurns != session.DefaultKeepTurns {
-		t.Errorf("the next one is %+v, %v; want version %d, %d turns", next, err, c.Version+1, session.DefaultKeepTurns)
+	next, err := r.Compact(t.Context(), memory.CompactRequest{Summary: "Nothing since.", SessionRef: r.which(id)})
+	if err != nil || next.Version != c.Version+1 || next.KeepTurns != memory.DefaultKeepTurns {
+		t.Errorf("the next one is %+v, %v; want version %d, %d turns", next, err, c.Version+1, memory.DefaultKeepTurns)
 	}
 }
 
@@ -60,11 +59,11 @@ func TestCompactRefuses(t *testing.T) {
 	entries := toolbox()
 	entries[5].Enabled = new(false) // forecast
 	r.register(entries...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []session.CatalogueEntry{tool("recalld", "search_tools", "Find tools.")}); err != nil {
+	if err := r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "search_tools", "Find tools.")}); err != nil {
 		t.Fatal(err)
 	}
 	id := r.start("x")
-	r.report(id, session.ReportRequest{UsedTools: []session.ToolRef{toolRef("", "TodoWrite"), toolRef("gone", "old_tool")}})
+	r.report(id, memory.ReportRequest{UsedTools: []memory.ToolRef{toolRef("", "TodoWrite"), toolRef("gone", "old_tool")}})
 	before := string(r.stored(id))
 	for summary, want := range map[string]string{
 		"Used create_issue, then github:merge_pull_request.": `it names "create_issue", "github:merge_pull_request"`,
@@ -74,12 +73,12 @@ func TestCompactRefuses(t *testing.T) {
 		"With old_tool.":             `"old_tool"`,
 		strings.Repeat("abc ", 1751): "2001 tokens are too many (limit: at most 2000 tokens)",
 	} {
-		_, err := r.Compact(t.Context(), session.CompactRequest{Summary: summary, SessionRef: r.which(id)})
+		_, err := r.Compact(t.Context(), memory.CompactRequest{Summary: summary, SessionRef: r.which(id)})
 		if memory.CodeOf(err) != memory.CodeInvalidInput || !strings.Contains(err.Error(), want) || memory.AsError(err).Field != "summary" {
 			t.Errorf("%.60q: %v, want %s", summary, err, want)
 		}
 	}
-	_, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "x", SessionRef: r.which(id)})
+	_, err := r.Compact(t.Context(), memory.CompactRequest{Transcript: "x", SessionRef: r.which(id)})
 	if e := memory.AsError(err); e.Code != memory.CodeUnavailable || !strings.Contains(e.Hint, "context.summary_model") {
 		t.Errorf("without a model: %v (%s)", err, e.Hint)
 	}
@@ -123,9 +122,9 @@ func TestCompactWithModel(t *testing.T) {
 			r := newRig(t, func(_ *rig, o *Options) { o.Summarizer = model })
 			r.register(toolbox()...)
 			id := r.start("file the bugs")
-			r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "12", Type: "issue", Name: "Login fails"}}})
+			r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "12", Type: "issue", Name: "Login fails"}}})
 			before := string(r.stored(id))
-			got, err := r.Compact(t.Context(), session.CompactRequest{Transcript: "user: the password is hunter2", SessionRef: r.which(id)})
+			got, err := r.Compact(t.Context(), memory.CompactRequest{Transcript: "user: the password is hunter2", SessionRef: r.which(id)})
 			if len(model.prompts) != c.asked {
 				t.Errorf("the model was asked %d times, want %d", len(model.prompts), c.asked)
 			}
@@ -158,12 +157,12 @@ func TestCompactKeepsWhatTheModelDidNotSee(t *testing.T) {
 	model := &chat{}
 	r := newRig(t, func(_ *rig, o *Options) { o.Summarizer = model })
 	id := r.start("x")
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "seen"}, {ID: "changed"}}})
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "seen"}, {ID: "changed"}}})
 	model.answers = []func() (string, error){func() (string, error) {
-		r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "late"}, {ID: "changed", Name: "now"}}})
+		r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "late"}, {ID: "changed", Name: "now"}}})
 		return "All is well.", nil
 	}}
-	c, err := r.Compact(t.Context(), session.CompactRequest{SessionRef: r.which(id)})
+	c, err := r.Compact(t.Context(), memory.CompactRequest{SessionRef: r.which(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +178,7 @@ func TestCompactIsGivenUp(t *testing.T) {
 	model := &chat{answers: []func() (string, error){func() (string, error) { cancel(); return "", context.Canceled }}}
 	r := newRig(t, func(_ *rig, o *Options) { o.Summarizer = model })
 	id := r.start("x")
-	if _, err := r.Compact(ctx, session.CompactRequest{SessionRef: r.which(id)}); !errors.Is(err, context.Canceled) || r.stored(id) != nil {
+	if _, err := r.Compact(ctx, memory.CompactRequest{SessionRef: r.which(id)}); !errors.Is(err, context.Canceled) || r.stored(id) != nil {
 		t.Errorf("it ended with %v and stored %s", err, r.stored(id))
 	}
 }
@@ -188,7 +187,7 @@ func TestPrompt(t *testing.T) {
 	steps := &memory.Summary{Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "read_file", Notes: "src/a.go"}, {StepNumber: 2, Tool: "Bash"}},
 		Failures: []memory.Failure{{StepNumber: 2, Tool: "Bash", Error: "exit 1"}, {StepNumber: 1, Tool: "Bash", Error: "x", RecoveredBy: 3}}}
 	got := strings.TrimPrefix(prompt(material{
-		goal: "ship it", before: "It began.", steps: steps, entities: []session.Entity{{ID: "12", Type: "issue", Name: "Login"}, {ID: "b"}}, transcript: "user: go on",
+		goal: "ship it", before: "It began.", steps: steps, entities: []memory.Entity{{ID: "12", Type: "issue", Name: "Login"}, {ID: "b"}}, transcript: "user: go on",
 	}), instructions)
 	want := `
 # Goal
@@ -241,16 +240,16 @@ func TestNewest(t *testing.T) {
 }
 
 func TestActive(t *testing.T) {
-	entry := func(name string, core, on bool) session.EntryState {
+	entry := func(name string, core, on bool) memory.EntryState {
 		e := tool("s", name, "")
 		e.Core = core
-		return session.EntryState{CatalogueEntry: e, On: on}
+		return memory.EntryState{CatalogueEntry: e, On: on}
 	}
-	rule := session.EntryState{CatalogueEntry: session.CatalogueEntry{Ref: session.Ref{Type: memory.Rule, Name: "r"}}, On: true}
-	items := []session.EntryState{entry("found", false, true), rule, entry("core", true, true), entry("off", true, false), entry("idle", false, true), entry("stopped", false, false)}
+	rule := memory.EntryState{CatalogueEntry: memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "r"}}, On: true}
+	items := []memory.EntryState{entry("found", false, true), rule, entry("core", true, true), entry("off", true, false), entry("idle", false, true), entry("stopped", false, false)}
 	wc := newWorkingContext("x")
-	wc.DiscoveredTools = []session.ToolRef{toolRef("s", "gone"), toolRef("s", "stopped"), toolRef("s", "found"), toolRef("s", "core")}
-	want := []session.ToolRef{toolRef("s", "core"), toolRef("s", "found")}
+	wc.DiscoveredTools = []memory.ToolRef{toolRef("s", "gone"), toolRef("s", "stopped"), toolRef("s", "found"), toolRef("s", "core")}
+	want := []memory.ToolRef{toolRef("s", "core"), toolRef("s", "found")}
 	if got := active(items, wc); !slices.Equal(got, want) {
 		t.Errorf("active are %v, want %v", got, want)
 	}
@@ -258,7 +257,7 @@ func TestActive(t *testing.T) {
 
 // The errors of a summary name few tools of many.
 func TestCheckSummaryNamesFew(t *testing.T) {
-	var tools []session.ToolRef
+	var tools []memory.ToolRef
 	var words []string
 	for i := range 12 {
 		tools = append(tools, toolRef("s", fmt.Sprintf("tool_%d", i)))

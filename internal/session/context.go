@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-var _ session.Contexts = (*Service)(nil)
+var _ memory.Contexts = (*Service)(nil)
 
 // placed is an entry in a context.
 type placed struct {
-	*session.EntryState
+	*memory.EntryState
 	mode memory.Include
 	// score and factors are of relevant entries.
 	score   float64
@@ -25,8 +24,8 @@ type placed struct {
 }
 
 // item is what a context shows of it.
-func (p placed) item() session.ContextItem {
-	item := session.ContextItem{Ref: p.Ref, IncludeMode: p.mode}
+func (p placed) item() memory.ContextItem {
+	item := memory.ContextItem{Ref: p.Ref, IncludeMode: p.mode}
 	if p.mode == memory.IncludeAgent {
 		item.SimilarityScore = &p.score
 	}
@@ -39,9 +38,9 @@ type holding struct {
 	// those that were added, in theirs.
 	entries []placed
 	// gone were added and are not in the catalogue any more.
-	gone []session.Ref
+	gone []memory.Ref
 	// decided were added or taken out: relevance has no say in them.
-	decided map[session.Ref]bool
+	decided map[memory.Ref]bool
 	// out are those that nobody searches for and that the session does not hold, with
 	// the reason; see maxOut.
 	out []memory.Withheld
@@ -55,12 +54,12 @@ const maxOut = 20
 // held only if it was added by hand, and what was taken out stays out whatever becomes
 // of its mode. What is always included since a later time is not held: the context of a
 // session changes only by hand.
-func hold(items []session.EntryState, wc *session.WorkingContext, started time.Time) holding {
-	h := holding{decided: make(map[session.Ref]bool, len(wc.Removed)+len(wc.Added))}
+func hold(items []memory.EntryState, wc *memory.WorkingContext, started time.Time) holding {
+	h := holding{decided: make(map[memory.Ref]bool, len(wc.Removed)+len(wc.Added))}
 	for _, ref := range wc.Removed {
 		h.decided[ref] = true
 	}
-	added := make(map[session.Ref]*session.EntryState, len(wc.Added))
+	added := make(map[memory.Ref]*memory.EntryState, len(wc.Added))
 	for _, item := range wc.Added {
 		added[item.Ref] = nil
 	}
@@ -104,7 +103,7 @@ var outReasons = []memory.Reason{memory.Removed, memory.NextStart, memory.Disabl
 
 // whyOut says why a session does not hold an entry that nobody added to it; empty for
 // one that it holds, or that relevance decides on.
-func whyOut(e *session.EntryState, removed bool, started time.Time) memory.Reason {
+func whyOut(e *memory.EntryState, removed bool, started time.Time) memory.Reason {
 	switch {
 	case removed:
 		return memory.Removed
@@ -119,12 +118,12 @@ func whyOut(e *session.EntryState, removed bool, started time.Time) memory.Reaso
 }
 
 // included says that an entry is in the context of a session from its start on.
-func included(e *session.EntryState, started time.Time) bool {
+func included(e *memory.EntryState, started time.Time) bool {
 	return e.Mode == memory.IncludeAlways && e.On && !e.Since.After(started)
 }
 
-// SessionContext implements session.Contexts.
-func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
+// SessionContext implements memory.Contexts.
+func (s *Service) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -142,8 +141,8 @@ func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest
 	return contextOf(project, wc, s.items(ctx, project.ID, req.SessionRef), meant.Started()), nil
 }
 
-// ChangeContext implements session.Contexts. All of a request is done or nothing.
-func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
+// ChangeContext implements memory.Contexts. All of a request is done or nothing.
+func (s *Service) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 		return nil, err
 	}
 	items := s.items(ctx, project.ID, req.SessionRef)
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		return byHand(items, wc, req, meant.Started())
 	}, nil)
 	if err != nil {
@@ -167,10 +166,10 @@ func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRe
 }
 
 // contextOf is a session context as it is answered.
-func contextOf(project memory.Project, wc *session.WorkingContext, items []session.EntryState, started time.Time) *session.Context {
-	out := &session.Context{
+func contextOf(project memory.Project, wc *memory.WorkingContext, items []memory.EntryState, started time.Time) *memory.Context {
+	out := &memory.Context{
 		Project: project.ID, ProjectName: project.Name, SessionID: wc.SessionID, Version: wc.Version,
-		Items: []session.ContextItem{}, Rules: []string{}, References: []string{}, Tools: []session.ToolRef{},
+		Items: []memory.ContextItem{}, Rules: []string{}, References: []string{}, Tools: []memory.ToolRef{},
 	}
 	for _, e := range hold(items, wc, started).entries {
 		out.Items = append(out.Items, e.item())
@@ -180,7 +179,7 @@ func contextOf(project memory.Project, wc *session.WorkingContext, items []sessi
 		case memory.Reference:
 			out.References = append(out.References, e.Name)
 		default:
-			out.Tools = append(out.Tools, session.ToolRef{ServerName: e.ServerName, ToolName: e.Name})
+			out.Tools = append(out.Tools, memory.ToolRef{ServerName: e.ServerName, ToolName: e.Name})
 		}
 	}
 	return out
@@ -190,8 +189,8 @@ func contextOf(project memory.Project, wc *session.WorkingContext, items []sessi
 // anything. Taking out an entry that is always included keeps it out of this session;
 // of any other, only that it was added is taken back. What has gone from the catalogue
 // can be taken out, not added.
-func byHand(items []session.EntryState, wc *session.WorkingContext, req session.ChangeContextRequest, started time.Time) (changed bool, err error) {
-	wanted := make(map[session.Ref]*session.EntryState, len(req.Add)+len(req.Remove))
+func byHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.ChangeContextRequest, started time.Time) (changed bool, err error) {
+	wanted := make(map[memory.Ref]*memory.EntryState, len(req.Add)+len(req.Remove))
 	for _, item := range req.Add {
 		wanted[item.Ref] = nil
 	}
@@ -206,7 +205,7 @@ func byHand(items []session.EntryState, wc *session.WorkingContext, req session.
 	// No entry is in both lists, so their order does not matter.
 	for i, ref := range req.Remove {
 		e := wanted[ref]
-		at := slices.IndexFunc(wc.Added, func(item session.ContextItem) bool { return item.Ref == ref })
+		at := slices.IndexFunc(wc.Added, func(item memory.ContextItem) bool { return item.Ref == ref })
 		out := slices.Contains(wc.Removed, ref)
 		if e == nil && at < 0 && !out {
 			return false, missing(fmt.Sprintf("remove[%d]", i), ref)
@@ -226,24 +225,24 @@ func byHand(items []session.EntryState, wc *session.WorkingContext, req session.
 		if at := slices.Index(wc.Removed, item.Ref); at >= 0 {
 			wc.Removed, changed = slices.Delete(wc.Removed, at, at+1), true
 		}
-		has := slices.ContainsFunc(wc.Added, func(has session.ContextItem) bool { return has.Ref == item.Ref })
+		has := slices.ContainsFunc(wc.Added, func(has memory.ContextItem) bool { return has.Ref == item.Ref })
 		if !has && !included(e, started) {
 			wc.Added, changed = append(wc.Added, item), true
 		}
 	}
 	for field, n := range map[string]int{"add": len(wc.Added), "remove": len(wc.Removed)} {
-		if n > session.MaxByHand {
-			return false, memory.Invalid(field, fmt.Sprintf("at most %d entries of a session", session.MaxByHand), "there would be %d", n)
+		if n > memory.MaxByHand {
+			return false, memory.Invalid(field, fmt.Sprintf("at most %d entries of a session", memory.MaxByHand), "there would be %d", n)
 		}
 	}
 	return changed, nil
 }
 
 // missing is the error for an entry that the catalogue does not have.
-func missing(field string, ref session.Ref) error {
+func missing(field string, ref memory.Ref) error {
 	name := ref.Name
 	if ref.Type == memory.Tool {
-		name = session.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
+		name = memory.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
 	}
 	return &memory.Error{
 		Code: memory.CodeNotFound, Field: field, Message: fmt.Sprintf("the catalogue has no %s %s", ref.Type, memory.Quote(name)),

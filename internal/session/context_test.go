@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
@@ -17,27 +16,27 @@ func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
 	)
 	for _, step := range []struct {
 		what    string
-		add     []session.ContextItem
-		remove  []session.Ref
+		add     []memory.ContextItem
+		remove  []memory.Ref
 		changed bool
 		held    string
 	}{
 		{what: "adding what is there always", add: added("rule A"), held: "rule A always, reference X always"},
 		{what: "adding one by hand", add: added("rule B"), changed: true, held: "rule A always, reference X always, rule B manual"},
 		{what: "adding it again", add: added("rule B"), held: "rule A always, reference X always, rule B manual"},
-		{what: "adding it again in another mode", add: []session.ContextItem{{Ref: ref("rule B"), IncludeMode: memory.IncludeAlways}},
+		{what: "adding it again in another mode", add: []memory.ContextItem{{Ref: ref("rule B"), IncludeMode: memory.IncludeAlways}},
 			held: "rule A always, reference X always, rule B manual"},
-		{what: "adding an agent's and one in the mode always", add: []session.ContextItem{{Ref: ref("rule C")}, {Ref: ref("tool fs:read"), IncludeMode: memory.IncludeAlways}},
+		{what: "adding an agent's and one in the mode always", add: []memory.ContextItem{{Ref: ref("rule C")}, {Ref: ref("tool fs:read"), IncludeMode: memory.IncludeAlways}},
 			changed: true, held: "rule A always, reference X always, rule B manual, rule C manual, tool fs:read always"},
-		{what: "taking out one that is always there", remove: []session.Ref{ref("rule A")}, changed: true,
+		{what: "taking out one that is always there", remove: []memory.Ref{ref("rule A")}, changed: true,
 			held: "reference X always, rule B manual, rule C manual, tool fs:read always"},
-		{what: "taking it out again", remove: []session.Ref{ref("rule A")}, held: "reference X always, rule B manual, rule C manual, tool fs:read always"},
-		{what: "adding one back and taking out two", add: added("rule A"), remove: []session.Ref{ref("rule B"), ref("tool fs:read")}, changed: true,
+		{what: "taking it out again", remove: []memory.Ref{ref("rule A")}, held: "reference X always, rule B manual, rule C manual, tool fs:read always"},
+		{what: "adding one back and taking out two", add: added("rule A"), remove: []memory.Ref{ref("rule B"), ref("tool fs:read")}, changed: true,
 			held: "rule A always, reference X always, rule C manual"},
-		{what: "taking out what is not held", remove: []session.Ref{ref("rule B")}, held: "rule A always, reference X always, rule C manual"},
+		{what: "taking out what is not held", remove: []memory.Ref{ref("rule B")}, held: "rule A always, reference X always, rule C manual"},
 		{what: "adding a disabled one by hand", add: added("rule D"), changed: true, held: "rule A always, reference X always, rule C manual, rule D manual"},
 	} {
-		before, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
+		before, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +62,7 @@ func TestASessionHoldsWhatIsAlwaysIncludedAndWhatWasAdded(t *testing.T) {
 func TestAContextListsNamesByType(t *testing.T) {
 	d := newDesk(t)
 	d.register(entry("tool fs:read always", "Reads."), entry("rule A always", "Be brief."), entry("reference X always", "The API."))
-	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
+	out, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestWhatIsTakenOutStaysOutWhateverItsMode(t *testing.T) {
 	d.register(entry("rule passwords always", "How do I authenticate? With a password that is checked against its hash."))
 	d.alter(nil, ref("rule passwords"))
 	d.register(entry("rule passwords agent", "How do I authenticate? With a password that is checked against its hash."))
-	if got := handedOut(d.assemble(session.AssembleRequest{Message: "How do I authenticate with a password?"})); got != "" {
+	if got := handedOut(d.assemble(memory.AssembleRequest{Message: "How do I authenticate with a password?"})); got != "" {
 		t.Errorf("handed out %q, want nothing", got)
 	}
 }
@@ -116,16 +115,16 @@ func TestAChangeThatIsRefusedChangesNothing(t *testing.T) {
 	d.register(entry("rule A manual", "Be brief."))
 	for _, c := range []struct {
 		what  string
-		req   session.ChangeContextRequest
+		req   memory.ChangeContextRequest
 		code  memory.Code
 		field string
 	}{
-		{"an unknown rule beside a known one", session.ChangeContextRequest{Add: added("rule A", "rule Z")}, memory.CodeNotFound, "add[1]"},
-		{"an unknown tool", session.ChangeContextRequest{Add: added("tool fs:read")}, memory.CodeNotFound, "add[0]"},
-		{"an unknown reference", session.ChangeContextRequest{Add: added("reference A")}, memory.CodeNotFound, "add[0]"},
-		{"taking out an unknown one", session.ChangeContextRequest{Add: added("rule A"), Remove: []session.Ref{ref("rule Z")}}, memory.CodeNotFound, "remove[0]"},
-		{"nothing", session.ChangeContextRequest{}, memory.CodeInvalidInput, "add"},
-		{"an unknown session", session.ChangeContextRequest{Add: added("rule A"), SessionRef: session.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
+		{"an unknown rule beside a known one", memory.ChangeContextRequest{Add: added("rule A", "rule Z")}, memory.CodeNotFound, "add[1]"},
+		{"an unknown tool", memory.ChangeContextRequest{Add: added("tool fs:read")}, memory.CodeNotFound, "add[0]"},
+		{"an unknown reference", memory.ChangeContextRequest{Add: added("reference A")}, memory.CodeNotFound, "add[0]"},
+		{"taking out an unknown one", memory.ChangeContextRequest{Add: added("rule A"), Remove: []memory.Ref{ref("rule Z")}}, memory.CodeNotFound, "remove[0]"},
+		{"nothing", memory.ChangeContextRequest{}, memory.CodeInvalidInput, "add"},
+		{"an unknown session", memory.ChangeContextRequest{Add: added("rule A"), SessionRef: memory.SessionRef{SessionID: "nobody"}}, memory.CodeNotFound, "sessionId"},
 	} {
 		c.req.Caller = d.caller
 		_, err := d.contexts.ChangeContext(t.Context(), c.req)
@@ -152,19 +151,19 @@ func TestWhatIsNotLoadedIsNotTakenForGone(t *testing.T) {
 		o.Assembly.Shelf, o.Catalogue = loadingShelf{o.Assembly.Shelf}, nothing{}
 	})
 	d.reopen()
-	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	out := d.assemble(memory.AssembleRequest{Message: "a message"})
 	if len(out.Withheld) > 0 || !slices.Contains(out.Degraded, memory.Degraded{Part: "catalogue", Reason: "loading"}) {
 		t.Errorf("withheld is %v and degraded %v, want nothing and the catalogue", out.Withheld, out.Degraded)
 	}
-	_, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
+	_, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("session context: %v, want %s", err, memory.CodeUnavailable)
 	}
-	_, err = d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Remove: []session.Ref{ref("rule B")}, SessionRef: d.which()})
+	_, err = d.contexts.ChangeContext(t.Context(), memory.ChangeContextRequest{Remove: []memory.Ref{ref("rule B")}, SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("change context: %v, want %s", err, memory.CodeUnavailable)
 	}
-	_, err = d.contexts.Compact(t.Context(), session.CompactRequest{Summary: "All was done.", SessionRef: d.which()})
+	_, err = d.contexts.Compact(t.Context(), memory.CompactRequest{Summary: "All was done.", SessionRef: d.which()})
 	if memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("compact: %v, want %s", err, memory.CodeUnavailable)
 	}
@@ -178,7 +177,7 @@ type loads struct {
 
 func (l *loads) Loaded() bool { return l.done }
 
-func (l *loads) Items(string) []session.EntryState {
+func (l *loads) Items(string) []memory.EntryState {
 	l.done = true
 	return nil
 }
@@ -192,7 +191,7 @@ func TestWhatIsLoadedWhileAContextIsAssembledIsNotTakenForGone(t *testing.T) {
 		o.Assembly.Shelf, o.Catalogue = l, l
 	})
 	d.reopen()
-	out := d.assemble(session.AssembleRequest{Message: "a message"})
+	out := d.assemble(memory.AssembleRequest{Message: "a message"})
 	if len(out.Withheld) > 0 || !slices.Contains(out.Degraded, memory.Degraded{Part: "catalogue", Reason: "loading"}) {
 		t.Errorf("withheld is %v and degraded %v, want nothing and the catalogue", out.Withheld, out.Degraded)
 	}
@@ -201,12 +200,12 @@ func TestWhatIsLoadedWhileAContextIsAssembledIsNotTakenForGone(t *testing.T) {
 // nothing is a catalogue without entries.
 type nothing struct{}
 
-func (nothing) Items(string) []session.EntryState { return nil }
+func (nothing) Items(string) []memory.EntryState { return nil }
 
 func TestChangesByManyWritersAllCount(t *testing.T) {
 	d := newDesk(t)
 	const writers = 16
-	var entries []session.CatalogueEntry
+	var entries []memory.CatalogueEntry
 	for i := range writers {
 		entries = append(entries, entry("rule "+string(rune('A'+i))+" manual", "One of many."))
 	}
@@ -214,7 +213,7 @@ func TestChangesByManyWritersAllCount(t *testing.T) {
 	errs := make(chan error, writers)
 	for _, e := range entries {
 		go func() {
-			_, err := d.contexts.ChangeContext(t.Context(), session.ChangeContextRequest{Add: []session.ContextItem{{Ref: e.Ref}}, SessionRef: d.which()})
+			_, err := d.contexts.ChangeContext(t.Context(), memory.ChangeContextRequest{Add: []memory.ContextItem{{Ref: e.Ref}}, SessionRef: d.which()})
 			errs <- err
 		}()
 	}
@@ -223,7 +222,7 @@ func TestChangesByManyWritersAllCount(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	out, err := d.contexts.SessionContext(t.Context(), session.ContextRequest{SessionRef: d.which()})
+	out, err := d.contexts.SessionContext(t.Context(), memory.ContextRequest{SessionRef: d.which()})
 	if err != nil || len(out.Rules) != writers || out.Version != writers {
 		t.Errorf("%d rules at version %d are held (%v), want %d each", len(out.Rules), out.Version, err, writers)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
 	"github.com/recalld/recalld/internal/working"
@@ -106,24 +105,24 @@ func (d *desk) reopen() {
 	d.open()
 }
 
-func (d *desk) which() session.SessionRef { return session.SessionRef{Caller: d.caller} }
+func (d *desk) which() memory.SessionRef { return memory.SessionRef{Caller: d.caller} }
 
-func (d *desk) register(entries ...session.CatalogueEntry) {
+func (d *desk) register(entries ...memory.CatalogueEntry) {
 	d.t.Helper()
-	if _, err := d.catalogue.Register(d.t.Context(), session.RegisterRequest{Entries: entries, Caller: d.caller}); err != nil {
+	if _, err := d.catalogue.Register(d.t.Context(), memory.RegisterRequest{Entries: entries, Caller: d.caller}); err != nil {
 		d.t.Fatalf("register: %v", err)
 	}
 }
 
-func (d *desk) unregister(refs ...session.Ref) {
+func (d *desk) unregister(refs ...memory.Ref) {
 	d.t.Helper()
-	if _, err := d.catalogue.Unregister(d.t.Context(), session.UnregisterRequest{Entries: refs, Caller: d.caller}); err != nil {
+	if _, err := d.catalogue.Unregister(d.t.Context(), memory.UnregisterRequest{Entries: refs, Caller: d.caller}); err != nil {
 		d.t.Fatalf("unregister: %v", err)
 	}
 }
 
 // assemble must be accepted. The session is the caller's unless the request names one.
-func (d *desk) assemble(req session.AssembleRequest) *session.Assembled {
+func (d *desk) assemble(req memory.AssembleRequest) *memory.Assembled {
 	d.t.Helper()
 	req.SessionRef = d.which()
 	out, err := d.contexts.Assemble(d.t.Context(), req)
@@ -133,9 +132,9 @@ func (d *desk) assemble(req session.AssembleRequest) *session.Assembled {
 	return out
 }
 
-func (d *desk) alter(add []session.ContextItem, remove ...session.Ref) *session.Context {
+func (d *desk) alter(add []memory.ContextItem, remove ...memory.Ref) *memory.Context {
 	d.t.Helper()
-	out, err := d.contexts.ChangeContext(d.t.Context(), session.ChangeContextRequest{Add: add, Remove: remove, SessionRef: d.which()})
+	out, err := d.contexts.ChangeContext(d.t.Context(), memory.ChangeContextRequest{Add: add, Remove: remove, SessionRef: d.which()})
 	if err != nil {
 		d.t.Fatalf("change context: %v", err)
 	}
@@ -144,7 +143,7 @@ func (d *desk) alter(add []session.ContextItem, remove ...session.Ref) *session.
 
 func (d *desk) held() string {
 	d.t.Helper()
-	out, err := d.contexts.SessionContext(d.t.Context(), session.ContextRequest{SessionRef: d.which()})
+	out, err := d.contexts.SessionContext(d.t.Context(), memory.ContextRequest{SessionRef: d.which()})
 	if err != nil {
 		d.t.Fatalf("session context: %v", err)
 	}
@@ -162,7 +161,7 @@ func (d *desk) receipt(id string) memory.Receipt {
 
 func (d *desk) done(id, intent string) {
 	d.t.Helper()
-	_, err := d.working.CompleteTask(d.t.Context(), session.CompleteTaskRequest{
+	_, err := d.working.CompleteTask(d.t.Context(), memory.CompleteTaskRequest{
 		TaskID: id, Intent: intent, RequiresContext: new(true), ValidationReport: []byte(`{"valid":true}`), Caller: d.caller,
 	})
 	if err != nil {
@@ -172,7 +171,7 @@ func (d *desk) done(id, intent string) {
 
 func (d *desk) blocked(id, reason string) {
 	d.t.Helper()
-	if _, err := d.working.BlockTask(d.t.Context(), session.BlockTaskRequest{TaskID: id, Reason: reason, Caller: d.caller}); err != nil {
+	if _, err := d.working.BlockTask(d.t.Context(), memory.BlockTaskRequest{TaskID: id, Reason: reason, Caller: d.caller}); err != nil {
 		d.t.Fatalf("block task %s: %v", id, err)
 	}
 }
@@ -185,9 +184,9 @@ func (d *desk) remember(context, lesson string) {
 }
 
 // entry makes an entry of "rule A always", "tool fs:read agent off core" and a text.
-func entry(spec, text string) session.CatalogueEntry {
+func entry(spec, text string) memory.CatalogueEntry {
 	words := strings.Fields(spec)
-	e := session.CatalogueEntry{Ref: ref(words[0] + " " + words[1])}
+	e := memory.CatalogueEntry{Ref: ref(words[0] + " " + words[1])}
 	for _, w := range words[2:] {
 		switch w {
 		case "off":
@@ -207,9 +206,9 @@ func entry(spec, text string) session.CatalogueEntry {
 }
 
 // ref makes an identity of "rule A" or "tool fs:read".
-func ref(spec string) session.Ref {
+func ref(spec string) memory.Ref {
 	kind, name, _ := strings.Cut(spec, " ")
-	r := session.Ref{Type: memory.Kind(kind), Name: name}
+	r := memory.Ref{Type: memory.Kind(kind), Name: name}
 	if server, tool, ok := strings.Cut(name, ":"); ok && r.Type == memory.Tool {
 		r.ServerName, r.Name = server, tool
 	}
@@ -217,15 +216,15 @@ func ref(spec string) session.Ref {
 }
 
 // added makes items to add by hand.
-func added(specs ...string) []session.ContextItem {
-	var out []session.ContextItem
+func added(specs ...string) []memory.ContextItem {
+	var out []memory.ContextItem
 	for _, spec := range specs {
-		out = append(out, session.ContextItem{Ref: ref(spec)})
+		out = append(out, memory.ContextItem{Ref: ref(spec)})
 	}
 	return out
 }
 
-func itemName(r session.Ref, mode memory.Include) string {
+func itemName(r memory.Ref, mode memory.Include) string {
 	name := r.Name
 	if r.ServerName != "" {
 		name = r.ServerName + ":" + name
@@ -234,7 +233,7 @@ func itemName(r session.Ref, mode memory.Include) string {
 }
 
 // itemNames are items as "rule A always, reference X always".
-func itemNames(items []session.ContextItem) string {
+func itemNames(items []memory.ContextItem) string {
 	var out []string
 	for _, item := range items {
 		out = append(out, itemName(item.Ref, item.IncludeMode))
@@ -242,7 +241,7 @@ func itemNames(items []session.ContextItem) string {
 	return strings.Join(out, ", ")
 }
 
-func handedOut(a *session.Assembled) string {
+func handedOut(a *memory.Assembled) string {
 	var out []string
 	for _, item := range a.Items {
 		out = append(out, itemName(item.Ref, item.IncludeMode))
@@ -251,7 +250,7 @@ func handedOut(a *session.Assembled) string {
 }
 
 // withheldFor are what was withheld for a reason, as "rule A".
-func withheldFor(a *session.Assembled, reason memory.Reason) string {
+func withheldFor(a *memory.Assembled, reason memory.Reason) string {
 	var out []string
 	for _, w := range a.Withheld {
 		if w.Reason == reason {

@@ -8,16 +8,15 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
-// SearchTools implements session.Catalogue. What it makes active is durable, with its
+// SearchTools implements memory.Catalogue. What it makes active is durable, with its
 // receipt, when it returns; a search that changes nothing is written a little later. A
 // request that is repeated is answered as if its tools were new, for whoever asks again
 // has not got the first answer.
-func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
+func (s *Service) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	start := s.opts.Clock()
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	if err != nil {
 		return nil, err
 	}
-	out := &session.ToolMatches{
+	out := &memory.ToolMatches{
 		Project: project.ID, ProjectName: project.Name, SessionID: open,
 		Tools: found.told(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
 		Incomplete: found.Incomplete != "", Why: found.Incomplete,
@@ -49,7 +48,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 	}
 	var changed bool
 	tokens := receipt.Tokens
-	w, err := s.change(ctx, project, open, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+	w, err := s.change(ctx, project, open, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		out.Tools, out.Guidance, changed = found.discover(wc)
 		receipt.Turn, receipt.Tokens = wc.Turn, tokens+recall.Tokens(out.Guidance)
 		return changed, nil
@@ -77,7 +76,7 @@ func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsReques
 // openSession returns the id of the session that a search is made for. It is empty if no
 // session is open, or if several could be meant; then several is a sentence with their ids.
 // A session that the request itself names must be there.
-func (s *Service) openSession(project string, which session.SessionRef) (id, several string, err error) {
+func (s *Service) openSession(project string, which memory.SessionRef) (id, several string, err error) {
 	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
 	switch {
@@ -93,12 +92,12 @@ func (s *Service) openSession(project string, which session.SessionRef) (id, sev
 
 // foundTool is an enabled tool that has to do with a query.
 type foundTool struct {
-	entry *session.EntryState
+	entry *memory.EntryState
 	match recall.Matched
 }
 
 // always says that every session may call the tool: it is the core's or recalld's own.
-func (t foundTool) always() bool { return t.entry.Core || t.match.Project == session.OwnProject }
+func (t foundTool) always() bool { return t.entry.Core || t.match.Project == memory.OwnProject }
 
 // strong says that the tool becomes active.
 func (t foundTool) strong() bool { return t.match.Relevance >= activeFloor }
@@ -126,17 +125,17 @@ const activeFloor = 0.5
 
 // findTools matches a query against the enabled tools of a project, and recalld's own
 // if they are asked for.
-func (s *Service) findTools(ctx context.Context, project string, req session.SearchToolsRequest) (foundTools, error) {
+func (s *Service) findTools(ctx context.Context, project string, req memory.SearchToolsRequest) (foundTools, error) {
 	sel := memory.Selection{
 		Kinds: []memory.Kind{memory.Tool}, Project: project,
 		Followed: memory.AsksFrom(ctx, s.opts.Projects, project, req.Project, req.Caller),
 	}
 	projects := []string{project}
 	if req.Own {
-		sel.Also = session.OwnProject
-		projects = append(projects, session.OwnProject)
+		sel.Also = memory.OwnProject
+		projects = append(projects, memory.OwnProject)
 	}
-	entries := map[string]*session.EntryState{} // enabled tools, by the ids of their records
+	entries := map[string]*memory.EntryState{} // enabled tools, by the ids of their records
 	disabled := false
 	for _, p := range projects {
 		items := s.items(ctx, p, req.SessionRef)
@@ -177,10 +176,10 @@ func (s *Service) findTools(ctx context.Context, project string, req session.Sea
 
 // discover makes the strong hits active in a working context, and returns them as they are
 // answered and the guidance of those that are new.
-func (f foundTools) discover(wc *session.WorkingContext) (told []session.FoundTool, guidance string, changed bool) {
+func (f foundTools) discover(wc *memory.WorkingContext) (told []memory.FoundTool, guidance string, changed bool) {
 	known := setOf(wc.DiscoveredTools)
 	told = f.told()
-	var fresh []session.EntryState
+	var fresh []memory.EntryState
 	for i, t := range f.tools {
 		ref := toolOf(*t.entry)
 		if known[ref] {
@@ -198,10 +197,10 @@ func (f foundTools) discover(wc *session.WorkingContext) (told []session.FoundTo
 
 // told returns the tools as they are answered where no session is open: of a weak hit,
 // which the session cannot call, without the schema.
-func (f foundTools) told() []session.FoundTool {
-	out := make([]session.FoundTool, len(f.tools))
+func (f foundTools) told() []memory.FoundTool {
+	out := make([]memory.FoundTool, len(f.tools))
 	for i, t := range f.tools {
-		out[i] = session.FoundTool{
+		out[i] = memory.FoundTool{
 			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
 			Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
 		}
@@ -230,12 +229,12 @@ func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.R
 }
 
 // toolTokens is what a tool takes in an answer, its schema included.
-func toolTokens(e *session.EntryState) int {
+func toolTokens(e *memory.EntryState) int {
 	return recall.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
 }
 
 // asked is a search as a receipt keeps it, without secrets.
-func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
+func (s *Service) asked(req memory.SearchToolsRequest) memory.RecallRequest {
 	clean := func(text string) string {
 		text, _ = s.opts.Writer.Clean(text, len(text))
 		return text
@@ -248,7 +247,7 @@ func (s *Service) asked(req session.SearchToolsRequest) memory.RecallRequest {
 
 // writeTools writes the answer out for an agent. That nothing was found says something
 // only where it was searched.
-func writeTools(m *session.ToolMatches, several string) {
+func writeTools(m *memory.ToolMatches, several string) {
 	incomplete := ""
 	if m.Incomplete {
 		incomplete = "Not all tools could be searched: " + m.Why + "."
@@ -271,7 +270,7 @@ func writeTools(m *session.ToolMatches, several string) {
 	idle := 0
 	var named []string
 	for i, t := range m.Tools {
-		ref := session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+		ref := memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 		fmt.Fprintf(&list, "%d. %s", i+1, ref)
 		if t.Followed {
 			list.WriteString(" " + memory.FollowedMark)

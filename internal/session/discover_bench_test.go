@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // What large catalogues are made of: verbs and things that tools of many servers have,
@@ -21,7 +20,7 @@ var (
 // largeCatalogue registers 1,000 tools, 200 rules and 500 references.
 func (r *rig) largeCatalogue() {
 	r.t.Helper()
-	var entries []session.CatalogueEntry
+	var entries []memory.CatalogueEntry
 	for i := range 1000 {
 		verb, thing := benchVerbs[i%len(benchVerbs)], benchThings[(i/len(benchVerbs))%len(benchThings)]
 		words := strings.ReplaceAll(thing, "_", " ")
@@ -31,14 +30,14 @@ func (r *rig) largeCatalogue() {
 		entries = append(entries, e)
 	}
 	for i := range 200 {
-		entries = append(entries, session.CatalogueEntry{
-			Ref:     session.Ref{Type: memory.Rule, Name: fmt.Sprintf("rule %d", i)},
+		entries = append(entries, memory.CatalogueEntry{
+			Ref:     memory.Ref{Type: memory.Rule, Name: fmt.Sprintf("rule %d", i)},
 			Content: fmt.Sprintf("Every %s is reviewed by two people before it ships, number %d.", benchThings[i%len(benchThings)], i),
 		})
 	}
 	for i := range 500 {
-		entries = append(entries, session.CatalogueEntry{
-			Ref:     session.Ref{Type: memory.Reference, Name: fmt.Sprintf("reference %d", i)},
+		entries = append(entries, memory.CatalogueEntry{
+			Ref:     memory.Ref{Type: memory.Reference, Name: fmt.Sprintf("reference %d", i)},
 			Content: fmt.Sprintf("How a %s is stored: table %d holds its id, owner and times.", benchThings[i%len(benchThings)], i),
 		})
 	}
@@ -60,7 +59,7 @@ func BenchmarkSearchTools(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				if name == "new" {
 					b.StopTimer()
-					r.report(id, session.ReportRequest{ClearDiscovered: true})
+					r.report(id, memory.ReportRequest{ClearDiscovered: true})
 					b.StartTimer()
 				}
 				began := time.Now()
@@ -79,7 +78,7 @@ func BenchmarkSearchTools(b *testing.B) {
 
 // A summary against the names of 1,700 tools.
 func BenchmarkToolNames(b *testing.B) {
-	var tools []session.ToolRef
+	var tools []memory.ToolRef
 	for i := range 1700 {
 		tools = append(tools, toolRef(fmt.Sprint("server", i/100), fmt.Sprintf("%s_%s_%d", benchVerbs[i%20], benchThings[i%50], i)))
 	}

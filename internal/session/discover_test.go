@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
 // toolbox is a small catalogue of tools with guidance.
-func toolbox() []session.CatalogueEntry {
-	tools := []session.CatalogueEntry{
+func toolbox() []memory.CatalogueEntry {
+	tools := []memory.CatalogueEntry{
 		tool("github", "create_issue", "Open a new issue in a repository with a title, a body and labels."),
 		tool("github", "merge_pull_request", "Merge a pull request into its base branch."),
 		tool("filesystem", "read_file", "Read the contents of a file from disk."),
@@ -31,7 +30,7 @@ func toolbox() []session.CatalogueEntry {
 	return tools
 }
 
-func foundNames(m *session.ToolMatches) []string {
+func foundNames(m *memory.ToolMatches) []string {
 	names := []string{}
 	for _, t := range m.Tools {
 		names = append(names, t.Name)
@@ -40,9 +39,9 @@ func foundNames(m *session.ToolMatches) []string {
 }
 
 // one returns a tool of an answer.
-func one(t *testing.T, m *session.ToolMatches, name string) session.FoundTool {
+func one(t *testing.T, m *memory.ToolMatches, name string) memory.FoundTool {
 	t.Helper()
-	i := slices.IndexFunc(m.Tools, func(f session.FoundTool) bool { return f.Name == name })
+	i := slices.IndexFunc(m.Tools, func(f memory.FoundTool) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("%s was not found, only %q", name, foundNames(m))
 	}
@@ -63,7 +62,7 @@ func TestToolsAreDiscovered(t *testing.T) {
 	if first.SessionID != id || first.Version != 1 {
 		t.Errorf("the answer is of session %q, version %d; want %q, 1", first.SessionID, first.Version, id)
 	}
-	if !strings.HasPrefix(first.Guidance, session.GuidanceHeading+"\n\ngithub:create_issue\nHow to use create_issue.\n") || !strings.HasSuffix(first.Text, first.Guidance) {
+	if !strings.HasPrefix(first.Guidance, memory.GuidanceHeading+"\n\ngithub:create_issue\nHow to use create_issue.\n") || !strings.HasSuffix(first.Text, first.Guidance) {
 		t.Errorf("the guidance is\n%s\nin\n%s", first.Guidance, first.Text)
 	}
 	receipt, err := r.store.Receipt(first.Receipt)
@@ -82,18 +81,18 @@ func TestToolsAreDiscovered(t *testing.T) {
 	}
 
 	// Cleared alone, they are new again; guidance is told once between compactions.
-	if wc := r.report(id, session.ReportRequest{ClearDiscovered: true}); len(wc.DiscoveredTools) != 0 || len(wc.Guided) == 0 || wc.Version != 2 {
+	if wc := r.report(id, memory.ReportRequest{ClearDiscovered: true}); len(wc.DiscoveredTools) != 0 || len(wc.Guided) == 0 || wc.Version != 2 {
 		t.Errorf("after clearing it is %+v", wc)
 	}
 	if cleared := r.search(id, "open an issue in the repository"); !one(t, cleared, "create_issue").New || cleared.Guidance != "" {
 		t.Errorf("after clearing the tool is found as %+v with guidance %q", cleared.Tools, cleared.Guidance)
 	}
 
-	c, err := r.Compact(t.Context(), session.CompactRequest{Summary: "The bug is filed as number 12.", SessionRef: r.which(id)})
+	c, err := r.Compact(t.Context(), memory.CompactRequest{Summary: "The bug is filed as number 12.", SessionRef: r.which(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []session.ToolRef{toolRef("filesystem", "read_file")}; !slices.Equal(c.ActiveTools, want) || c.Version != 4 {
+	if want := []memory.ToolRef{toolRef("filesystem", "read_file")}; !slices.Equal(c.ActiveTools, want) || c.Version != 4 {
 		t.Errorf("after the compaction %v are active at version %d; want %v at 4", c.ActiveTools, c.Version, want)
 	}
 	after := r.search(id, "open an issue in the repository")
@@ -151,12 +150,12 @@ func TestDisabledTools(t *testing.T) {
 func TestSearchWithoutSession(t *testing.T) {
 	r := newRig(t)
 	r.register(toolbox()...)
-	if err := r.catalogue.RegisterOwn(t.Context(), []session.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
+	if err := r.catalogue.RegisterOwn(t.Context(), []memory.CatalogueEntry{tool("recalld", "session_start", "Start a session for this run of the agent.")}); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(query string, own bool) *session.ToolMatches {
+	ask := func(query string, own bool) *memory.ToolMatches {
 		t.Helper()
-		m, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: query, Own: own, SessionRef: session.SessionRef{Caller: r.caller}})
+		m, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{Query: query, Own: own, SessionRef: memory.SessionRef{Caller: r.caller}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,12 +180,12 @@ func TestSearchWithoutSession(t *testing.T) {
 	if _, err := r.store.Receipt(m.Receipt); err != nil {
 		t.Errorf("the receipt: %v", err)
 	}
-	for _, which := range []session.SessionRef{{SessionID: "unknown", Caller: r.caller}, {Project: "nowhere", Caller: r.caller}} {
-		if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: "x", SessionRef: which}); memory.CodeOf(err) != memory.CodeNotFound {
+	for _, which := range []memory.SessionRef{{SessionID: "unknown", Caller: r.caller}, {Project: "nowhere", Caller: r.caller}} {
+		if _, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{Query: "x", SessionRef: which}); memory.CodeOf(err) != memory.CodeNotFound {
 			t.Errorf("for %+v: %v, want %s", which, err, memory.CodeNotFound)
 		}
 	}
-	if _, err := r.SearchTools(t.Context(), session.SearchToolsRequest{Query: " ", SessionRef: session.SessionRef{Caller: r.caller}}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if _, err := r.SearchTools(t.Context(), memory.SearchToolsRequest{Query: " ", SessionRef: memory.SessionRef{Caller: r.caller}}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("an empty query: %v", err)
 	}
 }
@@ -197,7 +196,7 @@ func TestSearchIsRepeated(t *testing.T) {
 	r := newRig(t)
 	r.register(toolbox()...)
 	id := r.start("x")
-	req := session.SearchToolsRequest{RequestID: "r-1", Query: "open an issue in the repository", SessionRef: r.which(id)}
+	req := memory.SearchToolsRequest{RequestID: "r-1", Query: "open an issue in the repository", SessionRef: r.which(id)}
 	first, err := r.SearchTools(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +229,8 @@ func TestSearchKeepsNoSecret(t *testing.T) {
 }
 
 func TestWriteTools(t *testing.T) {
-	m := &session.ToolMatches{
-		Tools: []session.FoundTool{
+	m := &memory.ToolMatches{
+		Tools: []memory.FoundTool{
 			{ServerName: "fs", Name: "read", Description: " Reads\ta file.\nAt most 1 MB.", Active: true},
 			{ServerName: "db", Name: "query", Active: true}, {ServerName: "x", Name: "y", Description: strings.Repeat("ü", 300)},
 		},
@@ -267,20 +266,20 @@ func (loading) Match(context.Context, string, memory.Selection, int, recall.AskO
 // What gives way is the oldest, and guidance is told of each tool once.
 func TestGuide(t *testing.T) {
 	wc := newWorkingContext("x")
-	for i := range session.MaxDiscovered {
+	for i := range memory.MaxDiscovered {
 		wc.Guided = append(wc.Guided, toolRef("old", fmt.Sprint(i)))
 	}
-	told := func(e session.CatalogueEntry) session.EntryState { return session.EntryState{CatalogueEntry: e} }
+	told := func(e memory.CatalogueEntry) memory.EntryState { return memory.EntryState{CatalogueEntry: e} }
 	a, b, silent := tool("s", "a", ""), tool("s", "b", ""), tool("s", "silent", "")
 	a.Guidance, b.Guidance = "Do a.", "Do b.\nTwice."
-	block := guide(wc, []session.EntryState{told(a), told(silent), told(b), told(a)})
-	if want := session.GuidanceHeading + "\n\ns:a\nDo a.\n\ns:b\nDo b.\nTwice.\n"; block != want {
+	block := guide(wc, []memory.EntryState{told(a), told(silent), told(b), told(a)})
+	if want := memory.GuidanceHeading + "\n\ns:a\nDo a.\n\ns:b\nDo b.\nTwice.\n"; block != want {
 		t.Errorf("the block is\n%s, want\n%s", block, want)
 	}
-	if n := len(wc.Guided); n != session.MaxDiscovered || wc.Guided[0] != toolRef("old", "2") || wc.Guided[n-1] != toolRef("s", "b") {
+	if n := len(wc.Guided); n != memory.MaxDiscovered || wc.Guided[0] != toolRef("old", "2") || wc.Guided[n-1] != toolRef("s", "b") {
 		t.Errorf("%d tools are marked, from %v to %v", n, wc.Guided[0], wc.Guided[n-1])
 	}
-	if block := guide(wc, []session.EntryState{told(b), told(silent)}); block != "" {
+	if block := guide(wc, []memory.EntryState{told(b), told(silent)}); block != "" {
 		t.Errorf("told again: %q", block)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // guide returns the block of guidance for tools that a session has just got, and marks
@@ -15,7 +14,7 @@ import (
 //
 //	filesystem:read_file
 //	Read a file before you edit it.
-func guide(wc *session.WorkingContext, tools []session.EntryState) string {
+func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
 	var b strings.Builder
 	told := setOf(wc.Guided)
 	for _, t := range tools {
@@ -26,7 +25,7 @@ func guide(wc *session.WorkingContext, tools []session.EntryState) string {
 		told[ref] = true
 		wc.Guided = append(wc.Guided, ref)
 		if b.Len() == 0 {
-			b.WriteString(session.GuidanceHeading + "\n")
+			b.WriteString(memory.GuidanceHeading + "\n")
 		}
 		b.WriteString(guidanceText(&t))
 	}
@@ -35,7 +34,7 @@ func guide(wc *session.WorkingContext, tools []session.EntryState) string {
 }
 
 // guidedName heads the guidance of a tool.
-func guidedName(t *session.EntryState) string {
+func guidedName(t *memory.EntryState) string {
 	name := toolOf(*t).String()
 	if t.Followed() {
 		name += " " + memory.FollowedMark
@@ -44,8 +43,8 @@ func guidedName(t *session.EntryState) string {
 }
 
 // setOf is a set of tools. Sessions know a thousand of them.
-func setOf(tools []session.ToolRef) map[session.ToolRef]bool {
-	set := make(map[session.ToolRef]bool, len(tools))
+func setOf(tools []memory.ToolRef) map[memory.ToolRef]bool {
+	set := make(map[memory.ToolRef]bool, len(tools))
 	for _, ref := range tools {
 		set[ref] = true
 	}
@@ -53,23 +52,23 @@ func setOf(tools []session.ToolRef) map[session.ToolRef]bool {
 }
 
 // toolOf is the identity of a tool's entry.
-func toolOf(t session.EntryState) session.ToolRef {
-	return session.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+func toolOf(t memory.EntryState) memory.ToolRef {
+	return memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 }
 
 // latest returns the last MaxDiscovered tools of a list: what gives way is found, and
 // told, again.
-func latest(tools []session.ToolRef) []session.ToolRef {
-	return tools[max(0, len(tools)-session.MaxDiscovered):]
+func latest(tools []memory.ToolRef) []memory.ToolRef {
+	return tools[max(0, len(tools)-memory.MaxDiscovered):]
 }
 
 // active returns the tools that a session may call by contract 5: the core's in the
 // order of the catalogue, and then those that it discovered, of what is there and
 // enabled.
-func active(items []session.EntryState, wc *session.WorkingContext) []session.ToolRef {
-	tools := []session.ToolRef{}
+func active(items []memory.EntryState, wc *memory.WorkingContext) []memory.ToolRef {
+	tools := []memory.ToolRef{}
 	discovered := setOf(wc.DiscoveredTools)
-	there := make(map[session.ToolRef]bool, len(discovered))
+	there := make(map[memory.ToolRef]bool, len(discovered))
 	for i := range items { // there may be thousands
 		e := &items[i]
 		if e.Type != memory.Tool || !e.On {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // toolNames returns the names of tools that a summary names, in the order in which they
@@ -21,7 +21,7 @@ import (
 //   - an ordinary word (search, Edit, read file) counts in code marks only.
 //
 // The name of a file counts as none: read_file.go says what was worked on.
-func toolNames(summary string, tools []session.ToolRef) []string {
+func toolNames(summary string, tools []memory.ToolRef) []string {
 	text := summaryText{lower: strings.ToLower(summary)}
 	text.code = codeSpans(text.lower)
 	type mention struct {
@@ -59,7 +59,7 @@ type summaryText struct {
 }
 
 // mentions yields where a tool is named, and whether that is with its server.
-func (t summaryText) mentions(tool session.ToolRef) func(yield func(at int, qualified bool) bool) {
+func (t summaryText) mentions(tool memory.ToolRef) func(yield func(at int, qualified bool) bool) {
 	name, server := strings.ToLower(tool.ToolName), strings.ToLower(tool.ServerName)
 	ordinary := isOrdinary(tool.ToolName)
 	return func(yield func(int, bool) bool) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 func TestToolNames(t *testing.T) {
-	tools := []session.ToolRef{
+	tools := []memory.ToolRef{
 		{ServerName: "filesystem", ToolName: "read_file"}, {ServerName: "github", ToolName: "createIssue"},
 		{ServerName: "linear", ToolName: "create-issue"}, {ServerName: "web", ToolName: "search"}, {ToolName: "Edit"},
 		{ToolName: "WebFetch"}, {ToolName: "LS"}, {ToolName: "HTTPGet"}, {ServerName: "kb", ToolName: "search docs"}, {ServerName: "db", ToolName: "v2.query"},
@@ -87,8 +87,8 @@ func FuzzToolNames(f *testing.F) {
 	f.Add("İ`İ`", "i̇", "")
 	f.Add("```a", "a", "b")
 	f.Fuzz(func(t *testing.T, summary, name, server string) {
-		tool := session.ToolRef{ServerName: server, ToolName: name}
-		got := toolNames(summary, []session.ToolRef{tool})
+		tool := memory.ToolRef{ServerName: server, ToolName: name}
+		got := toolNames(summary, []memory.ToolRef{tool})
 		for _, n := range got {
 			if n != name && n != tool.String() {
 				t.Errorf("%q is named in %q, which nobody asked for", n, summary)
@@ -97,7 +97,7 @@ func FuzzToolNames(f *testing.F) {
 				t.Errorf("%q is named in %q, where it does not stand", n, summary)
 			}
 		}
-		if name != "" && isWord([]rune(name)[0]) && !isOrdinary(name) && len(toolNames(" "+name+" ", []session.ToolRef{tool})) == 0 {
+		if name != "" && isWord([]rune(name)[0]) && !isOrdinary(name) && len(toolNames(" "+name+" ", []memory.ToolRef{tool})) == 0 {
 			r := []rune(name)
 			if isWord(r[len(r)-1]) {
 				t.Errorf("%q alone does not name itself", name)

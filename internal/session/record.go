@@ -4,17 +4,16 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
 // out is what is handed out of a budget that was filled. Active are the tools of the
 // core, the discovered ones and those that are handed out: one that is withheld cannot
 // be called by a model that was not told of it.
-func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *session.Assembled {
-	out := &session.Assembled{
+func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *memory.Assembled {
+	out := &memory.Assembled{
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]session.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.window, Guidance: guidance,
+		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.window, Guidance: guidance,
 		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
 		Incomplete: a.found.incomplete != "", Why: a.found.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
@@ -23,14 +22,14 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 		out.Memories = []memory.Item{}
 	}
 	if b.compacted != "" {
-		out.Items = append(out.Items, session.AssembledItem{
-			ContextItem: session.ContextItem{Ref: session.Ref{Type: session.SummaryItem, Name: session.SummaryName}, IncludeMode: memory.IncludeAlways},
+		out.Items = append(out.Items, memory.AssembledItem{
+			ContextItem: memory.ContextItem{Ref: memory.Ref{Type: memory.SummaryItem, Name: memory.SummaryName}, IncludeMode: memory.IncludeAlways},
 			Text:        b.compacted, Tokens: b.compactedTokens,
 		})
 	}
 	callable := setOf(out.ActiveTools)
 	for i, e := range b.entries {
-		item := session.AssembledItem{
+		item := memory.AssembledItem{
 			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
 			State: e.state,
 		}
@@ -41,7 +40,7 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 		}
 		out.Items = append(out.Items, item)
 	}
-	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t session.ActiveTool) bool {
+	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t memory.ActiveTool) bool {
 		return slices.ContainsFunc(b.entries, func(e placed) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
 	})
 	out.Text = writeContext(b.compacted, b.entries, guidance, b.memories, b.window)
@@ -51,7 +50,7 @@ func (a *assembly) out(b *budget, wc *session.WorkingContext, guidance string) *
 // receipt is the record of a turn: exactly what is handed out, with scores. A tool that
 // the session may call is handed out by its name: the core's always, a discovered one
 // because the agent found it.
-func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
+func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 	r := memory.Receipt{
 		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
 		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
@@ -63,17 +62,17 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 	r.Request.Kinds = a.found.kinds
 	if b.compacted != "" {
 		r.Items = append(r.Items, memory.ReceiptItem{
-			Kind: session.SummaryItem, Name: session.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens, Hash: hashOf(b.compacted),
+			Kind: memory.SummaryItem, Name: memory.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens, Hash: hashOf(b.compacted),
 		})
 	}
-	shown := map[session.ToolRef]bool{}
+	shown := map[memory.ToolRef]bool{}
 	for i, e := range b.entries {
 		if e.Type == memory.Tool {
 			shown[toolOf(*e.EntryState)] = true
 		}
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
-			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(session.ProvenanceOf(e.Source)),
+			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(memory.ProvenanceOf(e.Source)),
 			Hash: hashOf(handed(e.EntryState)),
 		})
 	}
@@ -115,14 +114,14 @@ func (a *assembly) receipt(out *session.Assembled, b *budget) memory.Receipt {
 }
 
 // callable are the tools that the session may call and that are not among its entries.
-func (a *assembly) callable(out *session.Assembled, shown map[session.ToolRef]bool) []memory.ReceiptItem {
-	entries := make(map[session.ToolRef]*session.EntryState, len(out.ActiveTools))
+func (a *assembly) callable(out *memory.Assembled, shown map[memory.ToolRef]bool) []memory.ReceiptItem {
+	entries := make(map[memory.ToolRef]*memory.EntryState, len(out.ActiveTools))
 	for i := range a.items {
 		if e := &a.items[i]; e.Type == memory.Tool {
 			entries[toolOf(*e)] = e
 		}
 	}
-	tokens := make(map[session.ToolRef]int, len(out.ToolSchemas))
+	tokens := make(map[memory.ToolRef]int, len(out.ToolSchemas))
 	for _, t := range out.ToolSchemas {
 		tokens[t.ToolRef] = t.Tokens
 	}
@@ -164,7 +163,7 @@ func (a *assembly) taskRecords() map[taskKey]memory.Record {
 }
 
 // handed is the text of an entry that a context hands out.
-func handed(e *session.EntryState) string {
+func handed(e *memory.EntryState) string {
 	return memory.EntryText(e.Type, e.Description, e.Content, e.InputSchema)
 }
 

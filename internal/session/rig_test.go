@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -80,23 +79,23 @@ func (r *rig) start(goal string) string {
 }
 
 // register adds entries that must be accepted.
-func (r *rig) register(entries ...session.CatalogueEntry) {
+func (r *rig) register(entries ...memory.CatalogueEntry) {
 	r.t.Helper()
-	_, err := r.catalogue.Register(r.t.Context(), session.RegisterRequest{Entries: entries, Caller: r.caller})
+	_, err := r.catalogue.Register(r.t.Context(), memory.RegisterRequest{Entries: entries, Caller: r.caller})
 	if err != nil {
 		r.t.Fatalf("register: %v", err)
 	}
 }
 
 // which means a session of the rig's project.
-func (r *rig) which(id string) session.SessionRef {
-	return session.SessionRef{SessionID: id, Caller: r.caller}
+func (r *rig) which(id string) memory.SessionRef {
+	return memory.SessionRef{SessionID: id, Caller: r.caller}
 }
 
 // working returns a session's working context.
-func (r *rig) working(id string) *session.WorkingContext {
+func (r *rig) working(id string) *memory.WorkingContext {
 	r.t.Helper()
-	wc, err := r.WorkingContext(r.t.Context(), session.WorkingContextRequest{SessionRef: r.which(id)})
+	wc, err := r.WorkingContext(r.t.Context(), memory.WorkingContextRequest{SessionRef: r.which(id)})
 	if err != nil {
 		r.t.Fatalf("working context of %q: %v", id, err)
 	}
@@ -118,7 +117,7 @@ func (r *rig) stored(id string) []byte {
 }
 
 // report adds to a session what must be accepted.
-func (r *rig) report(id string, req session.ReportRequest) *session.WorkingContext {
+func (r *rig) report(id string, req memory.ReportRequest) *memory.WorkingContext {
 	r.t.Helper()
 	req.SessionRef = r.which(id)
 	wc, err := r.Report(r.t.Context(), req)
@@ -129,9 +128,9 @@ func (r *rig) report(id string, req session.ReportRequest) *session.WorkingConte
 }
 
 // search looks for tools.
-func (r *rig) search(id, query string) *session.ToolMatches {
+func (r *rig) search(id, query string) *memory.ToolMatches {
 	r.t.Helper()
-	out, err := r.SearchTools(r.t.Context(), session.SearchToolsRequest{Query: query, SessionRef: r.which(id)})
+	out, err := r.SearchTools(r.t.Context(), memory.SearchToolsRequest{Query: query, SessionRef: r.which(id)})
 	if err != nil {
 		r.t.Fatalf("search tools for %q: %v", query, err)
 	}
@@ -139,13 +138,13 @@ func (r *rig) search(id, query string) *session.ToolMatches {
 }
 
 // tool is a tool of a catalogue.
-func tool(server, name, description string) session.CatalogueEntry {
-	return session.CatalogueEntry{
-		Ref: session.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description,
+func tool(server, name, description string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{
+		Ref: memory.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description,
 		InputSchema: json.RawMessage(`{"type":"object"}`),
 	}
 }
 
-func toolRef(server, name string) session.ToolRef {
-	return session.ToolRef{ServerName: server, ToolName: name}
+func toolRef(server, name string) memory.ToolRef {
+	return memory.ToolRef{ServerName: server, ToolName: name}
 }

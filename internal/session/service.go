@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -48,7 +47,7 @@ type Writer interface {
 type Catalogue interface {
 	// Items returns them with what applies to them, in the order in which they were
 	// registered. Nobody writes to what it returns.
-	Items(project string) []session.EntryState
+	Items(project string) []memory.EntryState
 }
 
 // Matcher finds entries by meaning.
@@ -110,10 +109,10 @@ func (o *Options) validate() error {
 		}
 	}
 	if o.KeepTurns == 0 {
-		o.KeepTurns = session.DefaultKeepTurns
+		o.KeepTurns = memory.DefaultKeepTurns
 	}
-	if o.KeepTurns < 1 || o.KeepTurns > session.MaxKeepTurns {
-		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", session.MaxKeepTurns), "%d is out of range", o.KeepTurns)
+	if o.KeepTurns < 1 || o.KeepTurns > memory.MaxKeepTurns {
+		return memory.Invalid("keep_turns", fmt.Sprintf("1–%d", memory.MaxKeepTurns), "%d is out of range", o.KeepTurns)
 	}
 	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
 		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
@@ -143,14 +142,14 @@ func (s *Service) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Mi
 
 // items returns the entries of a project's catalogue for a caller: what was followed
 // from files of its repository is last, and left out for one who asks from elsewhere.
-func (s *Service) items(ctx context.Context, project string, which session.SessionRef) []session.EntryState {
+func (s *Service) items(ctx context.Context, project string, which memory.SessionRef) []memory.EntryState {
 	inside := memory.AsksFrom(ctx, s.opts.Projects, project, which.Project, which.Caller)
 	all := s.opts.Catalogue.Items(project)
-	if !slices.ContainsFunc(all, session.EntryState.Followed) {
+	if !slices.ContainsFunc(all, memory.EntryState.Followed) {
 		return all
 	}
-	items := slices.DeleteFunc(slices.Clone(all), func(e session.EntryState) bool { return e.Followed() && !inside })
-	slices.SortStableFunc(items, func(a, b session.EntryState) int {
+	items := slices.DeleteFunc(slices.Clone(all), func(e memory.EntryState) bool { return e.Followed() && !inside })
+	slices.SortStableFunc(items, func(a, b memory.EntryState) int {
 		switch {
 		case a.Followed() == b.Followed():
 			return 0
@@ -163,7 +162,7 @@ func (s *Service) items(ctx context.Context, project string, which session.Sessi
 }
 
 // find returns the project and the session that a request means.
-func (s *Service) find(ctx context.Context, which session.SessionRef) (memory.Project, memory.Session, error) {
+func (s *Service) find(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
 	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
 	if err != nil {
 		return memory.Project{}, memory.Session{}, err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // errMoved refuses a batch that was made from a working context which another writer
@@ -22,7 +21,7 @@ func stateKey(key memory.SessionKey) memory.StateKey {
 
 // load returns the working context of a session and the bytes that it is stored as,
 // nil where nothing is. One that is not stored yet has version 0.
-func (s *Service) load(key memory.SessionKey) (*session.WorkingContext, []byte, error) {
+func (s *Service) load(key memory.SessionKey) (*memory.WorkingContext, []byte, error) {
 	raw, err := s.opts.States.State(stateKey(key))
 	switch {
 	case err == nil:
@@ -31,23 +30,23 @@ func (s *Service) load(key memory.SessionKey) (*session.WorkingContext, []byte, 
 	default:
 		return nil, nil, fmt.Errorf("read working context: %w", err)
 	}
-	wc := new(session.WorkingContext)
+	wc := new(memory.WorkingContext)
 	if err := wc.UnmarshalJSON(raw); err != nil {
 		return nil, nil, corrupt(key.ID, err)
 	}
 	return wc, raw, nil
 }
 
-func newWorkingContext(id string) *session.WorkingContext {
-	return &session.WorkingContext{
-		SessionID: id, DiscoveredTools: []session.ToolRef{}, UsedTools: []session.ToolRef{}, Entities: []session.Entity{},
+func newWorkingContext(id string) *memory.WorkingContext {
+	return &memory.WorkingContext{
+		SessionID: id, DiscoveredTools: []memory.ToolRef{}, UsedTools: []memory.ToolRef{}, Entities: []memory.Entity{},
 	}
 }
 
 // written is what became of a change.
 type written struct {
 	// context is what is stored now.
-	context *session.WorkingContext
+	context *memory.WorkingContext
 	// changed says that edit changed it. repeated says that the request was done before:
 	// nothing was written, and context is as it is now.
 	changed, repeated bool
@@ -65,7 +64,7 @@ type written struct {
 // context. Both must therefore begin anew at every call. To run edit within the commit
 // instead would leave nothing for extra to look at before it.
 func (s *Service) change(ctx context.Context, project memory.Project, sessionID, requestID string,
-	edit func(*session.WorkingContext) (changed bool, err error), extra func(*memory.Batch)) (written, error) {
+	edit func(*memory.WorkingContext) (changed bool, err error), extra func(*memory.Batch)) (written, error) {
 	key := memory.SessionKey{Project: project.ID, ID: sessionID}
 	for {
 		w, err := s.changeOnce(ctx, project, key, requestID, edit, extra)
@@ -77,7 +76,7 @@ func (s *Service) change(ctx context.Context, project memory.Project, sessionID,
 }
 
 func (s *Service) changeOnce(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string,
-	edit func(*session.WorkingContext) (bool, error), extra func(*memory.Batch)) (written, error) {
+	edit func(*memory.WorkingContext) (bool, error), extra func(*memory.Batch)) (written, error) {
 	var w written
 	var base []byte
 	var err error
@@ -133,7 +132,7 @@ func (s *Service) Turn(key memory.SessionKey) int {
 // loadHead is load up to the lists of what the session came across: it has the turn and
 // the changes by hand, and takes microseconds however much else there is. A state that
 // cannot be read is CodeCorrupt.
-func (s *Service) loadHead(key memory.SessionKey) (*session.WorkingContext, error) {
+func (s *Service) loadHead(key memory.SessionKey) (*memory.WorkingContext, error) {
 	raw, err := s.opts.States.State(stateKey(key))
 	wc := newWorkingContext(key.ID)
 	switch {

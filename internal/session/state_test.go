@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // projectOf is the rig's project.
@@ -27,9 +26,9 @@ func (r *rig) projectOf() memory.Project {
 func TestWorkingContextAfterRestart(t *testing.T) {
 	r := newRig(t)
 	id := r.start("ship the order form")
-	r.report(id, session.ReportRequest{
-		UsedTools: []session.ToolRef{toolRef("fs", "read"), toolRef("", "Bash")},
-		Entities:  []session.Entity{{ID: "o-1", Type: "order", Data: json.RawMessage(`{"b": "<x>", "a":[1.50]}`)}, {ID: "o-2"}},
+	r.report(id, memory.ReportRequest{
+		UsedTools: []memory.ToolRef{toolRef("fs", "read"), toolRef("", "Bash")},
+		Entities:  []memory.Entity{{ID: "o-1", Type: "order", Data: json.RawMessage(`{"b": "<x>", "a":[1.50]}`)}, {ID: "o-2"}},
 	})
 	before := r.stored(id)
 	answer, err := json.Marshal(r.working(id))
@@ -40,7 +39,7 @@ func TestWorkingContextAfterRestart(t *testing.T) {
 	if after := r.stored(id); string(after) != string(before) {
 		t.Errorf("after a restart it is\n%s\nbefore it was\n%s", after, before)
 	}
-	wc := r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "o-3"}}})
+	wc := r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "o-3"}}})
 	if wc.Version != 2 || len(wc.Entities) != 3 || len(wc.UsedTools) != 2 {
 		t.Errorf("after a report it is %+v; want version 2 with 3 entities and 2 tools", wc)
 	}
@@ -50,10 +49,10 @@ func TestWorkingContextAfterRestart(t *testing.T) {
 func TestReportOfWhatIsThere(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
-	if wc := r.report(id, session.ReportRequest{ClearDiscovered: true}); wc.Version != 0 || r.stored(id) != nil {
+	if wc := r.report(id, memory.ReportRequest{ClearDiscovered: true}); wc.Version != 0 || r.stored(id) != nil {
 		t.Errorf("clearing nothing made %+v, stored as %s", wc, r.stored(id))
 	}
-	req := session.ReportRequest{Entities: []session.Entity{{ID: "a", Data: json.RawMessage(`{"n": "1 < 2 & 3"}`)}}}
+	req := memory.ReportRequest{Entities: []memory.Entity{{ID: "a", Data: json.RawMessage(`{"n": "1 < 2 & 3"}`)}}}
 	first := r.report(id, req)
 	seq := r.index.Seq()
 	req.RequestID = "another"
@@ -66,8 +65,8 @@ func TestReportOfWhatIsThere(t *testing.T) {
 func TestReport(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "a", Name: "first"}, {ID: "b"}, {ID: "a", Name: "second"}}})
-	wc := r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "c", Name: "has hunter2", Data: json.RawMessage(`{"k":"hunter2"}`)}, {ID: "b", Type: "pr"}}})
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "a", Name: "first"}, {ID: "b"}, {ID: "a", Name: "second"}}})
+	wc := r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "c", Name: "has hunter2", Data: json.RawMessage(`{"k":"hunter2"}`)}, {ID: "b", Type: "pr"}}})
 	raw, _ := json.Marshal(wc.Entities)
 	want := `[{"id":"a","name":"second"},{"id":"b","type":"pr"},{"id":"c","name":"has [redacted]","data":{"k":"[redacted]"}}]`
 	if string(raw) != want {
@@ -76,9 +75,9 @@ func TestReport(t *testing.T) {
 	if wc.Version != 2 {
 		t.Errorf("two reports made version %d", wc.Version)
 	}
-	again := session.ReportRequest{RequestID: "one", Entities: []session.Entity{{ID: "d", Name: "1"}}}
+	again := memory.ReportRequest{RequestID: "one", Entities: []memory.Entity{{ID: "d", Name: "1"}}}
 	r.report(id, again)
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "d", Name: "2"}}})
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "d", Name: "2"}}})
 	if wc := r.report(id, again); wc.Version != 4 || wc.Entities[3].Name != "2" {
 		t.Errorf("a request repeated after another made version %d and %+v; want nothing done twice", wc.Version, wc.Entities[3])
 	}
@@ -88,20 +87,20 @@ func TestReport(t *testing.T) {
 func TestReportBounds(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
-	full := make([]session.Entity, session.MaxEntities)
-	tools := make([]session.ToolRef, session.MaxUsedTools)
+	full := make([]memory.Entity, memory.MaxEntities)
+	tools := make([]memory.ToolRef, memory.MaxUsedTools)
 	for i := range full {
 		full[i].ID, tools[i].ToolName = fmt.Sprint(i), fmt.Sprint(i)
 	}
-	r.report(id, session.ReportRequest{Entities: full, UsedTools: tools})
+	r.report(id, memory.ReportRequest{Entities: full, UsedTools: tools})
 	before := string(r.stored(id))
-	large := make([]session.Entity, 40)
+	large := make([]memory.Entity, 40)
 	for i := range large {
-		large[i] = session.Entity{ID: fmt.Sprint(i), Data: json.RawMessage(`{"x":"` + strings.Repeat("y", session.MaxEntityData-10) + `"}`)}
+		large[i] = memory.Entity{ID: fmt.Sprint(i), Data: json.RawMessage(`{"x":"` + strings.Repeat("y", memory.MaxEntityData-10) + `"}`)}
 	}
-	for field, req := range map[string]session.ReportRequest{
-		"entities":  {Entities: []session.Entity{{ID: "0", Name: "changed"}, {ID: "one more"}}},
-		"usedTools": {UsedTools: []session.ToolRef{{ToolName: "one more"}}, Entities: []session.Entity{{ID: "0", Name: "changed"}}},
+	for field, req := range map[string]memory.ReportRequest{
+		"entities":  {Entities: []memory.Entity{{ID: "0", Name: "changed"}, {ID: "one more"}}},
+		"usedTools": {UsedTools: []memory.ToolRef{{ToolName: "one more"}}, Entities: []memory.Entity{{ID: "0", Name: "changed"}}},
 		"bytes":     {Entities: large},
 	} {
 		req.SessionRef = r.which(id)
@@ -113,7 +112,7 @@ func TestReportBounds(t *testing.T) {
 	if after := string(r.stored(id)); after != before {
 		t.Error("a refused report changed something")
 	}
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "0", Name: "changed"}}}) // what is there has room
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "0", Name: "changed"}}}) // what is there has room
 }
 
 // A working context that is full of reports stops neither searches nor clearing.
@@ -123,21 +122,21 @@ func TestSearchInFullContext(t *testing.T) {
 	id := r.start("x")
 	// 15 bytes short of its bound, which the next tool takes.
 	data := func(n int) json.RawMessage { return json.RawMessage(`{"x":"` + strings.Repeat("y", n) + `"}`) }
-	var entities []session.Entity
+	var entities []memory.Entity
 	for i := range 32 {
-		entities = append(entities, session.Entity{ID: fmt.Sprintf("%02d", i), Data: data(16_000)})
+		entities = append(entities, memory.Entity{ID: fmt.Sprintf("%02d", i), Data: data(16_000)})
 	}
-	r.report(id, session.ReportRequest{Entities: entities})
-	room := session.MaxWorkingContext - len(r.stored(id)) - len(`,{"id":"z","data":{"x":""}}`)
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "z", Data: data(room - 15)}}})
-	if m := r.search(id, "open an issue in the repository"); len(m.Tools) == 0 || len(r.stored(id)) <= session.MaxWorkingContext {
+	r.report(id, memory.ReportRequest{Entities: entities})
+	room := memory.MaxWorkingContext - len(r.stored(id)) - len(`,{"id":"z","data":{"x":""}}`)
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "z", Data: data(room - 15)}}})
+	if m := r.search(id, "open an issue in the repository"); len(m.Tools) == 0 || len(r.stored(id)) <= memory.MaxWorkingContext {
 		t.Fatalf("%d tools were found, and the context has %d bytes", len(m.Tools), len(r.stored(id)))
 	}
-	_, err := r.Report(t.Context(), session.ReportRequest{UsedTools: []session.ToolRef{toolRef("fs", "read")}, SessionRef: r.which(id)})
+	_, err := r.Report(t.Context(), memory.ReportRequest{UsedTools: []memory.ToolRef{toolRef("fs", "read")}, SessionRef: r.which(id)})
 	if memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("a report over the bound: %v", err)
 	}
-	if wc := r.report(id, session.ReportRequest{ClearDiscovered: true}); len(wc.DiscoveredTools) != 0 {
+	if wc := r.report(id, memory.ReportRequest{ClearDiscovered: true}); len(wc.DiscoveredTools) != 0 {
 		t.Errorf("after clearing %v are left", wc.DiscoveredTools)
 	}
 }
@@ -153,7 +152,7 @@ func TestChangeKeepsUnknownFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "a"}}})
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "a"}}})
 	want := `{"sessionId":"` + id + `","version":8,"turn":4,"discoveredTools":[],"usedTools":[],"entities":[{"id":"a"}],"later":{"x":1}}`
 	if got := string(r.stored(id)); got != want {
 		t.Errorf("stored is\n%s, want\n%s", got, want)
@@ -169,7 +168,7 @@ func TestReportAtTheSameTime(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				_, err := r.Report(t.Context(), session.ReportRequest{Entities: []session.Entity{{ID: fmt.Sprintf("%d-%d", w, i)}}, SessionRef: r.which(id)})
+				_, err := r.Report(t.Context(), memory.ReportRequest{Entities: []memory.Entity{{ID: fmt.Sprintf("%d-%d", w, i)}}, SessionRef: r.which(id)})
 				if err != nil {
 					t.Errorf("report: %v", err)
 				}
@@ -186,9 +185,9 @@ func TestReportAtTheSameTime(t *testing.T) {
 func TestChangeOfForgottenSession(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
-	r.report(id, session.ReportRequest{Entities: []session.Entity{{ID: "a"}}})
+	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "a"}}})
 	p := r.projectOf()
-	_, err := r.change(t.Context(), p, id, "", func(wc *session.WorkingContext) (bool, error) {
+	_, err := r.change(t.Context(), p, id, "", func(wc *memory.WorkingContext) (bool, error) {
 		if _, err := r.store.Commit(t.Context(), memory.Batch{DropSessions: []memory.SessionKey{{Project: p.ID, ID: id}}}); err != nil {
 			t.Error(err)
 		}
@@ -204,7 +203,7 @@ func TestChangeEndsWithErrors(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
 	failed := errors.New("refused")
-	if _, err := r.change(t.Context(), r.projectOf(), id, "", func(*session.WorkingContext) (bool, error) { return true, failed }, nil); !errors.Is(err, failed) {
+	if _, err := r.change(t.Context(), r.projectOf(), id, "", func(*memory.WorkingContext) (bool, error) { return true, failed }, nil); !errors.Is(err, failed) {
 		t.Errorf("the change ended with %v, want %v", err, failed)
 	}
 	key := stateKey(memory.SessionKey{Project: r.projectOf().ID, ID: id})
@@ -212,7 +211,7 @@ func TestChangeEndsWithErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.WorkingContext(t.Context(), session.WorkingContextRequest{SessionRef: r.which(id)})
+	_, err = r.WorkingContext(t.Context(), memory.WorkingContextRequest{SessionRef: r.which(id)})
 	if memory.CodeOf(err) != memory.CodeCorrupt {
 		t.Errorf("a state that cannot be read: %v, want %s", err, memory.CodeCorrupt)
 	}
@@ -230,7 +229,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("without a state the turn is %d", got)
 	}
 	for want := 1; want <= 2; want++ {
-		_, err := r.change(t.Context(), p, id, "", func(wc *session.WorkingContext) (bool, error) { wc.Turn++; return true, nil }, nil)
+		_, err := r.change(t.Context(), p, id, "", func(wc *memory.WorkingContext) (bool, error) { wc.Turn++; return true, nil }, nil)
 		if got := r.Turn(key); err != nil || got != want {
 			t.Errorf("the turn is %d, %v; want %d", got, err, want)
 		}
@@ -239,15 +238,15 @@ func TestTurn(t *testing.T) {
 
 // The turn of a session that has met some things, and of one that has met all it may.
 func BenchmarkTurn(b *testing.B) {
-	for _, n := range []int{20, session.MaxEntities} {
+	for _, n := range []int{20, memory.MaxEntities} {
 		b.Run(fmt.Sprintf("entities=%d", n), func(b *testing.B) {
 			r := newRig(b)
 			id := r.start("x")
-			entities := make([]session.Entity, n)
+			entities := make([]memory.Entity, n)
 			for i := range entities {
-				entities[i] = session.Entity{ID: fmt.Sprint(i), Name: strings.Repeat("n", 200)}
+				entities[i] = memory.Entity{ID: fmt.Sprint(i), Name: strings.Repeat("n", 200)}
 			}
-			r.report(id, session.ReportRequest{Entities: entities})
+			r.report(id, memory.ReportRequest{Entities: entities})
 			key := memory.SessionKey{Project: r.projectOf().ID, ID: id}
 			for b.Loop() {
 				r.Turn(key)

@@ -10,13 +10,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // summarize has the chat model write the summary of a session. What the check refuses
 // is asked for once more, with the complaint, and then returned as an error of the
 // check. CodeUnavailable when no model is configured or it does not answer.
-func (s *Service) summarize(ctx context.Context, meant memory.Session, wc *session.WorkingContext, tools []session.ToolRef, transcript string) (text, model string, err error) {
+func (s *Service) summarize(ctx context.Context, meant memory.Session, wc *memory.WorkingContext, tools []memory.ToolRef, transcript string) (text, model string, err error) {
 	if s.opts.Summarizer == nil {
 		return "", "", &memory.Error{
 			Code: memory.CodeUnavailable, Field: "summary", Message: "no summary is given, and no model is configured to write one",
@@ -52,7 +51,7 @@ func (s *Service) summarize(ctx context.Context, meant memory.Session, wc *sessi
 		if text, model, err = s.opts.Summarizer.Summarize(ctx, asked); err != nil {
 			return "", "", unwritten(err)
 		}
-		if text, _ = s.opts.Writer.Clean(text, session.MaxSummary); text == "" {
+		if text, _ = s.opts.Writer.Clean(text, memory.MaxSummary); text == "" {
 			return "", "", unwritten(errors.New("it wrote nothing"))
 		}
 		if refused = checkSummary(text, tools); refused == nil {
@@ -87,7 +86,7 @@ type material struct {
 	goal       string
 	before     string // the summary of the last compaction
 	steps      *memory.Summary
-	entities   []session.Entity
+	entities   []memory.Entity
 	transcript string
 }
 

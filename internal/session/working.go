@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-var _ session.WorkingContexts = (*Service)(nil)
+var _ memory.WorkingContexts = (*Service)(nil)
 
-// WorkingContext implements session.WorkingContexts.
-func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
+// WorkingContext implements memory.WorkingContexts.
+func (s *Service) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -26,10 +25,10 @@ func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContext
 	return wc, err
 }
 
-// Report implements session.WorkingContexts. Tools and entities stand in the order in
+// Report implements memory.WorkingContexts. Tools and entities stand in the order in
 // which they first came. Over their bounds it returns CodeInvalidInput and keeps none of
 // the request: what a session met is dropped by compaction alone, never in silence.
-func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
+func (s *Service) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -38,10 +37,10 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 		return nil, err
 	}
 	entities := s.withoutSecrets(req.Entities)
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *session.WorkingContext) (bool, error) {
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		changed := false
 		if req.ClearDiscovered && len(wc.DiscoveredTools) > 0 {
-			wc.DiscoveredTools, changed = []session.ToolRef{}, true
+			wc.DiscoveredTools, changed = []memory.ToolRef{}, true
 		}
 		used := setOf(wc.UsedTools)
 		for _, t := range req.UsedTools {
@@ -64,11 +63,11 @@ func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*sessi
 }
 
 // count notes that a tool was used.
-func count(wc *session.WorkingContext, t session.ToolRef, at time.Time) {
-	i := slices.IndexFunc(wc.ToolUse, func(u session.ToolUse) bool { return u.ToolRef == t })
+func count(wc *memory.WorkingContext, t memory.ToolRef, at time.Time) {
+	i := slices.IndexFunc(wc.ToolUse, func(u memory.ToolUse) bool { return u.ToolRef == t })
 	if i < 0 {
 		i = len(wc.ToolUse)
-		wc.ToolUse = append(wc.ToolUse, session.ToolUse{ToolRef: t})
+		wc.ToolUse = append(wc.ToolUse, memory.ToolUse{ToolRef: t})
 	}
 	wc.ToolUse[i].Count++
 	wc.ToolUse[i].LastUsed = at
@@ -76,7 +75,7 @@ func count(wc *session.WorkingContext, t session.ToolRef, at time.Time) {
 
 // addEntities puts entities into a working context and says whether that changed it.
 // One with a known id takes the place of the other.
-func addEntities(wc *session.WorkingContext, entities []session.Entity) (changed bool) {
+func addEntities(wc *memory.WorkingContext, entities []memory.Entity) (changed bool) {
 	at := make(map[string]int, len(wc.Entities))
 	for i, e := range wc.Entities {
 		at[e.ID] = i
@@ -98,44 +97,44 @@ func addEntities(wc *session.WorkingContext, entities []session.Entity) (changed
 }
 
 // same says that two entities are written the same.
-func same(a, b session.Entity) bool {
+func same(a, b memory.Entity) bool {
 	return a.ID == b.ID && a.Type == b.Type && a.Name == b.Name && string(a.Data) == string(b.Data)
 }
 
 // bounded refuses what is over the bounds of a working context. Its size is bounded for
 // reports alone: what search and assembly add is small, and they are not to fail because
 // a host reports much.
-func bounded(wc *session.WorkingContext) error {
+func bounded(wc *memory.WorkingContext) error {
 	refuse := func(field, limit string, n int) error {
 		e := memory.Invalid(field, limit, "there would be %d", n)
 		e.Hint = "compact the session to begin anew"
 		return e
 	}
-	if n := len(wc.UsedTools); n > session.MaxUsedTools {
-		return refuse("usedTools", fmt.Sprintf("at most %d in a session", session.MaxUsedTools), n)
+	if n := len(wc.UsedTools); n > memory.MaxUsedTools {
+		return refuse("usedTools", fmt.Sprintf("at most %d in a session", memory.MaxUsedTools), n)
 	}
-	if n := len(wc.Entities); n > session.MaxEntities {
-		return refuse("entities", fmt.Sprintf("at most %d in a session", session.MaxEntities), n)
+	if n := len(wc.Entities); n > memory.MaxEntities {
+		return refuse("entities", fmt.Sprintf("at most %d in a session", memory.MaxEntities), n)
 	}
 	raw, err := wc.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("write working context: %w", err)
 	}
-	if n := len(raw); n > session.MaxWorkingContext {
-		return refuse("entities", fmt.Sprintf("at most %d bytes of JSON in a working context", session.MaxWorkingContext), n)
+	if n := len(raw); n > memory.MaxWorkingContext {
+		return refuse("entities", fmt.Sprintf("at most %d bytes of JSON in a working context", memory.MaxWorkingContext), n)
 	}
 	return nil
 }
 
 // withoutSecrets returns entities that can be kept. Their data is written as the state
 // will be, so that the same data reported again is known for the same.
-func (s *Service) withoutSecrets(entities []session.Entity) []session.Entity {
+func (s *Service) withoutSecrets(entities []memory.Entity) []memory.Entity {
 	out := slices.Clone(entities)
 	for i := range out {
 		e := &out[i]
 		e.ID, _ = s.opts.Writer.Clean(e.ID, memory.MaxNameText)
-		e.Type, _ = s.opts.Writer.Clean(e.Type, session.MaxEntityText)
-		e.Name, _ = s.opts.Writer.Clean(e.Name, session.MaxEntityText)
+		e.Type, _ = s.opts.Writer.Clean(e.Type, memory.MaxEntityText)
+		e.Name, _ = s.opts.Writer.Clean(e.Name, memory.MaxEntityText)
 		e.Data, _ = s.opts.Writer.CleanJSON(e.Data)
 		if stored, err := json.Marshal(e.Data); err == nil && e.Data != nil {
 			e.Data = stored

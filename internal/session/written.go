@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
@@ -18,7 +17,7 @@ const separator = "\n"
 
 // entryBody is what a rule or reference says: its content, or its description if it has
 // nothing else.
-func entryBody(e *session.EntryState) string { return cmp.Or(e.Content, e.Description) }
+func entryBody(e *memory.EntryState) string { return cmp.Or(e.Content, e.Description) }
 
 // changedMark is that of an entry whose text is another one than that of then, in the
 // answer to a repeated request.
@@ -27,14 +26,14 @@ const changedMark = " [changed since]"
 // entryText writes one entry of a section: a rule or reference under its name, a tool
 // in a line. What a host or its user registered is meant as it is said, so it is not
 // fenced; what comes from the repository's files says so.
-func entryText(e *session.EntryState, mark string) string {
+func entryText(e *memory.EntryState, mark string) string {
 	if e.Followed() {
 		mark = " " + memory.FollowedMark + mark
 	}
 	return render.Escape(render.Visible(markedEntry(e, mark)))
 }
 
-func markedEntry(e *session.EntryState, mark string) string {
+func markedEntry(e *memory.EntryState, mark string) string {
 	if e.Type != memory.Tool {
 		return "\n### " + e.Name + mark + "\n\n" + strings.TrimSpace(entryBody(e)) + "\n"
 	}
@@ -47,7 +46,7 @@ func markedEntry(e *session.EntryState, mark string) string {
 
 // guidanceText is how guide writes the guidance of one tool. A host's tells the model
 // what to do; one from the repository's files is fenced.
-func guidanceText(e *session.EntryState) string {
+func guidanceText(e *memory.EntryState) string {
 	head := separator + guidedName(e) + "\n"
 	if e.Followed() {
 		return render.Visible(head) + render.Fence(e.Guidance)
@@ -64,12 +63,12 @@ func compactedText(summary string) string {
 // compaction, rules, references and tools, the guidance, and then, fenced as data, the
 // memories as contracts 2 and 4 do and the window as contract 3 does. Sections without
 // anything are left out.
-func writeContext(summary string, entries []placed, guidance string, memories []memory.Item, window *session.TaskWindow) string {
+func writeContext(summary string, entries []placed, guidance string, memories []memory.Item, window *memory.TaskWindow) string {
 	var sections []string
 	if summary != "" {
 		sections = append(sections, compactedText(summary))
 	}
-	for _, kind := range session.EntryKinds {
+	for _, kind := range memory.EntryKinds {
 		var section strings.Builder
 		for _, e := range entries {
 			if e.Type != kind {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // In the store's log an event is the detail of an entry, as JSON in a text: so reports
@@ -13,25 +12,25 @@ import (
 // the store's log, not out of the file.
 
 // actions name the events in the store's audit log.
-var actions = map[session.TaskEventName]string{
-	session.TaskCompleted: "complete task", session.TaskBlocked: "block task", session.TaskUnblocked: "unblock task", session.StateLoaded: "load tasks",
+var actions = map[memory.TaskEventName]string{
+	memory.TaskCompleted: "complete task", memory.TaskBlocked: "block task", memory.TaskUnblocked: "unblock task", memory.StateLoaded: "load tasks",
 }
 
 // event begins an event of a project.
-func (s *Service) event(name session.TaskEventName, p memory.Project, caller memory.Caller) *session.TaskEvent {
+func (s *Service) event(name memory.TaskEventName, p memory.Project, caller memory.Caller) *memory.TaskEvent {
 	client, _ := s.opts.Writer.Clean(caller.Client, memory.MaxNameText)
-	return &session.TaskEvent{Event: name, At: s.now(), Project: p.ID, Client: client}
+	return &memory.TaskEvent{Event: name, At: s.now(), Project: p.ID, Client: client}
 }
 
 // detailOf is an event for the store's log.
-func detailOf(e *session.TaskEvent) string {
+func detailOf(e *memory.TaskEvent) string {
 	text, _ := json.Marshal(e) // all that is raw in it was valid JSON
 	return string(text)
 }
 
 // toFile appends an event that was committed to the audit file of the caller's
 // repository. The store's log has it in any case, so a failure is a warning.
-func (s *Service) toFile(ctx context.Context, caller memory.Caller, e *session.TaskEvent, done memory.Committed) (path, warning string) {
+func (s *Service) toFile(ctx context.Context, caller memory.Caller, e *memory.TaskEvent, done memory.Committed) (path, warning string) {
 	if s.opts.AuditFile == nil || done.Repeated { // its line was written then
 		return "", ""
 	}

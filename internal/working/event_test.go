@@ -12,19 +12,18 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // events reads the audit file of the rig's repository.
-func (r *rig) events() []session.TaskEvent {
+func (r *rig) events() []memory.TaskEvent {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.repo, "logs", "audit.log.jsonl"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var out []session.TaskEvent
+	var out []memory.TaskEvent
 	for line := range strings.Lines(string(text)) {
-		var e session.TaskEvent
+		var e memory.TaskEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil || !strings.HasSuffix(line, "\n") {
 			r.t.Fatalf("the line %q: %v", line, err)
 		}
@@ -37,18 +36,18 @@ func (r *rig) events() []session.TaskEvent {
 // one that did not happen, or was repeated, is none.
 func TestAuditFile(t *testing.T) {
 	r := newRig(t, withAuditFile)
-	kept := r.complete(session.CompleteTaskRequest{RequestID: "r1", TaskID: "t", RequiresContext: new(true), Intent: "Add login"})
+	kept := r.complete(memory.CompleteTaskRequest{RequestID: "r1", TaskID: "t", RequiresContext: new(true), Intent: "Add login"})
 	if want := filepath.Join(r.repo, "logs", "audit.log.jsonl"); kept.AuditFile != want || kept.Warning != "" {
 		t.Errorf("the event is in %q, with the warning %q, want %q", kept.AuditFile, kept.Warning, want)
 	}
-	if again := r.complete(session.CompleteTaskRequest{RequestID: "r1", TaskID: "t"}); again.AuditFile != "" {
+	if again := r.complete(memory.CompleteTaskRequest{RequestID: "r1", TaskID: "t"}); again.AuditFile != "" {
 		t.Error("a repeated request is written again")
 	}
 	r.block("b", "waits")
-	if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "b", Resolution: "found", Caller: r.caller}); err != nil {
+	if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "b", Resolution: "found", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "b", Caller: r.caller}); err == nil {
+	if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "b", Caller: r.caller}); err == nil {
 		t.Fatal("a blocker is resolved twice")
 	}
 	if loaded := r.load(oldStateText); loaded.AuditFile != kept.AuditFile {
@@ -80,7 +79,7 @@ func TestAuditFileFails(t *testing.T) {
 			return "", errors.New("disk is full")
 		}
 	})
-	kept := r.complete(session.CompleteTaskRequest{TaskID: "t"})
+	kept := r.complete(memory.CompleteTaskRequest{TaskID: "t"})
 	if kept.Warning != "write audit file: disk is full; the record is kept" || kept.AuditFile != "" {
 		t.Errorf("the warning is %q, want why", kept.Warning)
 	}
@@ -92,8 +91,8 @@ func TestAuditFileFails(t *testing.T) {
 // Without a repository nothing is written, and nobody is warned.
 func TestAuditFileWithoutRepository(t *testing.T) {
 	r := newRig(t, withAuditFile)
-	p := r.complete(session.CompleteTaskRequest{TaskID: "t"}).Project
-	if kept := r.complete(session.CompleteTaskRequest{TaskID: "u", Project: p}); kept.AuditFile != "" || kept.Warning != "" {
+	p := r.complete(memory.CompleteTaskRequest{TaskID: "t"}).Project
+	if kept := r.complete(memory.CompleteTaskRequest{TaskID: "u", Project: p}); kept.AuditFile != "" || kept.Warning != "" {
 		t.Errorf("without a folder the event is in %q, with the warning %q", kept.AuditFile, kept.Warning)
 	}
 	if n := len(r.events()); n != 1 {
@@ -109,7 +108,7 @@ func TestAuditFileOfManyWriters(t *testing.T) {
 	for w := range writers {
 		all.Go(func() {
 			for i := range each {
-				_, err := r.tasks.CompleteTask(t.Context(), session.CompleteTaskRequest{
+				_, err := r.tasks.CompleteTask(t.Context(), memory.CompleteTaskRequest{
 					TaskID: fmt.Sprintf("%d-%d", w, i), ValidationReport: json.RawMessage(passed), Caller: r.caller,
 				})
 				if err != nil {

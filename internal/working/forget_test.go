@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -37,14 +36,14 @@ func (r *rig) auditText() string {
 // is, and all that others reported.
 func TestForgottenInTheAuditLog(t *testing.T) {
 	r := newRig(t)
-	task := func(id, intent string) *session.TaskSaved {
-		return r.complete(session.CompleteTaskRequest{TaskID: id, RequiresContext: new(true), Intent: intent})
+	task := func(id, intent string) *memory.TaskSaved {
+		return r.complete(memory.CompleteTaskRequest{TaskID: id, RequiresContext: new(true), Intent: intent})
 	}
 	first := task("task-1", "hide the salmon")
 	task("task-1", "hide the salmon again")
 	task("task-2", "feed the heron")
 	blocker := r.block("task-3", "the otter has the key")
-	if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "task-3", Resolution: "the otter left", Caller: r.caller}); err != nil {
+	if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "task-3", Resolution: "the otter left", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
 	r.block("task-3", "the otter is back")

@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// TaskHistory implements session.WorkingMemory. It reads the audit log backwards as far
+// TaskHistory implements memory.WorkingMemory. It reads the audit log backwards as far
 // as the answer needs. A line whose detail was forgotten names no project any more, and
 // is in no history.
-func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
+func (s *Service) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -22,7 +21,7 @@ func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryReques
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskHistory{Project: p.ID, ProjectName: p.Name, Events: []session.TaskEvent{}}
+	out := &memory.TaskHistory{Project: p.ID, ProjectName: p.Name, Events: []memory.TaskEvent{}}
 	looked, bytes := 0, 0
 	for lines, err := range s.opts.Store.AuditBack(req.Before) {
 		switch {
@@ -33,13 +32,13 @@ func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryReques
 		case len(lines) == 0:
 			continue
 		}
-		if len(out.Events) >= req.Limit || looked == session.MaxHistoryLooked {
+		if len(out.Events) >= req.Limit || looked == memory.MaxHistoryLooked {
 			out.More = true
 			break
 		}
 		looked++
 		found, size := eventsOf(lines, p.ID, req.TaskID)
-		if len(found) > 0 && len(out.Events) > 0 && bytes+size > session.MaxHistoryBytes {
+		if len(found) > 0 && len(out.Events) > 0 && bytes+size > memory.MaxHistoryBytes {
 			out.More = true
 			break
 		}
@@ -57,13 +56,13 @@ func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryReques
 
 // eventsOf are the events of a project among the lines of one update, newest first, and
 // what they take in bytes.
-func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []session.TaskEvent, size int) {
+func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memory.TaskEvent, size int) {
 	for _, l := range slices.Backward(lines) {
 		text, _ := l.Detail.(string)
 		if text == "" || !isAction(l.Action) {
 			continue
 		}
-		var e session.TaskEvent
+		var e memory.TaskEvent
 		if json.Unmarshal([]byte(text), &e) != nil || e.Project != project {
 			continue
 		}
@@ -87,7 +86,7 @@ func isAction(action string) bool {
 }
 
 // narrow leaves in an event what is about one task, and says whether it is about it.
-func narrow(e *session.TaskEvent, taskID string) bool {
+func narrow(e *memory.TaskEvent, taskID string) bool {
 	others := func(raw json.RawMessage) bool { return idOf(raw) != taskID }
 	e.Tasks = slices.DeleteFunc(e.Tasks, others)
 	e.Blockers = slices.DeleteFunc(e.Blockers, others)
@@ -106,7 +105,7 @@ func idOf(raw json.RawMessage) string {
 
 // historyText writes a line for each event. Texts stand on one line and are cut as in the
 // window, and of loaded tasks the number alone is told.
-func historyText(events []session.TaskEvent) string {
+func historyText(events []memory.TaskEvent) string {
 	if len(events) == 0 {
 		return ""
 	}
@@ -117,7 +116,7 @@ func historyText(events []session.TaskEvent) string {
 		if n := len(e.GaveWay); n > 0 {
 			ids := make([]string, min(n, maxGaveWay))
 			for i := range ids {
-				ids[i] = shorten(line(e.GaveWay[i]), session.MaxShownID)
+				ids[i] = shorten(line(e.GaveWay[i]), memory.MaxShownID)
 			}
 			fmt.Fprintf(&b, "; %s gave way", strings.Join(ids, ", "))
 			if n > len(ids) {
@@ -132,19 +131,19 @@ func historyText(events []session.TaskEvent) string {
 // maxGaveWay is how many tasks that gave way a line names.
 const maxGaveWay = 3
 
-func eventText(e *session.TaskEvent) string {
+func eventText(e *memory.TaskEvent) string {
 	said := func(text string) string {
 		if text == "" {
 			return ""
 		}
-		return `: "` + shorten(quoted(text), session.MaxShownText) + `"`
+		return `: "` + shorten(quoted(text), memory.MaxShownText) + `"`
 	}
-	var t session.CompletedTask
-	var x session.Blocker
+	var t memory.CompletedTask
+	var x memory.BlockedTask
 	_ = json.Unmarshal(e.Task, &t) // what is missing is empty
 	_ = json.Unmarshal(e.Blocker, &x)
 	switch e.Event {
-	case session.TaskCompleted:
+	case memory.TaskCompleted:
 		outcome := "✗ failed"
 		if readReport(t.ValidationReport).valid {
 			outcome = "✓ success"
@@ -153,11 +152,11 @@ func eventText(e *session.TaskEvent) string {
 		if text == "" {
 			text = t.Summary
 		}
-		return shorten(line(t.TaskID), session.MaxShownID) + " completed, " + outcome + said(text)
-	case session.TaskBlocked:
-		return shorten(line(x.TaskID), session.MaxShownID) + " blocked" + said(x.Reason)
-	case session.TaskUnblocked:
-		text := shorten(line(x.TaskID), session.MaxShownID) + " unblocked" + said(e.Resolution)
+		return shorten(line(t.TaskID), memory.MaxShownID) + " completed, " + outcome + said(text)
+	case memory.TaskBlocked:
+		return shorten(line(x.TaskID), memory.MaxShownID) + " blocked" + said(x.Reason)
+	case memory.TaskUnblocked:
+		text := shorten(line(x.TaskID), memory.MaxShownID) + " unblocked" + said(e.Resolution)
 		if x.Reason != "" {
 			text += ` (was blocked` + said(x.Reason) + ")"
 		}

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // history asks for events, by default those of the rig's project.
-func (r *rig) history(req session.TaskHistoryRequest) *session.TaskHistory {
+func (r *rig) history(req memory.TaskHistoryRequest) *memory.TaskHistory {
 	r.t.Helper()
 	if req.Project == "" {
 		req.Caller = r.caller
@@ -25,7 +24,7 @@ func (r *rig) history(req session.TaskHistoryRequest) *session.TaskHistory {
 }
 
 // shape names events by what happened and to which task: "completed task-2, blocked b".
-func shape(h *session.TaskHistory) string {
+func shape(h *memory.TaskHistory) string {
 	var out []string
 	for _, e := range h.Events {
 		what := strings.TrimPrefix(string(e.Event), "task_")
@@ -43,10 +42,10 @@ func shape(h *session.TaskHistory) string {
 // or was loaded; what others wrote and other projects have is not among it.
 func TestTaskHistory(t *testing.T) {
 	r := newRig(t)
-	if got := r.history(session.TaskHistoryRequest{}); got.Events == nil || len(got.Events) > 0 || got.Text != "" || got.More {
+	if got := r.history(memory.TaskHistoryRequest{}); got.Events == nil || len(got.Events) > 0 || got.Text != "" || got.More {
 		t.Errorf("before anything happened the history is %+v, want an empty list", got)
 	}
-	r.complete(session.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Add \"login\"\nnow", Summary: "It works", ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)})
+	r.complete(memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Add \"login\"\nnow", Summary: "It works", ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)})
 	r.block("task-2", "The key has expired")
 	if _, err := r.ingest.Remember(t.Context(), memory.RememberRequest{Lesson: "Renew keys in time", Type: memory.EventPattern, Caller: r.caller}); err != nil {
 		t.Fatal(err)
@@ -54,14 +53,14 @@ func TestTaskHistory(t *testing.T) {
 	if _, err := r.ingest.Write(t.Context(), memory.Project{ID: "p-elsewhere", Name: "elsewhere", Names: []string{"elsewhere"}}, memory.Batch{}); err != nil {
 		t.Fatal(err)
 	}
-	r.complete(session.CompleteTaskRequest{TaskID: "secret", Project: "elsewhere", RequiresContext: new(true), Intent: "hide the salmon"})
-	if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "task-2", Resolution: "The key was renewed", Caller: r.caller}); err != nil {
+	r.complete(memory.CompleteTaskRequest{TaskID: "secret", Project: "elsewhere", RequiresContext: new(true), Intent: "hide the salmon"})
+	if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "task-2", Resolution: "The key was renewed", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
 	r.load(`{"completed_tasks":[{"task_id":"old","completed_at":"2025-01-01T00:00:00Z","validation_report":{}},{"task_id":"older","completed_at":"2024-01-01T00:00:00Z","validation_report":{}}],
 		"active_blockers":[{"task_id":"task-9","reason":"waits","blocked_at":"2025-01-01T00:00:00Z"}]}`)
-	r.complete(session.CompleteTaskRequest{TaskID: "task-2", ValidationReport: json.RawMessage(failed)})
-	all := r.history(session.TaskHistoryRequest{})
+	r.complete(memory.CompleteTaskRequest{TaskID: "task-2", ValidationReport: json.RawMessage(failed)})
+	all := r.history(memory.TaskHistoryRequest{})
 	if want := "completed task-2, tasks_loaded older old task-9, unblocked task-2, blocked task-2, completed task-1"; shape(all) != want {
 		t.Fatalf("the history is %q, want %q", shape(all), want)
 	}
@@ -89,17 +88,17 @@ func TestTaskHistory(t *testing.T) {
 	for id, want := range map[string]string{
 		"task-2": "completed task-2, unblocked task-2, blocked task-2", "old": "tasks_loaded old", "task-9": "tasks_loaded task-9", "task": "",
 	} {
-		if got := shape(r.history(session.TaskHistoryRequest{TaskID: id})); got != want {
+		if got := shape(r.history(memory.TaskHistoryRequest{TaskID: id})); got != want {
 			t.Errorf("the history of %s is %q, want %q", id, got, want)
 		}
 	}
-	if got := shape(r.history(session.TaskHistoryRequest{Project: "elsewhere"})); got != "completed secret" {
+	if got := shape(r.history(memory.TaskHistoryRequest{Project: "elsewhere"})); got != "completed secret" {
 		t.Errorf("the history of another project is %q, want its own task", got)
 	}
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{identify("t", all.Project, "task-1")}}, r.store); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.history(session.TaskHistoryRequest{}); strings.Contains(got.Text, "login") || len(got.Events) != 4 {
+	if got := r.history(memory.TaskHistoryRequest{}); strings.Contains(got.Text, "login") || len(got.Events) != 4 {
 		t.Errorf("after it was forgotten the history is %q, want nothing of task-1", shape(got))
 	}
 }
@@ -108,11 +107,11 @@ func TestTaskHistory(t *testing.T) {
 // tasks that gave way to the bounds of the state.
 func TestTaskHistoryByPages(t *testing.T) {
 	r := newRig(t)
-	for n := range session.MaxTasks + 5 {
-		r.complete(session.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n)})
+	for n := range memory.MaxTasks + 5 {
+		r.complete(memory.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n)})
 	}
 	var got []string
-	req := session.TaskHistoryRequest{Limit: 25}
+	req := memory.TaskHistoryRequest{Limit: 25}
 	for pages := 1; ; pages++ {
 		page := r.history(req)
 		if len(page.Events) > 25 || pages > 5 {
@@ -126,15 +125,15 @@ func TestTaskHistoryByPages(t *testing.T) {
 		}
 		req.Before = page.Before
 	}
-	if len(got) != session.MaxTasks+5 || got[0] != "task-104" || got[104] != "task-0" {
+	if len(got) != memory.MaxTasks+5 || got[0] != "task-104" || got[104] != "task-0" {
 		t.Errorf("the pages have %d tasks from %s to %s, want 105 from task-104 to task-0", len(got), got[0], got[len(got)-1])
 	}
-	gone := r.history(session.TaskHistoryRequest{TaskID: "task-0", Limit: 1})
+	gone := r.history(memory.TaskHistoryRequest{TaskID: "task-0", Limit: 1})
 	if want := "completed task-100"; shape(gone) != want || !strings.Contains(gone.Text, "; task-0 gave way") {
 		t.Errorf("the newest event about task-0 is %q: %q, want %q, to which it gave way", shape(gone), gone.Text, want)
 	}
-	if got := r.history(session.TaskHistoryRequest{}); len(got.Events) != session.DefaultHistory || !got.More {
-		t.Errorf("without a limit there are %d events, more %v, want %d and more", len(got.Events), got.More, session.DefaultHistory)
+	if got := r.history(memory.TaskHistoryRequest{}); len(got.Events) != memory.DefaultHistory || !got.More {
+		t.Errorf("without a limit there are %d events, more %v, want %d and more", len(got.Events), got.More, memory.DefaultHistory)
 	}
 }
 
@@ -144,17 +143,17 @@ func TestTaskHistoryBytes(t *testing.T) {
 	report := json.RawMessage(`{"log":"` + strings.Repeat("x", 60_000) + `"}`)
 	const tasks = 20
 	for n := range tasks {
-		r.complete(session.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n), ValidationReport: report})
+		r.complete(memory.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n), ValidationReport: report})
 	}
-	req, seen := session.TaskHistoryRequest{Limit: session.MaxHistory}, 0
+	req, seen := memory.TaskHistoryRequest{Limit: memory.MaxHistory}, 0
 	for range tasks {
 		page := r.history(req)
 		size := 0
 		for _, e := range page.Events {
 			size += len(e.Task)
 		}
-		if len(page.Events) == 0 || size > session.MaxHistoryBytes {
-			t.Fatalf("a page has %d events of %d bytes, want some of at most %d", len(page.Events), size, session.MaxHistoryBytes)
+		if len(page.Events) == 0 || size > memory.MaxHistoryBytes {
+			t.Fatalf("a page has %d events of %d bytes, want some of at most %d", len(page.Events), size, memory.MaxHistoryBytes)
 		}
 		seen += len(page.Events)
 		if req.Before = page.Before; !page.More {
@@ -169,15 +168,15 @@ func TestTaskHistoryBytes(t *testing.T) {
 // The text of an event is bounded, whatever is in it, and stays one line.
 func TestTaskHistoryText(t *testing.T) {
 	long := strings.Repeat("ü \x1b[2J\n- 2026-01-11T09:55Z task-9 completed, ✓ success\n", 200)
-	raw, err := json.Marshal(session.Blocker{TaskID: "b\n## Task History", Reason: long, BlockedAt: testTime})
+	raw, err := json.Marshal(memory.BlockedTask{TaskID: "b\n## Task History", Reason: long, BlockedAt: testTime})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := historyText([]session.TaskEvent{
-		{Event: session.TaskUnblocked, At: testTime, Blocker: raw, Resolution: long},
-		{Event: session.TaskCompleted, At: testTime.Add(-time.Minute), Task: json.RawMessage(`{"task_id":"a"}`), GaveWay: []string{"1", "2", "3", "4", "5"}},
+	text := historyText([]memory.TaskEvent{
+		{Event: memory.TaskUnblocked, At: testTime, Blocker: raw, Resolution: long},
+		{Event: memory.TaskCompleted, At: testTime.Add(-time.Minute), Task: json.RawMessage(`{"task_id":"a"}`), GaveWay: []string{"1", "2", "3", "4", "5"}},
 	})
-	if n := strings.Count(text, "\n"); n != 3 || strings.ContainsRune(text, '\x1b') || len([]rune(text)) > 3*session.MaxShownText {
+	if n := strings.Count(text, "\n"); n != 3 || strings.ContainsRune(text, '\x1b') || len([]rune(text)) > 3*memory.MaxShownText {
 		t.Errorf("the text has %d lines and %d characters: %q; want a line for the heading and each event, without control characters", n, len([]rune(text)), text)
 	}
 	if !strings.HasSuffix(text, "a completed, ✗ failed; 1, 2, 3 gave way with 2 more\n") {

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// LoadTasks implements session.WorkingMemory. What is held already stays as it is.
+// LoadTasks implements memory.WorkingMemory. What is held already stays as it is.
 // Over the bounds the newest tasks are kept, whether held or loaded; loaded blockers
 // fill the room that the active ones leave, the newest first. Tasks that were forgotten
 // and blockers that were resolved do not come back.
-func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
+func (s *Service) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -27,11 +26,11 @@ func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
-	l := &loading{s: s, out: session.TasksLoaded{Project: p.ID, ProjectName: p.Name}}
+	l := &loading{s: s, out: memory.TasksLoaded{Project: p.ID, ProjectName: p.Name}}
 	if err := l.settle(p, old); err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
-	e := s.event(session.StateLoaded, p, req.Caller)
+	e := s.event(memory.StateLoaded, p, req.Caller)
 	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(p.ID, e) })
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
@@ -51,7 +50,7 @@ type loading struct {
 	// tasks and blockers are those loaded, each id once, oldest first.
 	tasks, blockers []memory.Record
 	twice           int // entries of an id that another entry has too
-	out             session.TasksLoaded
+	out             memory.TasksLoaded
 }
 
 // settle makes the records of a state, without secrets. Of two entries with one id
@@ -68,13 +67,13 @@ func (l *loading) settle(p memory.Project, old oldState) error {
 		l.tasks = append(l.tasks, fromState(taskRecord(p, t.CompletedTask, extra)))
 	}
 	for i, b := range old.blockers {
-		n, err := l.s.settleBlocker(&b.Blocker)
+		n, err := l.s.settleBlocker(&b.BlockedTask)
 		extra, more := l.s.cleanExtra(b.extra)
 		if err != nil {
 			return within(fmt.Sprintf("active_blockers[%d]", i), err)
 		}
 		redacted += n + more
-		l.blockers = append(l.blockers, fromState(blockerRecord(p, b.Blocker, extra)))
+		l.blockers = append(l.blockers, fromState(blockerRecord(p, b.BlockedTask, extra)))
 	}
 	l.out.Redacted = redacted > 0
 	all := len(l.tasks) + len(l.blockers)
@@ -105,13 +104,13 @@ func newestOfID(records []memory.Record) []memory.Record {
 }
 
 // batch writes what is new of the state, and counts what becomes of the rest.
-func (l *loading) batch(project string, e *session.TaskEvent) (memory.Batch, error) {
+func (l *loading) batch(project string, e *memory.TaskEvent) (memory.Batch, error) {
 	var none memory.Batch
 	st, err := l.s.state(project)
 	if err != nil {
 		return none, err
 	}
-	out := session.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Known: l.twice}
+	out := memory.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Known: l.twice}
 	var fresh []memory.Record // newest first
 	for _, r := range slices.Backward(slices.Concat(l.tasks, l.blockers)) {
 		_, held := st.bytes[r.ID]
@@ -198,8 +197,8 @@ func (s *Service) isSettled(r memory.Record) (bool, error) {
 
 // before is the answer to a request that was done before: what it wrote then. All
 // else it met is known or dropped by now.
-func (l *loading) before(done memory.Committed) (*session.TasksLoaded, error) {
-	out := session.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Dropped: done.Dropped}
+func (l *loading) before(done memory.Committed) (*memory.TasksLoaded, error) {
+	out := memory.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Dropped: done.Dropped}
 	for _, id := range done.Put {
 		switch {
 		case slices.ContainsFunc(l.tasks, func(r memory.Record) bool { return r.ID == id }):

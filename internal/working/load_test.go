@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // counts are those of an answer.
-func counts(l *session.TasksLoaded) string {
+func counts(l *memory.TasksLoaded) string {
 	return fmt.Sprintf("tasks %d, blockers %d, known %d, dropped %d, settled %d", l.Tasks, l.Blockers, l.Known, l.Dropped, l.Settled)
 }
 
@@ -44,7 +43,7 @@ func TestLoadTasks(t *testing.T) {
 				t.Errorf("loaded: %s, want %s", got, want)
 			}
 			w := r.window(0)
-			want := []session.CompletedTask{
+			want := []memory.CompletedTask{
 				{TaskID: "task-041", CompletedAt: time.Date(2026, 1, 11, 9, 55, 59, 0, time.UTC), ValidationReport: json.RawMessage(`{"valid":true}`)},
 				{TaskID: "task-042", CompletedAt: time.Date(2026, 1, 11, 10, 0, 0, 0, time.UTC), RequiresContext: true, Intent: "Add login",
 					Summary: "Add login: failed. Failing: no tests.", ValidationReport: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
@@ -75,7 +74,7 @@ func TestLoadTasks(t *testing.T) {
 // What is held stays as it is; of two entries with one id the newer counts.
 func TestLoadOfKnown(t *testing.T) {
 	r := newRig(t)
-	r.complete(session.CompleteTaskRequest{TaskID: "a", RequiresContext: new(true), Intent: "ours"})
+	r.complete(memory.CompleteTaskRequest{TaskID: "a", RequiresContext: new(true), Intent: "ours"})
 	loaded := r.load(`[
 		{"task_id":"a","completed_at":"2027-01-01T00:00:00Z","requires_context":true,"intent":"theirs","validation_report":{}},
 		{"task_id":"b","completed_at":"2025-02-01T00:00:00Z","task_type":"newer","validation_report":{}},
@@ -94,7 +93,7 @@ func TestLoadOfKnown(t *testing.T) {
 func TestLoadOfSettled(t *testing.T) {
 	r := newRig(t)
 	r.load(oldStateText)
-	if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "task-N", Caller: r.caller}); err != nil {
+	if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "task-N", Caller: r.caller}); err != nil {
 		t.Fatal(err)
 	}
 	id := r.window(0).Project
@@ -109,7 +108,7 @@ func TestLoadOfSettled(t *testing.T) {
 	if got, want := counts(r.load(later)), "tasks 0, blockers 1, known 1, dropped 0, settled 1"; got != want {
 		t.Errorf("a later state is loaded: %s, want %s", got, want)
 	}
-	r.complete(session.CompleteTaskRequest{TaskID: "task-041"})
+	r.complete(memory.CompleteTaskRequest{TaskID: "task-041"})
 	if got, want := counts(r.load(oldStateText)), "tasks 0, blockers 0, known 3, dropped 0, settled 0"; got != want {
 		t.Errorf("once it is reported anew: %s, want %s", got, want)
 	}
@@ -153,10 +152,10 @@ func TestLoadTheLargest(t *testing.T) {
 		tasks = append(tasks, fmt.Sprintf(`{"task_id":"t%02d","completed_at":"2026-01-01T00:00:%02dZ","validation_report":{"x":"%s"}}`, i, i, strings.Repeat("ab", 30_700)))
 	}
 	state := "[" + strings.Join(tasks, ",") + "]"
-	state += strings.Repeat(" ", session.MaxLoadedState-len(state))
+	state += strings.Repeat(" ", memory.MaxLoadedState-len(state))
 	r := newRig(t)
 	loaded := r.load(state)
-	if loaded.Tasks < 7 || loaded.Tasks+loaded.Dropped != 17 || r.stateBytes() > session.MaxTaskState {
+	if loaded.Tasks < 7 || loaded.Tasks+loaded.Dropped != 17 || r.stateBytes() > memory.MaxTaskState {
 		t.Errorf("loaded: %s, %d bytes", counts(loaded), r.stateBytes())
 	}
 }
@@ -164,7 +163,7 @@ func TestLoadTheLargest(t *testing.T) {
 // A repeated request is answered as the first, though all is known by then.
 func TestLoadRepeated(t *testing.T) {
 	r := newRig(t)
-	req := session.LoadTasksRequest{RequestID: "r1", State: json.RawMessage(oldStateText), Caller: r.caller}
+	req := memory.LoadTasksRequest{RequestID: "r1", State: json.RawMessage(oldStateText), Caller: r.caller}
 	first, err := r.tasks.LoadTasks(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -203,9 +202,9 @@ func TestLoadOfMalformed(t *testing.T) {
 		`{"`:  "state",
 		``:    "state",
 		`"x"`: "state",
-		`[` + good + `]` + strings.Repeat(" ", session.MaxLoadedState): "state",
+		`[` + good + `]` + strings.Repeat(" ", memory.MaxLoadedState): "state",
 	} {
-		_, err := r.tasks.LoadTasks(t.Context(), session.LoadTasksRequest{State: json.RawMessage(state), Caller: r.caller})
+		_, err := r.tasks.LoadTasks(t.Context(), memory.LoadTasksRequest{State: json.RawMessage(state), Caller: r.caller})
 		if e := memory.AsError(err); e.Code != memory.CodeInvalidInput || e.Field != field || e.Limit == "" {
 			t.Errorf("%.150s: %v, want %s of %s with its limit", state, err, memory.CodeInvalidInput, field)
 		}
@@ -224,7 +223,7 @@ func FuzzReadOldState(f *testing.F) {
 	f.Add([]byte(`[[]]`))
 	p := memory.Project{ID: "p", Name: "demo"}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		req := session.LoadTasksRequest{State: raw}
+		req := memory.LoadTasksRequest{State: raw}
 		if req.Validate() != nil {
 			return
 		}
@@ -240,7 +239,7 @@ func FuzzReadOldState(f *testing.F) {
 			tasks = append(tasks, jsonOf(taskRecord(p, x.CompletedTask, x.extra)))
 		}
 		for _, x := range old.blockers {
-			blockers = append(blockers, jsonOf(blockerRecord(p, x.Blocker, x.extra)))
+			blockers = append(blockers, jsonOf(blockerRecord(p, x.BlockedTask, x.extra)))
 		}
 		state, err := json.Marshal(map[string]any{"completed_tasks": tasks, "active_blockers": blockers})
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // oldState is a state as another program kept it, in its order.
@@ -17,12 +16,12 @@ type oldState struct {
 }
 
 type oldTask struct {
-	session.CompletedTask
+	memory.CompletedTask
 	extra map[string]json.RawMessage // fields that this version does not know
 }
 
 type oldBlocker struct {
-	session.Blocker
+	memory.BlockedTask
 	extra map[string]json.RawMessage
 }
 

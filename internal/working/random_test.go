@@ -14,7 +14,6 @@ import (
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // model is a project's state as contract 3 describes it, in the plainest form.
@@ -35,7 +34,7 @@ func (m *model) names(p string) string {
 
 // trim drops the oldest tasks over the bound, but not keep.
 func (m *model) trim(p, keep string) {
-	for len(m.tasks) > session.MaxTasks {
+	for len(m.tasks) > memory.MaxTasks {
 		order := strings.Fields(m.names(p))
 		if order[0] == keep {
 			order = order[1:]
@@ -63,12 +62,12 @@ func TestRandomOperations(t *testing.T) {
 		switch random.IntN(10) {
 		case 0, 1, 2, 3, 4, 5:
 			what = "complete " + id
-			r.complete(session.CompleteTaskRequest{TaskID: id, CompletedAt: at})
+			r.complete(memory.CompleteTaskRequest{TaskID: id, CompletedAt: at})
 			m.tasks[id] = at
 			m.trim(project, id)
 		case 6, 7:
 			what = "block " + id
-			_, err := r.tasks.BlockTask(t.Context(), session.BlockTaskRequest{TaskID: id, Reason: "waits", BlockedAt: at, Caller: r.caller})
+			_, err := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: id, Reason: "waits", BlockedAt: at, Caller: r.caller})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +75,7 @@ func TestRandomOperations(t *testing.T) {
 			delete(m.resolved, mark(id, at))
 		case 8:
 			what = "unblock " + id
-			_, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: id, Caller: r.caller})
+			_, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: id, Caller: r.caller})
 			blockedAt, blocked := m.blockers[id]
 			if blocked != (err == nil) {
 				t.Fatalf("operation %d, %s: %v, and the model says blocked: %v", op, what, err, blocked)

@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // taskRecord makes the record of a completed task. Extra are fields that an old state
 // had and this version does not know.
-func taskRecord(p memory.Project, t session.CompletedTask, extra map[string]json.RawMessage) memory.Record {
+func taskRecord(p memory.Project, t memory.CompletedTask, extra map[string]json.RawMessage) memory.Record {
 	return memory.Record{
 		ID: identify("t", p.ID, t.TaskID), Kind: memory.Task, Project: p.ID, Repo: p.Name, Created: t.CompletedAt,
 		Text: taskText(t), Extra: extra,
@@ -30,28 +29,28 @@ func taskRecord(p memory.Project, t session.CompletedTask, extra map[string]json
 }
 
 // blockerRecord makes the record of a blocker.
-func blockerRecord(p memory.Project, b session.Blocker, extra map[string]json.RawMessage) memory.Record {
+func blockerRecord(p memory.Project, b memory.BlockedTask, extra map[string]json.RawMessage) memory.Record {
 	return memory.Record{
 		ID: blockerID(p.ID, b.TaskID), Kind: memory.Blocker, Project: p.ID, Repo: p.Name, Created: b.BlockedAt,
 		Text: b.TaskID + "\n" + b.Reason, Extra: extra, Task: &memory.TaskContent{TaskID: b.TaskID, Reason: b.Reason},
 	}
 }
 
-func taskOf(r *memory.Record) session.CompletedTask {
+func taskOf(r *memory.Record) memory.CompletedTask {
 	t := r.Task
-	return session.CompletedTask{
+	return memory.CompletedTask{
 		TaskID: t.TaskID, CompletedAt: r.Created, TaskType: t.Type, RequiresContext: t.RequiresContext,
 		Intent: t.Intent, Summary: t.Summary, ValidationReport: t.Report,
 	}
 }
 
-func blockerOf(r *memory.Record) session.Blocker {
-	return session.Blocker{TaskID: r.Task.TaskID, Reason: r.Task.Reason, BlockedAt: r.Created}
+func blockerOf(r *memory.Record) memory.BlockedTask {
+	return memory.BlockedTask{TaskID: r.Task.TaskID, Reason: r.Task.Reason, BlockedAt: r.Created}
 }
 
 // taskText is what a completed task is found by. Of an opaque one that is its name
 // and type: what it was about is nobody's business.
-func taskText(t session.CompletedTask) string {
+func taskText(t memory.CompletedTask) string {
 	parts := []string{t.TaskID, t.TaskType}
 	if t.RequiresContext {
 		parts = append(parts, t.Intent, t.Summary)

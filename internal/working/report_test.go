@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 func TestSummarize(t *testing.T) {
@@ -50,7 +50,7 @@ func FuzzSummarize(f *testing.F) {
 	f.Add(strings.Repeat("ü", 3000), []byte(`{`))
 	f.Fuzz(func(t *testing.T, intent string, report []byte) {
 		got := summarize(intent, report)
-		if n := utf8.RuneCountInString(got); n > session.MaxTaskSummary || strings.ContainsAny(got, "\r\n") {
+		if n := utf8.RuneCountInString(got); n > memory.MaxTaskSummary || strings.ContainsAny(got, "\r\n") {
 			t.Errorf("%q of %q is a summary of %d characters: %q", report, intent, n, got)
 		}
 		if again := summarize(intent, report); again != got {

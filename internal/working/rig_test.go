@@ -14,7 +14,6 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
@@ -102,7 +101,7 @@ func withAuditFile(r *rig, o *Options) {
 const passed, failed = `{"valid":true}`, `{"valid":false}`
 
 // complete reports a task that must be accepted, a minute after the one before.
-func (r *rig) complete(req session.CompleteTaskRequest) *session.TaskSaved {
+func (r *rig) complete(req memory.CompleteTaskRequest) *memory.TaskSaved {
 	r.t.Helper()
 	if req.Project == "" && req.Caller == (memory.Caller{}) {
 		req.Caller = r.caller
@@ -118,9 +117,9 @@ func (r *rig) complete(req session.CompleteTaskRequest) *session.TaskSaved {
 	return out
 }
 
-func (r *rig) block(id, reason string) *session.TaskSaved {
+func (r *rig) block(id, reason string) *memory.TaskSaved {
 	r.t.Helper()
-	out, err := r.tasks.BlockTask(r.t.Context(), session.BlockTaskRequest{TaskID: id, Reason: reason, Caller: r.caller})
+	out, err := r.tasks.BlockTask(r.t.Context(), memory.BlockTaskRequest{TaskID: id, Reason: reason, Caller: r.caller})
 	if err != nil {
 		r.t.Fatalf("block %s: %v", id, err)
 	}
@@ -128,18 +127,18 @@ func (r *rig) block(id, reason string) *session.TaskSaved {
 	return out
 }
 
-func (r *rig) load(state string) *session.TasksLoaded {
+func (r *rig) load(state string) *memory.TasksLoaded {
 	r.t.Helper()
-	out, err := r.tasks.LoadTasks(r.t.Context(), session.LoadTasksRequest{State: json.RawMessage(state), Caller: r.caller})
+	out, err := r.tasks.LoadTasks(r.t.Context(), memory.LoadTasksRequest{State: json.RawMessage(state), Caller: r.caller})
 	if err != nil {
 		r.t.Fatalf("load %.200s: %v", state, err)
 	}
 	return out
 }
 
-func (r *rig) window(limit int) *session.TaskWindow {
+func (r *rig) window(limit int) *memory.TaskWindow {
 	r.t.Helper()
-	w, err := r.tasks.TaskWindow(r.t.Context(), session.TaskWindowRequest{Limit: limit, Caller: r.caller})
+	w, err := r.tasks.TaskWindow(r.t.Context(), memory.TaskWindowRequest{Limit: limit, Caller: r.caller})
 	if err != nil {
 		r.t.Fatalf("window: %v", err)
 	}
@@ -147,7 +146,7 @@ func (r *rig) window(limit int) *session.TaskWindow {
 }
 
 // names are the ids of the tasks and blockers of a window, "task-1 task-2 | task-3".
-func names(w *session.TaskWindow) string {
+func names(w *memory.TaskWindow) string {
 	var tasks, blockers []string
 	for _, t := range w.Tasks {
 		tasks = append(tasks, t.TaskID)
@@ -159,9 +158,9 @@ func names(w *session.TaskWindow) string {
 }
 
 // audit returns the store's log of events, oldest first.
-func (r *rig) audit() []session.TaskEvent {
+func (r *rig) audit() []memory.TaskEvent {
 	r.t.Helper()
-	var out []session.TaskEvent
+	var out []memory.TaskEvent
 	err := r.store.View(func(v store.View) error {
 		for entries, err := range v.Audit() {
 			if err != nil {
@@ -169,7 +168,7 @@ func (r *rig) audit() []session.TaskEvent {
 			}
 			for _, e := range entries {
 				text, _ := e.Detail.(string)
-				var event session.TaskEvent
+				var event memory.TaskEvent
 				if err := json.Unmarshal([]byte(text), &event); err != nil {
 					return fmt.Errorf("event %v: %w", e.Detail, err)
 				}

@@ -5,13 +5,12 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Settings say how tasks are kept and shown, for all projects and types of task but
 // those that an override names.
 type Settings struct {
-	// Window is how many completed tasks the window shows, 1–session.MaxWindow.
+	// Window is how many completed tasks the window shows, 1–memory.MaxWindow.
 	Window int
 	// RequiresContext is of a task that does not say.
 	RequiresContext bool
@@ -39,7 +38,7 @@ type TaskSettings struct {
 }
 
 // DefaultSettings are those of contract 3.
-func DefaultSettings() Settings { return Settings{Window: session.DefaultWindow} }
+func DefaultSettings() Settings { return Settings{Window: memory.DefaultWindow} }
 
 func (s *Settings) validate() error {
 	if err := validWindow("window", s.Window); err != nil {
@@ -56,8 +55,8 @@ func (s *Settings) validate() error {
 }
 
 func validWindow(field string, n int) error {
-	if n < 1 || n > session.MaxWindow {
-		return memory.Invalid(field, fmt.Sprintf("1–%d", session.MaxWindow), "%d is out of range", n)
+	if n < 1 || n > memory.MaxWindow {
+		return memory.Invalid(field, fmt.Sprintf("1–%d", memory.MaxWindow), "%d is out of range", n)
 	}
 	return nil
 }

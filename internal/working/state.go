@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // state is what a project holds, each oldest first.
@@ -93,7 +92,7 @@ func (st *state) take(r memory.Record) {
 func (st *state) trim(keep string) (gone []memory.Record) {
 	total, n := stateFrame+st.size(st.tasks)+st.size(st.blockers), len(st.tasks)
 	st.tasks = slices.DeleteFunc(st.tasks, func(r memory.Record) bool {
-		if n <= session.MaxTasks && total <= session.MaxTaskState || r.ID == keep {
+		if n <= memory.MaxTasks && total <= memory.MaxTaskState || r.ID == keep {
 			return false
 		}
 		n--
@@ -115,10 +114,10 @@ func (st *state) size(records []memory.Record) (n int) {
 func (st *state) checkBlockers() error {
 	e := &memory.Error{Code: memory.CodeConflict, Field: "task_id", Hint: "resolve some with task unblock: a blocker never gives way by itself"}
 	switch n := st.size(st.blockers); {
-	case len(st.blockers) > session.MaxBlockers:
-		e.Limit, e.Message = fmt.Sprintf("at most %d active blockers", session.MaxBlockers), "the project has as many active blockers as it may have"
-	case n > session.MaxBlockerState:
-		e.Limit, e.Message = fmt.Sprintf("at most %d bytes of active blockers", session.MaxBlockerState), fmt.Sprintf("with this one they take %d bytes", n)
+	case len(st.blockers) > memory.MaxBlockers:
+		e.Limit, e.Message = fmt.Sprintf("at most %d active blockers", memory.MaxBlockers), "the project has as many active blockers as it may have"
+	case n > memory.MaxBlockerState:
+		e.Limit, e.Message = fmt.Sprintf("at most %d bytes of active blockers", memory.MaxBlockerState), fmt.Sprintf("with this one they take %d bytes", n)
 	default:
 		return nil
 	}

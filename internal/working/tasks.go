@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// CompleteTask implements session.WorkingMemory. The task reported stays, even if it
+// CompleteTask implements memory.WorkingMemory. The task reported stays, even if it
 // says that it was completed before all others.
-func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
+func (s *Service) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,10 +36,10 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskSaved{
+	out := &memory.TaskSaved{
 		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
-	e := s.event(session.TaskCompleted, p, req.Caller)
+	e := s.event(memory.TaskCompleted, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
 		if t.CompletedAt.IsZero() {
 			t.CompletedAt = stamp(s.now(), st.tasks)
@@ -49,9 +48,9 @@ func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequ
 	})
 }
 
-// BlockTask implements session.WorkingMemory. CodeConflict, with the bound, when the
+// BlockTask implements memory.WorkingMemory. CodeConflict, with the bound, when the
 // project has as many blockers as it may have.
-func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
+func (s *Service) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -59,15 +58,15 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	b := session.Blocker{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
+	b := memory.BlockedTask{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
 	redacted, err := s.settleBlocker(&b)
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskSaved{
+	out := &memory.TaskSaved{
 		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
-	e := s.event(session.TaskBlocked, p, req.Caller)
+	e := s.event(memory.TaskBlocked, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *state) memory.Record {
 		if b.BlockedAt.IsZero() {
 			b.BlockedAt = stamp(s.now(), st.blockers)
@@ -78,7 +77,7 @@ func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (
 
 // report keeps the task or blocker of an event, which newRecord makes for the present
 // state, and lets go what gives way to it. out has what is known before.
-func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *session.TaskEvent, out *session.TaskSaved, newRecord func(*state) memory.Record) (*session.TaskSaved, error) {
+func (s *Service) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *memory.TaskEvent, out *memory.TaskSaved, newRecord func(*state) memory.Record) (*memory.TaskSaved, error) {
 	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
 		if err != nil {
@@ -113,8 +112,8 @@ func (s *Service) report(ctx context.Context, p memory.Project, requestID string
 	return s.kept(ctx, caller, out, e, done)
 }
 
-// UnblockTask implements session.WorkingMemory.
-func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
+// UnblockTask implements memory.WorkingMemory.
+func (s *Service) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -122,10 +121,10 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 	if err != nil {
 		return nil, err
 	}
-	out := &session.TaskSaved{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
-	e := s.event(session.TaskUnblocked, p, req.Caller)
+	out := &memory.TaskSaved{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
+	e := s.event(memory.TaskUnblocked, p, req.Caller)
 	var redacted int
-	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, session.MaxResolution)
+	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, memory.MaxResolution)
 	out.Redacted = redacted > 0
 	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
@@ -152,9 +151,9 @@ func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskReques
 
 // settle takes the secrets out of a task, counts them, and leaves of it what is to be
 // kept.
-func (s *Service) settle(t *session.CompletedTask) (redacted int, err error) {
+func (s *Service) settle(t *memory.CompletedTask) (redacted int, err error) {
 	w := s.opts.Writer
-	if err := s.withoutSecret("task_id", t.TaskID, session.MaxTaskID); err != nil {
+	if err := s.withoutSecret("task_id", t.TaskID, memory.MaxTaskID); err != nil {
 		return 0, err
 	}
 	t.CompletedAt = inMillis(t.CompletedAt)
@@ -164,7 +163,7 @@ func (s *Service) settle(t *session.CompletedTask) (redacted int, err error) {
 	for _, x := range []struct {
 		text *string
 		most int
-	}{{&t.TaskType, session.MaxTaskType}, {&t.Intent, session.MaxIntent}, {&t.Summary, session.MaxTaskSummary}} {
+	}{{&t.TaskType, memory.MaxTaskType}, {&t.Intent, memory.MaxIntent}, {&t.Summary, memory.MaxTaskSummary}} {
 		clean, n := w.Clean(*x.text, x.most)
 		*x.text, redacted = clean, redacted+n
 	}
@@ -176,8 +175,8 @@ func (s *Service) settle(t *session.CompletedTask) (redacted int, err error) {
 		return 0, memory.Invalid("validation_report", "a JSON object", "is no JSON object")
 	}
 	t.ValidationReport = compact.Bytes()
-	if n := len(t.ValidationReport); n > session.MaxTaskReport {
-		return 0, memory.Invalid("validation_report", fmt.Sprintf("a JSON object of at most %d bytes", session.MaxTaskReport),
+	if n := len(t.ValidationReport); n > memory.MaxTaskReport {
+		return 0, memory.Invalid("validation_report", fmt.Sprintf("a JSON object of at most %d bytes", memory.MaxTaskReport),
 			"%d bytes are too many, with its secrets marked", n)
 	}
 	if t.RequiresContext && t.Summary == "" {
@@ -187,12 +186,12 @@ func (s *Service) settle(t *session.CompletedTask) (redacted int, err error) {
 }
 
 // settleBlocker takes the secrets out of a blocker and counts them.
-func (s *Service) settleBlocker(b *session.Blocker) (redacted int, err error) {
-	if err := s.withoutSecret("task_id", b.TaskID, session.MaxTaskID); err != nil {
+func (s *Service) settleBlocker(b *memory.BlockedTask) (redacted int, err error) {
+	if err := s.withoutSecret("task_id", b.TaskID, memory.MaxTaskID); err != nil {
 		return 0, err
 	}
 	b.BlockedAt = inMillis(b.BlockedAt)
-	b.Reason, redacted = s.opts.Writer.Clean(b.Reason, session.MaxReason)
+	b.Reason, redacted = s.opts.Writer.Clean(b.Reason, memory.MaxReason)
 	return redacted, nil
 }
 
@@ -206,16 +205,16 @@ func (s *Service) withoutSecret(field, name string, most int) error {
 }
 
 // kept completes an answer when the change is committed.
-func (s *Service) kept(ctx context.Context, caller memory.Caller, out *session.TaskSaved, e *session.TaskEvent, done memory.Committed) (*session.TaskSaved, error) {
+func (s *Service) kept(ctx context.Context, caller memory.Caller, out *memory.TaskSaved, e *memory.TaskEvent, done memory.Committed) (*memory.TaskSaved, error) {
 	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
-	if e.Event == session.TaskUnblocked {
+	if e.Event == memory.TaskUnblocked {
 		isSame = len(done.Put) == 0 && done.Dropped == 1
 	}
 	if !isSame {
 		return nil, errOtherRequest()
 	}
 	out.Seq = done.Seq
-	if e.Event != session.TaskUnblocked {
+	if e.Event != memory.TaskUnblocked {
 		out.Dropped = done.Dropped
 	}
 	held, err := s.held(out.Project)

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // What is kept of a task depends on whether it requires context.
@@ -20,30 +19,30 @@ func TestCompleteTask(t *testing.T) {
 	needs := Settings{Window: 5, RequiresContext: true}
 	for name, test := range map[string]struct {
 		settings Settings
-		req      session.CompleteTaskRequest
+		req      memory.CompleteTaskRequest
 		want     memory.TaskContent
 		text     string
 	}{
 		"opaque": {DefaultSettings(),
-			session.CompleteTaskRequest{TaskID: "task-1", TaskType: "fix", Intent: "hidden", Summary: "hidden", ValidationReport: json.RawMessage(`{"valid": false, "errors": ["hidden"]}`)},
+			memory.CompleteTaskRequest{TaskID: "task-1", TaskType: "fix", Intent: "hidden", Summary: "hidden", ValidationReport: json.RawMessage(`{"valid": false, "errors": ["hidden"]}`)},
 			memory.TaskContent{TaskID: "task-1", Type: "fix", Report: json.RawMessage(`{"valid":false,"errors":["hidden"]}`)},
 			"task-1\nfix"},
 		"with context": {DefaultSettings(),
-			session.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Add login", Summary: "Login by mail", ValidationReport: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
+			memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Add login", Summary: "Login by mail", ValidationReport: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
 			memory.TaskContent{TaskID: "task-1", RequiresContext: true, Intent: "Add login", Summary: "Login by mail", Report: json.RawMessage(`{"valid":false,"errors":["no tests"]}`)},
 			"task-1\nAdd login\nLogin by mail\nno tests"},
 		"summary made": {needs,
-			session.CompleteTaskRequest{TaskID: "task-1", Intent: "Add login", ValidationReport: json.RawMessage(`{"valid":true}`)},
+			memory.CompleteTaskRequest{TaskID: "task-1", Intent: "Add login", ValidationReport: json.RawMessage(`{"valid":true}`)},
 			memory.TaskContent{TaskID: "task-1", RequiresContext: true, Intent: "Add login", Summary: "Add login: succeeded.", Report: json.RawMessage(`{"valid":true}`)},
 			"task-1\nAdd login\nAdd login: succeeded."},
 		"said to need none": {needs,
-			session.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(false), Intent: "hidden", ValidationReport: json.RawMessage(`{}`)},
+			memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(false), Intent: "hidden", ValidationReport: json.RawMessage(`{}`)},
 			memory.TaskContent{TaskID: "task-1", Report: json.RawMessage(`{}`)}, "task-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(_ *rig, o *Options) { o.Settings = &test.settings })
 			kept := r.complete(test.req)
-			want := &session.TaskSaved{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
+			want := &memory.TaskSaved{ID: kept.ID, TaskID: "task-1", Project: kept.Project, ProjectName: "demo", Completed: 1, Seq: kept.Seq, NotKept: kept.NotKept}
 			if diff := cmp.Diff(want, kept); diff != "" || !strings.HasPrefix(kept.ID, "t-") || kept.Seq == 0 {
 				t.Errorf("the answer (-want +got):\n%s", diff)
 			}
@@ -61,8 +60,8 @@ func TestCompleteTask(t *testing.T) {
 // A task reported again replaces the first, and its text goes with it.
 func TestTaskReplaced(t *testing.T) {
 	r := newRig(t)
-	r.complete(session.CompleteTaskRequest{TaskID: "t", RequiresContext: new(true), Intent: "first"})
-	kept := r.complete(session.CompleteTaskRequest{TaskID: " t ", RequiresContext: new(true), Intent: "second"})
+	r.complete(memory.CompleteTaskRequest{TaskID: "t", RequiresContext: new(true), Intent: "first"})
+	kept := r.complete(memory.CompleteTaskRequest{TaskID: " t ", RequiresContext: new(true), Intent: "second"})
 	if w := r.window(0); kept.Completed != 1 || len(w.Tasks) != 1 || w.Tasks[0].Intent != "second" {
 		t.Errorf("%d tasks are kept, and shown: %s", kept.Completed, w.Text)
 	}
@@ -74,32 +73,32 @@ func TestTaskReplaced(t *testing.T) {
 // Over the bound of their number the oldest tasks give way, and the log has them.
 func TestOldestTasksGiveWay(t *testing.T) {
 	r := newRig(t)
-	for i := range session.MaxTasks {
-		if kept := r.complete(session.CompleteTaskRequest{TaskID: fmt.Sprintf("t%d", i)}); kept.Dropped != 0 || kept.Completed != i+1 {
+	for i := range memory.MaxTasks {
+		if kept := r.complete(memory.CompleteTaskRequest{TaskID: fmt.Sprintf("t%d", i)}); kept.Dropped != 0 || kept.Completed != i+1 {
 			t.Fatalf("task %d: %d dropped and %d held", i, kept.Dropped, kept.Completed)
 		}
 	}
-	kept := r.complete(session.CompleteTaskRequest{TaskID: "new"})
-	if kept.Dropped != 1 || kept.Completed != session.MaxTasks {
-		t.Errorf("one over the bound dropped %d and left %d, want 1 and %d", kept.Dropped, kept.Completed, session.MaxTasks)
+	kept := r.complete(memory.CompleteTaskRequest{TaskID: "new"})
+	if kept.Dropped != 1 || kept.Completed != memory.MaxTasks {
+		t.Errorf("one over the bound dropped %d and left %d, want 1 and %d", kept.Dropped, kept.Completed, memory.MaxTasks)
 	}
 	if w := r.window(100); w.Tasks[0].TaskID != "t1" || w.Tasks[99].TaskID != "new" {
 		t.Errorf("the state begins with %s and ends with %s, want t1 and new", w.Tasks[0].TaskID, w.Tasks[99].TaskID)
 	}
 	// What is reported now stays, however old it says it is.
-	kept = r.complete(session.CompleteTaskRequest{TaskID: "ancient", CompletedAt: testTime.AddDate(-1, 0, 0)})
+	kept = r.complete(memory.CompleteTaskRequest{TaskID: "ancient", CompletedAt: testTime.AddDate(-1, 0, 0)})
 	if w := r.window(100); kept.Dropped != 1 || w.Tasks[0].TaskID != "ancient" || w.Tasks[1].TaskID != "t2" {
 		t.Errorf("after an old report the state begins with %s and %s, want ancient and t2", w.Tasks[0].TaskID, w.Tasks[1].TaskID)
 	}
 	events := r.audit()
-	if len(events) != session.MaxTasks+2 {
+	if len(events) != memory.MaxTasks+2 {
 		t.Fatalf("the log has %d events, want one of every report", len(events))
 	}
-	var first session.CompletedTask
-	if err := json.Unmarshal(events[0].Task, &first); err != nil || first.TaskID != "t0" || events[0].Event != session.TaskCompleted {
+	var first memory.CompletedTask
+	if err := json.Unmarshal(events[0].Task, &first); err != nil || first.TaskID != "t0" || events[0].Event != memory.TaskCompleted {
 		t.Errorf("the first event is %s of %s, %v; want that of the task that gave way", events[0].Event, events[0].Task, err)
 	}
-	if got := events[session.MaxTasks].GaveWay; !slices.Equal(got, []string{"t0"}) {
+	if got := events[memory.MaxTasks].GaveWay; !slices.Equal(got, []string{"t0"}) {
 		t.Errorf("the event says that %v gave way, want t0", got)
 	}
 }
@@ -107,7 +106,7 @@ func TestOldestTasksGiveWay(t *testing.T) {
 // stateBytes is what a project's state takes as JSON.
 func (r *rig) stateBytes() int {
 	r.t.Helper()
-	w := r.window(session.MaxWindow)
+	w := r.window(memory.MaxWindow)
 	raw, err := json.Marshal(map[string]any{"completed_tasks": w.Tasks, "active_blockers": w.Blockers})
 	if err != nil {
 		r.t.Fatal(err)
@@ -122,9 +121,9 @@ func TestStateKeepsToItsBytes(t *testing.T) {
 	large := json.RawMessage(`{"valid":true,"log":"` + strings.Repeat("ü", 30_000) + `"}`) // 60 kB
 	dropped := 0
 	for i := range 12 {
-		dropped += r.complete(session.CompleteTaskRequest{TaskID: fmt.Sprintf("t%d", i), ValidationReport: large}).Dropped
-		if n := r.stateBytes(); n > session.MaxTaskState {
-			t.Fatalf("after task %d the state takes %d bytes, at most %d are allowed", i, n, session.MaxTaskState)
+		dropped += r.complete(memory.CompleteTaskRequest{TaskID: fmt.Sprintf("t%d", i), ValidationReport: large}).Dropped
+		if n := r.stateBytes(); n > memory.MaxTaskState {
+			t.Fatalf("after task %d the state takes %d bytes, at most %d are allowed", i, n, memory.MaxTaskState)
 		}
 	}
 	if w := r.window(100); dropped != 4 || len(w.Tasks) != 8 || w.Tasks[7].TaskID != "t11" {
@@ -132,9 +131,9 @@ func TestStateKeepsToItsBytes(t *testing.T) {
 	}
 	held := r.window(100).Total
 	for i := range 20 {
-		kept := r.block(fmt.Sprintf("b%d", i), strings.Repeat("ü", session.MaxReason))
+		kept := r.block(fmt.Sprintf("b%d", i), strings.Repeat("ü", memory.MaxReason))
 		held -= kept.Dropped
-		if n := r.stateBytes(); n > session.MaxTaskState || kept.Blocked != i+1 || kept.Completed != held {
+		if n := r.stateBytes(); n > memory.MaxTaskState || kept.Blocked != i+1 || kept.Completed != held {
 			t.Fatalf("after blocker %d the state takes %d bytes, with %d blockers and %d tasks, want %d and %d", i, n, kept.Blocked, kept.Completed, i+1, held)
 		}
 	}
@@ -146,27 +145,27 @@ func TestStateKeepsToItsBytes(t *testing.T) {
 // A blocker never gives way: one too many is refused, by number and by bytes.
 func TestTooManyBlockers(t *testing.T) {
 	r := newRig(t)
-	for i := range session.MaxBlockers {
+	for i := range memory.MaxBlockers {
 		r.block(fmt.Sprintf("b%d", i), "waits")
 	}
 	refuse := func(id, reason, limit string) {
 		t.Helper()
-		_, err := r.tasks.BlockTask(t.Context(), session.BlockTaskRequest{TaskID: id, Reason: reason, Caller: r.caller})
+		_, err := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: id, Reason: reason, Caller: r.caller})
 		if e := memory.AsError(err); e.Code != memory.CodeConflict || e.Limit != limit {
 			t.Errorf("one too many: %v, want %s with the limit %q", err, memory.CodeConflict, limit)
 		}
 	}
 	refuse("new", "waits", "at most 200 active blockers")
-	if kept := r.block("b7", "waits for another reason"); kept.Blocked != session.MaxBlockers {
-		t.Errorf("a blocker replaced leaves %d, want %d", kept.Blocked, session.MaxBlockers)
+	if kept := r.block("b7", "waits for another reason"); kept.Blocked != memory.MaxBlockers {
+		t.Errorf("a blocker replaced leaves %d, want %d", kept.Blocked, memory.MaxBlockers)
 	}
-	for i := range session.MaxBlockers - 10 { // ten stay
-		if _, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: fmt.Sprintf("b%d", i), Caller: r.caller}); err != nil {
+	for i := range memory.MaxBlockers - 10 { // ten stay
+		if _, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: fmt.Sprintf("b%d", i), Caller: r.caller}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range session.MaxBlockerState / (2 * session.MaxReason) {
-		_, err := r.tasks.BlockTask(t.Context(), session.BlockTaskRequest{TaskID: fmt.Sprintf("l%d", i), Reason: strings.Repeat("ü", session.MaxReason), Caller: r.caller})
+	for i := range memory.MaxBlockerState / (2 * memory.MaxReason) {
+		_, err := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: fmt.Sprintf("l%d", i), Reason: strings.Repeat("ü", memory.MaxReason), Caller: r.caller})
 		if err != nil {
 			if e := memory.AsError(err); e.Code != memory.CodeConflict || e.Limit != "at most 250000 bytes of active blockers" {
 				t.Fatalf("blocker %d: %v, want %s with the limit of bytes", i, err, memory.CodeConflict)
@@ -174,14 +173,14 @@ func TestTooManyBlockers(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("blockers of %d bytes were all taken", session.MaxBlockerState)
+	t.Errorf("blockers of %d bytes were all taken", memory.MaxBlockerState)
 }
 
 // A resolved blocker is gone, and resolving it again is an error.
 func TestUnblock(t *testing.T) {
 	r := newRig(t)
 	blocked := r.block("task-9", "no key")
-	req := session.UnblockTaskRequest{TaskID: "task-9", Resolution: "the key was found", Caller: r.caller}
+	req := memory.UnblockTaskRequest{TaskID: "task-9", Resolution: "the key was found", Caller: r.caller}
 	kept, err := r.tasks.UnblockTask(t.Context(), req)
 	if err != nil || kept.ID != blocked.ID || kept.Blocked != 0 || kept.Dropped != 0 {
 		t.Fatalf("resolved: %+v, %v", kept, err)
@@ -190,7 +189,7 @@ func TestUnblock(t *testing.T) {
 		t.Errorf("resolved again: %v, want %s of task_id", err, memory.CodeNotFound)
 	}
 	events := r.audit()
-	if last := events[len(events)-1]; last.Event != session.TaskUnblocked || last.Resolution != "the key was found" || !strings.Contains(string(last.Blocker), "no key") {
+	if last := events[len(events)-1]; last.Event != memory.TaskUnblocked || last.Resolution != "the key was found" || !strings.Contains(string(last.Blocker), "no key") {
 		t.Errorf("the log ends with %+v, want the blocker in full with how it was resolved", last)
 	}
 }
@@ -199,15 +198,15 @@ func TestUnblock(t *testing.T) {
 // has happened since.
 func TestRepeatedRequests(t *testing.T) {
 	r := newRig(t)
-	done := session.CompleteTaskRequest{RequestID: "r1", TaskID: "t", ValidationReport: json.RawMessage(passed), Caller: r.caller}
-	block := session.BlockTaskRequest{RequestID: "r2", TaskID: "b", Reason: "waits", Caller: r.caller}
-	unblock := session.UnblockTaskRequest{RequestID: "r3", TaskID: "b", Caller: r.caller}
-	calls := []func() (*session.TaskSaved, error){
-		func() (*session.TaskSaved, error) { return r.tasks.CompleteTask(t.Context(), done) },
-		func() (*session.TaskSaved, error) { return r.tasks.BlockTask(t.Context(), block) },
-		func() (*session.TaskSaved, error) { return r.tasks.UnblockTask(t.Context(), unblock) },
+	done := memory.CompleteTaskRequest{RequestID: "r1", TaskID: "t", ValidationReport: json.RawMessage(passed), Caller: r.caller}
+	block := memory.BlockTaskRequest{RequestID: "r2", TaskID: "b", Reason: "waits", Caller: r.caller}
+	unblock := memory.UnblockTaskRequest{RequestID: "r3", TaskID: "b", Caller: r.caller}
+	calls := []func() (*memory.TaskSaved, error){
+		func() (*memory.TaskSaved, error) { return r.tasks.CompleteTask(t.Context(), done) },
+		func() (*memory.TaskSaved, error) { return r.tasks.BlockTask(t.Context(), block) },
+		func() (*memory.TaskSaved, error) { return r.tasks.UnblockTask(t.Context(), unblock) },
 	}
-	var first []*session.TaskSaved
+	var first []*memory.TaskSaved
 	for i, call := range calls {
 		kept, err := call()
 		if err != nil {
@@ -217,7 +216,7 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 	r.now = r.now.Add(time.Hour)
 	// The state would refuse the second now, and the third.
-	for i := range session.MaxBlockers {
+	for i := range memory.MaxBlockers {
 		r.block(fmt.Sprintf("b%d", i), "waits")
 	}
 	events := len(r.audit())
@@ -230,10 +229,10 @@ func TestRepeatedRequests(t *testing.T) {
 	if n := len(r.audit()); n != events {
 		t.Errorf("repeated requests are %d further events", n-events)
 	}
-	if w := r.window(0); len(w.Tasks) != 1 || !w.Tasks[0].CompletedAt.Equal(testTime) || len(w.Blockers) != session.MaxBlockers {
+	if w := r.window(0); len(w.Tasks) != 1 || !w.Tasks[0].CompletedAt.Equal(testTime) || len(w.Blockers) != memory.MaxBlockers {
 		t.Errorf("afterwards there are %d tasks and %d blockers", len(w.Tasks), len(w.Blockers))
 	}
-	other := session.BlockTaskRequest{RequestID: "r1", TaskID: "b1", Reason: "other", Caller: r.caller}
+	other := memory.BlockTaskRequest{RequestID: "r1", TaskID: "b1", Reason: "other", Caller: r.caller}
 	if _, err := r.tasks.BlockTask(t.Context(), other); memory.CodeOf(err) != memory.CodeConflict || memory.AsError(err).Field != "request_id" {
 		t.Errorf("another request under the id: %v, want %s of request_id", err, memory.CodeConflict)
 	}
@@ -242,7 +241,7 @@ func TestRepeatedRequests(t *testing.T) {
 // A request that was refused was not done: it may be sent again when it can be.
 func TestRefusedRequestIsSentAgain(t *testing.T) {
 	r := newRig(t)
-	unblock := session.UnblockTaskRequest{RequestID: "r1", TaskID: "b", Caller: r.caller}
+	unblock := memory.UnblockTaskRequest{RequestID: "r1", TaskID: "b", Caller: r.caller}
 	for range 2 {
 		if _, err := r.tasks.UnblockTask(t.Context(), unblock); memory.CodeOf(err) != memory.CodeNotFound || memory.AsError(err).Field != "task_id" {
 			t.Fatalf("unblock what is not blocked: %v, want %s of task_id", err, memory.CodeNotFound)
@@ -260,13 +259,13 @@ func TestRefusedRequestIsSentAgain(t *testing.T) {
 func TestSecretsAreTakenOut(t *testing.T) {
 	r := newRig(t)
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
-	kept := r.complete(session.CompleteTaskRequest{
+	kept := r.complete(memory.CompleteTaskRequest{
 		TaskID: "t", TaskType: secret, RequiresContext: new(true), Intent: "use " + secret, Summary: "used " + secret,
 		ValidationReport: json.RawMessage(`{"valid":true,"errors":["` + secret + `"]}`),
 		Caller:           memory.Caller{Dir: r.repo, Client: secret},
 	})
 	blocked := r.block("b", "the token "+secret+" is refused")
-	resolved, err := r.tasks.UnblockTask(t.Context(), session.UnblockTaskRequest{TaskID: "b", Resolution: secret, Caller: r.caller})
+	resolved, err := r.tasks.UnblockTask(t.Context(), memory.UnblockTaskRequest{TaskID: "b", Resolution: secret, Caller: r.caller})
 	if err != nil || !kept.Redacted || !blocked.Redacted || !resolved.Redacted {
 		t.Errorf("redacted: %v, %v, %v, %v; want it said of all", kept.Redacted, blocked.Redacted, resolved.Redacted, err)
 	}
@@ -278,7 +277,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	if err != nil || strings.Contains(string(all), secret[4:20]) {
 		t.Errorf("the secret is still there: %s, %v", all, err)
 	}
-	_, err = r.tasks.CompleteTask(t.Context(), session.CompleteTaskRequest{TaskID: secret, ValidationReport: json.RawMessage(passed), Caller: r.caller})
+	_, err = r.tasks.CompleteTask(t.Context(), memory.CompleteTaskRequest{TaskID: secret, ValidationReport: json.RawMessage(passed), Caller: r.caller})
 	if e := memory.AsError(err); e.Code != memory.CodeInvalidInput || e.Field != "task_id" {
 		t.Errorf("a task named by a secret: %v, want %s of task_id", err, memory.CodeInvalidInput)
 	}
@@ -292,23 +291,23 @@ func TestManyWriters(t *testing.T) {
 	for w := range writers {
 		all.Go(func() {
 			for i := range each {
-				kept, err := r.tasks.CompleteTask(t.Context(), session.CompleteTaskRequest{
+				kept, err := r.tasks.CompleteTask(t.Context(), memory.CompleteTaskRequest{
 					TaskID: fmt.Sprintf("t%d-%d", w, i), ValidationReport: json.RawMessage(passed), Caller: r.caller,
 				})
-				if err != nil || kept.Completed > session.MaxTasks {
+				if err != nil || kept.Completed > memory.MaxTasks {
 					t.Errorf("task %d of writer %d: %+v, %v", i, w, kept, err)
 					return
 				}
 			}
-			if _, err := r.tasks.BlockTask(t.Context(), session.BlockTaskRequest{TaskID: fmt.Sprintf("b%d", w), Reason: "waits", Caller: r.caller}); err != nil {
+			if _, err := r.tasks.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: fmt.Sprintf("b%d", w), Reason: "waits", Caller: r.caller}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	w := r.window(100)
-	if w.Total != session.MaxTasks || len(w.Blockers) != writers {
-		t.Errorf("%d tasks and %d blockers are held, want %d and %d", w.Total, len(w.Blockers), session.MaxTasks, writers)
+	if w.Total != memory.MaxTasks || len(w.Blockers) != writers {
+		t.Errorf("%d tasks and %d blockers are held, want %d and %d", w.Total, len(w.Blockers), memory.MaxTasks, writers)
 	}
 	held, gone := map[string]bool{}, map[string]bool{}
 	for _, x := range w.Tasks {

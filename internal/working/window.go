@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
-// TaskWindow implements session.WorkingMemory.
-func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
+// TaskWindow implements memory.WorkingMemory.
+func (s *Service) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -26,9 +25,9 @@ func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest)
 	if err != nil {
 		return nil, err
 	}
-	w := &session.TaskWindow{
+	w := &memory.TaskWindow{
 		Project: p.ID, ProjectName: p.Name,
-		Tasks: make([]session.CompletedTask, 0, len(held)), Blockers: make([]session.Blocker, 0, len(held)),
+		Tasks: make([]memory.CompletedTask, 0, len(held)), Blockers: make([]memory.BlockedTask, 0, len(held)),
 	}
 	for i := range held {
 		if r := &held[i]; r.Kind == memory.Blocker {
@@ -48,7 +47,7 @@ func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest)
 // windowText writes the window as contract 3 has it. Every text stands on one line,
 // whatever is in it, and is cut to its bound; of more blockers than the bound the newest
 // are shown. What is cut and left out is counted, and a last line says so.
-func windowText(tasks []session.CompletedTask, blockers []session.Blocker) (text string, shortened, leftOut int) {
+func windowText(tasks []memory.CompletedTask, blockers []memory.BlockedTask) (text string, shortened, leftOut int) {
 	var b strings.Builder
 	cut := func(text string, most int) string {
 		short := shorten(text, most)
@@ -65,9 +64,9 @@ func windowText(tasks []session.CompletedTask, blockers []session.Blocker) (text
 		if readReport(t.ValidationReport).valid {
 			outcome = "✓ success"
 		}
-		fmt.Fprintf(&b, "%d. %s", i+1, cut(line(t.TaskID), session.MaxShownID))
+		fmt.Fprintf(&b, "%d. %s", i+1, cut(line(t.TaskID), memory.MaxShownID))
 		if t.RequiresContext && t.Intent != "" {
-			fmt.Fprintf(&b, `: "%s"`, cut(quoted(t.Intent), session.MaxShownText))
+			fmt.Fprintf(&b, `: "%s"`, cut(quoted(t.Intent), memory.MaxShownText))
 		}
 		fmt.Fprintf(&b, " (completed: %s, %s)\n", minute(t.CompletedAt), outcome)
 	}
@@ -77,9 +76,9 @@ func windowText(tasks []session.CompletedTask, blockers []session.Blocker) (text
 		}
 		b.WriteString("## Active Blockers\n")
 	}
-	leftOut = max(0, len(blockers)-session.MaxShownBlockers)
+	leftOut = max(0, len(blockers)-memory.MaxShownBlockers)
 	for _, x := range blockers[leftOut:] {
-		fmt.Fprintf(&b, "- %s: \"%s\" (blocked: %s)\n", cut(line(x.TaskID), session.MaxShownID), cut(quoted(x.Reason), session.MaxShownText), minute(x.BlockedAt))
+		fmt.Fprintf(&b, "- %s: \"%s\" (blocked: %s)\n", cut(line(x.TaskID), memory.MaxShownID), cut(quoted(x.Reason), memory.MaxShownText), minute(x.BlockedAt))
 	}
 	switch {
 	case leftOut > 0 && shortened > 0:

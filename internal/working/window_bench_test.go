@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // BenchmarkTaskWindow asks for the window of a folder's project, among 100 projects
 // of 100 tasks and 50 blockers each. Contract 3 allows 5 ms.
 func BenchmarkTaskWindow(b *testing.B) {
 	r := newRig(b)
-	const projects, tasks, blockers = 100, session.MaxTasks, 50
+	const projects, tasks, blockers = 100, memory.MaxTasks, 50
 	report := json.RawMessage(`{"valid":false,"errors":["TestLogin: timed out after 30s","lint: unused variable"],"checks":{"build":true,"unit":false}}`)
 	for i := range projects {
 		p := memory.Project{ID: fmt.Sprintf("p-%d", i), Name: fmt.Sprintf("project %d", i)}
@@ -28,13 +27,13 @@ func BenchmarkTaskWindow(b *testing.B) {
 		}
 		var batch memory.Batch
 		for n := range tasks {
-			batch.Records = append(batch.Records, taskRecord(p, session.CompletedTask{
+			batch.Records = append(batch.Records, taskRecord(p, memory.CompletedTask{
 				TaskID: fmt.Sprintf("task-%d", n), CompletedAt: testTime.Add(time.Duration(n) * time.Minute), RequiresContext: n%2 == 0,
 				Intent: "Implement the user authentication module with mail and password", Summary: "Done with names and ids", ValidationReport: report,
 			}, nil))
 		}
 		for n := range blockers {
-			batch.Records = append(batch.Records, blockerRecord(p, session.Blocker{
+			batch.Records = append(batch.Records, blockerRecord(p, memory.BlockedTask{
 				TaskID: fmt.Sprintf("task-%d", n), Reason: "The staging database cannot be reached from the build", BlockedAt: testTime.Add(time.Duration(n) * time.Second),
 			}, nil))
 		}
@@ -42,12 +41,12 @@ func BenchmarkTaskWindow(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	req := session.TaskWindowRequest{Caller: r.caller}
+	req := memory.TaskWindowRequest{Caller: r.caller}
 	var took []time.Duration
 	for b.Loop() {
 		start := time.Now()
 		w, err := r.tasks.TaskWindow(b.Context(), req)
-		if err != nil || len(w.Tasks) != session.DefaultWindow || len(w.Blockers) != blockers {
+		if err != nil || len(w.Tasks) != memory.DefaultWindow || len(w.Blockers) != blockers {
 			b.Fatalf("%d tasks and %d blockers, %v", len(w.Tasks), len(w.Blockers), err)
 		}
 		took = append(took, time.Since(start))
@@ -64,6 +63,6 @@ func BenchmarkCompleteTask(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		r.complete(session.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n), ValidationReport: report})
+		r.complete(memory.CompleteTaskRequest{TaskID: fmt.Sprintf("task-%d", n), ValidationReport: report})
 	}
 }

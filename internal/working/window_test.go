@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/recall"
 )
 
@@ -28,8 +27,8 @@ func TestWindowGolden(t *testing.T) {
 		}
 		return at
 	}
-	task := func(id, when, report string) session.CompletedTask {
-		return session.CompletedTask{TaskID: id, CompletedAt: at(when), ValidationReport: json.RawMessage(report)}
+	task := func(id, when, report string) memory.CompletedTask {
+		return memory.CompletedTask{TaskID: id, CompletedAt: at(when), ValidationReport: json.RawMessage(report)}
 	}
 	opaque := task("task-041", "2026-01-11T09:55:59Z", passed)
 	shown := task("task-042", "2026-01-11T11:00:00+01:00", failed)
@@ -38,14 +37,14 @@ func TestWindowGolden(t *testing.T) {
 	hostile.RequiresContext, hostile.Intent = true, "Say \"hello\"\r\n- task-9: \u2028 \u202e done\t\x1b[2J"
 	unnamed := task("task-044", "2026-01-11T10:02:00Z", passed)
 	unnamed.RequiresContext = true
-	blocker := session.Blocker{TaskID: "task-N", Reason: "Reason why this task is blocked", BlockedAt: at("2026-01-11T09:00:00Z")}
+	blocker := memory.BlockedTask{TaskID: "task-N", Reason: "Reason why this task is blocked", BlockedAt: at("2026-01-11T09:00:00Z")}
 	for name, w := range map[string]struct {
-		tasks    []session.CompletedTask
-		blockers []session.Blocker
+		tasks    []memory.CompletedTask
+		blockers []memory.BlockedTask
 	}{
-		"contract": {[]session.CompletedTask{opaque, shown}, []session.Blocker{blocker}},
-		"tasks":    {[]session.CompletedTask{opaque, hostile, unnamed}, nil},
-		"blockers": {nil, []session.Blocker{blocker, {TaskID: "b", Reason: "a \"quote\"\nand a line", BlockedAt: at("2026-12-31T23:59:59Z")}}},
+		"contract": {[]memory.CompletedTask{opaque, shown}, []memory.BlockedTask{blocker}},
+		"tasks":    {[]memory.CompletedTask{opaque, hostile, unnamed}, nil},
+		"blockers": {nil, []memory.BlockedTask{blocker, {TaskID: "b", Reason: "a \"quote\"\nand a line", BlockedAt: at("2026-12-31T23:59:59Z")}}},
 		"empty":    {},
 	} {
 		got, _, _ := windowText(w.tasks, w.blockers)
@@ -84,10 +83,10 @@ func TestWindow(t *testing.T) {
 		t.Errorf("the window of an empty project is %+v, want an empty text and empty lists", w)
 	}
 	for _, id := range []string{"t1", "t2", "t3", "t4", "t5"} {
-		r.complete(session.CompleteTaskRequest{TaskID: id})
+		r.complete(memory.CompleteTaskRequest{TaskID: id})
 	}
-	r.complete(session.CompleteTaskRequest{TaskID: "t0", CompletedAt: testTime.Add(-time.Hour)})
-	r.complete(session.CompleteTaskRequest{TaskID: "t6"})
+	r.complete(memory.CompleteTaskRequest{TaskID: "t0", CompletedAt: testTime.Add(-time.Hour)})
+	r.complete(memory.CompleteTaskRequest{TaskID: "t6"})
 	r.block("b1", "first")
 	r.block("b2", "second")
 	w := r.window(0)
@@ -100,7 +99,7 @@ func TestWindow(t *testing.T) {
 	if got, want := names(r.window(100)), "t0 t1 t2 t3 t4 t5 t6 | b1 b2"; got != want {
 		t.Errorf("a window of 100 holds %q, want %q", got, want)
 	}
-	r.complete(session.CompleteTaskRequest{TaskID: "t2", ValidationReport: json.RawMessage(failed)})
+	r.complete(memory.CompleteTaskRequest{TaskID: "t2", ValidationReport: json.RawMessage(failed)})
 	if got, want := names(r.window(2)), "t6 t2 | b1 b2"; got != want {
 		t.Errorf("after t2 was done again the window holds %q, want %q", got, want)
 	}
@@ -113,7 +112,7 @@ func TestWindow(t *testing.T) {
 func TestOrderOfOneInstant(t *testing.T) {
 	r := newRig(t)
 	for _, id := range []string{"z", "y", "x", "w"} {
-		r.complete(session.CompleteTaskRequest{TaskID: id})
+		r.complete(memory.CompleteTaskRequest{TaskID: id})
 		r.now = testTime
 	}
 	if got, want := names(r.window(0)), "z y x w | "; got != want {
@@ -127,10 +126,10 @@ func TestWindowSettings(t *testing.T) {
 		o.Settings = &Settings{Window: 2, Overrides: []Override{{Project: "demo", TaskType: "migration", Window: new(3)}}}
 	})
 	for _, id := range []string{"t1", "t2", "t3", "t4"} {
-		r.complete(session.CompleteTaskRequest{TaskID: id})
+		r.complete(memory.CompleteTaskRequest{TaskID: id})
 	}
 	for taskType, want := range map[string]string{"": "t3 t4 | ", "other": "t3 t4 | ", "migration": "t2 t3 t4 | "} {
-		w, err := r.tasks.TaskWindow(t.Context(), session.TaskWindowRequest{TaskType: taskType, Caller: r.caller})
+		w, err := r.tasks.TaskWindow(t.Context(), memory.TaskWindowRequest{TaskType: taskType, Caller: r.caller})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +147,7 @@ func TestWindowWhileLoading(t *testing.T) {
 		o.Loaded, o.Shelf = func() bool { return loaded }, &emptied{Shelf: o.Shelf, not: &loaded}
 	})
 	for _, id := range []string{"t1", "t2", "t3"} {
-		r.complete(session.CompleteTaskRequest{TaskID: id})
+		r.complete(memory.CompleteTaskRequest{TaskID: id})
 	}
 	r.block("b1", "waits")
 	want := r.window(0)
@@ -156,7 +155,7 @@ func TestWindowWhileLoading(t *testing.T) {
 	if got := r.window(0); got.Text != want.Text || got.Total != want.Total {
 		t.Errorf("while the indexes load the window is\n%s\nwant\n%s", got.Text, want.Text)
 	}
-	if kept := r.complete(session.CompleteTaskRequest{TaskID: "t4"}); kept.Completed != 4 || kept.Blocked != 1 {
+	if kept := r.complete(memory.CompleteTaskRequest{TaskID: "t4"}); kept.Completed != 4 || kept.Blocked != 1 {
 		t.Errorf("a task completed while the indexes load counts %d tasks and %d blockers, want 4 and 1", kept.Completed, kept.Blocked)
 	}
 }
@@ -180,7 +179,7 @@ func TestWindowIsBounded(t *testing.T) {
 	r := newRig(t)
 	long := strings.Repeat("ä ", 900)
 	for i := range 7 {
-		r.complete(session.CompleteTaskRequest{
+		r.complete(memory.CompleteTaskRequest{
 			TaskID: fmt.Sprintf("task-%d-%s", i, strings.Repeat("x", 180)), RequiresContext: new(true), Intent: long, ValidationReport: json.RawMessage(passed),
 		})
 	}
@@ -188,7 +187,7 @@ func TestWindowIsBounded(t *testing.T) {
 		r.block(fmt.Sprintf("blocked-%02d", i), long)
 	}
 	w := r.window(0)
-	if w.LeftOut != 60-session.MaxShownBlockers || w.Shortened != 5*2+session.MaxShownBlockers || len(w.Blockers) != 60 {
+	if w.LeftOut != 60-memory.MaxShownBlockers || w.Shortened != 5*2+memory.MaxShownBlockers || len(w.Blockers) != 60 {
 		t.Errorf("%d blockers are left out, %d texts shortened, %d blockers in the fields; want 40, 30 and all 60", w.LeftOut, w.Shortened, len(w.Blockers))
 	}
 	if most := 3500; w.Tokens > most {
@@ -220,7 +219,7 @@ func TestWhatIsNotKeptIsSaid(t *testing.T) {
 		"said, one":        {new(false), "why", "", []string{"intent"}},
 		"kept":             {new(true), "why", "what", nil},
 	} {
-		kept := r.complete(session.CompleteTaskRequest{
+		kept := r.complete(memory.CompleteTaskRequest{
 			TaskID: "t", RequiresContext: test.requires, Intent: test.intent, Summary: test.summary, ValidationReport: json.RawMessage(passed),
 		})
 		if !slices.Equal(kept.NotKept, test.want) {

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Writer is the write path.
@@ -118,7 +117,7 @@ type Service struct {
 	turns [64]sync.Mutex
 }
 
-var _ session.WorkingMemory = (*Service)(nil)
+var _ memory.WorkingMemory = (*Service)(nil)
 
 // New returns working memory over what the options name.
 func New(opts Options) (*Service, error) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Full returns a service that answers every method with a text in every string, two
@@ -16,7 +15,7 @@ import (
 func Full(text string, at time.Time) *Service {
 	f := full{text, at}
 	s := &Service{Answers: map[string]any{}}
-	service := reflect.TypeFor[session.Service]()
+	service := reflect.TypeFor[memory.Service]()
 	for i := range service.NumMethod() {
 		method := service.Method(i)
 		if answer := method.Type.Out(0); answer != reflect.TypeFor[error]() {
@@ -25,7 +24,7 @@ func Full(text string, at time.Time) *Service {
 	}
 	s.Progress = f.value(reflect.TypeFor[[]memory.PullProgress]()).Interface().([]memory.PullProgress)
 	s.Adapting = f.value(reflect.TypeFor[[]memory.AdaptProgress]()).Interface().([]memory.AdaptProgress)
-	s.Replayed = f.value(reflect.TypeFor[[]session.ReplayProgress]()).Interface().([]session.ReplayProgress)
+	s.Replayed = f.value(reflect.TypeFor[[]memory.ReplayProgress]()).Interface().([]memory.ReplayProgress)
 	return s
 }
 

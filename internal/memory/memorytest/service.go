@@ -1,4 +1,4 @@
-// Package memorytest holds a session.Service for tests of transports.
+// Package memorytest holds a memory.Service for tests of transports.
 package memorytest
 
 import (
@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Call is one call that a Service received.
@@ -30,7 +29,7 @@ type Service struct {
 	// Adapting is what AdaptModel reports before it ends.
 	Adapting []memory.AdaptProgress
 	// Replayed is what Replay reports before it ends.
-	Replayed []session.ReplayProgress
+	Replayed []memory.ReplayProgress
 	// Before, if set, runs first in every call, with its method.
 	Before func(ctx context.Context, method string)
 
@@ -38,7 +37,7 @@ type Service struct {
 	calls []Call // guarded by mu
 }
 
-var _ session.Service = (*Service)(nil)
+var _ memory.Service = (*Service)(nil)
 
 // Calls returns the calls received so far.
 func (s *Service) Calls() []Call {

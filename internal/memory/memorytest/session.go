@@ -3,108 +3,108 @@ package memorytest
 import (
 	"context"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
-// CompleteTask implements session.WorkingMemory.
-func (s *Service) CompleteTask(ctx context.Context, req session.CompleteTaskRequest) (*session.TaskSaved, error) {
-	return answer[*session.TaskSaved](ctx, s, "CompleteTask", req)
+// CompleteTask implements memory.WorkingMemory.
+func (s *Service) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
+	return answer[*memory.TaskSaved](ctx, s, "CompleteTask", req)
 }
 
-// BlockTask implements session.WorkingMemory.
-func (s *Service) BlockTask(ctx context.Context, req session.BlockTaskRequest) (*session.TaskSaved, error) {
-	return answer[*session.TaskSaved](ctx, s, "BlockTask", req)
+// BlockTask implements memory.WorkingMemory.
+func (s *Service) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
+	return answer[*memory.TaskSaved](ctx, s, "BlockTask", req)
 }
 
-// UnblockTask implements session.WorkingMemory.
-func (s *Service) UnblockTask(ctx context.Context, req session.UnblockTaskRequest) (*session.TaskSaved, error) {
-	return answer[*session.TaskSaved](ctx, s, "UnblockTask", req)
+// UnblockTask implements memory.WorkingMemory.
+func (s *Service) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
+	return answer[*memory.TaskSaved](ctx, s, "UnblockTask", req)
 }
 
-// TaskWindow implements session.WorkingMemory.
-func (s *Service) TaskWindow(ctx context.Context, req session.TaskWindowRequest) (*session.TaskWindow, error) {
-	return answer[*session.TaskWindow](ctx, s, "TaskWindow", req)
+// TaskWindow implements memory.WorkingMemory.
+func (s *Service) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
+	return answer[*memory.TaskWindow](ctx, s, "TaskWindow", req)
 }
 
-// LoadTasks implements session.WorkingMemory.
-func (s *Service) LoadTasks(ctx context.Context, req session.LoadTasksRequest) (*session.TasksLoaded, error) {
-	return answer[*session.TasksLoaded](ctx, s, "LoadTasks", req)
+// LoadTasks implements memory.WorkingMemory.
+func (s *Service) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
+	return answer[*memory.TasksLoaded](ctx, s, "LoadTasks", req)
 }
 
-// TaskHistory implements session.WorkingMemory.
-func (s *Service) TaskHistory(ctx context.Context, req session.TaskHistoryRequest) (*session.TaskHistory, error) {
-	return answer[*session.TaskHistory](ctx, s, "TaskHistory", req)
+// TaskHistory implements memory.WorkingMemory.
+func (s *Service) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
+	return answer[*memory.TaskHistory](ctx, s, "TaskHistory", req)
 }
 
-// Register implements session.Catalogue.
-func (s *Service) Register(ctx context.Context, req session.RegisterRequest) (*session.Registered, error) {
-	return answer[*session.Registered](ctx, s, "Register", req)
+// Register implements memory.Catalogue.
+func (s *Service) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
+	return answer[*memory.Registered](ctx, s, "Register", req)
 }
 
-// Unregister implements session.Catalogue.
-func (s *Service) Unregister(ctx context.Context, req session.UnregisterRequest) (*session.Registered, error) {
-	return answer[*session.Registered](ctx, s, "Unregister", req)
+// Unregister implements memory.Catalogue.
+func (s *Service) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
+	return answer[*memory.Registered](ctx, s, "Unregister", req)
 }
 
-// Entries implements session.Catalogue.
-func (s *Service) Entries(ctx context.Context, req session.EntriesRequest) (*session.EntryList, error) {
-	return answer[*session.EntryList](ctx, s, "Entries", req)
+// Entries implements memory.Catalogue.
+func (s *Service) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
+	return answer[*memory.EntryList](ctx, s, "Entries", req)
 }
 
-// SearchTools implements session.Catalogue.
-func (s *Service) SearchTools(ctx context.Context, req session.SearchToolsRequest) (*session.ToolMatches, error) {
-	return answer[*session.ToolMatches](ctx, s, "SearchTools", req)
+// SearchTools implements memory.Catalogue.
+func (s *Service) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
+	return answer[*memory.ToolMatches](ctx, s, "SearchTools", req)
 }
 
-// SessionContext implements session.Contexts.
-func (s *Service) SessionContext(ctx context.Context, req session.ContextRequest) (*session.Context, error) {
-	return answer[*session.Context](ctx, s, "SessionContext", req)
+// SessionContext implements memory.Contexts.
+func (s *Service) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
+	return answer[*memory.Context](ctx, s, "SessionContext", req)
 }
 
-// ChangeContext implements session.Contexts.
-func (s *Service) ChangeContext(ctx context.Context, req session.ChangeContextRequest) (*session.Context, error) {
-	return answer[*session.Context](ctx, s, "ChangeContext", req)
+// ChangeContext implements memory.Contexts.
+func (s *Service) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
+	return answer[*memory.Context](ctx, s, "ChangeContext", req)
 }
 
-// Assemble implements session.Contexts.
-func (s *Service) Assemble(ctx context.Context, req session.AssembleRequest) (*session.Assembled, error) {
-	return answer[*session.Assembled](ctx, s, "Assemble", req)
+// Assemble implements memory.Contexts.
+func (s *Service) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
+	return answer[*memory.Assembled](ctx, s, "Assemble", req)
 }
 
-// WorkingContext implements session.WorkingContexts.
-func (s *Service) WorkingContext(ctx context.Context, req session.WorkingContextRequest) (*session.WorkingContext, error) {
-	return answer[*session.WorkingContext](ctx, s, "WorkingContext", req)
+// WorkingContext implements memory.WorkingContexts.
+func (s *Service) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
+	return answer[*memory.WorkingContext](ctx, s, "WorkingContext", req)
 }
 
-// Report implements session.WorkingContexts.
-func (s *Service) Report(ctx context.Context, req session.ReportRequest) (*session.WorkingContext, error) {
-	return answer[*session.WorkingContext](ctx, s, "Report", req)
+// Report implements memory.WorkingContexts.
+func (s *Service) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
+	return answer[*memory.WorkingContext](ctx, s, "Report", req)
 }
 
-// Compact implements session.WorkingContexts.
-func (s *Service) Compact(ctx context.Context, req session.CompactRequest) (*session.Compacted, error) {
-	return answer[*session.Compacted](ctx, s, "Compact", req)
+// Compact implements memory.WorkingContexts.
+func (s *Service) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
+	return answer[*memory.Compacted](ctx, s, "Compact", req)
 }
 
-// Receipts implements session.Ledger.
-func (s *Service) Receipts(ctx context.Context, req session.ReceiptsRequest) (*session.ReceiptList, error) {
-	return answer[*session.ReceiptList](ctx, s, "Receipts", req)
+// Receipts implements memory.Ledger.
+func (s *Service) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
+	return answer[*memory.ReceiptList](ctx, s, "Receipts", req)
 }
 
-// ContextOf implements session.Ledger.
-func (s *Service) ContextOf(ctx context.Context, req session.ContextOfRequest) (*session.TurnContext, error) {
-	return answer[*session.TurnContext](ctx, s, "ContextOf", req)
+// ContextOf implements memory.Ledger.
+func (s *Service) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
+	return answer[*memory.TurnContext](ctx, s, "ContextOf", req)
 }
 
-// Feedback implements session.Ledger.
-func (s *Service) Feedback(ctx context.Context, req session.FeedbackRequest) (*session.FeedbackResult, error) {
-	return answer[*session.FeedbackResult](ctx, s, "Feedback", req)
+// Feedback implements memory.Ledger.
+func (s *Service) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
+	return answer[*memory.FeedbackResult](ctx, s, "Feedback", req)
 }
 
-// Replay implements session.Ledger.
-func (s *Service) Replay(ctx context.Context, req session.ReplayRequest, progress func(session.ReplayProgress)) (*session.Replayed, error) {
+// Replay implements memory.Ledger.
+func (s *Service) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	for _, p := range s.Replayed {
 		progress(p)
 	}
-	return answer[*session.Replayed](ctx, s, "Replay", req)
+	return answer[*memory.Replayed](ctx, s, "Replay", req)
 }

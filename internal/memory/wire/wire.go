@@ -8,7 +8,6 @@ package wire
 
 import (
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Protocol is the number of the protocol spoken here. It grows when an older
@@ -52,26 +51,26 @@ const (
 	Last     = "/v1/history/last"         // POST LastRequest → memory.StepList
 	Summary  = "/v1/history/summary"      // POST SummaryRequest → memory.Summary
 	Sessions = "/v1/history/sessions"     // POST SessionsRequest → memory.SessionList
-	Tasks    = "/v1/tasks"                // POST session.TaskWindowRequest → session.TaskWindow
-	Complete = "/v1/tasks/complete"       // POST session.CompleteTaskRequest → session.TaskKept
-	Block    = "/v1/tasks/block"          // POST session.BlockTaskRequest → session.TaskKept
-	Unblock  = "/v1/tasks/unblock"        // POST session.UnblockTaskRequest → session.TaskKept
-	Load     = "/v1/tasks/load"           // POST session.LoadTasksRequest → session.TasksLoaded
-	Past     = "/v1/tasks/history"        // POST session.TaskHistoryRequest → session.TaskHistory
-	Entries  = "/v1/catalogue"            // POST session.EntriesRequest → session.EntryList
-	Register = "/v1/catalogue/register"   // POST session.RegisterRequest → session.Registered
-	Remove   = "/v1/catalogue/unregister" // POST session.UnregisterRequest → session.Registered
-	Tools    = "/v1/tools/search"         // POST session.SearchToolsRequest → session.ToolMatches
-	Context  = "/v1/context"              // POST session.ContextRequest → session.Context
-	Change   = "/v1/context/change"       // POST session.ChangeContextRequest → session.Context
-	Assemble = "/v1/context/assemble"     // POST session.AssembleRequest → session.Assembled
-	Turn     = "/v1/context/turn"         // POST session.ContextOfRequest → session.TurnContext
-	Working  = "/v1/working"              // POST session.WorkingContextRequest → session.WorkingContext
-	Report   = "/v1/working/report"       // POST session.ReportRequest → session.WorkingContext
-	Compact  = "/v1/working/compact"      // POST session.CompactRequest → session.Compacted
-	Ledger   = "/v1/receipts"             // POST session.ReceiptsRequest → session.ReceiptList
-	Feedback = "/v1/feedback"             // POST session.FeedbackRequest → session.FeedbackTaken
-	Replay   = "/v1/replay"               // POST session.ReplayRequest → a ReplayEvent per line
+	Tasks    = "/v1/tasks"                // POST memory.TaskWindowRequest → memory.TaskWindow
+	Complete = "/v1/tasks/complete"       // POST memory.CompleteTaskRequest → session.TaskKept
+	Block    = "/v1/tasks/block"          // POST memory.BlockTaskRequest → session.TaskKept
+	Unblock  = "/v1/tasks/unblock"        // POST memory.UnblockTaskRequest → session.TaskKept
+	Load     = "/v1/tasks/load"           // POST memory.LoadTasksRequest → memory.TasksLoaded
+	Past     = "/v1/tasks/history"        // POST memory.TaskHistoryRequest → memory.TaskHistory
+	Entries  = "/v1/catalogue"            // POST memory.EntriesRequest → memory.EntryList
+	Register = "/v1/catalogue/register"   // POST memory.RegisterRequest → memory.Registered
+	Remove   = "/v1/catalogue/unregister" // POST memory.UnregisterRequest → memory.Registered
+	Tools    = "/v1/tools/search"         // POST memory.SearchToolsRequest → memory.ToolMatches
+	Context  = "/v1/context"              // POST memory.ContextRequest → memory.Context
+	Change   = "/v1/context/change"       // POST memory.ChangeContextRequest → memory.Context
+	Assemble = "/v1/context/assemble"     // POST memory.AssembleRequest → memory.Assembled
+	Turn     = "/v1/context/turn"         // POST memory.ContextOfRequest → memory.TurnContext
+	Working  = "/v1/working"              // POST memory.WorkingContextRequest → memory.WorkingContext
+	Report   = "/v1/working/report"       // POST memory.ReportRequest → memory.WorkingContext
+	Compact  = "/v1/working/compact"      // POST memory.CompactRequest → memory.Compacted
+	Ledger   = "/v1/receipts"             // POST memory.ReceiptsRequest → memory.ReceiptList
+	Feedback = "/v1/feedback"             // POST memory.FeedbackRequest → session.FeedbackTaken
+	Replay   = "/v1/replay"               // POST memory.ReplayRequest → a ReplayEvent per line
 	Import   = "/v1/import"               // POST memory.ImportRequest → memory.Imported
 	Export   = "/v1/export"               // POST memory.ExportRequest → memory.Exported
 	Status   = "/v1/status"               // GET → memory.Status
@@ -141,7 +140,7 @@ type AdaptEvent struct {
 // ReplayEvent is one line of a replay: progress, or, as the last one, what it came to
 // or the failure.
 type ReplayEvent struct {
-	Progress *session.ReplayProgress `json:"progress,omitempty"`
-	Done     *session.Replayed       `json:"done,omitempty"`
-	Error    *memory.Error           `json:"error,omitempty"`
+	Progress *memory.ReplayProgress `json:"progress,omitempty"`
+	Done     *memory.Replayed       `json:"done,omitempty"`
+	Error    *memory.Error          `json:"error,omitempty"`
 }

@@ -17,7 +17,7 @@
 //     these nothing but the names of servers is read: no command, argument, environment,
 //     header or address ever gets into a value of this package.
 //
-// A text over session.MaxContent is split at its top headings, each part a rule.
+// A text over memory.MaxContent is split at its top headings, each part a rule.
 //
 // # .recalld/context.yaml
 //
@@ -55,7 +55,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // format is how a file is read.
@@ -106,8 +105,8 @@ func Names() []string {
 // Found is what the files of a repository have for its catalogue.
 type Found struct {
 	// Files are those that have something, in the order of Names. Together they have
-	// at most session.MaxRegistered entries and session.MaxServers servers.
-	Files []session.FileEntries
+	// at most memory.MaxRegistered entries and memory.MaxServers servers.
+	Files []memory.FileEntries
 	// Problems are what was passed over, in the same order, the first hundred and one
 	// that says that there are more. They show no text of a file but names: of fields,
 	// entries, modes and files, which may be secrets in the wrong place.

@@ -16,7 +16,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // The items of the lists of .recalld/context.yaml.
@@ -49,15 +48,15 @@ type (
 // contextReader reads one .recalld/context.yaml.
 type contextReader struct {
 	*look
-	file    session.FileEntries
-	refs    map[session.Ref]bool
+	file    memory.FileEntries
+	refs    map[memory.Ref]bool
 	servers map[string]bool
 }
 
 // readContext reads .recalld/context.yaml. An item that is wrong is a problem and does
 // not stop the others.
-func (l *look) readContext(p, text string) session.FileEntries {
-	r := contextReader{look: l, file: session.FileEntries{Path: p}, refs: map[session.Ref]bool{}, servers: map[string]bool{}}
+func (l *look) readContext(p, text string) memory.FileEntries {
+	r := contextReader{look: l, file: memory.FileEntries{Path: p}, refs: map[memory.Ref]bool{}, servers: map[string]bool{}}
 	fields, line, err := parseYAML(text)
 	if err != nil {
 		l.problem(p, line, "%v", err)
@@ -103,8 +102,8 @@ func (r *contextReader) text(kind memory.Kind, item ast.Node) error {
 			return fmt.Errorf("file %w", err)
 		}
 	}
-	return r.add(session.CatalogueEntry{
-		Ref: session.Ref{Type: kind, Name: x.Name}, Description: x.Description, Content: x.Content, Include: x.Include, Enabled: x.Enabled,
+	return r.add(memory.CatalogueEntry{
+		Ref: memory.Ref{Type: kind, Name: x.Name}, Description: x.Description, Content: x.Content, Include: x.Include, Enabled: x.Enabled,
 	})
 }
 
@@ -113,8 +112,8 @@ func (r *contextReader) tool(item ast.Node) error {
 	if err := yaml.NodeToValue(item, &x, yaml.Strict()); err != nil {
 		return err
 	}
-	e := session.CatalogueEntry{
-		Ref:         session.Ref{Type: memory.Tool, Name: x.Name, ServerName: x.ServerName},
+	e := memory.CatalogueEntry{
+		Ref:         memory.Ref{Type: memory.Tool, Name: x.Name, ServerName: x.ServerName},
 		Description: x.Description, Guidance: x.Guidance, Core: x.Core, Include: x.Include, Enabled: x.Enabled,
 	}
 	if x.InputSchema != nil {
@@ -126,7 +125,7 @@ func (r *contextReader) tool(item ast.Node) error {
 	return r.add(e)
 }
 
-func (r *contextReader) add(e session.CatalogueEntry) error {
+func (r *contextReader) add(e memory.CatalogueEntry) error {
 	if err := e.Validate(""); err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (r *contextReader) server(item ast.Node) error {
 	if err := yaml.NodeToValue(item, &x, yaml.Strict()); err != nil {
 		return err
 	}
-	server := session.Server{Name: x.Name, Include: x.Include, Enabled: x.Enabled}
+	server := memory.Server{Name: x.Name, Include: x.Include, Enabled: x.Enabled}
 	if err := server.Validate(""); err != nil {
 		return err
 	}

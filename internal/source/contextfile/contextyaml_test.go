@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestContextYAML(t *testing.T) {
@@ -45,17 +44,17 @@ tools:
 		"docs/schema.md": "# Tables\n",
 	})
 	found := r.clean()
-	want := []session.FileEntries{{
+	want := []memory.FileEntries{{
 		Path: ".recalld/context.yaml",
-		Entries: []session.CatalogueEntry{
-			{Ref: session.Ref{Type: memory.Rule, Name: "Error Handling"}, Description: "how errors are wrapped",
+		Entries: []memory.CatalogueEntry{
+			{Ref: memory.Ref{Type: memory.Rule, Name: "Error Handling"}, Description: "how errors are wrapped",
 				Content: "Wrap every error.\nSay what was being done.", Include: memory.IncludeAgent, Enabled: new(false)},
-			{Ref: session.Ref{Type: memory.Reference, Name: "Schema"}, Content: "# Tables"},
-			{Ref: session.Ref{Type: memory.Tool, Name: "read_file", ServerName: "fs"}, Description: "reads", Guidance: "once",
+			{Ref: memory.Ref{Type: memory.Reference, Name: "Schema"}, Content: "# Tables"},
+			{Ref: memory.Ref{Type: memory.Tool, Name: "read_file", ServerName: "fs"}, Description: "reads", Guidance: "once",
 				InputSchema: json.RawMessage(`{"properties":{"n":{"minimum":1.5},"path":{"type":"string"}},"type":"object"}`),
 				Core:        true, Include: memory.IncludeAlways},
 		},
-		Servers: []session.Server{{Name: "fs", Include: memory.IncludeManual}, {Name: "db", Enabled: new(true)}},
+		Servers: []memory.Server{{Name: "fs", Include: memory.IncludeManual}, {Name: "db", Enabled: new(true)}},
 	}}
 	if diff := cmp.Diff(want, found.Files); diff != "" {
 		t.Errorf("found (-want +got):\n%s", diff)

@@ -4,22 +4,21 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // cursorRule makes a rule of an .mdc file of Cursor: front matter with description,
 // globs and alwaysApply, and the text.
-func (l *look) cursorRule(p, text string) session.FileEntries {
+func (l *look) cursorRule(p, text string) memory.FileEntries {
 	matter, body, line, ok := frontMatter(text)
 	if !ok {
 		l.problem(p, 1, "its front matter has no end: a line ---")
-		return session.FileEntries{Path: p}
+		return memory.FileEntries{Path: p}
 	}
 	if strings.TrimSpace(body) == "" {
-		return session.FileEntries{Path: p}
+		return memory.FileEntries{Path: p}
 	}
 	fields := matterFields(matter)
-	like := session.CatalogueEntry{Description: fields["description"], Include: memory.IncludeManual}
+	like := memory.CatalogueEntry{Description: fields["description"], Include: memory.IncludeManual}
 	if globs := fields["globs"]; globs != "" {
 		like.Description = strings.TrimSpace(like.Description + "\nFor files: " + globs)
 	}

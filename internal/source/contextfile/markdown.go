@@ -6,32 +6,31 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // wholeRule makes a rule of a file that is one.
-func (l *look) wholeRule(p, text string) session.FileEntries {
+func (l *look) wholeRule(p, text string) memory.FileEntries {
 	if text = strings.TrimSpace(text); text == "" || l.texts[text] {
-		return session.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
+		return memory.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
 	}
 	l.texts[text] = true
-	return l.splitRule(p, text, 1, session.CatalogueEntry{Include: memory.IncludeAlways})
+	return l.splitRule(p, text, 1, memory.CatalogueEntry{Include: memory.IncludeAlways})
 }
 
 // splitRule makes a rule of a text that begins at a line of a file, or several where it
 // is over the limit. like has what they have in common.
-func (l *look) splitRule(p, text string, line int, like session.CatalogueEntry) session.FileEntries {
-	f := session.FileEntries{Path: p}
+func (l *look) splitRule(p, text string, line int, like memory.CatalogueEntry) memory.FileEntries {
+	f := memory.FileEntries{Path: p}
 	names := map[string]int{}
-	for _, s := range sections(text, session.MaxContent) {
+	for _, s := range sections(text, memory.MaxContent) {
 		e := like
-		e.Ref = session.Ref{Type: memory.Rule, Name: sectionName(p, s.title)}
+		e.Ref = memory.Ref{Type: memory.Rule, Name: sectionName(p, s.title)}
 		if names[e.Name]++; names[e.Name] > 1 {
 			e.Name = sectionName(p, fmt.Sprintf("%s (%d)", s.title, names[e.Name]))
 		}
 		e.Content = s.text
-		if n := utf8.RuneCountInString(s.text); n > session.MaxContent {
-			l.problem(p, line+s.line-1, "%d characters are too many for a rule, and no headings split them (limit: %d characters)", n, session.MaxContent)
+		if n := utf8.RuneCountInString(s.text); n > memory.MaxContent {
+			l.problem(p, line+s.line-1, "%d characters are too many for a rule, and no headings split them (limit: %d characters)", n, memory.MaxContent)
 			continue
 		}
 		if err := e.Validate(""); err != nil {

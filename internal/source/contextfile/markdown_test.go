@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 func TestSections(t *testing.T) {
@@ -75,21 +74,21 @@ func FuzzSections(f *testing.F) {
 func TestCursorRules(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
-		want session.CatalogueEntry
+		want memory.CatalogueEntry
 	}{
-		"always":      {"---\ndescription: \nglobs: \nalwaysApply: true\n---\n\nText.\n", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
-		"described":   {"---\ndescription: \"When writing SQL: beware\"\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Description: "When writing SQL: beware", Content: "Text.", Include: memory.IncludeAgent}},
-		"globs":       {"---\ndescription:\nglobs: *.ts, src/**/*.tsx\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Description: "For files: *.ts, src/**/*.tsx", Content: "Text.", Include: memory.IncludeAgent}},
-		"glob list":   {"---\ndescription: D\nglobs:\n  - \"*.ts\"\n  - '*.js'\n---\nText.", session.CatalogueEntry{Description: "D\nFor files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
-		"flow list":   {"---\nglobs: [\"*.ts\", '*.js']\nother: x\n---\nText.", session.CatalogueEntry{Description: "For files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
-		"block text":  {"---\ndescription: >-\n  one\n  two\n---\nText.", session.CatalogueEntry{Description: "one two", Content: "Text.", Include: memory.IncludeAgent}},
-		"by hand":     {"---\nalwaysApply: false\n---\nText.", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeManual}},
-		"no matter":   {"Text.\n---\nmore", session.CatalogueEntry{Content: "Text.\n---\nmore", Include: memory.IncludeManual}},
-		"Windows":     {"---\r\nalwaysApply: true\r\n---\r\nText.\r\n", session.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
-		"rule inside": {"---\nalwaysApply: true\n---\na\n---\nb", session.CatalogueEntry{Content: "a\n---\nb", Include: memory.IncludeAlways}},
+		"always":      {"---\ndescription: \nglobs: \nalwaysApply: true\n---\n\nText.\n", memory.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
+		"described":   {"---\ndescription: \"When writing SQL: beware\"\nalwaysApply: false\n---\nText.", memory.CatalogueEntry{Description: "When writing SQL: beware", Content: "Text.", Include: memory.IncludeAgent}},
+		"globs":       {"---\ndescription:\nglobs: *.ts, src/**/*.tsx\nalwaysApply: false\n---\nText.", memory.CatalogueEntry{Description: "For files: *.ts, src/**/*.tsx", Content: "Text.", Include: memory.IncludeAgent}},
+		"glob list":   {"---\ndescription: D\nglobs:\n  - \"*.ts\"\n  - '*.js'\n---\nText.", memory.CatalogueEntry{Description: "D\nFor files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"flow list":   {"---\nglobs: [\"*.ts\", '*.js']\nother: x\n---\nText.", memory.CatalogueEntry{Description: "For files: *.ts, *.js", Content: "Text.", Include: memory.IncludeAgent}},
+		"block text":  {"---\ndescription: >-\n  one\n  two\n---\nText.", memory.CatalogueEntry{Description: "one two", Content: "Text.", Include: memory.IncludeAgent}},
+		"by hand":     {"---\nalwaysApply: false\n---\nText.", memory.CatalogueEntry{Content: "Text.", Include: memory.IncludeManual}},
+		"no matter":   {"Text.\n---\nmore", memory.CatalogueEntry{Content: "Text.\n---\nmore", Include: memory.IncludeManual}},
+		"Windows":     {"---\r\nalwaysApply: true\r\n---\r\nText.\r\n", memory.CatalogueEntry{Content: "Text.", Include: memory.IncludeAlways}},
+		"rule inside": {"---\nalwaysApply: true\n---\na\n---\nb", memory.CatalogueEntry{Content: "a\n---\nb", Include: memory.IncludeAlways}},
 	} {
 		r := newRepo(t, map[string]string{".cursor/rules/x.mdc": test.text})
-		test.want.Ref = session.Ref{Type: memory.Rule, Name: ".cursor/rules/x.mdc"}
+		test.want.Ref = memory.Ref{Type: memory.Rule, Name: ".cursor/rules/x.mdc"}
 		if diff := cmp.Diff(test.want, ruleNamed(t, r.clean(), test.want.Name)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -129,5 +128,5 @@ func FuzzCursorRule(f *testing.F) {
 
 // testLook is a look without a repository.
 func testLook() *look {
-	return &look{opts: &Options{}, seen: map[session.Ref]string{}, texts: map[string]bool{}}
+	return &look{opts: &Options{}, seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // repo is a repository on disk with a scanner whose clock is an hour ahead, so that
@@ -74,8 +73,8 @@ func (r *repo) clean() Found {
 }
 
 // entries are those of all files, by type and name.
-func entries(f Found) map[session.Ref]session.CatalogueEntry {
-	all := map[session.Ref]session.CatalogueEntry{}
+func entries(f Found) map[memory.Ref]memory.CatalogueEntry {
+	all := map[memory.Ref]memory.CatalogueEntry{}
 	for _, file := range f.Files {
 		for _, e := range file.Entries {
 			all[e.Ref] = e
@@ -85,9 +84,9 @@ func entries(f Found) map[session.Ref]session.CatalogueEntry {
 }
 
 // ruleNamed returns a rule that must be there.
-func ruleNamed(t *testing.T, f Found, name string) session.CatalogueEntry {
+func ruleNamed(t *testing.T, f Found, name string) memory.CatalogueEntry {
 	t.Helper()
-	e, ok := entries(f)[session.Ref{Type: memory.Rule, Name: name}]
+	e, ok := entries(f)[memory.Ref{Type: memory.Rule, Name: name}]
 	if !ok {
 		t.Fatalf("there is no rule %q; there are %+v and problems %+v", name, entries(f), f.Problems)
 	}

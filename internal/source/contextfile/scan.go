@@ -21,7 +21,6 @@ import (
 
 	"github.com/recalld/recalld/internal/filestat"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/source/folder"
 )
@@ -67,7 +66,7 @@ func (s *Scanner) Scan(root string) (Found, error) {
 		return Found{}, fmt.Errorf("scan repository: %w", err)
 	}
 	defer at.Close() // only its handle
-	l := &look{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[session.Ref]string{}, texts: map[string]bool{}}
+	l := &look{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 	l.settled = true
 	l.add("rules", []byte(rules))
 	for _, x := range looked {
@@ -115,7 +114,7 @@ type look struct {
 	files int // and folders that were read and are no names
 	// seen are the entries that were found, by the file that has them, texts those of
 	// whole rules.
-	seen    map[session.Ref]string
+	seen    map[memory.Ref]string
 	texts   map[string]bool
 	entries int
 	servers int
@@ -311,23 +310,23 @@ func (l *look) unreadable(name string, err error) error {
 }
 
 // keep takes over what a file has: what is valid, and not in another one already.
-func (l *look) keep(f session.FileEntries) {
-	kept := session.FileEntries{Path: f.Path}
+func (l *look) keep(f memory.FileEntries) {
+	kept := memory.FileEntries{Path: f.Path}
 	for _, e := range f.Entries {
 		if by, twice := l.seen[e.Ref]; twice {
 			l.problem(f.Path, 0, "the %s %s is left out: %s has one of that name", e.Type, memory.Quote(e.Name), by)
 			continue
 		}
-		if l.entries++; l.entries > session.MaxRegistered {
-			l.problem(f.Path, 0, "has more than the %d entries that are taken: the others are left out", session.MaxRegistered)
+		if l.entries++; l.entries > memory.MaxRegistered {
+			l.problem(f.Path, 0, "has more than the %d entries that are taken: the others are left out", memory.MaxRegistered)
 			break
 		}
 		l.seen[e.Ref] = f.Path
 		kept.Entries = append(kept.Entries, e)
 	}
 	for _, s := range f.Servers {
-		if l.servers++; l.servers > session.MaxServers {
-			l.problem(f.Path, 0, "has more than the %d servers that are taken: the others are left out", session.MaxServers)
+		if l.servers++; l.servers > memory.MaxServers {
+			l.problem(f.Path, 0, "has more than the %d servers that are taken: the others are left out", memory.MaxServers)
 			break
 		}
 		kept.Servers = append(kept.Servers, s)

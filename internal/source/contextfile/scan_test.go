@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/session"
 )
 
 // Everything that can be there is found, in the order of the names, and valid.
@@ -41,10 +40,10 @@ func TestScan(t *testing.T) {
 		t.Errorf("AGENTS.md is %+v, want its text, always included", got)
 	}
 	for _, f := range found.Files {
-		if err := session.ValidEntries(slices.Clone(f.Entries)); err != nil {
+		if err := memory.ValidEntries(slices.Clone(f.Entries)); err != nil {
 			t.Errorf("%s: %v", f.Path, err)
 		}
-		if err := session.ValidServers(slices.Clone(f.Servers)); err != nil {
+		if err := memory.ValidServers(slices.Clone(f.Servers)); err != nil {
 			t.Errorf("%s: %v", f.Path, err)
 		}
 	}
@@ -206,13 +205,13 @@ func TestLimits(t *testing.T) {
 	}
 	var text strings.Builder
 	text.WriteString("rules:\n")
-	for i := range session.MaxRegistered + 1 {
+	for i := range memory.MaxRegistered + 1 {
 		fmt.Fprintf(&text, "- {name: R%d, content: x}\n", i)
 	}
 	r = newRepo(t, map[string]string{".recalld/context.yaml": text.String(), "AGENTS.md": "one more"})
 	found = r.look()
-	if n := len(entries(found)); n != session.MaxRegistered || len(found.Problems) != 2 {
-		t.Errorf("%d entries and problems %+v, want %d and one for each file", n, found.Problems, session.MaxRegistered)
+	if n := len(entries(found)); n != memory.MaxRegistered || len(found.Problems) != 2 {
+		t.Errorf("%d entries and problems %+v, want %d and one for each file", n, found.Problems, memory.MaxRegistered)
 	}
 	for _, o := range []Options{{MaxFiles: -1}, {MaxFileSize: -1}} {
 		if _, err := New(o); memory.CodeOf(err) != memory.CodeInvalidInput {

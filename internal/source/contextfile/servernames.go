@@ -5,13 +5,13 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/recalld/recalld/internal/memory/session"
+	"github.com/recalld/recalld/internal/memory"
 )
 
 // serverNames reads the names of servers from the settings of an MCP client, and
 // nothing else: problems quote nothing, for a name may be a secret in the wrong place.
-func (l *look) serverNames(p, text, under string) session.FileEntries {
-	f := session.FileEntries{Path: p}
+func (l *look) serverNames(p, text, under string) memory.FileEntries {
+	f := memory.FileEntries{Path: p}
 	names, line, err := namesUnder(text, under)
 	if err != nil {
 		l.problem(p, line, "%v", err)
@@ -19,7 +19,7 @@ func (l *look) serverNames(p, text, under string) session.FileEntries {
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
-		server := session.Server{Name: name}
+		server := memory.Server{Name: name}
 		if server.Validate("") != nil {
 			l.problem(p, 0, "has a server whose name is not one line of 1–200 characters")
 			continue

@@ -1,12 +1,10 @@
-package session
+package memory
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Every limit of a catalogue's requests is tried from both sides; the error names the
@@ -14,8 +12,8 @@ import (
 func TestLimitsOfCatalogue(t *testing.T) {
 	// chars makes a text of n characters that takes more bytes than that.
 	chars := func(n int) string { return strings.Repeat("é", n) }
-	aRule := CatalogueEntry{Ref: Ref{Type: memory.Rule, Name: "r"}, Content: "c"}
-	aTool := CatalogueEntry{Ref: Ref{Type: memory.Tool, Name: "t", ServerName: "s"}}
+	aRule := CatalogueEntry{Ref: Ref{Type: Rule, Name: "r"}, Content: "c"}
+	aTool := CatalogueEntry{Ref: Ref{Type: Tool, Name: "t", ServerName: "s"}}
 	register := func(base CatalogueEntry, change func(*CatalogueEntry)) *RegisterRequest {
 		change(&base)
 		return &RegisterRequest{Entries: []CatalogueEntry{base}}
@@ -42,7 +40,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 	refs := func(n int) *UnregisterRequest {
 		r := &UnregisterRequest{}
 		for i := range n {
-			r.Entries = append(r.Entries, Ref{Type: memory.Rule, Name: fmt.Sprint(i)})
+			r.Entries = append(r.Entries, Ref{Type: Rule, Name: fmt.Sprint(i)})
 		}
 		return r
 	}
@@ -58,7 +56,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 		"a server twice":   {servers(2), &RegisterRequest{Servers: []Server{{Name: "a"}, {Name: " a "}}}, "servers[1]"},
 		"server's name":    {&RegisterRequest{Servers: []Server{{Name: chars(200)}}}, &RegisterRequest{Servers: []Server{{Name: chars(201)}}}, "servers[0].name"},
 		"server's mode":    {&RegisterRequest{Servers: []Server{{Name: "a", Include: "agent"}}}, &RegisterRequest{Servers: []Server{{Name: "a", Include: "auto"}}}, "servers[0].include"},
-		"type":             {register(aRule, func(e *CatalogueEntry) { e.Type = memory.Reference }), register(aRule, func(e *CatalogueEntry) { e.Type = memory.Lesson }), "entries[0].type"},
+		"type":             {register(aRule, func(e *CatalogueEntry) { e.Type = Reference }), register(aRule, func(e *CatalogueEntry) { e.Type = Lesson }), "entries[0].type"},
 		"name, least":      {register(aRule, func(e *CatalogueEntry) { e.Name = " x " }), register(aRule, func(e *CatalogueEntry) { e.Name = "\t" }), "entries[0].name"},
 		"name, most":       {register(aRule, func(e *CatalogueEntry) { e.Name = chars(200) }), register(aRule, func(e *CatalogueEntry) { e.Name = chars(201) }), "entries[0].name"},
 		"name, line":       {register(aRule, func(e *CatalogueEntry) { e.Name = "a b" }), register(aRule, func(e *CatalogueEntry) { e.Name = "a\nb" }), "entries[0].name"},
@@ -82,23 +80,23 @@ func TestLimitsOfCatalogue(t *testing.T) {
 		"source, file":     {&RegisterRequest{Replace: true, Source: "files"}, &RegisterRequest{Replace: true, Source: " file:x"}, "source"},
 		"request":          {&RegisterRequest{Replace: true, RequestID: chars(200)}, &RegisterRequest{Replace: true, RequestID: chars(201)}, "request_id"},
 		"project":          {&RegisterRequest{Replace: true, Project: chars(4096)}, &RegisterRequest{Replace: true, Project: chars(4097)}, "project"},
-		"caller":           {&RegisterRequest{Replace: true, Caller: memory.Caller{Client: chars(200)}}, &RegisterRequest{Replace: true, Caller: memory.Caller{Client: chars(201)}}, "caller.client"},
+		"caller":           {&RegisterRequest{Replace: true, Caller: Caller{Client: chars(200)}}, &RegisterRequest{Replace: true, Caller: Caller{Client: chars(201)}}, "caller.client"},
 		"none to remove":   {&UnregisterRequest{Source: "s"}, &UnregisterRequest{}, "entries"},
 		"both to remove":   {refs(1), &UnregisterRequest{Source: "s", Entries: refs(1).Entries}, "source"},
 		"refs":             {refs(2000), refs(2001), "entries"},
-		"a ref":            {refs(1), &UnregisterRequest{Entries: []Ref{{Type: memory.Tool, Name: "t"}}}, "entries[0].serverName"},
+		"a ref":            {refs(1), &UnregisterRequest{Entries: []Ref{{Type: Tool, Name: "t"}}}, "entries[0].serverName"},
 		"a ref twice":      {refs(2), &UnregisterRequest{Entries: append(refs(2).Entries, refs(1).Entries...)}, "entries[2]"},
-		"types":            {&EntriesRequest{Types: []memory.Kind{"rule", "reference", "tool"}}, &EntriesRequest{Types: []memory.Kind{"rule", "rule", "rule", "rule"}}, "types"},
-		"a type":           {&EntriesRequest{}, &EntriesRequest{Types: []memory.Kind{"tool", "chunk"}}, "types[1]"},
+		"types":            {&EntriesRequest{Types: []Kind{"rule", "reference", "tool"}}, &EntriesRequest{Types: []Kind{"rule", "rule", "rule", "rule"}}, "types"},
+		"a type":           {&EntriesRequest{}, &EntriesRequest{Types: []Kind{"tool", "chunk"}}, "types[1]"},
 		"listed server":    {&EntriesRequest{Server: chars(200)}, &EntriesRequest{Server: chars(201)}, "server"},
 		"listed project":   {&EntriesRequest{Project: "p"}, &EntriesRequest{Project: "\x00"}, "project"},
-		"listing's caller": {&EntriesRequest{}, &EntriesRequest{Caller: memory.Caller{Dir: chars(4097)}}, "caller.dir"},
+		"listing's caller": {&EntriesRequest{}, &EntriesRequest{Caller: Caller{Dir: chars(4097)}}, "caller.dir"},
 	} {
 		if err := test.at.Validate(); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)
 		}
 		err := test.over.Validate()
-		if e := memory.AsError(err); memory.CodeOf(err) != memory.CodeInvalidInput || e.Field != test.field || e.Limit == "" {
+		if e := AsError(err); CodeOf(err) != CodeInvalidInput || e.Field != test.field || e.Limit == "" {
 			t.Errorf("%s: past the limit: %v, want the field %s and its limit", name, err, test.field)
 		}
 	}
@@ -106,7 +104,7 @@ func TestLimitsOfCatalogue(t *testing.T) {
 
 // A request is trimmed, and what the caller gave is not written to.
 func TestRegisterRequestIsTrimmed(t *testing.T) {
-	given := []CatalogueEntry{{Ref: Ref{Type: memory.Tool, Name: " t ", ServerName: " s "}, InputSchema: json.RawMessage("{ \"a\" :\n1 }")}}
+	given := []CatalogueEntry{{Ref: Ref{Type: Tool, Name: " t ", ServerName: " s "}, InputSchema: json.RawMessage("{ \"a\" :\n1 }")}}
 	r := RegisterRequest{Entries: given, Servers: []Server{{Name: " x"}}}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)

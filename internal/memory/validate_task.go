@@ -1,4 +1,4 @@
-package session
+package memory
 
 import (
 	"encoding/json"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Validate checks the limits. The settings and the clock fill in what is not said.
@@ -38,7 +36,7 @@ func (r *BlockTaskRequest) Validate() error {
 	if err := validTaskRequest(&r.RequestID, &r.Project, &r.Caller); err != nil {
 		return err
 	}
-	b := Blocker{TaskID: r.TaskID, Reason: r.Reason, BlockedAt: r.BlockedAt}
+	b := BlockedTask{TaskID: r.TaskID, Reason: r.Reason, BlockedAt: r.BlockedAt}
 	if err := b.validate(true); err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (r *TaskWindowRequest) Validate() error {
 		return err
 	}
 	if r.Limit < 0 || r.Limit > MaxWindow {
-		return memory.Invalid("limit", fmt.Sprintf("1–%d", MaxWindow), "%d is out of range", r.Limit)
+		return Invalid("limit", fmt.Sprintf("1–%d", MaxWindow), "%d is out of range", r.Limit)
 	}
 	return validText("task_type", &r.TaskType, 0, MaxTaskType)
 }
@@ -87,9 +85,9 @@ func (r *LoadTasksRequest) Validate() error {
 	const limit = "a JSON object or list of at most 1048576 bytes"
 	switch text := strings.TrimSpace(string(r.State)); {
 	case len(r.State) > MaxLoadedState:
-		return memory.Invalid("state", limit, "%d bytes are too many", len(r.State))
+		return Invalid("state", limit, "%d bytes are too many", len(r.State))
 	case text == "" || text[0] != '{' && text[0] != '[' || !isJSON(r.State):
-		return memory.Invalid("state", limit, "is no JSON object or list")
+		return Invalid("state", limit, "is no JSON object or list")
 	}
 	return nil
 }
@@ -119,9 +117,9 @@ func (t *CompletedTask) validate(isNew bool) error {
 
 // Validate checks the limits of a blocker that was kept elsewhere, and trims its
 // texts.
-func (b *Blocker) Validate() error { return b.validate(false) }
+func (b *BlockedTask) Validate() error { return b.validate(false) }
 
-func (b *Blocker) validate(isNew bool) error {
+func (b *BlockedTask) validate(isNew bool) error {
 	if err := validText("task_id", &b.TaskID, 1, MaxTaskID); err != nil {
 		return err
 	}
@@ -136,11 +134,11 @@ func validReport(report json.RawMessage) error {
 	const limit = "a JSON object of at most 65536 bytes"
 	switch text := strings.TrimSpace(string(report)); {
 	case text == "":
-		return memory.Invalid("validation_report", limit, "is missing")
+		return Invalid("validation_report", limit, "is missing")
 	case len(report) > MaxTaskReport:
-		return memory.Invalid("validation_report", limit, "%d bytes are too many", len(report))
+		return Invalid("validation_report", limit, "%d bytes are too many", len(report))
 	case text[0] != '{' || !isJSON(report):
-		return memory.Invalid("validation_report", limit, "is no JSON object")
+		return Invalid("validation_report", limit, "is no JSON object")
 	}
 	return nil
 }
@@ -151,20 +149,20 @@ func isJSON(raw json.RawMessage) bool { return utf8.Valid(raw) && json.Valid(raw
 
 func validTaskTime(field string, at time.Time, mayLack bool) error {
 	if at.IsZero() && !mayLack {
-		return memory.Invalid(field, "a time", "is missing")
+		return Invalid(field, "a time", "is missing")
 	}
-	return memory.ValidTime(field, at)
+	return ValidTime(field, at)
 }
 
 // validTaskRequest checks what all requests of working memory have in common; a nil
 // id is of one that writes nothing.
-func validTaskRequest(requestID, project *string, caller *memory.Caller) error {
+func validTaskRequest(requestID, project *string, caller *Caller) error {
 	if requestID != nil {
-		if err := validText("request_id", requestID, 0, memory.MaxNameText); err != nil {
+		if err := validText("request_id", requestID, 0, MaxNameText); err != nil {
 			return err
 		}
 	}
-	if err := validText("project", project, 0, memory.MaxPathText); err != nil {
+	if err := validText("project", project, 0, MaxPathText); err != nil {
 		return err
 	}
 	return caller.Validate()

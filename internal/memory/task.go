@@ -1,10 +1,8 @@
-package session
+package memory
 
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Limits of working memory.
@@ -41,8 +39,8 @@ const (
 
 // Limits of the texts of working memory, in code points.
 const (
-	MaxTaskID      = memory.MaxNameText
-	MaxTaskType    = memory.MaxNameText
+	MaxTaskID      = MaxNameText
+	MaxTaskType    = MaxNameText
 	MaxIntent      = 2000
 	MaxTaskSummary = 4000
 	MaxReason      = 2000
@@ -71,8 +69,8 @@ type CompletedTask struct {
 	ValidationReport json.RawMessage `json:"validation_report"`
 }
 
-// Blocker says why a task cannot go on.
-type Blocker struct {
+// BlockedTask says why a task cannot go on.
+type BlockedTask struct {
 	TaskID    string    `json:"task_id"`
 	Reason    string    `json:"reason"`
 	BlockedAt time.Time `json:"blocked_at"`
@@ -81,7 +79,7 @@ type Blocker struct {
 // CompleteTaskRequest reports a completed task. The time is by default now, the
 // requirement of context that of the settings, the summary made from the report.
 type CompleteTaskRequest struct {
-	// RequestID is as in memory.RememberRequest.
+	// RequestID is as in RememberRequest.
 	RequestID        string          `json:"request_id,omitempty"`
 	TaskID           string          `json:"task_id"`
 	CompletedAt      time.Time       `json:"completed_at,omitzero"`
@@ -91,26 +89,26 @@ type CompleteTaskRequest struct {
 	Summary          string          `json:"summary,omitempty"`
 	ValidationReport json.RawMessage `json:"validation_report"`
 	Project          string          `json:"project,omitempty"`
-	Caller           memory.Caller   `json:"caller,omitzero"`
+	Caller           Caller          `json:"caller,omitzero"`
 }
 
 // BlockTaskRequest raises a blocker.
 type BlockTaskRequest struct {
-	RequestID string        `json:"request_id,omitempty"`
-	TaskID    string        `json:"task_id"`
-	Reason    string        `json:"reason"`
-	BlockedAt time.Time     `json:"blocked_at,omitzero"`
-	Project   string        `json:"project,omitempty"`
-	Caller    memory.Caller `json:"caller,omitzero"`
+	RequestID string    `json:"request_id,omitempty"`
+	TaskID    string    `json:"task_id"`
+	Reason    string    `json:"reason"`
+	BlockedAt time.Time `json:"blocked_at,omitzero"`
+	Project   string    `json:"project,omitempty"`
+	Caller    Caller    `json:"caller,omitzero"`
 }
 
 // UnblockTaskRequest resolves a blocker. Resolution says how, for the audit log.
 type UnblockTaskRequest struct {
-	RequestID  string        `json:"request_id,omitempty"`
-	TaskID     string        `json:"task_id"`
-	Resolution string        `json:"resolution,omitempty"`
-	Project    string        `json:"project,omitempty"`
-	Caller     memory.Caller `json:"caller,omitzero"`
+	RequestID  string `json:"request_id,omitempty"`
+	TaskID     string `json:"task_id"`
+	Resolution string `json:"resolution,omitempty"`
+	Project    string `json:"project,omitempty"`
+	Caller     Caller `json:"caller,omitzero"`
 }
 
 // TaskSaved says what became of a task or blocker.
@@ -140,9 +138,9 @@ type TaskWindowRequest struct {
 	// TaskType chooses the settings of a type of task.
 	TaskType string `json:"task_type,omitempty"`
 	// Limit replaces the size of the window.
-	Limit   int           `json:"limit,omitempty" given:"1–100"`
-	Project string        `json:"project,omitempty"`
-	Caller  memory.Caller `json:"caller,omitzero"`
+	Limit   int    `json:"limit,omitempty" given:"1–100"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // TaskWindow is the window, oldest first.
@@ -150,7 +148,7 @@ type TaskWindow struct {
 	Project     string          `json:"project"`
 	ProjectName string          `json:"project_name,omitempty"`
 	Tasks       []CompletedTask `json:"tasks"`
-	Blockers    []Blocker       `json:"blockers"`
+	Blockers    []BlockedTask   `json:"blockers"`
 	// Total counts all completed tasks that are held.
 	Total  int `json:"total"`
 	Tokens int `json:"tokens"`
@@ -169,7 +167,7 @@ type LoadTasksRequest struct {
 	RequestID string          `json:"request_id,omitempty"`
 	State     json.RawMessage `json:"state"`
 	Project   string          `json:"project,omitempty"`
-	Caller    memory.Caller   `json:"caller,omitzero"`
+	Caller    Caller          `json:"caller,omitzero"`
 }
 
 // TasksLoaded says what was taken over. Known tasks are as they were.
@@ -210,7 +208,7 @@ type TaskEvent struct {
 	Seq     uint64    `json:"seq,omitempty"`
 	Project string    `json:"project"`
 	Client  string    `json:"client,omitempty"`
-	// Task, as CompletedTask, and Blocker are what was reported, with the fields that this
+	// Task, as CompletedTask, and BlockedTask are what was reported, with the fields that this
 	// version does not know; of an unblocked task, the blocker that it had, and Resolution
 	// says how.
 	Task       json.RawMessage `json:"task,omitempty"`
@@ -230,9 +228,9 @@ type TaskHistoryRequest struct {
 	Limit  int    `json:"limit,omitempty" given:"1–200"`
 	// Before leaves out the events of this update and of all later ones: the Before of the
 	// answer that went before.
-	Before  uint64        `json:"before,omitempty"`
-	Project string        `json:"project,omitempty"`
-	Caller  memory.Caller `json:"caller,omitzero"`
+	Before  uint64 `json:"before,omitempty"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // TaskHistory is what happened, newest first.

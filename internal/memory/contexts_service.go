@@ -1,28 +1,21 @@
-// Package session is the domain of an agent's working context: what was done and
-// what is blocked (contract 3), which tools there are and which were found
-// (contract 5), and what each request was given and why (contract 6). It holds
-// types, their validation and the service interfaces, as package memory does.
-//
-// Vocabulary. A host is the program that runs an agent and builds its requests.
-// Its catalogue are the rules, references and tools that it registered, its
-// entries; each has an include mode. A session context is what a session holds:
-// entries that are always included, and those that were added by hand. A request
-// context is built anew for one message, one turn of a session, from the session
-// context and what is relevant to the message. A working context is what a session
-// has come across: discovered and used tools, and entities. Compaction is its clean
-// slate. The ledger keeps a receipt of every context and every answer.
-package session
+// The words of contexts (contracts 3, 5 and 6): a host is the program that runs an
+// agent and builds its requests. Its catalogue is the rules, references and tools that
+// it registered. A session context holds the entries that are always included and
+// those added by hand. A request context is built for one message, one turn of a
+// session, from the session context and what is relevant to the message. A working
+// context is the discovered and used tools and the entities of a session; compaction
+// clears it. The ledger keeps a receipt of every context and every answer.
+
+package memory
 
 import (
 	"context"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
-// BaseService is all that the daemon offers, implemented by the daemon itself and, over
+// Service is all that the daemon offers, implemented by the daemon itself and, over
 // the socket, by its client.
 type Service interface {
-	memory.BaseService
+	BaseService
 	WorkingMemory
 	Catalogue
 	Contexts
@@ -32,9 +25,9 @@ type Service interface {
 
 // Ref identifies an entry: its type, its name and, of a tool, its server.
 type Ref struct {
-	Type       memory.Kind `json:"type"` // rule, reference or tool
-	Name       string      `json:"name"`
-	ServerName string      `json:"serverName,omitempty"`
+	Type       Kind   `json:"type"` // rule, reference or tool
+	Name       string `json:"name"`
+	ServerName string `json:"serverName,omitempty"`
 }
 
 // ToolRef identifies a tool.
@@ -47,14 +40,14 @@ type ToolRef struct {
 func (t ToolRef) String() string { return t.ServerName + ":" + t.ToolName }
 
 // Ref returns the tool's identity among all entries.
-func (t ToolRef) Ref() Ref { return Ref{Type: memory.Tool, Name: t.ToolName, ServerName: t.ServerName} }
+func (t ToolRef) Ref() Ref { return Ref{Type: Tool, Name: t.ToolName, ServerName: t.ServerName} }
 
 // SessionRef says whose session is meant. SessionID is by default the caller's current
 // session; CodeInvalidInput when none is open, CodeNotFound for an unknown id.
 type SessionRef struct {
-	SessionID string        `json:"sessionId,omitempty"`
-	Project   string        `json:"project,omitempty"`
-	Caller    memory.Caller `json:"caller,omitzero"`
+	SessionID string `json:"sessionId,omitempty"`
+	Project   string `json:"project,omitempty"`
+	Caller    Caller `json:"caller,omitzero"`
 }
 
 // WorkingMemory keeps what was done and what is blocked in a project.

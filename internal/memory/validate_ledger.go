@@ -1,12 +1,10 @@
-package session
+package memory
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Validate checks the limits and fills in the default.
@@ -19,19 +17,19 @@ func (r *ReceiptsRequest) Validate() error {
 	}
 	if r.Turn != nil {
 		if *r.Turn < 0 || *r.Turn > MaxTurn {
-			return memory.Invalid("turn", fmt.Sprintf("0–%d", MaxTurn), "%d is out of range", *r.Turn)
+			return Invalid("turn", fmt.Sprintf("0–%d", MaxTurn), "%d is out of range", *r.Turn)
 		}
 		if r.SessionID == "" {
-			return memory.Invalid("turn", "with a sessionId", "turns are those of a session")
+			return Invalid("turn", "with a sessionId", "turns are those of a session")
 		}
 	}
-	return memory.ValidTime("since", r.Since)
+	return ValidTime("since", r.Since)
 }
 
 // Validate checks the limits; turn 0 stays the last one.
 func (r *ContextOfRequest) Validate() error {
 	if r.Turn < 0 || r.Turn > MaxTurn {
-		return memory.Invalid("turn", fmt.Sprintf("1–%d", MaxTurn), "%d is out of range", r.Turn)
+		return Invalid("turn", fmt.Sprintf("1–%d", MaxTurn), "%d is out of range", r.Turn)
 	}
 	return validAsker(&r.Project, r.SessionID, &r.Caller)
 }
@@ -43,16 +41,16 @@ func (r *FeedbackRequest) Validate() error {
 		text      *string
 		min, most int
 	}{
-		{"request_id", &r.RequestID, 0, memory.MaxNameText}, {"receipt", &r.Receipt, 1, memory.MaxNameText},
-		{"item", &r.Item, 0, memory.MaxNameText}, {"note", &r.Note, 0, MaxNote},
+		{"request_id", &r.RequestID, 0, MaxNameText}, {"receipt", &r.Receipt, 1, MaxNameText},
+		{"item", &r.Item, 0, MaxNameText}, {"note", &r.Note, 0, MaxNote},
 	} {
 		*t.text = strings.TrimSpace(*t.text)
-		if err := memory.Text(t.field, *t.text, t.min, t.most); err != nil {
+		if err := Text(t.field, *t.text, t.min, t.most); err != nil {
 			return err
 		}
 	}
-	if !slices.Contains(memory.Verdicts, r.Verdict) {
-		return memory.Invalid("verdict", "worked, failed, irrelevant, outdated", "unknown verdict %s", memory.Quote(string(r.Verdict)))
+	if !slices.Contains(Verdicts, r.Verdict) {
+		return Invalid("verdict", "worked, failed, irrelevant, outdated", "unknown verdict %s", Quote(string(r.Verdict)))
 	}
 	return r.Caller.Validate()
 }
@@ -66,41 +64,41 @@ func (r *ReplayRequest) Validate() error {
 	if err := validCount("limit", &r.Limit, MaxReplayed, MaxReplayed); err != nil {
 		return err
 	}
-	if err := memory.ValidTime("since", r.Since); err != nil {
+	if err := ValidTime("since", r.Since); err != nil {
 		return err
 	}
 	if r.SessionID == "" && r.Since.IsZero() {
-		return memory.Invalid("since", "a time, or a sessionId", "nothing says which questions are asked again")
+		return Invalid("since", "a time, or a sessionId", "nothing says which questions are asked again")
 	}
 	r.Embedder = strings.TrimSpace(r.Embedder)
-	if err := memory.Text("embedder", r.Embedder, 0, memory.MaxNameText); err != nil {
+	if err := Text("embedder", r.Embedder, 0, MaxNameText); err != nil {
 		return err
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.MinRelevance)) {
 		field := "min_relevance." + string(kind)
-		if !slices.Contains(memory.Kinds, kind) {
-			return memory.Invalid("min_relevance", "kinds of memories", "unknown kind %s", memory.Quote(string(kind)))
+		if !slices.Contains(Kinds, kind) {
+			return Invalid("min_relevance", "kinds of memories", "unknown kind %s", Quote(string(kind)))
 		}
 		if f := r.MinRelevance[kind]; !(f >= 0 && f <= 1) {
-			return memory.Invalid(field, "0–1", "%v is out of range", f)
+			return Invalid(field, "0–1", "%v is out of range", f)
 		}
 	}
-	if w := r.VectorWeight; w != nil && !(*w >= 0 && *w <= memory.MaxVectorWeight) {
-		return memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", *w)
+	if w := r.VectorWeight; w != nil && !(*w >= 0 && *w <= MaxVectorWeight) {
+		return Invalid("vector_weight", fmt.Sprintf("0–%d", MaxVectorWeight), "%v is out of range", *w)
 	}
 	return nil
 }
 
 // validAsker checks who asks about what, as all questions to the ledger say it.
-func validAsker(project *string, sessionID string, caller *memory.Caller) error {
+func validAsker(project *string, sessionID string, caller *Caller) error {
 	*project = strings.TrimSpace(*project)
-	if err := memory.Text("project", *project, 0, memory.MaxPathText); err != nil {
+	if err := Text("project", *project, 0, MaxPathText); err != nil {
 		return err
 	}
 	if err := caller.Validate(); err != nil || sessionID == "" {
 		return err
 	}
-	return memory.ValidSessionID("sessionId", sessionID)
+	return ValidSessionID("sessionId", sessionID)
 }
 
 // validCount checks how many answers are wanted; 0 is the usual number.
@@ -109,7 +107,7 @@ func validCount(field string, n *int, usual, most int) error {
 	case *n == 0:
 		*n = usual
 	case *n < 1 || *n > most:
-		return memory.Invalid(field, fmt.Sprintf("1–%d", most), "%d is out of range", *n)
+		return Invalid(field, fmt.Sprintf("1–%d", most), "%d is out of range", *n)
 	}
 	return nil
 }

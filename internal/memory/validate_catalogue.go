@@ -1,4 +1,4 @@
-package session
+package memory
 
 import (
 	"bytes"
@@ -7,15 +7,13 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // EntryKinds are the types of entries, in the order in which contexts show them.
-var EntryKinds = []memory.Kind{memory.Rule, memory.Reference, memory.Tool}
+var EntryKinds = []Kind{Rule, Reference, Tool}
 
 // Includes lists every include mode.
-var Includes = []memory.Include{memory.IncludeAlways, memory.IncludeManual, memory.IncludeAgent}
+var Includes = []Include{IncludeAlways, IncludeManual, IncludeAgent}
 
 const entryKindLimit = "rule, reference or tool"
 
@@ -26,7 +24,7 @@ func (r *RegisterRequest) Validate() error {
 		return err
 	}
 	if len(r.Entries) == 0 && len(r.Servers) == 0 && !r.Replace {
-		return memory.Invalid("entries", fmt.Sprintf("1–%d entries, or servers", MaxRegistered), "nothing is named")
+		return Invalid("entries", fmt.Sprintf("1–%d entries, or servers", MaxRegistered), "nothing is named")
 	}
 	r.Entries, r.Servers = slices.Clone(r.Entries), slices.Clone(r.Servers) // the caller's are not written to
 	if err := ValidEntries(r.Entries); err != nil {
@@ -42,11 +40,11 @@ func (r *UnregisterRequest) Validate() error {
 	}
 	switch {
 	case len(r.Entries) == 0 && r.Source == "":
-		return memory.Invalid("entries", fmt.Sprintf("1–%d entries, or a source", MaxRegistered), "nothing is named")
+		return Invalid("entries", fmt.Sprintf("1–%d entries, or a source", MaxRegistered), "nothing is named")
 	case len(r.Entries) > 0 && r.Source != "":
-		return memory.Invalid("source", "entries or a source", "both are named")
+		return Invalid("source", "entries or a source", "both are named")
 	case len(r.Entries) > MaxRegistered:
-		return memory.Invalid("entries", fmt.Sprintf("at most %d", MaxRegistered), "%d of them", len(r.Entries))
+		return Invalid("entries", fmt.Sprintf("at most %d", MaxRegistered), "%d of them", len(r.Entries))
 	}
 	r.Entries = slices.Clone(r.Entries)
 	for i := range r.Entries {
@@ -63,21 +61,21 @@ func (r *EntriesRequest) Validate() error {
 		return err
 	}
 	if len(r.Types) > len(EntryKinds) {
-		return memory.Invalid("types", fmt.Sprintf("at most %d", len(EntryKinds)), "%d of them", len(r.Types))
+		return Invalid("types", fmt.Sprintf("at most %d", len(EntryKinds)), "%d of them", len(r.Types))
 	}
 	for i, k := range r.Types {
 		if !slices.Contains(EntryKinds, k) {
-			return memory.Invalid(fmt.Sprintf("types[%d]", i), entryKindLimit, "unknown type %s", memory.Quote(string(k)))
+			return Invalid(fmt.Sprintf("types[%d]", i), entryKindLimit, "unknown type %s", Quote(string(k)))
 		}
 	}
-	return validText("server", &r.Server, 0, memory.MaxNameText)
+	return validText("server", &r.Server, 0, MaxNameText)
 }
 
 // ValidEntries checks the limits of entries that are registered at once, and trims
 // their texts in place.
 func ValidEntries(entries []CatalogueEntry) error {
 	if len(entries) > MaxRegistered {
-		return memory.Invalid("entries", fmt.Sprintf("at most %d", MaxRegistered), "%d of them", len(entries))
+		return Invalid("entries", fmt.Sprintf("at most %d", MaxRegistered), "%d of them", len(entries))
 	}
 	for i := range entries {
 		if err := entries[i].Validate(fmt.Sprintf("entries[%d].", i)); err != nil {
@@ -91,7 +89,7 @@ func ValidEntries(entries []CatalogueEntry) error {
 // their names in place.
 func ValidServers(servers []Server) error {
 	if len(servers) > MaxServers {
-		return memory.Invalid("servers", fmt.Sprintf("at most %d", MaxServers), "%d of them", len(servers))
+		return Invalid("servers", fmt.Sprintf("at most %d", MaxServers), "%d of them", len(servers))
 	}
 	for i := range servers {
 		if err := servers[i].Validate(fmt.Sprintf("servers[%d].", i)); err != nil {
@@ -105,16 +103,16 @@ func ValidServers(servers []Server) error {
 func (r *Ref) Validate(at string) error {
 	r.Name, r.ServerName = strings.TrimSpace(r.Name), strings.TrimSpace(r.ServerName)
 	if !slices.Contains(EntryKinds, r.Type) {
-		return memory.Invalid(at+"type", entryKindLimit, "unknown type %s", memory.Quote(string(r.Type)))
+		return Invalid(at+"type", entryKindLimit, "unknown type %s", Quote(string(r.Type)))
 	}
 	if err := entryName(at+"name", r.Name); err != nil {
 		return err
 	}
-	if r.Type == memory.Tool {
+	if r.Type == Tool {
 		return entryName(at+"serverName", r.ServerName)
 	}
 	if r.ServerName != "" {
-		return memory.Invalid(at+"serverName", "tools only", "a %s has no server", r.Type)
+		return Invalid(at+"serverName", "tools only", "a %s has no server", r.Type)
 	}
 	return nil
 }
@@ -138,21 +136,21 @@ func (e *CatalogueEntry) Validate(at string) error {
 	if err := validInclude(at+"include", e.Include); err != nil {
 		return err
 	}
-	if e.Type == memory.Tool {
+	if e.Type == Tool {
 		if e.Content != "" {
-			return memory.Invalid(at+"content", "rules and references only", "a tool has none: it has guidance")
+			return Invalid(at+"content", "rules and references only", "a tool has none: it has guidance")
 		}
 		return e.validSchema(at + "inputSchema")
 	}
 	switch {
 	case e.Guidance != "":
-		return memory.Invalid(at+"guidance", "tools only", "a %s has none: it has content", e.Type)
+		return Invalid(at+"guidance", "tools only", "a %s has none: it has content", e.Type)
 	case len(e.InputSchema) > 0:
-		return memory.Invalid(at+"inputSchema", "tools only", "a %s has none", e.Type)
+		return Invalid(at+"inputSchema", "tools only", "a %s has none", e.Type)
 	case e.Core:
-		return memory.Invalid(at+"core", "tools only", "a %s is not called", e.Type)
+		return Invalid(at+"core", "tools only", "a %s is not called", e.Type)
 	case e.Content == "" && e.Description == "":
-		return memory.Invalid(at+"content", fmt.Sprintf("1–%d characters, or a description", MaxContent), "is empty")
+		return Invalid(at+"content", fmt.Sprintf("1–%d characters, or a description", MaxContent), "is empty")
 	}
 	return nil
 }
@@ -167,13 +165,13 @@ func (e *CatalogueEntry) validSchema(field string) error {
 		e.InputSchema = nil
 		return nil
 	case len(text) > MaxInputSchema:
-		return memory.Invalid(field, limit, "%d bytes are too many", len(text))
+		return Invalid(field, limit, "%d bytes are too many", len(text))
 	case text[0] != '{' || !json.Valid(text):
-		return memory.Invalid(field, limit, "is no JSON object")
+		return Invalid(field, limit, "is no JSON object")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
-		return memory.Invalid(field, limit, "is no JSON object")
+		return Invalid(field, limit, "is no JSON object")
 	}
 	e.InputSchema = compact.Bytes()
 	return nil
@@ -191,18 +189,18 @@ func (s *Server) Validate(at string) error {
 
 // entryName checks a name of an entry or a server. Contexts show it within a line.
 func entryName(field, name string) error {
-	if err := memory.Text(field, name, 1, memory.MaxNameText); err != nil {
+	if err := Text(field, name, 1, MaxNameText); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
-		return memory.Invalid(field, "one line", "%s has a control character", memory.Quote(name))
+		return Invalid(field, "one line", "%s has a control character", Quote(name))
 	}
 	return nil
 }
 
-func validInclude(field string, mode memory.Include) error {
+func validInclude(field string, mode Include) error {
 	if mode != "" && !slices.Contains(Includes, mode) {
-		return memory.Invalid(field, "always, manual or agent", "unknown mode %s", memory.Quote(string(mode)))
+		return Invalid(field, "always, manual or agent", "unknown mode %s", Quote(string(mode)))
 	}
 	return nil
 }
@@ -213,7 +211,7 @@ func distinct[T any, K comparable](field string, list []T, keyOf func(T) K) erro
 	for i, x := range list {
 		key := keyOf(x)
 		if j, twice := first[key]; twice {
-			return memory.Invalid(fmt.Sprintf("%s[%d]", field, i), "each once", "is %s[%d] again", field, j)
+			return Invalid(fmt.Sprintf("%s[%d]", field, i), "each once", "is %s[%d] again", field, j)
 		}
 		first[key] = i
 	}
@@ -221,18 +219,18 @@ func distinct[T any, K comparable](field string, list []T, keyOf func(T) K) erro
 }
 
 // catalogueRequest checks and trims what the requests of a catalogue have in common.
-func catalogueRequest(requestID, project, source *string, caller *memory.Caller) error {
-	if err := validText("request_id", requestID, 0, memory.MaxNameText); err != nil {
+func catalogueRequest(requestID, project, source *string, caller *Caller) error {
+	if err := validText("request_id", requestID, 0, MaxNameText); err != nil {
 		return err
 	}
-	if err := validText("project", project, 0, memory.MaxPathText); err != nil {
+	if err := validText("project", project, 0, MaxPathText); err != nil {
 		return err
 	}
-	if err := validText("source", source, 0, memory.MaxNameText); err != nil {
+	if err := validText("source", source, 0, MaxNameText); err != nil {
 		return err
 	}
 	if strings.HasPrefix(*source, FilePrefix) {
-		return memory.Invalid("source", "a name that does not begin with "+FilePrefix, "%s is taken for a file", memory.Quote(*source))
+		return Invalid("source", "a name that does not begin with "+FilePrefix, "%s is taken for a file", Quote(*source))
 	}
 	return caller.Validate()
 }

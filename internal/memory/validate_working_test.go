@@ -1,12 +1,10 @@
-package session
+package memory
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Every field is held to its limit from both sides, and the error names it.
@@ -46,7 +44,7 @@ func TestValidateWorking(t *testing.T) {
 		"search NUL":    {&SearchToolsRequest{Query: "x"}, &SearchToolsRequest{Query: "a\x00b"}, "query"},
 		"session":       {&WorkingContextRequest{SessionRef{SessionID: "abcd"}}, &WorkingContextRequest{SessionRef{SessionID: "abc"}}, "sessionId"},
 		"project":       {&WorkingContextRequest{SessionRef{Project: text(4096)}}, &WorkingContextRequest{SessionRef{Project: text(4097)}}, "project"},
-		"caller":        {&WorkingContextRequest{}, &WorkingContextRequest{SessionRef{Caller: memory.Caller{Client: text(201)}}}, "caller.client"},
+		"caller":        {&WorkingContextRequest{}, &WorkingContextRequest{SessionRef{Caller: Caller{Client: text(201)}}}, "caller.client"},
 		"report":        {&ReportRequest{ClearDiscovered: true}, &ReportRequest{}, "entities"},
 		"report id":     {&ReportRequest{ClearDiscovered: true, RequestID: text(200)}, &ReportRequest{ClearDiscovered: true, RequestID: text(201)}, "request_id"},
 		"entities":      {&ReportRequest{Entities: many(1000)}, &ReportRequest{Entities: many(1001)}, "entities"},
@@ -73,8 +71,8 @@ func TestValidateWorking(t *testing.T) {
 				t.Errorf("within its limit: %v", err)
 			}
 			err := c.bad.Validate()
-			if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != c.field || e.Limit == "" {
-				t.Errorf("over its limit: %v, field %q; want one of %q with its limit", err, memory.AsError(err).Field, c.field)
+			if e := AsError(err); err == nil || e.Code != CodeInvalidInput || e.Field != c.field || e.Limit == "" {
+				t.Errorf("over its limit: %v, field %q; want one of %q with its limit", err, AsError(err).Field, c.field)
 			}
 		})
 	}

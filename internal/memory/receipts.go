@@ -1,9 +1,7 @@
-package session
+package memory
 
 import (
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Limits of the ledger.
@@ -17,19 +15,19 @@ const (
 
 // ReceiptsRequest lists receipts. Zero values do not narrow.
 type ReceiptsRequest struct {
-	SessionID string        `json:"sessionId,omitempty"`
-	Turn      *int          `json:"turn,omitempty"`
-	Since     time.Time     `json:"since,omitzero"`
-	Limit     int           `json:"limit,omitempty" given:"1–200"`
-	Project   string        `json:"project,omitempty"`
-	Caller    memory.Caller `json:"caller,omitzero"`
+	SessionID string    `json:"sessionId,omitempty"`
+	Turn      *int      `json:"turn,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	Limit     int       `json:"limit,omitempty" given:"1–200"`
+	Project   string    `json:"project,omitempty"`
+	Caller    Caller    `json:"caller,omitzero"`
 }
 
 // ReceiptList is what the ledger holds, newest first.
 type ReceiptList struct {
-	Project     string           `json:"project"`
-	ProjectName string           `json:"project_name,omitempty"`
-	Receipts    []memory.Receipt `json:"receipts"`
+	Project     string    `json:"project"`
+	ProjectName string    `json:"project_name,omitempty"`
+	Receipts    []Receipt `json:"receipts"`
 	// More says that there are older ones.
 	More bool `json:"more,omitempty"`
 }
@@ -44,13 +42,13 @@ type ContextOfRequest struct {
 
 // TurnContext is what a turn was given.
 type TurnContext struct {
-	Project     string            `json:"project"`
-	ProjectName string            `json:"project_name,omitempty"`
-	SessionID   string            `json:"sessionId"`
-	Turn        int               `json:"turn"`
-	Record      *ContextRecord    `json:"record"` // null when the turn has none
-	Withheld    []memory.Withheld `json:"withheld"`
-	Receipt     string            `json:"receipt,omitempty"`
+	Project     string         `json:"project"`
+	ProjectName string         `json:"project_name,omitempty"`
+	SessionID   string         `json:"sessionId"`
+	Turn        int            `json:"turn"`
+	Record      *ContextRecord `json:"record"` // null when the turn has none
+	Withheld    []Withheld     `json:"withheld"`
+	Receipt     string         `json:"receipt,omitempty"`
 	// Summary is contract 6's line, Text its list; without a record NoContext.
 	Summary string `json:"summary"`
 	Text    string `json:"text"`
@@ -62,28 +60,28 @@ const NoContext = "No context data available"
 // FeedbackRequest is a verdict. Without an item it is on all that the receipt holds,
 // whatever was said of single items before.
 type FeedbackRequest struct {
-	RequestID string         `json:"request_id,omitempty"`
-	Receipt   string         `json:"receipt"`
-	Item      string         `json:"item,omitempty"`
-	Verdict   memory.Verdict `json:"verdict"`
-	Note      string         `json:"note,omitempty"`
-	Caller    memory.Caller  `json:"caller,omitzero"`
+	RequestID string  `json:"request_id,omitempty"`
+	Receipt   string  `json:"receipt"`
+	Item      string  `json:"item,omitempty"`
+	Verdict   Verdict `json:"verdict"`
+	Note      string  `json:"note,omitempty"`
+	Caller    Caller  `json:"caller,omitzero"`
 }
 
 // ItemFeedback is what a verdict came to on one item.
 type ItemFeedback struct {
-	ID   string      `json:"id"`
-	Kind memory.Kind `json:"kind"`
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
 	// SuccessRate and Verdicts are the counts as they are now. An item that is gone, and
 	// code, have none: the verdict stands on the receipt alone.
-	SuccessRate string                `json:"success_rate,omitempty"`
-	Verdicts    *memory.VerdictCounts `json:"verdicts,omitempty"`
+	SuccessRate string         `json:"success_rate,omitempty"`
+	Verdicts    *VerdictCounts `json:"verdicts,omitempty"`
 }
 
 // FeedbackResult says what a verdict came to.
 type FeedbackResult struct {
 	Receipt string         `json:"receipt"`
-	Verdict memory.Verdict `json:"verdict"`
+	Verdict Verdict        `json:"verdict"`
 	Items   []ItemFeedback `json:"items"`
 	// Replaced says that the same item had another verdict on this receipt, which no
 	// longer counts.
@@ -97,11 +95,11 @@ type ReplayRequest struct {
 	Since     time.Time `json:"since,omitzero"`
 	Limit     int       `json:"limit,omitempty" given:"1–1000"`
 	// The new settings; what is left out stays as it was recorded.
-	Embedder     string                  `json:"embedder,omitempty"`
-	MinRelevance map[memory.Kind]float64 `json:"min_relevance,omitempty"`
-	VectorWeight *float64                `json:"vector_weight,omitempty"`
-	Project      string                  `json:"project,omitempty"`
-	Caller       memory.Caller           `json:"caller,omitzero"`
+	Embedder     string           `json:"embedder,omitempty"`
+	MinRelevance map[Kind]float64 `json:"min_relevance,omitempty"`
+	VectorWeight *float64         `json:"vector_weight,omitempty"`
+	Project      string           `json:"project,omitempty"`
+	Caller       Caller           `json:"caller,omitzero"`
 }
 
 // ReplayProgress is how far a replay is.
@@ -113,14 +111,14 @@ type ReplayProgress struct {
 // ReplayedItem is one item that differs, or that all have in common. Ranks count from
 // 1; 0 is that it was not shown.
 type ReplayedItem struct {
-	ID       string      `json:"id"`
-	Kind     memory.Kind `json:"kind"`
-	Title    string      `json:"title,omitempty"` // a short form of its text, or its path
-	Recorded int         `json:"recorded"`        // as the receipt has it
-	Before   int         `json:"before"`          // with the recorded settings, on today's data
-	After    int         `json:"after"`           // with the new settings, on today's data
+	ID       string `json:"id"`
+	Kind     Kind   `json:"kind"`
+	Title    string `json:"title,omitempty"` // a short form of its text, or its path
+	Recorded int    `json:"recorded"`        // as the receipt has it
+	Before   int    `json:"before"`          // with the recorded settings, on today's data
+	After    int    `json:"after"`           // with the new settings, on today's data
 	// Why it is missing after: the reason it was withheld for.
-	Reason memory.Reason `json:"reason,omitempty"`
+	Reason Reason `json:"reason,omitempty"`
 }
 
 // ReplayedAnswer is one question asked again.
@@ -153,14 +151,14 @@ type ReplayCounts struct {
 
 // Replayed is what a replay came to.
 type Replayed struct {
-	Project     string                `json:"project"`
-	ProjectName string                `json:"project_name,omitempty"`
-	New         memory.AnswerSettings `json:"new"`
+	Project     string         `json:"project"`
+	ProjectName string         `json:"project_name,omitempty"`
+	New         AnswerSettings `json:"new"`
 	// Degraded names the parts that were missing when questions were asked again: what
 	// differs may be for their sake.
-	Degraded []memory.Degraded `json:"degraded,omitempty"`
-	Answers  []ReplayedAnswer  `json:"answers"`
-	Tally    ReplayCounts      `json:"tally"`
+	Degraded []Degraded       `json:"degraded,omitempty"`
+	Answers  []ReplayedAnswer `json:"answers"`
+	Tally    ReplayCounts     `json:"tally"`
 	// More says that there were more than the limit.
 	More bool   `json:"more,omitempty"`
 	Text string `json:"text,omitempty"`

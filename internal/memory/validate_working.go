@@ -1,12 +1,10 @@
-package session
+package memory
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Limits of working contexts and compactions.
@@ -29,7 +27,7 @@ func (r *SearchToolsRequest) Validate() error {
 	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
-	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
+	if err := validText("request_id", &r.RequestID, 0, MaxNameText); err != nil {
 		return err
 	}
 	if err := validText("query", &r.Query, 1, MaxToolsQuery); err != nil {
@@ -39,7 +37,7 @@ func (r *SearchToolsRequest) Validate() error {
 		r.Limit = DefaultTools
 	}
 	if r.Limit < 1 || r.Limit > MaxToolsFound {
-		return memory.Invalid("limit", fmt.Sprintf("1–%d", MaxToolsFound), "%d is out of range", r.Limit)
+		return Invalid("limit", fmt.Sprintf("1–%d", MaxToolsFound), "%d is out of range", r.Limit)
 	}
 	return nil
 }
@@ -53,24 +51,24 @@ func (r *ReportRequest) Validate() error {
 	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
-	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
+	if err := validText("request_id", &r.RequestID, 0, MaxNameText); err != nil {
 		return err
 	}
 	switch {
 	case len(r.UsedTools)+len(r.Entities) == 0 && !r.ClearDiscovered:
-		return memory.Invalid("entities", "entities, usedTools or clearDiscovered", "nothing is reported")
+		return Invalid("entities", "entities, usedTools or clearDiscovered", "nothing is reported")
 	case len(r.UsedTools) > MaxUsedTools:
-		return memory.Invalid("usedTools", fmt.Sprintf("at most %d", MaxUsedTools), "%d of them", len(r.UsedTools))
+		return Invalid("usedTools", fmt.Sprintf("at most %d", MaxUsedTools), "%d of them", len(r.UsedTools))
 	case len(r.Entities) > MaxEntities:
-		return memory.Invalid("entities", fmt.Sprintf("at most %d", MaxEntities), "%d of them", len(r.Entities))
+		return Invalid("entities", fmt.Sprintf("at most %d", MaxEntities), "%d of them", len(r.Entities))
 	}
 	r.UsedTools, r.Entities = slices.Clone(r.UsedTools), slices.Clone(r.Entities) // the caller's are not written to
 	for i := range r.UsedTools {
 		at := fmt.Sprintf("usedTools[%d].", i)
-		if err := validText(at+"serverName", &r.UsedTools[i].ServerName, 0, memory.MaxNameText); err != nil {
+		if err := validText(at+"serverName", &r.UsedTools[i].ServerName, 0, MaxNameText); err != nil {
 			return err
 		}
-		if err := validText(at+"toolName", &r.UsedTools[i].ToolName, 1, memory.MaxNameText); err != nil {
+		if err := validText(at+"toolName", &r.UsedTools[i].ToolName, 1, MaxNameText); err != nil {
 			return err
 		}
 	}
@@ -88,7 +86,7 @@ func (e *Entity) validate(at string) error {
 		field     string
 		text      *string
 		min, most int
-	}{{"id", &e.ID, 1, memory.MaxNameText}, {"type", &e.Type, 0, MaxEntityText}, {"name", &e.Name, 0, MaxEntityText}} {
+	}{{"id", &e.ID, 1, MaxNameText}, {"type", &e.Type, 0, MaxEntityText}, {"name", &e.Name, 0, MaxEntityText}} {
 		if err := validText(at+t.field, t.text, t.min, t.most); err != nil {
 			return err
 		}
@@ -100,13 +98,13 @@ func (e *Entity) validate(at string) error {
 		e.Data = nil
 		return nil
 	case len(data) > MaxEntityData:
-		return memory.Invalid(at+"data", limit, "%d bytes are too many", len(data))
+		return Invalid(at+"data", limit, "%d bytes are too many", len(data))
 	case data[0] != '{':
-		return memory.Invalid(at+"data", limit, "is no JSON object")
+		return Invalid(at+"data", limit, "is no JSON object")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
-		return memory.Invalid(at+"data", limit, "is no JSON object")
+		return Invalid(at+"data", limit, "is no JSON object")
 	}
 	e.Data = compact.Bytes()
 	return nil
@@ -122,13 +120,13 @@ func (r *CompactRequest) Validate() error {
 		field string
 		text  *string
 		most  int
-	}{{"request_id", &r.RequestID, memory.MaxNameText}, {"summary", &r.Summary, MaxSummary}, {"transcript", &r.Transcript, MaxTranscript}} {
+	}{{"request_id", &r.RequestID, MaxNameText}, {"summary", &r.Summary, MaxSummary}, {"transcript", &r.Transcript, MaxTranscript}} {
 		if err := validText(t.field, t.text, 0, t.most); err != nil {
 			return err
 		}
 	}
 	if n := r.KeepTurns; n < 0 || n > MaxKeepTurns {
-		return memory.Invalid("keepTurns", fmt.Sprintf("1–%d", MaxKeepTurns), "%d is out of range", n)
+		return Invalid("keepTurns", fmt.Sprintf("1–%d", MaxKeepTurns), "%d is out of range", n)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package session
+package memory
 
 import (
 	"encoding/json"

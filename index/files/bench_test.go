@@ -1,4 +1,4 @@
-package light
+package files
 
 import (
 	"fmt"

@@ -15,7 +15,7 @@
 // takes 64 bytes a file, and a few instructions for a page that has none.
 //
 // The answers depend on nothing but the files and the query.
-package light
+package files
 
 import (
 	"strings"

@@ -1,11 +1,9 @@
-package session
+package memory
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Limits of contexts.
@@ -24,14 +22,14 @@ func (r *ChangeContextRequest) Validate() error {
 	if err := validWhich(&r.SessionRef); err != nil {
 		return err
 	}
-	if err := validText("request_id", &r.RequestID, 0, memory.MaxNameText); err != nil {
+	if err := validText("request_id", &r.RequestID, 0, MaxNameText); err != nil {
 		return err
 	}
 	if len(r.Add)+len(r.Remove) == 0 {
-		return memory.Invalid("add", fmt.Sprintf("1–%d entries to add or remove", MaxChanges), "nothing is to be changed")
+		return Invalid("add", fmt.Sprintf("1–%d entries to add or remove", MaxChanges), "nothing is to be changed")
 	}
 	if n := len(r.Add) + len(r.Remove); n > MaxChanges {
-		return memory.Invalid("add", fmt.Sprintf("at most %d entries to add and remove", MaxChanges), "%d of them", n)
+		return Invalid("add", fmt.Sprintf("at most %d entries to add and remove", MaxChanges), "%d of them", n)
 	}
 	r.Add, r.Remove = slices.Clone(r.Add), slices.Clone(r.Remove) // the caller's are not written to
 	seen := make(map[Ref]string, len(r.Add)+len(r.Remove))
@@ -40,7 +38,7 @@ func (r *ChangeContextRequest) Validate() error {
 			return err
 		}
 		if before, twice := seen[*ref]; twice {
-			return memory.Invalid(field, "each once", "is %s again", before)
+			return Invalid(field, "each once", "is %s again", before)
 		}
 		seen[*ref] = field
 		return nil
@@ -52,13 +50,13 @@ func (r *ChangeContextRequest) Validate() error {
 		}
 		switch item.IncludeMode {
 		case "":
-			item.IncludeMode = memory.IncludeManual
-		case memory.IncludeAlways, memory.IncludeManual:
+			item.IncludeMode = IncludeManual
+		case IncludeAlways, IncludeManual:
 		default:
-			return memory.Invalid(field+".includeMode", "always, manual", "%s is not added by hand", memory.Quote(string(item.IncludeMode)))
+			return Invalid(field+".includeMode", "always, manual", "%s is not added by hand", Quote(string(item.IncludeMode)))
 		}
 		if item.SimilarityScore != nil {
-			return memory.Invalid(field+".similarityScore", "none", "what is added by hand has no score")
+			return Invalid(field+".similarityScore", "none", "what is added by hand has no score")
 		}
 	}
 	for i := range r.Remove {
@@ -79,9 +77,9 @@ func (r *AssembleRequest) Validate() error {
 		text      *string
 		min, most int
 	}{
-		{"message", &r.Message, 1, memory.MaxQuery},
-		{"task_type", &r.TaskType, 0, memory.MaxNameText},
-		{"request_id", &r.RequestID, 0, memory.MaxNameText},
+		{"message", &r.Message, 1, MaxQuery},
+		{"task_type", &r.TaskType, 0, MaxNameText},
+		{"request_id", &r.RequestID, 0, MaxNameText},
 	} {
 		if err := validText(t.field, t.text, t.min, t.most); err != nil {
 			return err
@@ -92,18 +90,18 @@ func (r *AssembleRequest) Validate() error {
 		value, min, limit int
 	}{{"topK", r.TopK, 1, MaxTopK}, {"topN", r.TopN, 1, MaxTopN}, {"max_tokens", r.MaxTokens, MinBudget, MaxBudget}} {
 		if n.value != 0 && (n.value < n.min || n.value > n.limit) {
-			return memory.Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.limit), "%d is out of range", n.value)
+			return Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.limit), "%d is out of range", n.value)
 		}
 	}
 	if s := r.IncludeScore; s != nil && !(*s >= 0 && *s <= 1) { // NaN as well
-		return memory.Invalid("includeScore", "0–1", "%v is out of range", *s)
+		return Invalid("includeScore", "0–1", "%v is out of range", *s)
 	}
 	return nil
 }
 
 // validWhich checks whose session is meant.
 func validWhich(w *SessionRef) error {
-	if err := validText("project", &w.Project, 0, memory.MaxPathText); err != nil {
+	if err := validText("project", &w.Project, 0, MaxPathText); err != nil {
 		return err
 	}
 	if err := w.Caller.Validate(); err != nil {
@@ -112,11 +110,11 @@ func validWhich(w *SessionRef) error {
 	if w.SessionID == "" {
 		return nil
 	}
-	return memory.ValidSessionID("sessionId", w.SessionID)
+	return ValidSessionID("sessionId", w.SessionID)
 }
 
 // validText trims a text and checks its length.
 func validText(field string, text *string, min, most int) error {
 	*text = strings.TrimSpace(*text)
-	return memory.Text(field, *text, min, most)
+	return Text(field, *text, min, most)
 }

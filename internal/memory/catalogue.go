@@ -1,11 +1,9 @@
-package session
+package memory
 
 import (
 	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Limits of a catalogue.
@@ -36,15 +34,15 @@ type CatalogueEntry struct {
 	Core        bool            `json:"core,omitempty"`        // tools
 	// Include and Enabled are the entry's own settings; empty and nil leave them to
 	// the server's.
-	Include memory.Include `json:"include,omitempty"`
-	Enabled *bool          `json:"enabled,omitempty"`
+	Include Include `json:"include,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
 }
 
 // Server holds the settings of a server: the defaults of its tools.
 type Server struct {
-	Name    string         `json:"name"`
-	Include memory.Include `json:"include,omitempty"`
-	Enabled *bool          `json:"enabled,omitempty"`
+	Name    string  `json:"name"`
+	Include Include `json:"include,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
 }
 
 // RegisterRequest registers entries and settings of servers.
@@ -56,18 +54,18 @@ type RegisterRequest struct {
 	Entries []CatalogueEntry `json:"entries,omitempty"`
 	Servers []Server         `json:"servers,omitempty"`
 	// Replace removes what the source registered before and does not name now.
-	Replace bool          `json:"replace,omitempty"`
-	Project string        `json:"project,omitempty"`
-	Caller  memory.Caller `json:"caller,omitzero"`
+	Replace bool   `json:"replace,omitempty"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // UnregisterRequest removes entries, or all of a source.
 type UnregisterRequest struct {
-	RequestID string        `json:"request_id,omitempty"`
-	Entries   []Ref         `json:"entries,omitempty"`
-	Source    string        `json:"source,omitempty"`
-	Project   string        `json:"project,omitempty"`
-	Caller    memory.Caller `json:"caller,omitzero"`
+	RequestID string `json:"request_id,omitempty"`
+	Entries   []Ref  `json:"entries,omitempty"`
+	Source    string `json:"source,omitempty"`
+	Project   string `json:"project,omitempty"`
+	Caller    Caller `json:"caller,omitzero"`
 }
 
 // FilePrefix begins the source of what was read from a file of the repository; the
@@ -105,12 +103,12 @@ type Registered struct {
 
 // EntriesRequest lists a catalogue.
 type EntriesRequest struct {
-	Types  []memory.Kind `json:"types,omitempty"`
-	Server string        `json:"server,omitempty"`
+	Types  []Kind `json:"types,omitempty"`
+	Server string `json:"server,omitempty"`
 	// Content adds texts, guidance and schemas, which are left out otherwise.
-	Content bool          `json:"content,omitempty"`
-	Project string        `json:"project,omitempty"`
-	Caller  memory.Caller `json:"caller,omitzero"`
+	Content bool   `json:"content,omitempty"`
+	Project string `json:"project,omitempty"`
+	Caller  Caller `json:"caller,omitzero"`
 }
 
 // EntryState is an entry with what applies to it.
@@ -121,8 +119,8 @@ type EntryState struct {
 	Version int    `json:"version"`
 	// Mode and On are the include mode and whether it is enabled after the server's
 	// settings.
-	Mode memory.Include `json:"mode"`
-	On   bool           `json:"on"`
+	Mode Include `json:"mode"`
+	On   bool    `json:"on"`
 	// Since is when they became what they are, where that is known. A session that
 	// started before does not hold an entry that is always included since.
 	Since time.Time `json:"since,omitzero"`
@@ -132,11 +130,11 @@ type EntryState struct {
 func (e EntryState) Followed() bool { return strings.HasPrefix(e.Source, FilePrefix) }
 
 // ProvenanceOf is that of what a source registers.
-func ProvenanceOf(source string) memory.Provenance {
+func ProvenanceOf(source string) Provenance {
 	if path, ok := strings.CutPrefix(source, FilePrefix); ok {
-		return memory.Provenance{Origin: memory.OriginFollowed, Path: path}
+		return Provenance{Origin: OriginFollowed, Path: path}
 	}
-	return memory.Provenance{Origin: memory.OriginTold, Agent: source}
+	return Provenance{Origin: OriginTold, Agent: source}
 }
 
 // EntryList is a catalogue.
@@ -181,9 +179,9 @@ type ToolMatches struct {
 	SessionID   string      `json:"sessionId,omitempty"` // empty when none is open
 	Tools       []FoundTool `json:"tools"`
 	// Guidance is the block for the tools that are new; empty when there is none.
-	Guidance string            `json:"guidance,omitempty"`
-	Degraded []memory.Degraded `json:"degraded,omitempty"`
-	// Incomplete and Why are as in memory.Answer.
+	Guidance string     `json:"guidance,omitempty"`
+	Degraded []Degraded `json:"degraded,omitempty"`
+	// Incomplete and Why are as in Answer.
 	Incomplete bool   `json:"incomplete,omitempty"`
 	Why        string `json:"why,omitempty"`
 	Version    uint64 `json:"version,omitempty"` // of the working context

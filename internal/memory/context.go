@@ -1,11 +1,9 @@
-package session
+package memory
 
 import (
 	"cmp"
 	"encoding/json"
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 // Defaults and limits of contexts.
@@ -25,7 +23,7 @@ const (
 // ContextItem is an entry in a context.
 type ContextItem struct {
 	Ref
-	IncludeMode memory.Include `json:"includeMode"`
+	IncludeMode Include `json:"includeMode"`
 	// SimilarityScore is its relevance to the message; only agent items have one.
 	SimilarityScore *float64 `json:"similarityScore,omitempty"`
 }
@@ -87,7 +85,7 @@ type AssembledItem struct {
 	Tokens      int             `json:"tokens"`
 	// State is "changed" in the answer to a repeated request, where the text is that of
 	// today and another one than the first answer had.
-	State memory.Reason `json:"state,omitempty"`
+	State Reason `json:"state,omitempty"`
 }
 
 // Assembled is the context of one request: what a host builds it from. Items are those
@@ -100,16 +98,16 @@ type Assembled struct {
 	Turn  int             `json:"turn"`
 	Items []AssembledItem `json:"items"`
 	// Memories are the lessons, steps and code that have to do with the message.
-	Memories []memory.Item `json:"memories"`
-	Window   *TaskWindow   `json:"window,omitempty"`
+	Memories []Item      `json:"memories"`
+	Window   *TaskWindow `json:"window,omitempty"`
 	// ActiveTools are those that the session may call: the core's, those of its
 	// context and the discovered ones.
 	ActiveTools []ToolRef `json:"activeTools"`
 	// ToolSchemas are those of the active tools that are not among Items, on asking.
-	ToolSchemas []ActiveTool      `json:"toolSchemas,omitempty"`
-	Guidance    string            `json:"guidance,omitempty"`
-	Withheld    []memory.Withheld `json:"withheld"`
-	Degraded    []memory.Degraded `json:"degraded,omitempty"`
+	ToolSchemas []ActiveTool `json:"toolSchemas,omitempty"`
+	Guidance    string       `json:"guidance,omitempty"`
+	Withheld    []Withheld   `json:"withheld"`
+	Degraded    []Degraded   `json:"degraded,omitempty"`
 	// Incomplete says that not all that could be relevant was searched, and Why.
 	Incomplete bool   `json:"incomplete,omitempty"`
 	Why        string `json:"why,omitempty"`
@@ -139,27 +137,27 @@ type ContextRecord struct {
 
 // RecordItem is an entry or a memory of a record. A memory's name is its id.
 type RecordItem struct {
-	Type            memory.Kind    `json:"type"`
-	Name            string         `json:"name"`
-	ServerName      string         `json:"serverName,omitempty"`
-	IncludeMode     memory.Include `json:"includeMode"`
-	SimilarityScore *float64       `json:"similarityScore,omitempty"`
+	Type            Kind     `json:"type"`
+	Name            string   `json:"name"`
+	ServerName      string   `json:"serverName,omitempty"`
+	IncludeMode     Include  `json:"includeMode"`
+	SimilarityScore *float64 `json:"similarityScore,omitempty"`
 	// State, where a record is read back, says that the text which was handed out is no
 	// longer to be had: "changed" or "gone". It is left out where the text is as it was,
 	// and where nobody knows. Text is that of then, on asking; of a tool its description
 	// and schema.
-	State memory.Reason `json:"state,omitempty"`
-	Text  string        `json:"text,omitempty"`
+	State Reason `json:"state,omitempty"`
+	Text  string `json:"text,omitempty"`
 }
 
 // RecordOf is what contract 6 keeps of the receipt of a context: its items in the order
 // in which they were handed out. A lesson, step or chunk goes by its id, a task or
 // blocker by that of the task. The receipt is not pointed to.
-func RecordOf(r *memory.Receipt) ContextRecord {
+func RecordOf(r *Receipt) ContextRecord {
 	record := ContextRecord{Items: make([]RecordItem, len(r.Items)), Timestamp: r.At}
 	for i, item := range r.Items {
 		x := RecordItem{Type: item.Kind, Name: cmp.Or(item.Name, item.ID), ServerName: item.Server, IncludeMode: item.Mode}
-		if x.IncludeMode == memory.IncludeAgent && item.Relevance > 0 { // a discovered tool has none
+		if x.IncludeMode == IncludeAgent && item.Relevance > 0 { // a discovered tool has none
 			x.SimilarityScore = new(item.Relevance)
 		}
 		record.Items[i] = x
@@ -228,7 +226,7 @@ type ToolUse struct {
 // SummaryItem is the type of the item that holds the summary of the last compaction. It
 // is the first of every assembled context until the next one; its name is SummaryName.
 const (
-	SummaryItem = memory.Kind("summary")
+	SummaryItem = Kind("summary")
 	SummaryName = "summary of the last compaction"
 )
 

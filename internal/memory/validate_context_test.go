@@ -1,4 +1,4 @@
-package session
+package memory
 
 import (
 	"math"
@@ -8,13 +8,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/recalld/recalld/internal/memory"
 )
 
 func TestContextRequestsAreChecked(t *testing.T) {
 	item := func(change func(*ContextItem)) *ChangeContextRequest {
-		i := ContextItem{Ref: Ref{Type: memory.Rule, Name: "A"}}
+		i := ContextItem{Ref: Ref{Type: Rule, Name: "A"}}
 		change(&i)
 		return &ChangeContextRequest{Add: []ContextItem{i}}
 	}
@@ -26,7 +24,7 @@ func TestContextRequestsAreChecked(t *testing.T) {
 	many := func(n int) []Ref {
 		var refs []Ref
 		for i := range n {
-			refs = append(refs, Ref{Type: memory.Rule, Name: "rule " + strconv.Itoa(i)})
+			refs = append(refs, Ref{Type: Rule, Name: "rule " + strconv.Itoa(i)})
 		}
 		return refs
 	}
@@ -38,32 +36,32 @@ func TestContextRequestsAreChecked(t *testing.T) {
 		{"a context", &ContextRequest{}, ""},
 		{"of a session", &ContextRequest{SessionRef{SessionID: "session-1"}}, ""},
 		{"of a session without a name", &ContextRequest{SessionRef{SessionID: "../x"}}, "sessionId"},
-		{"of a session with a long name", &ContextRequest{SessionRef{SessionID: strings.Repeat("s", memory.MaxNameText+1)}}, "sessionId"},
-		{"of a project with a long name", &ContextRequest{SessionRef{Project: strings.Repeat("p", memory.MaxPathText+1)}}, "project"},
-		{"for a caller with a long folder", &ContextRequest{SessionRef{Caller: memory.Caller{Dir: strings.Repeat("/", memory.MaxPathText+1)}}}, "caller.dir"},
+		{"of a session with a long name", &ContextRequest{SessionRef{SessionID: strings.Repeat("s", MaxNameText+1)}}, "sessionId"},
+		{"of a project with a long name", &ContextRequest{SessionRef{Project: strings.Repeat("p", MaxPathText+1)}}, "project"},
+		{"for a caller with a long folder", &ContextRequest{SessionRef{Caller: Caller{Dir: strings.Repeat("/", MaxPathText+1)}}}, "caller.dir"},
 
 		{"a change", item(func(*ContextItem) {}), ""},
-		{"always", item(func(i *ContextItem) { i.IncludeMode = memory.IncludeAlways }), ""},
-		{"in the mode agent", item(func(i *ContextItem) { i.IncludeMode = memory.IncludeAgent }), "add[0].includeMode"},
+		{"always", item(func(i *ContextItem) { i.IncludeMode = IncludeAlways }), ""},
+		{"in the mode agent", item(func(i *ContextItem) { i.IncludeMode = IncludeAgent }), "add[0].includeMode"},
 		{"in an unknown mode", item(func(i *ContextItem) { i.IncludeMode = "often" }), "add[0].includeMode"},
 		{"with a score", item(func(i *ContextItem) { i.SimilarityScore = new(.5) }), "add[0].similarityScore"},
-		{"of an unknown type", item(func(i *ContextItem) { i.Type = memory.Lesson }), "add[0].type"},
+		{"of an unknown type", item(func(i *ContextItem) { i.Type = Lesson }), "add[0].type"},
 		{"without a name", item(func(i *ContextItem) { i.Name = " " }), "add[0].name"},
-		{"a tool without a server", item(func(i *ContextItem) { i.Type = memory.Tool }), "add[0].serverName"},
+		{"a tool without a server", item(func(i *ContextItem) { i.Type = Tool }), "add[0].serverName"},
 		{"a rule with a server", item(func(i *ContextItem) { i.ServerName = "fs" }), "add[0].serverName"},
 		{"nothing", &ChangeContextRequest{}, "add"},
 		{"as many as there may be", &ChangeContextRequest{Remove: many(MaxChanges)}, ""},
 		{"one more", &ChangeContextRequest{Remove: many(MaxChanges + 1)}, "add"},
 		{"one twice", &ChangeContextRequest{Remove: append(many(2), many(1)...)}, "remove[2]"},
 		{"one added and removed", &ChangeContextRequest{Add: []ContextItem{{Ref: many(1)[0]}}, Remove: many(1)}, "remove[0]"},
-		{"a long id", &ChangeContextRequest{RequestID: strings.Repeat("x", memory.MaxNameText+1), Remove: many(1)}, "request_id"},
+		{"a long id", &ChangeContextRequest{RequestID: strings.Repeat("x", MaxNameText+1), Remove: many(1)}, "request_id"},
 
 		{"a message", assemble(func(*AssembleRequest) {}), ""},
 		{"no message", assemble(func(r *AssembleRequest) { r.Message = " \n" }), "message"},
-		{"the longest message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", memory.MaxQuery) }), ""},
-		{"a longer message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", memory.MaxQuery+1) }), "message"},
+		{"the longest message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", MaxQuery) }), ""},
+		{"a longer message", assemble(func(r *AssembleRequest) { r.Message = strings.Repeat("ä", MaxQuery+1) }), "message"},
 		{"broken bytes", assemble(func(r *AssembleRequest) { r.Message = "a\xff" }), "message"},
-		{"a long task type", assemble(func(r *AssembleRequest) { r.TaskType = strings.Repeat("x", memory.MaxNameText+1) }), "task_type"},
+		{"a long task type", assemble(func(r *AssembleRequest) { r.TaskType = strings.Repeat("x", MaxNameText+1) }), "task_type"},
 		{"the highest numbers", assemble(func(r *AssembleRequest) {
 			r.TopK, r.TopN, r.MaxTokens, r.IncludeScore = MaxTopK, MaxTopN, MaxBudget, new(1.0)
 		}), ""},
@@ -80,22 +78,22 @@ func TestContextRequestsAreChecked(t *testing.T) {
 		switch {
 		case c.field == "" && err != nil:
 			t.Errorf("%s: %v, want no error", c.what, err)
-		case c.field != "" && (err == nil || memory.CodeOf(err) != memory.CodeInvalidInput || memory.AsError(err).Field != c.field):
+		case c.field != "" && (err == nil || CodeOf(err) != CodeInvalidInput || AsError(err).Field != c.field):
 			t.Errorf("%s: %v, want an error at %s", c.what, err, c.field)
-		case c.field != "" && memory.AsError(err).Limit == "":
+		case c.field != "" && AsError(err).Limit == "":
 			t.Errorf("%s: %v names no limit", c.what, err)
 		}
 	}
 }
 
 func TestAChangeThatIsCheckedHasItsModesAndLeavesTheCallersAlone(t *testing.T) {
-	given := []ContextItem{{Ref: Ref{Type: memory.Rule, Name: " A "}}, {Ref: Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}}
+	given := []ContextItem{{Ref: Ref{Type: Rule, Name: " A "}}, {Ref: Ref{Type: Rule, Name: "B"}, IncludeMode: IncludeAlways}}
 	before := slices.Clone(given)
 	r := ChangeContextRequest{Add: given}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if r.Add[0].IncludeMode != memory.IncludeManual || r.Add[0].Name != "A" || r.Add[1].IncludeMode != memory.IncludeAlways {
+	if r.Add[0].IncludeMode != IncludeManual || r.Add[0].Name != "A" || r.Add[1].IncludeMode != IncludeAlways {
 		t.Errorf("checked, the change is %+v", r.Add)
 	}
 	if !slices.Equal(given, before) {
@@ -104,17 +102,17 @@ func TestAChangeThatIsCheckedHasItsModesAndLeavesTheCallersAlone(t *testing.T) {
 }
 
 func TestTheRecordOfAReceipt(t *testing.T) {
-	r := memory.Receipt{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Items: []memory.ReceiptItem{
-		{ID: "u-1", Kind: memory.Rule, Name: "A", Mode: memory.IncludeAlways},
-		{ID: "o-1", Kind: memory.Tool, Name: "read", Server: "fs", Mode: memory.IncludeAgent, Relevance: .87},
-		{ID: "l-1", Kind: memory.Lesson, Mode: memory.IncludeAgent, Relevance: .6},
-		{ID: "t-1", Kind: memory.Task, Name: "task-1", Mode: memory.IncludeAlways},
+	r := Receipt{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Items: []ReceiptItem{
+		{ID: "u-1", Kind: Rule, Name: "A", Mode: IncludeAlways},
+		{ID: "o-1", Kind: Tool, Name: "read", Server: "fs", Mode: IncludeAgent, Relevance: .87},
+		{ID: "l-1", Kind: Lesson, Mode: IncludeAgent, Relevance: .6},
+		{ID: "t-1", Kind: Task, Name: "task-1", Mode: IncludeAlways},
 	}}
 	got, want := RecordOf(&r), ContextRecord{Timestamp: r.At, Items: []RecordItem{
-		{Type: memory.Rule, Name: "A", IncludeMode: memory.IncludeAlways},
-		{Type: memory.Tool, Name: "read", ServerName: "fs", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.87)},
-		{Type: memory.Lesson, Name: "l-1", IncludeMode: memory.IncludeAgent, SimilarityScore: new(.6)},
-		{Type: memory.Task, Name: "task-1", IncludeMode: memory.IncludeAlways},
+		{Type: Rule, Name: "A", IncludeMode: IncludeAlways},
+		{Type: Tool, Name: "read", ServerName: "fs", IncludeMode: IncludeAgent, SimilarityScore: new(.87)},
+		{Type: Lesson, Name: "l-1", IncludeMode: IncludeAgent, SimilarityScore: new(.6)},
+		{Type: Task, Name: "task-1", IncludeMode: IncludeAlways},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is %+v, want %+v", got, want)
