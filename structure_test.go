@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// TestProjectStructure holds the table of folders in the README against the
-// packages: each one below internal/ has a row, and each row its folder.
-func TestProjectStructure(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+// TestPackageMap compares the table of folders in docs/architecture.md with the
+// packages: each package below internal/ has a row, and each row its folder.
+func TestPackageMap(t *testing.T) {
+	document, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(readme), "\n## Project structure\n")
+	_, section, found := strings.Cut(string(document), "\n## Package map\n")
 	if !found {
-		t.Fatal("README.md has no section Project structure")
+		t.Fatal("docs/architecture.md has no section Package map")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	var rows []string
@@ -32,13 +32,13 @@ func TestProjectStructure(t *testing.T) {
 	_, files := readModule(t)
 	for _, f := range files {
 		if strings.HasPrefix(f.pkg, "internal/") && !slices.Contains(rows, f.pkg) {
-			t.Errorf("README.md, Project structure: %s has no row", f.pkg)
+			t.Errorf("docs/architecture.md, package map: %s has no row", f.pkg)
 			rows = append(rows, f.pkg) // say it once
 		}
 	}
 	for _, row := range rows {
 		if info, err := os.Stat(row); err != nil || !info.IsDir() {
-			t.Errorf("README.md, Project structure: %s is no folder any more", row)
+			t.Errorf("docs/architecture.md, package map: the folder %s does not exist", row)
 		}
 	}
 }
