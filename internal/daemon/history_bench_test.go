@@ -15,6 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // What the goals for history are stated for.
@@ -249,7 +250,7 @@ func (h *history) step(s memory.Session, i int) memory.Record {
 		ID: fmt.Sprintf("t-%s-%03d", s.ID, i), Kind: memory.Step, Project: h.project.ID, Session: s.ID,
 		Created: s.CreatedAt.Add(time.Duration(i) * time.Second), Step: st,
 	}
-	r.Text = memory.StepText(r, s)
+	r.Text = steptext.Text(r, s)
 	return r
 }
 

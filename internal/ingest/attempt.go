@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // Bounds of what is kept of a session's open attempts.
@@ -47,7 +48,7 @@ type finding struct {
 // handed out before it: the same step succeeds after it failed, or fails once
 // more with the same error.
 func (a *attempts) step(session memory.SessionKey, at time.Time, c *memory.StepContent) finding {
-	subject := memory.StepSubject(c.Tool)
+	subject := steptext.Subject(c.Tool)
 	if subject == "" {
 		return finding{} // nobody can tell whether it is tried again
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // cleaner takes secrets out of everything of one write and counts them.
@@ -112,7 +113,7 @@ func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
 	at := surroundings{named: namesBeside(raw), outer: name}
 	out := make([]byte, 0, len(raw))
 	end := 0
-	for s := range memory.Scalars(raw) {
+	for s := range steptext.Scalars(raw) {
 		clean := c.scalar(s, &at)
 		if clean == s.Text {
 			continue
@@ -126,18 +127,18 @@ func (c *cleaner) rewrite(raw json.RawMessage, name string) json.RawMessage {
 
 // scalar cleans one scalar. What it stands beside may tell that it is a secret
 // where it does not look like one: {"password": "…"}, ["--password", "…"].
-func (c *cleaner) scalar(s memory.Scalar, at *surroundings) string {
+func (c *cleaner) scalar(s steptext.Scalar, at *surroundings) string {
 	clean, n := s.Text, 0
 	switch s.Kind {
-	case memory.ScalarOther:
+	case steptext.ScalarOther:
 		return clean
-	case memory.ScalarKey:
+	case steptext.ScalarKey:
 		clean, n = c.redact(clean)
-	case memory.ScalarNumber:
+	case steptext.ScalarNumber:
 		if n = c.byName(&clean, at.names(s)); n == 0 {
 			return s.Text
 		}
-	case memory.ScalarText:
+	case steptext.ScalarText:
 		if n = c.byName(&clean, at.names(s)); n == 0 {
 			n = c.asArgument(&clean, at.arguments(s))
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // StartSession opens a session. The number of its steps and the folder of its
@@ -191,7 +192,7 @@ func recognise(session memory.Session, step memory.StepContent) memory.Session {
 	}
 	if session.Goal == "" {
 		known.Goal = step.Tool.Name
-		if target := memory.TargetText(step.Tool.Target); target != "" {
+		if target := steptext.Target(step.Tool.Target); target != "" {
 			known.Goal += " " + target
 		} else if text := commandOf(step.Tool.Input); text != "" {
 			known.Goal += ": " + text

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // ImportSession takes over a session and steps of it as files hold them. It can
@@ -240,7 +241,7 @@ func keepStep(old, new memory.Record) memory.Record {
 // stepSize is about what a step takes in a commit, its text at most.
 func stepSize(r memory.Record) int {
 	c := r.Step
-	n := memory.MaxStepText + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
+	n := steptext.Max + len(c.Tool.Input) + len(c.Tool.Target) + len(c.Observation) + len(c.Environment) + len(c.Build)
 	if e := c.Outcome.Error; e != nil {
 		n += len(e.Message) + len(e.Details)
 	}

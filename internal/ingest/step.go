@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // The bounds of a step's errors.
@@ -200,7 +201,7 @@ func (s *Service) complete(content *memory.StepContent, c *cleaner) {
 		content.Outcome.Error = &clean
 	}
 	if content.Labels = c.list(content.Labels); len(content.Labels) == 0 {
-		content.Labels = s.opts.Labels(content.Tool.Name, memory.TargetText(content.Tool.Target), !content.Outcome.OK)
+		content.Labels = s.opts.Labels(content.Tool.Name, steptext.Target(content.Tool.Target), !content.Outcome.OK)
 	}
 	content.Screen = screenOf(content.Observation)
 	content.Fingerprints = nil
@@ -227,8 +228,8 @@ func stepErrors(c memory.StepContent) []string {
 // maxErrorSource.
 func allText(raw json.RawMessage) string {
 	var b strings.Builder
-	for s := range memory.Scalars(raw) {
-		if (s.Kind == memory.ScalarText || s.Kind == memory.ScalarKey) && b.Len()+len(s.Text) <= maxErrorSource {
+	for s := range steptext.Scalars(raw) {
+		if (s.Kind == steptext.ScalarText || s.Kind == steptext.ScalarKey) && b.Len()+len(s.Text) <= maxErrorSource {
 			b.WriteString(s.Text)
 			b.WriteByte('\n')
 		}
@@ -267,6 +268,6 @@ func stepRecord(id string, project memory.Project, session memory.Session, at ti
 }
 
 func setStepText(r *memory.Record, session memory.Session) {
-	r.Text = memory.StepText(*r, session)
+	r.Text = steptext.Text(*r, session)
 	r.Doc = memory.DocumentID(r.Text)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // TestStepIsFoundAtOnce, with all that is derived of it.
@@ -42,7 +43,7 @@ func TestStepIsFoundAtOnce(t *testing.T) {
 	if diff := cmp.Diff(want, *rec.Step); diff != "" {
 		t.Errorf("the step (-want +got):\n%s", diff)
 	}
-	if rec.Text != memory.StepText(rec, session.Session) || !strings.Contains(rec.Text, "smoke test") || strings.Contains(rec.Text, "hunter2") {
+	if rec.Text != steptext.Text(rec, session.Session) || !strings.Contains(rec.Text, "smoke test") || strings.Contains(rec.Text, "hunter2") {
 		t.Errorf("it is searched by %q", rec.Text)
 	}
 	for _, s := range r.index.Sources() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // surroundings are what stands around the scalars of one JSON value.
@@ -19,7 +19,7 @@ type surroundings struct {
 
 // names are the ways to name what a scalar is: by the keys that lead to it, by a
 // name beside it, and by the flag before it.
-func (a *surroundings) names(s memory.Scalar) [][]string {
+func (a *surroundings) names(s steptext.Scalar) [][]string {
 	ways := [][]string{s.Keys}
 	if a.outer != "" {
 		ways[0] = append([]string{a.outer}, s.Keys...)
@@ -34,7 +34,7 @@ func (a *surroundings) names(s memory.Scalar) [][]string {
 }
 
 // flag is the flag that a text of a list follows.
-func (a *surroundings) flag(s memory.Scalar) string {
+func (a *surroundings) flag(s steptext.Scalar) string {
 	if !s.List || s.In != a.list || len(a.args) == 0 {
 		return ""
 	}
@@ -45,7 +45,7 @@ func (a *surroundings) flag(s memory.Scalar) string {
 }
 
 // arguments are those before a text of a list, if it is a flag, or follows one.
-func (a *surroundings) arguments(s memory.Scalar) []string {
+func (a *surroundings) arguments(s steptext.Scalar) []string {
 	if s.List && s.In == a.list && (a.flag(s) != "" || strings.HasPrefix(s.Text, "-")) {
 		return a.args
 	}
@@ -56,7 +56,7 @@ func (a *surroundings) arguments(s memory.Scalar) []string {
 const maxArguments = 8
 
 // take keeps a text of a list in mind.
-func (a *surroundings) take(s memory.Scalar, clean string) {
+func (a *surroundings) take(s steptext.Scalar, clean string) {
 	if !s.List {
 		return
 	}
@@ -78,8 +78,8 @@ var (
 // namesBeside finds the names in such objects, by the number of the object.
 func namesBeside(raw json.RawMessage) map[int]string {
 	names := map[int]string{}
-	for s := range memory.Scalars(raw) {
-		if s.Kind == memory.ScalarText && !s.List && names[s.In] == "" && slices.Contains(nameKeys[:], strings.ToLower(s.Key())) {
+	for s := range steptext.Scalars(raw) {
+		if s.Kind == steptext.ScalarText && !s.List && names[s.In] == "" && slices.Contains(nameKeys[:], strings.ToLower(s.Key())) {
 			names[s.In] = s.Text
 		}
 	}

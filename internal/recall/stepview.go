@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // Lengths of what is shown of a step, in bytes and so in characters at most.
@@ -23,7 +24,7 @@ const (
 	subjectBytes = 120
 )
 
-// shownApart are the fields of a step (memory.StepFields) that a view shows as
+// shownApart are the fields of a step (steptext.Fields) that a view shows as
 // such, or that are its session's: a snippet has better things to say.
 var shownApart = map[string]bool{
 	"tool": true, "screen": true, "labels": true, "goal": true, "flowTags": true, "tags": true,
@@ -67,7 +68,7 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 		Provenance: shownProvenance(r.Provenance),
 	}
 	if len(v.query) > 0 {
-		view.Snippet, view.MatchedFields = v.matching(r.Step, memory.StepFields(r, session))
+		view.Snippet, view.MatchedFields = v.matching(r.Step, steptext.Fields(r, session))
 	}
 	if view.Snippet == "" {
 		view.Snippet = shorten(v.s.clean(outline(r.Step)), stepSnippet)
@@ -79,7 +80,7 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
 	target := brief(st.Tool.Target)
 	if target == "" {
-		target = oneLine(memory.StepSubject(st.Tool))
+		target = oneLine(steptext.Subject(st.Tool))
 	}
 	end := memory.StepEnd{OK: st.Outcome.OK, Target: shorten(clean(target), subjectBytes)}
 	if e := st.Outcome.Error; !st.Outcome.OK && e != nil {
@@ -102,7 +103,7 @@ func (v *viewer) session(id string) memory.Session {
 // matching returns the parts of a step that hold most of the question, with its
 // ending if it failed, and the names of all fields that hold any of it. Without a
 // part worth showing the snippet is empty.
-func (v *viewer) matching(step *memory.StepContent, fields []memory.Field) (snippet string, names []string) {
+func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (snippet string, names []string) {
 	analyze := v.s.opts.Analyze
 	told := map[int]bool{} // terms of the question that the snippet holds
 	var parts []string
@@ -158,7 +159,7 @@ const (
 	// failed with.
 	partMark   = " | "
 	failedMark = " → failed"
-	// Names of fields (memory.StepFields).
+	// Names of fields (steptext.Fields).
 	targetField, errorField = "target", "error"
 )
 

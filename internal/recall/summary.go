@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // Bounds of a summary. Counts are of all steps, also of those that a list has no
@@ -47,7 +48,7 @@ func (s *summarizer) add(r memory.Record) {
 	if s.labels == nil {
 		s.labels, s.seen = map[string]int{}, map[string]bool{}
 	}
-	d := digest{tool: st.Tool.Name, subject: memory.StepSubject(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
+	d := digest{tool: st.Tool.Name, subject: steptext.Subject(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
 	if d.failed {
 		d.error = strings.TrimPrefix(strings.TrimPrefix(ending(st.Outcome), "failed"), ": ")
 	}

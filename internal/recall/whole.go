@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
 // askWhole answers a request for ids: each memory in full, in the order asked, or the
@@ -246,7 +247,7 @@ func (f *filler) redactJSON(raw json.RawMessage) json.RawMessage {
 }
 
 // plainRaw is a JSON value as text: a string itself, of any other value its JSON.
-func plainRaw(raw json.RawMessage) string { return memory.TargetText(raw) }
+func plainRaw(raw json.RawMessage) string { return steptext.Target(raw) }
 
 // wholeText writes an item that was asked for by its id.
 func wholeText(i memory.Item, number int) string {

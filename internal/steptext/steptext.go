@@ -1,4 +1,8 @@
-package memory
+// Package steptext says in words what a step was about: the text that is searched
+// (Text, Fields), what its tool was used on (Target, Subject), and the texts and keys
+// in the JSON values that hosts send (Scalars). It is pure functions, which the write
+// path stores by and the read path shows by.
+package steptext
 
 import (
 	"encoding/json"
@@ -6,17 +10,19 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
-// MaxStepText is how many bytes of a step are searched. A step is looked for by
+// Max is how many bytes of a step are searched. A step is looked for by
 // what it did, to what, and how it ended; what a page or a file held is not that.
-const MaxStepText = 4000
+const Max = 4000
 
 // Field is a part of a step that is searched, by the name that matchedFields
 // gives it.
 type Field struct{ Name, Text string }
 
-// The shares of the fields in MaxStepText, in bytes. The last ones get what is
+// The shares of the fields in Max, in bytes. The last ones get what is
 // left.
 const (
 	maxTargetPart = 300
@@ -29,7 +35,7 @@ const (
 	maxTelling = 500
 	// maxGathered is after how much text of one JSON value its further strings are
 	// left alone.
-	maxGathered = 4 * MaxStepText
+	maxGathered = 4 * Max
 )
 
 // telling are the keys of tools' inputs, and of what they observed, whose values
@@ -39,32 +45,32 @@ var telling = []string{
 	"description", "testId", "selector", "name", "text", "title", "error", "message", "stderr",
 }
 
-// StepText is what is searched of a step: its fields, one to a line, in at most
-// MaxStepText bytes. s is its session; a zero one is of a step that came alone.
-func StepText(r Record, s Session) string {
+// Text is what is searched of a step: its fields, one to a line, in at most
+// Max bytes. s is its session; a zero one is of a step that came alone.
+func Text(r memory.Record, s memory.Session) string {
 	var b strings.Builder
-	for _, f := range StepFields(r, s) {
+	for _, f := range Fields(r, s) {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(f.Text)
 	}
-	return clip(b.String(), MaxStepText)
+	return clip(b.String(), Max)
 }
 
-// StepFields are the parts of a step that are searched, in a fixed order, those
+// Fields are the parts of a step that are searched, in a fixed order, those
 // that are empty left out: tool, target, screen, error, goal, flowTags, tags
 // (these three of its session), labels, input, testIds, a11y (the names of its
 // nodes) and observation. Each is one line without control characters. The same
 // step and session give the same fields, so what was found by a field can be
 // shown from it.
-func StepFields(r Record, s Session) []Field {
+func Fields(r memory.Record, s memory.Session) []Field {
 	c := r.Step
 	if c == nil {
 		return nil
 	}
 	var fields []Field
-	left := MaxStepText
+	left := Max
 	add := func(name, text string, most int) {
 		text = clip(line(text), min(most, left))
 		if text != "" {
@@ -72,8 +78,8 @@ func StepFields(r Record, s Session) []Field {
 			left -= len(text) + 1
 		}
 	}
-	add("tool", c.Tool.Name, MaxNameText)
-	add("target", TargetText(c.Tool.Target), maxTargetPart)
+	add("tool", c.Tool.Name, memory.MaxNameText)
+	add("target", Target(c.Tool.Target), maxTargetPart)
 	add("screen", c.Screen, maxTargetPart)
 	if e := c.Outcome.Error; e != nil {
 		add("error", e.Code+" "+e.Message, maxErrorPart)
@@ -91,9 +97,9 @@ func StepFields(r Record, s Session) []Field {
 	return fields
 }
 
-// TargetText is what a step's target says as one text: a string itself, of any
+// Target is what a step's target says as one text: a string itself, of any
 // other value its JSON.
-func TargetText(target json.RawMessage) string {
+func Target(target json.RawMessage) string {
 	var text string
 	switch {
 	case len(target) == 0 || string(target) == "null":
@@ -139,7 +145,7 @@ func gather(value json.RawMessage) gathered {
 			most = maxTelling
 		}
 		if top == "" && key == "" { // the value is one text
-			most = MaxStepText
+			most = Max
 		}
 		text := line(x.Text)
 		data := len(text) > maxValue && strings.IndexByte(text[:maxValue], ' ') < 0

@@ -1,4 +1,4 @@
-package memory
+package steptext
 
 import (
 	"encoding/json"

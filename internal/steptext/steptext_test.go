@@ -1,4 +1,4 @@
-package memory_test
+package steptext_test
 
 import (
 	"encoding/json"
@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
-func TestStepFields(t *testing.T) {
+func TestFields(t *testing.T) {
 	session := memory.Session{Goal: "Run send flow\nsmoke test", FlowTags: []string{"send"}, Tags: []string{"smoke", "ci"}}
 	for name, tc := range map[string]struct {
 		step memory.StepContent
-		want []memory.Field
+		want []steptext.Field
 	}{
 		"a page": {
 			memory.StepContent{
@@ -27,7 +28,7 @@ func TestStepFields(t *testing.T) {
 					"testIds":["send-button",{"testId":"amount","text":"0.1 ETH","visible":true}],
 					"a11y":{"nodes":[{"ref":"e1","role":"button","name":"Reject"},{"ref":"e2","role":"button","name":"Reject"}]}}`),
 			},
-			[]memory.Field{
+			[]steptext.Field{
 				{"tool", "mm_click"}, {"target", `{"testId":"confirm-button"}`}, {"screen", "confirm-transaction"},
 				{"error", "MM_TIMEOUT no such element"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"},
 				{"tags", "smoke ci"}, {"labels", "interaction confirmation"}, {"input", "confirm-button"},
@@ -40,37 +41,37 @@ func TestStepFields(t *testing.T) {
 					Target: json.RawMessage(`"./..."`)},
 				Outcome: memory.Outcome{OK: true}, Observation: json.RawMessage(`"ok  \tgithub.com/x/y\t0.3s\n"`),
 			},
-			[]memory.Field{
+			[]steptext.Field{
 				{"tool", "Bash"}, {"target", "./..."}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"},
 				{"input", "go test ./... /srv"}, {"observation", "ok github.com/x/y 0.3s"},
 			},
 		},
 		"data": {
 			memory.StepContent{Tool: memory.StepTool{Name: "upload", Input: json.RawMessage(`{"picture":"` + strings.Repeat("QUJD", 100) + `","to":["a","b"]}`)}},
-			[]memory.Field{{"tool", "upload"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"}, {"input", "a b"}},
+			[]steptext.Field{{"tool", "upload"}, {"goal", "Run send flow smoke test"}, {"flowTags", "send"}, {"tags", "smoke ci"}, {"input", "a b"}},
 		},
 	} {
-		got := memory.StepFields(memory.Record{Step: &tc.step}, session)
+		got := steptext.Fields(memory.Record{Step: &tc.step}, session)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := memory.StepFields(memory.Record{}, session); got != nil {
+	if got := steptext.Fields(memory.Record{}, session); got != nil {
 		t.Errorf("the fields of no step are %v", got)
 	}
 }
 
-// TestStepTextIsBounded: what is most telling is kept when a value is large.
-func TestStepTextIsBounded(t *testing.T) {
+// TestTextIsBounded: what is most telling is kept when a value is large.
+func TestTextIsBounded(t *testing.T) {
 	page := `"` + strings.Repeat("käse ", 50_000) + `"`
 	r := memory.Record{Step: &memory.StepContent{
 		Tool:        memory.StepTool{Name: "fetch", Input: json.RawMessage(`{"content":` + page + `,"url":"https://example.org"}`)},
 		Outcome:     memory.Outcome{Error: &memory.StepError{Message: "EACCES " + strings.Repeat("é", 8000)}},
 		Observation: json.RawMessage(page),
 	}}
-	text := memory.StepText(r, memory.Session{Goal: strings.Repeat("ü", 2000), FlowTags: []string{"send"}})
-	if len(text) > memory.MaxStepText || len(text) < memory.MaxStepText*9/10 || !utf8.ValidString(text) {
-		t.Errorf("the text has %d bytes, valid %v; want nearly %d", len(text), utf8.ValidString(text), memory.MaxStepText)
+	text := steptext.Text(r, memory.Session{Goal: strings.Repeat("ü", 2000), FlowTags: []string{"send"}})
+	if len(text) > steptext.Max || len(text) < steptext.Max*9/10 || !utf8.ValidString(text) {
+		t.Errorf("the text has %d bytes, valid %v; want nearly %d", len(text), utf8.ValidString(text), steptext.Max)
 	}
 	for _, want := range []string{"fetch", "EACCES", "send", "käse"} {
 		if !strings.Contains(text, want) {
@@ -79,7 +80,7 @@ func TestStepTextIsBounded(t *testing.T) {
 	}
 }
 
-func FuzzStepText(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add(`{"command":"ls"}`, `{"state":{"currentScreen":"x"},"testIds":["a"],"a11y":{"nodes":[{"name":"b"}]}}`, "goal")
 	f.Add(`[[["a",{"b":["c"]}]]]`, `"text"`, "")
 	f.Add(`{"a`, `}`, "\xff\x00")
@@ -88,11 +89,11 @@ func FuzzStepText(f *testing.F) {
 			Tool: memory.StepTool{Name: "t", Input: json.RawMessage(input)}, Observation: json.RawMessage(observation),
 		}}
 		s := memory.Session{Goal: strings.ToValidUTF8(goal, "")}
-		text := memory.StepText(r, s)
-		if len(text) > memory.MaxStepText || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		text := steptext.Text(r, s)
+		if len(text) > steptext.Max || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			t.Errorf("the text %q is too long, no UTF-8 or holds a NUL", text)
 		}
-		if again := memory.StepText(r, s); again != text {
+		if again := steptext.Text(r, s); again != text {
 			t.Errorf("the text is %q and then %q", text, again)
 		}
 	})

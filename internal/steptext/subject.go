@@ -1,18 +1,20 @@
-package memory
+package steptext
 
 import (
 	"bytes"
 	"encoding/json"
 	"path"
 	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
 )
 
-// StepSubject names what a tool was used on, so that a step can be told to be the
+// Subject names what a tool was used on, so that a step can be told to be the
 // same one again: its target; else the file, page or question of its input; else
 // the program that its command runs, with the arguments that are no flags. Two
 // runs of "npm install" are the same, in whatever folder and with whatever flags.
 // It is empty where the step does not say.
-func StepSubject(tool StepTool) string {
+func Subject(tool memory.StepTool) string {
 	if raw := tool.Target; len(raw) > 0 && string(raw) != "null" {
 		var b bytes.Buffer
 		if json.Compact(&b, raw) != nil {

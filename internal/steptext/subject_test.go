@@ -1,13 +1,14 @@
-package memory_test
+package steptext_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/steptext"
 )
 
-func TestStepSubject(t *testing.T) {
+func TestSubject(t *testing.T) {
 	for name, tc := range map[string]struct{ target, input, want string }{
 		"a target":             {target: `{ "testId": "send" }`, input: `{"command":"x"}`, want: `{"testId":"send"}`},
 		"a text as target":     {target: `"send-button"`, want: `"send-button"`},
@@ -25,7 +26,7 @@ func TestStepSubject(t *testing.T) {
 		"no object":            {input: `[1,2]`, want: ""},
 		"nothing":              {want: ""},
 	} {
-		got := memory.StepSubject(memory.StepTool{Target: json.RawMessage(tc.target), Input: json.RawMessage(tc.input)})
+		got := steptext.Subject(memory.StepTool{Target: json.RawMessage(tc.target), Input: json.RawMessage(tc.input)})
 		if got != tc.want {
 			t.Errorf("%s: the subject is %q, want %q", name, got, tc.want)
 		}
