@@ -48,7 +48,7 @@ emulate: ## embed as linux/arm64 does, under QEMU: the vectors must be those of 
 	@if test -n "$(QEMU)"; then \
 		echo "embed for linux/arm64 under $(QEMU)"; \
 		CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) test -count 1 -exec '$(QEMU)' -run 'Golden|Conformance|Vector' \
-			./embedder/builtin ./embedder/builtin/internal/table; \
+			./embedder/builtin ./embedder/builtin/table; \
 	else echo "not checked: the vectors of linux/arm64, for want of QEMU (package qemu-user-static)"; fi
 
 bench: ## run the benchmarks that BENCH matches, BENCHTIME each, one package after another
@@ -63,7 +63,7 @@ bench-adapt: ## adapt the built-in model to each folder and to all together: mak
 	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'Adapt$$' -benchtime 1x -timeout 60m ./cmd/recalld
 
 rivals: build ## ask recalld and the code search tools of this machine the same: make rivals [TREE=folder of Go code]
-	$(GO) run ./bench/rivals -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
+	$(GO) run ./embedder/builtin/training/rivals -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 
 eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
@@ -91,7 +91,7 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	done
 
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test ./embedder/builtin ./embedder/builtin/internal/table ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/replay ./internal/session ./internal/source/code ./internal/working -update
+	$(GO) test ./embedder/builtin ./embedder/builtin/table ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/replay ./internal/session ./internal/source/code ./internal/working -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)

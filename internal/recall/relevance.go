@@ -172,7 +172,7 @@ func (c Calibration) model(part string) Model {
 }
 
 // ShippedCalibration holds the priors that come with the program, fitted by
-// internal/eval/fit as docs/quality.md tells. Models that were not fitted have
+// embedder/builtin/training/fit as docs/quality.md tells. Models that were not fitted have
 // the distribution of the built-in one, without its moments.
 func ShippedCalibration() Calibration {
 	best := Gumbel{Place: 0.155, PlaceLog: 0.421, Scale: 0.605}

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // Options say how to adapt. The zero value of a field stands for its default.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // Figures say how well a table ranks the b of pairs for their a, among the b of

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // recipe is how a table is trained further.

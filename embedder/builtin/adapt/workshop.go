@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // workshop is the pairs as tokens, and the part of the table that they are made
@@ -32,7 +31,7 @@ type workshop struct {
 func newWorkshop(from *table.Model, p parts, general []Pair, workers int) *workshop {
 	w := &workshop{parts: p, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
 	var bags contrast.Pairs // of the base's tokens
-	tokenizer := token.NewTokenizer(from.Vocabulary())
+	tokenizer := table.NewTokenizer(from.Vocabulary())
 	var tokens []uint32
 	add := func(to *contrast.Bags, text string) {
 		tokens = tokens[:0]

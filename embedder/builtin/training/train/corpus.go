@@ -8,19 +8,19 @@ import (
 	"os"
 	"slices"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // corpus is pairs as tokens. It is prepared once and trained on many times.
 type corpus struct {
-	vocabulary *token.Vocabulary
+	vocabulary *table.Vocabulary
 	stored
 }
 
 // stored is what a corpus's file holds, as gob.
 type stored struct {
-	// ChunksByPrefix are those of the vocabulary, as it writes them.
+	// Pieces are those of the vocabulary, as it writes them.
 	Pieces         []byte
 	Count, Buckets int
 	Pairs          contrast.Pairs
@@ -33,7 +33,7 @@ type stored struct {
 const maxKinds = 256
 
 // tokenize makes the corpus of the pairs in files, in their order.
-func tokenize(files []string, v *token.Vocabulary) (*corpus, error) {
+func tokenize(files []string, v *table.Vocabulary) (*corpus, error) {
 	parts := make([]*corpus, len(files))
 	err := eachFile(files, func(i int, name string) (err error) {
 		parts[i], err = tokenizeFile(name, v)
@@ -61,9 +61,9 @@ func tokenize(files []string, v *token.Vocabulary) (*corpus, error) {
 }
 
 // tokenizeFile makes the corpus of one file.
-func tokenizeFile(name string, v *token.Vocabulary) (*corpus, error) {
+func tokenizeFile(name string, v *table.Vocabulary) (*corpus, error) {
 	c := &corpus{vocabulary: v}
-	tokenizer := token.NewTokenizer(v)
+	tokenizer := table.NewTokenizer(v)
 	var tokens []uint32
 	collect := func(t uint32) { tokens = append(tokens, t) }
 	kinds, sources := map[string]int{}, map[string]int{}
@@ -103,7 +103,7 @@ func (c *corpus) save(name string) error {
 	if err != nil {
 		return fmt.Errorf("create corpus: %w", err)
 	}
-	c.Pieces, c.Count, c.Buckets = c.vocabulary.AppendTo(nil), c.vocabulary.ChunksByPrefix(), c.vocabulary.Buckets()
+	c.Pieces, c.Count, c.Buckets = c.vocabulary.AppendTo(nil), c.vocabulary.Pieces(), c.vocabulary.Buckets()
 	if err := errors.Join(gob.NewEncoder(f).Encode(&c.stored), f.Close()); err != nil {
 		return fmt.Errorf("write corpus: %w", err)
 	}
@@ -121,7 +121,7 @@ func loadCorpus(name string) (*corpus, error) {
 	if err := gob.NewDecoder(f).Decode(&c.stored); err != nil {
 		return nil, fmt.Errorf("read corpus: %w", err)
 	}
-	if c.vocabulary, err = token.ParseVocabulary(c.Pieces, c.Count, c.Buckets); err != nil {
+	if c.vocabulary, err = table.ParseVocabulary(c.Pieces, c.Count, c.Buckets); err != nil {
 		return nil, fmt.Errorf("read corpus: %w", err)
 	}
 	return c, nil

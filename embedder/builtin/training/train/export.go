@@ -7,8 +7,8 @@ import (
 	"math"
 	"os"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // export writes a model as package builtin reads it.
@@ -38,7 +38,7 @@ func export(args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("look at model: %w", err)
 	}
-	fmt.Fprintf(out, "%s: %d pieces, %d buckets, %d bits, %.1f MB\n", *to, c.vocabulary.ChunksByPrefix(), c.vocabulary.Buckets(), *bits, float64(info.Size())/1e6)
+	fmt.Fprintf(out, "%s: %d pieces, %d buckets, %d bits, %.1f MB\n", *to, c.vocabulary.Pieces(), c.vocabulary.Buckets(), *bits, float64(info.Size())/1e6)
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // saveModel writes a model to a file.

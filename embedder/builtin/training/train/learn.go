@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // learnOptions are what the flags of learn say beyond those of a trainer.

@@ -39,6 +39,6 @@ func prepare(args []string, out io.Writer) error {
 		fmt.Fprintf(out, "%-20s %8d pairs to train on, %6d held out\n", c.Kinds[k], len(at), len(c.byKind(held)[k]))
 	}
 	fmt.Fprintf(out, "%d pairs of %d sources, %d pieces and %d buckets, %s\n",
-		c.Pairs.Len(), len(c.Sources), v.ChunksByPrefix(), v.Buckets(), time.Since(began).Round(time.Second))
+		c.Pairs.Len(), len(c.Sources), v.Pieces(), v.Buckets(), time.Since(began).Round(time.Second))
 	return c.save(*to)
 }

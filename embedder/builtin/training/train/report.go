@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 )
 
 // reporter measures models on pairs that are held out and on sets.

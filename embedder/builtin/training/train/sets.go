@@ -17,8 +17,8 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // set is a retrieval set to report on: documents, questions and judgements, in
@@ -37,7 +37,7 @@ type set struct {
 }
 
 // loadSets reads every set of a folder of sets.
-func loadSets(dir string, v *token.Vocabulary) ([]*set, error) {
+func loadSets(dir string, v *table.Vocabulary) ([]*set, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", "qrels.tsv.gz"))
 	if err != nil || len(files) == 0 {
 		return nil, errors.Join(fmt.Errorf("no sets in %s", dir), err)
@@ -53,9 +53,9 @@ func loadSets(dir string, v *token.Vocabulary) ([]*set, error) {
 	return sets, nil
 }
 
-func loadSet(dir string, v *token.Vocabulary) (*set, error) {
+func loadSet(dir string, v *table.Vocabulary) (*set, error) {
 	s := &set{name: filepath.Base(dir), groups: map[string][]int{}}
-	tokenizer := token.NewTokenizer(v)
+	tokenizer := table.NewTokenizer(v)
 	var tokens []uint32
 	add := func(bags *contrast.Bags, text string) {
 		tokens = tokens[:0]

@@ -10,7 +10,7 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
 	"github.com/recalld/recalld/embedder/builtin/training/lsa"
 )
 

@@ -14,9 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
-	"github.com/recalld/recalld/embedder/builtin/training/contrast"
+	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // Questions use the left word of a subject, answers the right one, and all of
@@ -257,12 +256,12 @@ func dot(a, b []float32) (sum float32) {
 
 // TestNDCG holds the figure at rankings that are known.
 func TestNDCG(t *testing.T) {
-	v, err := token.NewVocabulary([]string{"one", "two", "three"}, 1)
+	v, err := table.NewVocabulary([]string{"one", "two", "three"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := contrast.NewModel(v.Size(), 2)
-	for i := range v.ChunksByPrefix() { // directions some degrees apart, in the order of the tokens
+	for i := range v.Pieces() { // directions some degrees apart, in the order of the tokens
 		m.Row(uint32(i))[0], m.Row(uint32(i))[1] = float32(math.Cos(float64(i)/9)), float32(math.Sin(float64(i)/9))
 	}
 	s := &set{

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // counter counts in how many texts pieces occur, kind by kind.
@@ -32,7 +32,7 @@ func countFiles(files []string) (*counter, error) {
 	err := eachFile(files, func(_ int, name string) error {
 		one := &counter{pieces: map[string][]int{}}
 		last := map[string]int{} // the text that a piece was last met in
-		var splitter token.Splitter
+		var splitter table.Splitter
 		text := 0
 		names := newSpeakers()
 		err := readPairs(name, func(p pair) error {
@@ -41,8 +41,8 @@ func countFiles(files []string) (*counter, error) {
 			for _, side := range []string{p.A, p.B} {
 				text++
 				one.texts[kind]++
-				splitter.Split(side, func(_ token.Kind, piece []byte) {
-					if len(piece) <= token.MaxPiece && last[string(piece)] != text {
+				splitter.Split(side, func(_ table.Kind, piece []byte) {
+					if len(piece) <= table.MaxPiece && last[string(piece)] != text {
 						last[string(piece)] = text
 						one.count(string(piece), kind, 1)
 					}
@@ -108,7 +108,7 @@ func sum(list []int) (s int) {
 // A piece counts the sum over kinds of the texts that it is in, divided by the
 // root of the texts of the kind: a kind ten times as large has three times the
 // say.
-func (c *counter) vocabulary(n, buckets int) (*token.Vocabulary, error) {
+func (c *counter) vocabulary(n, buckets int) (*table.Vocabulary, error) {
 	type scored struct {
 		piece string
 		score float64
@@ -139,7 +139,7 @@ func (c *counter) vocabulary(n, buckets int) (*token.Vocabulary, error) {
 	for i := range pieces {
 		pieces[i] = list[i].piece
 	}
-	v, err := token.NewVocabulary(pieces, buckets)
+	v, err := table.NewVocabulary(pieces, buckets)
 	if err != nil {
 		return nil, fmt.Errorf("make vocabulary: %w", err)
 	}

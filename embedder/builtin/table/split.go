@@ -1,15 +1,4 @@
-// Package token turns text into the numbers of a model's rows.
-//
-// Vocabulary. A run is an unbroken stretch of letters, digits and underscores;
-// a hyphen or an apostrophe between two of them belongs to it. A run is split
-// into words at these signs, at changes between letters and digits, and at
-// camelCase humps: "parseHTTPRequest2" is parse, http, request and 2. A piece is
-// what a text is split into, lower case: a word, a number, a whole run, a flag,
-// an operator or a pair of ideographs (see Kind). A vocabulary is the sorted
-// list of pieces that a model knows. A token is a number below the vocabulary's
-// Size: first its pieces, in their order, then its buckets, which stand for
-// everything else by its hash.
-package token
+package table
 
 import (
 	"unicode"

@@ -1,4 +1,4 @@
-package static_test
+package builtin
 
 import (
 	"errors"
@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/embedder"
-	"github.com/recalld/recalld/embedder/builtin/internal/static"
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
+	"github.com/recalld/recalld/embedder/builtin/table"
 	"github.com/recalld/recalld/embedder/embeddertest"
 )
 
@@ -19,7 +17,7 @@ import (
 // "silent" weighs nothing.
 func random() (*table.Model, error) {
 	pieces := []string{"the", "server", "closes", "idle", "connections", "silent", "func", "->"}
-	v, err := token.NewVocabulary(pieces, 1000)
+	v, err := table.NewVocabulary(pieces, 1000)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +25,7 @@ func random() (*table.Model, error) {
 	s := table.Spec{Name: "random", Vocabulary: v, Widths: []int{256, 128}}
 	for t := range v.Size() {
 		weight := rng.Float32()
-		if t < v.ChunksByPrefix() && v.Piece(uint32(t)) == "silent" {
+		if t < v.Pieces() && v.Piece(uint32(t)) == "silent" {
 			weight = 0
 		}
 		s.Weights = append(s.Weights, weight)
@@ -38,21 +36,21 @@ func random() (*table.Model, error) {
 	return table.New(s)
 }
 
-func TestConformance(t *testing.T) {
+func TestConformanceOfWidths(t *testing.T) {
 	for _, width := range []int{256, 128} {
-		embeddertest.Run(t, func(*testing.T) embedder.Embedder { return static.New(random, width) })
+		embeddertest.Run(t, func(*testing.T) embedder.Embedder { return newEmbedder(random, width) })
 	}
 }
 
 func TestModel(t *testing.T) {
 	loads := 0
 	load := func() (*table.Model, error) { loads++; return random() }
-	wide, narrow := static.New(load, 256), static.New(load, 128)
+	wide, narrow := newEmbedder(load, 256), newEmbedder(load, 128)
 	if loads > 0 {
 		t.Error("the table is loaded before anything is embedded")
 	}
 	spaces := map[string]bool{}
-	for _, e := range []*static.Embedder{wide, narrow, wide} {
+	for _, e := range []*Embedder{wide, narrow, wide} {
 		m, err := e.Model(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +69,7 @@ func TestModel(t *testing.T) {
 // read yet.
 func TestFirstUseTogether(t *testing.T) {
 	var loads atomic.Int64
-	e := static.New(func() (*table.Model, error) { loads.Add(1); return random() }, 256)
+	e := newEmbedder(func() (*table.Model, error) { loads.Add(1); return random() }, 256)
 	start, vectors := make(chan struct{}), make([][][]float32, 32)
 	var callers sync.WaitGroup
 	for i := range vectors {
@@ -98,7 +96,7 @@ func TestFirstUseTogether(t *testing.T) {
 }
 
 func TestNothingWeighs(t *testing.T) {
-	vs, err := static.New(random, 128).Embed(t.Context(), embedder.Query, []string{"silent"})
+	vs, err := newEmbedder(random, 128).Embed(t.Context(), embedder.Query, []string{"silent"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +109,11 @@ func TestNoTable(t *testing.T) {
 	errLoad := errors.New("no such file")
 	for _, c := range []struct {
 		name string
-		e    *static.Embedder
+		e    *Embedder
 		want error
 	}{
-		{"load fails", static.New(func() (*table.Model, error) { return nil, errLoad }, 256), errLoad},
-		{"no such width", static.New(random, 64), static.ErrWidth},
+		{"load fails", newEmbedder(func() (*table.Model, error) { return nil, errLoad }, 256), errLoad},
+		{"no such width", newEmbedder(random, 64), errWidth},
 	} {
 		for range 2 {
 			if _, err := c.e.Model(t.Context()); !errors.Is(err, c.want) {

@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -101,7 +99,7 @@ func TestFullLanes(t *testing.T) {
 // inFloats returns the vector of a text by the book.
 func inFloats(m *Model, width int, text string) []float64 {
 	counts := map[uint32]uint32{}
-	token.NewTokenizer(m.Vocabulary()).Tokens(text, func(t uint32) { counts[t]++ })
+	NewTokenizer(m.Vocabulary()).Tokens(text, func(t uint32) { counts[t]++ })
 	v, row := make([]float64, width), make([]float32, m.Widths()[0])
 	for t, n := range counts {
 		m.Row(t, row)

@@ -1,4 +1,4 @@
-package token
+package table
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // ErrVocabulary is returned when a list of pieces is no vocabulary: one is
 // empty, longer than MaxPiece or there twice, two have one hash (the chance of
 // which is below 10⁻⁶ with a million of them), or there are too many.
-var ErrVocabulary = errors.New("token: not a vocabulary")
+var ErrVocabulary = errors.New("table: not a vocabulary")
 
 // MaxTokens is the most that a vocabulary's Size may be.
 const MaxTokens = 1 << 20
@@ -97,16 +97,16 @@ func (v *Vocabulary) find(h uint64) (uint32, bool) {
 	return 0, false
 }
 
-// ChunksByPrefix is how many pieces there are; they are the tokens below it.
-func (v *Vocabulary) ChunksByPrefix() int { return len(v.ends) }
+// Pieces is how many pieces there are; they are the tokens below it.
+func (v *Vocabulary) Pieces() int { return len(v.ends) }
 
-// Buckets is how many buckets there are; they are the tokens from ChunksByPrefix on.
+// Buckets is how many buckets there are; they are the tokens from Pieces on.
 func (v *Vocabulary) Buckets() int { return int(v.buckets) }
 
 // Size is how many tokens there are: pieces and buckets.
 func (v *Vocabulary) Size() int { return len(v.ends) + int(v.buckets) }
 
-// Piece returns the piece of a token below ChunksByPrefix.
+// Piece returns the piece of a token below Pieces.
 func (v *Vocabulary) Piece(token uint32) string { return string(v.piece(token)) }
 
 func (v *Vocabulary) piece(token uint32) []byte {
@@ -123,4 +123,90 @@ func (v *Vocabulary) Token(piece []byte) (uint32, bool) { return v.find(hash(pie
 // bucket returns the token of the bucket of a hash.
 func (v *Vocabulary) bucket(h uint64) uint32 {
 	return uint32(len(v.ends)) + uint32(h>>32*uint64(v.buckets)>>32) // as even as a remainder, without the division
+}
+
+// AppendTo appends the vocabulary's pieces to b. They are sorted, so each is
+// written as a byte that says how much of the piece before it begins with, a
+// byte that says how much follows, and what follows. How many pieces and
+// buckets there are is not written.
+func (v *Vocabulary) AppendTo(b []byte) []byte {
+	var last []byte
+	for token := range uint32(len(v.ends)) {
+		piece := v.piece(token)
+		same := 0
+		for same < min(len(last), len(piece)) && last[same] == piece[same] {
+			same++
+		}
+		b = append(b, byte(same), byte(len(piece)-same))
+		b = append(b, piece[same:]...)
+		last = piece
+	}
+	return b
+}
+
+// ParseVocabulary returns the vocabulary that AppendTo wrote: all of b is so
+// many pieces. What it allocates is bounded by MaxPiece and the length of b.
+// It returns ErrVocabulary.
+func ParseVocabulary(b []byte, pieces, buckets int) (*Vocabulary, error) {
+	if err := checkSize(pieces, buckets); err != nil {
+		return nil, err
+	}
+	if pieces > len(b)/3 { // the least that a piece takes
+		return nil, fmt.Errorf("%w: %d pieces in %d bytes", ErrVocabulary, pieces, len(b))
+	}
+	v := &Vocabulary{ends: make([]uint32, 0, pieces), buckets: uint32(buckets)}
+	var piece []byte
+	for range pieces {
+		if len(b) < 2 || int(b[0]) > len(piece) || int(b[1]) > len(b)-2 {
+			return nil, fmt.Errorf("%w: piece %d is damaged", ErrVocabulary, len(v.ends))
+		}
+		same, more := int(b[0]), int(b[1])
+		piece = append(piece[:same], b[2:2+more]...)
+		b = b[2+more:]
+		if err := v.append(piece); err != nil {
+			return nil, err
+		}
+	}
+	if len(b) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes after the last piece", ErrVocabulary, len(b))
+	}
+	if err := v.index(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), over bytes to find a
+// piece and over code points for a gram. The buckets of a model depend on it:
+// another hash needs another version of the file.
+const (
+	fnvPrime  = 0x100000001b3
+	fnvOffset = 0xcbf29ce484222325
+)
+
+func hash(piece []byte) uint64 {
+	h := uint64(fnvOffset)
+	for _, b := range piece {
+		h = (h ^ uint64(b)) * fnvPrime
+	}
+	return mix(h)
+}
+
+func hashRunes(gram []rune) uint64 {
+	h := uint64(fnvOffset)
+	for _, r := range gram {
+		h = (h ^ uint64(uint32(r))) * fnvPrime
+	}
+	return mix(h)
+}
+
+// mix spreads the bits, of which FNV leaves the upper ones poor for short
+// input: the finaliser of MurmurHash3 (https://github.com/aappleby/smhasher),
+// public domain.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }

@@ -3,8 +3,6 @@ package table
 import (
 	"math"
 	"math/bits"
-
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
 // RepeatsUnit is Repeats of a token that a text has once.
@@ -43,7 +41,7 @@ const (
 // the compiler may fuse with a product on some (arm64) and not on others.
 type Pooler struct {
 	model     *Model
-	tokenizer *token.Tokenizer
+	tokenizer *Tokenizer
 	found     []term         // the tokens of the text, each once, as they came
 	places    []uint32       // by token: its place in found from 1 on, 0 for none
 	count     func(t uint32) // the method value of add, made once
@@ -63,7 +61,7 @@ type term struct {
 // model's.
 func NewPooler(m *Model, width int) *Pooler {
 	p := &Pooler{
-		model: m, tokenizer: token.NewTokenizer(m.vocabulary),
+		model: m, tokenizer: NewTokenizer(m.vocabulary),
 		places: make([]uint32, m.vocabulary.Size()),
 		lanes:  make([]uint64, width/2), total: make([]int64, width),
 	}
@@ -89,7 +87,7 @@ func (p *Pooler) Weighted(text string, weight func(piece []byte) float64, dst []
 
 func (p *Pooler) pool(text string, begin func([]byte), dst []float32) bool {
 	p.found, p.share = p.found[:0], shareUnit
-	p.tokenizer.ChunksByPrefix(text, begin, p.count)
+	p.tokenizer.Pieces(text, begin, p.count)
 	p.weigh()
 	p.sum()
 	return p.unit(dst)

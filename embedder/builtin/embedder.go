@@ -1,7 +1,4 @@
-// Package static is the embedder over a trained table: a text's vector is the
-// weighted sum of the rows of its tokens, and costs microseconds. It knows
-// nothing of word order, and reads texts of any length to their end.
-package static
+package builtin
 
 import (
 	"context"
@@ -12,15 +9,11 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/embedder"
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// provider comes before the name of a table in that of its model.
-const provider = "builtin/"
-
-// Embedder gives the vectors of one table at one of its widths. It reads the
-// table when it is first asked for something, so that a process
-// that embeds nothing does not pay for it.
+// Embedder gives the vectors of one table at one of its widths. It knows nothing of
+// the order of words, and reads texts of any length to their end.
 type Embedder struct {
 	width   int
 	table   func() (*table.Model, error)
@@ -30,13 +23,13 @@ type Embedder struct {
 
 var _ embedder.Weigher = (*Embedder)(nil)
 
-// ErrWidth is returned when the table was not trained for the width asked for.
-var ErrWidth = errors.New("static: no such width")
+// errWidth is returned when the table was not trained for the width asked for.
+var errWidth = errors.New("builtin: no such width")
 
-// New returns an embedder over the table that load returns, which is called
-// once, with vectors of the given width. If load fails, or the table does not
-// have the width (ErrWidth), every call fails with that.
-func New(load func() (*table.Model, error), width int) *Embedder {
+// newEmbedder returns an embedder over the table that load returns, with vectors of the
+// given width. load is called once, at the first use. If it fails, or the table does
+// not have the width (errWidth), every call returns that error.
+func newEmbedder(load func() (*table.Model, error), width int) *Embedder {
 	e := &Embedder{width: width}
 	e.table = sync.OnceValues(func() (*table.Model, error) {
 		t, err := load()
@@ -44,7 +37,7 @@ func New(load func() (*table.Model, error), width int) *Embedder {
 			return nil, fmt.Errorf("load table: %w", err)
 		}
 		if !slices.Contains(t.Widths(), width) {
-			return nil, fmt.Errorf("%w: %d, %s has %v", ErrWidth, width, t.Name(), t.Widths())
+			return nil, fmt.Errorf("%w: %d, %s has %v", errWidth, width, t.Name(), t.Widths())
 		}
 		return t, nil
 	})
@@ -133,7 +126,7 @@ func (e *Embedder) EmbedWeighted(ctx context.Context, text string, weight func(w
 	return v, nil
 }
 
-// pooler is one that nobody uses now.
+// pooler returns a pooler that is not in use.
 func (e *Embedder) pooler(t *table.Model) *table.Pooler {
 	if p, ok := e.poolers.Get().(*table.Pooler); ok {
 		return p

@@ -1,13 +1,21 @@
-// Package table is the trained model: a table with a row for every token, what
-// is kept of it in a file, and the vectors that it gives texts.
+// Package table is the trained model of the built-in embedder: the tokens of a text,
+// a row for every token, the file that holds them, and the vectors they give texts.
 //
-// Vocabulary. A row is the direction of a token, quantised: a step for every
-// component, of 256 or 16 there are, and a scale, which is what a step of that
-// row is worth. A weight is how much a token counts; it is learned with the
-// rows. A width is a number of leading components that is a model by itself:
-// rows are trained so that a vector cut to a smaller width (and scaled to
-// length 1 again) still serves (Kusupati et al., "Matryoshka Representation
-// Learning", 2022).
+// Vocabulary. A run is an unbroken stretch of letters, digits and underscores; a
+// hyphen or an apostrophe between two of them belongs to it. A run is split into
+// words at these signs, at changes between letters and digits, and at camelCase
+// humps: "parseHTTPRequest2" is parse, http, request and 2. Text is split into
+// lower-case pieces: words, numbers, whole runs, flags, operators and pairs of
+// ideographs (see Kind). A vocabulary is the sorted list of the pieces that a model
+// knows. A token is a number below the vocabulary's Size: first the pieces, in their
+// order, then the buckets. A bucket stands for all unknown pieces with its hash.
+//
+// A row is the direction of a token, quantised to 256 or 16 steps a component. The
+// row's scale is what one step is worth. A weight is how much a token counts. Rows
+// and weights are learned together. A width is a number of leading components that
+// is a model by itself: rows are trained so that a vector that is cut to a smaller
+// width, and scaled to length 1 again, still serves (Kusupati et al., "Matryoshka
+// Representation Learning", 2022).
 package table
 
 import (
@@ -15,8 +23,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
 // ErrSpec is returned when there is something wrong with a Spec.
@@ -39,7 +45,7 @@ type Spec struct {
 	// Source names what the model was trained on: a hash of the list of sources.
 	Source string
 	// Vocabulary gives texts their tokens.
-	Vocabulary *token.Vocabulary
+	Vocabulary *Vocabulary
 	// Widths are the widths that the rows were trained for, the widest first:
 	// {256, 128}.
 	Widths []int
@@ -99,7 +105,7 @@ func checkWidths(widths []int) error {
 // does not change, and is safe for concurrent use.
 type Model struct {
 	name, source string
-	vocabulary   *token.Vocabulary
+	vocabulary   *Vocabulary
 	widths       []int
 	bits         int
 	rows         []byte   // bits of each component, token by token; see pack
@@ -141,7 +147,7 @@ func (m *Model) Renamed(name string) *Model {
 func (m *Model) Source() string { return m.source }
 
 // Vocabulary gives texts their tokens.
-func (m *Model) Vocabulary() *token.Vocabulary { return m.vocabulary }
+func (m *Model) Vocabulary() *Vocabulary { return m.vocabulary }
 
 // Widths are the widths that the model may be used at, the widest first. They
 // must not be written to.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"github.com/recalld/recalld/embedder/builtin/internal/table"
+	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
 // Model is a table of token vectors.

@@ -1,4 +1,4 @@
-package token
+package table
 
 import (
 	"errors"
@@ -67,7 +67,7 @@ func names(t *testing.T, v *Vocabulary, text string) []string {
 		switch {
 		case int(token) >= v.Size():
 			t.Fatalf("%q has token %d of %d", text, token, v.Size())
-		case int(token) < v.ChunksByPrefix():
+		case int(token) < v.Pieces():
 			got = append(got, v.Piece(token))
 		default:
 			got = append(got, "?")
@@ -111,8 +111,8 @@ func TestTokens(t *testing.T) {
 func TestVocabulary(t *testing.T) {
 	list := []string{"zebra", "ant", "数据", "->", "an", "ante"}
 	v := vocabulary(t, list, 7)
-	if v.ChunksByPrefix() != 6 || v.Buckets() != 7 || v.Size() != 13 {
-		t.Errorf("%d pieces, %d buckets, size %d, want 6, 7 and 13", v.ChunksByPrefix(), v.Buckets(), v.Size())
+	if v.Pieces() != 6 || v.Buckets() != 7 || v.Size() != 13 {
+		t.Errorf("%d pieces, %d buckets, size %d, want 6, 7 and 13", v.Pieces(), v.Buckets(), v.Size())
 	}
 	for i, p := range slices.Sorted(slices.Values(list)) {
 		if token, ok := v.Token([]byte(p)); !ok || int(token) != i || v.Piece(token) != p {

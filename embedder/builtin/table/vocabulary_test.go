@@ -1,4 +1,4 @@
-package token
+package table
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ func TestEncode(t *testing.T) {
 		if err != nil {
 			t.Fatalf("parse %d pieces: %v", len(pieces), err)
 		}
-		if again.ChunksByPrefix() != len(pieces) || again.Size() != v.Size() {
-			t.Errorf("%d pieces became %d, size %d became %d", len(pieces), again.ChunksByPrefix(), v.Size(), again.Size())
+		if again.Pieces() != len(pieces) || again.Size() != v.Size() {
+			t.Errorf("%d pieces became %d, size %d became %d", len(pieces), again.Pieces(), v.Size(), again.Size())
 		}
 		for _, p := range pieces {
 			want, _ := v.Token([]byte(p))
@@ -63,8 +63,8 @@ func FuzzParseVocabulary(f *testing.F) {
 			}
 			return
 		}
-		if v.ChunksByPrefix() != pieces || v.Buckets() != buckets {
-			t.Errorf("%d pieces and %d buckets, want %d and %d", v.ChunksByPrefix(), v.Buckets(), pieces, buckets)
+		if v.Pieces() != pieces || v.Buckets() != buckets {
+			t.Errorf("%d pieces and %d buckets, want %d and %d", v.Pieces(), v.Buckets(), pieces, buckets)
 		}
 		for i := range uint32(pieces) {
 			if got, ok := v.Token([]byte(v.Piece(i))); !ok || got != i {

@@ -1,4 +1,4 @@
-package token
+package table
 
 import (
 	"unicode"
@@ -32,11 +32,11 @@ func NewTokenizer(v *Vocabulary) *Tokenizer {
 // Tokens calls emit for every token of the text, repeats included. A text that
 // gives no token by its pieces counts by its signs, so that only a blank one
 // has none.
-func (t *Tokenizer) Tokens(text string, emit func(token uint32)) { t.ChunksByPrefix(text, nil, emit) }
+func (t *Tokenizer) Tokens(text string, emit func(token uint32)) { t.Pieces(text, nil, emit) }
 
-// ChunksByPrefix does what Tokens does, and calls begin before the tokens of each piece. The
+// Pieces does what Tokens does, and calls begin before the tokens of each piece. The
 // bytes are valid only during the call.
-func (t *Tokenizer) ChunksByPrefix(text string, begin func(piece []byte), emit func(token uint32)) {
+func (t *Tokenizer) Pieces(text string, begin func(piece []byte), emit func(token uint32)) {
 	t.begin, t.emit, t.count = begin, emit, 0
 	t.splitter.Split(text, t.piece)
 	if t.count == 0 {

@@ -7,8 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
 // A file holds one model. All numbers are little-endian; a name is a byte that
@@ -26,7 +24,7 @@ import (
 //	float32  unit of weights
 //	name     name
 //	name     source
-//	pieces   as token.Vocabulary.AppendTo writes them
+//	pieces   as Vocabulary.AppendTo writes them
 //	uint16   the scale of every token
 //	uint16   the weight of every token
 //	rows     the components of every token: a byte each, 128 standing for 0, or
@@ -53,7 +51,7 @@ func (m *Model) Write(w io.Writer) error {
 		b = le.AppendUint16(b, uint16(width))
 	}
 	pieces := m.vocabulary.AppendTo(nil)
-	b = le.AppendUint32(b, uint32(m.vocabulary.ChunksByPrefix()))
+	b = le.AppendUint32(b, uint32(m.vocabulary.Pieces()))
 	b = le.AppendUint32(b, uint32(m.vocabulary.Buckets()))
 	b = le.AppendUint32(b, uint32(len(pieces)))
 	b = le.AppendUint32(b, math.Float32bits(m.scaleUnit))
@@ -124,7 +122,7 @@ func (r *reader) model() (*Model, error) {
 	if err := checkWidths(m.widths); err != nil {
 		return nil, err
 	}
-	if pieces > token.MaxTokens || buckets > token.MaxTokens || size > len(r.b) {
+	if pieces > MaxTokens || buckets > MaxTokens || size > len(r.b) {
 		return nil, fmt.Errorf("%d pieces in %d bytes and %d buckets in a file of %d", pieces, size, buckets, len(r.b))
 	}
 	tokens, row := pieces+buckets, m.widths[0]*m.bits/8
@@ -132,7 +130,7 @@ func (r *reader) model() (*Model, error) {
 		return nil, fmt.Errorf("%d tokens of %d bytes in %d", tokens, row, len(r.b)-size)
 	}
 	var err error
-	if m.vocabulary, err = token.ParseVocabulary(r.take(size), pieces, buckets); err != nil {
+	if m.vocabulary, err = ParseVocabulary(r.take(size), pieces, buckets); err != nil {
 		return nil, err
 	}
 	m.scales, m.weights = r.uint16s(tokens), r.uint16s(tokens)

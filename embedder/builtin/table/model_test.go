@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/recalld/recalld/embedder/builtin/internal/token"
 )
 
 // words are what the small models of the tests know.
@@ -17,7 +15,7 @@ var words = []string{"the", "migration", "failed", "read", "file", "readfile", "
 // and everywhere. Half of its tokens are buckets.
 func random(t testing.TB, pieces []string, bits int, widths ...int) Spec {
 	t.Helper()
-	v, err := token.NewVocabulary(pieces, len(pieces))
+	v, err := NewVocabulary(pieces, len(pieces))
 	if err != nil {
 		t.Fatalf("new vocabulary: %v", err)
 	}
