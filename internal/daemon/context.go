@@ -120,9 +120,9 @@ func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	d.core.Echo.Add(a.Text)
+	d.core.QuoteFilter.Add(a.Text)
 	for _, item := range a.Memories {
-		d.core.Echo.Add(item.Text)
+		d.core.QuoteFilter.Add(item.Text)
 	}
 	d.codeUsed(a.Memories)
 	return a, nil

@@ -76,7 +76,7 @@ type Core struct {
 	Ledger    *ledger.Ledger
 	Replay    *replay.Replayer
 	// QuoteFilter knows what was handed out; see Daemon.Recall.
-	Echo *ingest.QuoteFilter
+	QuoteFilter *ingest.QuoteFilter
 }
 
 // OpenCore opens the store and puts both paths over it. Writes work at once;
@@ -89,7 +89,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	if opts.Builtin == nil {
 		opts.Builtin = builtin.New()
 	}
-	c := &Core{Verifier: code.NewVerifier(), Echo: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
+	c := &Core{Verifier: code.NewVerifier(), QuoteFilter: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
 		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
@@ -153,7 +153,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		Committer: c.Store, Projects: c.Projects, Sessions: c.Store, Records: c.Store,
 		Analyze: indexer.Analyze, Embedder: opts.Builtin, Held: c.Indexer.Held, Redact: clean, RedactValue: cleanValue,
 		Labels: labels, FlowTags: opts.Config.Sessions.FlowTags, Git: project.Head,
-		LineHash: lessonlog.Hash, Echo: c.Echo, Gate: c.Gate,
+		LineHash: lessonlog.Hash, QuoteFilter: c.QuoteFilter, Gate: c.Gate,
 	})
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
@@ -165,12 +165,12 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		light = c.Indexer
 	}
 	c.Recall, err = recall.New(recall.Options{
-		Corpus: c.Indexer, Shelf: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
+		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
 		Content:  lexical.Content,
 		Names:    c.Projects.Names,
 		Turn:     func(k memory.SessionKey) int { return c.Session.Turn(k) },
-		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, Light: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
+		ReadOnly: c.readOnly, Redact: clean, Stale: opts.Stale, FileNames: light, Missing: opts.Missing, Lost: c.Store.Damage, Settings: &settings, Logger: opts.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("make read path: %w", err)

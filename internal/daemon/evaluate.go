@@ -136,7 +136,7 @@ func (e *Evaluation) open(ctx context.Context, opts EvaluationOptions) error {
 		settings.VectorWeight = 1 // alone, whatever its weight is beside words
 	}
 	e.recall, err = recall.New(recall.Options{
-		Corpus: part{e.core.Indexer, opts.Retriever, wanted}, Shelf: e.core.Indexer, Projects: e.core.Projects, Verifier: e.core.Verifier,
+		Corpus: part{e.core.Indexer, opts.Retriever, wanted}, Sessions: e.core.Indexer, Projects: e.core.Projects, Verifier: e.core.Verifier,
 		Ledger: e.core.Store, Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Settings: &settings,
 	})
 	return err

@@ -120,9 +120,9 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 // steps of the session tell. Those are the ones that tell of that very error, or
 // else the best one.
 func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
-	d.core.Echo.Add(a.Text)
+	d.core.QuoteFilter.Add(a.Text)
 	for _, item := range a.Items {
-		d.core.Echo.Add(item.Text)
+		d.core.QuoteFilter.Add(item.Text)
 	}
 	errors := fingerprint.Of(req.Query)
 	if len(errors) == 0 {

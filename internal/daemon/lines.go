@@ -59,7 +59,7 @@ func (a asides) take(ctx context.Context, to *ingest.Service) error {
 }
 
 // lineProblems are what was passed over of lines with these numbers.
-func lineProblems(file string, numbers []int, taken ingest.Taken) []memory.ImportProblem {
+func lineProblems(file string, numbers []int, taken ingest.Imported) []memory.ImportProblem {
 	list := make([]memory.ImportProblem, len(taken.Problems))
 	for i, p := range taken.Problems {
 		list[i] = memory.ImportProblem{File: file, Line: numbers[p.Index], Message: p.Err.Error()}
@@ -68,7 +68,7 @@ func lineProblems(file string, numbers []int, taken ingest.Taken) []memory.Impor
 }
 
 // stepProblems are what was passed over of the steps of a part.
-func stepProblems(part sessiondir.Part, taken ingest.Taken) []memory.ImportProblem {
+func stepProblems(part sessiondir.Part, taken ingest.Imported) []memory.ImportProblem {
 	list := make([]memory.ImportProblem, len(taken.Problems))
 	for i, p := range taken.Problems {
 		list[i] = memory.ImportProblem{File: part.Files[p.Index], Message: p.Err.Error()}

@@ -17,7 +17,7 @@ import (
 // TestProblemsTellTheirPlace: what the write path refuses of a part is told with
 // the line, or the file of the step.
 func TestProblemsTellTheirPlace(t *testing.T) {
-	taken := ingest.Taken{Problems: []ingest.Problem{{Index: 1, Err: errors.New("no")}}}
+	taken := ingest.Imported{Problems: []ingest.Problem{{Index: 1, Err: errors.New("no")}}}
 	for want, got := range map[string][]memory.ImportProblem{
 		"/logs/shop.jsonl:9":  lineProblems("/logs/shop.jsonl", []int{7, 9}, taken),
 		"/run/steps/two.json": stepProblems(sessiondir.Part{Folder: "/run", Files: []string{"/run/steps/one.json", "/run/steps/two.json"}}, taken),

@@ -178,11 +178,11 @@ func TestForgetDoesNotWaitForAnImport(t *testing.T) {
 		lines = append(lines, memory.LogLine{Type: memory.EventPattern, Lesson: fmt.Sprint("imported ", i), Timestamp: testTime})
 		steps = append(steps, fileStep(i, "read", `{}`))
 	}
-	for name, run := range map[string]func(r *rig) (Taken, error){
-		"lessons": func(r *rig) (Taken, error) {
+	for name, run := range map[string]func(r *rig) (Imported, error){
+		"lessons": func(r *rig) (Imported, error) {
 			return r.ingest.ImportLessons(context.Background(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
 		},
-		"a session": func(r *rig) (Taken, error) {
+		"a session": func(r *rig) (Imported, error) {
 			return r.ingest.ImportSession(context.Background(), r.project(), fileSession(), steps)
 		},
 	} {

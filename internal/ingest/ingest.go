@@ -88,7 +88,7 @@ type Options struct {
 	RedactValue func(value string, names ...string) (clean string, n int)
 	// QuoteFilter knows what recall has handed out, so that it is not kept as somebody's
 	// own. Nil knows nothing.
-	Echo *QuoteFilter
+	QuoteFilter *QuoteFilter
 	// Labels derives the labels of a step from its tool's name, its target and
 	// whether it failed; see NewLabels. Nil gives none.
 	Labels func(tool, target string, failed bool) []string
@@ -144,7 +144,7 @@ type Service struct {
 
 	failures failures
 	attempts attempts
-	places   places
+	stepIDs  stepIDs
 
 	// forgetting is held while things are forgotten, and shared by those who write
 	// what they have read before: else they would bring it back, or put a step

@@ -52,13 +52,13 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 		return nil, nil, err
 	}
 	w := s.newRewrite()
-	if err := s.checkAside(w, one, line); err != nil {
+	if err := s.checkWithdrawn(w, one, line); err != nil {
 		return nil, nil, err
 	}
-	if _, err := w.change(one.ID, tell(one, true)); err != nil {
+	if _, err := w.change(one.ID, observe(one, true)); err != nil {
 		return nil, nil, err
 	}
-	if err := changeAside(w, one, line, true); err != nil {
+	if err := withdraw(w, one, line, true); err != nil {
 		return nil, nil, err
 	}
 	c, err := w.commit(ctx, s, batch)
@@ -106,17 +106,17 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 	}
 	line, n, err := s.cleanLine(line, project)
 	if err == nil {
-		err = s.withoutEcho(&line, project.ID)
+		err = s.withoutQuotes(&line, project.ID)
 	}
 	line.Hash = s.opts.LineHash(line)
 	return line, n > 0, err
 }
 
-// withoutEcho takes out of a lesson what recall handed out. A lesson that is
+// withoutQuotes takes out of a lesson what recall handed out. A lesson that is
 // known stays whole: it was told again, with another outcome perhaps.
-func (s *Service) withoutEcho(line *memory.LogLine, project string) error {
-	context, inContext := s.opts.Echo.Strip(line.Context)
-	lesson, inLesson := s.opts.Echo.Strip(line.Lesson)
+func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
+	context, inContext := s.opts.QuoteFilter.Strip(line.Context)
+	lesson, inLesson := s.opts.QuoteFilter.Strip(line.Lesson)
 	if inContext+inLesson == 0 {
 		return nil
 	}
@@ -221,8 +221,8 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 	return nil
 }
 
-// checkAside finds the lessons that another one puts aside.
-func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine) error {
+// checkWithdrawn finds the lessons that another one puts aside.
+func (s *Service) checkWithdrawn(w *changes, one memory.Record, line memory.LogLine) error {
 	for _, list := range []struct {
 		field string
 		ids   []string
@@ -245,12 +245,12 @@ func (s *Service) checkAside(w *rewrite, one memory.Record, line memory.LogLine)
 	return nil
 }
 
-// changeAside puts aside what a lesson supersedes and retracts.
-func changeAside(w *rewrite, one memory.Record, line memory.LogLine, live bool) error {
+// withdraw puts aside what a lesson supersedes and retracts.
+func withdraw(w *changes, one memory.Record, line memory.LogLine, live bool) error {
 	put := func(ids []string, reason string) error {
 		for _, id := range ids {
 			a := memory.Withdrawal{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
-			if _, err := w.change(id, putAside(one.Project, a, live)); err != nil {
+			if _, err := w.change(id, withdrawal(one.Project, a, live)); err != nil {
 				return err
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Taken says what an import took over.
-type Taken struct {
+// Imported says what an import took over.
+type Imported struct {
 	// Added are new lessons, tellings or steps; Known were there; Left were
 	// forgotten and stay so.
 	Added, Known, Left int
@@ -33,8 +33,8 @@ type Problem struct {
 // from is the provenance of the lines. Followed lines change nothing that was told or
 // imported, and their success rates count for nothing; a time that is yet to come
 // becomes now.
-func (s *Service) ImportLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (Taken, error) {
-	var out Taken
+func (s *Service) ImportLessons(ctx context.Context, project memory.Project, from memory.Provenance, lines []memory.LogLine) (Imported, error) {
+	var out Imported
 	var told []importedLine
 	for i, line := range lines {
 		read, err := s.isRead(line, project.ID, from)
@@ -113,7 +113,7 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project, from
 }
 
 // importLines writes one part of an import, and adds to what is known of it.
-func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Taken) error {
+func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Imported) error {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
 	w := s.newRewrite()
@@ -126,9 +126,9 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 		if left {
 			out.Left++
 		} else {
-			change := tell(x.one, false)
+			change := observe(x.one, false)
 			if x.line.Counted {
-				change = takeRate(x.one)
+				change = adoptRate(x.one)
 			}
 			isNew, err := w.change(x.one.ID, change)
 			if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 		}
 	}
 	for _, x := range part { // when all are told: two may have the same time
-		if err := changeAside(w, x.one, x.line, false); err != nil {
+		if err := withdraw(w, x.one, x.line, false); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 }
 
 // isForgotten says that a record is not there because it was forgotten.
-func (s *Service) isForgotten(w *rewrite, id string) (bool, error) {
+func (s *Service) isForgotten(w *changes, id string) (bool, error) {
 	if r, err := w.record(id); err != nil || r.ID != "" {
 		return false, err
 	}

@@ -26,7 +26,7 @@ func (r *rig) project() memory.Project {
 	return p
 }
 
-func (r *rig) importLines(lines ...memory.LogLine) Taken {
+func (r *rig) importLines(lines ...memory.LogLine) Imported {
 	r.t.Helper()
 	out, err := r.ingest.ImportLessons(r.t.Context(), r.project(), memory.Provenance{Origin: memory.OriginImported}, lines)
 	if err != nil {

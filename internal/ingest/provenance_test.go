@@ -14,7 +14,7 @@ import (
 
 var followedLog = memory.Provenance{Origin: memory.OriginFollowed, Path: "/src/shop/agent-knowledge/logs/shop.jsonl"}
 
-func (r *rig) follow(lines ...memory.LogLine) Taken {
+func (r *rig) follow(lines ...memory.LogLine) Imported {
 	r.t.Helper()
 	out, err := r.ingest.ImportLessons(r.t.Context(), r.project(), followedLog, lines)
 	if err != nil {

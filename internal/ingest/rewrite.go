@@ -12,23 +12,23 @@ import (
 // the record given points to.
 type edit func(r memory.Record) (memory.Record, bool)
 
-// rewrite gathers changes of records for one commit. They are tried on what is
+// changes gathers changes of records for one commit. They are tried on what is
 // stored now, to see which of them change anything, and made again inside the
 // commit on what is stored by then.
-type rewrite struct {
+type changes struct {
 	records Records
 	now     map[string]memory.Record // by id, as changed so far
 	edits   map[string][]edit        // by id, those that changed something
 	order   []string                 // ids, as they first changed
 }
 
-func (s *Service) newRewrite() *rewrite {
-	return &rewrite{records: s.opts.Records, now: map[string]memory.Record{}, edits: map[string][]edit{}}
+func (s *Service) newRewrite() *changes {
+	return &changes{records: s.opts.Records, now: map[string]memory.Record{}, edits: map[string][]edit{}}
 }
 
 // record returns a record with the changes so far, one without an id where there
 // is none.
-func (w *rewrite) record(id string) (memory.Record, error) {
+func (w *changes) record(id string) (memory.Record, error) {
 	if r, ok := w.now[id]; ok {
 		return r, nil
 	}
@@ -44,7 +44,7 @@ func (w *rewrite) record(id string) (memory.Record, error) {
 }
 
 // change makes a change and says whether it changed anything.
-func (w *rewrite) change(id string, f edit) (bool, error) {
+func (w *changes) change(id string, f edit) (bool, error) {
 	r, err := w.record(id)
 	if err != nil {
 		return false, err
@@ -63,7 +63,7 @@ func (w *rewrite) change(id string, f edit) (bool, error) {
 
 // commit writes what was changed with the rest of a batch; nothing changed is
 // nothing written.
-func (w *rewrite) commit(ctx context.Context, s *Service, b memory.Batch) (memory.Committed, error) {
+func (w *changes) commit(ctx context.Context, s *Service, b memory.Batch) (memory.Committed, error) {
 	if len(w.order) == 0 {
 		return memory.Committed{}, nil
 	}

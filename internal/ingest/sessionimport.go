@@ -19,8 +19,8 @@ import (
 // steps' as well, and "imported" if it has none; what is followed changes nothing that
 // was told or imported. The error is that of the session, a *memory.Error when it is
 // not valid.
-func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Taken, error) {
-	var out Taken
+func (s *Service) ImportSession(ctx context.Context, project memory.Project, session memory.Session, steps []memory.Record) (Imported, error) {
+	var out Imported
 	session.Project = project.ID
 	if err := session.Validate(); err != nil {
 		return out, err
@@ -99,7 +99,7 @@ func (in *sessionImport) clean(read memory.Record) memory.Record {
 
 // part takes over some steps, and the session with them. It compares with what is
 // stored every time: between two parts something may have been forgotten.
-func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *Taken) error {
+func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *Imported) error {
 	in.s.forgetting.RLock()
 	defer in.s.forgetting.RUnlock()
 	if err := in.settle(); err != nil {
@@ -204,7 +204,7 @@ func (in *sessionImport) step(read memory.Record) (importedStep, error) {
 }
 
 // write commits the session, if it has changed or has new steps, and the steps.
-func (in *sessionImport) write(ctx context.Context, records []memory.Record, out *Taken) error {
+func (in *sessionImport) write(ctx context.Context, records []memory.Record, out *Imported) error {
 	b := memory.Batch{Records: records, Import: true, Merge: keepStep, Action: "import session",
 		Detail: map[string]any{"session": in.session.ID, "project": in.project.ID, "steps": len(records)}}
 	if in.changed || !in.stored {

@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-func (r *rig) importSession(session memory.Session, steps ...memory.Record) Taken {
+func (r *rig) importSession(session memory.Session, steps ...memory.Record) Imported {
 	r.t.Helper()
 	out, err := r.ingest.ImportSession(r.t.Context(), r.project(), session, steps)
 	if err != nil {

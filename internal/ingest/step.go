@@ -36,7 +36,7 @@ func (s *Service) RecordStep(ctx context.Context, req memory.RecordStepRequest) 
 		return nil, err
 	}
 	c := s.newCleaner()
-	c.echo = s.opts.Echo
+	c.echo = s.opts.QuoteFilter
 	c.while(ctx)
 	content := memory.StepContent{
 		Tool: req.Tool, Outcome: req.Outcome, Observation: req.Observation, Environment: req.Environment,
@@ -95,11 +95,11 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 		}
 		return memory.Record{}, memory.Committed{}, err
 	}
-	id, at, err := w.s.place(session.Key(), w.content.Tool.Name, w.req.Timestamp)
+	id, at, err := w.s.assignStepID(session.Key(), w.content.Tool.Name, w.req.Timestamp)
 	if err != nil {
 		return memory.Record{}, memory.Committed{}, fmt.Errorf("name step: %w", err)
 	}
-	defer w.s.places.free(id)
+	defer w.s.stepIDs.free(id)
 	r := stepRecord(id, w.project, session, at, w.content)
 	setStepText(&r, session)
 	r.Provenance = w.s.told(w.req.Caller, "")

@@ -152,8 +152,8 @@ func TestTimesOfStepsDiffer(t *testing.T) {
 	if got := stepID(session.Key(), other.Timestamp, "read"); got != other.ID {
 		t.Errorf("the step is called %s, want %s, which its file says", other.ID, got)
 	}
-	if len(r.ingest.places.taken) != 0 {
-		t.Errorf("%d places are still taken", len(r.ingest.places.taken))
+	if len(r.ingest.stepIDs.taken) != 0 {
+		t.Errorf("%d places are still taken", len(r.ingest.stepIDs.taken))
 	}
 }
 
@@ -253,7 +253,7 @@ func TestFailuresGoByOurClock(t *testing.T) {
 
 func TestEchoIsNotKept(t *testing.T) {
 	echo := NewQuoteFilter()
-	r := newRig(t, func(_ *rig, o *Options) { o.Echo = echo })
+	r := newRig(t, func(_ *rig, o *Options) { o.QuoteFilter = echo })
 	r.start(memory.StartSessionRequest{})
 	const answer = "**Relevant Memories (1):**\n\n1. [2025-10-28] npm install → EACCES: own the folder first, then run it again (9/10 success)\n"
 	echo.Add(answer)

@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Kept lists what a project has in the store.
-type Kept interface {
+// Contents lists what a project has in the store.
+type Contents interface {
 	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
 	ProjectSessions(project string) ([]memory.Session, error)
 }
@@ -21,7 +21,7 @@ var followable = []memory.Kind{memory.Lesson, memory.Step, memory.Rule, memory.R
 // Withdraw removes what was followed for a project, but for what stays says. Unlike
 // Forget it leaves no tombstones: the files bring it back when they are read again. It
 // returns how many records were removed.
-func (s *Service) Withdraw(ctx context.Context, project string, have Kept, stays func(memory.Provenance) bool) (removed int, err error) {
+func (s *Service) Withdraw(ctx context.Context, project string, have Contents, stays func(memory.Provenance) bool) (removed int, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
 	goes := func(p memory.Provenance) bool { return p.Followed() && !stays(p) }

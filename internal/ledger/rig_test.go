@@ -64,7 +64,7 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	r.recall, err = recall.New(recall.Options{
-		Corpus: index0, Shelf: index0, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
+		Corpus: index0, Sessions: index0, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
 	})
 	if err != nil {

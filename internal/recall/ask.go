@@ -86,9 +86,9 @@ func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOpt
 	if ctx.Err() != nil {
 		return nil, none, ended(ctx)
 	}
-	floors := s.floors(req, opts.Settings)
-	above, below := floor(found.candidates, floors)
-	from := vantage{now: asked, project: project.ID, names: project.Names, session: req.Caller.Session}
+	floors := s.thresholds(req, opts.Settings)
+	above, below := aboveThreshold(found.candidates, floors)
+	from := rankContext{now: asked, project: project.ID, names: project.Names, session: req.Caller.Session}
 	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
 	s.ownVersions(ranked, req.Caller.Dir)
 	caps.tokens = req.MaxTokens - head(req.MaxTokens) - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
@@ -176,7 +176,7 @@ func (s *Service) project(ctx context.Context, req memory.RecallRequest, known *
 func (s *Service) asker(project string, caller memory.Caller) string {
 	if caller.Session != "" {
 		// While it is loading, the shelf knows none.
-		if s.shelved(project, caller.Session) || s.ready() != nil {
+		if s.sessionKnown(project, caller.Session) || s.ready() != nil {
 			return s.clean(caller.Session)
 		}
 		return ""

@@ -89,9 +89,9 @@ func (s *Service) caps(req memory.RecallRequest, other *memory.AnswerSettings) c
 	return c
 }
 
-// floors are those of the kinds that a question asks for: the one that it names takes
+// thresholds are those of the kinds that a question asks for: the one that it names takes
 // the place of the service's, and those of other settings that of both.
-func (s *Service) floors(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
+func (s *Service) thresholds(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
 	floors := make(map[memory.Kind]float64, len(req.Kinds))
 	for _, kind := range withBlockers(req.Kinds) {
 		floors[kind] = s.settings.MinRelevance[kind]

@@ -24,9 +24,9 @@ type candidate struct {
 	fused     float64
 	match     float64 // fused, 1 for the best
 	relevance float64
-	held      float64 // the share of the question's content, by words
+	coverage  float64 // the share of the question's content, by words
 	error     bool    // it tells of an error that the question quotes
-	asked     lookedUp
+	mention   mentionMatch
 	foreign   bool // it is of another repository, worktree or clone than the one that asked
 	scores    []score
 	factors   memory.RankFactors
@@ -81,7 +81,7 @@ func (s *Service) search(ctx context.Context, req memory.RecallRequest, sel memo
 func (s *Service) find(ctx context.Context, query string, sel memory.Selection) found {
 	f := s.candidates(ctx, query, sel)
 	if prints := fingerprint.Of(query); len(prints) > 0 {
-		f.candidates = s.sameError(f.candidates, s.opts.Shelf.Fingerprinted(prints, sel))
+		f.candidates = s.sameError(f.candidates, s.opts.Sessions.Fingerprinted(prints, sel))
 	}
 	return f
 }
@@ -171,7 +171,7 @@ func (s *Service) resolve(fused []index.Fused, parts []index.Ranking, sel memory
 			p := &parts[raw.Part]
 			r := s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
 			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(r)}})
-			c.held = max(c.held, float64(raw.Hit.Held))
+			c.coverage = max(c.coverage, float64(raw.Hit.Held))
 		}
 		c.scores = scores[first:len(scores):len(scores)]
 		c.relevance = s.opts.Calibration.relevance(hit.Raw, parts)
@@ -238,9 +238,9 @@ func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit,
 	return index.Hit{}, false
 }
 
-// floor separates what is relevant by the floors of the kinds from what is not; of the
+// aboveThreshold separates what is relevant by the floors of the kinds from what is not; of the
 // latter the nearest few are told.
-func floor(cs []*candidate, floors map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
+func aboveThreshold(cs []*candidate, floors map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
 	const tell = 5
 	for _, c := range cs {
 		switch {

@@ -20,7 +20,7 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if s.opts.Light == nil {
+	if s.opts.FileNames == nil {
 		return nil, &memory.Error{
 			Code: memory.CodeUnavailable, Message: "the light index is switched off",
 			Hint: "set index.light to true, and start recalld again",
@@ -33,7 +33,7 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	if err != nil {
 		return nil, err
 	}
-	found, total := s.opts.Light.Files(req.Pattern, project.ID, req.Limit)
+	found, total := s.opts.FileNames.Files(req.Pattern, project.ID, req.Limit)
 	list := &memory.FileList{
 		Project: project.ID, ProjectName: project.Name, Files: []memory.FileMatch{}, Total: total,
 		Missing: s.opts.Missing(project.ID),
@@ -68,7 +68,7 @@ func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) 
 		return memory.FileMatch{}, memory.Unreadable
 	}
 	// What was written since may have taken away what the pattern fits.
-	if !s.opts.Light.Fits(pattern, at.Path, v.Text) {
+	if !s.opts.FileNames.Fits(pattern, at.Path, v.Text) {
 		return memory.FileMatch{}, memory.Changed
 	}
 	return memory.FileMatch{Path: at.Path, Sandbox: at.Root, Lang: at.Lang, Head: s.clean(v.Text)}, ""

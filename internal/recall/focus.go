@@ -10,10 +10,10 @@ import (
 // by the name that it declares; -1 for none. start is the number of the first line.
 func focus(c *candidate, text string, start int) int {
 	switch {
-	case c.asked.at.Line > 0:
-		return c.asked.at.Line - start
-	case c.asked.name.Name != "":
-		return declarationOf(c.asked.name.Name, text)
+	case c.mention.at.Line > 0:
+		return c.mention.at.Line - start
+	case c.mention.name.Name != "":
+		return declarationOf(c.mention.name.Name, text)
 	}
 	return -1
 }

@@ -55,7 +55,7 @@ func TestSnippetHasItsFocus(t *testing.T) {
 
 // TestFocusOfALine: it is counted from where the chunk is now.
 func TestFocusOfALine(t *testing.T) {
-	c := &candidate{asked: lookedUp{at: memory.CodeLocation{Path: "a.go", Line: 12}}}
+	c := &candidate{mention: mentionMatch{at: memory.CodeLocation{Path: "a.go", Line: 12}}}
 	if got := focus(c, "a\nb\nc", 10); got != 2 {
 		t.Errorf("line 12 of a chunk from 10 is its line %d, want 2", got)
 	}

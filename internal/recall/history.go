@@ -11,13 +11,13 @@ import (
 
 var _ memory.History = (*Service)(nil)
 
-// searchFloor is the share of a search's content, by the weight of its words,
+// searchThreshold is the share of a search's content, by the weight of its words,
 // from which a step is a match even if it is not relevant as recall means it.
 // Recall must not answer with what is only alike; who searches steps types a
 // word or two, wants to see what holds them, and bounds the answer by a limit. A
 // quarter lets a rare word of several through and stops those that half of all
 // steps hold.
-const searchFloor = 0.25
+const searchThreshold = 0.25
 
 // SearchSteps implements memory.History. What it finds is ranked as by Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
@@ -25,7 +25,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 		return nil, err
 	}
 	now := s.opts.Clock()
-	p, err := s.place(ctx, req, now)
+	p, err := s.scopeFor(ctx, req, now)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,9 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 		return nil, ended(ctx)
 	}
 	matches := slices.DeleteFunc(found.candidates, func(c *candidate) bool {
-		return c.held < searchFloor && c.relevance < s.settings.MinRelevance[memory.Step]
+		return c.coverage < searchThreshold && c.relevance < s.settings.MinRelevance[memory.Step]
 	})
-	ranked := rank(matches, s.settings.HalfLife, vantage{now: now, project: p.project, session: req.Caller.Session})
+	ranked := rank(matches, s.settings.HalfLife, rankContext{now: now, project: p.project, session: req.Caller.Session})
 	steps, err := s.views(ctx, p, spread(ranked, req.Limit), s.opts.Content(s.opts.Analyze(req.Query)))
 	if err != nil {
 		return nil, err
@@ -80,11 +80,11 @@ func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*me
 	if err := req.ValidateLast(); err != nil {
 		return nil, err
 	}
-	p, err := s.place(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req, s.opts.Clock())
 	if err != nil {
 		return nil, err
 	}
-	ids := s.opts.Shelf.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Limit)
+	ids := s.opts.Sessions.LastSteps(p.project, s.sessions(p), p.filter.Screen, req.Limit)
 	steps, err := s.views(ctx, p, ids, nil)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*mem
 	}
 	// A list of sessions has no scope: it is of the project.
 	req.Scope = nil
-	p, err := s.place(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req, s.opts.Clock())
 	if err != nil {
 		return nil, err
 	}
@@ -129,17 +129,17 @@ func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryReques
 		return nil, err
 	}
 	req.Filters = nil // a summary is of all of a session
-	p, err := s.place(ctx, req, s.opts.Clock())
+	p, err := s.scopeFor(ctx, req, s.opts.Clock())
 	if err != nil {
 		return nil, err
 	}
-	session, _, known := s.opts.Shelf.Session(p.project, p.session)
+	session, _, known := s.opts.Sessions.Session(p.project, p.session)
 	if !known { // opened a moment ago, or forgotten
 		session = memory.Session{ID: p.session}
 	}
 	var sum summarizer
 	followed := 0
-	for _, id := range s.opts.Shelf.SessionSteps(p.project, p.session) {
+	for _, id := range s.opts.Sessions.SessionSteps(p.project, p.session) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -388,7 +388,7 @@ func TestSnippetOfAFailedStep(t *testing.T) {
 		"Bash":           {"npm install left-pad", "→ failed: EACCES: permission denied"},
 		"Silent":         {"→ failed", "→ failed"},
 	} {
-		steps, err := s.service(t).views(t.Context(), place{project: "p-own", inside: true}, []string{s.docs[0][0].ID, s.docs[1][0].ID}, lexical.Analyze(query))
+		steps, err := s.service(t).views(t.Context(), historyScope{project: "p-own", inside: true}, []string{s.docs[0][0].ID, s.docs[1][0].ID}, lexical.Analyze(query))
 		if err != nil || len(steps) != 2 {
 			t.Fatalf("%s: %+v, %v", query, steps, err)
 		}

@@ -31,8 +31,8 @@ const (
 	maxNamedFiles = 8
 )
 
-// lookedUp is what a candidate was asked for as.
-type lookedUp struct {
+// mentionMatch is what a candidate was asked for as.
+type mentionMatch struct {
 	// rank orders those that were asked for, from 1; 0 for all others.
 	rank int
 	name memory.Name         // that it declares
@@ -64,8 +64,8 @@ func (s *Service) lookUp(cs []*candidate, req memory.RecallRequest, sel memory.S
 	rank := 1
 	for i := range maxLeading {
 		for _, list := range lists {
-			if i < len(list) && list[i].asked.rank == 0 {
-				list[i].asked.rank = rank
+			if i < len(list) && list[i].mention.rank == 0 {
+				list[i].mention.rank = rank
 				rank++
 			}
 		}
@@ -150,8 +150,8 @@ func (l *lookup) name(name memory.Name) []*candidate {
 			worth = styleRelevance
 		}
 		c.relevance, c.match = max(c.relevance, worth), 1
-		if c.asked.rank == 0 && c.asked.name.Name == "" {
-			c.asked.name = name
+		if c.mention.rank == 0 && c.mention.name.Name == "" {
+			c.mention.name = name
 		}
 		out = append(out, c)
 	}
@@ -233,7 +233,7 @@ func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 			worth = severalPlaces // the first is nearest to what was named
 		}
 		c.relevance, c.match = max(c.relevance, worth), 1
-		c.asked.at = at
+		c.mention.at = at
 		if out = append(out, c); len(out) == maxLeading {
 			break
 		}
@@ -243,10 +243,10 @@ func (l *lookup) place(at memory.CodeLocation, alone bool) []*candidate {
 
 // askedOrder sorts what was asked for by its name or place first.
 func askedOrder(a, b *candidate) int {
-	if order := boolOrder(a.asked.rank > 0, b.asked.rank > 0); order != 0 {
+	if order := boolOrder(a.mention.rank > 0, b.mention.rank > 0); order != 0 {
 		return order
 	}
-	return cmp.Compare(a.asked.rank, b.asked.rank)
+	return cmp.Compare(a.mention.rank, b.mention.rank)
 }
 
 // isTest says whether a path is that of a test or of what tests need, as the

@@ -63,9 +63,9 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if ctx.Err() != nil {
 		return Matches{}, ended(ctx)
 	}
-	floors := s.floors(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
-	above, below := floor(found.candidates, floors)
-	from := vantage{now: opts.At, project: sel.Project, also: sel.Also}
+	floors := s.thresholds(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
+	above, below := aboveThreshold(found.candidates, floors)
+	from := rankContext{now: opts.At, project: sel.Project, also: sel.Also}
 	if from.now.IsZero() {
 		from.now = s.opts.Clock()
 	}

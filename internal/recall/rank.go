@@ -34,8 +34,8 @@ func DefaultHalfLife() map[memory.Kind]time.Duration {
 // where steps would fill it: a step shows what happened, a lesson what to do.
 const leastLessons = 0.5
 
-// vantage is from where a question is asked.
-type vantage struct {
+// rankContext is from where a question is asked.
+type rankContext struct {
 	now     time.Time
 	project string
 	also    string   // a project whose records count as the own ones
@@ -44,7 +44,7 @@ type vantage struct {
 }
 
 // owns says whether a record is of the repository that the question is about.
-func (v vantage) owns(c *candidate) bool {
+func (v rankContext) owns(c *candidate) bool {
 	if v.also != "" && c.Project == v.also {
 		return true
 	}
@@ -55,18 +55,18 @@ func (v vantage) owns(c *candidate) bool {
 // very error that was asked about and those that were asked for by name or place.
 // Records from the repository's files stand after all that was told or imported, and
 // lessons of other repositories behind the own ones. Ties keep the order of the fusion.
-func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from vantage) []*candidate {
+func rank(cs []*candidate, halfLife map[memory.Kind]time.Duration, from rankContext) []*candidate {
 	for _, c := range cs {
 		f := memory.RankFactors{
 			Recency: recency(from.now.Sub(c.Created), halfLife[c.Kind]),
 			Success: 1, Project: 1, Session: 1,
 			Error: c.error, Followed: c.Followed,
 		}
-		if c.asked.rank > 0 && c.asked.name.Name != "" {
-			f.Definition = c.asked.name.String()
+		if c.mention.rank > 0 && c.mention.name.Name != "" {
+			f.Definition = c.mention.name.String()
 		}
-		if c.asked.rank > 0 && c.asked.at.Path != "" {
-			f.Place = c.asked.at.String()
+		if c.mention.rank > 0 && c.mention.at.Path != "" {
+			f.Place = c.mention.at.String()
 		}
 		if c.Rate != nil {
 			f.Success = success(*c.Rate)

@@ -82,7 +82,7 @@ type Ledger interface {
 // Analyze are required; the zero value of another field is its default.
 type Options struct {
 	Corpus   Corpus
-	Shelf    Sessions
+	Sessions Sessions
 	Projects Projects
 	Verifier memory.Verifier
 	Ledger   Ledger
@@ -97,7 +97,7 @@ type Options struct {
 	Names func() []string
 	// FileNames finds files by their names and by how they begin, where the full index
 	// cannot answer for code. Nil: there is none.
-	Light FileNames
+	FileNames FileNames
 	// Missing says in a few words why the full index has not all code of a project,
 	// "not indexed yet"; empty when it has. Default: it has.
 	Missing func(project string) string
@@ -126,7 +126,7 @@ type Options struct {
 
 func (o *Options) validate() error {
 	for field, missing := range map[string]bool{
-		"corpus": o.Corpus == nil, "shelf": o.Shelf == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
+		"corpus": o.Corpus == nil, "shelf": o.Sessions == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
 		"ledger": o.Ledger == nil, "analyze": o.Analyze == nil,
 	} {
 		if missing {

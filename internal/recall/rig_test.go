@@ -60,7 +60,7 @@ func newRig(t testing.TB, change ...func(*rig, *recall.Options)) *rig {
 		t.Fatal(err)
 	}
 	opts := recall.Options{
-		Corpus: r.index, Shelf: r.index, Current: r.store, Projects: project.NewResolver(r.store), Verifier: code.NewVerifier(),
+		Corpus: r.index, Sessions: r.index, Current: r.store, Projects: project.NewResolver(r.store), Verifier: code.NewVerifier(),
 		Ledger: r.store, Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
 	}
 	for _, c := range change {

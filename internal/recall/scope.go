@@ -43,7 +43,7 @@ func (s *Service) session(scope *memory.Scope, project string, caller memory.Cal
 		return "", nil
 	case scope.Session != "":
 		// While it is loading, the shelf knows none.
-		if !s.shelved(project, scope.Session) && s.ready() == nil {
+		if !s.sessionKnown(project, scope.Session) && s.ready() == nil {
 			return "", noSession(scope.Session)
 		}
 		return scope.Session, nil
@@ -85,15 +85,15 @@ func (s *Service) ownSession(project string, caller memory.Caller) string {
 	if caller.Session == "" {
 		return ""
 	}
-	own, _, known := s.opts.Shelf.Session(project, caller.Session)
+	own, _, known := s.opts.Sessions.Session(project, caller.Session)
 	if !known || !own.Open() {
 		return ""
 	}
 	return own.ID
 }
 
-func (s *Service) shelved(project, id string) bool {
-	_, _, known := s.opts.Shelf.Session(project, id)
+func (s *Service) sessionKnown(project, id string) bool {
+	_, _, known := s.opts.Sessions.Session(project, id)
 	return known
 }
 
@@ -130,8 +130,8 @@ func (s *Service) repos(ctx context.Context, name string, own memory.Project, se
 	}
 }
 
-// place is where a question about history looks.
-type place struct {
+// historyScope is where a question about history looks.
+type historyScope struct {
 	project string
 	session string // empty for all
 	filter  memory.SessionFilter
@@ -139,23 +139,23 @@ type place struct {
 	inside bool
 }
 
-// place finds out where to look, for a request that was validated.
-func (s *Service) place(ctx context.Context, req memory.HistoryRequest, now time.Time) (place, error) {
+// historyScope finds out where to look, for a request that was validated.
+func (s *Service) scopeFor(ctx context.Context, req memory.HistoryRequest, now time.Time) (historyScope, error) {
 	if err := s.ready(); err != nil {
-		return place{}, err
+		return historyScope{}, err
 	}
 	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
 	if err != nil {
-		return place{}, err
+		return historyScope{}, err
 	}
-	p := place{
+	p := historyScope{
 		project: project.ID, filter: req.Filters.Sessions(now),
 		inside: memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller),
 	}
 	if p.session, err = s.session(req.Scope, project.ID, req.Caller); err != nil || p.inside || p.session == "" {
 		return p, err
 	}
-	if x, _, _ := s.opts.Shelf.Session(p.project, p.session); x.Provenance.Followed() {
+	if x, _, _ := s.opts.Sessions.Session(p.project, p.session); x.Provenance.Followed() {
 		return p, noSession(p.session)
 	}
 	return p, nil
@@ -173,8 +173,8 @@ func noSession(id string) error {
 
 // listed returns the sessions that a place has left, newest first, whatever session it
 // names.
-func (s *Service) listed(p place) []memory.Session {
-	list := s.opts.Shelf.Sessions(p.project, p.filter)
+func (s *Service) listed(p historyScope) []memory.Session {
+	list := s.opts.Sessions.Sessions(p.project, p.filter)
 	if p.inside {
 		return list
 	}
@@ -183,7 +183,7 @@ func (s *Service) listed(p place) []memory.Session {
 
 // sessions returns the ids of the sessions that a place has left, nil for all of
 // the project.
-func (s *Service) sessions(p place) []string {
+func (s *Service) sessions(p historyScope) []string {
 	switch {
 	case p.filter.IsZero() && p.session == "" && p.inside:
 		return nil

@@ -155,7 +155,7 @@ func at(path string) memory.FileKey { return memory.FileKey{Sandbox: "/box", Pat
 func (s *shelf) service(t testing.TB, change ...func(*Options)) *Service {
 	t.Helper()
 	opts := Options{
-		Corpus: s, Shelf: s, Projects: s, Verifier: s, Ledger: s, Clock: func() time.Time { return now },
+		Corpus: s, Sessions: s, Projects: s, Verifier: s, Ledger: s, Clock: func() time.Time { return now },
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 	}
 	for _, c := range change {

@@ -64,7 +64,7 @@ func TestSuccessGrowsWithSuccess(t *testing.T) {
 }
 
 func TestRank(t *testing.T) {
-	from := vantage{now: now, project: "p-own", names: []string{"shop", "store"}, session: "mine"}
+	from := rankContext{now: now, project: "p-own", names: []string{"shop", "store"}, session: "mine"}
 	lesson := func(id string, match float64, change ...func(*candidate)) *candidate {
 		c := &candidate{Candidate: memory.Candidate{ID: id, Kind: memory.Lesson, Project: "p-own", Created: now}, match: match}
 		for _, f := range change {
@@ -180,7 +180,7 @@ func TestFloor(t *testing.T) {
 		if test.other != nil {
 			other = &memory.AnswerSettings{MinRelevance: test.other}
 		}
-		above, below := floor(cs, service.floors(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
+		above, below := aboveThreshold(cs, service.thresholds(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
 		if len(above) != test.above || len(below) != test.below {
 			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
 		}
@@ -190,7 +190,7 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
-	if _, below := floor(cs, service.floors(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
+	if _, below := aboveThreshold(cs, service.thresholds(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
 		t.Errorf("the first below has %v, want the nearest, .7499", below[0].NearestScore)
 	}
 }

@@ -40,7 +40,7 @@ type viewer struct {
 
 // views reads steps and shows them, those left out that are gone meanwhile; with
 // a query, by what of them it matches.
-func (s *Service) views(ctx context.Context, p place, ids []string, query index.Terms) ([]memory.StepView, error) {
+func (s *Service) views(ctx context.Context, p historyScope, ids []string, query index.Terms) ([]memory.StepView, error) {
 	v := viewer{s: s, project: p.project, query: query, sessions: map[string]memory.Session{}}
 	out := make([]memory.StepView, 0, len(ids))
 	for _, id := range ids {
@@ -93,7 +93,7 @@ func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
 func (v *viewer) session(id string) memory.Session {
 	session, ok := v.sessions[id]
 	if !ok {
-		session, _, _ = v.s.opts.Shelf.Session(v.project, id)
+		session, _, _ = v.s.opts.Sessions.Session(v.project, id)
 		session.Goal = v.s.clean(session.Goal)
 		v.sessions[id] = session
 	}

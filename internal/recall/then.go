@@ -120,8 +120,8 @@ func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory
 		return memory.PastText{}
 	}
 	places := f.s.opts.Corpus.At(memory.CodeLocation{Path: item.Path}, sel)
-	if f.s.opts.Light != nil {
-		heads, _ := f.s.opts.Light.Files(item.Path, sel.Project, maxPlaces)
+	if f.s.opts.FileNames != nil {
+		heads, _ := f.s.opts.FileNames.Files(item.Path, sel.Project, maxPlaces)
 		places = append(slices.Clip(places), heads...)
 	}
 	there := false

@@ -95,7 +95,7 @@ func (f *filler) whole(ctx context.Context, id string, project memory.Project, s
 	c := &candidate{Candidate: memory.Candidate{
 		ID: r.ID, Kind: r.Kind, Project: r.Project, Repo: r.Repo, Followed: r.Provenance.Followed(),
 	}}
-	c.foreign = !vantage{project: project.ID, names: project.Names}.owns(c)
+	c.foreign = !rankContext{project: project.ID, names: project.Names}.owns(c)
 	item, reason := f.record(c)
 	if reason != "" {
 		w.Reason = reason
@@ -150,7 +150,7 @@ func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection)
 	}
 	switch {
 	case found[0].Head:
-		item.State = stateLight
+		item.State = stateFileName
 	case v.Moved:
 		item.State = "moved"
 	}

@@ -364,7 +364,7 @@ func itemText(i memory.Item, number int) string {
 		if i.Cut {
 			mark = "\n" + chunkMark(i.ID)
 		}
-		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, lightMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
+		return fmt.Sprintf("%s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", head, i.Relevance, fileNameMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
 	case memory.Step:
 		return fmt.Sprintf("%d. [%s] %s%s", number, day, text, from) + behind(mark)
 	default:
@@ -459,7 +459,7 @@ func markdown(a *memory.RecallResponse) string {
 	}
 	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
 	for n, i := range code {
-		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, lightMark(i, "light index"))
+		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, fileNameMark(i, "light index"))
 		for line := range strings.SplitSeq(cut(i.Text, markdownSnippet), "\n") {
 			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
 		}

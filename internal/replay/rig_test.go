@@ -63,7 +63,7 @@ func newRig(t testing.TB) *rig {
 	})
 	fail("make write path", err)
 	r.recall, err = recall.New(recall.Options{
-		Corpus: indexes, Shelf: indexes, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
+		Corpus: indexes, Sessions: indexes, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
 	})
 	fail("make read path", err)

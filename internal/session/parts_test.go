@@ -62,7 +62,7 @@ func openParts(t testing.TB, m making) (p parts) {
 	})
 	fail("make write path", err)
 	p.recall, err = recall.New(recall.Options{
-		Corpus: p.index, Shelf: p.index, Current: p.store, Projects: p.projects, Verifier: verifier, Ledger: p.store,
+		Corpus: p.index, Sessions: p.index, Current: p.store, Projects: p.projects, Verifier: verifier, Ledger: p.store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content,
 		Redact: m.redact, Turn: m.turn, Clock: m.clock,
 	})

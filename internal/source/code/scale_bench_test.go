@@ -125,7 +125,7 @@ func benchmarkRuns(b *testing.B, root string) {
 // answers then how long all but one in a hundred took.
 func (r *rig) talk(project string) (stop func() (tell, ask time.Duration)) {
 	answers, err := recall.New(recall.Options{
-		Corpus: r.index, Shelf: r.index, Projects: r.projects, Verifier: code.NewVerifier(), Ledger: r.store,
+		Corpus: r.index, Sessions: r.index, Projects: r.projects, Verifier: code.NewVerifier(), Ledger: r.store,
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) },
 	})
 	must(r.t, err)

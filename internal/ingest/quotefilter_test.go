@@ -146,7 +146,7 @@ func TestEchoConcurrently(t *testing.T) {
 // and telling it again is an outcome, not an echo.
 func TestLessonToldAgain(t *testing.T) {
 	echo := NewQuoteFilter()
-	r := newRig(t, func(_ *rig, o *Options) { o.Echo = echo })
+	r := newRig(t, func(_ *rig, o *Options) { o.QuoteFilter = echo })
 	req := memory.RememberRequest{Lesson: "Own the folder first, then run the installer again", SuccessRate: "9/10", Caller: r.caller}
 	first := r.remember(req)
 	echo.Add(r.record(first.ID).Text)

@@ -72,7 +72,7 @@ func (l *lightShelf) candidates(ms []files.Match) []memory.Candidate {
 // options puts the light index beside a full one that may be off, or lack something.
 func (l *lightShelf) options(full bool, missing string) func(*Options) {
 	return func(o *Options) {
-		o.Light = l
+		o.FileNames = l
 		o.Settings = new(DefaultSettings())
 		o.Settings.Full = full
 		o.Missing = func(string) string { return missing }
@@ -144,7 +144,7 @@ func TestLightAnswers(t *testing.T) {
 		if got := codeReason(a); got != test.reason {
 			t.Errorf("%s: code is degraded by %q, want %q", name, got, test.reason)
 		}
-		if marked := len(a.Items) > 0 && a.Items[0].State == stateLight; marked != (test.reason != "") {
+		if marked := len(a.Items) > 0 && a.Items[0].State == stateFileName; marked != (test.reason != "") {
 			t.Errorf("%s: marked as light: %v", name, marked)
 		}
 		if test.reason != "" && (!strings.Contains(a.Text, "(degraded: ") || !strings.Contains(a.Text, "code: "+test.reason) || !strings.Contains(a.Text, ", light)")) {
@@ -173,8 +173,8 @@ func TestLightItem(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("item (-want +got):\n%s", diff)
 	}
-	if r := a.Items[0].Relevance; r < lightFloor || r > lightRelevance {
-		t.Errorf("relevance is %v, want it from %v to %v", r, lightFloor, lightRelevance)
+	if r := a.Items[0].Relevance; r < fileNameThreshold || r > fileNameRelevance {
+		t.Errorf("relevance is %v, want it from %v to %v", r, fileNameThreshold, fileNameRelevance)
 	}
 	if !strings.Contains(a.Text, "Found 1 relevant snippet:\n\n1. queue/retry.go (Relevance: 0.") || !strings.Contains(a.Text, ", light index)\n") {
 		t.Errorf("the block is not marked:\n%s", a.Text)

@@ -55,7 +55,7 @@ func (e *QuoteFilter) Add(answerText string) {
 	}
 	var hashes []uint64
 	for line := range strings.SplitSeq(answerText, "\n") {
-		if key, _ := echoKey(line); key != "" {
+		if key, _ := quoteKey(line); key != "" {
 			hashes = append(hashes, maphash.String(e.seed, key))
 		}
 	}
@@ -178,7 +178,7 @@ func (e *QuoteFilter) originOf(line string, below *bool) origin {
 	case plain == "":
 		return short
 	}
-	key, long := echoKey(line)
+	key, long := quoteKey(line)
 	e.mu.Lock()
 	_, known := e.place[maphash.String(e.seed, key)]
 	e.mu.Unlock()
@@ -251,11 +251,11 @@ func cutDate(s string) string {
 	return strings.TrimLeft(s[len(form):], " ")
 }
 
-// echoKey is what a line is known by: its words, without bullets, quotes, the
+// quoteKey is what a line is known by: its words, without bullets, quotes, the
 // numbers of lists and lines, the date before it and what recall puts behind it;
 // the signs themselves of a line without words. long says that it is long enough
 // to be known by itself.
-func echoKey(line string) (key string, long bool) {
+func quoteKey(line string) (key string, long bool) {
 	signs := cutNumber(strings.Trim(line, " \t\r>"))
 	line = cutTail(cutHead(line))
 	var b strings.Builder

@@ -21,8 +21,8 @@ type FileNames interface {
 	CodeCounts(project string) memory.CodeCounts
 }
 
-// stateLight marks an item of the light index.
-const stateLight = "light"
+// stateFileName marks an item of the light index.
+const stateFileName = "light"
 
 // What is known of a file by its name and beginning is never as sure as what the full
 // index shows from its floor of 0.75 on: the relevance of a file that holds all of a
@@ -31,18 +31,18 @@ const stateLight = "light"
 // nothing through, but not of one that the question names: whoever asks for 0.75 gets
 // nothing light.
 //
-// wellKnown is the floor of a file whose chunks gave way, beside a full index that
+// prunedThreshold is the floor of a file whose chunks gave way, beside a full index that
 // otherwise answers: three quarters of the question.
 const (
-	lightRelevance = 0.7
-	lightFloor     = lightRelevance / 2
-	wellKnown      = lightRelevance * 3 / 4
+	fileNameRelevance = 0.7
+	fileNameThreshold = fileNameRelevance / 2
+	prunedThreshold   = fileNameRelevance * 3 / 4
 )
 
 const (
-	// lightDepth is how many files the light index is asked for: enough that gates
+	// fileNameDepth is how many files the light index is asked for: enough that gates
 	// and worktrees of one repository leave some.
-	lightDepth = 24
+	fileNameDepth = 24
 	// tellLight is how many of those below the floor are told of.
 	tellLight = 3
 )
@@ -76,8 +76,8 @@ func (f *filler) lacks(sel memory.Selection, found found) lack {
 	if why := f.s.opts.Missing(sel.Project); why != "" {
 		return lack{why, true}
 	}
-	if f.s.opts.Light != nil {
-		if held := f.s.opts.Light.CodeCounts(sel.Project); held.Files > 0 && held.Chunked == 0 {
+	if f.s.opts.FileNames != nil {
+		if held := f.s.opts.FileNames.CodeCounts(sel.Project); held.Files > 0 && held.Chunked == 0 {
 			return lack{"no file is indexed in full", false}
 		}
 	}
@@ -96,27 +96,27 @@ func (f *filler) light(sel memory.Selection, found found) {
 		f.out.incomplete = lack.why
 	}
 	shown := 0
-	switch index := f.s.opts.Light; {
+	switch index := f.s.opts.FileNames; {
 	case index == nil && !f.s.settings.Full:
 		lack.why = "both indexes are switched off"
 	case index == nil, f.code.Err() != nil:
 	case lack.why != "":
-		floor := lightFloor
+		floor := fileNameThreshold
 		if f.req.MinRelevance != nil {
 			floor = *f.req.MinRelevance
 		}
-		shown = f.takeLight(index.FilesByName(f.req.Query, sel, lightDepth), floor, lack.why)
+		shown = f.takeLight(index.FilesByName(f.req.Query, sel, fileNameDepth), floor, lack.why)
 	case index.CodeCounts(sel.Project).Pruned > 0:
-		floor := wellKnown
+		floor := prunedThreshold
 		if f.req.MinRelevance != nil {
 			floor = max(floor, *f.req.MinRelevance)
 		}
 		lack.why = "the index is over its size limit"
-		shown = f.takeLight(index.PrunedFiles(f.req.Query, sel, lightDepth), floor, lack.why)
+		shown = f.takeLight(index.PrunedFiles(f.req.Query, sel, fileNameDepth), floor, lack.why)
 	}
 	switch {
 	case shown > 0:
-		f.out.degraded = append(f.out.degraded, memory.Degraded{Part: partCode, Reason: lightReason(lack.why)})
+		f.out.degraded = append(f.out.degraded, memory.Degraded{Part: partCode, Reason: fileNameReason(lack.why)})
 	case lack.untold:
 		f.out.degraded = append(f.out.degraded, memory.Degraded{Part: partCode, Reason: lack.why})
 	}
@@ -125,15 +125,15 @@ func (f *filler) light(sel memory.Selection, found found) {
 // partCode names code among what an answer had to do without.
 const partCode = "code"
 
-func lightReason(why string) string { return "light index: " + why }
+func fileNameReason(why string) string { return "light index: " + why }
 
 // takeLight adds the files that are relevant enough, and returns how many it added.
 func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) (shown int) {
 	// The line that tells of it is part of what it costs.
-	f.caps.tokens -= tokens(lightReason(why))
+	f.caps.tokens -= tokens(fileNameReason(why))
 	told := 0
 	for _, c := range byPath(files) {
-		c.relevance = lightRelevance * c.Fit
+		c.relevance = fileNameRelevance * c.Fit
 		if c.relevance < floor {
 			if told++; told <= tellLight {
 				f.out.withheld = append(f.out.withheld, withheld(c, memory.BelowThreshold))
@@ -212,11 +212,11 @@ func (f *filler) headItem(c *candidate, at memory.Location, v memory.Verified) (
 	fit, relevance := round(c.Fit), round(c.relevance)
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, memory.FileChunk{}), Kind: memory.Chunk, Project: at.Project,
-		Text: f.redact(v.Text), CreatedAt: c.Created, State: stateLight, Relevance: relevance,
+		Text: f.redact(v.Text), CreatedAt: c.Created, State: stateFileName, Relevance: relevance,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root},
 		RankFactors: &memory.RankFactors{
 			Score: fit, Recency: 1, Success: 1, Project: 1, Session: 1,
-			Retrievers: map[string]memory.RetrieverScore{stateLight: {Score: fit, Relevance: relevance}},
+			Retrievers: map[string]memory.RetrieverScore{stateFileName: {Score: fit, Relevance: relevance}},
 		},
 	}
 	item.Tokens = itemTokens(item)
@@ -240,9 +240,9 @@ func (f *filler) reason(err error) memory.Reason {
 	return memory.Unreadable
 }
 
-// lightMark marks an item of the light index in a written answer.
-func lightMark(i memory.Item, mark string) string {
-	if i.State != stateLight {
+// fileNameMark marks an item of the light index in a written answer.
+func fileNameMark(i memory.Item, mark string) string {
+	if i.State != stateFileName {
 		return ""
 	}
 	return ", " + mark

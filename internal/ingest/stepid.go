@@ -8,8 +8,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// places keep the steps of a session in the order in which they were recorded.
-type places struct {
+// stepIDs keep the steps of a session in the order in which they were recorded.
+type stepIDs struct {
 	mu sync.Mutex
 	// taken are the ids of steps that are being written, last the time of the
 	// newest step of a session that was given its time here. Both are guarded by mu.
@@ -17,25 +17,25 @@ type places struct {
 	last  map[memory.SessionKey]time.Time
 }
 
-// maxPlaced bounds the sessions of which the newest step is kept in mind.
-const maxPlaced = 1000
+// maxSessions bounds the sessions of which the newest step is kept in mind.
+const maxSessions = 1000
 
 // now gives a step its time: later than that of every step of the session that was
 // given one before.
-func (p *places) now(session memory.SessionKey, now time.Time) time.Time {
+func (p *stepIDs) now(session memory.SessionKey, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := p.last[session]; !now.After(last) {
 		now = last.Add(time.Millisecond)
 	}
-	if p.last == nil || len(p.last) >= maxPlaced {
+	if p.last == nil || len(p.last) >= maxSessions {
 		p.last = map[memory.SessionKey]time.Time{} // it only matters for a millisecond
 	}
 	p.last[session] = now
 	return now
 }
 
-func (p *places) take(id string) bool {
+func (p *stepIDs) take(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if slices.Contains(p.taken, id) {
@@ -45,29 +45,29 @@ func (p *places) take(id string) bool {
 	return true
 }
 
-func (p *places) free(id string) {
+func (p *stepIDs) free(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken = slices.DeleteFunc(p.taken, func(x string) bool { return x == id })
 }
 
-// place finds the time of a step and the id that goes with it. Without a time it
+// assignStepID finds the time of a step and the id that goes with it. Without a time it
 // is now. A step of the session and tool that has that time already moves it on by
 // a millisecond, as often as need be. The id is taken until it is freed.
-func (s *Service) place(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
+func (s *Service) assignStepID(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
 	if at.IsZero() {
-		at = s.places.now(session, s.now())
+		at = s.stepIDs.now(session, s.now())
 	}
 	for at = at.UTC().Truncate(time.Millisecond); ; at = at.Add(time.Millisecond) {
 		id := stepID(session, at, tool)
-		if !s.places.take(id) {
+		if !s.stepIDs.take(id) {
 			continue
 		}
 		_, err := s.opts.Records.Record(id)
 		if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
 			return id, at, nil
 		}
-		s.places.free(id)
+		s.stepIDs.free(id)
 		if err != nil {
 			return "", at, err
 		}

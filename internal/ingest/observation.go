@@ -14,13 +14,13 @@ const maxFingerprints = 16
 // written (see memory.ParseRate).
 const maxAttempts = 9_999_999
 
-// tell returns the edit by which a lesson is told: once more, if it is there. one
+// observe returns the edit by which a lesson is told: once more, if it is there. one
 // is the lesson as told, with one telling. A live telling is a call; any other
 // comes from a file, in any order and perhaps again, and counts only where it is
 // new. What comes from a followed file changes only what files have told: a lesson
 // that was told or imported stays as it is, and one that only files told becomes what
 // is told or imported now.
-func tell(one memory.Record, live bool) edit {
+func observe(one memory.Record, live bool) edit {
 	return func(old memory.Record) (memory.Record, bool) {
 		if old.Event == nil { // none yet, or no lesson of ours
 			return one, true
@@ -30,16 +30,16 @@ func tell(one memory.Record, live bool) edit {
 		case followed && !old.Provenance.Followed():
 			return old, false
 		case !followed && old.Provenance.Followed():
-			return raise(old, one, live), true
+			return promote(old, one, live), true
 		}
 		t := one.Event.Observations[0]
-		tellings := history(old)
+		tellings := observations(old)
 		if !live && isKnown(old.Event, tellings, t) {
 			return old, false
 		}
 		merged, event := old, *old.Event
 		event.Seen++
-		event.Observations = addTelling(tellings, t)
+		event.Observations = insertObservation(tellings, t)
 		if !t.At.Before(tellings[len(tellings)-1].At) {
 			event.Type = one.Event.Type
 		}
@@ -70,11 +70,11 @@ func tell(one memory.Record, live bool) edit {
 	}
 }
 
-// raise returns a lesson that is told or imported now and was known from followed
+// promote returns a lesson that is told or imported now and was known from followed
 // files alone. Of those nothing stays: neither dates, tags nor other fields. The
 // outcomes that were counted here stay, and so does it that somebody here put the
 // lesson aside since an imported line was written.
-func raise(old, one memory.Record, live bool) memory.Record {
+func promote(old, one memory.Record, live bool) memory.Record {
 	event, told := *one.Event, one.Event.Observations[0]
 	if old.Event.Rate != nil && (event.Rate == nil || told.At.Before(old.Event.RateAt)) {
 		event.Rate, event.RateAt = old.Event.Rate, old.Event.RateAt
@@ -86,9 +86,9 @@ func raise(old, one memory.Record, live bool) memory.Record {
 	return one
 }
 
-// history returns the tellings of a lesson. One that was stored before they were
+// observations returns the tellings of a lesson. One that was stored before they were
 // kept has been told when it was made.
-func history(r memory.Record) []memory.Observation {
+func observations(r memory.Record) []memory.Observation {
 	if len(r.Event.Observations) > 0 {
 		return r.Event.Observations
 	}
@@ -112,10 +112,10 @@ func isKnown(e *memory.Event, tellings []memory.Observation, t memory.Observatio
 	return t.Rate == nil || e.Rate != nil && !t.At.After(e.RateAt)
 }
 
-// takeRate returns the edit by which a file tells what a lesson's rate had come to
+// adoptRate returns the edit by which a file tells what a lesson's rate had come to
 // by outcomes (memory.LogLine.Counted). It is no telling, unless nothing else is
 // known of the lesson, and an older one changes nothing.
-func takeRate(one memory.Record) edit {
+func adoptRate(one memory.Record) edit {
 	return func(old memory.Record) (memory.Record, bool) {
 		switch {
 		case old.Event == nil:
@@ -123,7 +123,7 @@ func takeRate(one memory.Record) edit {
 		case one.Provenance.Followed():
 			return old, false
 		case old.Provenance.Followed():
-			return raise(old, one, false), true
+			return promote(old, one, false), true
 		}
 		event, told := *old.Event, one.Event
 		if told.Rate == nil || told.RateAt.Before(event.RateAt) || told.RateAt.Equal(event.RateAt) && sameRate(told.Rate, event.Rate) {
@@ -140,9 +140,9 @@ func takeRate(one memory.Record) edit {
 
 func sameRate(a, b *memory.Rate) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// addTelling puts a telling in its place by time and keeps the first and the
+// insertObservation puts a telling in its place by time and keeps the first and the
 // latest ones.
-func addTelling(tellings []memory.Observation, t memory.Observation) []memory.Observation {
+func insertObservation(tellings []memory.Observation, t memory.Observation) []memory.Observation {
 	i := len(tellings)
 	for i > 0 && tellings[i-1].At.After(t.At) {
 		i--
@@ -160,14 +160,14 @@ const (
 	retracted  = "retracted"
 )
 
-// putAside returns the edit by which a lesson of a project is no longer recalled.
+// withdrawal returns the edit by which a lesson of a project is no longer recalled.
 // From a file it does not concern a lesson that was told since.
-func putAside(project string, a memory.Withdrawal, live bool) edit {
+func withdrawal(project string, a memory.Withdrawal, live bool) edit {
 	return func(r memory.Record) (memory.Record, bool) {
 		if r.Event == nil || r.Project != project || r.ID == a.By {
 			return r, false
 		}
-		tellings := history(r)
+		tellings := observations(r)
 		if !live && tellings[len(tellings)-1].At.After(a.At) {
 			return r, false
 		}

@@ -108,17 +108,17 @@ func TestFilesTakeNoOutcomeBack(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		line memory.LogLine
-		want Taken
+		want Imported
 		rate string
 		seen int
 	}{
-		{"its own line", *told, Taken{Known: 1}, "10/11", 1},
-		{"its telling with the rate of now", exported, Taken{Known: 1}, "10/11", 1},
-		{"another telling, of before the outcome", earlier, Taken{Added: 1}, "10/11", 2},
-		{"the outcome", counted(10, "10/11"), Taken{}, "10/11", 2},
-		{"a count of before", counted(9, "1/1"), Taken{}, "10/11", 2},
-		{"a later count, of another machine", counted(11, "12/14"), Taken{}, "12/14", 2},
-		{"the outcome again", counted(10, "10/11"), Taken{}, "12/14", 2},
+		{"its own line", *told, Imported{Known: 1}, "10/11", 1},
+		{"its telling with the rate of now", exported, Imported{Known: 1}, "10/11", 1},
+		{"another telling, of before the outcome", earlier, Imported{Added: 1}, "10/11", 2},
+		{"the outcome", counted(10, "10/11"), Imported{}, "10/11", 2},
+		{"a count of before", counted(9, "1/1"), Imported{}, "10/11", 2},
+		{"a later count, of another machine", counted(11, "12/14"), Imported{}, "12/14", 2},
+		{"the outcome again", counted(10, "10/11"), Imported{}, "12/14", 2},
 	} {
 		if got := r.importLines(tc.line); !cmp.Equal(got, tc.want) {
 			t.Errorf("%s: taken %+v, want %+v", tc.name, got, tc.want)
