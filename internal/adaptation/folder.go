@@ -12,7 +12,7 @@ import (
 
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/embedder/builtin/adapt"
-	"github.com/recalld/recalld/internal/atomicfile"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -94,7 +94,7 @@ func keep(dir string, file []byte, report *memory.Adaptation) error {
 		return fmt.Errorf("make folder of models: %w", err)
 	}
 	write := func(path string, content []byte) error {
-		return atomicfile.Write(path, 0o600, func(w io.Writer) error {
+		return fsx.WriteFile(path, 0o600, func(w io.Writer) error {
 			_, err := w.Write(content)
 			return err
 		})

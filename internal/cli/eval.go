@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/atomicfile"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/eval"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -99,7 +99,7 @@ func (a *App) eval(ctx context.Context, dir, out string, opts daemon.EvaluationO
 		result.Embedder = opts.Embedder
 	}
 	// The run is a file of the user's own, with the mode that others of theirs have.
-	err = atomicfile.Write(out, 0o666, func(w io.Writer) error {
+	err = fsx.WriteFile(out, 0o666, func(w io.Writer) error {
 		result.Report, err = eval.Run(ctx, set, engine, eval.Options{
 			Depth: opts.Depth, Out: w,
 			Progress: func(phase string, done, total int) { progress.show(phase, int64(done), int64(total)) },

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/recalld/recalld/internal/atomicfile"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -79,7 +79,7 @@ func Apply(c Change, now time.Time) (Applied, error) {
 // write puts a text in the place of a file and keeps the file's mode, of which
 // the umask would take bits away.
 func write(path string, mode fs.FileMode, text []byte) error {
-	err := atomicfile.Write(path, mode, func(w io.Writer) error {
+	err := fsx.WriteFile(path, mode, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

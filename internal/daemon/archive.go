@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -177,7 +177,7 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 	if !known {
 		return nil, memory.Errorf(memory.CodeNotFound, "nothing is remembered of project %s", project.Name)
 	}
-	if err := folder.MakeEmpty(req.Path); err != nil { // before any of it is written
+	if err := fsx.MakeEmpty(req.Path); err != nil { // before any of it is written
 		return nil, err
 	}
 	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -117,7 +117,7 @@ func (f *files) appendAudit(ctx context.Context, caller memory.Caller, project s
 	if !ok {
 		return "", nil
 	}
-	return folder.AppendLine(root, auditDir, auditName, line)
+	return fsx.AppendLine(root, auditDir, auditName, line)
 }
 
 // warning logs an error and returns what the caller is told of it.

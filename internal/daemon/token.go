@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/recalld/recalld/internal/atomicfile"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -50,7 +50,7 @@ func makeToken(path string) (string, error) {
 	token := rand.Text()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = atomicfile.Write(path, 0o600, func(w io.Writer) error {
+		err = fsx.WriteFile(path, 0o600, func(w io.Writer) error {
 			_, err := io.WriteString(w, token+"\n")
 			return err
 		})

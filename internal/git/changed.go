@@ -17,8 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/recalld/recalld/internal/filestat"
-	"github.com/recalld/recalld/internal/nowait"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // Worktree names the folders of one worktree and the commit that it stands at.
@@ -46,7 +45,7 @@ func (w Worktree) Changed(ctx context.Context) (changed, known bool) {
 		c.hashLen = sha256.Size
 	}
 	file := filepath.Join(w.GitDir, "index")
-	text, err := nowait.ReadFile(file, maxIndex)
+	text, err := fsx.ReadFile(file, maxIndex)
 	if err != nil { // without an index git is still at work, or has never been
 		return false, errors.Is(err, fs.ErrNotExist) && w.Head == ""
 	}
@@ -222,7 +221,7 @@ func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
 	if !mod.Before(c.written) || mod.Unix() >= c.written.Unix() && c.written.Nanosecond() == 0 {
 		return false
 	}
-	changed, inode := filestat.ChangeOf(info)
+	changed, inode := fsx.ChangeOf(info)
 	if value, _ := c.config.Get("core", "checkstat"); changed.IsZero() || strings.EqualFold(value, "minimal") {
 		return true
 	}
@@ -240,7 +239,7 @@ func sameMoment(t time.Time, sec, nano uint32) bool {
 // content compares a file's content with what the index names.
 func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, known bool) {
 	if c.root == nil {
-		root, err := nowait.Root(c.w.Root)
+		root, err := fsx.OpenRoot(c.w.Root)
 		if err != nil {
 			return false, false
 		}
@@ -254,7 +253,7 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 	if c.read += info.Size(); c.read > maxCompared {
 		return false, false
 	}
-	f, _, err := nowait.File(c.root, name)
+	f, _, err := fsx.OpenFile(c.root, name)
 	if err != nil {
 		return false, false
 	}

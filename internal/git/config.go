@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/recalld/recalld/internal/nowait"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // maxConfig is how large a config may be, in bytes.
@@ -19,7 +19,7 @@ type Config []Setting
 
 // ReadConfig reads a config file; one that cannot be read has no settings.
 func ReadConfig(path string) Config {
-	text, err := nowait.ReadFile(path, maxConfig)
+	text, err := fsx.ReadFile(path, maxConfig)
 	if err != nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/recalld/recalld/internal/nowait"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // Objects reads commits out of a repository's object store: loose ones and those in
@@ -54,7 +54,7 @@ var errNoObject = errors.New("there is no such commit")
 
 // OpenObjects opens the object store of a common folder. Close it.
 func OpenObjects(common string) (*Objects, error) {
-	root, err := nowait.Root(common)
+	root, err := fsx.OpenRoot(common)
 	if err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
 	}
@@ -127,7 +127,7 @@ func parseCommit(text []byte) (Commit, error) {
 
 // open opens a regular file of the object store.
 func (o *Objects) open(name string) (*os.File, int64, error) {
-	f, info, err := nowait.File(o.root, path.Join("objects", name))
+	f, info, err := fsx.OpenFile(o.root, path.Join("objects", name))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -170,7 +170,7 @@ func (o *Objects) packed(name []byte) ([]byte, error) {
 
 // list finds the packs, the newest names first; names say nothing of their age.
 func (o *Objects) list() {
-	dir, err := nowait.Folder(o.root, "objects/pack")
+	dir, err := fsx.OpenDir(o.root, "objects/pack")
 	if err != nil {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 )
 
 // maxGitFile bounds the small files that git keeps a path in.
@@ -128,6 +128,6 @@ func realPath(path string) (string, error) {
 
 // readSmall reads a file of one short text, without the space around it.
 func readSmall(path string) (string, error) {
-	b, err := nowait.ReadFile(path, maxGitFile)
+	b, err := fsx.ReadFile(path, maxGitFile)
 	return strings.TrimSpace(string(b)), err
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 )
 
 const (
@@ -99,7 +99,7 @@ func readRef(gitDir, common, ref string) string {
 // packedRef looks a reference up in the file that git packs them into: lines of
 // "<object> <reference>".
 func packedRef(path, ref string) string {
-	text, err := nowait.ReadFile(path, maxPackedRefs)
+	text, err := fsx.ReadFile(path, maxPackedRefs)
 	if err != nil {
 		return ""
 	}

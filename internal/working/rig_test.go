@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/internal/source/folder"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -94,7 +94,7 @@ func withAuditFile(r *rig, o *Options) {
 		if caller.Dir == "" {
 			return "", nil
 		}
-		return folder.AppendLine(caller.Dir, "logs", "audit.log.jsonl", line)
+		return fsx.AppendLine(caller.Dir, "logs", "audit.log.jsonl", line)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 )
 
 // headBatch is how many heads are put at once: one commit instead of a hundred,
@@ -79,7 +79,7 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 
 // beginning reads as much of a file as its head is made from; nil if it cannot.
 func (r *run) beginning(e Entry) []byte {
-	f, _, err := nowait.File(r.root, filepath.FromSlash(e.Path))
+	f, _, err := fsx.OpenFile(r.root, filepath.FromSlash(e.Path))
 	if err != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/recalld/recalld/internal/nowait"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // maxIgnoreFile is how much of an ignore file is read.
@@ -76,7 +76,7 @@ func (d *ignoreDir) match(name string, isDir bool) bool {
 
 // readIgnoreFile reads the rules of one file; a missing one has none.
 func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
-	f, _, err := nowait.File(root, path.Join(dir, name))
+	f, _, err := fsx.OpenFile(root, path.Join(dir, name))
 	if err != nil {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
-	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/source/watch"
 )
@@ -53,7 +53,7 @@ func (l *liveRules) skip(name string, dir bool) bool {
 	}
 	// The folder is opened for each answer: as long as it is open, some systems keep
 	// it from being moved.
-	root, err := nowait.Root(l.root)
+	root, err := fsx.OpenRoot(l.root)
 	if err != nil {
 		return false // it is gone, which is told in another way
 	}

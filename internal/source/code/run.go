@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 )
 
 // Sink takes what a run finds. Its methods are called by Options.Workers
@@ -134,7 +134,7 @@ type run struct {
 }
 
 func (r *run) index(ctx context.Context, changed []string) error {
-	root, err := nowait.Root(r.sandbox.Root)
+	root, err := fsx.OpenRoot(r.sandbox.Root)
 	if err != nil {
 		return fmt.Errorf("open sandbox: %w", err)
 	}

@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/recalld/recalld/internal/filestat"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 )
 
 // file brings one file up to date.
@@ -163,11 +162,11 @@ type stamp struct {
 
 // read reads a file as the walk saw it.
 func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
-	f, before, err := nowait.File(r.root, filepath.FromSlash(e.Path))
+	f, before, err := fsx.OpenFile(r.root, filepath.FromSlash(e.Path))
 	switch {
 	case isGone(err):
 		return nil, stamp{}, skipGone
-	case errors.Is(err, nowait.ErrNotRegular):
+	case errors.Is(err, fsx.ErrNotRegular):
 		return nil, stamp{}, SkipIrregular
 	case err != nil:
 		return nil, stamp{}, SkipUnreadable
@@ -191,8 +190,8 @@ func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 		return nil, stamp{}, SkipUnreadable
 	}
 	at := stamp{modTime: after.ModTime()}
-	at.changed, at.inode = filestat.ChangeOf(after)
-	changed, _ := filestat.ChangeOf(before)
+	at.changed, at.inode = fsx.ChangeOf(after)
+	changed, _ := fsx.ChangeOf(before)
 	if !before.ModTime().Equal(at.modTime) || !changed.Equal(at.changed) || after.Size() != int64(len(src)) ||
 		now.Sub(at.modTime) < racy || now.Sub(at.changed) < racy {
 		at = stamp{}

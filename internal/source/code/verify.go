@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/redact"
 )
 
@@ -135,16 +135,16 @@ func readInside(ctx context.Context, root, name string) ([]byte, memory.Reason) 
 	case err == nil && !info.IsDir():
 		return nil, memory.Gone
 	}
-	dir, err := nowait.Root(root)
+	dir, err := fsx.OpenRoot(root)
 	if err != nil {
 		return nil, reasonOf(err)
 	}
 	defer dir.Close() // only read
-	f, info, err := nowait.File(dir, filepath.FromSlash(name))
+	f, info, err := fsx.OpenFile(dir, filepath.FromSlash(name))
 	switch {
-	case errors.Is(err, nowait.ErrNotRegular) && info.IsDir():
+	case errors.Is(err, fsx.ErrNotRegular) && info.IsDir():
 		return nil, memory.Gone
-	case errors.Is(err, nowait.ErrNotRegular):
+	case errors.Is(err, fsx.ErrNotRegular):
 		return nil, memory.Unreadable
 	case err != nil:
 		return nil, reasonOf(err)
@@ -180,7 +180,7 @@ func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, memory.
 }
 
 // reasonOf says why a file cannot be opened. What the system refuses has a
-// number; what os.Root refuses, because it leads out, has none.
+// number; what os.OpenRoot refuses, because it leads out, has none.
 func reasonOf(err error) memory.Reason {
 	if isGone(err) {
 		return memory.Gone
@@ -231,7 +231,7 @@ func wholeLines(src []byte, start, end int) bool {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// hashOf is the hash of raw bytes, as memory.File and memory.FileChunk hold it.
+// hashOf is the hash of raw bytes, as memory.OpenFile and memory.FileChunk hold it.
 func hashOf(b []byte) memory.DocID {
 	sum := sha256.Sum256(b)
 	return memory.DocID(sum[:len(memory.DocID{})])

@@ -15,9 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/filestat"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
-	"github.com/recalld/recalld/internal/nowait"
 	"github.com/recalld/recalld/internal/project"
 )
 
@@ -68,7 +67,7 @@ func Walk(ctx context.Context, root string, opts Options, visit func(Entry) erro
 
 // walk is Walk, of the files and folders in only, unless that is nil.
 func walk(ctx context.Context, root string, only []string, opts *Options, visit func(Entry) error) (Walked, error) {
-	dir, err := nowait.Root(root)
+	dir, err := fsx.OpenRoot(root)
 	if err != nil {
 		return Walked{}, fmt.Errorf("open sandbox: %w", err)
 	}
@@ -173,7 +172,7 @@ func (w *walker) file(name string) error {
 	}
 	w.Files++
 	lang, _ := language(name)
-	changed, inode := filestat.ChangeOf(info)
+	changed, inode := fsx.ChangeOf(info)
 	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), ChangeTime: changed, Inode: inode, Lang: lang})
 }
 
@@ -206,7 +205,7 @@ func (w *walker) enter(name string) SkipReason {
 	if w.dirSkip != "" {
 		return w.dirSkip
 	}
-	dir, err := nowait.Sub(w.root, name)
+	dir, err := fsx.OpenRootAt(w.root, name)
 	switch {
 	case isGone(err):
 		w.dirSkip = skipGone
@@ -259,7 +258,7 @@ func excludes(id project.Identity) []ignoreRule {
 	if id.CommonDir == "" {
 		return nil
 	}
-	b, err := nowait.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
+	b, err := fsx.ReadFile(filepath.Join(id.CommonDir, "info", "exclude"), maxIgnoreFile)
 	if err != nil {
 		return nil
 	}
@@ -316,7 +315,7 @@ func (w *walker) subfolder(name string) error {
 // readDir lists a folder, files before folders, so that the folder of files
 // stays open while they are looked at.
 func (w *walker) readDir(name string) ([]fs.DirEntry, error) {
-	f, err := nowait.Folder(w.root, name)
+	f, err := fsx.OpenDir(w.root, name)
 	if err != nil {
 		return nil, err
 	}

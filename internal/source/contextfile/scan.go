@@ -19,10 +19,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/filestat"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // rules is the version of how files are read. It is part of the hash, so that what was
@@ -61,7 +59,7 @@ func (s *Scanner) Scan(root string) (Found, error) {
 	if before != nil && before.settled && before.still(root) {
 		return before.found, nil
 	}
-	at, _, err := folder.Open("", root, false)
+	at, _, err := fsx.OpenFolder("", root, false)
 	if err != nil {
 		return Found{}, fmt.Errorf("scan repository: %w", err)
 	}
@@ -99,7 +97,7 @@ func stampOf(root, p string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	changed, inode := filestat.ChangeOf(info)
+	changed, inode := fsx.ChangeOf(info)
 	return stamp{info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), inode, info.Mode()}
 }
 
@@ -213,7 +211,7 @@ func (l *look) takeFolder(p string, depth int) {
 
 // list lists a folder, by name.
 func (l *look) list(p string) ([]fs.DirEntry, error) {
-	f, err := nowait.Folder(l.at, filepath.FromSlash(p))
+	f, err := fsx.OpenDir(l.at, filepath.FromSlash(p))
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +271,7 @@ func (l *look) readFile(p string) ([]byte, error) {
 	if info.Size() > l.opts.MaxFileSize {
 		return nil, fmt.Errorf("is larger than %d bytes", l.opts.MaxFileSize)
 	}
-	f, _, err := nowait.File(l.at, name)
+	f, _, err := fsx.OpenFile(l.at, name)
 	if err != nil {
 		return nil, l.unreadable(name, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // encoded checks a line of a repository's log and writes it out.
@@ -29,7 +29,7 @@ func encoded(repo string, line memory.LogLine) ([]byte, error) {
 // appendAll writes lines to a log under its lock, each by one append, and returns
 // how many are in the log.
 func appendAll(ctx context.Context, root, dir, repo string, lines [][]byte) (path string, written int, err error) {
-	logs, at, err := folder.Open(root, dir, true)
+	logs, at, err := fsx.OpenFolder(root, dir, true)
 	if err != nil {
 		return "", 0, fmt.Errorf("open logs: %w", err)
 	}
@@ -40,7 +40,7 @@ func appendAll(ctx context.Context, root, dir, repo string, lines [][]byte) (pat
 		return "", 0, fmt.Errorf("lock log: %w", err)
 	}
 	for _, text := range lines {
-		if err = folder.Append(logs, name, text); err != nil {
+		if err = fsx.Append(logs, name, text); err != nil {
 			break
 		}
 		written++

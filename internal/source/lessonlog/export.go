@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // Written says what an export wrote.
@@ -32,18 +31,18 @@ type Written struct {
 // export recalls the same, and importing it where it came from changes nothing.
 // CodeConflict when the folder is not empty or is a file.
 func Export(dir string, lessons []memory.Record) (Written, error) {
-	if err := folder.MakeEmpty(dir); err != nil {
+	if err := fsx.MakeEmpty(dir); err != nil {
 		return Written{}, err
 	}
 	logs, w := linesByRepo(lessons)
-	at, err := nowait.Root(dir)
+	at, err := fsx.OpenRoot(dir)
 	if err != nil {
 		return Written{}, fmt.Errorf("open folder of export: %w", err)
 	}
 	defer at.Close() // only its handle
 	names := newFileNames()
 	for _, repo := range slices.Sorted(maps.Keys(logs)) {
-		if err := folder.Replace(at, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
+		if err := fsx.Replace(at, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
 			return Written{}, fmt.Errorf("write log: %w", err)
 		}
 		w.Files++

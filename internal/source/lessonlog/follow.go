@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // DefaultMaxFiles is how many logs of a folder are followed at most.
@@ -77,7 +77,7 @@ func New(opts Options) (*Follower, error) {
 
 // Reset forgets a folder, so that the next poll reads all of it.
 func (f *Follower) Reset(root, dir string) {
-	if path, err := folder.Path(root, dir); err == nil {
+	if path, err := fsx.FolderPath(root, dir); err == nil {
 		delete(f.folders, path)
 	}
 }
@@ -91,7 +91,7 @@ func (f *Follower) Reset(root, dir string) {
 // is not there holds nothing.
 func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
-		logs, path, err := folder.Open(root, dir, false)
+		logs, path, err := fsx.OpenFolder(root, dir, false)
 		if errors.Is(err, fs.ErrNotExist) {
 			f.Reset(root, dir)
 			return

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // wireLine is the part of a line that this version knows, in the order in which
@@ -114,7 +114,7 @@ func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if t, ok := folder.ParseTime(s); ok {
+	if t, ok := fsx.ParseTime(s); ok {
 		return t, nil
 	}
 	return time.Time{}, memory.Invalid("timestamp", "RFC 3339", "%s is not a time", memory.Quote(s))

@@ -3,7 +3,7 @@ package lessonlog
 import (
 	"strconv"
 
-	"github.com/recalld/recalld/internal/source/folder"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // maxPlainName is the longest name, in bytes, that a file takes over whole: with
@@ -27,7 +27,7 @@ func FileName(repo string) string {
 	if name[0] == '.' || name[0] == '-' {
 		name = "_" + name[1:]
 	}
-	if folder.IsDevice(name) {
+	if fsx.IsDevice(name) {
 		name = "_" + name
 	}
 	if name != repo {

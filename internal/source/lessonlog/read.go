@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // A part is bounded in both, so that a log of any size takes little memory.
@@ -26,7 +25,7 @@ const (
 
 // FileLines is a part of a log: lines that follow one another.
 type FileLines struct {
-	// File is the path of the log.
+	// OpenFile is the path of the log.
 	File string
 	// Lines are those that could be read. One without a repository has that of
 	// the log's name; one without a timestamp has the time at which the log was
@@ -44,7 +43,7 @@ type FileLines struct {
 // is missing and CodeForbidden for one that is no plain file.
 func ReadFile(path string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
-		folder, err := nowait.Root(filepath.Dir(path))
+		folder, err := fsx.OpenRoot(filepath.Dir(path))
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("open folder of log: %w", err))
 			return
@@ -74,10 +73,10 @@ func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 }
 
 // openLog opens a plain file for reading.
 func openLog(logs *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	if err := folder.CheckPlain(logs, name); err != nil {
+	if err := fsx.CheckPlain(logs, name); err != nil {
 		return nil, nil, err
 	}
-	return nowait.File(logs, name)
+	return fsx.OpenFile(logs, name)
 }
 
 // place is where reading goes on: at a byte, in a line. Skipping says that it

@@ -12,9 +12,8 @@ import (
 	"runtime"
 
 	"github.com/recalld/recalld/configs"
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // ScriptPath is where the script lies in a repository, with slashes (contract 2).
@@ -28,7 +27,7 @@ const scriptMark = "log_memory.sh: part of recalld"
 // file has its place, which is then left alone.
 func InstallScript(root string) (file string, changed bool, err error) {
 	file = filepath.Join(root, filepath.FromSlash(ScriptPath))
-	repo, err := nowait.Root(root)
+	repo, err := fsx.OpenRoot(root)
 	if err != nil {
 		return "", false, fmt.Errorf("open repository: %w", err)
 	}
@@ -47,10 +46,10 @@ func InstallScript(root string) (file string, changed bool, err error) {
 		}
 		return file, changed, nil
 	}
-	if err := folder.MkdirAll(repo, path.Dir(ScriptPath)); err != nil {
+	if err := fsx.MkdirAll(repo, path.Dir(ScriptPath)); err != nil {
 		return "", false, fmt.Errorf("create folder of script: %w", err)
 	}
-	if err := folder.Replace(repo, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {
+	if err := fsx.Replace(repo, filepath.FromSlash(ScriptPath), configs.LogScript, 0o777); err != nil {
 		return "", false, fmt.Errorf("write script: %w", err)
 	}
 	return file, true, nil
@@ -60,7 +59,7 @@ func InstallScript(root string) (file string, changed bool, err error) {
 const maxScript = 1 << 20
 
 func readScript(repo *os.Root) ([]byte, error) {
-	f, _, err := nowait.File(repo, ScriptPath)
+	f, _, err := fsx.OpenFile(repo, ScriptPath)
 	if err != nil {
 		return nil, err
 	}

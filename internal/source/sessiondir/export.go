@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // Export writes sessions with their steps into a folder that is empty or does
@@ -23,10 +22,10 @@ import (
 // folder is not empty or is a file, CodeInvalidInput for an id that cannot name
 // a folder.
 func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (files int, err error) {
-	if err := folder.MakeEmpty(dir); err != nil {
+	if err := fsx.MakeEmpty(dir); err != nil {
 		return 0, err
 	}
-	at, err := nowait.Root(dir)
+	at, err := fsx.OpenRoot(dir)
 	if err != nil {
 		return 0, fmt.Errorf("open folder of export: %w", err)
 	}
@@ -55,7 +54,7 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	}
 	name := names[i]
 	taken[strings.ToLower(name)] = true
-	if err := folder.Mkdir(at, name); err != nil {
+	if err := fsx.Mkdir(at, name); err != nil {
 		return 0, err
 	}
 	if !s.Bare {
@@ -72,7 +71,7 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 		return files, nil
 	}
 	below := filepath.Join(name, stepsFolder)
-	if err := folder.Mkdir(at, below); err != nil {
+	if err := fsx.Mkdir(at, below); err != nil {
 		return files, err
 	}
 	n, err := exportSteps(at, below, s, steps)
@@ -116,7 +115,7 @@ func toolOf(r memory.Record) string {
 
 // createFile writes a file that is not there yet.
 func createFile(at *os.Root, name string, text []byte) error {
-	f, err := folder.Create(at, name, os.O_WRONLY|os.O_EXCL, newFileMode)
+	f, err := fsx.Create(at, name, os.O_WRONLY|os.O_EXCL, newFileMode)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // The defaults of Options.
@@ -90,7 +90,7 @@ func New(opts Options) (*Follower, error) {
 
 // Reset forgets a tree, so that the next poll reads all of it.
 func (f *Follower) Reset(root, dir string) {
-	if path, err := folder.Path(root, dir); err == nil {
+	if path, err := fsx.FolderPath(root, dir); err == nil {
 		delete(f.trees, path)
 	}
 }
@@ -105,9 +105,9 @@ func (f *Follower) Reset(root, dir string) {
 // tree that cannot be read is an error; one that is not there holds nothing.
 func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
-		at, path, err := folder.Open(root, dir, false)
+		at, path, err := fsx.OpenFolder(root, dir, false)
 		if errors.Is(err, fs.ErrNotExist) {
-			if path, err := folder.Path(root, dir); err == nil {
+			if path, err := fsx.FolderPath(root, dir); err == nil {
 				delete(f.trees, path)
 			}
 			return

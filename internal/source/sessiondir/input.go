@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // errNotJSON is returned for a text that is no JSON object: it may be half-written.
@@ -193,7 +193,7 @@ func timeOf(raw json.RawMessage) (t time.Time, s string, ok bool) {
 	if json.Unmarshal(raw, &s) != nil {
 		return time.Time{}, "", false
 	}
-	t, ok = folder.ParseTime(s)
+	t, ok = fsx.ParseTime(s)
 	return t, s, ok
 }
 

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/source/folder"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // maxToolName is how many bytes of a tool's name a file's name takes over.
@@ -59,7 +59,7 @@ func shortHash(text []byte) string {
 // folder.
 func folderNames(id string) []string {
 	hashed := "s-" + id + "-" + shortHash([]byte(id))
-	if folder.IsDevice(id) {
+	if fsx.IsDevice(id) {
 		return []string{hashed}
 	}
 	return []string{id, hashed}

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/recalld/recalld/internal/source/folder"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 func TestStepName(t *testing.T) {
@@ -85,7 +85,7 @@ func TestFolderNames(t *testing.T) {
 	}
 	for _, id := range []string{"con.log", "COM1", "lpt9", "NUL.x", "aux."} {
 		for _, name := range folderNames(id) {
-			if folder.IsDevice(name) {
+			if fsx.IsDevice(name) {
 				t.Errorf("the folder of %s is %s, which Windows takes for a device", id, name)
 			}
 		}

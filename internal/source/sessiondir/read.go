@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/recalld/recalld/internal/nowait"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // IsSession says that a folder is a session's: it has a session file, or steps.
@@ -47,7 +47,7 @@ func ReadSession(folder string) iter.Seq2[Part, error] {
 			yield(Part{}, fmt.Errorf("find session folder: %w", err))
 			return
 		}
-		at, err := nowait.Root(filepath.Dir(path))
+		at, err := fsx.OpenRoot(filepath.Dir(path))
 		if err != nil {
 			yield(Part{}, fmt.Errorf("open session folder: %w", err))
 			return
@@ -66,7 +66,7 @@ func ReadTree(dir string) iter.Seq2[Part, error] {
 			yield(Part{}, fmt.Errorf("find folder of sessions: %w", err))
 			return
 		}
-		at, err := nowait.Root(path)
+		at, err := fsx.OpenRoot(path)
 		if err != nil {
 			yield(Part{}, fmt.Errorf("open folder of sessions: %w", err))
 			return

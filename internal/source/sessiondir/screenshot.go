@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // MaxPicture is the largest picture that is stored, in bytes.
@@ -57,7 +56,7 @@ func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact 
 	if info, err := pictures.Lstat(stored); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(picture)) {
 		return artifact, nil
 	}
-	if err := folder.Replace(pictures, stored, picture, newFileMode); err != nil {
+	if err := fsx.Replace(pictures, stored, picture, newFileMode); err != nil {
 		return "", fmt.Errorf("write screenshot: %w", err)
 	}
 	return artifact, nil
@@ -74,7 +73,7 @@ func readPicture(root, name string) ([]byte, error) {
 	if !ok {
 		return nil, outside
 	}
-	sandbox, err := nowait.Root(root)
+	sandbox, err := fsx.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func readPicture(root, name string) ([]byte, error) {
 		outside.Message = fmt.Sprintf("%s is no plain file", memory.Quote(name))
 		return nil, outside
 	}
-	f, _, err := nowait.File(sandbox, local)
+	f, _, err := fsx.OpenFile(sandbox, local)
 	if err != nil {
 		return nil, err
 	}

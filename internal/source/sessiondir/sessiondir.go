@@ -22,9 +22,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/nowait"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // SchemaVersion is the version of the files that are written. What is known of
@@ -48,7 +47,7 @@ const (
 func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	info, err := at.Lstat(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
-		if err = folder.Mkdir(at, name); err == nil || errors.Is(err, fs.ErrExist) {
+		if err = fsx.Mkdir(at, name); err == nil || errors.Is(err, fs.ErrExist) {
 			info, err = at.Lstat(name)
 		}
 	}
@@ -58,7 +57,7 @@ func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	if !info.IsDir() {
 		return nil, memory.Errorf(memory.CodeForbidden, "%s is not a plain folder", name)
 	}
-	return nowait.Sub(at, name)
+	return fsx.OpenRootAt(at, name)
 }
 
 // readFile reads a plain file of at most MaxFile bytes. The error is CodeForbidden
@@ -72,7 +71,7 @@ func readFile(folder *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, info, memory.Errorf(memory.CodeForbidden, "is not a plain file")
 	}
-	f, _, err := nowait.File(folder, name)
+	f, _, err := fsx.OpenFile(folder, name)
 	if err != nil {
 		return nil, info, err
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/source/folder"
 )
 
 // maxSameName is how many steps of one moment and tool get files of their own.
@@ -34,7 +34,7 @@ func WriteSession(root, dir string, s memory.Session) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("encode session: %w", err)
 	}
-	if err := folder.Replace(at, sessionFile, text, newFileMode); err != nil {
+	if err := fsx.Replace(at, sessionFile, text, newFileMode); err != nil {
 		return "", fmt.Errorf("write session file: %w", err)
 	}
 	return path, nil
@@ -63,7 +63,7 @@ func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string
 	if err != nil {
 		return "", fmt.Errorf("name step file: %w", err)
 	}
-	if err := folder.Replace(steps, name, text, newFileMode); err != nil {
+	if err := fsx.Replace(steps, name, text, newFileMode); err != nil {
 		return "", fmt.Errorf("write step file: %w", err)
 	}
 	return filepath.Join(below, stepsFolder, name), nil
@@ -89,7 +89,7 @@ func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 	if err := memory.ValidSessionID("sessionId", id); err != nil {
 		return nil, "", err
 	}
-	tree, path, err := folder.Open(root, dir, true)
+	tree, path, err := fsx.OpenFolder(root, dir, true)
 	if err != nil {
 		return nil, "", fmt.Errorf("open sessions: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/recalld/recalld/internal/filestat"
+	"github.com/recalld/recalld/internal/fsx"
 )
 
 // polled is what a root without watches knows of its folders.
@@ -146,7 +146,7 @@ func (r *root) list(dir string) (entries []entry, below []string) {
 				below = append(below, rel)
 			}
 		} else if info, err := f.Info(); err == nil {
-			changed, inode := filestat.ChangeOf(info)
+			changed, inode := fsx.ChangeOf(info)
 			e.size, e.modTime, e.changed, e.inode = info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), inode
 		}
 		entries = append(entries, e)

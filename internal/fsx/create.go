@@ -1,4 +1,4 @@
-package folder
+package fsx
 
 import (
 	"errors"
@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// What is made in a repository is as open to other users as the folder it lies
-// in. The umask does not decide: the daemon's keeps everything private, for its
-// own files.
+// A file or folder made in a repository is as open to other users as the folder it lies
+// in. The umask must not decide: the daemon sets one that keeps its own files private.
 
-// Create opens a file with os.O_CREATE and some more flags. A file that it makes
-// has the bits of mode that its folder has.
+// Create opens a file with os.O_CREATE and the given flags. A new file gets the bits of
+// mode that its folder has as well.
 func Create(at *os.Root, name string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := at.OpenFile(name, flags|os.O_CREATE|os.O_EXCL, mode)
 	if flags&os.O_EXCL == 0 && errors.Is(err, fs.ErrExist) {
@@ -27,7 +26,7 @@ func Create(at *os.Root, name string, flags int, mode fs.FileMode) (*os.File, er
 	return f, nil
 }
 
-// Mkdir makes a folder with the bits that the one above it has.
+// Mkdir creates a folder with the permissions of its parent.
 func Mkdir(at *os.Root, name string) error {
 	if err := at.Mkdir(name, 0o700); err != nil {
 		return err
@@ -36,7 +35,7 @@ func Mkdir(at *os.Root, name string) error {
 	return nil
 }
 
-// MkdirAll makes a folder and those above it that are missing.
+// MkdirAll creates a folder and its missing parents.
 func MkdirAll(at *os.Root, name string) error {
 	path := ""
 	for part := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(name)), "/") {
@@ -48,11 +47,11 @@ func MkdirAll(at *os.Root, name string) error {
 	return nil
 }
 
-// open gives what was just made the bits of mode that its folder has. In a folder
-// that everybody may write to, others may read it at most. A file system that
-// keeps no such bits, as that of many memory cards, refuses: there it stays as it is.
+// open sets the bits of mode that the parent folder has on a new file or folder. In a
+// folder that everybody may write to, others may only read it. File systems without such
+// bits (FAT on a memory card) refuse, which is ignored.
 func open(at *os.Root, name string, mode fs.FileMode) {
-	if runtime.GOOS == "windows" { // its only such bit is that of a read-only file
+	if runtime.GOOS == "windows" { // only the read-only bit exists there
 		return
 	}
 	parent, err := at.Stat(filepath.Dir(name))

@@ -1,4 +1,4 @@
-package atomicfile_test
+package fsx
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-
-	"github.com/recalld/recalld/internal/atomicfile"
 )
 
 func TestWrite(t *testing.T) {
@@ -18,7 +16,7 @@ func TestWrite(t *testing.T) {
 		return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 	}
 	for _, want := range []string{"first", "a longer second", ""} {
-		if err := atomicfile.Write(path, 0o640, text(want)); err != nil {
+		if err := WriteFile(path, 0o640, text(want)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
@@ -30,7 +28,7 @@ func TestWrite(t *testing.T) {
 	}
 
 	broken := errors.New("the disk is on fire")
-	err := atomicfile.Write(path, 0o600, func(w io.Writer) error {
+	err := WriteFile(path, 0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, "half")
 		return errors.Join(err, broken)
 	})
@@ -43,7 +41,7 @@ func TestWrite(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "none", "f"), 0o600, text("x")); !errors.Is(err, os.ErrNotExist) {
+	if err := WriteFile(filepath.Join(dir, "none", "f"), 0o600, text("x")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
 	}
 }

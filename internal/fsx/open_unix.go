@@ -1,13 +1,13 @@
 //go:build unix
 
-package nowait
+package fsx
 
 import "syscall"
 
 const (
 	// nonblock keeps the opening of a named pipe from waiting for its writer.
 	nonblock = syscall.O_NONBLOCK
-	// folderOnly, behind a path, has the system refuse what is no folder before it
-	// opens it.
+	// folderOnly, appended to a path, makes the system refuse anything but a folder
+	// before it opens it.
 	folderOnly = "/"
 )

@@ -1,4 +1,4 @@
-package folder
+package fsx
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 func TestOpen(t *testing.T) {
 	root := t.TempDir()
-	if _, _, err := Open(root, "a/b", false); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := OpenFolder(root, "a/b", false); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there opens with %v, want fs.ErrNotExist", err)
 	}
 	for _, test := range []struct{ root, dir, want string }{
@@ -24,7 +24,7 @@ func TestOpen(t *testing.T) {
 		{root, filepath.Join(root, "own", "..", "own"), filepath.Join(root, "own")},
 		{"", filepath.Join(root, "alone"), filepath.Join(root, "alone")},
 	} {
-		at, path, err := Open(test.root, test.dir, true)
+		at, path, err := OpenFolder(test.root, test.dir, true)
 		if err != nil || path != test.want {
 			t.Fatalf("Open(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
 		}
@@ -34,12 +34,12 @@ func TestOpen(t *testing.T) {
 		if info, err := os.Stat(test.want); err != nil || !info.IsDir() {
 			t.Errorf("%s is not made: %v", test.want, err)
 		}
-		if path, err := Path(test.root, test.dir); err != nil || path != test.want {
+		if path, err := FolderPath(test.root, test.dir); err != nil || path != test.want {
 			t.Errorf("Path(%q, %q) = %s, %v; want %s", test.root, test.dir, path, err, test.want)
 		}
 	}
 	for _, test := range []struct{ root, dir string }{{root, ""}, {root, "../x"}, {root, "a/../../x"}, {"", "logs"}, {"rel", "logs"}} {
-		_, _, err := Open(test.root, test.dir, true)
+		_, _, err := OpenFolder(test.root, test.dir, true)
 		if e := memory.AsError(err); err == nil || e.Code != memory.CodeInvalidInput || e.Field != "dir" {
 			t.Errorf("Open(%q, %q) = %v, want the field dir refused", test.root, test.dir, err)
 		}
@@ -52,7 +52,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 		t.Skipf("links cannot be made here: %v", err)
 	}
 	for _, dir := range []string{"out", "out/below"} {
-		if _, _, err := Open(root, dir, true); err == nil {
+		if _, _, err := OpenFolder(root, dir, true); err == nil {
 			t.Errorf("%s opens, which leads out", dir)
 		}
 	}
@@ -81,7 +81,7 @@ func TestMakeEmpty(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
-	at, _, err := Open("", dir, false)
+	at, _, err := OpenFolder("", dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestNoLinkLeadsIntoGit(t *testing.T) {
 		}
 	}
 	for dir, want := range map[string]memory.Code{"refs": memory.CodeForbidden, "git": memory.CodeForbidden, "git/refs": memory.CodeForbidden, "through": memory.CodeForbidden, ".git": memory.CodeForbidden, "plain": ""} {
-		at, _, err := Open(root, dir, true)
+		at, _, err := OpenFolder(root, dir, true)
 		if (err == nil) != (want == "") || err != nil && memory.CodeOf(err) != want {
 			t.Errorf("Open(%s) = %v, want the code %q", dir, err, want)
 		}
@@ -166,7 +166,7 @@ func TestNoLinkLeadsIntoGit(t *testing.T) {
 			at.Close()
 		}
 	}
-	if _, _, err := Open(root, "git/made", true); err == nil {
+	if _, _, err := OpenFolder(root, "git/made", true); err == nil {
 		t.Error("git/made opens, which leads into .git")
 	}
 	if _, err := os.Stat(filepath.Join(root, ".git", "made")); err == nil {

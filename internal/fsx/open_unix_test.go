@@ -1,6 +1,6 @@
 //go:build unix
 
-package nowait
+package fsx
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestNothingWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	at, err := Root(dir)
+	at, err := OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +33,10 @@ func TestNothingWaits(t *testing.T) {
 		folder bool
 		open   func(name string) error
 	}{
-		"Root":   {true, func(name string) error { r, err := Root(filepath.Join(dir, name)); return closing(r, err) }},
-		"Sub":    {true, func(name string) error { r, err := Sub(at, name); return closing(r, err) }},
-		"Folder": {true, func(name string) error { f, err := Folder(at, name); return closing(f, err) }},
-		"File":   {false, func(name string) error { f, _, err := File(at, name); return closing(f, err) }},
+		"Root":   {true, func(name string) error { r, err := OpenRoot(filepath.Join(dir, name)); return closing(r, err) }},
+		"Sub":    {true, func(name string) error { r, err := OpenRootAt(at, name); return closing(r, err) }},
+		"Folder": {true, func(name string) error { f, err := OpenDir(at, name); return closing(f, err) }},
+		"File":   {false, func(name string) error { f, _, err := OpenFile(at, name); return closing(f, err) }},
 		"ReadFile": {false, func(name string) error {
 			_, err := ReadFile(filepath.Join(dir, name), 4)
 			return err

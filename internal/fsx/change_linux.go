@@ -1,4 +1,4 @@
-package filestat
+package fsx
 
 import (
 	"io/fs"
@@ -11,5 +11,5 @@ func changeOf(info fs.FileInfo) (changed time.Time, inode uint64) {
 	if !ok {
 		return time.Time{}, 0
 	}
-	return time.Unix(s.Ctimespec.Sec, s.Ctimespec.Nsec), s.Ino
+	return time.Unix(int64(s.Ctim.Sec), int64(s.Ctim.Nsec)), s.Ino
 }

@@ -1,4 +1,4 @@
-package folder
+package fsx
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestAsOpenAsTheFolder(t *testing.T) {
 		if _, err := AppendLine(root, "a/b", "log", []byte("line\n")); err != nil {
 			t.Fatal(err)
 		}
-		at, _, err := Open(root, "a", true)
+		at, _, err := OpenFolder(root, "a", true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package folder
+package fsx
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// AppendLine adds a line, which ends in a newline, to the file name of the folder dir
-// of root, both made if they are missing, and returns the file's path. The line is
-// whole in the file, or the error says that it is not; it is not synced to disk.
-// Writers may be many: each line is one write. The errors are those of Open and
+// AppendLine appends a line, which ends in a newline, to the file name of the folder dir
+// below root, and returns the file's path. It creates both if they are missing. Without
+// an error the whole line is in the file, but it is not synced to disk. Several writers
+// may append at once: each line is one write. The errors are those of OpenFolder and
 // Append.
 func AppendLine(root, dir, name string, line []byte) (path string, err error) {
-	at, path, err := Open(root, dir, true)
+	at, path, err := OpenFolder(root, dir, true)
 	if err != nil {
 		return "", err
 	}
@@ -27,9 +27,9 @@ func AppendLine(root, dir, name string, line []byte) (path string, err error) {
 	return filepath.Join(path, name), nil
 }
 
-// Append adds text to a file of a folder by one write, and makes the file if it is
-// missing. Behind a line that another writer left torn it begins on a new one.
-// CodeForbidden when the file is not a plain one.
+// Append appends text to a file of a folder by one write and creates the file if it is
+// missing. After a line that another writer left without its end, text begins on a new
+// line. It returns CodeForbidden if the file is not a regular one.
 func Append(at *os.Root, name string, text []byte) (err error) {
 	if err := CheckPlain(at, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -54,8 +54,8 @@ func Append(at *os.Root, name string, text []byte) (err error) {
 	}
 	n, err := f.Write(text)
 	if err != nil && n > 0 {
-		// A disk that is full has taken a part. It is taken back, unless another writer
-		// has come after it: behind a torn line that one began on a new one.
+		// A full disk has taken a part of the text. It is removed, unless another writer
+		// appended after it, which then began on a new line.
 		if now, statErr := f.Stat(); statErr == nil && now.Size() == info.Size()+int64(n) {
 			err = errors.Join(err, f.Truncate(info.Size()))
 		}
@@ -63,9 +63,9 @@ func Append(at *os.Root, name string, text []byte) (err error) {
 	return err
 }
 
-// CheckPlain refuses what is no regular file with CodeForbidden: a link, which may
-// lead to a file of another kind, a folder, a pipe, which would make its reader
-// wait. The error is fs.ErrNotExist when there is nothing.
+// CheckPlain returns CodeForbidden for anything but a regular file: a link may lead to a
+// file of another kind, and opening a pipe waits. It returns fs.ErrNotExist if there is
+// nothing.
 func CheckPlain(at *os.Root, name string) error {
 	info, err := at.Lstat(name)
 	if err != nil {

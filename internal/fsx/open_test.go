@@ -1,4 +1,4 @@
-package nowait
+package fsx
 
 import (
 	"os"
