@@ -116,9 +116,10 @@ func TestRulesFindOffences(t *testing.T) {
 		{"program in a test", "internal/project/x_test.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
 		{"looking for a program", "internal/cli/x.go", `import "os/exec"; var _, _ = exec.LookPath("git")`, ""},
 		{"git where it belongs", "internal/git/x.go", `import "os/exec"; var _ = exec.Command("git")`, ""},
-		{"folder", "internal/source/folder/x.go", `import "os"; var _ = os.OpenRoot`, "OpenRoot"},
-		{"folder below another", "internal/source/folder/x.go", `import "os"; func f(r *os.Root) { r.OpenRoot("x") }`, "OpenRoot"},
-		{"folder in a test", "internal/source/folder/x_test.go", `import "os"; var _ = os.OpenRoot`, ""},
+		{"folder", "internal/git/x.go", `import "os"; var _ = os.OpenRoot`, "OpenRoot"},
+		{"folder below another", "internal/git/x.go", `import "os"; func f(r *os.Root) { r.OpenRoot("x") }`, "OpenRoot"},
+		{"folder by fsx", "internal/git/x.go", `import "example.org/m/internal/fsx"; var _ = fsx.OpenRoot`, ""},
+		{"folder in a test", "internal/git/x_test.go", `import "os"; var _ = os.OpenRoot`, ""},
 		{"init", "index/vector/x.go", `func init() {}`, "init"},
 		{"method named init", "index/vector/x.go", `type t int; func (t) init() {}`, ""},
 		{"regexp at start", "index/vector/x.go", `import "regexp"; var r = regexp.MustCompile("a")`, "regexp"},
@@ -259,17 +260,21 @@ func programCalls(f source) []string {
 	})
 }
 
-// checkRoots finds what opens a folder by a call that waits where a named pipe has its
-// place: os.OpenRoot, and the method of that name.
+// checkRoots finds calls of os.OpenRoot and of the method of that name, which wait where
+// a named pipe is in the place of the folder.
 func checkRoots(f source) []offence {
-	if f.test || anyWithin(f.name, []string{"internal/nowait/..."}) {
+	if f.test || anyWithin(f.name, []string{"internal/fsx/..."}) {
 		return nil
 	}
 	var found []offence
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if use, ok := n.(*ast.SelectorExpr); ok && use.Sel.Name == "OpenRoot" {
+		use, ok := n.(*ast.SelectorExpr)
+		if !ok || use.Sel.Name != "OpenRoot" {
+			return true
+		}
+		if by, ok := use.X.(*ast.Ident); !ok || by.Name != "fsx" {
 			found = append(found, offence{f.name, "uses OpenRoot",
-				"opening a named pipe waits for its writer, and a repository can have one anywhere: internal/nowait opens folders"})
+				"opening a named pipe waits for its writer, and a repository can have one anywhere: internal/fsx opens folders"})
 		}
 		return true
 	})

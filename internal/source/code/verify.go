@@ -231,7 +231,7 @@ func wholeLines(src []byte, start, end int) bool {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// hashOf is the hash of raw bytes, as memory.OpenFile and memory.FileChunk hold it.
+// hashOf is the hash of raw bytes, as memory.File and memory.FileChunk hold it.
 func hashOf(b []byte) memory.DocID {
 	sum := sha256.Sum256(b)
 	return memory.DocID(sum[:len(memory.DocID{})])

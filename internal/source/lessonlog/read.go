@@ -25,7 +25,7 @@ const (
 
 // FileLines is a part of a log: lines that follow one another.
 type FileLines struct {
-	// OpenFile is the path of the log.
+	// File is the path of the log.
 	File string
 	// Lines are those that could be read. One without a repository has that of
 	// the log's name; one without a timestamp has the time at which the log was
