@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/recalld/recalld/embedder/ollama"
-	"github.com/recalld/recalld/internal/session"
+	"github.com/recalld/recalld/internal/agentctx"
 )
 
 // chatModel has a chat model of the Ollama server write summaries.
@@ -14,7 +14,7 @@ type chatModel struct {
 	name   string
 }
 
-var _ session.Summarizer = chatModel{}
+var _ agentctx.Summarizer = chatModel{}
 
 // Summarize implements session.Summarizer. A connection of its own for each: there are
 // minutes between two compactions.

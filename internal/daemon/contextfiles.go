@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/recalld/recalld/internal/catalogue"
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/source/contextfile"
 )
@@ -18,7 +18,7 @@ import (
 // the one counts that was asked in last.
 type contextFiles struct {
 	scanner   *contextfile.Scanner // nil if the settings say so
-	catalogue *catalogue.Service
+	catalogue *agentctx.Catalogue
 	roots     *roots
 	trust     *trust
 	log       *slog.Logger

@@ -11,7 +11,7 @@ import (
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
-	"github.com/recalld/recalld/internal/catalogue"
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/ingest"
@@ -20,12 +20,9 @@ import (
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/internal/replay"
-	"github.com/recalld/recalld/internal/session"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/store"
-	"github.com/recalld/recalld/internal/working"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -52,8 +49,8 @@ type CoreOptions struct {
 	// recall.Options. Nil is that it has.
 	Missing func(project string) string
 	// AuditFile and Summarizer are as in working.Options and session.Options.
-	AuditFile  working.AuditFile
-	Summarizer session.Summarizer
+	AuditFile  agentctx.AuditFile
+	Summarizer agentctx.Summarizer
 	// Logger receives what goes wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -70,11 +67,11 @@ type Core struct {
 	Projects *project.Resolver
 	Verifier *code.Verifier
 	// What contexts are made of; see contexts.
-	Working   *working.Service
-	Catalogue *catalogue.Service
-	Session   *session.Service
+	Working   *agentctx.Tasks
+	Catalogue *agentctx.Catalogue
+	Session   *agentctx.Contexts
 	Ledger    *ledger.Ledger
-	Replay    *replay.Replayer
+	Replay    *ledger.Replayer
 	// QuoteFilter knows what was handed out; see Daemon.Recall.
 	QuoteFilter *ingest.QuoteFilter
 }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/internal/adaptation"
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/indexer"
@@ -38,9 +39,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
-	"github.com/recalld/recalld/internal/session"
 	"github.com/recalld/recalld/internal/source/code"
-	"github.com/recalld/recalld/internal/working"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -322,13 +321,13 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 			background[d.model.name()] = attached{d.model}
 		}
 	}
-	var audit working.AuditFile
+	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
 			return d.files.appendAudit(ctx, caller, project, line)
 		}
 	}
-	var writer session.Summarizer
+	var writer agentctx.Summarizer
 	if d.model != nil && cfg.Context.SummaryModel != "" {
 		writer = chatModel{d.model, cfg.Context.SummaryModel}
 	}

@@ -1,10 +1,19 @@
-// Package ledger reads what was handed out and takes verdicts on it.
+// Package ledger lists and explains receipts, stores verdicts, and replays past queries
+// under other settings.
 //
-// Vocabulary. A receipt says what one answer or one context held, what it withheld
-// and why. A context's record is what contract 6 keeps of it: its items, how each got
-// in, and when. A verdict says what came of an item, or of all items of a receipt; an
-// item has one verdict on each receipt, the last one. Verdicts are what counts for or
-// against a record: that it was handed out counts for nothing.
+// Vocabulary. A receipt says what one answer or context contained, what was withheld and
+// why. A context's record is the part of its receipt that contract 6 prescribes: its
+// items, when and how each was included. A verdict says how an item, or every item of a
+// receipt, turned out; an item has one verdict per receipt, the last one. Only verdicts
+// count for or against a record; being handed out does not.
+//
+// A replay compares three results of a query: the recorded one, from its receipt; the one
+// before, with the recorded settings on today's data; and the one after, with the new
+// settings on today's data. The data explains what differs between recorded and before,
+// the settings what differs between before and after. Both queries use the time of the
+// receipt as now, so that ages and "the last two hours" stay the same. Of a context, the
+// relevant entries and memories are compared, not the entries it always contains, those
+// added by hand, and those that its budget left out. A replay writes nothing.
 package ledger
 
 import (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recalld/recalld/internal/catalogue"
+	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
 )
@@ -16,7 +16,7 @@ import (
 func entry(kind memory.Kind, server, name, description, content string) memory.Record {
 	e := memory.CatalogueEntry{Ref: memory.Ref{Type: kind, Name: name, ServerName: server}, Description: description, Content: content}
 	return memory.Record{
-		ID: fmt.Sprintf("%s %s", kind, strings.TrimPrefix(server+":"+name, ":")), Kind: kind, Text: catalogue.Text(e),
+		ID: fmt.Sprintf("%s %s", kind, strings.TrimPrefix(server+":"+name, ":")), Kind: kind, Text: agentctx.Text(e),
 		Entry: &memory.Entry{Name: name, Server: server, Description: description, Content: content},
 	}
 }

@@ -1,0 +1,153 @@
+package agentctx
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// keptRequests is how long the store knows a request again, and a little more.
+const keptRequests = 25 * time.Hour
+
+// again answers a repeated request with the receipt and record of the first. Receipts
+// hold no texts, so the texts are those of today: one that is another than then is marked
+// as changed, an item that has none any more is in the record alone, and Degraded says so.
+// Guidance is told again, for whoever repeats a request has not got the first answer.
+func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memory.Assembled, error) {
+	first, err := a.first()
+	if err != nil {
+		return nil, err
+	}
+	b := newBudget(a.req.MaxTokens)
+	entries := make(map[memory.Ref]*memory.EntryState, len(first.Items))
+	for i := range a.items {
+		entries[a.items[i].Ref] = &a.items[i]
+	}
+	memories := make(map[string]memory.Item, len(a.found.memories))
+	for _, m := range a.found.memories {
+		memories[m.ID] = m
+	}
+	// Nothing is weighed again: what the first answer held had room in it.
+	lost := 0
+	shown := map[taskKey]bool{}
+	then := make([]memory.PastText, len(first.Items))
+	if m := a.s.opts.Assembly.Memories; m != nil {
+		then = m.Then(ctx, a.project, memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller), first.Items)
+	}
+	for i, item := range first.Items {
+		if item.Kind == memory.SummaryItem {
+			then[i] = thenSummary(item, wc.Summary)
+		}
+		if then[i].State != "" {
+			lost++
+		}
+		switch {
+		case item.Kind == memory.SummaryItem:
+			if b.summary(wc.Summary); b.compacted != "" {
+				continue
+			}
+		case item.Active:
+			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+				if item.Tokens > 0 {
+					b.active = append(b.active, activeTool(e))
+				}
+				continue
+			}
+		}
+		switch item.Kind {
+		case memory.Rule, memory.Reference, memory.Tool:
+			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
+				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
+				b.tokens = append(b.tokens, item.Tokens)
+				continue
+			}
+		case memory.Task, memory.Blocker:
+			shown[taskKey{item.Kind, item.Name}] = true
+			continue
+		default:
+			if m, found := memories[item.ID]; found {
+				if then[i].State != "" {
+					m.State = string(then[i].State)
+				}
+				b.memories = append(b.memories, m)
+				continue
+			}
+		}
+		lost++
+	}
+	// A window is one text: it is the first answer's if it is of the same tasks.
+	if window := withoutLeftOut(a.window); window != nil && shows(window, shown) {
+		b.window = window
+	} else {
+		lost += len(shown)
+	}
+	for _, e := range b.entries {
+		if e.Type == memory.Tool {
+			b.guided = append(b.guided, *e.EntryState)
+		}
+	}
+	out := a.out(b, wc, guide(newWorkingContext(a.session.ID), b.guided))
+	out.Turn, out.Receipt, out.Record = first.Turn, first.ID, memory.RecordOf(&first)
+	for i := range out.Record.Items {
+		out.Record.Items[i].State = then[i].State
+	}
+	out.Withheld, out.Tokens, out.Degraded = append(out.Withheld, first.Withheld...), first.Tokens, slices.Clone(first.Degraded)
+	if lost > 0 {
+		out.Degraded = append(out.Degraded, memory.Degraded{Part: partRepeat, Reason: "what has changed since is in the record alone"})
+	}
+	return out, nil
+}
+
+// first returns the receipt of the request that is repeated. CodeConflict when the id
+// is of another request.
+func (a *assembly) first() (memory.Receipt, error) {
+	if a.s.opts.Assembly.Ledger != nil {
+		receipts, _, err := a.s.opts.Assembly.Ledger.Receipts(memory.ReceiptFilter{
+			Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
+		}, memory.MaxReplayed)
+		if err != nil {
+			return memory.Receipt{}, err
+		}
+		for _, r := range receipts {
+			if r.RequestID == a.req.RequestID {
+				return r, nil
+			}
+		}
+	}
+	return memory.Receipt{}, &memory.Error{
+		Code: memory.CodeConflict, Field: "request_id", Message: "another request was done under this id", Hint: "give every request an id of its own",
+	}
+}
+
+// shows says that a window has exactly some tasks and blockers.
+func shows(w *memory.TaskWindow, names map[taskKey]bool) bool {
+	if len(w.Tasks)+len(w.Blockers) != len(names) {
+		return false
+	}
+	return !slices.ContainsFunc(w.Tasks, func(t memory.CompletedTask) bool { return !names[taskKey{memory.Task, t.TaskID}] }) &&
+		!slices.ContainsFunc(w.Blockers, func(t memory.BlockedTask) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
+}
+
+// thenSummary is what is left of the summary of a compaction that was handed out.
+func thenSummary(item memory.ReceiptItem, now string) memory.PastText {
+	switch {
+	case item.Hash == "":
+		return memory.PastText{}
+	case now == "":
+		return memory.PastText{State: memory.Gone}
+	case hashOf(now) != item.Hash:
+		return memory.PastText{State: memory.Changed}
+	}
+	return memory.PastText{Text: now}
+}
+
+// ThenSummary is thenSummary for the summary that a session has now.
+func (s *Contexts) ThenSummary(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error) {
+	wc, _, err := s.load(key)
+	if err != nil {
+		return memory.PastText{}, err
+	}
+	return thenSummary(item, wc.Summary), nil
+}

@@ -1,0 +1,121 @@
+package agentctx
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Items returns the entries of a project with what applies to them, in the order in
+// which they were registered; memory.OwnProject has recalld's own tools. Their
+// schemas must not be written to. Settings of servers that cannot be read, which is
+// logged, count as none.
+func (s *Catalogue) Items(project string) []memory.EntryState {
+	records := s.opts.Shelf.Entries(project, memory.EntryKinds...)
+	servers := s.settings(project)
+	items := make([]memory.EntryState, len(records))
+	for i := range records {
+		items[i] = stateOf(&records[i], servers)
+	}
+	return items
+}
+
+// Find returns one entry with what applies to it, and whether it exists.
+func (s *Catalogue) Find(project string, ref memory.Ref) (memory.EntryState, bool) {
+	r, ok := s.opts.Shelf.Entry(EntryID(project, ref))
+	if !ok || refOf(&r) != ref { // an unknown type has the letter of none
+		return memory.EntryState{}, false
+	}
+	return stateOf(&r, s.settings(project)), true
+}
+
+// settings returns the settings of a project's servers by their names.
+func (s *Catalogue) settings(project string) map[string]storedServer {
+	servers, err := s.serversOf(project)
+	if err != nil {
+		s.opts.Logger.Error("settings of servers are left out", "project", project, "error", err)
+	}
+	return servers.byName
+}
+
+// Entries implements memory.Catalogue. A project that nobody knows has
+// none. CodeUnavailable while the memory is loading.
+func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	inside := memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
+	servers, err := s.serversOf(project.ID)
+	if err != nil {
+		return nil, err
+	}
+	kinds := req.Types
+	if len(kinds) == 0 {
+		kinds = memory.EntryKinds
+	}
+	out := &memory.EntryList{Project: project.ID, ProjectName: project.Name, Entries: []memory.EntryState{}, Servers: []memory.Server{}}
+	for _, x := range servers.servers {
+		if req.Server == "" || x.Name == req.Server {
+			out.Servers = append(out.Servers, x.Server)
+		}
+	}
+	named := map[string]bool{}
+	for _, r := range s.opts.Shelf.Entries(project.ID, memory.EntryKinds...) {
+		name := r.Entry.Server
+		if isFile(r.Entry.Source) && !inside {
+			continue
+		}
+		if req.Server != "" && name != req.Server {
+			continue
+		}
+		if _, known := servers.byName[name]; name != "" && !known && !named[name] {
+			named[name] = true
+			out.Servers = append(out.Servers, memory.Server{Name: name})
+		}
+		if !slices.Contains(kinds, r.Kind) {
+			continue
+		}
+		e := stateOf(&r, servers.byName)
+		if !req.Content {
+			e.Content, e.Guidance, e.InputSchema = "", "", nil
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	return out, nil
+}
+
+// stateOf returns a record's entry with what applies to it.
+func stateOf(r *memory.Record, servers map[string]storedServer) memory.EntryState {
+	e := r.Entry
+	state := memory.EntryState{
+		ID: r.ID, Source: e.Source, Version: e.Version,
+		CatalogueEntry: memory.CatalogueEntry{
+			Ref: refOf(r), Description: e.Description, Content: e.Content, Guidance: e.Guidance,
+			InputSchema: e.InputSchema, Core: e.Core, Include: e.Include, Enabled: e.Enabled,
+		},
+	}
+	server := servers[e.Server] // rules and references have the settings of none
+	state.Mode = cmp.Or(e.Include, server.Include, memory.IncludeAlways)
+	state.Since = e.Since
+	if (e.Include == "" || e.Enabled == nil) && server.Since.After(e.Since) {
+		state.Since = server.Since
+	}
+	state.On = true
+	if enabled := cmp.Or(e.Enabled, server.Enabled); enabled != nil {
+		state.On = *enabled
+	}
+	return state
+}
+
+func refOf(r *memory.Record) memory.Ref {
+	return memory.Ref{Type: r.Kind, Name: r.Entry.Name, ServerName: r.Entry.Server}
+}

@@ -1,0 +1,163 @@
+package agentctx
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// serverState is the state memory.StateServers of a project.
+type serverState struct {
+	Servers []storedServer `json:"servers"` // in the order in which they were registered
+}
+
+// storedServer is a server with who registered it.
+type storedServer struct {
+	memory.Server
+	Source string `json:"source,omitempty"`
+	// Since is as in memory.Entry.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// bare says that a server is only named.
+func bare(s memory.Server) bool { return s.Include == "" && s.Enabled == nil }
+
+func decodeServers(raw []byte) ([]storedServer, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var state serverState
+	if err := json.Unmarshal(raw, &state); err != nil {
+		return nil, memory.Errorf(memory.CodeCorrupt, "read settings of servers: %w", err)
+	}
+	return state.Servers, nil
+}
+
+// encodeServers returns nil for no servers: they need no state.
+func encodeServers(servers []storedServer) ([]byte, error) {
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(serverState{servers})
+}
+
+// mergeServers returns what a change makes of the servers that are stored, and
+// whether that is anything else. The slice given is not changed.
+func (c *change) mergeServers(stored []storedServer) (merged []storedServer, changed bool, err error) {
+	wanted := make(map[string][]string, len(c.servers)) // the sources that name it
+	for _, s := range c.servers {
+		wanted[s.Name] = append(wanted[s.Name], s.Source)
+	}
+	for _, s := range stored {
+		if c.replaces(s.Source) && !slices.Contains(wanted[s.Name], s.Source) {
+			changed = true
+			continue
+		}
+		merged = append(merged, s)
+	}
+	at := make(map[string]int, len(merged)+len(c.servers))
+	for i, s := range merged {
+		at[s.Name] = i
+	}
+	for _, s := range c.servers {
+		i, there := at[s.Name]
+		switch {
+		case !there:
+			at[s.Name] = len(merged)
+			if s.Since = c.since(s.Source); bare(s.Server) {
+				s.Since = time.Time{}
+			}
+			merged, changed = append(merged, s), true
+		case isFile(s.Source) && !isFile(merged[i].Source):
+			// What a host set stays.
+		case bare(s.Server) && merged[i].Source != s.Source:
+			// Naming a server takes its settings from nobody.
+		case !sameServer(merged[i], s):
+			if s.Since = merged[i].Since; s.Include != merged[i].Include || !sameFlag(s.Enabled, merged[i].Enabled) {
+				s.Since = c.now
+			}
+			merged[i], changed = s, true
+		}
+	}
+	if len(merged) > memory.MaxServers && len(merged) > len(stored) {
+		return nil, false, memory.Invalid("servers", fmt.Sprintf("at most %d of a project", memory.MaxServers), "there would be %d", len(merged))
+	}
+	return merged, changed, nil
+}
+
+// editServers is the change as an edit of the state.
+func (c *change) editServers(project string) memory.StateEdit {
+	return memory.StateEdit{Key: serverKey(project), Edit: func(old []byte) ([]byte, error) {
+		stored, err := decodeServers(old)
+		if err != nil {
+			return nil, err
+		}
+		merged, _, err := c.mergeServers(stored)
+		if err != nil {
+			return nil, err
+		}
+		return encodeServers(merged)
+	}}
+}
+
+func sameServer(a, b storedServer) bool {
+	return a.Name == b.Name && a.Include == b.Include && sameFlag(a.Enabled, b.Enabled) && a.Source == b.Source
+}
+
+func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func isFile(source string) bool { return strings.HasPrefix(source, memory.FilePrefix) }
+
+func serverKey(project string) memory.StateKey {
+	return memory.StateKey{Project: project, Kind: memory.StateServers}
+}
+
+// maxCached bounds the projects whose servers are kept decoded.
+const maxCached = 256
+
+// serverCache keeps the servers of projects decoded for as long as the bytes of the
+// state are the same.
+type serverCache struct {
+	mu    sync.Mutex // guards known
+	known map[string]knownServers
+}
+
+type knownServers struct {
+	raw     []byte
+	servers []storedServer
+	byName  map[string]storedServer
+}
+
+// serversOf returns the servers of a project. They must not be written to.
+func (s *Catalogue) serversOf(project string) (knownServers, error) {
+	raw, err := s.opts.States.State(serverKey(project))
+	if err != nil {
+		if memory.CodeOf(err) == memory.CodeNotFound {
+			return knownServers{}, nil
+		}
+		return knownServers{}, fmt.Errorf("read settings of servers: %w", err)
+	}
+	s.servers.mu.Lock()
+	defer s.servers.mu.Unlock()
+	if k, ok := s.servers.known[project]; ok && bytes.Equal(k.raw, raw) {
+		return k, nil
+	}
+	k := knownServers{raw: raw, byName: map[string]storedServer{}}
+	if k.servers, err = decodeServers(raw); err != nil {
+		return knownServers{}, err
+	}
+	for _, x := range k.servers {
+		k.byName[x.Name] = x
+	}
+	if s.servers.known == nil || len(s.servers.known) >= maxCached {
+		s.servers.known = map[string]knownServers{}
+	}
+	s.servers.known[project] = k
+	return k, nil
+}

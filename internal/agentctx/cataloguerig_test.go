@@ -1,0 +1,152 @@
+package agentctx
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/store"
+)
+
+// catalogueRig is a catalogue over the real write path, a real store and real indexes.
+type catalogueRig struct {
+	t         testing.TB
+	catalogue *Catalogue
+	ingest    *ingest.Service
+	store     *store.Store
+	index     *indexer.Indexer
+	dir       string // the store's
+	caller    memory.Caller
+	project   memory.Project
+}
+
+// newCatalogueRig opens a rig that is checked and closed at the end of the test.
+func newCatalogueRig(t testing.TB) *catalogueRig {
+	t.Helper()
+	r := &catalogueRig{t: t, dir: t.TempDir()}
+	repo := filepath.Join(t.TempDir(), "demo")
+	if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repo, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.caller = memory.Caller{Dir: repo, Client: "host"}
+	r.open()
+	t.Cleanup(r.close)
+	var err error
+	if r.project, _, err = project.NewResolver(r.store).Resolve(t.Context(), "", r.caller); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *catalogueRig) open() {
+	r.t.Helper()
+	var err error
+	if r.index, err = indexer.New(indexer.Options{Builtin: builtin.New()}); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.store, err = store.Open(store.Options{Dir: r.dir, NoSync: true, Apply: r.index.Apply, Follow: r.index.Follow}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.index.Load(r.t.Context(), r.store); err != nil {
+		r.t.Fatal(err)
+	}
+	r.ingest, err = ingest.New(r.t.Context(), ingest.Options{
+		Committer: r.store, Projects: project.NewResolver(r.store), Sessions: r.store, Records: r.store,
+		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: r.index.Held, Redact: redact.Redact, RedactValue: redact.Value,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.catalogue, err = NewCatalogue(CatalogueOptions{
+		Writer: r.ingest, Shelf: r.index, States: r.store, Projects: project.NewResolver(r.store), Clock: func() time.Time { return testTime },
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *catalogueRig) close() {
+	if err := r.store.Check(); err != nil {
+		r.t.Errorf("the store is not sound: %v", err)
+	}
+	if err := r.store.Close(); err != nil {
+		r.t.Errorf("close store: %v", err)
+	}
+}
+
+// register must be accepted, and is the caller's unless it says otherwise.
+func (r *catalogueRig) register(req memory.RegisterRequest) *memory.Registered {
+	r.t.Helper()
+	if req.Caller == (memory.Caller{}) {
+		req.Caller = r.caller
+	}
+	out, err := r.catalogue.Register(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("register %+v: %v", req, err)
+	}
+	return out
+}
+
+func (r *catalogueRig) takeFiles(hash string, files ...memory.FileEntries) *memory.Registered {
+	r.t.Helper()
+	out, err := r.catalogue.TakeFiles(r.t.Context(), r.project, hash, files)
+	if err != nil {
+		r.t.Fatalf("take files: %v", err)
+	}
+	return out
+}
+
+// counts are added, changed, unchanged, removed and the total, as "+1 ~0 =0 -0 of 1".
+func counts(out *memory.Registered) string {
+	return fmt.Sprintf("+%d ~%d =%d -%d of %d", out.Added, out.Changed, out.Unchanged, out.Removed, out.Total)
+}
+
+// listed are the entries in their order, with what matters of them: "rule A v1".
+func (r *catalogueRig) listed() string {
+	var all []string
+	for _, e := range r.catalogue.Items(r.project.ID) {
+		all = append(all, fmt.Sprintf("%s %s v%d", e.Type, nameOf(e.Ref), e.Version))
+	}
+	return strings.Join(all, ", ")
+}
+
+// records counts what the store holds of the project.
+func (r *catalogueRig) records(projectID string) int {
+	n := 0
+	err := r.store.View(func(v store.View) error {
+		for rec := range v.Records() {
+			if rec.Project == projectID {
+				n++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+func rule(name, content string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: name}, Content: content}
+}
+
+func reference(name, content string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Reference, Name: name}, Content: content}
+}
+
+func bareTool(server, name, description string) memory.CatalogueEntry {
+	return memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Tool, Name: name, ServerName: server}, Description: description}
+}

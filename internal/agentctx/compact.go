@@ -1,0 +1,137 @@
+package agentctx
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// Compact implements memory.WorkingContexts. What was added to the session context by
+// hand, and taken out, stays: somebody decided it for the session, and did not come
+// across it in a conversation that is now gone. So do the version and the turns.
+//
+// A model that writes the summary may take a minute. Entities that are reported in that
+// time are not in it, and are kept.
+func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil { // or a summary could name tools that are not there yet
+		return nil, err
+	}
+	project, meant, err := s.find(ctx, req.SessionRef)
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.Compacted{
+		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
+		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
+	}
+	if out.KeepTurns == 0 {
+		out.KeepTurns = s.opts.KeepTurns
+	}
+	tools := s.toolsOf(project.ID)
+	var unseen func(memory.Entity) bool // by the model that wrote the summary
+	if req.Summary != "" {
+		summary, n := s.opts.Writer.Clean(req.Summary, memory.MaxSummary)
+		out.Summary, out.Redacted = summary, n > 0
+	} else {
+		wc, _, err := s.load(memory.SessionKey{Project: project.ID, ID: meant.ID})
+		if err != nil {
+			return nil, err
+		}
+		if out.Summary, out.Model, err = s.summarize(ctx, meant, wc, tools, req.Transcript); err != nil {
+			return nil, err
+		}
+		unseen = func(e memory.Entity) bool {
+			return !slices.ContainsFunc(wc.Entities, func(known memory.Entity) bool { return same(known, e) })
+		}
+	}
+	var cleared cleared
+	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+		if err := checkSummary(out.Summary, slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)); err != nil {
+			return false, err
+		}
+		cleared = compact(wc, unseen)
+		wc.Summary, wc.CompactedAt = out.Summary, s.now()
+		return true, nil
+	}, func(b *memory.Batch) {
+		b.Action, b.Detail = "compact session", map[string]any{
+			"session": meant.ID, "project": project.ID, "tools": cleared.tools, "entities": cleared.entities, "model": out.Model,
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Version = w.context.Version
+	if w.repeated {
+		out.Summary = w.context.Summary
+		return out, nil
+	}
+	out.ClearedTools, out.ClearedEntities = cleared.tools, cleared.entities
+	return out, nil
+}
+
+// cleared counts what a compaction took away.
+type cleared struct{ tools, entities int }
+
+// compact clears a working context of what a conversation left in it, but for the
+// entities that are to be kept; nil keeps none.
+func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
+	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
+	kept := []memory.Entity{}
+	for _, e := range wc.Entities {
+		if keep != nil && keep(e) {
+			kept = append(kept, e)
+		}
+	}
+	c := cleared{tools: len(gone), entities: len(wc.Entities) - len(kept)}
+	wc.DiscoveredTools, wc.UsedTools, wc.Guided, wc.ToolUse = []memory.ToolRef{}, []memory.ToolRef{}, nil, nil
+	wc.Entities = kept
+	wc.Compactions++
+	return c
+}
+
+// toolsOf returns the tools that a summary of a project may not name, whatever the
+// session did: those of its catalogue, disabled ones too, and recalld's own.
+func (s *Contexts) toolsOf(project string) []memory.ToolRef {
+	var tools []memory.ToolRef
+	for _, p := range []string{project, memory.OwnProject} {
+		for _, item := range s.opts.Catalogue.Items(p) {
+			if item.Type == memory.Tool {
+				tools = append(tools, toolOf(item))
+			}
+		}
+	}
+	return tools
+}
+
+// maxNamed is how many names of tools an error tells.
+const maxNamed = 10
+
+// checkSummary refuses a summary that is too long or names a tool: CodeInvalidInput
+// with the names.
+func checkSummary(summary string, tools []memory.ToolRef) error {
+	if n := recall.Tokens(summary); n > memory.MaxSummaryTokens {
+		return memory.Invalid("summary", fmt.Sprintf("at most %d tokens", memory.MaxSummaryTokens), "%d tokens are too many", n)
+	}
+	names := toolNames(summary, tools)
+	if len(names) == 0 {
+		return nil
+	}
+	quoted := make([]string, min(len(names), maxNamed))
+	for i := range quoted {
+		quoted[i] = memory.Quote(names[i])
+	}
+	list := strings.Join(quoted, ", ")
+	if more := len(names) - len(quoted); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	e := memory.Invalid("summary", "no name of a tool", "it names %s", list)
+	e.Hint = "say what was done, not with what"
+	return e
+}

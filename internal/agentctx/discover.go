@@ -1,0 +1,328 @@
+package agentctx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
+)
+
+// SearchTools implements memory.Catalogue. What it makes active is durable, with its
+// receipt, when it returns; a search that changes nothing is written a little later. A
+// request that is repeated is answered as if its tools were new, for whoever asks again
+// has not got the first answer.
+func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
+	start := s.opts.Clock()
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	project, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	open, several, err := s.openSession(project.ID, req.SessionRef)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.findTools(ctx, project.ID, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.ToolMatches{
+		Project: project.ID, ProjectName: project.Name, SessionID: open,
+		Tools: found.told(), Degraded: found.Degraded, Receipt: recall.ReceiptID(start),
+		Incomplete: found.Incomplete != "", Why: found.Incomplete,
+	}
+	receipt := found.receipt(project.ID, s.asked(req))
+	receipt.ID, receipt.At, receipt.Session = out.Receipt, start.UTC(), open
+	receipt.Took = memory.Millis(s.opts.Clock().Sub(start))
+	if open == "" {
+		s.opts.Receipts.EnqueueReceipt(receipt)
+		writeTools(out, several)
+		return out, nil
+	}
+	var changed bool
+	tokens := receipt.Tokens
+	w, err := s.change(ctx, project, open, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+		out.Tools, out.Guidance, changed = found.discover(wc)
+		receipt.Turn, receipt.Tokens = wc.Turn, tokens+recall.Tokens(out.Guidance)
+		return changed, nil
+	}, func(b *memory.Batch) {
+		// A request that has an id is written in any case, or its repetition would not be
+		// known for one.
+		if changed || req.RequestID != "" {
+			b.Receipts = []memory.Receipt{receipt}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.repeated {
+		out.Tools, out.Guidance, _ = found.discover(newWorkingContext(open))
+	}
+	if w.repeated || w.seq == 0 {
+		s.opts.Receipts.EnqueueReceipt(receipt)
+	}
+	out.Version = w.context.Version
+	writeTools(out, several)
+	return out, nil
+}
+
+// openSession returns the id of the session that a search is made for. It is empty if no
+// session is open, or if several could be meant; then several is a sentence with their ids.
+// A session that the request itself names must be there.
+func (s *Contexts) openSession(project string, which memory.SessionRef) (id, several string, err error) {
+	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
+	code := memory.CodeOf(err)
+	switch {
+	case err == nil:
+		return meant.ID, "", nil
+	case errors.Is(err, memory.ErrSeveralSessions):
+		return "", fmt.Sprintf("Several sessions are open: %s.", memory.AsError(err).Limit), nil
+	case which.SessionID == "" && (code == memory.CodeInvalidInput || code == memory.CodeNotFound):
+		return "", "", nil // the caller has none, or has it in another project
+	}
+	return "", "", err
+}
+
+// foundTool is an enabled tool that has to do with a query.
+type foundTool struct {
+	entry *memory.EntryState
+	match recall.Matched
+}
+
+// always says that every session may call the tool: it is the core's or recalld's own.
+func (t foundTool) always() bool { return t.entry.Core || t.match.Project == memory.OwnProject }
+
+// strong says that the tool becomes active.
+func (t foundTool) strong() bool { return t.match.Relevance >= activeFloor }
+
+// foundTools is what a search for tools came to.
+type foundTools struct {
+	recall.Matches // its items and what it withheld are in the fields below
+	tools          []foundTool
+	withheld       []memory.Withheld
+}
+
+// toolFloor is the relevance from which a tool is told of. It lies below the floor of
+// what gets into a context unasked: an agent that asks chooses itself among the few that
+// it is told, and a query in other words than the tool's leaves little evidence. Of the
+// phrases that it was chosen with (practice.txt of internal/daemon) 61 of 100 find their
+// tool among the first three, 50 with .5 and 63 with none, where nothing is ever answered
+// with nothing.
+const toolFloor = 0.2
+
+// activeFloor is the relevance from which a tool that was found becomes active: from then
+// on it costs tokens with every request. The others are told as names. Of 20 tools that
+// are needed for the requests of testdata/active.txt .5 makes 17 active, and 5 others; .2,
+// with which every hit became active, 19 and 25 others.
+const activeFloor = 0.5
+
+// findTools matches a query against the enabled tools of a project, and recalld's own
+// if they are asked for.
+func (s *Contexts) findTools(ctx context.Context, project string, req memory.SearchToolsRequest) (foundTools, error) {
+	sel := memory.Selection{
+		Kinds: []memory.Kind{memory.Tool}, Project: project,
+		Followed: memory.AsksFrom(ctx, s.opts.Projects, project, req.Project, req.Caller),
+	}
+	projects := []string{project}
+	if req.Own {
+		sel.Also = memory.OwnProject
+		projects = append(projects, memory.OwnProject)
+	}
+	entries := map[string]*memory.EntryState{} // enabled tools, by the ids of their records
+	disabled := false
+	for _, p := range projects {
+		items := s.items(ctx, p, req.SessionRef)
+		for i := range items {
+			switch {
+			case items[i].Type != memory.Tool:
+			case items[i].On:
+				entries[items[i].ID] = &items[i]
+			default:
+				disabled = true
+			}
+		}
+	}
+	if disabled { // which would take the places of others
+		sel.Only = make(map[string]bool, len(entries))
+		for id := range entries {
+			sel.Only[id] = true
+		}
+	}
+	matches, err := s.opts.Matcher.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(toolFloor)})
+	if err != nil {
+		return foundTools{}, fmt.Errorf("match tools: %w", err)
+	}
+	out := foundTools{Matches: matches, withheld: []memory.Withheld{}}
+	for _, m := range matches.Items {
+		if e, ok := entries[m.ID]; ok { // else it was registered since
+			out.tools = append(out.tools, foundTool{e, m})
+		}
+	}
+	for _, w := range matches.Withheld {
+		if e, ok := entries[w.ID]; ok {
+			w.Name, w.Server = e.Name, e.ServerName
+			out.withheld = append(out.withheld, w)
+		}
+	}
+	return out, nil
+}
+
+// discover makes the strong hits active in a working context, and returns them as they are
+// answered and the guidance of those that are new.
+func (f foundTools) discover(wc *memory.WorkingContext) (told []memory.FoundTool, guidance string, changed bool) {
+	known := setOf(wc.DiscoveredTools)
+	told = f.told()
+	var fresh []memory.EntryState
+	for i, t := range f.tools {
+		ref := toolOf(*t.entry)
+		if known[ref] {
+			told[i].Active, told[i].InputSchema = true, t.entry.InputSchema
+		}
+		if t.strong() && !t.always() && !known[ref] {
+			told[i].Active, told[i].New = true, true
+			wc.DiscoveredTools = append(wc.DiscoveredTools, ref)
+			fresh = append(fresh, *t.entry)
+		}
+	}
+	wc.DiscoveredTools = latest(wc.DiscoveredTools)
+	return told, guide(wc, fresh), len(fresh) > 0
+}
+
+// told returns the tools as they are answered where no session is open: of a weak hit,
+// which the session cannot call, without the schema.
+func (f foundTools) told() []memory.FoundTool {
+	out := make([]memory.FoundTool, len(f.tools))
+	for i, t := range f.tools {
+		out[i] = memory.FoundTool{
+			ID: t.entry.ID, ServerName: t.entry.ServerName, Name: t.entry.Name, Description: t.entry.Description,
+			Followed: t.entry.Followed(), Relevance: t.match.Relevance, Active: t.always(),
+		}
+		if t.strong() || t.always() {
+			out[i].InputSchema = t.entry.InputSchema
+		}
+	}
+	return out
+}
+
+// receipt is what the ledger keeps of the search, but for what only its answer knows.
+func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.Receipt {
+	r := memory.Receipt{
+		Request: asked, Project: project, Items: make([]memory.ReceiptItem, len(f.tools)), Withheld: f.withheld,
+		Degraded: f.Degraded, Spaces: f.Spaces, Calibration: f.Calibration, Seq: f.Seq, Purpose: memory.PurposeTools,
+		Settings: &f.Settings,
+	}
+	for i, t := range f.tools {
+		r.Items[i] = memory.ReceiptItem{
+			ID: t.match.ID, Kind: memory.Tool, Relevance: t.match.Relevance, RankFactors: &t.match.Factors,
+			Tokens: toolTokens(t.entry), Name: t.entry.Name, Server: t.entry.ServerName,
+		}
+		r.Tokens += r.Items[i].Tokens
+	}
+	return r
+}
+
+// toolTokens is what a tool takes in an answer, its schema included.
+func toolTokens(e *memory.EntryState) int {
+	return recall.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
+}
+
+// asked is a search as a receipt keeps it, without secrets.
+func (s *Contexts) asked(req memory.SearchToolsRequest) memory.RecallRequest {
+	clean := func(text string) string {
+		text, _ = s.opts.Writer.Clean(text, len(text))
+		return text
+	}
+	return memory.RecallRequest{
+		Query: clean(req.Query), Kinds: []memory.Kind{memory.Tool}, Project: clean(req.Project), Limit: req.Limit,
+		Caller: memory.Caller{Dir: clean(req.Caller.Dir), Client: clean(req.Caller.Client), Session: clean(req.Caller.Session)},
+	}
+}
+
+// writeTools writes the answer out for an agent. That nothing was found says something
+// only where it was searched.
+func writeTools(m *memory.ToolMatches, several string) {
+	incomplete := ""
+	if m.Incomplete {
+		incomplete = "Not all tools could be searched: " + m.Why + "."
+		if memory.IsIncomplete(m.Why) {
+			incomplete += " Ask again in a moment."
+		}
+		incomplete += "\n"
+	}
+	switch {
+	case len(m.Tools) > 0:
+	case m.Incomplete:
+		m.Text = incomplete
+		return
+	default:
+		m.Text = "No tool has to do with this.\n"
+		return
+	}
+	var list, b strings.Builder
+	fmt.Fprintf(&list, "**Tools (%d):**\n\n", len(m.Tools))
+	idle := 0
+	var named []string
+	for i, t := range m.Tools {
+		ref := memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+		fmt.Fprintf(&list, "%d. %s", i+1, ref)
+		if t.Followed {
+			list.WriteString(" " + memory.FollowedMark)
+		}
+		if line := firstLine(t.Description); line != "" {
+			list.WriteString(": " + line)
+		}
+		list.WriteByte('\n')
+		switch {
+		case t.Active:
+		case m.SessionID == "":
+			idle++
+		default:
+			named = append(named, strconv.Itoa(i+1))
+		}
+	}
+	b.WriteString(render.Fence(list.String()))
+	switch {
+	case len(named) == 1:
+		fmt.Fprintf(&b, "\nNumber %s is only named: search for it by its name to make it active.\n", named[0])
+	case len(named) > 1:
+		fmt.Fprintf(&b, "\nNumbers %s are only named: search for one by its name to make it active.\n", strings.Join(named, ", "))
+	case idle > 0 && several != "":
+		b.WriteString("\n" + several + " What was found does not stay active: search again with the sessionId that is yours.\n")
+	case idle > 0:
+		b.WriteString("\nNo session is open, so what was found does not stay active. Open one with session_start and search again.\n")
+	}
+	if incomplete != "" {
+		b.WriteString("\n" + incomplete)
+	}
+	if m.Guidance != "" {
+		b.WriteString("\n" + m.Guidance)
+	}
+	m.Text = b.String()
+}
+
+// maxToolLine is how much of a description a line of the text shows, in characters; the
+// answer's fields have it whole.
+const maxToolLine = 200
+
+// firstLine returns the beginning of a description on one line.
+func firstLine(text string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Join(strings.Fields(line), " ")
+	n := 0
+	for at := range line {
+		if n++; n > maxToolLine {
+			return line[:at] + "…"
+		}
+	}
+	if more {
+		line += " …"
+	}
+	return line
+}

@@ -1,0 +1,90 @@
+package agentctx
+
+import (
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// guide returns the block of guidance for tools that a session has just got, and marks
+// them in its working context: of a tool it is handed out once between compactions. It
+// is empty, and nothing is marked, where none has guidance that was not told.
+//
+//	[TOOL GUIDANCE] Instructions for discovered tools
+//
+//	filesystem:read_file
+//	Read a file before you edit it.
+func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
+	var b strings.Builder
+	told := setOf(wc.Guided)
+	for _, t := range tools {
+		ref := toolOf(t)
+		if t.Guidance == "" || told[ref] {
+			continue
+		}
+		told[ref] = true
+		wc.Guided = append(wc.Guided, ref)
+		if b.Len() == 0 {
+			b.WriteString(memory.GuidanceHeading + "\n")
+		}
+		b.WriteString(guidanceText(&t))
+	}
+	wc.Guided = latest(wc.Guided)
+	return b.String()
+}
+
+// guidedName heads the guidance of a tool.
+func guidedName(t *memory.EntryState) string {
+	name := toolOf(*t).String()
+	if t.Followed() {
+		name += " " + memory.FollowedMark
+	}
+	return name
+}
+
+// setOf is a set of tools. Sessions know a thousand of them.
+func setOf(tools []memory.ToolRef) map[memory.ToolRef]bool {
+	set := make(map[memory.ToolRef]bool, len(tools))
+	for _, ref := range tools {
+		set[ref] = true
+	}
+	return set
+}
+
+// toolOf is the identity of a tool's entry.
+func toolOf(t memory.EntryState) memory.ToolRef {
+	return memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
+}
+
+// latest returns the last MaxDiscovered tools of a list: what gives way is found, and
+// told, again.
+func latest(tools []memory.ToolRef) []memory.ToolRef {
+	return tools[max(0, len(tools)-memory.MaxDiscovered):]
+}
+
+// active returns the tools that a session may call by contract 5: the core's in the
+// order of the catalogue, and then those that it discovered, of what is there and
+// enabled.
+func active(items []memory.EntryState, wc *memory.WorkingContext) []memory.ToolRef {
+	tools := []memory.ToolRef{}
+	discovered := setOf(wc.DiscoveredTools)
+	there := make(map[memory.ToolRef]bool, len(discovered))
+	for i := range items { // there may be thousands
+		e := &items[i]
+		if e.Type != memory.Tool || !e.On {
+			continue
+		}
+		switch ref := toolOf(*e); {
+		case e.Core:
+			tools = append(tools, ref)
+		case discovered[ref]:
+			there[ref] = true
+		}
+	}
+	for _, ref := range wc.DiscoveredTools {
+		if there[ref] {
+			tools = append(tools, ref)
+		}
+	}
+	return tools
+}

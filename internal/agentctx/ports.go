@@ -1,0 +1,58 @@
+package agentctx
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Writer is the write path.
+type Writer interface {
+	// Write commits a batch, and the project with it if it is not stored.
+	Write(ctx context.Context, project memory.Project, b memory.Batch) (memory.Committed, error)
+	// WriteWith is Write for the batch that prepare makes of what it reads: nothing is
+	// forgotten between the two.
+	WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error)
+	// Clean removes the secrets of a text and returns their number. A text that held one
+	// is cut to most characters.
+	Clean(text string, most int) (clean string, n int)
+	// CleanJSON is Clean for the strings of a JSON value.
+	CleanJSON(raw json.RawMessage) (clean json.RawMessage, n int)
+}
+
+// Projects finds the project that a caller means.
+type Projects interface {
+	// Resolve returns the project with an id, a name or a folder, or the project of the
+	// caller's folder when none is named, and whether it is stored.
+	Resolve(ctx context.Context, project string, caller memory.Caller) (p memory.Project, known bool, err error)
+}
+
+// Records holds the records of tasks and catalogue entries in memory.
+type Records interface {
+	// Entries returns a project's records of these kinds, ordered by Created, Entry.Ord
+	// and id. What they point to is read-only.
+	Entries(project string, kinds ...memory.Kind) []memory.Record
+	// Entry returns one of them by its id, and whether it exists.
+	Entry(id string) (memory.Record, bool)
+	// Loaded reports whether all stored records are in memory.
+	Loaded() bool
+}
+
+// States reads states.
+type States interface {
+	// State returns the bytes of a state as they were written, or CodeNotFound.
+	State(key memory.StateKey) ([]byte, error)
+}
+
+// Store reads stored records and the audit log.
+type Store interface {
+	// ProjectRecords walks the records of a kind. It may scan the whole store.
+	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+	// Tombstoned reports whether an id was forgotten.
+	Tombstoned(id string) (bool, error)
+	// AuditBack walks the audit log backwards, from before an update or, with 0, from its
+	// end: the lines of one update at a time. It reads no more than it yields.
+	AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error]
+}

@@ -1,0 +1,171 @@
+package agentctx
+
+import (
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// out is what is handed out of a budget that was filled. Active are the tools of the
+// core, the discovered ones and those that are handed out: one that is withheld cannot
+// be called by a model that was not told of it.
+func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *memory.Assembled {
+	out := &memory.Assembled{
+		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
+		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.window, Guidance: guidance,
+		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
+		Incomplete: a.found.incomplete != "", Why: a.found.incomplete,
+		Tokens: b.used, MaxTokens: b.most,
+	}
+	if out.Memories == nil {
+		out.Memories = []memory.Item{}
+	}
+	if b.compacted != "" {
+		out.Items = append(out.Items, memory.AssembledItem{
+			ContextItem: memory.ContextItem{Ref: memory.Ref{Type: memory.SummaryItem, Name: memory.SummaryName}, IncludeMode: memory.IncludeAlways},
+			Text:        b.compacted, Tokens: b.compactedTokens,
+		})
+	}
+	callable := setOf(out.ActiveTools)
+	for i, e := range b.entries {
+		item := memory.AssembledItem{
+			ContextItem: e.item(), ID: e.ID, Description: e.Description, InputSchema: e.InputSchema, Tokens: b.tokens[i],
+			State: e.state,
+		}
+		if e.Type != memory.Tool {
+			item.Text = entryBody(e.EntryState)
+		} else if !callable[toolOf(*e.EntryState)] {
+			out.ActiveTools = append(out.ActiveTools, toolOf(*e.EntryState))
+		}
+		out.Items = append(out.Items, item)
+	}
+	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t memory.ActiveTool) bool {
+		return slices.ContainsFunc(b.entries, func(e placed) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
+	})
+	out.Text = writeContext(b.compacted, b.entries, guidance, b.memories, b.window)
+	return out
+}
+
+// receipt is the record of a turn: exactly what is handed out, with scores. A tool that
+// the session may call is handed out by its name: the core's always, a discovered one
+// because the agent found it.
+func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
+	r := memory.Receipt{
+		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
+		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
+		Request:  a.kept,
+		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
+		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
+		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
+	}
+	r.Request.Kinds = a.found.kinds
+	if b.compacted != "" {
+		r.Items = append(r.Items, memory.ReceiptItem{
+			Kind: memory.SummaryItem, Name: memory.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens, Hash: hashOf(b.compacted),
+		})
+	}
+	shown := map[memory.ToolRef]bool{}
+	for i, e := range b.entries {
+		if e.Type == memory.Tool {
+			shown[toolOf(*e.EntryState)] = true
+		}
+		r.Items = append(r.Items, memory.ReceiptItem{
+			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
+			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(memory.ProvenanceOf(e.Source)),
+			Hash: hashOf(handed(e.EntryState)),
+		})
+	}
+	r.Items = append(r.Items, a.callable(out, shown)...)
+	for _, m := range b.memories {
+		text := recall.TextOf(m)
+		item := memory.ReceiptItem{
+			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
+			Provenance: m.Provenance, Hash: hashOf(text),
+		}
+		if m.Cut || m.Kind == memory.Chunk {
+			item.Bytes = len(text)
+		}
+		if m.Kind == memory.Chunk {
+			item.Path = m.Source.Path
+		}
+		r.Items = append(r.Items, item)
+	}
+	// Tasks have no score, and the tokens of the window are the receipt's alone: it is
+	// one text.
+	if b.window == nil {
+		return r
+	}
+	records := a.taskRecords()
+	task := func(kind memory.Kind, name string) {
+		item := memory.ReceiptItem{Kind: kind, Name: name, Mode: memory.IncludeAlways}
+		if r, ok := records[taskKey{kind, name}]; ok {
+			item.ID, item.Hash = r.ID, hashOf(memory.TaskText(r.Task))
+		}
+		r.Items = append(r.Items, item)
+	}
+	for _, t := range b.window.Tasks {
+		task(memory.Task, t.TaskID)
+	}
+	for _, t := range b.window.Blockers {
+		task(memory.Blocker, t.TaskID)
+	}
+	return r
+}
+
+// callable are the tools that the session may call and that are not among its entries.
+func (a *assembly) callable(out *memory.Assembled, shown map[memory.ToolRef]bool) []memory.ReceiptItem {
+	entries := make(map[memory.ToolRef]*memory.EntryState, len(out.ActiveTools))
+	for i := range a.items {
+		if e := &a.items[i]; e.Type == memory.Tool {
+			entries[toolOf(*e)] = e
+		}
+	}
+	tokens := make(map[memory.ToolRef]int, len(out.ToolSchemas))
+	for _, t := range out.ToolSchemas {
+		tokens[t.ToolRef] = t.Tokens
+	}
+	var items []memory.ReceiptItem
+	for _, ref := range out.ActiveTools {
+		e := entries[ref]
+		if shown[ref] || e == nil {
+			continue
+		}
+		item := memory.ReceiptItem{ID: e.ID, Kind: memory.Tool, Name: e.Name, Server: e.ServerName, Mode: memory.IncludeAgent, Active: true, Tokens: tokens[ref]}
+		if e.Core {
+			item.Mode = memory.IncludeAlways
+		}
+		if item.Tokens > 0 { // with its schema
+			item.Hash = hashOf(handed(e))
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// taskKey names a completed task or a blocker.
+type taskKey struct {
+	kind memory.Kind
+	name string
+}
+
+// taskRecords are the records of a project's tasks and blockers.
+func (a *assembly) taskRecords() map[taskKey]memory.Record {
+	records := map[taskKey]memory.Record{}
+	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
+		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
+			if r.Task != nil {
+				records[taskKey{r.Kind, r.Task.TaskID}] = r
+			}
+		}
+	}
+	return records
+}
+
+// handed is the text of an entry that a context hands out.
+func handed(e *memory.EntryState) string {
+	return memory.EntryText(e.Type, e.Description, e.Content, e.InputSchema)
+}
+
+// hashOf names a text that is handed out, for its receipt.
+func hashOf(text string) string { return memory.DocumentID(text).String() }

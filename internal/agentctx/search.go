@@ -1,0 +1,149 @@
+package agentctx
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
+)
+
+// Memories finds lessons, steps and code.
+type Memories interface {
+	// Ask answers a question and leaves its receipt to the caller; see
+	// recall.Contexts.Ask.
+	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
+	// Alike says that two texts are near-duplicates.
+	Alike(a, b string) bool
+	// PastText finds what was handed out again; see recall.Contexts.PastText.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
+}
+
+// What may be missing of a context, as Degraded names it.
+const (
+	partSearch    = "search"   // all that is relevant
+	partEntries   = "entries"  // relevant rules, references and tools
+	partMemories  = "memories" // lessons and steps
+	partCode      = "code"
+	partCatalogue = "catalogue" // what the session holds
+	partTasks     = "tasks"     // the window
+	partRepeat    = "repeat"    // what the answer to a repeated request has no text of
+)
+
+// found is what a search came to. The zero value is that nothing was searched.
+type found struct {
+	entries  recall.Matches
+	memories []memory.Item // by kind, best first of each
+	// withheld are memories, degraded the parts that were missing.
+	withheld []memory.Withheld
+	degraded []memory.Degraded
+	// incomplete says why not all was searched; empty when it was.
+	incomplete string
+	// kinds are those that were searched; spaces, calibration, settings and seq are as in
+	// a receipt.
+	kinds       []memory.Kind
+	spaces      []string
+	calibration string
+	settings    *memory.AnswerSettings
+	seq         uint64
+	factors     map[string]*memory.RankFactors // of the memories, by id
+}
+
+// search asks for relevant entries and for memories, all at once. What cannot be
+// answered is missing and named; only the end of ctx is an error.
+func (s *Contexts) search(ctx context.Context, project memory.Project, message string, entries considered, questions []memory.RecallRequest) (found, error) {
+	opts := recall.AskOptions{Project: &project, At: s.now()}
+	var matches recall.Matches
+	var matchErr error
+	type answer struct {
+		answer  *memory.RecallResponse
+		receipt memory.Receipt
+		err     error
+	}
+	answers := make([]answer, len(questions))
+	var wg sync.WaitGroup
+	if len(entries.kinds) > 0 {
+		wg.Go(func() {
+			sel := memory.Selection{Kinds: entries.kinds, Only: entries.only, Project: project.ID, Followed: entries.followed}
+			matches, matchErr = s.opts.Matcher.Match(ctx, message, sel, entries.limit, opts)
+		})
+	}
+	for i, q := range questions {
+		wg.Go(func() {
+			a := &answers[i]
+			a.answer, a.receipt, a.err = s.opts.Assembly.Memories.Ask(ctx, q, opts)
+		})
+	}
+	wg.Wait()
+	// A deadline of the request is no reason to answer less: nobody waits any more.
+	if ctx.Err() != nil {
+		return found{}, ctx.Err()
+	}
+
+	f := found{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
+	if len(entries.kinds) > 0 {
+		if matchErr != nil {
+			f.lacks(partEntries, memory.AsError(matchErr).Message)
+			f.incomplete = memory.AsError(matchErr).Message
+			s.opts.Logger.Warn("relevant entries cannot be found", "part", "session", "project", project.ID, "error", matchErr)
+		} else {
+			f.entries, f.incomplete = matches, matches.Incomplete
+			f.kinds = append(f.kinds, entries.kinds...)
+			f.tells(matches.Degraded, matches.Spaces, matches.Calibration, &matches.Settings, matches.Seq)
+		}
+	}
+	for i, a := range answers {
+		if a.err != nil {
+			part := partMemories
+			if slices.Contains(questions[i].Kinds, memory.Chunk) {
+				part = partCode
+			}
+			f.lacks(part, memory.AsError(a.err).Message)
+			f.incomplete = cmp.Or(f.incomplete, memory.AsError(a.err).Message)
+			s.opts.Logger.Warn("relevant memories cannot be found", "part", "session", "project", project.ID, "missing", part, "error", a.err)
+			continue
+		}
+		f.kinds = append(f.kinds, questions[i].Kinds...)
+		f.tells(a.answer.Degraded, a.receipt.Spaces, a.receipt.Calibration, a.receipt.Settings, a.receipt.Seq)
+		f.withheld = append(f.withheld, a.answer.Withheld...)
+		f.incomplete = cmp.Or(f.incomplete, a.answer.Why)
+		for _, item := range a.answer.Items {
+			f.factors[item.ID], item.RankFactors = item.RankFactors, nil // they are the record's
+			f.memories = append(f.memories, item)
+		}
+	}
+	return f, nil
+}
+
+// lacks notes a part that is missing, once however many answers lack it.
+func (f *found) lacks(part, reason string) {
+	if d := (memory.Degraded{Part: part, Reason: reason}); !slices.Contains(f.degraded, d) {
+		f.degraded = append(f.degraded, d)
+	}
+}
+
+// tells adds what one answer says about itself. Of the changes that answers could see,
+// the context could surely see the fewest.
+func (f *found) tells(degraded []memory.Degraded, spaces []string, calibration string, settings *memory.AnswerSettings, seq uint64) {
+	for _, d := range degraded {
+		f.lacks(d.Part, d.Reason)
+	}
+	for _, space := range spaces {
+		if !slices.Contains(f.spaces, space) {
+			f.spaces = append(f.spaces, space)
+		}
+	}
+	if f.calibration == "" || seq < f.seq {
+		f.seq = seq
+	}
+	f.calibration = calibration
+	if settings != nil {
+		f.settings.VectorWeight, f.settings.Embedder = settings.VectorWeight, settings.Embedder
+		f.settings.Code, f.settings.CodeBytes = max(f.settings.Code, settings.Code), max(f.settings.CodeBytes, settings.CodeBytes)
+		for kind, floor := range settings.MinRelevance {
+			f.settings.MinRelevance[kind] = floor
+		}
+	}
+}

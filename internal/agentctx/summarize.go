@@ -1,0 +1,166 @@
+package agentctx
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// summarize has the chat model write the summary of a session. What the check refuses
+// is asked for once more, with the complaint, and then returned as an error of the
+// check. CodeUnavailable when no model is configured or it does not answer.
+func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memory.WorkingContext, tools []memory.ToolRef, transcript string) (text, model string, err error) {
+	if s.opts.Summarizer == nil {
+		return "", "", &memory.Error{
+			Code: memory.CodeUnavailable, Field: "summary", Message: "no summary is given, and no model is configured to write one",
+			Hint: "give a summary, or name a chat model in context.summary_model of the settings",
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.SummaryTimeout)
+	defer cancel()
+	steps, err := s.opts.Steps.SummarizeSession(ctx, memory.HistoryRequest{
+		Project: meant.Project, Scope: &memory.Scope{Session: meant.ID},
+	})
+	if err != nil {
+		// A session without steps has a conversation anyway.
+		s.opts.Logger.Warn("a summary is written without the steps", "part", "session", "session", meant.ID, "error", err)
+		steps = &memory.Summary{}
+	}
+	// Secrets are taken out of the whole before it is cut: half of one is not known for
+	// one. What is stored went the same way, but a model elsewhere is worth a second look.
+	clean := func(text string) string {
+		text, _ = s.opts.Writer.Clean(text, max(len(text), 1))
+		return text
+	}
+	prompt := clean(prompt(material{
+		goal: meant.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(clean(transcript), maxTranscript),
+	}))
+	tools = slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)
+	var refused error
+	for _, again := range []bool{false, true} {
+		asked := prompt
+		if again {
+			asked = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
+		}
+		if text, model, err = s.opts.Summarizer.Summarize(ctx, asked); err != nil {
+			return "", "", unwritten(err)
+		}
+		if text, _ = s.opts.Writer.Clean(text, memory.MaxSummary); text == "" {
+			return "", "", unwritten(errors.New("it wrote nothing"))
+		}
+		if refused = checkSummary(text, tools); refused == nil {
+			return text, model, nil
+		}
+	}
+	e := memory.AsError(refused)
+	e.Message, e.Hint = fmt.Sprintf("%s wrote it twice so that it cannot be kept: %s", cmp.Or(model, "the model"), e.Message), "give a summary"
+	return "", "", e
+}
+
+// unwritten is the error for a model that did not write a summary.
+func unwritten(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &memory.Error{
+		Code: memory.CodeUnavailable, Field: "summary", Message: "the model did not write a summary: " + err.Error(),
+		Hint: "give a summary", Cause: err,
+	}
+}
+
+// Limits of a prompt: together some 9,000 tokens, which local models read.
+const (
+	maxTranscript     = 24_000 // characters, the newest
+	maxPromptSteps    = 60     // the last ones
+	maxPromptEntities = 100    // the last ones
+)
+
+// material is what a summary is written from.
+type material struct {
+	goal       string
+	before     string // the summary of the last compaction
+	steps      *memory.Summary
+	entities   []memory.Entity
+	transcript string
+}
+
+// instructions ask for what contract 5 wants of a summary.
+const instructions = `Summarise the conversation below between a user and an agent, so that the agent can go on from your summary alone.
+
+Begin with: "Continuing our conversation about [topic]. Here's where we are:"
+
+Then say, in at most 700 words of plain text:
+- what was accomplished;
+- the current state, and which tasks are half done;
+- what the user prefers, and which options were rejected;
+- what comes next, and which questions are open;
+- technical ids (paths, branches, numbers, names) and states of errors, exactly as they are written.
+
+Say what was done, never with which tool: no name of a tool or function that the agent called may occur. Invent nothing.
+`
+
+// prompt asks for a summary.
+func prompt(m material) string {
+	var b strings.Builder
+	b.WriteString(instructions)
+	if m.goal != "" {
+		b.WriteString("\n# Goal\n" + m.goal + "\n")
+	}
+	if m.before != "" {
+		b.WriteString("\n# Before this conversation\n" + m.before + "\n")
+	}
+	if steps := done(m.steps); len(steps) > 0 {
+		b.WriteString("\n# Steps that were taken\n" + strings.Join(steps, "\n") + "\n")
+	}
+	if n := len(m.entities); n > 0 {
+		b.WriteString("\n# What it dealt with\n")
+		for _, e := range m.entities[max(0, n-maxPromptEntities):] {
+			b.WriteString("- " + strings.Join(slices.DeleteFunc([]string{e.Type, e.ID, e.Name}, func(s string) bool { return s == "" }), " ") + "\n")
+		}
+	}
+	if m.transcript != "" {
+		b.WriteString("\n# Conversation\n" + m.transcript + "\n")
+	}
+	return b.String()
+}
+
+// done tells the last steps and the failures that nothing recovered, without the names
+// of tools: the model would repeat them.
+func done(s *memory.Summary) []string {
+	var lines []string
+	for _, step := range s.Recipe[max(0, len(s.Recipe)-maxPromptSteps):] {
+		if step.Notes != "" {
+			lines = append(lines, fmt.Sprintf("%d. %s", step.StepNumber, step.Notes))
+		}
+	}
+	for _, f := range s.Failures {
+		if f.RecoveredBy == 0 && f.Error != "" {
+			lines = append(lines, fmt.Sprintf("Step %d failed and was not recovered: %s", f.StepNumber, f.Error))
+		}
+	}
+	return lines
+}
+
+// newest returns the last characters of a text, from the beginning of a line where
+// there is one.
+func newest(text string, most int) string {
+	n := 0
+	for i := len(text); i > 0; {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+		if n++; n == most && i > 0 {
+			tail := text[i:]
+			if _, rest, ok := strings.Cut(tail, "\n"); ok && rest != "" {
+				tail = rest
+			}
+			return "[what came before is left out]\n" + tail
+		}
+	}
+	return text
+}

@@ -1,0 +1,143 @@
+package agentctx
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// taskState is what a project holds, each oldest first.
+type taskState struct {
+	tasks, blockers []memory.Record
+	// bytes is what records take in JSON, by id.
+	bytes map[string]int
+}
+
+// stateFrame is what a state takes without tasks and blockers:
+// {"completed_tasks":[],"active_blockers":[]}.
+const stateFrame = 43
+
+// taskState reads the state of a project.
+func (s *Tasks) state(project string) (taskState, error) {
+	st := taskState{bytes: map[string]int{}}
+	held, err := s.held(project)
+	if err != nil {
+		return st, err
+	}
+	for _, r := range held {
+		st.bytes[r.ID] = jsonSize(r)
+		if r.Kind == memory.Blocker {
+			st.blockers = append(st.blockers, r)
+		} else {
+			st.tasks = append(st.tasks, r)
+		}
+	}
+	return st, nil
+}
+
+// held returns the tasks and blockers of a project, oldest first.
+func (s *Tasks) held(project string) ([]memory.Record, error) {
+	if s.opts.Loaded() {
+		return s.opts.Shelf.Entries(project, memory.Task, memory.Blocker), nil
+	}
+	var all []memory.Record
+	for _, kind := range []memory.Kind{memory.Task, memory.Blocker} {
+		for r, err := range s.opts.Store.ProjectRecords(project, kind) {
+			if memory.CodeOf(err) == memory.CodeCorrupt && err != nil {
+				continue // perhaps not even of the project; doctor tells of it
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read tasks: %w", err)
+			}
+			if r.Task != nil {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortFunc(all, byAge)
+	return all, nil
+}
+
+// jsonSize is what a record takes in the JSON of a state, with a comma.
+func jsonSize(r memory.Record) int { return len(jsonOf(r)) + 1 }
+
+// put adds records of one kind, each in the place of the one with its id.
+func (st *taskState) put(records ...memory.Record) {
+	if len(records) == 0 {
+		return
+	}
+	list := &st.tasks
+	if records[0].Kind == memory.Blocker {
+		list = &st.blockers
+	}
+	replaced := make(map[string]bool, len(records))
+	for _, r := range records {
+		replaced[r.ID] = true
+		st.bytes[r.ID] = jsonSize(r)
+	}
+	*list = slices.DeleteFunc(*list, func(r memory.Record) bool { return replaced[r.ID] })
+	*list = append(*list, records...)
+	slices.SortFunc(*list, byAge)
+}
+
+// take takes a record away.
+func (st *taskState) take(r memory.Record) {
+	st.blockers = slices.DeleteFunc(st.blockers, func(x memory.Record) bool { return x.ID == r.ID })
+}
+
+// trim takes away the oldest completed tasks until the state keeps to its bounds, and
+// returns them. keep is the id of one that was reported just now: it stays, however
+// old it says it is.
+func (st *taskState) trim(keep string) (gone []memory.Record) {
+	total, n := stateFrame+st.size(st.tasks)+st.size(st.blockers), len(st.tasks)
+	st.tasks = slices.DeleteFunc(st.tasks, func(r memory.Record) bool {
+		if n <= memory.MaxTasks && total <= memory.MaxTaskState || r.ID == keep {
+			return false
+		}
+		n--
+		total -= st.bytes[r.ID]
+		gone = append(gone, r)
+		return true
+	})
+	return gone
+}
+
+func (st *taskState) size(records []memory.Record) (n int) {
+	for _, r := range records {
+		n += st.bytes[r.ID]
+	}
+	return n
+}
+
+// checkBlockers refuses a state with too many blockers.
+func (st *taskState) checkBlockers() error {
+	e := &memory.Error{Code: memory.CodeConflict, Field: "task_id", Hint: "resolve some with task unblock: a blocker never gives way by itself"}
+	switch n := st.size(st.blockers); {
+	case len(st.blockers) > memory.MaxBlockers:
+		e.Limit, e.Message = fmt.Sprintf("at most %d active blockers", memory.MaxBlockers), "the project has as many active blockers as it may have"
+	case n > memory.MaxBlockerState:
+		e.Limit, e.Message = fmt.Sprintf("at most %d bytes of active blockers", memory.MaxBlockerState), fmt.Sprintf("with this one they take %d bytes", n)
+	default:
+		return nil
+	}
+	return e
+}
+
+// ids returns the ids of records.
+func ids(records []memory.Record) []string {
+	var out []string
+	for _, r := range records {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// taskIDs returns the ids of the tasks that records are of.
+func taskIDs(records []memory.Record) []string {
+	var out []string
+	for _, r := range records {
+		out = append(out, r.Task.TaskID)
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package agentctx
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// CompleteTask implements memory.WorkingMemory. The task reported stays, even if it
+// says that it was completed before all others.
+func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	t := req.Task()
+	if req.RequiresContext == nil {
+		t.RequiresContext = s.Settings(p, t.TaskType).RequiresContext
+	}
+	var notKept []string
+	if !t.RequiresContext {
+		for _, x := range []struct{ field, text string }{{"intent", t.Intent}, {"summary", t.Summary}} {
+			if x.text != "" {
+				notKept = append(notKept, x.field)
+			}
+		}
+	}
+	redacted, err := s.settle(&t)
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.TaskSaved{
+		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
+	}
+	e := s.event(memory.TaskCompleted, p, req.Caller)
+	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
+		if t.CompletedAt.IsZero() {
+			t.CompletedAt = stamp(s.now(), st.tasks)
+		}
+		return taskRecord(p, t, nil)
+	})
+}
+
+// BlockTask implements memory.WorkingMemory. CodeConflict, with the bound, when the
+// project has as many blockers as it may have.
+func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	b := memory.BlockedTask{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
+	redacted, err := s.settleBlocker(&b)
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.TaskSaved{
+		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
+	}
+	e := s.event(memory.TaskBlocked, p, req.Caller)
+	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
+		if b.BlockedAt.IsZero() {
+			b.BlockedAt = stamp(s.now(), st.blockers)
+		}
+		return blockerRecord(p, b, nil)
+	})
+}
+
+// report keeps the task or blocker of an event, which newRecord makes for the present
+// taskState, and lets go what gives way to it. out has what is known before.
+func (s *Tasks) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *memory.TaskEvent, out *memory.TaskSaved, newRecord func(*taskState) memory.Record) (*memory.TaskSaved, error) {
+	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
+		st, err := s.state(p.ID)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		r := newRecord(&st)
+		r.Provenance = memory.Provenance{Origin: memory.OriginTold, Agent: e.Client}
+		if memory.ValidSessionID("caller.session", caller.Session) == nil {
+			r.Provenance.Session = caller.Session
+		}
+		st.put(r)
+		b := memory.Batch{
+			Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event], About: []string{p.ID, r.ID},
+		}
+		if r.Kind == memory.Blocker {
+			if err := st.checkBlockers(); err != nil {
+				return b, err
+			}
+			b.DropTombstones = append(b.DropTombstones, resolvedMark(r))
+			e.Blocker = jsonOf(r)
+		} else {
+			e.Task = jsonOf(r)
+		}
+		gone := st.trim(r.ID)
+		e.GaveWay = taskIDs(gone)
+		b.DropRecords, b.Detail = ids(gone), detailOf(e)
+		return b, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", actions[e.Event], err)
+	}
+	return s.kept(ctx, caller, out, e, done)
+}
+
+// UnblockTask implements memory.WorkingMemory.
+func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	p, _, err := s.opts.Projects.Resolve(ctx, req.Project, req.Caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &memory.TaskSaved{ID: blockerID(p.ID, req.TaskID), TaskID: req.TaskID, Project: p.ID, ProjectName: p.Name}
+	e := s.event(memory.TaskUnblocked, p, req.Caller)
+	var redacted int
+	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, memory.MaxResolution)
+	out.Redacted = redacted > 0
+	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+		st, err := s.state(p.ID)
+		if err != nil {
+			return memory.Batch{}, err
+		}
+		i := slices.IndexFunc(st.blockers, func(r memory.Record) bool { return r.ID == out.ID })
+		if i < 0 {
+			return memory.Batch{}, &memory.Error{Code: memory.CodeNotFound, Field: "task_id",
+				Message: "the task " + memory.Quote(req.TaskID) + " is not blocked", Hint: "the window of tasks lists the active blockers"}
+		}
+		r := st.blockers[i]
+		e.Blocker = jsonOf(r)
+		return memory.Batch{
+			DropRecords: []string{r.ID}, Tombstones: []string{resolvedMark(r)},
+			Action: actions[e.Event], Detail: detailOf(e), About: []string{p.ID, r.ID},
+		}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unblock task: %w", err)
+	}
+	return s.kept(ctx, req.Caller, out, e, done)
+}
+
+// settle takes the secrets out of a task, counts them, and leaves of it what is to be
+// kept.
+func (s *Tasks) settle(t *memory.CompletedTask) (redacted int, err error) {
+	w := s.opts.Writer
+	if err := s.withoutSecret("task_id", t.TaskID, memory.MaxTaskID); err != nil {
+		return 0, err
+	}
+	t.CompletedAt = inMillis(t.CompletedAt)
+	if !t.RequiresContext {
+		t.Intent, t.Summary = "", ""
+	}
+	for _, x := range []struct {
+		text *string
+		most int
+	}{{&t.TaskType, memory.MaxTaskType}, {&t.Intent, memory.MaxIntent}, {&t.Summary, memory.MaxTaskSummary}} {
+		clean, n := w.Clean(*x.text, x.most)
+		*x.text, redacted = clean, redacted+n
+	}
+	report, n := w.CleanJSON(t.ValidationReport)
+	redacted += n
+	// Without white space, as it is stored: the bounds are of what is kept.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, report); err != nil {
+		return 0, memory.Invalid("validation_report", "a JSON object", "is no JSON object")
+	}
+	t.ValidationReport = compact.Bytes()
+	if n := len(t.ValidationReport); n > memory.MaxTaskReport {
+		return 0, memory.Invalid("validation_report", fmt.Sprintf("a JSON object of at most %d bytes", memory.MaxTaskReport),
+			"%d bytes are too many, with its secrets marked", n)
+	}
+	if t.RequiresContext && t.Summary == "" {
+		t.Summary = summarize(t.Intent, t.ValidationReport)
+	}
+	return redacted, nil
+}
+
+// settleBlocker takes the secrets out of a blocker and counts them.
+func (s *Tasks) settleBlocker(b *memory.BlockedTask) (redacted int, err error) {
+	if err := s.withoutSecret("task_id", b.TaskID, memory.MaxTaskID); err != nil {
+		return 0, err
+	}
+	b.BlockedAt = inMillis(b.BlockedAt)
+	b.Reason, redacted = s.opts.Writer.Clean(b.Reason, memory.MaxReason)
+	return redacted, nil
+}
+
+// withoutSecret refuses a name that is a secret: taken out of it, tasks that are not
+// the same would become one.
+func (s *Tasks) withoutSecret(field, name string, most int) error {
+	if _, n := s.opts.Writer.Clean(name, most); n > 0 {
+		return memory.Invalid(field, "a name without secrets", "it holds what looks like a secret")
+	}
+	return nil
+}
+
+// kept completes an answer when the change is committed.
+func (s *Tasks) kept(ctx context.Context, caller memory.Caller, out *memory.TaskSaved, e *memory.TaskEvent, done memory.Committed) (*memory.TaskSaved, error) {
+	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
+	if e.Event == memory.TaskUnblocked {
+		isSame = len(done.Put) == 0 && done.Dropped == 1
+	}
+	if !isSame {
+		return nil, errOtherRequest()
+	}
+	out.Seq = done.Seq
+	if e.Event != memory.TaskUnblocked {
+		out.Dropped = done.Dropped
+	}
+	held, err := s.held(out.Project)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range held {
+		if r.Kind == memory.Blocker {
+			out.Blocked++
+		} else {
+			out.Completed++
+		}
+	}
+	out.AuditFile, out.Warning = s.toFile(ctx, caller, e, done)
+	return out, nil
+}

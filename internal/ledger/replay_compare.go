@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// compare puts three answers to one question side by side: first what there is after,
+// then what there was before and is not any more, then what is only recorded. An answer
+// is changed when an item comes, goes, or changes places with another that stays.
+func compare(recorded []hit, before, after replayOutcome) (items []memory.ReplayedItem, byData, bySettings bool) {
+	items = []memory.ReplayedItem{}
+	ranks := [3]map[string]int{ranksOf(recorded), ranksOf(before.items), ranksOf(after.items)}
+	seen := map[string]bool{}
+	for _, list := range [][]hit{after.items, before.items, recorded} {
+		for _, h := range list {
+			if seen[h.id] {
+				continue
+			}
+			seen[h.id] = true
+			item := memory.ReplayedItem{
+				ID: h.id, Kind: h.kind, Title: h.title,
+				Recorded: ranks[0][h.id], Before: ranks[1][h.id], After: ranks[2][h.id],
+			}
+			if item.After == 0 {
+				item.Reason = after.reason(h)
+			}
+			items = append(items, item)
+		}
+	}
+	for _, x := range items {
+		byData = byData || (x.Recorded == 0) != (x.Before == 0)
+		bySettings = bySettings || (x.Before == 0) != (x.After == 0)
+	}
+	byData = byData || len(movedBetween(items, recordedRank, beforeRank)) > 0
+	bySettings = bySettings || len(movedBetween(items, beforeRank, afterRank)) > 0
+	return items, byData, bySettings
+}
+
+// ranksOf are the places of items, from 1. Of an id that comes twice the first counts.
+func ranksOf(hits []hit) map[string]int {
+	ranks := make(map[string]int, len(hits))
+	for i, h := range hits {
+		if ranks[h.id] == 0 {
+			ranks[h.id] = i + 1
+		}
+	}
+	return ranks
+}
+
+func recordedRank(i memory.ReplayedItem) int { return i.Recorded }
+func beforeRank(i memory.ReplayedItem) int   { return i.Before }
+func afterRank(i memory.ReplayedItem) int    { return i.After }
+
+// movedBetween returns the ids of the items that two answers both have, at another
+// place among those: an item that only moves up because another one went has not
+// moved.
+func movedBetween(items []memory.ReplayedItem, from, to func(memory.ReplayedItem) int) map[string]bool {
+	both := slices.DeleteFunc(slices.Clone(items), func(i memory.ReplayedItem) bool { return from(i) == 0 || to(i) == 0 })
+	then := slices.SortedFunc(slices.Values(both), func(a, b memory.ReplayedItem) int { return from(a) - from(b) })
+	now := slices.SortedFunc(slices.Values(both), func(a, b memory.ReplayedItem) int { return to(a) - to(b) })
+	moved := map[string]bool{}
+	for i := range then {
+		if then[i].ID != now[i].ID {
+			moved[then[i].ID], moved[now[i].ID] = true, true
+		}
+	}
+	return moved
+}
+
+// tally sums up answers in items.
+func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
+	var t memory.ReplayCounts
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	for _, a := range answers {
+		t.Questions++
+		count(&t.Failed, a.Error != "")
+		for _, x := range a.Items {
+			count(&t.Same, x.Recorded > 0 && x.Before > 0 && x.After > 0)
+			count(&t.DataAdded, x.Recorded == 0 && x.Before > 0)
+			count(&t.DataRemoved, x.Recorded > 0 && x.Before == 0)
+			count(&t.SettingsAdded, x.Before == 0 && x.After > 0)
+			count(&t.SettingsRemoved, x.Before > 0 && x.After == 0)
+		}
+		t.SettingsMoved += len(movedBetween(a.Items, beforeRank, afterRank))
+	}
+	return t
+}
+
+// title fills in the titles of items that only the receipt has, as far as the record
+// is still there.
+func (p *Replayer) title(items []memory.ReplayedItem, r memory.Receipt, before, after replayOutcome, outside bool) {
+	titles := map[string]string{}
+	for _, h := range slices.Concat(before.items, after.items) {
+		titles[h.id] = h.title
+	}
+	for i, x := range items {
+		if outside {
+			if record, err := p.opts.Ledger.Record(x.ID); err == nil && record.Provenance.Followed() {
+				items[i].Title = ""
+				continue
+			}
+		}
+		if x.Title != "" {
+			continue
+		}
+		if items[i].Title = titles[x.ID]; items[i].Title != "" || x.Kind == memory.Chunk {
+			continue
+		}
+		if record, err := p.opts.Ledger.Record(x.ID); err == nil {
+			items[i].Title = titleOf(record.Text)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/recalld/recalld/embedder/builtin"
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/index/lexical"
+	"github.com/recalld/recalld/internal/agentctx"
+	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/ingest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/source/code"
+	"github.com/recalld/recalld/internal/store"
+)
+
+var replayTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// replayRig is a replayer over a real store, real indexes, both paths, the catalogue and the
+// contexts of sessions.
+type replayRig struct {
+	t         testing.TB
+	caller    memory.Caller
+	now       time.Time
+	store     *store.Store
+	ingest    *ingest.Service
+	recall    *recall.Service
+	catalogue *agentctx.Catalogue
+	contexts  *agentctx.Contexts
+	replayer  *Replayer
+}
+
+// newReplayRig opens a rig that is closed at the end of the test.
+func newReplayRig(t testing.TB) *replayRig {
+	t.Helper()
+	r := &replayRig{t: t, caller: memory.Caller{Dir: t.TempDir(), Client: "test"}, now: replayTime}
+	clock := func() time.Time { return r.now }
+	fail := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	indexes, err := indexer.New(indexer.Options{Builtin: builtin.New()})
+	fail("make indexer", err)
+	r.store, err = store.Open(store.Options{Dir: t.TempDir(), NoSync: true, Apply: indexes.Apply, Follow: indexes.Follow, Clock: clock})
+	fail("open store", err)
+	t.Cleanup(func() {
+		indexes.Close()
+		if err := r.store.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	fail("load", indexes.Load(t.Context(), r.store))
+	projects := project.NewResolver(r.store)
+	r.ingest, err = ingest.New(t.Context(), ingest.Options{
+		Committer: r.store, Projects: projects, Sessions: r.store, Records: r.store,
+		Analyze: indexer.Analyze, Embedder: builtin.New(), Held: indexes.Held, Clock: clock,
+	})
+	fail("make write path", err)
+	r.recall, err = recall.New(recall.Options{
+		Corpus: indexes, Sessions: indexes, Current: r.store, Projects: projects, Verifier: code.NewVerifier(), Ledger: r.store,
+		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
+	})
+	fail("make read path", err)
+	r.catalogue, err = agentctx.NewCatalogue(agentctx.CatalogueOptions{Writer: r.ingest, Shelf: indexes, States: r.store, Projects: projects, Clock: clock})
+	fail("make catalogue", err)
+	r.contexts, err = agentctx.NewContexts(agentctx.ContextOptions{
+		Projects: projects, Sessions: r.ingest, States: r.store, Writer: r.ingest, Catalogue: r.catalogue,
+		Matcher: r.recall, Receipts: r.store, Steps: r.recall, Clock: clock, Assembly: agentctx.Assembly{Memories: r.recall, Ledger: r.store},
+	})
+	fail("make contexts", err)
+	r.replayer, err = NewReplayer(ReplayOptions{Asker: r.recall, Ledger: r.store, Projects: projects, Sessions: r.ingest, Catalogue: r.catalogue})
+	fail("make replayer", err)
+	return r
+}
+
+// later moves the clock.
+func (r *replayRig) later(d time.Duration) { r.now = r.now.Add(d) }
+
+// lesson remembers a lesson and returns its id.
+func (r *replayRig) lesson(context, lesson string) string {
+	r.t.Helper()
+	out, err := r.ingest.Remember(r.t.Context(), memory.RememberRequest{Context: context, Lesson: lesson, Type: memory.EventSuccess, Caller: r.caller})
+	if err != nil {
+		r.t.Fatalf("remember %q: %v", lesson, err)
+	}
+	return out.ID
+}
+
+// forget removes a record.
+func (r *replayRig) forget(id string) {
+	r.t.Helper()
+	if _, err := r.store.Commit(r.t.Context(), memory.Batch{DropRecords: []string{id}}); err != nil {
+		r.t.Fatalf("forget %s: %v", id, err)
+	}
+}
+
+// ask recalls, a second after what was before.
+func (r *replayRig) ask(req memory.RecallRequest) *memory.RecallResponse {
+	r.t.Helper()
+	r.later(time.Second)
+	req.Caller = r.caller
+	a, err := r.recall.Recall(r.t.Context(), req)
+	if err != nil {
+		r.t.Fatalf("recall %+v: %v", req, err)
+	}
+	return a
+}
+
+// replay asks everything again.
+func (r *replayRig) replay(req memory.ReplayRequest) *memory.Replayed {
+	r.t.Helper()
+	if req.Since.IsZero() && req.SessionID == "" {
+		req.Since = replayTime.Add(-time.Hour)
+	}
+	req.Caller = r.caller
+	out, err := r.replayer.Replay(r.t.Context(), req, nil)
+	if err != nil {
+		r.t.Fatalf("replay %+v: %v", req, err)
+	}
+	return out
+}
+
+// receipts are all that the ledger holds.
+func (r *replayRig) receipts() []memory.Receipt {
+	r.t.Helper()
+	all, _, err := r.store.Receipts(memory.ReceiptFilter{}, memory.MaxReplayed)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// docker are lessons of which a question about a failing build finds some better and
+// some worse.
+func (r *replayRig) docker() (questions []string) {
+	for _, l := range [][2]string{
+		{"docker build fails with no space left", "prune the builder cache"},
+		{"docker push is denied", "log in to the registry first"},
+		{"npm install fails with EACCES", "change the owner of the cache folder"},
+		{"the linter runs out of memory", "limit its parallel workers"},
+		{"database migration hangs", "another session holds the lock: end it"},
+		{"tests of the parser are flaky", "sort the map before comparing"},
+		{"login page shows a blank screen", "the session cookie lacks SameSite"},
+		{"docker compose cannot find the network", "create the external network by hand"},
+	} {
+		r.lesson(l[0], l[1])
+	}
+	return []string{"docker build fails", "npm EACCES", "how do I sort a list of users before the login", "why does the docker network fail to end", "what's for lunch"}
+}
