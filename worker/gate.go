@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	// linger is how long after a request the next one is expected: who asks, asks again.
+	// linger is how long after a request the next one is expected.
 	linger = 50 * time.Millisecond
-	// pause is how far apart pieces of background work begin while somebody asks, so
-	// that it goes on however many ask.
-	pause = 5 * time.Millisecond
-	// longest is how long a request counts as one that somebody waits for: streams stay
-	// open for hours.
+	// spacing is the time between starts of background work while requests are
+	// served, so that the work continues under any load.
+	spacing = 5 * time.Millisecond
+	// longest is how long a request counts as one that a client waits for: streams
+	// stay open for hours.
 	longest = 2 * time.Second
 )
 
-// Gate keeps background work out of the way of requests. While nobody asks, pieces of
-// work run on all processors. While somebody does, and a moment longer, one processor at
-// least is left free and one piece begins every 5 ms: Go has no priorities, and a
+// Gate keeps background work out of the way of requests. While there are no requests,
+// pieces of work run on all processors. During a request and for 50 ms after it, one
+// processor is left free and one piece starts every 5 ms: Go has no priorities, and a
 // request that must wait for a processor waits 10 ms for each goroutine that it wakes.
-// What a piece waits for, such as a commit, should not be part of it.
+// A piece should not include waiting, such as for a commit.
 //
 // A nil Gate lets everything pass. A Gate is safe for concurrent use.
 type Gate struct {
-	mu      sync.Mutex // guards what follows
-	asking  int        // requests under way
-	asked   time.Time  // when the last one ended
+	mu      sync.Mutex // guards the fields below
+	asking  int        // requests being served
+	asked   time.Time  // when the last request ended
 	running int        // pieces of work
-	began   time.Time  // when the last one did
-	// room is closed, and made anew, when a piece ends.
+	began   time.Time  // when the last piece started
+	// room is closed and replaced when a piece ends.
 	room chan struct{}
 }
 
 // NewGate returns an open gate.
 func NewGate() *Gate { return &Gate{room: make(chan struct{})} }
 
-// Ask notes that a request has begun. The caller calls done when it has ended.
+// Ask notes the start of a request. The caller calls done at its end.
 func (g *Gate) Ask() (done func()) {
 	if g == nil {
 		return func() {}
@@ -59,8 +59,8 @@ func (g *Gate) Ask() (done func()) {
 	}
 }
 
-// Do runs a piece of background work, of some milliseconds at best, when there is room
-// for it. It returns the work's error, or ctx's when that ends first.
+// Do runs a piece of background work when there is room for it. A piece should take
+// some milliseconds. Do returns the work's error, or ctx's if that ends first.
 func (g *Gate) Do(ctx context.Context, work func() error) error {
 	if g == nil {
 		return work()
@@ -84,14 +84,13 @@ func (g *Gate) Do(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// enter lets a piece begin, or returns what to wait for, and how long at most before
-// it is worth another look.
+// enter lets a piece start, or returns the channel to wait for and the longest wait.
 func (g *Gate) enter(now time.Time) (room <-chan struct{}, wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	most, wait := runtime.GOMAXPROCS(0), time.Duration(0)
 	if g.asking > 0 || now.Sub(g.asked) < linger {
-		most, wait = max(most-1, 1), pause-now.Sub(g.began)
+		most, wait = max(most-1, 1), spacing-now.Sub(g.began)
 	}
 	if g.running < most && wait <= 0 {
 		g.running++

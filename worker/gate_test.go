@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestGateYields: while somebody asks, pieces of work leave a processor free and begin
-// one by one, and go on all the same; a moment after the last request they run freely.
+// TestGateYields: during requests, work leaves a processor free and starts one piece at
+// a time; soon after the last request it runs freely.
 func TestGateYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate()
@@ -37,14 +37,14 @@ func TestGateYields(t *testing.T) {
 		}
 		time.Sleep(time.Second - time.Millisecond)
 		if n := begun.Load(); n < 180 || n > 200 {
-			t.Errorf("%d pieces began in a second in which somebody asked, want one in 5 ms: 200", n)
+			t.Errorf("%d pieces began in a second with a request, want one in 5 ms: 200", n)
 		}
 		done()
 		time.Sleep(linger)
 		before := begun.Load()
 		time.Sleep(100 * time.Millisecond)
 		if n := int(begun.Load() - before); n < 80*min(runtime.GOMAXPROCS(0), 4) {
-			t.Errorf("%d pieces of a millisecond were done in 100 ms in which nobody asked, want 100 on each of %d processors", n, runtime.GOMAXPROCS(0))
+			t.Errorf("%d pieces of a millisecond were done in 100 ms without requests, want 100 on each of %d processors", n, runtime.GOMAXPROCS(0))
 		}
 		workers.Wait()
 	})
@@ -73,7 +73,7 @@ func TestGateForgetsStreams(t *testing.T) {
 	})
 }
 
-// TestGateEnds: who waits for room is let go with its context.
+// TestGateEnds: waiting for room ends with its context.
 func TestGateEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate()

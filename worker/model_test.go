@@ -8,29 +8,26 @@ import (
 	"time"
 )
 
-// model is the rules of a queue once more, as plainly as they can be written:
-// a list that is searched from end to end.
+// model is the rules of a queue once more, without what makes them provisional:
+// a transaction that fails is undone by a copy.
 type model struct {
 	opts   ScheduleOptions
 	jobs   []*modelJob
-	served map[string]int // by group; not taken back by a revert
+	served map[string]int // by group; a revert keeps it
 	serves *int
 	drops  map[string]int
-	ends   map[string]time.Time // of leases, by token; not taken back either
 }
 
 type modelJob struct {
 	Job
 	state state
-	token string
-	until time.Time
 }
 
 func newModel(opts ScheduleOptions) *model {
-	return &model{opts: opts, served: map[string]int{}, serves: new(int), drops: map[string]int{}, ends: map[string]time.Time{}}
+	return &model{opts: opts, served: map[string]int{}, serves: new(int), drops: map[string]int{}}
 }
 
-// clone copies what a revert takes back.
+// clone copies what a revert undoes.
 func (m *model) clone() *model {
 	c := *m
 	c.drops = maps.Clone(m.drops)
@@ -75,19 +72,6 @@ func (m *model) absorb(older *modelJob, newer Job) {
 	older.Payload = newer.Payload
 	older.Priority = max(older.Priority, newer.Priority)
 	older.Droppable = older.Droppable && newer.Droppable
-	if older.Attempt == 0 && newer.NotBefore.Before(older.NotBefore) {
-		older.NotBefore = newer.NotBefore
-	}
-}
-
-// advance lets leases run out in the order of their ends.
-func (m *model) advance(now time.Time) {
-	for _, j := range m.in(running) {
-		if !j.until.After(now) {
-			j.LastError = errExpired
-			m.back(j)
-		}
-	}
 }
 
 func (m *model) back(j *modelJob) {
@@ -119,11 +103,10 @@ func (m *model) ahead(j *modelJob) int {
 	return n
 }
 
-// enqueue is told the id that the schedule gave.
+// enqueue takes the id that the schedule gave.
 func (m *model) enqueue(now time.Time, job Job, id string) (Enqueued, error) {
-	m.advance(now)
 	job.EnqueuedAt = now
-	job.MaxAttempts = cmp.Or(job.MaxAttempts, m.opts.MaxAttempts)
+	job.MaxAttempts = m.opts.MaxAttempts
 	if prior := m.twin(job, waiting); prior != nil {
 		m.absorb(prior, job)
 		return Enqueued{ID: prior.ID, Position: m.ahead(prior), Coalesced: true}, nil
@@ -149,8 +132,7 @@ func (m *model) enqueue(now time.Time, job Job, id string) (Enqueued, error) {
 	return Enqueued{ID: id, Position: m.ahead(j), Dropped: gone}, nil
 }
 
-func (m *model) lease(now time.Time, kinds []string, ttl time.Duration, token string) (Job, error) {
-	m.advance(now)
+func (m *model) lease(now time.Time, kinds []string) (Job, error) {
 	var best *modelJob
 	for _, j := range m.in(waiting) {
 		if !slices.Contains(kinds, j.Kind) || j.NotBefore.After(now) || m.twin(j.Job, running) != nil {
@@ -166,38 +148,22 @@ func (m *model) lease(now time.Time, kinds []string, ttl time.Duration, token st
 	}
 	*m.serves++
 	m.served[best.Group] = *m.serves
-	best.state, best.token, best.until = running, token, now.Add(ttl)
-	m.ends[token] = best.until
+	best.state = running
 	best.Attempt++
 	best.NotBefore = time.Time{}
 	return best.Job, nil
 }
 
-func (m *model) leased(now time.Time, token string) *modelJob {
-	m.advance(now)
-	return m.find(func(j *modelJob) bool { return j.state == running && j.token == token })
-}
-
-func (m *model) extend(now time.Time, token string, ttl time.Duration) error {
-	j := m.leased(now, token)
+func (m *model) settle(now time.Time, id string, end Settlement) error {
+	j := m.find(func(j *modelJob) bool { return j.state == running && j.ID == id })
 	if j == nil {
-		return ErrLeaseLost
-	}
-	j.until = now.Add(ttl)
-	m.ends[token] = j.until
-	return nil
-}
-
-func (m *model) settle(now time.Time, token string, end Settlement) error {
-	j := m.leased(now, token)
-	if j == nil {
-		return ErrLeaseLost
+		return ErrNotLeased
 	}
 	switch end.Outcome {
 	case Done:
 		m.remove(j)
 	case Retry:
-		j.NotBefore, j.LastError = end.NotBefore, end.Error
+		j.NotBefore, j.LastError = now.Add(end.Pause), end.Error
 		m.back(j)
 	case Dead:
 		j.LastError = end.Error
@@ -209,8 +175,7 @@ func (m *model) settle(now time.Time, token string, end Settlement) error {
 	return nil
 }
 
-func (m *model) requeue(now time.Time, id string) error {
-	m.advance(now)
+func (m *model) requeue(id string) error {
 	j := m.find(func(j *modelJob) bool { return j.state == dead && j.ID == id })
 	if j == nil {
 		return ErrUnknownJob
@@ -244,10 +209,7 @@ func (m *model) nextDue(now time.Time) time.Time {
 		}
 	}
 	for _, j := range m.jobs {
-		switch {
-		case j.state == running:
-			at(j.until)
-		case j.state == waiting && m.twin(j.Job, running) == nil:
+		if j.state == waiting && m.twin(j.Job, running) == nil {
 			at(j.NotBefore)
 		}
 	}
@@ -256,11 +218,14 @@ func (m *model) nextDue(now time.Time) time.Time {
 
 func (m *model) stats() Stats {
 	all := Stats{ByKind: map[string]KindStats{}}
+	count := func(k *KindStats, st state) {
+		*map[state]*int{waiting: &k.Waiting, running: &k.Running, dead: &k.Dead}[st]++
+	}
 	for _, j := range m.jobs {
 		k := all.ByKind[j.Kind]
-		k.count(j.state, 1)
+		count(&k, j.state)
 		all.ByKind[j.Kind] = k
-		all.count(j.state, 1)
+		count(&all.KindStats, j.state)
 	}
 	for kind, n := range m.drops {
 		k := all.ByKind[kind]

@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// LastAttempt says that the job has had all its attempts: if the present one
-// fails, the job becomes a dead letter.
-func (j Job) LastAttempt() bool { return j.MaxAttempts > 0 && j.Attempt >= j.MaxAttempts }
-
 // Permanent marks an error as one that trying again cannot help: the job
 // becomes a dead letter at once. Permanent(nil) is nil.
 func Permanent(err error) error {
@@ -23,24 +19,6 @@ type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
-
-// After marks an error as one after which the job is tried again no sooner than
-// d from now, instead of after the pause that is due. The attempt counts.
-// After(nil, d) is nil.
-func After(err error, d time.Duration) error {
-	if err == nil {
-		return nil
-	}
-	return &afterError{err, d}
-}
-
-type afterError struct {
-	err   error
-	pause time.Duration
-}
-
-func (e *afterError) Error() string { return e.err.Error() }
-func (e *afterError) Unwrap() error { return e.err }
 
 // Backoff chooses the pause before the next attempt: uniformly between Min and
 // Min·2^attempt, at most Max. This is the "full jitter" of M. Brooker,
@@ -77,14 +55,6 @@ func (b Backoff) Pause(attempt int, random float64) time.Duration {
 		ceiling *= 2
 	}
 	return b.Min + time.Duration(random*float64(ceiling-b.Min))
-}
-
-// pauseAfter is the pause that a failure asks for, or that the back-off gives.
-func pauseAfter(err error, b Backoff, attempt int, random float64) time.Duration {
-	if after, ok := errors.AsType[*afterError](err); ok {
-		return after.pause
-	}
-	return b.Pause(attempt, random)
 }
 
 func isPermanent(err error) bool {

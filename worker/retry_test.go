@@ -32,14 +32,12 @@ func TestBackoffPause(t *testing.T) {
 	}
 }
 
-func TestMarkedErrors(t *testing.T) {
-	if worker.Permanent(nil) != nil || worker.After(nil, time.Second) != nil {
+func TestPermanent(t *testing.T) {
+	if worker.Permanent(nil) != nil {
 		t.Error("a nil error was marked")
 	}
 	err := errors.New("no luck")
-	for _, marked := range []error{worker.Permanent(err), worker.After(err, time.Second)} {
-		if !errors.Is(marked, err) || marked.Error() != err.Error() {
-			t.Errorf("the marked error %v does not stand for %v", marked, err)
-		}
+	if marked := worker.Permanent(err); !errors.Is(marked, err) || marked.Error() != err.Error() {
+		t.Errorf("the marked error %v does not stand for %v", marked, err)
 	}
 }

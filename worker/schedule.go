@@ -3,11 +3,9 @@ package worker
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -15,8 +13,8 @@ import (
 
 // Defaults of ScheduleOptions.
 const (
-	// DefaultDepth keeps the whole queue within some tens of megabytes.
-	DefaultDepth = 10_000
+	// DefaultDepth is more than a machine has repositories.
+	DefaultDepth = 1_000
 	// DefaultMaxAttempts spans about a quarter of an hour with the pauses of
 	// DefaultBackoff: longer than a restart of what a job depends on.
 	DefaultMaxAttempts = 10
@@ -26,13 +24,12 @@ const (
 type ScheduleOptions struct {
 	// Depth is how many jobs may wait before Enqueue drops or refuses one; 0 is
 	// DefaultDepth. Jobs that come back from a lease, or from the dead letters,
-	// are always taken.
+	// are always accepted.
 	Depth int
-	// MaxAttempts is given to jobs that name none; 0 is DefaultMaxAttempts.
+	// MaxAttempts is how often a job is tried; 0 is DefaultMaxAttempts.
 	MaxAttempts int
-	// Merge joins the payloads of two jobs of a kind that coalesce, where the
-	// newer one does not say all that the older one does. It must be quick and
-	// depend on nothing else. Nil keeps the newer one.
+	// Merge joins the payloads of two jobs of a kind that coalesce. It must be
+	// quick and a pure function. Nil keeps the newer payload.
 	Merge func(kind string, older, newer json.RawMessage) json.RawMessage
 }
 
@@ -52,76 +49,101 @@ func (o *ScheduleOptions) validate() error {
 // disk. A Queue wraps it with all three. Its methods are not safe for
 // concurrent use.
 //
-// What a method changes is in force at once but provisional: the wrapper writes
-// Pending down and then calls Accept, or Revert when that failed, before it
-// answers its caller and before anyone else looks. Several calls may share one
-// write. A method that fails may still have changed something, because
-// every method first lets leases run out; so Pending is asked after each.
+// It is a list in order of age that every method scans: a queue is short, and a
+// write to disk takes a hundred times longer than a scan of a thousand jobs.
 //
-// Leases are not written down. After a restart every job waits again; a job
-// that was leased comes back with that attempt counted.
+// A change is in force at once but provisional: the wrapper writes Pending to
+// disk and then calls Accept, or Revert if the write failed, before it answers
+// its caller. Several calls may share one write.
+//
+// Leases are not written. After a restart every job waits again; a job that was
+// leased comes back with that attempt counted.
 type Schedule struct {
 	opts ScheduleOptions
-	// instance sets the tokens of this schedule apart from those of another
-	// process's over the same jobs.
-	instance string
-	place    uint64 // of the newest job
-	leases   uint64 // given so far
+	last uint64   // the number that the newest id spells
+	jobs []*entry // oldest first
 
-	jobs         map[string]*entry // those that wait or run, by id
-	dead         map[string]*entry
-	tokens       map[string]*entry
-	waitingByKey map[coalesced]*entry
-	runningByKey map[coalesced]*entry
-	deadByKey    map[coalesced]*entry
+	turn   uint64            // leases given so far
+	served map[string]uint64 // by group: the turn of its latest lease
+	looked time.Time         // when Lease was last asked
 
-	// A waiting job is in ready, or in delays, or, while another of its kind
-	// and key runs, in neither.
-	ready  ready
-	delays heap[*entry]
-
-	expiry    heap[*entry] // running jobs by the end of their lease
-	droppable heap[*entry] // waiting jobs that may give way
-	order     order        // of all waiting jobs
-	kinds     map[string]*KindStats
-
-	journal []before // what changed since the last Accept, as it was
-	dirty   []*entry // what changed since the last Pending
-	dropped []string // kinds of the jobs dropped since the last Accept
+	dropped map[string]int // by kind, since the schedule was made
 	news    bool
+
+	// before is what entries were at the last Accept, of those that have changed;
+	// drops are the kinds of the jobs dropped since then.
+	before map[*entry]entry
+	drops  []string
+	dirty  []*entry // changed since the last Pending
 }
 
-// coalesced is what at most one waiting job has, one running job and one dead
-// letter. Of these the waiting job is the newest and the dead letter the oldest.
-type coalesced struct{ kind, key string }
+// entry is a job and its state. Of one kind and key there is at most one entry
+// in each state; the waiting one is the newest and the dead one the oldest.
+type entry struct {
+	job    Job
+	state  state
+	stored state // the state on disk, once all that Pending returned is written
+	dirty  bool
+}
+
+type state uint8
+
+const (
+	absent state = iota // removed at the next Accept or Revert
+	waiting
+	running
+	dead
+)
+
+// lives reports whether the job is still to be done.
+func (st state) lives() bool { return st == waiting || st == running }
 
 // NewSchedule returns an empty schedule.
 func NewSchedule(opts ScheduleOptions) (*Schedule, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Schedule{
-		opts:         opts,
-		instance:     rand.Text(),
-		jobs:         map[string]*entry{},
-		dead:         map[string]*entry{},
-		tokens:       map[string]*entry{},
-		waitingByKey: map[coalesced]*entry{},
-		runningByKey: map[coalesced]*entry{},
-		deadByKey:    map[coalesced]*entry{},
-		ready:        newReady(),
-		delays:       newEntryHeap(byDue),
-		expiry:       newEntryHeap(byUntil),
-		droppable:    heap[*entry]{before: byWorth, at: entryDropAt},
-		kinds:        map[string]*KindStats{},
-	}, nil
+	return &Schedule{opts: opts, served: map[string]uint64{}, dropped: map[string]int{}, before: map[*entry]entry{}}, nil
 }
 
-// Enqueue adds a job and names it: ID, EnqueuedAt, Attempt and LastError are
-// the schedule's to set. A job that coalesces changes the waiting one as merge
-// says. ErrQueueFull, or an error that says what is wrong with the job.
+// set changes an entry; every change goes through it.
+func (s *Schedule) set(e *entry, st state, job Job) {
+	if _, noted := s.before[e]; !noted {
+		s.before[e] = *e
+	}
+	if !e.dirty {
+		e.dirty = true
+		s.dirty = append(s.dirty, e)
+	}
+	e.state, e.job = st, job
+	s.news = s.news || st != running
+}
+
+func (s *Schedule) remove(e *entry) { s.set(e, absent, e.job) }
+
+// byID returns the entry in the state with the id, or nil.
+func (s *Schedule) byID(st state, id string) *entry {
+	return s.find(func(e *entry) bool { return e.state == st && e.job.ID == id })
+}
+
+// twin returns the entry in the state with the kind and key of the job, or nil.
+func (s *Schedule) twin(st state, job Job) *entry {
+	return s.find(func(e *entry) bool { return e.state == st && same(e.job, job) })
+}
+
+func (s *Schedule) find(match func(*entry) bool) *entry {
+	if i := slices.IndexFunc(s.jobs, match); i >= 0 {
+		return s.jobs[i]
+	}
+	return nil
+}
+
+// same reports whether two jobs coalesce.
+func same(a, b Job) bool { return a.Key != "" && a.Key == b.Key && a.Kind == b.Kind }
+
+// Enqueue adds a job or coalesces it into a waiting one. ErrQueueFull, or an
+// error that says what is wrong with the job.
 func (s *Schedule) Enqueue(now time.Time, job Job) (Enqueued, error) {
-	s.advance(now)
 	if job.Kind == "" {
 		return Enqueued{}, errors.New("worker: the job has no kind")
 	}
@@ -129,117 +151,149 @@ func (s *Schedule) Enqueue(now time.Time, job Job) (Enqueued, error) {
 		return Enqueued{}, fmt.Errorf("worker: the payload of the %s job is not JSON", job.Kind)
 	}
 	job.Payload = bytes.Clone(job.Payload)
-	job.EnqueuedAt, job.Attempt, job.LastError = now, 0, ""
-	if job.MaxAttempts <= 0 {
-		job.MaxAttempts = s.opts.MaxAttempts
-	}
-
-	if prior := s.waitingByKey[coalesced{job.Kind, job.Key}]; prior != nil {
-		s.update(prior, func() { prior.job = s.merge(prior.job, job) })
-		return Enqueued{ID: prior.job.ID, Position: s.order.ahead(prior.job.Priority, prior.place), Coalesced: true}, nil
+	job.EnqueuedAt, job.NotBefore = now, time.Time{}
+	job.Attempt, job.MaxAttempts, job.LastError = 0, s.opts.MaxAttempts, ""
+	if older := s.twin(waiting, job); older != nil {
+		s.set(older, waiting, s.merge(older.job, job))
+		return Enqueued{ID: older.job.ID, Position: s.position(older), Coalesced: true}, nil
 	}
 	gone, err := s.makeRoom(job.Priority)
 	if err != nil {
 		return Enqueued{}, err
 	}
-	// Places follow the clock, so that a restarted queue that has forgotten its
+	// Ids follow the clock, so that a restarted queue that has forgotten its
 	// finished jobs does not give their ids again.
-	s.place = max(s.place+1, uint64(max(0, now.UnixMicro())))
-	job.ID = spell(s.place)
-	e := &entry{job: job, place: s.place}
-	s.update(e, func() { e.state = waiting })
-	return Enqueued{ID: job.ID, Position: s.order.ahead(job.Priority, e.place), Dropped: gone}, nil
+	s.last = max(s.last+1, uint64(max(0, now.UnixMicro())))
+	job.ID = spell(s.last)
+	e := &entry{}
+	s.jobs = append(s.jobs, e)
+	s.set(e, waiting, job)
+	return Enqueued{ID: job.ID, Position: s.position(e), Dropped: gone}, nil
 }
 
-// merge is the older job with what both payloads say and the higher of the
-// priorities. A pause after a failure stays, for what has just failed is likely
-// to fail again; otherwise the earlier time holds. It may be dropped only if
-// both may.
+// merge returns the older job with both payloads and the higher priority. A
+// pause after a failure stays: what has just failed is likely to fail again.
+// The job may be dropped only if both may.
 func (s *Schedule) merge(older, newer Job) Job {
 	older.Payload = s.opts.Merge(older.Kind, older.Payload, newer.Payload)
 	older.Priority = max(older.Priority, newer.Priority)
 	older.Droppable = older.Droppable && newer.Droppable
-	if older.Attempt == 0 && newer.NotBefore.Before(older.NotBefore) {
-		older.NotBefore = newer.NotBefore
-	}
 	return older
 }
 
+// position counts the waiting jobs ahead of one: those of a higher priority, and
+// the older ones of the same priority.
+func (s *Schedule) position(of *entry) int {
+	n, older := 0, true
+	for _, e := range s.jobs {
+		if e == of {
+			older = false
+		} else if e.state == waiting && (e.job.Priority > of.job.Priority || older && e.job.Priority == of.job.Priority) {
+			n++
+		}
+	}
+	return n
+}
+
 // makeRoom drops a waiting job if the queue is full: of those that may be
-// dropped, the oldest of the lowest priority, but never one of a higher
-// priority than the job that comes.
+// dropped, the oldest of the lowest priority, but none of a higher priority than
+// that of the new job.
 func (s *Schedule) makeRoom(priority int) (*Job, error) {
-	if s.waitingCount() < s.opts.Depth {
+	n := 0
+	var victim *entry
+	for _, e := range s.jobs {
+		if e.state != waiting {
+			continue
+		}
+		n++
+		if e.job.Droppable && e.job.Priority <= priority && (victim == nil || e.job.Priority < victim.job.Priority) {
+			victim = e
+		}
+	}
+	if n < s.opts.Depth {
 		return nil, nil
 	}
-	if s.droppable.len() == 0 || s.droppable.peek().job.Priority > priority {
+	if victim == nil {
 		return nil, ErrQueueFull
 	}
-	e := s.droppable.peek()
-	gone := e.job
-	s.update(e, func() { e.state = absent })
-	s.dropped = append(s.dropped, gone.Kind)
+	gone := victim.job
+	s.drops = append(s.drops, gone.Kind)
+	s.remove(victim)
 	return &gone, nil
 }
 
-func (s *Schedule) waitingCount() int { return len(s.jobs) - s.expiry.len() }
+// maxGroups bounds how many groups are remembered. A forgotten group is treated
+// as never served.
+const maxGroups = 10_000
 
 // Lease hands out the next job of the kinds: of the highest priority, of the
 // group served longest ago, the oldest. The attempt is counted. ErrNoJob.
-func (s *Schedule) Lease(now time.Time, kinds []string, ttl time.Duration) (Lease, error) {
-	s.advance(now)
-	e := s.ready.first(kinds)
-	if e == nil {
-		return Lease{}, ErrNoJob
+func (s *Schedule) Lease(now time.Time, kinds []string) (Job, error) {
+	s.looked = now
+	var best *entry
+	for e := range s.leasable {
+		if !slices.Contains(kinds, e.job.Kind) || e.job.NotBefore.After(now) {
+			continue
+		}
+		if best == nil || e.job.Priority > best.job.Priority ||
+			e.job.Priority == best.job.Priority && s.served[e.job.Group] < s.served[best.job.Group] {
+			best = e
+		}
 	}
-	s.ready.serve(e.lane.group)
-	s.leases++
-	s.update(e, func() {
-		e.state = running
-		e.job.Attempt++
-		e.job.NotBefore = time.Time{}
-		e.token = s.instance + "-" + strconv.FormatUint(s.leases, 36)
-		e.until = now.Add(ttl)
-	})
-	return Lease{Job: e.job, Token: e.token, Until: e.until}, nil
+	if best == nil {
+		return Job{}, ErrNoJob
+	}
+	if len(s.served) >= maxGroups {
+		clear(s.served)
+	}
+	s.turn++
+	s.served[best.job.Group] = s.turn
+	job := best.job
+	job.Attempt++
+	job.NotBefore = time.Time{}
+	s.set(best, running, job)
+	return job, nil
 }
 
-// Extend lets a lease end ttl from now. It leaves nothing to be written.
-// ErrLeaseLost.
-func (s *Schedule) Extend(now time.Time, token string, ttl time.Duration) error {
-	s.advance(now)
-	e := s.tokens[token]
-	if e == nil {
-		return ErrLeaseLost
+// leasable yields the waiting jobs, without those whose twin runs.
+func (s *Schedule) leasable(yield func(*entry) bool) {
+	var busy []Job
+	for _, e := range s.jobs {
+		if e.state == running {
+			busy = append(busy, e.job)
+		}
 	}
-	e.until = now.Add(ttl)
-	s.expiry.fix(e)
-	return nil
+	for _, e := range s.jobs {
+		if e.state != waiting || slices.ContainsFunc(busy, func(j Job) bool { return same(j, e.job) }) {
+			continue
+		}
+		if !yield(e) {
+			return
+		}
+	}
 }
 
-// Settle ends a lease. A retry after the last attempt makes a dead letter.
-// ErrLeaseLost.
-func (s *Schedule) Settle(now time.Time, token string, end Settlement) error {
-	s.advance(now)
-	e := s.tokens[token]
+// Settle ends a lease. ErrNotLeased.
+func (s *Schedule) Settle(now time.Time, id string, end Settlement) error {
+	e := s.byID(running, id)
 	if e == nil {
-		return ErrLeaseLost
+		return ErrNotLeased
 	}
 	job := e.job
 	switch end.Outcome {
 	case Done:
-		s.update(e, func() { e.state = absent })
+		s.remove(e)
 	case Retry:
-		job.LastError, job.NotBefore = clip(end.Error), end.NotBefore
-		s.back(e, job)
+		job.LastError, job.NotBefore = clip(end.Error), now.Add(end.Pause)
+		s.giveBack(e, job)
 	case Dead:
 		job.LastError = clip(end.Error)
 		s.bury(e, job)
 	case Release:
 		job.Attempt--
-		s.back(e, job)
+		s.giveBack(e, job)
 	default:
-		return fmt.Errorf("worker: settle job %s: unknown outcome %d", job.ID, end.Outcome)
+		return fmt.Errorf("worker: settle job %s: unknown outcome %d", id, end.Outcome)
 	}
 	return nil
 }
@@ -259,96 +313,125 @@ func clip(text string) string {
 	return text
 }
 
-// back lets a running job wait again as the job given, or buries it after its
-// last attempt. One of its kind and key that has come to wait meanwhile is
-// merged into it, as if it had come only now.
-func (s *Schedule) back(e *entry, job Job) {
+// giveBack lets a running job wait again, or buries it after its last attempt.
+// Its waiting twin, which came later, is merged into it.
+func (s *Schedule) giveBack(e *entry, job Job) {
 	if job.LastAttempt() {
 		s.bury(e, job)
 		return
 	}
-	if newer := s.waitingByKey[coalesced{job.Kind, job.Key}]; newer != nil {
+	if newer := s.twin(waiting, job); newer != nil {
 		job = s.merge(job, newer.job)
-		s.update(newer, func() { newer.state = absent })
+		s.remove(newer)
 	}
-	s.update(e, func() { e.state, e.job = waiting, job })
+	s.set(e, waiting, job)
 }
 
 // bury makes a dead letter, in place of an older one of the same kind and key.
 func (s *Schedule) bury(e *entry, job Job) {
-	if older := s.deadByKey[coalesced{job.Kind, job.Key}]; older != nil {
-		s.update(older, func() { older.state = absent })
+	if older := s.twin(dead, job); older != nil {
+		s.remove(older)
 	}
-	s.update(e, func() { e.state, e.job = dead, job })
+	s.set(e, dead, job)
 }
 
-// Requeue gives a dead letter all its attempts again, at its old place. If a
-// job of its kind and key waits or runs, that one, being newer, stands for both.
-// ErrUnknownJob.
-func (s *Schedule) Requeue(now time.Time, id string) error {
-	s.advance(now)
-	e := s.dead[id]
+// Requeue lets a dead letter wait again, at its old place, with all its
+// attempts. If its twin waits or runs, the letter is removed. ErrUnknownJob.
+func (s *Schedule) Requeue(id string) error {
+	e := s.byID(dead, id)
 	if e == nil {
 		return ErrUnknownJob
 	}
-	key := coalesced{e.job.Kind, e.job.Key}
-	if s.waitingByKey[key] != nil || s.runningByKey[key] != nil {
-		s.update(e, func() { e.state = absent })
+	if s.twin(waiting, e.job) != nil || s.twin(running, e.job) != nil {
+		s.remove(e)
 		return nil
 	}
-	s.update(e, func() { e.state, e.job.Attempt, e.job.NotBefore = waiting, 0, time.Time{} })
+	job := e.job
+	job.Attempt, job.NotBefore = 0, time.Time{}
+	s.set(e, waiting, job)
 	return nil
 }
 
 // Dead returns the dead letters, oldest first.
 func (s *Schedule) Dead() []Job {
-	letters := slices.SortedFunc(maps.Values(s.dead), func(a, b *entry) int { return cmp.Compare(a.place, b.place) })
-	jobs := make([]Job, len(letters))
-	for i, e := range letters {
-		jobs[i] = e.job
+	var letters []Job
+	for _, e := range s.jobs {
+		if e.state == dead {
+			letters = append(letters, e.job)
+		}
 	}
-	return jobs
+	return letters
 }
 
-// NextDue returns the time at which a job next becomes available by itself,
-// because its pause or its lease ends; zero when none will. It may be past.
+// NextDue returns the end of the first pause that ends after the last Lease, or
+// the zero time. It may be past.
 func (s *Schedule) NextDue() time.Time {
 	var due time.Time
-	if s.delays.len() > 0 {
-		due = s.delays.peek().job.NotBefore
-	}
-	if s.expiry.len() > 0 {
-		if until := s.expiry.peek().until; due.IsZero() || until.Before(due) {
-			due = until
+	for e := range s.leasable {
+		if t := e.job.NotBefore; t.After(s.looked) && (due.IsZero() || t.Before(due)) {
+			due = t
 		}
 	}
 	return due
 }
 
-// News says, once, that a job came or became available again since it was last
-// asked. A wrapper passes it on through Queue.Changed after Accept; to tell of
-// every call would have a pool that found nothing look again at once.
+// Wait returns the time until NextDue, negative if no job pauses: what
+// Queue.Changed returns.
+func (s *Schedule) Wait(now time.Time) time.Duration {
+	due := s.NextDue()
+	if due.IsZero() {
+		return never
+	}
+	return max(0, due.Sub(now))
+}
+
+// News reports, once, whether a job was added or became available again since it
+// was last asked. A wrapper passes it on through Queue.Changed after Accept. If
+// every call were news, a pool that found nothing would look again at once.
 func (s *Schedule) News() bool {
 	news := s.news
 	s.news = false
 	return news
 }
 
-// errExpired is the failure of an attempt whose lease ran out.
-const errExpired = "the lease ran out"
+// Stats counts the jobs.
+func (s *Schedule) Stats() Stats {
+	all := Stats{ByKind: map[string]KindStats{}}
+	add := func(kind string, n KindStats) {
+		k := all.ByKind[kind]
+		for _, sum := range []*KindStats{&k, &all.KindStats} {
+			sum.Waiting += n.Waiting
+			sum.Running += n.Running
+			sum.Dead += n.Dead
+			sum.Dropped += n.Dropped
+		}
+		all.ByKind[kind] = k
+	}
+	for _, e := range s.jobs {
+		switch e.state {
+		case waiting:
+			add(e.job.Kind, KindStats{Waiting: 1})
+		case running:
+			add(e.job.Kind, KindStats{Running: 1})
+		case dead:
+			add(e.job.Kind, KindStats{Dead: 1})
+		}
+	}
+	for kind, n := range s.dropped {
+		add(kind, KindStats{Dropped: n})
+	}
+	return all
+}
 
-// advance does what the time brings: leases run out, pauses end.
-func (s *Schedule) advance(now time.Time) {
-	for s.expiry.len() > 0 && !s.expiry.peek().until.After(now) {
-		e := s.expiry.peek()
-		job := e.job
-		job.LastError = errExpired
-		s.back(e, job)
+// spell writes a number as a job's id, so that ids sort in the order in which
+// the jobs came.
+func spell(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+// parseID reads an id written by spell.
+func parseID(id string) (uint64, error) {
+	n, err := strconv.ParseUint(id, 16, 64)
+	if err != nil || spell(n) != id {
+		return 0, fmt.Errorf("worker: %q is not the id of a job", id)
 	}
-	for s.delays.len() > 0 && !s.delays.peek().job.NotBefore.After(now) {
-		e := s.delays.peek()
-		s.delays.remove(e)
-		e.delayed = false
-		s.ready.add(e)
-	}
+	return n, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// disk is what Pending had written down.
+// disk is what Pending had written.
 type disk struct{ jobs, dead map[string]Job }
 
 func newDisk() disk        { return disk{jobs: map[string]Job{}, dead: map[string]Job{}} }
@@ -54,13 +54,12 @@ type simulation struct {
 	s      *Schedule
 	m      *model
 	disk   disk
-	tokens []string
+	leased []string // ids, also of leases that have ended
 	n      int
 }
 
-// TestScheduleAgainstModel also proves that what cannot be written is taken
-// back wholly, whatever was done in between, and that the disk always holds
-// what a restart needs.
+// TestScheduleAgainstModel also proves that Revert undoes everything that could not
+// be written, and that the disk always holds what a restart needs.
 func TestScheduleAgainstModel(t *testing.T) {
 	steps := 2500
 	if testing.Short() {
@@ -96,9 +95,6 @@ func (sim *simulation) transaction() {
 	if sim.rand.IntN(5) == 0 {
 		sim.s.Revert()
 		sim.m, sim.disk = before, disk
-		for _, j := range sim.m.in(running) { // extending is not taken back
-			j.until = sim.m.ends[j.token]
-		}
 		if pending := sim.s.Pending(); len(pending) > 0 {
 			sim.t.Errorf("after Revert %d changes are pending", len(pending))
 		}
@@ -123,37 +119,33 @@ func (sim *simulation) step() {
 	if r.IntN(3) == 0 {
 		sim.now = sim.now.Add(time.Duration(r.IntN(20)) * time.Second)
 	}
-	token := "none"
-	if len(sim.tokens) > 0 {
-		token = sim.tokens[max(0, len(sim.tokens)-1-r.IntN(4))]
+	leased := "none"
+	if len(sim.leased) > 0 {
+		leased = sim.leased[max(0, len(sim.leased)-1-r.IntN(4))]
 	}
 	switch r.IntN(10) {
 	case 0, 1, 2, 3:
 		sim.enqueue()
 	case 4, 5, 6:
 		kinds := pick(r, []string{"a"}, []string{"b", "a"}, []string{"b", "none"})
-		ttl := time.Duration(1+r.IntN(40)) * time.Second
-		got, err := sim.s.Lease(sim.now, kinds, ttl)
-		want, wantErr := sim.m.lease(sim.now, kinds, ttl, got.Token)
-		sim.compare("Lease", err, wantErr, got.Job, want)
+		got, err := sim.s.Lease(sim.now, kinds)
+		want, wantErr := sim.m.lease(sim.now, kinds)
+		sim.compare("Lease", err, wantErr, got, want)
 		if err == nil {
-			sim.tokens = append(sim.tokens, got.Token)
+			sim.leased = append(sim.leased, got.ID)
 		}
-	case 7:
-		ttl := time.Duration(1+r.IntN(40)) * time.Second
-		sim.compare("Extend", sim.s.Extend(sim.now, token, ttl), sim.m.extend(sim.now, token, ttl), nil, nil)
-	case 8:
+	case 7, 8:
 		end := Settlement{Outcome: pick(r, Done, Done, Retry, Retry, Dead, Release), Error: pick(r, "x", "y")}
 		if r.IntN(2) == 0 {
-			end.NotBefore = sim.now.Add(time.Duration(r.IntN(30)-5) * time.Second)
+			end.Pause = time.Duration(r.IntN(30)) * time.Second
 		}
-		sim.compare("Settle", sim.s.Settle(sim.now, token, end), sim.m.settle(sim.now, token, end), nil, nil)
+		sim.compare("Settle", sim.s.Settle(sim.now, leased, end), sim.m.settle(sim.now, leased, end), nil, nil)
 	case 9:
 		id := "none"
 		if letters := sim.s.Dead(); len(letters) > 0 {
 			id = pick(r, letters...).ID
 		}
-		sim.compare("Requeue", sim.s.Requeue(sim.now, id), sim.m.requeue(sim.now, id), nil, nil)
+		sim.compare("Requeue", sim.s.Requeue(id), sim.m.requeue(id), nil, nil)
 	}
 }
 
@@ -162,10 +154,7 @@ func (sim *simulation) enqueue() {
 	sim.n++
 	job := Job{
 		Kind: pick(r, "a", "b"), Key: pick(r, "", "k1", "k2", "k3"), Group: pick(r, "g1", "g2", "g3"),
-		Priority: r.IntN(3), Droppable: r.IntN(2) == 0, Payload: fmt.Appendf(nil, "%d", sim.n), MaxAttempts: r.IntN(3),
-	}
-	if r.IntN(3) == 0 {
-		job.NotBefore = sim.now.Add(time.Duration(r.IntN(30)-5) * time.Second)
+		Priority: r.IntN(3), Droppable: r.IntN(2) == 0, Payload: fmt.Appendf(nil, "%d", sim.n),
 	}
 	got, err := sim.s.Enqueue(sim.now, job)
 	want, wantErr := sim.m.enqueue(sim.now, job, got.ID)
@@ -195,8 +184,8 @@ func (sim *simulation) check() {
 		}
 	}
 	sim.compare("the disk", nil, nil, sim.disk, want)
-	if due := sim.s.NextDue(); due.After(sim.now) && !due.Equal(sim.m.nextDue(sim.now)) {
-		sim.t.Fatalf("NextDue = %v, want %v", due, sim.m.nextDue(sim.now))
+	if due, want := sim.s.NextDue(), sim.m.nextDue(sim.s.looked); !due.Equal(want) {
+		sim.t.Fatalf("NextDue = %v, want %v", due, want)
 	}
 }
 
@@ -224,28 +213,28 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-func TestIdleGroupsAreForgotten(t *testing.T) {
+func TestGroupsAreForgotten(t *testing.T) {
 	s, err := NewSchedule(ScheduleOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Unix(1, 0)
-	for i := range 40_000 {
+	for i := range 2 * maxGroups {
 		if _, err := s.Enqueue(now, Job{Kind: "work", Group: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
-		lease, err := s.Lease(now, []string{"work"}, time.Minute)
+		lease, err := s.Lease(now, []string{"work"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Settle(now, lease.Token, Settlement{}); err != nil {
+		if err := s.Settle(now, lease.ID, Settlement{}); err != nil {
 			t.Fatal(err)
 		}
 		s.Pending()
 		s.Accept()
 	}
-	if n := len(s.ready.groups); n > 5*idleGroups {
-		t.Errorf("%d groups are remembered, want at most %d", n, 5*idleGroups)
+	if n := len(s.served); n > maxGroups {
+		t.Errorf("%d groups are remembered, want at most %d", n, maxGroups)
 	}
 }
 

@@ -375,9 +375,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	d.served = newFilling(indexer.EmbedJob, d.core.Indexer, queue, d.log)
 	d.builtin = newFilling(indexer.EmbedBuiltinJob, d.core.Indexer, queue, d.log)
 	d.pool, err = worker.NewPool(worker.Options{
-		Queue: queue, Handlers: handlers(d.fillings(), d.sandboxes), Concurrency: concurrency(), LeaseTTL: cfg.Queue.Lease,
+		Queue: queue, Handlers: handlers(d.fillings(), d.sandboxes), Concurrency: concurrency(),
 		Backoff: worker.Backoff{Min: cfg.Queue.BackoffMin, Max: cfg.Queue.BackoffMax}, Logger: d.log.With(attrPart, "worker"),
-		Observer: d.observe,
+		Failed: d.jobFailed,
 	})
 	if err != nil {
 		return err
@@ -411,9 +411,9 @@ func (d *Daemon) note(text string) {
 	d.log.Info(text, attrPart, "daemon")
 }
 
-// observe has the Ollama server looked at when a job that needs it failed.
-func (d *Daemon) observe(e worker.Event) {
-	if d.model != nil && e.Job.Kind == indexer.EmbedJob && (e.Type == worker.Retried || e.Type == worker.Died) {
+// jobFailed checks the Ollama server when a job that needs it failed.
+func (d *Daemon) jobFailed(job worker.Job, _ error) {
+	if d.model != nil && job.Kind == indexer.EmbedJob {
 		d.model.look()
 	}
 }

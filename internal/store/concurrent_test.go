@@ -201,11 +201,11 @@ func (w *workload) jobs(ctx context.Context, rng *rand.Rand, _ int) error {
 		if _, err := q.Enqueue(ctx, worker.Job{Kind: "index", Key: fmt.Sprint(rng.IntN(10))}); err != nil {
 			return err
 		}
-		lease, err := q.Lease(ctx, []string{"index"}, 1<<40)
+		lease, err := q.Lease(ctx, []string{"index"})
 		if err != nil {
 			return err
 		}
-		if err := q.Settle(ctx, lease.Token, worker.Settlement{}); err != nil {
+		if err := q.Settle(ctx, lease.ID, worker.Settlement{}); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-// Queue is the durable job queue: the rules of worker.Schedule, its changes
+// Queue is the durable job queue. worker.Schedule has its rules; its changes are
 // written in the store's commits, beside the records that caused them.
 type Queue struct {
 	store *Store
-	// mu guards schedule. A commit that changes it holds mu until its outcome
-	// is certain, so that nobody sees a job that may be taken back.
+	// mu guards schedule. A commit that changes the schedule holds mu until its
+	// outcome is certain: no caller sees a change that may be reverted.
 	mu       sync.Mutex
 	schedule *worker.Schedule
 	changed  chan struct{}
@@ -50,12 +50,12 @@ func openQueue(s *Store) (*Queue, error) {
 	if err := schedule.Restore(jobs, dead); err != nil {
 		return nil, fmt.Errorf("restore queue: %w", err)
 	}
-	return q, nil // what Restore changed rides on the next commit
+	return q, nil // the next commit writes what Restore changed
 }
 
-// plan changes the schedule as an update asks, adds the jobs that follow from
-// it, and puts what must be written into the update. The committer calls it. It
-// cannot be taken back alone, so nothing in it refuses the update.
+// plan applies an update's changes to the schedule, adds the jobs that follow from
+// the update, and adds what must be written to it. The committer calls it. Its
+// changes cannot be reverted for one update alone, so it never fails.
 func (q *Queue) plan(g *group, tx *Tx) {
 	var follow []worker.Job
 	if len(tx.change.Docs)+len(tx.change.Records)+len(tx.change.Files) > 0 {
@@ -73,8 +73,8 @@ func (q *Queue) plan(g *group, tx *Tx) {
 		fn(q.schedule)
 	}
 	for _, job := range follow {
-		// A full queue never refuses a write: what follows from it is derived
-		// again when the queue has room.
+		// A full queue never fails a write: the job that follows is derived again
+		// when the queue has room.
 		_, err := q.schedule.Enqueue(q.store.opts.Clock(), job)
 		if err != nil && !errors.Is(err, worker.ErrQueueFull) {
 			q.store.opts.Logger.Error("job was not enqueued", "part", "store", "kind", job.Kind, "error", err)
@@ -94,15 +94,14 @@ func (q *Queue) plan(g *group, tx *Tx) {
 	}
 }
 
-// put writes a job. One that cannot be encoded is in force until the process
-// ends.
+// put writes a job. A job that cannot be encoded lasts until the process ends.
 func (q *Queue) put(tx *Tx, key []byte, job worker.Job) {
 	if err := tx.putValue(key, job); err != nil {
 		q.store.opts.Logger.Error("job was not written", "part", "store", "job", job.ID, "error", err)
 	}
 }
 
-// settle ends what plan began.
+// settle accepts or reverts what plan changed.
 func (q *Queue) settle(committed bool) {
 	if committed {
 		q.schedule.Accept()
@@ -116,7 +115,7 @@ func (q *Queue) settle(committed bool) {
 	}
 }
 
-// wake has those who wait for a job look again.
+// wake makes the pool look for a job again.
 func (q *Queue) wake() {
 	select {
 	case q.changed <- struct{}{}:
@@ -143,41 +142,34 @@ func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueue
 	return out, err
 }
 
-// Lease hands out the next job that is due; none while nothing can be stored.
-func (q *Queue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (out worker.Lease, err error) {
+// Lease hands out the next job that is due. There is none while the store is
+// read-only.
+func (q *Queue) Lease(ctx context.Context, kinds []string) (out worker.Job, err error) {
 	if q.store.keepsNothing() {
 		return out, worker.ErrNoJob
 	}
 	err = q.change(ctx, func(s *worker.Schedule) (err error) {
-		out, err = s.Lease(q.store.opts.Clock(), kinds, ttl)
+		out, err = s.Lease(q.store.opts.Clock(), kinds)
 		return err
 	})
 	return out, err
 }
 
-// Extend prolongs a lease; nothing is written, since no lease outlives the
-// process.
-func (q *Queue) Extend(_ context.Context, token string, ttl time.Duration) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.schedule.Extend(q.store.opts.Clock(), token, ttl)
-}
-
 // Settle ends a lease.
-func (q *Queue) Settle(ctx context.Context, token string, end worker.Settlement) error {
+func (q *Queue) Settle(ctx context.Context, id string, end worker.Settlement) error {
 	return q.change(ctx, func(s *worker.Schedule) error {
-		return s.Settle(q.store.opts.Clock(), token, end)
+		return s.Settle(q.store.opts.Clock(), id, end)
 	})
 }
 
-// Changed tells when to look again.
-func (q *Queue) Changed() (<-chan struct{}, time.Time) {
+// Changed says when to look again.
+func (q *Queue) Changed() (<-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.store.keepsNothing() {
-		return q.changed, time.Time{} // see wake
+		return q.changed, -1 // see wake
 	}
-	return q.changed, q.schedule.NextDue()
+	return q.changed, q.schedule.Wait(q.store.opts.Clock())
 }
 
 // Dead returns the dead letters, oldest first.
@@ -189,7 +181,7 @@ func (q *Queue) Dead(context.Context) ([]worker.Job, error) {
 
 // Requeue gives a dead letter another try.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
-	return q.change(ctx, func(s *worker.Schedule) error { return s.Requeue(q.store.opts.Clock(), id) })
+	return q.change(ctx, func(s *worker.Schedule) error { return s.Requeue(id) })
 }
 
 // Stats counts the jobs.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"github.com/recalld/recalld/internal/store"
+	"github.com/recalld/recalld/worker"
 	"github.com/recalld/recalld/worker/workertest"
 	"testing"
 )
@@ -10,7 +11,7 @@ func TestQueueConformance(t *testing.T) {
 	workertest.Run(t, func(t *testing.T, setup workertest.Setup) workertest.Opened {
 		dir := t.TempDir()
 		var s *store.Store
-		open := func(t *testing.T) workertest.Inspected {
+		open := func(t *testing.T) worker.Queue {
 			var err error
 			s, err = store.Open(store.Options{Dir: dir, Clock: setup.Clock.Now, Queue: setup.ScheduleOptions})
 			if err != nil {
@@ -25,6 +26,6 @@ func TestQueueConformance(t *testing.T) {
 			}
 			s.Close()
 		})
-		return workertest.Opened{Queue: q, Reopen: func(t *testing.T) workertest.Inspected { s.Close(); return open(t) }}
+		return workertest.Opened{Queue: q, Reopen: func(t *testing.T) worker.Queue { s.Close(); return open(t) }}
 	})
 }

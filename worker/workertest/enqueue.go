@@ -23,14 +23,14 @@ func testKinds(t *testing.T, b *bench) {
 	b.named("other", worker.Job{Kind: "other", Priority: 9})
 	b.named("work", worker.Job{})
 	b.wantRun("work")
-	lease, err := b.Lease(t.Context(), []string{"work", "other"}, ttl)
-	if err != nil || lease.Job.Kind != "other" {
-		t.Fatalf("Lease = %+v, %v; want the job of the other kind", lease, err)
+	job, err := b.Lease(t.Context(), []string{"work", "other"})
+	if err != nil || job.Kind != "other" {
+		t.Fatalf("Lease = %+v, %v; want the job of the other kind", job, err)
 	}
 	if got := b.Stats().ByKind["other"]; got != (worker.KindStats{Running: 1}) {
 		t.Errorf("Stats of the other kind = %+v, want one running", got)
 	}
-	if _, err := b.Lease(t.Context(), nil, ttl); !errors.Is(err, worker.ErrNoJob) {
+	if _, err := b.Lease(t.Context(), nil); !errors.Is(err, worker.ErrNoJob) {
 		t.Errorf("Lease of no kinds: %v, want ErrNoJob", err)
 	}
 }
@@ -94,7 +94,7 @@ func testCoalesceRunning(t *testing.T, b *bench) {
 	b.named("running", worker.Job{Key: "k"})
 	lease := b.lease()
 	next := b.named("next", worker.Job{Key: "k"})
-	if next.Coalesced || next.ID == lease.Job.ID {
+	if next.Coalesced || next.ID == lease.ID {
 		t.Errorf("Enqueue of a running key = %+v, want a job of its own", next)
 	}
 	if newer := b.named("newer", worker.Job{Key: "k"}); !newer.Coalesced || newer.ID != next.ID {
@@ -109,8 +109,7 @@ func testCoalesceRetry(t *testing.T, b *bench) {
 	first := b.named("running", worker.Job{Key: "k"})
 	lease := b.lease()
 	b.named("newer", worker.Job{Key: "k", Priority: 3})
-	due := b.clock.Now().Add(time.Hour)
-	b.settle(lease, worker.Settlement{Outcome: worker.Retry, NotBefore: due, Error: "no luck"})
+	b.settle(lease, worker.Settlement{Outcome: worker.Retry, Pause: time.Hour, Error: "no luck"})
 	b.wantStats(worker.KindStats{Waiting: 1})
 	b.none() // a newer payload does not shorten the pause
 
@@ -118,8 +117,8 @@ func testCoalesceRetry(t *testing.T, b *bench) {
 	b.none()
 	b.clock.Advance(time.Hour)
 	lease = b.lease()
-	if nameOf(lease.Job) != "newest" || lease.Job.ID != first.ID || lease.Job.Attempt != 2 || lease.Job.Priority != 3 {
-		t.Errorf("the job after its pause is %+v, want %s with the newest payload, priority 3, attempt 2", lease.Job, first.ID)
+	if nameOf(lease) != "newest" || lease.ID != first.ID || lease.Attempt != 2 || lease.Priority != 3 {
+		t.Errorf("the job after its pause is %+v, want %s with the newest payload, priority 3, attempt 2", lease, first.ID)
 	}
 }
 
@@ -188,12 +187,12 @@ func testBadJobs(t *testing.T, b *bench) {
 	}
 	b.wantStats(worker.KindStats{})
 
-	// What is the queue's to set is not the caller's, and a payload that the
-	// caller changes later is not the queue's.
+	// The caller cannot set the queue's fields, and the queue keeps a copy of the
+	// payload.
 	payload := json.RawMessage(`"mine"`)
 	got := b.enqueue(worker.Job{ID: "x", Attempt: 7, LastError: "y", Payload: payload})
 	copy(payload, `"your"`)
-	job := b.lease().Job
+	job := b.lease()
 	if job.ID != got.ID || job.ID == "x" || job.Attempt != 1 || job.LastError != "" || nameOf(job) != "mine" || job.MaxAttempts != 3 {
 		t.Errorf("the job leased is %+v, want one with id %s, attempt 1 of 3, and its own payload", job, got.ID)
 	}
@@ -205,7 +204,7 @@ func testCancelled(t *testing.T, b *bench) {
 	if _, err := b.Enqueue(ctx, worker.Job{Kind: "work"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Enqueue with a context that has ended: %v, want context.Canceled", err)
 	}
-	if _, err := b.Lease(ctx, []string{"work"}, ttl); !errors.Is(err, context.Canceled) {
+	if _, err := b.Lease(ctx, []string{"work"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Lease with a context that has ended: %v, want context.Canceled", err)
 	}
 	b.wantStats(worker.KindStats{})

@@ -1,5 +1,5 @@
-// Package workertest holds the suite that every worker.Queue passes, and a
-// volatile queue and a clock for tests of what uses one.
+// Package workertest holds the conformance suite for worker.Queue, a volatile queue
+// and a clock for tests.
 package workertest
 
 import (
@@ -13,11 +13,10 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-// Queue is a queue whose disk is a map: worker.Schedule with everything a
-// durable queue has but durability. It is the fake for tests; Reopen gives what
-// a restarted process would find.
+// Queue is a queue whose disk is a map. It is the fake for tests; Reopen returns
+// what a restarted process would find.
 type Queue struct {
-	clock   worker.Clock
+	clock   func() time.Time
 	opts    worker.ScheduleOptions
 	changed chan struct{}
 
@@ -28,17 +27,14 @@ type Queue struct {
 	failing  error
 }
 
-var (
-	_ worker.Queue       = (*Queue)(nil)
-	_ worker.DeadLetters = (*Queue)(nil)
-)
+var _ worker.Queue = (*Queue)(nil)
 
-// NewQueue returns an empty queue. It panics on options that are not valid.
-func NewQueue(clock worker.Clock, opts worker.ScheduleOptions) *Queue {
+// NewQueue returns an empty queue. It panics on invalid options.
+func NewQueue(clock func() time.Time, opts worker.ScheduleOptions) *Queue {
 	return open(clock, opts, map[string]worker.Job{}, map[string]worker.Job{})
 }
 
-func open(clock worker.Clock, opts worker.ScheduleOptions, jobs, dead map[string]worker.Job) *Queue {
+func open(clock func() time.Time, opts worker.ScheduleOptions, jobs, dead map[string]worker.Job) *Queue {
 	schedule, err := worker.NewSchedule(opts)
 	if err == nil {
 		err = schedule.Restore(slices.Collect(maps.Values(jobs)), slices.Collect(maps.Values(dead)))
@@ -51,8 +47,8 @@ func open(clock worker.Clock, opts worker.ScheduleOptions, jobs, dead map[string
 	return q
 }
 
-// Reopen ends the queue without a goodbye, as a killed process does, and opens
-// a new one over what was written down. The old one fails from then on.
+// Reopen abandons the queue, as a killed process does, and opens a new one over
+// what was written. The old one fails from then on.
 func (q *Queue) Reopen() *Queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,7 +63,7 @@ func (q *Queue) Fail(err error) {
 	q.failing = err
 }
 
-// do runs an operation on the schedule and writes down what it changed.
+// do runs an operation on the schedule and writes what it changed.
 func (q *Queue) do(ctx context.Context, op func(now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,7 +73,7 @@ func (q *Queue) do(ctx context.Context, op func(now time.Time) error) error {
 	if q.failing != nil {
 		return q.failing
 	}
-	err := op(q.clock.Now())
+	err := op(q.clock())
 	q.write()
 	return err
 }
@@ -114,29 +110,24 @@ func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueue
 }
 
 // Lease hands out the first due job of the kinds.
-func (q *Queue) Lease(ctx context.Context, kinds []string, ttl time.Duration) (out worker.Lease, err error) {
+func (q *Queue) Lease(ctx context.Context, kinds []string) (out worker.Job, err error) {
 	err = q.do(ctx, func(now time.Time) (err error) {
-		out, err = q.schedule.Lease(now, kinds, ttl)
+		out, err = q.schedule.Lease(now, kinds)
 		return err
 	})
 	return out, err
 }
 
-// Extend prolongs a lease.
-func (q *Queue) Extend(ctx context.Context, token string, ttl time.Duration) error {
-	return q.do(ctx, func(now time.Time) error { return q.schedule.Extend(now, token, ttl) })
-}
-
 // Settle ends a lease.
-func (q *Queue) Settle(ctx context.Context, token string, s worker.Settlement) error {
-	return q.do(ctx, func(now time.Time) error { return q.schedule.Settle(now, token, s) })
+func (q *Queue) Settle(ctx context.Context, id string, s worker.Settlement) error {
+	return q.do(ctx, func(now time.Time) error { return q.schedule.Settle(now, id, s) })
 }
 
-// Changed tells when to look again.
-func (q *Queue) Changed() (<-chan struct{}, time.Time) {
+// Changed says when to look again.
+func (q *Queue) Changed() (<-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.changed, q.schedule.NextDue()
+	return q.changed, q.schedule.Wait(q.clock())
 }
 
 // Dead returns the dead letters, oldest first.
@@ -150,7 +141,7 @@ func (q *Queue) Dead(ctx context.Context) (jobs []worker.Job, err error) {
 
 // Requeue gives a dead letter another try.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
-	return q.do(ctx, func(now time.Time) error { return q.schedule.Requeue(now, id) })
+	return q.do(ctx, func(time.Time) error { return q.schedule.Requeue(id) })
 }
 
 // Stats counts the jobs.

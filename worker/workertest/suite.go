@@ -6,16 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/recalld/recalld/worker"
 )
-
-// Inspected is what the suite tests.
-type Inspected interface {
-	worker.Queue
-	worker.DeadLetters
-}
 
 // Setup is what a queue under test is opened with.
 type Setup struct {
@@ -25,13 +18,13 @@ type Setup struct {
 
 // Opened is a queue under test.
 type Opened struct {
-	Queue Inspected
-	// Reopen ends the queue as abruptly as can be and opens what it left
-	// behind. Nil for a queue that does not outlive its process.
-	Reopen func(t *testing.T) Inspected
+	Queue worker.Queue
+	// Reopen abandons the queue as a kill does and opens it again. Nil for a queue
+	// that does not outlive its process.
+	Reopen func(t *testing.T) worker.Queue
 }
 
-// Run puts the queues that open gives, each of them empty, through the suite.
+// Run runs the suite over the queues that open returns, each of them empty.
 func Run(t *testing.T, open func(t *testing.T, setup Setup) Opened) {
 	tests := map[string]func(t *testing.T, q *bench){
 		"Order":            testOrder,
@@ -45,8 +38,6 @@ func Run(t *testing.T, open func(t *testing.T, setup Setup) Opened) {
 		"FullOfPriorities": testFullOfPriorities,
 		"BadJobs":          testBadJobs,
 		"Exclusive":        testExclusive,
-		"Expiry":           testExpiry,
-		"Extend":           testExtend,
 		"Release":          testRelease,
 		"RetryTimes":       testRetryTimes,
 		"Attempts":         testAttempts,
@@ -65,23 +56,20 @@ func Run(t *testing.T, open func(t *testing.T, setup Setup) Opened) {
 		t.Run(name, func(t *testing.T) {
 			setup := Setup{Clock: NewClock(), ScheduleOptions: worker.ScheduleOptions{Depth: 8, MaxAttempts: 3}}
 			if name == "Stress" || name == "Drain" {
-				setup.Depth = 10_000
+				setup.Depth, setup.MaxAttempts = 10_000, 1_000
 			}
 			opened := open(t, setup)
-			test(t, &bench{Inspected: opened.Queue, t: t, clock: setup.Clock, reopen: opened.Reopen})
+			test(t, &bench{Queue: opened.Queue, t: t, clock: setup.Clock, reopen: opened.Reopen})
 		})
 	}
 }
 
-// ttl is the leases' of all tests.
-const ttl = time.Minute
-
 // bench is a queue under test with the steps that tests take.
 type bench struct {
-	Inspected
+	worker.Queue
 	t      *testing.T
 	clock  *Clock
-	reopen func(t *testing.T) Inspected
+	reopen func(t *testing.T) worker.Queue
 }
 
 // enqueue adds a job that must be taken.
@@ -107,38 +95,35 @@ func (b *bench) named(name string, job worker.Job) worker.Enqueued {
 func nameOf(job worker.Job) string { return strings.Trim(string(job.Payload), `"`) }
 
 // lease takes a job, which must be there.
-func (b *bench) lease() worker.Lease {
+func (b *bench) lease() worker.Job {
 	b.t.Helper()
-	lease, err := b.Lease(b.t.Context(), []string{"work"}, ttl)
+	job, err := b.Lease(b.t.Context(), []string{"work"})
 	if err != nil {
 		b.t.Fatalf("Lease: %v, want a job", err)
 	}
-	return lease
+	return job
 }
 
 // none checks that no job is due.
 func (b *bench) none() {
 	b.t.Helper()
-	if lease, err := b.Lease(b.t.Context(), []string{"work"}, ttl); !errors.Is(err, worker.ErrNoJob) {
-		b.t.Fatalf("Lease = job %q of key %q, %v; want ErrNoJob", nameOf(lease.Job), lease.Job.Key, err)
+	if job, err := b.Lease(b.t.Context(), []string{"work"}); !errors.Is(err, worker.ErrNoJob) {
+		b.t.Fatalf("Lease = job %q of key %q, %v; want ErrNoJob", nameOf(job), job.Key, err)
 	}
 }
 
-func (b *bench) settle(lease worker.Lease, s worker.Settlement) {
+func (b *bench) settle(job worker.Job, s worker.Settlement) {
 	b.t.Helper()
-	if err := b.Settle(b.t.Context(), lease.Token, s); err != nil {
-		b.t.Fatalf("Settle(%q, %+v): %v", nameOf(lease.Job), s, err)
+	if err := b.Settle(b.t.Context(), job.ID, s); err != nil {
+		b.t.Fatalf("Settle(%q, %+v): %v", nameOf(job), s, err)
 	}
 }
 
-// lost checks that a lease is over.
-func (b *bench) lost(lease worker.Lease) {
+// notLeased checks that a lease is over.
+func (b *bench) notLeased(job worker.Job) {
 	b.t.Helper()
-	if err := b.Settle(b.t.Context(), lease.Token, worker.Settlement{}); !errors.Is(err, worker.ErrLeaseLost) {
-		b.t.Errorf("Settle of a lease that is over: %v, want ErrLeaseLost", err)
-	}
-	if err := b.Extend(b.t.Context(), lease.Token, ttl); !errors.Is(err, worker.ErrLeaseLost) {
-		b.t.Errorf("Extend of a lease that is over: %v, want ErrLeaseLost", err)
+	if err := b.Settle(b.t.Context(), job.ID, worker.Settlement{}); !errors.Is(err, worker.ErrNotLeased) {
+		b.t.Errorf("Settle of a lease that is over: %v, want ErrNotLeased", err)
 	}
 }
 
@@ -147,15 +132,15 @@ func (b *bench) wantRun(want ...string) {
 	b.t.Helper()
 	var got []string
 	for {
-		lease, err := b.Lease(b.t.Context(), []string{"work"}, ttl)
+		job, err := b.Lease(b.t.Context(), []string{"work"})
 		if errors.Is(err, worker.ErrNoJob) {
 			break
 		}
 		if err != nil {
 			b.t.Fatalf("Lease: %v", err)
 		}
-		got = append(got, nameOf(lease.Job))
-		b.settle(lease, worker.Settlement{Outcome: worker.Done})
+		got = append(got, nameOf(job))
+		b.settle(job, worker.Settlement{Outcome: worker.Done})
 	}
 	if !slices.Equal(got, want) {
 		b.t.Errorf("the jobs ran in the order %v, want %v", got, want)
@@ -186,11 +171,11 @@ func (b *bench) wantDead(want ...string) []worker.Job {
 	return jobs
 }
 
-// restart goes on with what a killed process left behind.
+// restart continues with what a killed process left behind.
 func (b *bench) restart() {
 	b.t.Helper()
 	if b.reopen == nil {
 		b.t.Skip("the queue does not outlive its process")
 	}
-	b.Inspected = b.reopen(b.t)
+	b.Queue = b.reopen(b.t)
 }

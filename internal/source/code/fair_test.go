@@ -51,10 +51,10 @@ func TestProjectsTakeTurns(t *testing.T) {
 	}
 }
 
-func runOf(t *testing.T, lease worker.Lease) code.RunRequest {
+func runOf(t *testing.T, lease worker.Job) code.RunRequest {
 	t.Helper()
 	var run code.RunRequest
-	must(t, json.Unmarshal(lease.Job.Payload, &run))
+	must(t, json.Unmarshal(lease.Payload, &run))
 	return run
 }
 
@@ -85,7 +85,6 @@ func TestSlowModelHoldsUpNothing(t *testing.T) {
 						return err
 					},
 				},
-				Clock: poolClock{r.clock},
 			})
 			must(t, err)
 			for i := range 50 {
@@ -128,8 +127,3 @@ func wait[T any](t *testing.T, what string, from <-chan T) T {
 		panic("unreachable")
 	}
 }
-
-// poolClock is the rig's clock for a pool: its pauses never end by themselves.
-type poolClock struct{ *clock }
-
-func (poolClock) After(time.Duration) <-chan time.Time { return nil }

@@ -166,7 +166,7 @@ func TestSavedFileIsFoundSoon(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	pool, err := worker.NewPool(worker.Options{
-		Queue: r.store.Queue(), LeaseTTL: time.Minute,
+		Queue: r.store.Queue(),
 		Handlers: map[string]worker.Handler{indexKind: func(ctx context.Context, job worker.Job) error {
 			err := r.boxes.Run(ctx, job.Payload)
 			ended <- err
@@ -268,7 +268,7 @@ func TestReconcile(t *testing.T) {
 	}
 	lease := r.lease() // the other one waits, so that its turn passes
 	must(t, r.run(lease))
-	if next := r.next(); next.Sandbox != lease.Job.Key {
-		t.Errorf("looked at %s, which waits for that, want %s", next.Sandbox, lease.Job.Key)
+	if next := r.next(); next.Sandbox != lease.Key {
+		t.Errorf("looked at %s, which waits for that, want %s", next.Sandbox, lease.Key)
 	}
 }

@@ -91,7 +91,7 @@ func TestPartialRun(t *testing.T) {
 		t.Fatal("a run whose sink fails is no error")
 	}
 	lost := r.lease() // what was to be tried again is given up
-	must(t, r.store.Queue().Settle(t.Context(), lost.Token, deadEnd))
+	must(t, r.store.Queue().Settle(t.Context(), lost.ID, deadEnd))
 	r.disk.onPut(nil)
 	r.ask(root, "a.go")
 	r.runNext()

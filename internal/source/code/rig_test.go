@@ -145,9 +145,9 @@ func (r *rig) ask(path string, changed ...string) *memory.IndexQueued {
 }
 
 // lease takes the next run from the queue.
-func (r *rig) lease() worker.Lease {
+func (r *rig) lease() worker.Job {
 	r.t.Helper()
-	lease, err := r.store.Queue().Lease(r.t.Context(), []string{indexKind}, time.Hour)
+	lease, err := r.store.Queue().Lease(r.t.Context(), []string{indexKind})
 	if err != nil {
 		r.t.Fatalf("lease a run: %v", err)
 	}
@@ -155,14 +155,14 @@ func (r *rig) lease() worker.Lease {
 }
 
 // run handles a leased run and settles it as a pool would.
-func (r *rig) run(lease worker.Lease) error {
+func (r *rig) run(lease worker.Job) error {
 	r.t.Helper()
-	err := r.boxes.Run(r.t.Context(), lease.Job.Payload)
+	err := r.boxes.Run(r.t.Context(), lease.Payload)
 	end := worker.Settlement{Outcome: worker.Done}
 	if err != nil {
-		end = worker.Settlement{Outcome: worker.Retry, NotBefore: r.clock.Now(), Error: err.Error()}
+		end = worker.Settlement{Outcome: worker.Retry, Error: err.Error()}
 	}
-	must(r.t, r.store.Queue().Settle(r.t.Context(), lease.Token, end))
+	must(r.t, r.store.Queue().Settle(r.t.Context(), lease.ID, end))
 	return err
 }
 
@@ -224,7 +224,7 @@ func (r *rig) next() code.RunRequest {
 }
 
 // leaseOf queues a run of a sandbox as a refresh would and takes it.
-func (r *rig) leaseOf(q *memory.IndexQueued) worker.Lease {
+func (r *rig) leaseOf(q *memory.IndexQueued) worker.Job {
 	r.t.Helper()
 	_, err := r.queue.Enqueue(r.t.Context(), code.RunRequest{Sandbox: q.Sandbox, Project: q.Project})
 	must(r.t, err)

@@ -37,7 +37,7 @@ func TestIndexRepoQueues(t *testing.T) {
 	if !slices.Equal(run.Changed, []string{"b/b.go"}) {
 		t.Errorf("asked for b.go in the folder b, the run is over %q", run.Changed)
 	}
-	if payload := string(r.lease().Job.Payload); !strings.Contains(payload, `"changed":["a.go","b/b.go"]`) {
+	if payload := string(r.lease().Payload); !strings.Contains(payload, `"changed":["a.go","b/b.go"]`) {
 		t.Errorf("the joined run is %s, want both files", payload)
 	}
 }
@@ -225,7 +225,7 @@ func TestForgetWhileIndexing(t *testing.T) {
 	lease := r.lease()
 	entered := r.stallPut("a.go")
 	ended := make(chan error, 1)
-	go func() { ended <- r.boxes.Run(t.Context(), lease.Job.Payload) }()
+	go func() { ended <- r.boxes.Run(t.Context(), lease.Payload) }()
 	<-entered
 	have := &holdings{rig: r}
 	have.listed = func() {
@@ -238,7 +238,7 @@ func TestForgetWhileIndexing(t *testing.T) {
 		if _, err := r.boxes.IndexRepo(t.Context(), memory.IndexRequest{Path: root}); memory.CodeOf(err) != memory.CodeConflict {
 			t.Errorf("asked for while it is forgotten: %v, want %s", err, memory.CodeConflict)
 		}
-		if err := r.boxes.Run(t.Context(), lease.Job.Payload); err != nil {
+		if err := r.boxes.Run(t.Context(), lease.Payload); err != nil {
 			t.Errorf("run while it is forgotten: %v", err)
 		}
 	}
