@@ -4,63 +4,26 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/recalld/recalld/internal/language"
 )
-
-// languages are those that code is known to be in, each with what else it is called:
-// other names and the extensions by which people ask for it.
-var languages = map[string]string{
-	"ada": "adb ads", "asciidoc": "adoc", "asm": "assembly assembler s", "batch": "bat cmd", "c": "h ansi-c", "clojure": "clj cljs cljc edn",
-	"cmake": "", "cpp": "c++ cc cxx hpp hh cplusplus cuda cu", "crystal": "cr", "csharp": "c# cs", "css": "", "dart": "", "diff": "patch",
-	"dockerfile": "docker containerfile", "elixir": "ex exs", "erlang": "erl hrl", "fortran": "f f77 f90 f95", "fsharp": "f# fs fsi fsx",
-	"go": "golang", "gomod": "go.mod mod go.work", "graphql": "gql", "groovy": "gradle", "haskell": "hs lhs", "hcl": "terraform tf tfvars",
-	"html": "htm xhtml", "ignore": "gitignore dockerignore", "ini": "cfg conf properties editorconfig", "java": "",
-	"javascript": "js jsx mjs cjs ecmascript node", "json": "jsonc json5", "julia": "jl", "kotlin": "kt kts",
-	"lisp": "el elisp scheme scm racket rkt emacs-lisp", "lua": "", "make": "makefile mk", "markdown": "md mdx mdown", "nim": "", "nix": "",
-	"objc": "objective-c objectivec m mm obj-c", "ocaml": "ml mli", "pascal": "pas pp delphi", "perl": "pl pm", "php": "", "powershell": "ps1 psm1 pwsh",
-	"proto": "protobuf protocol-buffers", "python": "py py3 python3 pyi cython pyx", "r": "rlang", "rst": "restructuredtext", "ruby": "rb rake",
-	"rust": "rs", "scala": "sc sbt", "scss": "sass less", "shell": "sh bash zsh ksh fish shellscript", "solidity": "sol", "sql": "psql ddl plsql",
-	"starlark": "bzl bazel star", "svelte": "", "swift": "", "template": "tmpl tpl jinja j2 erb ejs handlebars hbs", "tex": "latex",
-	"text": "txt plain", "thrift": "", "toml": "", "typescript": "ts tsx mts cts", "verilog": "v sv systemverilog", "vhdl": "vhd", "vim": "viml vimscript",
-	"vue": "", "xml": "xsd xsl xslt", "yaml": "yml", "zig": "",
-}
-
-// Languages lists the names that Language returns, sorted.
-func Languages() []string {
-	names := make([]string, 0, len(languages))
-	for name := range languages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
 
 // Language returns the name under which code of a language is kept, for any name that
 // the language has, in any case: "go" for "Golang", "typescript" for "ts" and ".tsx".
-// It returns CodeInvalidInput, with names that are near, for one that it does not know.
+// It returns CodeInvalidInput, with similar names, for one that it does not know.
 func Language(name string) (string, error) {
 	asked := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), ".")
-	if _, ok := languages[asked]; ok {
-		return asked, nil
+	if lang, ok := language.Named(asked); ok {
+		return lang, nil
 	}
-	for lang, others := range languages {
-		for other := range strings.FieldsSeq(others) {
-			if other == asked { // no two languages share one, which a test holds
-				return lang, nil
-			}
-		}
-	}
-	return "", Invalid("filters.lang", "a language such as "+strings.Join(nearLanguages(asked), ", "), "unknown language %s", Quote(name))
-}
-
-// nearLanguages returns the languages with the names nearest to one, nearest first.
-func nearLanguages(asked string) []string {
-	return nearest(asked, Languages(), func(lang string) int {
+	near := nearest(asked, language.All(), func(lang string) int {
 		best := edits(asked, lang)
-		for other := range strings.FieldsSeq(languages[lang]) {
+		for other := range language.Names(lang) {
 			best = min(best, edits(asked, other))
 		}
 		return best
 	})
+	return "", Invalid("filters.lang", "a language such as "+strings.Join(near, ", "), "unknown language %s", Quote(name))
 }
 
 // mostNear is how many names an error about an unknown one tells.

@@ -22,20 +22,6 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestLanguageNamesAreOneLanguage: no name stands for two, and each for the one
-// that it is listed under.
-func TestLanguageNamesAreOneLanguage(t *testing.T) {
-	for lang, others := range languages {
-		for _, name := range append(strings.Fields(others), lang) {
-			for range 3 { // maps come in another order
-				if got, err := Language(name); got != lang || err != nil {
-					t.Errorf("%q, listed under %s, is %q, %v", name, lang, got, err)
-				}
-			}
-		}
-	}
-}
-
 func TestFiltersNameTheLanguage(t *testing.T) {
 	r := RecallRequest{Query: "x", Filters: &Filters{Lang: "Golang"}}
 	if err := r.Validate(); err != nil || r.Filters.Lang != "go" {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/language"
 )
 
 // SkipReason says why a file is not indexed.
@@ -43,10 +45,10 @@ func (o *Options) skipName(name string) SkipReason {
 			return SkipName
 		}
 	}
-	switch lang, _ := language(base); lang {
-	case "binary":
+	switch lang, _ := language.ByPath(base); lang {
+	case language.Binary:
 		return SkipBinary
-	case "data":
+	case language.Data:
 		return SkipData
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // headBytes is how much of a file its head is made from: secrets are looked for in
@@ -13,7 +14,7 @@ const headBytes = 2 << 10
 
 // head is how a text begins, without its secrets and without blank lines above.
 func head(src []byte) string {
-	text, _ := redact.Code(cutText(string(src[:min(len(src), headBytes+4)]), headBytes))
+	text, _ := redact.Code(chunk.Truncate(string(src[:min(len(src), headBytes+4)]), headBytes))
 	text = strings.TrimLeft(text, "\uFEFF \t\r\n")
 	runes := 0
 	for i := range text {

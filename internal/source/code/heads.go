@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // headBatch is how many heads are put at once: one commit instead of a hundred,
@@ -55,7 +57,7 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 			Project: r.sandbox.Project, Sandbox: r.sandbox.ID, Path: e.Path, Size: e.Size, Lang: e.Lang, Head: head(src),
 		}
 		if f.Lang == "" {
-			f.Lang = languageOf(e.Path, src)
+			f.Lang = language.Of(e.Path, src)
 		}
 		files = append(files, f)
 	}
@@ -89,5 +91,5 @@ func (r *run) beginning(e Entry) []byte {
 	if err != nil {
 		return nil
 	}
-	return []byte(cutText(string(src[:n]), headBytes))
+	return []byte(chunk.Truncate(string(src[:n]), headBytes))
 }

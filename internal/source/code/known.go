@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // Known is what was indexed of a sandbox before. It is asked while the Sink is
@@ -46,7 +47,7 @@ func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, err
 // Cut implements Known. It looks through all files.
 func (k KnownFiles) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
 	for _, f := range k {
-		if f.Hash == text && f.Lang == lang && f.Chunker == ChunkerVersion && len(f.Chunks) > 0 {
+		if f.Hash == text && f.Lang == lang && f.Chunker == chunk.Version && len(f.Chunks) > 0 {
 			return f.Chunks, true, nil
 		}
 	}
@@ -119,7 +120,7 @@ func readable(err error) (bool, error) {
 
 // Cut implements Known.
 func (k *stored) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
-	chunks, err := k.shelf.Cut(text, lang, ChunkerVersion)
+	chunks, err := k.shelf.Cut(text, lang, chunk.Version)
 	known, err := readable(err)
 	return chunks, known, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -139,7 +140,7 @@ func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 		}
 		lang := e.Lang
 		if lang == "" {
-			lang = languageOf(e.Path, src)
+			lang = language.Of(e.Path, src)
 		}
 		_, known, err := r.known.Cut(ctx, hashOf(src), lang)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // shelf is a Sink and what it knows: the store of these tests, in memory.
@@ -163,7 +164,7 @@ func checkShelf(t *testing.T, root string, s *shelf) {
 			t.Errorf("indexed, but gone: %v", err)
 			continue
 		}
-		if f.Path != name || f.Sandbox != "s-1" || f.Project != "p-1" || f.Hash != hashOf(src) || f.Size != int64(len(src)) || f.Chunker != ChunkerVersion {
+		if f.Path != name || f.Sandbox != "s-1" || f.Project != "p-1" || f.Hash != hashOf(src) || f.Size != int64(len(src)) || f.Chunker != chunk.Version {
 			t.Errorf("the file is %+v", f)
 		}
 		for _, c := range f.Chunks {
@@ -172,7 +173,7 @@ func checkShelf(t *testing.T, root string, s *shelf) {
 			if err != nil || v.Moved || v.StartLine != c.StartLine || v.EndLine != c.EndLine {
 				t.Errorf("%s, lines %d–%d: %+v, %v", name, c.StartLine, c.EndLine, v, err)
 			}
-			doc := DocText(f.Lang, c.Symbol, string(src[c.Start:c.End]))
+			doc := chunk.DocText(f.Lang, c.Symbol, string(src[c.Start:c.End]))
 			if memory.DocumentID(doc) != c.Doc || s.docs[c.Doc] != doc {
 				t.Errorf("%s, lines %d–%d: another document: %q and %q", name, c.StartLine, c.EndLine, doc, s.docs[c.Doc])
 			}
@@ -254,7 +255,7 @@ func TestIndex(t *testing.T) {
 
 	// Cut by other rules.
 	f := s.files["a.go"]
-	f.Chunker = ChunkerVersion - 1
+	f.Chunker = chunk.Version - 1
 	s.files["a.go"] = f
 	if report = index(t, root, s, nil, settings(Options{})); report.Changed != 1 || s.puts != 1 {
 		t.Errorf("cut by other rules: %+v", report)
@@ -402,6 +403,7 @@ func TestIndexRandom(t *testing.T) {
 	root := tree(t, nil)
 	s := newShelf()
 	seed := uint64(11)
+	samples := chunkSamples(t)
 	pick := func(n int) int {
 		seed = seed*6364136223846793005 + 1442695040888963407
 		return int(seed>>33) % n
@@ -410,7 +412,7 @@ func TestIndexRandom(t *testing.T) {
 		return fmt.Sprintf("d%d/%s%d.%s", pick(3), [...]string{"", "e/"}[pick(2)], pick(6), [...]string{"go", "py", "md", "png", "txt"}[pick(5)])
 	}
 	text := func() string {
-		return strings.Repeat(samples[pick(len(samples))].src, 1+pick(8)) + fmt.Sprintf("x = %d\n", pick(5))
+		return strings.Repeat(samples[pick(len(samples))], 1+pick(8)) + fmt.Sprintf("x = %d\n", pick(5))
 	}
 	clock := time.Now().Add(-time.Hour)
 	for round := range 60 {
@@ -458,4 +460,24 @@ func TestIndexRandom(t *testing.T) {
 			}
 		}
 	}
+}
+
+// chunkSamples are the texts by which package chunk is tested.
+func chunkSamples(t *testing.T) []string {
+	files, err := filepath.Glob("chunk/testdata/chunks/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, file := range files {
+		if strings.HasSuffix(file, ".golden") {
+			continue
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(b))
+	}
+	return texts
 }

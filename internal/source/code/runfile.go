@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 // file brings one file up to date.
@@ -84,7 +86,7 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known 
 		ModTime: at.modTime, ChangeTime: at.changed, Inode: at.inode, Lang: e.Lang, Generation: old.Generation, Chunker: r.chunker(),
 	}
 	if f.Lang == "" {
-		f.Lang = languageOf(e.Path, src)
+		f.Lang = language.Of(e.Path, src)
 	}
 	if !r.opts.NoHeads {
 		f.Head = head(src)
@@ -97,7 +99,7 @@ func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	docs := []memory.Document{}
 	if !r.opts.NoChunks {
 		err := r.opts.turn(ctx, func() error {
-			f.Chunks, docs = chunksOf(Chunk(f.Path, f.Lang, src), src)
+			f.Chunks, docs = chunksOf(chunk.Split(f.Path, f.Lang, src), src)
 			return nil
 		})
 		if err != nil {
@@ -119,7 +121,7 @@ func (r *run) chunker() int {
 	if r.opts.NoChunks {
 		return 0
 	}
-	return ChunkerVersion
+	return chunk.Version
 }
 
 // cutAsNow says that the chunks of a file are those that it would be given now, if
@@ -134,12 +136,12 @@ func (r *run) cutAsNow(old memory.FileMetadata) bool {
 	return old.Chunker == r.chunker()
 }
 
-// chunksOf turns pieces into what is stored of them.
-func chunksOf(pieces []Piece, src []byte) ([]memory.FileChunk, []memory.Document) {
-	chunks := make([]memory.FileChunk, 0, len(pieces))
-	docs := make([]memory.Document, 0, len(pieces))
-	have := make(map[memory.DocID]bool, len(pieces))
-	for _, p := range pieces {
+// chunksOf returns what is stored of the chunks of a text.
+func chunksOf(parts []chunk.Chunk, src []byte) ([]memory.FileChunk, []memory.Document) {
+	chunks := make([]memory.FileChunk, 0, len(parts))
+	docs := make([]memory.Document, 0, len(parts))
+	have := make(map[memory.DocID]bool, len(parts))
+	for _, p := range parts {
 		id := memory.DocumentID(p.Doc)
 		chunks = append(chunks, memory.FileChunk{
 			Doc: id, Hash: hashOf(src[p.Start:p.End]), Start: p.Start, End: p.End,

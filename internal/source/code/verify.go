@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 var _ memory.Verifier = (*Verifier)(nil)
@@ -65,7 +66,7 @@ func (*Verifier) Document(ctx context.Context, at memory.Location) (string, erro
 	if reason != "" {
 		return "", &memory.GateError{Reason: reason, Path: at.Path}
 	}
-	return DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
+	return chunk.DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
 }
 
 // Whole reads a file again that has the given hash, through the same gates as Verify
@@ -201,12 +202,14 @@ func find(ctx context.Context, src []byte, c memory.FileChunk) (int, bool) {
 	if c.End <= len(src) && wholeLines(src, c.Start, c.End) && hashOf(src[c.Start:c.End]) == c.Hash {
 		return c.Start, true
 	}
-	t := newText(src)
+	starts := chunk.LineStarts(src)
 	best, found := 0, false
-	for i := 0; i+lines < t.lines(); i++ {
-		start := t.starts[i]
-		last := i + lines
-		if t.starts[last]+len(t.line(last))-start != size {
+	for i := 0; i+lines+1 < len(starts); i++ {
+		start, last := starts[i], src[starts[i+lines]:starts[i+lines+1]]
+		if line, broken := bytes.CutSuffix(last, []byte("\n")); broken {
+			last = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		if starts[i+lines]+len(last)-start != size {
 			continue
 		}
 		if found && distance(start, c.Start) >= distance(best, c.Start) {

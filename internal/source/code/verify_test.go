@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
 const verified = `package a
@@ -27,8 +28,11 @@ func Second() {
 
 // locate gives the location of the lines from first to last of a text.
 func locate(root, name, src string, first, last int) memory.Location {
-	t := newText([]byte(src))
-	start, end := t.starts[first-1], t.starts[last-1]+len(t.line(last-1))
+	starts := chunk.LineStarts([]byte(src))
+	start, end := starts[first-1], starts[last]
+	for end > starts[last-1] && (src[end-1] == '\n' || src[end-1] == '\r') {
+		end--
+	}
 	return memory.Location{Project: "p", Sandbox: "s", Root: root, Path: name, Lang: "go", Chunk: memory.FileChunk{
 		Hash: hashOf([]byte(src[start:end])), Start: start, End: end, StartLine: first, EndLine: last,
 	}}

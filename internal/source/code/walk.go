@@ -17,6 +17,7 @@ import (
 
 	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/git"
+	"github.com/recalld/recalld/internal/language"
 	"github.com/recalld/recalld/internal/project"
 )
 
@@ -171,7 +172,7 @@ func (w *walker) file(name string) error {
 		return nil
 	}
 	w.Files++
-	lang, _ := language(name)
+	lang, _ := language.ByPath(name)
 	changed, inode := fsx.ChangeOf(info)
 	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), ChangeTime: changed, Inode: inode, Lang: lang})
 }

@@ -278,24 +278,6 @@ func TestWalkGitRefusing(t *testing.T) {
 	}
 }
 
-func TestLanguage(t *testing.T) {
-	for name, want := range map[string]string{
-		"a/main.go": "go", "x.PY": "python", "Dockerfile": "dockerfile", "api.Dockerfile": "dockerfile", "Makefile": "make",
-		"a.tsx": "typescript", "CMakeLists.txt": "cmake", "notes.txt": "text", "x.h": "c", "noext": "", ".eslintrc": "",
-	} {
-		if got, _ := language(name); got != want {
-			t.Errorf("language(%q) = %q, want %q", name, got, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"#!/bin/sh\n": "shell", "#!/usr/bin/env -S python3.11 -u\nx": "python", "#!/usr/bin/node": "javascript", "": "", "plain": "", "#!": "",
-	} {
-		if got := languageOfText([]byte(text)); got != want {
-			t.Errorf("languageOfText(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestSkipText(t *testing.T) {
 	opts := settings(Options{})
 	for name, test := range map[string]struct {

@@ -1,0 +1,190 @@
+package chunk
+
+import "bytes"
+
+// maxHead is how much of a declaration is looked at for its name.
+const maxHead = 600
+
+// braced finds the units between two lines of a language with braces: from the
+// first line of a declaration, with the comments and annotations above, to the
+// line where all that it opened is closed and it has ended.
+func (f *structured) braced(from, to int, in string) []unit {
+	if from > to || f.depth > maxDepth {
+		return nil
+	}
+	f.depth++
+	defer func() { f.depth-- }()
+	base := f.lines[from]
+	var units []unit
+	for i := from; i <= to; {
+		if f.t.blank(i) {
+			i++
+			continue
+		}
+		first := i
+		for i <= to && f.isLead(i, base) && !f.t.blank(i) {
+			i++
+		}
+		if i > to || f.t.blank(i) { // comments that stand alone
+			units = append(units, unit{first: first, last: i - 1})
+			continue
+		}
+		head := i
+		last := f.lines[head].last
+		for i++; i <= to && !f.endsBefore(i, head, last, base); i++ {
+			if l := f.lines[i].last; l != 0 {
+				last = l
+			}
+		}
+		u := unit{first: first, last: i - 1}
+		sig := declaration(f.lang, in, f.head(head, u.last), f.opens(head, u.last))
+		if f.syntax.preproc && u.last > head && bytes.HasPrefix(f.t.trimmed(head), []byte("typedef")) {
+			alias := lastName(f.t.trimmed(u.last)) // typedef struct { … } name;
+			f.define(u.last, alias)
+			if sig.name == "" {
+				sig.name = alias
+			}
+		}
+		u.name = sig.name
+		for _, name := range sig.defines {
+			f.define(f.lineOf(name, head, u.last), name)
+		}
+		if sig.kind == container {
+			if members := f.members(head, u.last, base, sig.word); f.t.size(u.first, u.last) > maxChunk {
+				u.inner = members
+			}
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
+// isLead says that a line belongs to the declaration below: a comment, an
+// annotation, a label such as "public:".
+func (f *structured) isLead(i int, base lineInfo) bool {
+	l := f.lines[i]
+	if l.comment || l.literal {
+		return true
+	}
+	opens := i+1 < len(f.lines) && (f.lines[i+1].brace > base.brace || f.lines[i+1].paren > base.paren)
+	line := f.t.trimmed(i)
+	switch {
+	case opens || l.last == ';' || l.last == '}' || l.last == 0:
+		return false
+	case l.first == '@':
+		return !bytes.HasPrefix(line, []byte("@i")) && !bytes.HasPrefix(line, []byte("@protocol")) || f.lang != "objc"
+	case l.first == '#':
+		return f.lang == "rust"
+	case l.first == '[':
+		return f.lang == "csharp" && l.last == ']'
+	case l.last == ':':
+		return f.syntax.preproc && bytes.IndexByte(line, ' ') < 0
+	}
+	return f.syntax.preproc && bytes.HasPrefix(line, []byte("template")) && l.last == '>'
+}
+
+// endsBefore says that the declaration whose head is at line head, and whose
+// last byte of code before line i is last, has ended where that line begins.
+func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
+	l := f.lines[i]
+	if l.brace > base.brace || l.paren > base.paren || l.literal {
+		return false
+	}
+	if l.brace < base.brace || l.paren < base.paren {
+		return true
+	}
+	switch {
+	case l.first == '{':
+		return false // the body on a line of its own
+	case f.syntax.preproc && f.lines[head].first == '#':
+		return f.lang == "csharp" || last != '\\'
+	case last == ';' || last == '}' || f.t.blank(i):
+		return !f.continues(i)
+	case f.syntax.ends:
+		// A macro that is called like a statement ends with its line.
+		return f.syntax.preproc && l.first == '#'
+	case l.comment:
+		return true
+	}
+	// Where lines end statements, one goes on when it is indented or begins, or
+	// the one before ends, with a sign that joins.
+	return f.t.indent(i) <= f.t.indent(head) && bytes.IndexByte([]byte(".?:+|&=)]}"), max(l.first, ' ')) < 0 &&
+		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
+}
+
+// continues says that a line goes on with what a brace closed.
+func (f *structured) continues(i int) bool {
+	l := f.lines[i]
+	if l.first == ')' || l.first == ']' || l.first == ';' || l.first == ',' {
+		return true
+	}
+	line := f.t.trimmed(i)
+	for _, w := range [...]string{"else", "catch", "finally", "while ("} {
+		if bytes.HasPrefix(line, []byte(w)) {
+			return true
+		}
+	}
+	return false
+}
+
+// opens says that a brace opens behind the head of a unit.
+func (f *structured) opens(head, last int) bool {
+	for i := head + 1; i <= last; i++ {
+		if f.lines[i].brace > f.lines[head].brace {
+			return true
+		}
+	}
+	return false
+}
+
+// head is the text from a declaration's first line of code on, without lines
+// of comment, as much as its name can be in.
+func (f *structured) head(from, to int) string {
+	var b []byte
+	for i := from; i <= to && len(b) < maxHead; i++ {
+		if f.lines[i].comment || i > from && f.syntax.preproc && f.lines[i].first == '#' {
+			continue
+		}
+		line := f.t.line(i)
+		b = append(b, line[:min(len(line), maxHead)]...)
+		b = append(b, '\n')
+		if i+1 < len(f.lines) && f.lines[i+1].brace > f.lines[from].brace {
+			break
+		}
+	}
+	return string(b)
+}
+
+// members are the units within the body of one: between the line that opens it
+// and the one that closes it.
+func (f *structured) members(head, last int, base lineInfo, in string) []unit {
+	from := head + 1
+	for from <= last && f.lines[from].brace <= base.brace {
+		from++
+	}
+	to := last
+	for to >= from && f.lines[to].brace <= f.lines[min(from, last)].brace && f.onlyCloses(to) {
+		to--
+	}
+	if from > to {
+		return nil
+	}
+	return f.braced(from, to, in)
+}
+
+func (f *structured) onlyCloses(i int) bool {
+	return f.t.blank(i) || len(bytes.Trim(f.t.line(i), "})]; \t\r,")) == 0 || f.lines[i].first == '}'
+}
+
+// lastName is the last name of a line.
+func lastName(line []byte) string {
+	end := len(line)
+	for end > 0 && !isNameByte(line[end-1]) {
+		end--
+	}
+	start := end
+	for start > 0 && isNameByte(line[start-1]) {
+		start--
+	}
+	return string(line[start:end])
+}

@@ -1,0 +1,261 @@
+package chunk
+
+import (
+	"bytes"
+	"strings"
+)
+
+// unit is a part of a text that belongs together, as its language sees it.
+type unit struct {
+	first, last int // lines
+	name        string
+	// inner are the members of a unit that is larger than a chunk, in order,
+	// if it is of a kind that has members.
+	inner []unit
+}
+
+// separator joins the names on the way to a unit.
+const separator = "."
+
+// chunker makes chunks of units: it joins small ones, takes those apart that
+// are too large, and leaves the others as they are.
+type chunker struct {
+	t      *text
+	lang   string
+	hidden []bool // lines that must not be in any chunk; nil is none
+	chunks []Chunk
+
+	// The units that are being joined, none when open is false.
+	open   bool
+	joined unit
+	names  []string
+	small  bool // none of them stands for itself
+}
+
+// cut makes chunks of a whole text. What lies between units is a unit too.
+func (c *chunker) cut(units []unit) {
+	c.addAll(units, 0, c.t.lines()-1, "")
+	c.flush()
+}
+
+// addAll adds the units between two lines and what lies between them.
+func (c *chunker) addAll(units []unit, first, last int, prefix string) {
+	for _, u := range units {
+		if u.first > first {
+			c.add(unit{first: first, last: u.first - 1, name: ""}, prefix)
+		}
+		c.add(u, prefix)
+		first = u.last + 1
+	}
+	if first <= last {
+		c.add(unit{first: first, last: last}, prefix)
+	}
+}
+
+func (c *chunker) add(u unit, prefix string) {
+	for u.first <= u.last && c.t.blank(u.first) {
+		u.first++
+	}
+	for u.last >= u.first && c.t.blank(u.last) {
+		u.last--
+	}
+	if u.first > u.last {
+		return
+	}
+	if c.addAround(u, prefix) {
+		return
+	}
+	name := Truncate(joinNames(prefix, u.name), maxSymbol)
+	size := c.t.size(u.first, u.last)
+	switch {
+	case size > maxChunk && len(u.inner) > 0:
+		c.flush()
+		c.addMembers(u, name)
+		c.flush()
+	case size > maxChunk:
+		c.flush()
+		c.split(u.first, u.last, name)
+	case c.open && c.joins(u, size):
+		c.joined.last = u.last
+		c.addName(name)
+		c.small = c.small && size < smallUnit
+	default:
+		c.flush()
+		c.open, c.joined, c.small = true, u, size < smallUnit
+		c.addName(name)
+	}
+}
+
+// joins says that a unit goes into the chunk with those before it: one of them
+// does not stand for itself, and together they stay well below a chunk.
+func (c *chunker) joins(u unit, size int) bool {
+	if c.onlyCloses(u) {
+		return c.t.size(c.joined.first, u.last) <= maxChunk
+	}
+	return (c.small || size < smallUnit) && c.t.size(c.joined.first, u.last) <= maxJoined
+}
+
+// onlyCloses says that a unit is nothing but the end of what it is in.
+func (c *chunker) onlyCloses(u unit) bool {
+	for i := u.first; i <= u.last; i++ {
+		if line := bytes.Trim(c.t.line(i), "})]; \t,"); len(line) > 0 && string(line) != "end" {
+			return false
+		}
+	}
+	return true
+}
+
+// addMembers adds a unit by its members: what comes before the first is its
+// head, what comes behind the last belongs to that.
+func (c *chunker) addMembers(u unit, name string) {
+	first := u.first
+	if head := u.inner[0].first; head > first {
+		c.add(unit{first: first, last: head - 1, name: ""}, name)
+		first = head
+	}
+	members := u.inner
+	if tail := (unit{first: members[len(members)-1].last + 1, last: u.last}); tail.first <= tail.last && c.onlyCloses(tail) {
+		members = append(members[:len(members)-1:len(members)-1], members[len(members)-1])
+		members[len(members)-1].last = u.last
+	}
+	c.addAll(members, first, u.last, name)
+}
+
+// addAround adds the parts of a unit around lines that are hidden, and says
+// whether there were any.
+func (c *chunker) addAround(u unit, prefix string) bool {
+	if c.hidden == nil {
+		return false
+	}
+	first, found := u.first, false
+	for i := u.first; i <= u.last; i++ {
+		if !c.hidden[i] {
+			continue
+		}
+		if first < i {
+			c.add(unit{first: first, last: i - 1, name: u.name}, prefix)
+		}
+		c.flush()
+		first, found = i+1, true
+	}
+	if found && first <= u.last {
+		c.add(unit{first: first, last: u.last, name: u.name}, prefix)
+	}
+	return found
+}
+
+// split cuts lines that are more than a chunk where it costs least.
+func (c *chunker) split(first, last int, name string) {
+	t := c.t
+	from, overlap := first, 0
+	for from <= last {
+		end := c.partEnd(from+overlap, last, from)
+		c.emit(from, end, overlap, name)
+		next := end + 1
+		for next <= last && t.blank(next) {
+			next++
+		}
+		if next > last {
+			return
+		}
+		overlap = 0
+		for from = next; from > first && t.size(from-1, next-1) <= maxOverlap; from-- {
+			overlap++
+		}
+		// An overlap neither begins with a blank line nor hides what is cut.
+		for overlap > 0 && t.blank(from) {
+			from++
+			overlap--
+		}
+		if overlap > 0 && t.size(from, next) > maxChunk {
+			from, overlap = next, 0
+		}
+	}
+}
+
+// partEnd chooses the last line of a part that begins at from and has its first
+// line of its own at start: all that is left if that fits, else the line before
+// the cheapest cut in the second half of a chunk, as late as possible.
+func (c *chunker) partEnd(start, last, from int) int {
+	t := c.t
+	left := t.size(from, last)
+	if left <= maxChunk {
+		return last
+	}
+	// What is left is shared out evenly, so that no crumb remains.
+	parts := (left + maxChunk - 1) / maxChunk
+	least := left / parts / 2
+	end, best := start, -1
+	for i := start + 1; i <= last && t.size(from, i-1) <= maxChunk; i++ {
+		end = i - 1
+		if t.size(from, i-1) < least || t.blank(i) {
+			continue
+		}
+		if best < 0 || t.costAt(i) <= t.costAt(best) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		return best - 1
+	}
+	return end
+}
+
+func (c *chunker) addName(name string) {
+	if name != "" && (len(c.names) == 0 || c.names[len(c.names)-1] != name) {
+		c.names = append(c.names, name)
+	}
+}
+
+// flush makes a chunk of the units that were joined.
+func (c *chunker) flush() {
+	if c.open {
+		c.emit(c.joined.first, c.joined.last, 0, cutNames(c.names))
+	}
+	c.open, c.names = false, c.names[:0]
+}
+
+// emit makes a chunk of lines, without blank ones at the ends.
+func (c *chunker) emit(first, last, overlap int, symbol string) {
+	for last > first && c.t.blank(last) {
+		last--
+	}
+	start := c.t.starts[first]
+	end := c.t.starts[last] + len(c.t.line(last))
+	c.chunks = append(c.chunks, Chunk{
+		Start: start, End: end, StartLine: first + 1, EndLine: last + 1, Overlap: overlap, Symbol: symbol,
+		Defines: c.t.definedIn(first+overlap, last),
+		Doc:     DocText(c.lang, symbol, string(c.t.src[start:end])),
+	})
+}
+
+func joinNames(prefix, name string) string {
+	switch {
+	case prefix == "":
+		return name
+	case name == "":
+		return prefix
+	case strings.Contains(prefix, headingSeparator):
+		return prefix + headingSeparator + name
+	}
+	return prefix + separator + name
+}
+
+// cutNames lists names, as many as fit, each once.
+func cutNames(names []string) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, n := range names {
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if b.Len() == 0 {
+			b.WriteString(Truncate(n, maxSymbol))
+		} else if b.Len()+2+len(n) <= maxSymbol {
+			b.WriteString(", ")
+			b.WriteString(n)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,320 @@
+package chunk
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// indented finds the units between two lines of a language where indentation
+// shows what belongs together: a line, what is indented deeper below it, and
+// the words that close it.
+func (f *structured) indented(from, to, base int) []unit {
+	if f.depth > maxDepth {
+		return nil
+	}
+	f.depth++
+	defer func() { f.depth-- }()
+	var units []unit
+	for i := from; i <= to; {
+		if f.t.blank(i) {
+			i++
+			continue
+		}
+		first := i
+		for i <= to && f.isIndentedLead(i) && !f.t.blank(i) {
+			lead := f.lines[i]
+			for i++; i <= to && (f.lines[i].paren > lead.paren || f.lines[i].literal); i++ {
+			}
+		}
+		if i > to || f.t.blank(i) {
+			units = append(units, unit{first: first, last: i - 1})
+			continue
+		}
+		head := i
+		i = f.indentedEnd(head, to, base) + 1
+		u := unit{first: first, last: i - 1}
+		sig := f.indentedName(head)
+		u.name = sig.name
+		for _, name := range sig.defines {
+			f.define(head, name)
+		}
+		if sig.kind == container {
+			if members := f.indentedMembers(head, u.last); f.t.size(u.first, u.last) > maxChunk {
+				u.inner = members
+			}
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
+// isIndentedLead says that a line belongs to the declaration below it.
+func (f *structured) isIndentedLead(i int) bool {
+	l := f.lines[i]
+	return l.comment || l.first == '@' && !l.literal // a decorator, Elixir's @doc
+}
+
+// indentedEnd is the last line of the unit whose head is at a line.
+func (f *structured) indentedEnd(head, to, base int) int {
+	base = max(base, 0)
+	last := head
+	for i := head + 1; i <= to; i++ {
+		l := f.lines[i]
+		switch {
+		case l.literal || l.paren > f.lines[head].paren || l.brace > f.lines[head].brace:
+			last = i
+		case f.t.blank(i):
+		case f.t.indent(i) > base:
+			last = i
+		case l.comment:
+			// A comment does not end a unit that goes on deeper behind it.
+			next := f.behindComments(i, to)
+			if next > to || f.t.indent(next) <= base {
+				return last
+			}
+			last, i = next, next
+		case f.closes(i, head):
+			last = i
+		default:
+			return last
+		}
+	}
+	return last
+}
+
+// behindComments is the next line that is neither blank nor comment only.
+func (f *structured) behindComments(i, to int) int {
+	for i <= to && (f.t.blank(i) || f.lines[i].comment) {
+		i++
+	}
+	return i
+}
+
+// closers are words that go on with or close what was begun on the same level.
+var closers = words("end end, end) fi done esac else elif elsif except finally rescue ensure when in then do endif endfunction " +
+	"endforeach endmacro endwhile endmodule endtask begin ) } ] }; }) ); ]; { end; endfunction()")
+
+func (f *structured) closes(i, head int) bool {
+	line := f.t.trimmed(i)
+	word := string(line)
+	if n := bytes.IndexAny(line, " \t:("); n > 0 {
+		word = string(line[:n])
+	}
+	if closers[word] || closers[string(line)] {
+		return true
+	}
+	// In YAML a list may be as far to the left as its key.
+	return f.lang == "yaml" && line[0] == '-' && !bytes.HasPrefix(line, []byte("---")) && f.lines[head].first != '-'
+}
+
+// indentedMembers are the units within the body of one.
+func (f *structured) indentedMembers(head, last int) []unit {
+	from := head + 1
+	for from <= last && (f.t.blank(from) || f.lines[from].paren > f.lines[head].paren || f.lines[from].brace > f.lines[head].brace) {
+		from++
+	}
+	if from > last || f.lines[from].literal {
+		return nil
+	}
+	base := f.t.indent(from)
+	if base <= f.t.indent(head) && f.lang != "yaml" {
+		return nil
+	}
+	return f.indented(from, last, base)
+}
+
+// Patterns of heads that the common rules do not read.
+var (
+	luaName    = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*(?:<\w+>\s*)?=)`)
+	shellName  = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
+	shellValue = lazyPattern(`^(?:(?:readonly|declare|typeset)\s+(?:-\w+\s+)*)?(?:alias\s+)?([A-Za-z_][\w-]*)=`)
+	makeName   = lazyPattern(`^([^\s:=#][^:=#]*?)\s*::?(?:[^=]|$)`)
+	makeValue  = lazyPattern(`^(?:define\s+([\w.-]+)|(?:(?:export|override)\s+)*([\w.-]+)\s*[:?+!]{0,3}=)`)
+	cmakeName  = lazyPattern(`(?i)^\s*(function|macro|add_executable|add_library|add_custom_target)\s*\(\s*([\w.:+-]+)`)
+	yamlName   = lazyPattern(`^\s*(?:-\s+)?["']?([^"'#:\s][^"'#:]*?)["']?\s*:(?:\s|$)`)
+	lispName   = lazyPattern(`^\s*\(def[\w-]*\*?\s+\^?[:\w]*\s*\(?([^\s()\[\]]+)`)
+	firstName  = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
+)
+
+// indentedName says what the declaration at a line declares.
+func (f *structured) indentedName(head int) signature {
+	line := string(f.t.line(head))
+	if len(line) > maxHead {
+		line = Truncate(line, maxHead)
+	}
+	switch f.lang {
+	case "python", "starlark":
+		return pythonName(line)
+	case "nim", "elixir", "julia", "crystal", "verilog", "fortran":
+		return wordBeforeName(line)
+	case "scala":
+		return declaration("scala", "", line, false)
+	case "ruby":
+		return rubyName(line)
+	case "yaml":
+		return signature{name: submatch(yamlName(), line), kind: container}
+	case "lua":
+		return functionNamed(submatch(luaName(), line))
+	case "shell":
+		if name := submatch(shellName(), line); name != "" {
+			return functionNamed(name)
+		}
+		// A value has no name as a unit: scripts are full of them.
+		return signature{defines: one(submatch(shellValue(), line))}
+	case "make":
+		return makeTarget(line)
+	case "lisp", "clojure":
+		return functionNamed(submatch(lispName(), line))
+	case "cmake":
+		m := cmakeName().FindStringSubmatch(line)
+		switch {
+		case m == nil:
+			return signature{}
+		case strings.EqualFold(m[1], "function"), strings.EqualFold(m[1], "macro"):
+			return functionNamed(m[2])
+		}
+		return signature{defines: one(m[2])}
+	}
+	return functionNamed(submatch(firstName(), line))
+}
+
+// functionNamed is the signature of a function, or what is like one.
+func functionNamed(name string) signature {
+	return signature{name: name, kind: function, defines: one(name)}
+}
+
+// makeTarget reads a rule's targets. Special ones, patterns and those that are
+// made of variables name their unit and define nothing.
+func makeTarget(line string) signature {
+	if name := submatch(makeValue(), line); name != "" {
+		return signature{defines: one(name)}
+	}
+	s := signature{name: submatch(makeName(), line), kind: function}
+	for _, target := range strings.Fields(s.name) {
+		if target[0] != '.' && !strings.ContainsAny(target, "%$()&") {
+			s.defines = append(s.defines, target)
+		}
+	}
+	return s
+}
+
+// indentedWords stand before the name of what they declare.
+var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard defdelegate task subroutine program template iterator method",
+	"class module struct type enum object defmodule defprotocol defimpl interface trait lib package", "")
+
+// wordBeforeName reads heads of the form "[words] keyword name".
+func wordBeforeName(line string) signature {
+	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t(:,=[{", r) })
+	for i, w := range fields {
+		kind, ok := indentedWords[w]
+		if ok && i+1 < len(fields) && i < 3 {
+			name := strings.TrimRight(fields[i+1], "*")
+			s := signature{name: name, kind: kind, defines: one(name)}
+			if w == "defimpl" {
+				s.defines = nil
+			}
+			return s
+		}
+		if i > 2 {
+			break
+		}
+	}
+	return signature{}
+}
+
+// pythonName reads the head of a class or function, of a block of statements
+// that may hold some, and the names of values: "a, b = …", "a: int".
+func pythonName(line string) signature {
+	trimmed := strings.TrimSpace(line)
+	word := firstWord(trimmed)
+	switch word {
+	case "def", "class", "async", "cdef", "cpdef":
+		s := wordBeforeName(line)
+		s.word = word
+		return s
+	case "if", "else", "elif", "try", "except", "finally", "with":
+		return signature{kind: container}
+	case "", "for", "while", "return", "import", "from", "del", "assert", "raise", "pass", "global", "print", "lambda":
+		return signature{}
+	}
+	if !strings.HasPrefix(trimmed, word) { // a string, a bracket
+		return signature{}
+	}
+	left, value, assigned := strings.Cut(trimmed, "=")
+	if assigned && (strings.HasPrefix(value, "=") || strings.HasSuffix(left, "!") || strings.HasSuffix(left, "<") || strings.HasSuffix(left, ">") ||
+		strings.HasSuffix(left, "+") || strings.HasSuffix(left, "|")) {
+		return signature{}
+	}
+	left, typed, annotated := strings.Cut(left, ":")
+	if !assigned && (!annotated || strings.TrimSpace(typed) == "") {
+		return signature{}
+	}
+	var names []string
+	for part := range strings.SplitSeq(left, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" || !isName([]byte(part)) {
+			return signature{}
+		}
+		names = append(names, part)
+	}
+	return signature{name: names[0], defines: names}
+}
+
+// Words that may stand before "def" in Ruby.
+var rubyModifiers = words("private protected public module_function private_class_method memoize")
+
+// rubyName reads the head of a class, module or method, the names that a class
+// has accessors for, and constants.
+func rubyName(line string) signature {
+	fields := strings.Fields(line)
+	for len(fields) > 1 && rubyModifiers[fields[0]] {
+		fields = fields[1:]
+	}
+	if len(fields) < 2 {
+		return signature{}
+	}
+	arg := fields[1]
+	switch word := fields[0]; word {
+	case "class", "module":
+		if arg == "<<" {
+			return signature{kind: container} // the methods of the class itself
+		}
+		name := strings.ReplaceAll(upTo(arg, "<;("), "::", separator)
+		return signature{name: name, kind: container, word: word, defines: one(name)}
+	case "def":
+		name := strings.ReplaceAll(upTo(arg, "(;"), "::", separator)
+		return functionNamed(name)
+	case "attr_reader", "attr_writer", "attr_accessor", "define_method", "alias_method", "task", "scope":
+		var names []string
+		for _, a := range fields[1:] {
+			if a == "do" || a == "=>" || word != "attr_reader" && word != "attr_writer" && word != "attr_accessor" && len(names) == 1 {
+				break
+			}
+			if name := strings.Trim(a, ":,\"'"); name != "" && isName([]byte(name)) {
+				names = append(names, name)
+			}
+		}
+		return signature{defines: names}
+	}
+	if c := fields[0][0]; c >= 'A' && c <= 'Z' && arg == "=" && isName([]byte(fields[0])) {
+		return signature{name: fields[0], defines: one(fields[0])}
+	}
+	return signature{}
+}
+
+func submatch(re *regexp.Regexp, line string) string {
+	m := re.FindStringSubmatch(line)
+	for _, name := range m[min(1, len(m)):] {
+		if name != "" {
+			return Truncate(name, maxSymbol/2)
+		}
+	}
+	return ""
+}
+
+// lazyPattern compiles a pattern when it is needed first.
+func lazyPattern(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}

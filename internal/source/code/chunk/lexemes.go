@@ -1,0 +1,182 @@
+package chunk
+
+import "strings"
+
+// lexeme is a word, a sign or a bracketed group of a head.
+type lexeme struct {
+	// kind is 'w' for a word, '"' for a text in quotes, ( [ and < for a group in
+	// brackets, '>' for an arrow, 'e' for ==, else the sign itself.
+	kind byte
+	// text is the word, the text without its quotes, the inside of the group.
+	text string
+}
+
+// lexemes reads a head up to the brace that opens its body, which is the last
+// token then. Words keep their qualifiers, joined by dots: "ns::Type::method" is
+// one word. Comments are left out, of those that begin with # only where hash
+// says so.
+func lexemes(s string, hash bool) []lexeme {
+	list := make([]lexeme, 0, 16)
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c <= ' ':
+			i++
+		case c == '/' && strings.HasPrefix(s[i:], "//"), c == '#' && hash:
+			i += lineLength(s[i:])
+		case c == '/' && strings.HasPrefix(s[i:], "/*"):
+			end := strings.Index(s[i+2:], "*/")
+			if end < 0 {
+				return list
+			}
+			i += end + 4
+		case isWordByte(c):
+			end := wordEnd(s, i)
+			list = append(list, lexeme{'w', qualified(s[i:end])})
+			i = end
+		case c == '"' || c == '\'' || c == '`':
+			end := quoteEnd(s, i)
+			if end < 0 {
+				i++ // a lifetime, or a text that goes on behind the head
+				continue
+			}
+			list = append(list, lexeme{'"', s[i+1 : end]})
+			i = end + 1
+		case c == '(' || c == '[':
+			end := groupEnd(s, i)
+			list = append(list, lexeme{c, strings.TrimSpace(strings.TrimRight(s[i+1:end], ")]"))})
+			i = end
+		case c == '<':
+			end := anglesEnd(s, i)
+			if end < 0 {
+				list = append(list, lexeme{c, "<"})
+				i++
+				continue
+			}
+			list = append(list, lexeme{c, s[i+1 : end-1]})
+			i = end
+			// C++: the method of a type with parameters, "Type<T>::method".
+			if n := len(list); n > 1 && list[n-2].kind == 'w' && strings.HasPrefix(s[i:], "::") && i+2 < len(s) && isWordByte(s[i+2]) {
+				end := wordEnd(s, i+2)
+				list[n-2].text += separator + qualified(s[i+2:end])
+				list = list[:n-1]
+				i = end
+			}
+		case (c == '=' || c == '-') && i+1 < len(s) && s[i+1] == '>':
+			list = append(list, lexeme{'>', s[i : i+2]})
+			i += 2
+		case c == '=' && i+1 < len(s) && s[i+1] == '=':
+			list = append(list, lexeme{'e', "=="})
+			i += 2
+		case c == '{':
+			return append(list, lexeme{'{', ""})
+		default:
+			list = append(list, lexeme{c, s[i : i+1]})
+			i++
+		}
+	}
+	return list
+}
+
+func isWordByte(c byte) bool { return isNameByte(c) || c == '$' || c == '~' || c == '@' }
+
+// wordEnd is where the word that begins at i ends.
+func wordEnd(s string, i int) int {
+	for i++; i < len(s); {
+		next := i + 1
+		switch c := s[i]; {
+		case isWordByte(c) && c != '@':
+			i++
+		case (c == '.' || c == '\\') && next < len(s) && isNameByte(s[next]):
+			i += 2
+		case c == ':' && next+1 < len(s) && s[next] == ':' && (isNameByte(s[next+1]) || s[next+1] == '~'):
+			i += 3
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// qualified writes the qualifiers of a word with dots.
+func qualified(word string) string {
+	if strings.ContainsAny(word, `:\`) {
+		return strings.ReplaceAll(strings.ReplaceAll(word, "::", separator), `\`, separator)
+	}
+	return word
+}
+
+// quoteEnd is where the text in quotes that begins at i ends, below zero if it
+// does not in its line.
+func quoteEnd(s string, i int) int {
+	for j := i + 1; j < len(s) && s[j] != '\n'; j++ {
+		switch s[j] {
+		case s[i]:
+			return j
+		case '\\':
+			j++
+		}
+	}
+	return -1
+}
+
+// groupEnd is the place behind the bracket that closes the one at i, or the end.
+func groupEnd(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"', '\'', '`':
+			if end := quoteEnd(s, i); end > 0 {
+				i = end
+			}
+		}
+	}
+	return len(s)
+}
+
+// anglesEnd is the place behind the angle that closes the one at i; below zero
+// where it is no bracket but a comparison or an operator.
+func anglesEnd(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '<':
+			depth++
+		case '>':
+			if s[i-1] == '-' || s[i-1] == '=' { // an arrow within
+				continue
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '(', '[':
+			i = groupEnd(s, i) - 1
+		case ';', ')', '{':
+			return -1
+		}
+	}
+	return -1
+}
+
+func lineLength(s string) int {
+	if n := strings.IndexByte(s, '\n'); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+// firstWord is the first word in the inside of a group.
+func firstWord(s string) string {
+	for i := range len(s) {
+		if isNameByte(s[i]) {
+			return s[i:wordEnd(s, i)]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package chunk
+
+import "bytes"
+
+// markupUnits finds the units of HTML and of the components of Vue and Svelte:
+// the parts at the left margin, each named by its tag, and within its scripts
+// what they declare.
+func markupUnits(t *text) []unit {
+	var units []unit
+	for i := 0; i < t.lines(); i++ {
+		tag := openingTag(t.trimmed(i))
+		if tag == "" || tag != "script" && t.indent(i) > 0 {
+			continue
+		}
+		last := closingTag(t, i, tag)
+		if last < 0 {
+			continue
+		}
+		u := unit{first: i, last: last, name: tag}
+		for u.first > 0 && isMarkupComment(t.trimmed(u.first-1)) && (len(units) == 0 || units[len(units)-1].last < u.first-1) {
+			u.first--
+		}
+		if tag == "script" && last > i+1 {
+			u.inner = scriptUnits(t, i, last)
+		}
+		if t.size(u.first, u.last) <= maxChunk {
+			u.inner = nil
+		}
+		units = append(units, u)
+		i = last
+	}
+	t.cost = make([]int, t.lines())
+	for i := range t.cost {
+		t.cost[i] = t.indentCost(i)
+	}
+	return units
+}
+
+// scriptUnits are the units of a script between the lines of its tags.
+func scriptUnits(t *text, open, last int) []unit {
+	lang := "javascript"
+	if tag := t.line(open); bytes.Contains(tag, []byte(`lang="ts`)) || bytes.Contains(tag, []byte(`lang='ts`)) {
+		lang = "typescript"
+	}
+	script := newText(t.src[t.starts[open+1]:t.starts[last]])
+	units := unitsOf(script, lang)
+	for _, d := range script.defines {
+		t.define(d.line+open+1, d.name)
+	}
+	shiftUnits(units, open+1)
+	return units
+}
+
+func shiftUnits(units []unit, by int) {
+	for i := range units {
+		units[i].first += by
+		units[i].last += by
+		shiftUnits(units[i].inner, by)
+	}
+}
+
+// openingTag is the name of a tag that a line begins with and that holds a part
+// of a page or component.
+func openingTag(line []byte) string {
+	for _, tag := range [...]string{"script", "style", "template", "head", "body"} {
+		if hasPrefix(line, "<") && hasPrefix(line[1:], tag) && len(line) > len(tag)+1 && !isNameByte(line[len(tag)+1]) {
+			return tag
+		}
+	}
+	return ""
+}
+
+// closingTag is the line that closes a tag: the next one, or for tags that may
+// hold others of their name the next one at the same indentation. It is below
+// zero where there is none.
+func closingTag(t *text, open int, tag string) int {
+	end := []byte("</" + tag + ">")
+	for i := open; i < t.lines(); i++ {
+		line := t.trimmed(i)
+		if bytes.HasPrefix(line, end) && t.indent(i) <= t.indent(open) || bytes.HasSuffix(line, end) && (i == open || tag == "script") {
+			return i
+		}
+	}
+	return -1
+}
+
+func isMarkupComment(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("<!--")) && bytes.HasSuffix(line, []byte("-->"))
+}

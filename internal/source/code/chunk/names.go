@@ -1,0 +1,95 @@
+package chunk
+
+import "strings"
+
+// What a head declares.
+type declared int
+
+const (
+	statement declared = iota // nothing, or a value
+	function                  // a body of statements
+	container                 // members, which have names of their own
+)
+
+// signature is what the head of a unit says.
+type signature struct {
+	// name is what the unit is called: the declared name, or for units that
+	// declare nothing what tells them apart.
+	name string
+	kind declared
+	// word is what a container is: "class", "enum", "object". What its members
+	// define depends on it.
+	word string
+	// defines are the names that the head declares.
+	defines []string
+}
+
+// Words that begin statements, which declare nothing.
+var (
+	controls = words("if for while switch return catch else do try foreach elseif elif unless until match case new throw delete " +
+		"await yield assert sizeof typeof require import include defined print echo puts with using lock synchronized super this")
+	// imports begin statements that declare nothing of their own.
+	imports = words("import include require using from use")
+)
+
+func words(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// declaration reads the head of a declaration, up to its body, and says what it
+// declares. in is the word of the container that it is in, body says that a
+// brace opens on the lines behind the head.
+func declaration(lang, in, head string, body bool) signature {
+	switch lang {
+	case "css", "scss":
+		return signature{name: Truncate(strings.Join(strings.Fields(upTo(head, "{;")), " "), maxSymbol/2), kind: container}
+	case "hcl":
+		return hclHead(in, head)
+	case "json":
+		return signature{name: Truncate(strings.Trim(upTo(head, ":{["), "\" \t\n"), maxSymbol/2), kind: container}
+	}
+	hash := lang == "graphql" || lang == "perl" || lang == "powershell" || lang == "r" || lang == "php"
+	if _, ok := worded[lang]; ok {
+		return wordedHead(lang, in, lexemes(head, hash), body)
+	}
+	if directive, ok := strings.CutPrefix(strings.TrimSpace(head), "#"); ok && (lang == "c" || lang == "cpp" || lang == "objc") {
+		name := macroName(directive)
+		return signature{name: name, kind: function}
+	}
+	return typed(lang, in, lexemes(head, hash), body)
+}
+
+// macroName is what a directive of C's preprocessor defines.
+func macroName(directive string) string {
+	macro, ok := strings.CutPrefix(strings.TrimSpace(directive), "define")
+	if !ok {
+		return ""
+	}
+	return firstWord(upTo(strings.TrimSpace(macro), "( \t\n\\"))
+}
+
+// hclHead reads the head of a block, "resource "type" "name" {", which defines
+// its last label, and in a block of locals the names of values.
+func hclHead(in, head string) signature {
+	block := strings.Contains(upTo(head, "="), "{")
+	name := strings.Join(strings.Fields(strings.ReplaceAll(upTo(head, "{="), `"`, "")), separator)
+	s := signature{name: name, kind: container, word: firstWord(name)}
+	if block && strings.Contains(name, separator) && in == "" || in == "locals" && !block {
+		s.defines = one(name)
+	}
+	if in != "" {
+		s.kind = statement
+	}
+	return s
+}
+
+func upTo(s, stops string) string {
+	if i := strings.IndexAny(s, stops); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package chunk
+
+import (
+	"bytes"
+	"strings"
+)
+
+// sqlName finds what a statement makes or changes.
+var sqlName = lazyPattern(`(?is)^\s*(?:create|alter|drop|insert|update|delete|comment|grant|with)\b[^;(]*?\b` +
+	`(?:table|view|function|procedure|proc|trigger|index|type|domain|schema|database|sequence|policy|role|extension|into|from|on)\s+` +
+	`(?:(?:concurrently|only|if\s+not\s+exists|if\s+exists)\s+)*([\w."\x60\[\]]+)`)
+
+// statements finds the statements of SQL: up to a line that ends with a
+// semicolon outside of brackets and of BEGIN … END, with what DELIMITER put in
+// its place, or is a batch's end by itself (GO, /).
+func (f *structured) statements() []unit {
+	var units []unit
+	n := f.t.lines()
+	delimiter := ""
+	for i := 0; i < n; {
+		if f.t.blank(i) {
+			i++
+			continue
+		}
+		first := i
+		for i < n && f.lines[i].comment && !f.t.blank(i) {
+			i++
+		}
+		if i >= n || f.t.blank(i) {
+			units = append(units, unit{first: first, last: i - 1})
+			continue
+		}
+		head := i
+		if word, sign, ok := strings.Cut(string(f.t.trimmed(i)), " "); ok && strings.EqualFold(word, "delimiter") {
+			if delimiter = strings.TrimSpace(sign); delimiter == ";" {
+				delimiter = ""
+			}
+		} else {
+			i = f.statementEnd(i, delimiter)
+		}
+		last := min(i, n-1)
+		i = last + 1
+		name := unquoteSQL(submatch(sqlName(), f.head(head, last)))
+		if creates(f.t.trimmed(head)) {
+			f.define(head, name)
+		}
+		units = append(units, unit{first: first, last: last, name: name})
+	}
+	return units
+}
+
+// statementEnd is the last line of the statement that begins at a line.
+func (f *structured) statementEnd(i int, delimiter string) int {
+	n, blocks := f.t.lines(), 0
+	for ; i < n; i++ {
+		line := f.t.trimmed(i)
+		outside := i+1 == n || f.lines[i+1].paren == 0 && !f.lines[i+1].literal
+		switch {
+		case f.lines[i].literal && !outside:
+		case delimiter != "":
+			if bytes.HasSuffix(line, []byte(delimiter)) && outside {
+				return i
+			}
+			continue
+		case len(line) == 2 && strings.EqualFold(string(line), "go"), len(line) == 1 && line[0] == '/':
+			return i
+		}
+		blocks = max(0, blocks+f.blocksOpened(i))
+		if f.lines[i].last == ';' && blocks == 0 && outside {
+			return i
+		}
+	}
+	return n - 1
+}
+
+// creates says that a statement makes what it names.
+func creates(line []byte) bool {
+	return len(line) > 6 && strings.EqualFold(string(line[:6]), "create")
+}
+
+// unquoteSQL takes the quotes and brackets off the parts of a name.
+func unquoteSQL(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"`[]", r) {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// blocksOpened is how many blocks of a procedure a line opens, less those that
+// it closes. BEGIN of a transaction is a statement, with a semicolon behind.
+func (f *structured) blocksOpened(i int) int {
+	if f.lines[i].literal || f.lines[i].comment {
+		return 0
+	}
+	line := strings.ToUpper(string(f.t.trimmed(i)))
+	switch {
+	case line == "BEGIN" || strings.HasSuffix(line, " BEGIN"), strings.HasPrefix(line, "CASE") && !strings.Contains(line, " END"):
+		return 1
+	case line == "END" || line == "END;" || strings.HasPrefix(line, "END ") && !strings.HasPrefix(line, "END IF") &&
+		!strings.HasPrefix(line, "END LOOP") && !strings.HasPrefix(line, "END WHILE"):
+		return -1
+	}
+	return 0
+}

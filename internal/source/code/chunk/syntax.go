@@ -1,0 +1,265 @@
+package chunk
+
+import "strings"
+
+// family is how a language shows its structure.
+type family int
+
+const (
+	braces    family = iota // { } around bodies
+	indents                 // deeper lines belong to the line above: Python, YAML; with "end": Ruby, Lua
+	semicolon               // statements up to a semicolon: SQL
+	sections                // up to the next line that begins one: INI, Dockerfile
+)
+
+// syntax is what the scanner has to know of a language: enough to tell code
+// from strings and comments, and where declarations begin and end.
+type syntax struct {
+	family family
+	// line are the starts of comments to the end of the line, block the pairs
+	// around others.
+	line  []string
+	block [][2]string
+	// quotes delimit strings within a line, with backslash escapes; multi those
+	// that may span lines, the longest first; raw those of multi without escapes.
+	quotes string
+	multi  []string
+	raw    string
+	// texts are the pairs around strings of several lines whose end differs from
+	// their beginning, without escapes; rawStyle says of other ones how they begin.
+	texts    [][2]string
+	rawStyle rawStyle
+	// interp begins code within strings, of those that begin with one of the
+	// bytes of interpIn.
+	interp, interpIn string
+	// nests: comments in block can hold others.
+	nests bool
+	// escapes: outside of strings a backslash hides the byte behind it.
+	escapes bool
+	// charQuote: ' is around one character, or stands alone (lifetimes).
+	charQuote bool
+	// regex: / may begin a regular expression.
+	regex bool
+	// heredoc: <<WORD begins a text up to a line of that word.
+	// heredocSpace: there may be space between the two.
+	heredoc, heredocSpace bool
+	// percent: %w[…], %r{…} and the like are texts (Ruby).
+	percent bool
+	// anchors begin declarations that are never within braces, when they begin
+	// a line: there the scanner finds its way back.
+	anchors []string
+	// dollar: $tag$ begins a text up to the same (PostgreSQL).
+	dollar bool
+	// preproc: lines that begin with # are for the preprocessor.
+	preproc bool
+	// ends: declarations end with ; or }, not with the line.
+	ends bool
+	// begin are the starts of a section, for that family.
+	begin []string
+}
+
+// Comments and strings that several languages share.
+var (
+	slashes   = []string{"//"}
+	hash      = []string{"#"}
+	slashStar = [][2]string{{"/*", "*/"}}
+	podBlocks = [][2]string{{"=pod", "=cut"}, {"=head", "=cut"}, {"=over", "=cut"}, {"=item", "=cut"}, {"=begin", "=cut"}, {"=for", "=cut"}, {"=encoding", "=cut"}}
+)
+
+// syntaxes are the languages with a structure that is scanned. Go is among them
+// for files that do not parse.
+var syntaxes = map[string]*syntax{
+	"go":         {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, raw: "`"},
+	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`"},
+	"typescript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`"},
+	"java":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, ends: true},
+	"kotlin":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, raw: `"""`, interp: "${", interpIn: `"`, nests: true},
+	"scala":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, raw: `"""`, charQuote: true, interp: "${", interpIn: `"`, nests: true},
+	"groovy":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, interp: "${", interpIn: `"`},
+	"rust":       {line: slashes, block: slashStar, multi: []string{`"`}, charQuote: true, ends: true, rawStyle: rawHashes, nests: true},
+	"c":          {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
+	"cpp":        {line: slashes, block: slashStar, quotes: `"`, charQuote: true, preproc: true, ends: true, rawStyle: rawDelimiter},
+	"objc":       {line: slashes, block: slashStar, quotes: `"'`, preproc: true, ends: true},
+	"csharp":     {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`}, preproc: true, ends: true, rawStyle: rawDoubled},
+	"swift":      {line: slashes, block: slashStar, quotes: `"`, multi: []string{`"""`}, rawStyle: rawFence, interp: `\(`, interpIn: `"`, nests: true},
+	"php":        {line: []string{"//", "#"}, block: slashStar, multi: []string{`"`, `'`}, heredoc: true, ends: true},
+	"dart":       {line: slashes, block: slashStar, quotes: `"'`, multi: []string{`"""`, `'''`}, ends: true, interp: "${", interpIn: `"'`, nests: true},
+	"zig":        {line: []string{"//", `\\`}, quotes: `"'`, ends: true},
+	"solidity":   {line: slashes, block: slashStar, quotes: `"'`, ends: true},
+	"proto":      {line: slashes, block: slashStar, quotes: `"'`, ends: true},
+	"thrift":     {line: []string{"//", "#"}, block: slashStar, quotes: `"'`},
+	"graphql":    {line: hash, quotes: `"`, multi: []string{`"""`}},
+	"hcl":        {line: []string{"#", "//"}, block: slashStar, quotes: `"`, heredoc: true, interp: "${", interpIn: `"`},
+	"css":        {block: slashStar, quotes: `"'`, ends: true},
+	"scss":       {line: slashes, block: slashStar, quotes: `"'`, ends: true},
+	"json":       {line: slashes, block: slashStar, quotes: `"`},
+	"perl":       {line: hash, block: podBlocks, quotes: `"'`, heredoc: true, ends: true, regex: true, escapes: true, anchors: []string{"sub ", "package "}},
+	"powershell": {line: hash, block: [][2]string{{"<#", "#>"}}, multi: []string{`"`, `'`}, raw: `'`},
+	"r":          {line: hash, multi: []string{`"`, `'`}},
+	"verilog":    {family: indents, line: slashes, block: slashStar, quotes: `"`},
+
+	"python":   {family: indents, line: hash, quotes: `"'`, multi: []string{`"""`, `'''`}},
+	"starlark": {family: indents, line: hash, quotes: `"'`, multi: []string{`"""`, `'''`}},
+	"nim":      {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, charQuote: true},
+	"yaml":     {family: indents, line: []string{"# "}},
+	"make":     {family: indents, line: hash},
+	"ruby":     {family: indents, line: hash, block: [][2]string{{"=begin", "=end"}}, multi: []string{`"`, `'`}, heredoc: true, interp: "#{", interpIn: `"`, regex: true, percent: true},
+	"crystal":  {family: indents, line: hash, quotes: `"`, interp: "#{", interpIn: `"`},
+	"elixir":   {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}, interp: "#{", interpIn: `"`},
+	"julia":    {family: indents, line: hash, quotes: `"`, multi: []string{`"""`}},
+	"lua":      {family: indents, line: []string{"--"}, block: [][2]string{{"--[[", "]]"}, {"--[=[", "]=]"}, {"--[==[", "]==]"}}, quotes: `"'`, texts: [][2]string{{"[[", "]]"}, {"[=[", "]=]"}, {"[==[", "]==]"}}},
+	"shell":    {family: indents, line: hash, escapes: true, multi: []string{`"`, `'`}, raw: `'`, heredoc: true, heredocSpace: true},
+	"haskell":  {family: indents, line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, quotes: `"`, nests: true},
+	"ocaml":    {family: indents, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
+	"fsharp":   {family: indents, line: slashes, block: [][2]string{{"(*", "*)"}}, quotes: `"`, nests: true},
+	"erlang":   {family: indents, line: []string{"%"}, quotes: `"`},
+	"lisp":     {family: indents, line: []string{";"}, multi: []string{`"`}},
+	"clojure":  {family: indents, line: []string{";"}, multi: []string{`"`}},
+	"cmake":    {family: indents, line: hash, multi: []string{`"`}},
+	"vim":      {family: indents},
+	"fortran":  {family: indents, line: []string{"!"}},
+
+	"sql": {family: semicolon, line: []string{"--"}, block: slashStar, multi: []string{`'`, `"`}, raw: `'"`, dollar: true},
+
+	"ini":        {family: sections, begin: []string{"["}},
+	"toml":       {family: sections, line: hash, multi: []string{`"""`, `'''`}, begin: []string{"["}},
+	"asm":        {family: sections, line: slashes, block: slashStar, begin: []string{"TEXT ", "TEXT\t"}},
+	"dockerfile": {family: sections, line: hash, begin: []string{"FROM ", "from "}},
+	"diff":       {family: sections, begin: []string{"diff ", "Index: "}},
+	"tex":        {family: sections, line: []string{"%"}, begin: []string{`\chapter`, `\section`, `\subsection`, `\subsubsection`}},
+	"asciidoc":   {family: sections, begin: []string{"= ", "== ", "=== ", "==== "}},
+}
+
+// units finds the top-level units of a text.
+func (s *syntax) units(t *text, lang string) []unit {
+	lines := s.scan(t)
+	t.cost = nil
+	costs := make([]int, t.lines())
+	for i := range costs {
+		costs[i] = t.indentCost(i)
+		if lines[i].literal {
+			costs[i] += costWithin
+		}
+	}
+	t.cost = costs
+	f := &structured{t: t, syntax: s, lang: lang, lines: lines}
+	if s.preproc {
+		f.defineMacros()
+	}
+	if lang == "scala" && f.bodiesByIndent() {
+		return f.indented(0, t.lines()-1, 0)
+	}
+	if lang == "yaml" {
+		return f.yamlUnits()
+	}
+	switch s.family {
+	case indents:
+		return f.indented(0, t.lines()-1, 0)
+	case semicolon:
+		return f.statements()
+	case sections:
+		return f.sections()
+	}
+	return f.braced(0, t.lines()-1, "")
+}
+
+// bodiesByIndent says that a file of Scala shows bodies by indentation.
+func (f *structured) bodiesByIndent() bool {
+	colons, opened := 0, 0
+	for _, l := range f.lines {
+		switch {
+		case l.last == ':':
+			colons++
+		case l.last == '{':
+			opened++
+		}
+	}
+	return colons > opened
+}
+
+// defineMacros notes the macros of a file, which know no scope.
+func (f *structured) defineMacros() {
+	for i, l := range f.lines {
+		if l.first != '#' || l.literal {
+			continue
+		}
+		if line := f.t.trimmed(i); line[0] == '#' {
+			f.define(i, macroName(string(line[1:min(len(line), maxHead)])))
+		}
+	}
+}
+
+// structured is a text that was scanned.
+type structured struct {
+	t      *text
+	syntax *syntax
+	lang   string
+	lines  []lineInfo
+	depth  int // of members within members, at most maxDepth
+}
+
+// maxDepth bounds how deep members are looked for: nobody nests deeper, and
+// each level costs a pass over its lines.
+const maxDepth = 12
+
+// sections are units that begin with a line of a certain look.
+func (f *structured) sections() []unit {
+	var units []unit
+	for i := range f.lines {
+		line := string(f.t.line(i))
+		if f.lines[i].literal {
+			continue
+		}
+		for _, b := range f.syntax.begin {
+			if !strings.HasPrefix(line, b) {
+				continue
+			}
+			first := f.commentsAbove(i, 0)
+			if n := len(units); n > 0 {
+				first = max(first, units[n-1].first+1)
+				units[n-1].last = first - 1
+			}
+			name := sectionName(line)
+			if f.lang == "dockerfile" && stage(line) || f.lang == "asm" {
+				f.define(i, name)
+			}
+			units = append(units, unit{first: first, last: f.t.lines() - 1, name: name})
+			break
+		}
+	}
+	return units
+}
+
+// sectionName takes the signs off the line that begins a section.
+func sectionName(line string) string {
+	line = strings.TrimSpace(line)
+	if fields := strings.Fields(line); len(fields) > 1 && strings.EqualFold(fields[0], "from") {
+		return fields[len(fields)-1] // the stage's name, else the image's
+	}
+	if text, ok := strings.CutPrefix(line, "TEXT"); ok { // Go's assembler: "TEXT runtime∕internal·name<>(SB), …"
+		text = strings.TrimSpace(upTo(text, "(<"))
+		if _, name, ok := strings.Cut(text, "·"); ok {
+			return name
+		}
+		return text
+	}
+	if i := strings.IndexByte(line, '{'); i >= 0 && line[0] == '\\' {
+		line = line[i:]
+	}
+	return Truncate(strings.Trim(line, "[]={} \t"), maxSymbol/2)
+}
+
+// stage says that the line that begins a section of a Dockerfile names it.
+func stage(line string) bool {
+	fields := strings.Fields(line)
+	return len(fields) > 3 && strings.EqualFold(fields[len(fields)-2], "as")
+}
+
+// commentsAbove is the first of the comment lines right above a line, but not
+// above least.
+func (f *structured) commentsAbove(i, least int) int {
+	for i > least && f.lines[i-1].comment && !f.t.blank(i-1) {
+		i--
+	}
+	return i
+}
