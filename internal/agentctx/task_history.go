@@ -13,6 +13,9 @@ import (
 // TaskHistory implements memory.WorkingMemory. It reads the audit log backwards as far
 // as the answer needs. A line whose detail was forgotten names no project any more, and
 // is in no history.
+//
+// There is no index by project and task: the log has no lines for steps and code, most
+// requests are about its end, and an index would enlarge every write.
 func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

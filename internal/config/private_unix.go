@@ -12,8 +12,10 @@ import (
 	"syscall"
 )
 
-// PrivateFiles keeps what this process creates from now on to its user, whatever
-// umask it was started with.
+// PrivateFiles makes all files that this process creates from now on readable by its
+// user only, whatever umask it was started with. Badger creates its files with mode
+// 0666, so only a process-wide umask keeps them private at every moment: changing their
+// modes afterwards would leave a gap.
 func PrivateFiles() { syscall.Umask(0o077) }
 
 // checkOwned returns an error if other users can write to a folder: they could

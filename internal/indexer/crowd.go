@@ -13,6 +13,9 @@ import (
 // crowdSize is how many references make a document crowded: what is needed of fewer
 // is found by looking at each. A text that an agent reads in every session has
 // thousands.
+//
+// Counting for every document would cost memory for the many that have one reference;
+// looking at each reference took 263 ms a write for a step of 3,000 sessions.
 const crowdSize = 32
 
 // maxHeld is how many places of one text an answer is given, the newest of them: the

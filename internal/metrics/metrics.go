@@ -1,5 +1,7 @@
 // Package metrics writes how the daemon is doing for Prometheus: a memory.Status
-// becomes a page in its text format, version 0.0.4, and nothing is counted twice.
+// becomes a page in its text format, version 0.0.4. The core has no counters of its
+// own for this, so status and metrics cannot differ, and two daemons in one test
+// process do not share a registry.
 //
 // Vocabulary. A family is a metric with its name, help and type. A sample is one
 // line of it: labels and a value. Names follow Prometheus' own rules: base units

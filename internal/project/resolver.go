@@ -130,8 +130,9 @@ func (r *Resolver) Stored(p memory.Project) (bool, error) {
 	return slices.ContainsFunc(known, func(k memory.Project) bool { return k.ID == p.ID && !isNew(k, p) }), nil
 }
 
-// ofFolder is Identify, but that a home folder without repositories is a
-// project as well: nothing of it is indexed, but things may be remembered there.
+// ofFolder is Identify, except that a home folder or a file system's root without
+// repositories is a project as well. An agent started there may store lessons, and
+// refusing would lose them; indexing is refused, since it would take hours.
 func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error) {
 	real, err := realFolder(dir)
 	if err != nil {

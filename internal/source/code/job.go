@@ -35,9 +35,11 @@ type RunRequest struct {
 	Priority int  `json:"-"`
 }
 
-// MergeRuns joins two runs of a sandbox: what either of them is to look at.
-// What one that cannot be read was to look at is not known: the other looks at
-// everything.
+// MergeRuns joins two runs of a sandbox: the result covers the files of both. If one
+// of them cannot be decoded, the result covers everything.
+//
+// Runs are joined per sandbox, not per project: two worktrees are two trees of files,
+// and an agent that waits for its own tree should not wait for the others.
 func MergeRuns(older, newer json.RawMessage) json.RawMessage {
 	var a, b RunRequest
 	unread := json.Unmarshal(older, &a) != nil
