@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -63,7 +62,7 @@ func (b *budget) take(tokens int) bool {
 // stored is take for stored text. With the first goes the frame around all of it,
 // which counts against no kind's share.
 func (b *budget) stored(tokens int) bool {
-	frame := recall.FrameTokens
+	frame := render.FrameTokens
 	if b.framed {
 		frame = 0
 	}
@@ -81,7 +80,7 @@ func (b *budget) summary(text string) {
 	if text == "" {
 		return
 	}
-	tokens := recall.Tokens(separator + compactedText(text))
+	tokens := render.Tokens(separator + compactedText(text))
 	if !b.take(tokens) {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: memory.SummaryItem, Reason: memory.OverBudget, Name: memory.SummaryName})
 		return
@@ -127,7 +126,7 @@ func (b *budget) entry(e placed) {
 	tokens := entryTokens(e.EntryState)
 	heading := 0
 	if !slices.ContainsFunc(b.entries, func(other placed) bool { return other.Type == e.Type }) {
-		heading = recall.Tokens(separator + headings[e.Type])
+		heading = render.Tokens(separator + headings[e.Type])
 	}
 	if !b.take(tokens + heading) {
 		b.withheld = append(b.withheld, e.withheld(memory.OverBudget))
@@ -138,7 +137,7 @@ func (b *budget) entry(e placed) {
 
 // entryTokens is what an entry takes: a tool goes with its schema.
 func entryTokens(e *memory.EntryState) int {
-	return recall.Tokens(entryText(e, "")) + recall.Tokens(string(e.InputSchema))
+	return render.Tokens(entryText(e, "")) + render.Tokens(string(e.InputSchema))
 }
 
 // guide hands out the guidance of the tools in the context that the session was not
@@ -149,9 +148,9 @@ func (b *budget) guide(wc *memory.WorkingContext) {
 		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
 			continue
 		}
-		tokens := recall.Tokens(guidanceText(e.EntryState))
+		tokens := render.Tokens(guidanceText(e.EntryState))
 		if len(b.guided) == 0 {
-			tokens += recall.Tokens(separator + memory.GuidanceHeading + "\n")
+			tokens += render.Tokens(separator + memory.GuidanceHeading + "\n")
 		}
 		if b.take(tokens) {
 			b.guided = append(b.guided, *e.EntryState)
@@ -179,7 +178,7 @@ func memoryTokens(items []memory.Item) int {
 	for _, item := range items {
 		alone += item.Tokens
 	}
-	return max(alone, recall.Tokens(separator+recall.Markdown(items)))
+	return max(alone, render.Tokens(separator+render.Markdown(items)))
 }
 
 // show puts the window into the context. Where it is too long its oldest tasks are
@@ -190,7 +189,7 @@ func (b *budget) show(window *memory.TaskWindow, shorter func(n int) *memory.Tas
 		return
 	}
 	shown := withoutLeftOut(window)
-	for shown != nil && !b.stored(recall.Tokens(separator+render.Visible(shown.Text))) {
+	for shown != nil && !b.stored(render.Tokens(separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
 			shown = withoutLeftOut(shorter(n))
 		} else {

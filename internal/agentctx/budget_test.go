@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // pure returns an assembly that nothing was gathered for.
@@ -84,7 +85,7 @@ func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 		if m.Kind == memory.Chunk {
 			m.Source = memory.Source{Path: "a/b.go", Lines: &[2]int{1, 9}}
 		}
-		m.Tokens = recall.Tokens(m.Text) + 3
+		m.Tokens = render.Tokens(m.Text) + 3
 		a.found.memories = append(a.found.memories, m)
 	}
 	var tasks []memory.CompletedTask
@@ -115,10 +116,10 @@ func TestWhateverTheInputs(t *testing.T) {
 			t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
 		}
 
-		least := recall.Tokens(out.Text)
+		least := render.Tokens(out.Text)
 		alone := 0
 		for _, item := range out.Items {
-			least += recall.Tokens(string(item.InputSchema))
+			least += render.Tokens(string(item.InputSchema))
 			alone += item.Tokens
 		}
 		for _, m := range out.Memories {

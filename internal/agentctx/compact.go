@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Compact implements memory.WorkingContexts. What was added to the session context by
@@ -116,7 +116,7 @@ const maxNamed = 10
 // checkSummary refuses a summary that is too long or names a tool: CodeInvalidInput
 // with the names.
 func checkSummary(summary string, tools []memory.ToolRef) error {
-	if n := recall.Tokens(summary); n > memory.MaxSummaryTokens {
+	if n := render.Tokens(summary); n > memory.MaxSummaryTokens {
 		return memory.Invalid("summary", fmt.Sprintf("at most %d tokens", memory.MaxSummaryTokens), "%d tokens are too many", n)
 	}
 	names := toolNames(summary, tools)

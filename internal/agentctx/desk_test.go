@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/render"
 )
 
 var deskTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -77,7 +77,7 @@ func (d *desk) open() {
 	})
 	var err error
 	d.working, err = NewTasks(TaskOptions{
-		Writer: d.ingest, Projects: d.projects, Shelf: d.index, Store: d.store, Tokens: recall.Tokens, Clock: d.now,
+		Writer: d.ingest, Projects: d.projects, Shelf: d.index, Store: d.store, Tokens: render.Tokens, Clock: d.now,
 	})
 	if err != nil {
 		d.t.Fatalf("make working memory: %v", err)

@@ -50,7 +50,7 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 	tokens := receipt.Tokens
 	w, err := s.change(ctx, project, open, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
 		out.Tools, out.Guidance, changed = found.discover(wc)
-		receipt.Turn, receipt.Tokens = wc.Turn, tokens+recall.Tokens(out.Guidance)
+		receipt.Turn, receipt.Tokens = wc.Turn, tokens+render.Tokens(out.Guidance)
 		return changed, nil
 	}, func(b *memory.Batch) {
 		// A request that has an id is written in any case, or its repetition would not be
@@ -230,7 +230,7 @@ func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.R
 
 // toolTokens is what a tool takes in an answer, its schema included.
 func toolTokens(e *memory.EntryState) int {
-	return recall.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
+	return render.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
 }
 
 // asked is a search as a receipt keeps it, without secrets.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -93,7 +93,7 @@ func TestWindow(t *testing.T) {
 	if got, want := names(w), "t2 t3 t4 t5 t6 | b1 b2"; got != want {
 		t.Errorf("the window holds %q, want %q", got, want)
 	}
-	if w.Total != 7 || w.Tokens != recall.Tokens(w.Text) || w.Shortened+w.LeftOut != 0 {
+	if w.Total != 7 || w.Tokens != render.Tokens(w.Text) || w.Shortened+w.LeftOut != 0 {
 		t.Errorf("the window says %d tasks and %d tokens, want 7 and those of its text", w.Total, w.Tokens)
 	}
 	if got, want := names(r.window(100)), "t0 t1 t2 t3 t4 t5 t6 | b1 b2"; got != want {

@@ -16,8 +16,8 @@ import (
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
-	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -77,7 +77,7 @@ func newTaskRig(t testing.TB, change ...func(*taskRig, *TaskOptions)) *taskRig {
 		t.Fatal(err)
 	}
 	opts := TaskOptions{
-		Writer: r.ingest, Projects: projects, Shelf: r.index, Store: r.store, Tokens: recall.Tokens, Loaded: r.index.Loaded, Clock: clock,
+		Writer: r.ingest, Projects: projects, Shelf: r.index, Store: r.store, Tokens: render.Tokens, Loaded: r.index.Loaded, Clock: clock,
 	}
 	for _, c := range change {
 		c(r, &opts)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -85,7 +84,7 @@ func writeContext(summary string, entries []placed, guidance string, memories []
 		}
 		sections = append(sections, section.String())
 	}
-	stored := []string{recall.Markdown(memories)}
+	stored := []string{render.Markdown(memories)}
 	if window != nil {
 		stored = append(stored, window.Text)
 	}

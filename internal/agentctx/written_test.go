@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // golden compares a text with testdata/name.
@@ -104,7 +105,7 @@ func TestWhatFilesOfTheRepositorySayIsMarked(t *testing.T) {
 	if out.Text != want {
 		t.Errorf("the text is\n%s\nwant\n%s", out.Text, want)
 	}
-	if n := recall.Tokens(out.Text); n > out.Tokens {
+	if n := render.Tokens(out.Text); n > out.Tokens {
 		t.Errorf("the text takes %d tokens, counted are %d", n, out.Tokens)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/ledger"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // contexts puts what contexts are made of over the two paths.
@@ -15,7 +15,7 @@ func (c *Core) contexts(opts CoreOptions) (err error) {
 	cfg := opts.Config
 	tasks := taskSettings(cfg.Tasks)
 	c.Working, err = agentctx.NewTasks(agentctx.TaskOptions{
-		Writer: c.Ingest, Projects: c.Projects, Shelf: c.Indexer, Store: c.Store, Tokens: recall.Tokens, Loaded: c.Indexer.Loaded,
+		Writer: c.Ingest, Projects: c.Projects, Shelf: c.Indexer, Store: c.Store, Tokens: render.Tokens, Loaded: c.Indexer.Loaded,
 		AuditFile: opts.AuditFile, Settings: &tasks, Logger: opts.Logger,
 	})
 	if err != nil {

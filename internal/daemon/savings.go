@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // maxSavings bounds the projects whose savings status lists.
@@ -34,7 +34,7 @@ func (s *savings) answer(a *memory.RecallResponse, logSize int64) {
 	p := s.projects[a.Project]
 	p.Project, p.ProjectName = a.Project, a.ProjectName
 	p.Answers++
-	p.Tokens += max(0, int64(recall.TokensOf(int(logSize))-a.Tokens))
+	p.Tokens += max(0, int64(render.TokensOf(int(logSize))-a.Tokens))
 	s.projects[a.Project] = p
 }
 

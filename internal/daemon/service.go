@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/internal/store"
 	"github.com/recalld/recalld/worker"
@@ -63,7 +63,7 @@ func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse)
 		return
 	}
 	line := "\n(" + a.Waiting + ")\n"
-	if n := recall.Tokens(line); a.Tokens+n <= cmp.Or(req.MaxTokens, d.opts.Config.Recall.MaxTokens) {
+	if n := render.Tokens(line); a.Tokens+n <= cmp.Or(req.MaxTokens, d.opts.Config.Recall.MaxTokens) {
 		a.Text, a.Tokens = a.Text+line, a.Tokens+n
 	}
 }

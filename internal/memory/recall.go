@@ -90,6 +90,10 @@ type Source struct {
 	Symbol  string `json:"symbol,omitempty"`
 }
 
+// FilePreview is the state of an item that is the beginning of a file, found by the
+// file-name index.
+const FilePreview = "light"
+
 // Item is one memory of an answer.
 type Item struct {
 	ID      string `json:"id"`
@@ -114,9 +118,8 @@ type Item struct {
 	// Provenance is where a record comes from; code, which is read from its file
 	// whenever it is shown, has none.
 	Provenance *Provenance `json:"provenance,omitempty"`
-	// State says what is to be known of the item: "moved" for code found elsewhere,
-	// "light" for a file that was found by its name and beginning alone, of which no
-	// more is shown.
+	// State is "moved" for code that was found at other lines, and FilePreview for a file
+	// that was found by its name and beginning, of which no more is shown.
 	State string `json:"state,omitempty"`
 	// Cut says that Text is not all of it: recall with its id gives the rest.
 	Cut bool `json:"cut,omitempty"`

@@ -5,31 +5,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/render"
 )
 
 // What others that hand out memories share with answers, so that a token, a receipt
 // and a written memory are the same everywhere.
 
-// TokensOf estimates how many tokens a text of so many bytes takes, as every budget
-// counts them: one for every 3.5 bytes. Texts in parts take no fewer than the whole.
-func TokensOf(bytes int) int { return (2*bytes + 6) / 7 }
-
-// Tokens is TokensOf a text.
-func Tokens(text string) int { return TokensOf(len(text)) }
-
-// FrameTokens is TokensOf the frame around stored text.
-const FrameTokens = (2*render.FrameBytes + 6) / 7
-
 // ReceiptID makes an id for a receipt. Ids sort by time.
 func ReceiptID(at time.Time) string { return receiptID(at) }
-
-// Markdown writes items as the markdown answer does (contracts 2 and 4): lessons and
-// other records, then code. It is empty where there are none, and ends with a line's
-// end elsewhere. It is visible and not fenced: who hands it out does that.
-func Markdown(items []memory.Item) string {
-	return render.Visible(markdown(&memory.RecallResponse{Items: items}))
-}
 
 // ContextQuestions are the questions about memories that a context asks for one message:
 // what its receipt keeps as one request, by the kinds of that. Lessons and steps are one

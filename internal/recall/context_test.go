@@ -2,7 +2,6 @@ package recall
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,17 +33,6 @@ func TestContextQuestions(t *testing.T) {
 		}
 		if !slices.EqualFunc(got, c.want, func(a, b question) bool { return slices.Equal(a.kinds, b.kinds) && a.limit == b.limit }) {
 			t.Errorf("%v: the questions are %v, want %v", c.kinds, got, c.want)
-		}
-	}
-}
-
-func TestAPartTakesNoFewerTokensThanItsShareOfTheWhole(t *testing.T) {
-	for n := range 40 {
-		for m := range 40 {
-			a, b := strings.Repeat("x", n), strings.Repeat("x", m)
-			if Tokens(a)+Tokens(b) < Tokens(a+b) {
-				t.Fatalf("%d and %d bytes take %d and %d tokens, together %d", n, m, Tokens(a), Tokens(b), Tokens(a+b))
-			}
 		}
 	}
 }

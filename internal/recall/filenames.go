@@ -21,9 +21,6 @@ type FileNames interface {
 	CodeCounts(project string) memory.CodeCounts
 }
 
-// stateFileName marks an item of the light index.
-const stateFileName = "light"
-
 // What is known of a file by its name and beginning is never as sure as what the full
 // index shows from its floor of 0.75 on: the relevance of a file that holds all of a
 // question is lightRelevance, and that of another its share of it. The floor is half
@@ -212,11 +209,11 @@ func (f *filler) headItem(c *candidate, at memory.Location, v memory.Verified) (
 	fit, relevance := round(c.Fit), round(c.relevance)
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, memory.FileChunk{}), Kind: memory.Chunk, Project: at.Project,
-		Text: f.redact(v.Text), CreatedAt: c.Created, State: stateFileName, Relevance: relevance,
+		Text: f.redact(v.Text), CreatedAt: c.Created, State: memory.FilePreview, Relevance: relevance,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root},
 		RankFactors: &memory.RankFactors{
 			Score: fit, Recency: 1, Success: 1, Project: 1, Session: 1,
-			Retrievers: map[string]memory.RetrieverScore{stateFileName: {Score: fit, Relevance: relevance}},
+			Retrievers: map[string]memory.RetrieverScore{memory.FilePreview: {Score: fit, Relevance: relevance}},
 		},
 	}
 	item.Tokens = itemTokens(item)
@@ -238,12 +235,4 @@ func (f *filler) reason(err error) memory.Reason {
 		return memory.TooSlow
 	}
 	return memory.Unreadable
-}
-
-// fileNameMark marks an item of the light index in a written answer.
-func fileNameMark(i memory.Item, mark string) string {
-	if i.State != stateFileName {
-		return ""
-	}
-	return ", " + mark
 }

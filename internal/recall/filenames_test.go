@@ -144,7 +144,7 @@ func TestLightAnswers(t *testing.T) {
 		if got := codeReason(a); got != test.reason {
 			t.Errorf("%s: code is degraded by %q, want %q", name, got, test.reason)
 		}
-		if marked := len(a.Items) > 0 && a.Items[0].State == stateFileName; marked != (test.reason != "") {
+		if marked := len(a.Items) > 0 && a.Items[0].State == memory.FilePreview; marked != (test.reason != "") {
 			t.Errorf("%s: marked as light: %v", name, marked)
 		}
 		if test.reason != "" && (!strings.Contains(a.Text, "(degraded: ") || !strings.Contains(a.Text, "code: "+test.reason) || !strings.Contains(a.Text, ", light)")) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Items whose text is a line, lessons, entries and tasks, are taken with the least
@@ -100,22 +101,16 @@ func level(needs []int, room int) int {
 	return math.MaxInt
 }
 
-// The mark of a text that was cut: the id by which all of it can be had follows.
-const (
-	cutMarkStart = ellipsis + " (recall ids: "
-	cutMarkEnd   = ")"
-)
-
 // idDigits is how many characters of an id follow its prefix where it is shown short.
 const idDigits = 6
 
 // cutMark is the mark of a text whose rest is had by an id.
 func cutMark(id string) string {
-	return cutMarkStart + id[:min(len(id), strings.IndexByte(id, '-')+1+idDigits)] + cutMarkEnd
+	return render.CutMark(id[:min(len(id), strings.IndexByte(id, '-')+1+idDigits)])
 }
 
 // cutMark is that with as much of the id as no other record shares.
-func (s *Service) cutMark(id string) string { return cutMarkStart + s.shortID(id) + cutMarkEnd }
+func (s *Service) cutMark(id string) string { return render.CutMark(s.shortID(id)) }
 
 // shortID is the beginning of a record's id that no other record shares.
 func (s *Service) shortID(id string) string {
@@ -125,15 +120,6 @@ func (s *Service) shortID(id string) string {
 		}
 	}
 	return id
-}
-
-// chunkDigits is how many digits of the id of a piece of code are shown: of ten million
-// pieces one in 400 shares them with another.
-const chunkDigits = 8
-
-// chunkMark is the mark of code of which a part is shown.
-func chunkMark(id string) string {
-	return cutMarkStart + id[:min(len(id), len("c-")+chunkDigits)] + cutMarkEnd
 }
 
 // cutLine cuts a text to at most n bytes, the mark with the id included.
@@ -152,13 +138,4 @@ func cutLesson(i memory.Item, n int, mark string) string {
 	}
 	i.Command = ""
 	return strings.TrimSuffix(lessonLine(i, room-len(command)+len(ellipsis)), ellipsis) + command + mark
-}
-
-// unmarked takes the mark from the end of a text that was cut, and returns both.
-func unmarked(i memory.Item) (text, mark string) {
-	at := strings.LastIndex(i.Text, cutMarkStart)
-	if !i.Cut || at < 0 || !strings.HasSuffix(i.Text, cutMarkEnd) {
-		return i.Text, ""
-	}
-	return i.Text[:at], i.Text[at:]
 }

@@ -1,9 +1,7 @@
 package recall
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -15,13 +13,10 @@ import (
 // Lengths of what is shown of a step, in bytes and so in characters at most.
 const (
 	stepSnippet = 200
-	stepLine    = 300
 	// endingBytes is what is kept free in a snippet for what a step failed with.
 	endingBytes = 90
 	// leastPart is the least room that a further matching part is shown in.
 	leastPart = 40
-	// subjectBytes is the longest name of what a step was done to.
-	subjectBytes = 120
 )
 
 // shownApart are the fields of a step (steptext.Fields) that a view shows as
@@ -180,119 +175,4 @@ func excerpt(line string, limit int, query index.Terms, analyze func(string) ind
 		text += ellipsis
 	}
 	return text
-}
-
-// stepText is a step as recall shows it, after its date.
-func stepText(st *memory.StepContent) string { return oneLine(st.Tool.Name) + " " + outline(st) }
-
-// outline says in a line what a step was done to and how it ended.
-func outline(st *memory.StepContent) string {
-	line := subject(st)
-	if line != "" {
-		line += " "
-	}
-	line += "→ " + ending(st.Outcome)
-	if st.Outcome.OK {
-		if text := brief(st.Observation); text != "" && st.Screen == "" {
-			line += ": " + text
-		}
-	}
-	if st.Screen != "" {
-		line += " (screen " + st.Screen + ")"
-	}
-	return oneLine(line)
-}
-
-// ending is an outcome in words.
-func ending(o memory.Outcome) string {
-	if o.OK {
-		return "ok"
-	}
-	parts := []string{"failed"}
-	if e := o.Error; e != nil {
-		for _, part := range []string{e.Code, e.Message} {
-			if part != "" {
-				parts = append(parts, part)
-			}
-		}
-	}
-	return strings.Join(parts, ": ")
-}
-
-// subject is what a step was done to: its target, or else its input.
-func subject(st *memory.StepContent) string {
-	text := brief(st.Tool.Target)
-	if text == "" {
-		text = brief(st.Tool.Input)
-	}
-	return shorten(text, subjectBytes)
-}
-
-// brief is a JSON value as people would write it on a line: a text as it is, the
-// plain values of an object or list one after the other, as far as a line goes.
-func brief(raw json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var words []string
-	size := 0
-	key := false  // the next token of an object is a key
-	var in []byte // the brackets that are open
-	for size < stepLine {
-		t, err := d.Token()
-		if err != nil {
-			break // the end; what came before is worth showing in any case
-		}
-		if open, ok := t.(json.Delim); ok {
-			switch open {
-			case '{', '[':
-				in = append(in, byte(open))
-			default:
-				in = in[:len(in)-1]
-			}
-			key = len(in) > 0 && in[len(in)-1] == '{'
-			continue
-		}
-		inObject := len(in) > 0 && in[len(in)-1] == '{'
-		if !inObject || !key {
-			if text := strings.TrimSpace(plainValue(t)); text != "" {
-				words = append(words, text)
-				size += len(text)
-			}
-		}
-		key = inObject && !key
-	}
-	return oneLine(strings.Join(words, ", "))
-}
-
-func plainValue(t json.Token) string {
-	switch v := t.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-// ellipsis marks what was left out.
-const ellipsis = "…"
-
-// shorten cuts a line to at most n bytes, at the end of a sentence if one ends in
-// its second half, else of a word if one does, and marks that it did.
-func shorten(line string, n int) string {
-	if len(line) <= n {
-		return line
-	}
-	text := prefix(line, n-len(ellipsis))
-	for i := len(text) - 1; i > len(text)/2; i-- {
-		if (text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == ';') && text[i] == ' ' {
-			return text[:i] + ellipsis
-		}
-	}
-	// A word that ends exactly here is whole.
-	if i := strings.LastIndexByte(text, ' '); i > len(text)/2 && line[len(text)] != ' ' {
-		text = text[:i]
-	}
-	return strings.TrimRight(text, " ,:") + ellipsis
 }

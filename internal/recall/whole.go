@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/steptext"
 )
 
@@ -150,7 +148,7 @@ func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection)
 	}
 	switch {
 	case found[0].Head:
-		item.State = stateFileName
+		item.State = memory.FilePreview
 	case v.Moved:
 		item.State = "moved"
 	}
@@ -249,29 +247,6 @@ func (f *filler) redactJSON(raw json.RawMessage) json.RawMessage {
 // plainRaw is a JSON value as text: a string itself, of any other value its JSON.
 func plainRaw(raw json.RawMessage) string { return steptext.Target(raw) }
 
-// wholeText writes an item that was asked for by its id.
-func wholeText(i memory.Item, number int) string {
-	head := fmt.Sprintf("%d. %s %s", number, i.ID, i.Kind)
-	if i.Kind == memory.Chunk {
-		fence := fenceFor(i.Text)
-		where := fmt.Sprintf(" %s:%d-%d", i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
-		if i.Source.Symbol != "" {
-			where += " " + i.Source.Symbol
-		}
-		return fmt.Sprintf("%s%s\n%s%s\n%s\n%s", head, where, fence, langOf(i.Source.Path), i.Text, fence)
-	}
-	head += " [" + i.CreatedAt.UTC().Format(time.DateOnly) + "]" + rateSuffix(i)
-	if i.Provenance != nil && i.Provenance.Followed() {
-		head += " " + memory.FollowedMark
-	}
-	if i.Foreign {
-		head += " [from " + cmp.Or(oneLine(i.Source.Repo), "another project") + "]"
-	}
-	return head + "\n" + i.Text
-}
-
-func wholeTokens(i memory.Item) int { return tokens(render.Visible(wholeText(i, len("20")))) + 1 }
-
 // cutWhole cuts a memory that alone is larger than the budget. mayRaise says that a
 // larger budget could be asked for.
 func cutWhole(i *memory.Item, room int, mayRaise bool) {
@@ -291,32 +266,4 @@ func cutWhole(i *memory.Item, room int, mayRaise bool) {
 			return
 		}
 	}
-}
-
-// wholes is the text of an answer by ids.
-func wholes(a *memory.RecallResponse) string {
-	var b strings.Builder
-	for n, i := range a.Items {
-		if n > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(wholeText(i, n+1) + "\n")
-	}
-	return b.String()
-}
-
-// notShown says of each id that was not shown why.
-func notShown(ws []memory.Withheld) string {
-	var b strings.Builder
-	for _, w := range ws {
-		fmt.Fprintf(&b, "%s is not shown: %s", oneLine(w.ID), w.Reason)
-		if w.Note != "" {
-			b.WriteString(", " + oneLine(w.Note))
-		}
-		if w.Path != "" {
-			b.WriteString(" (" + oneLine(w.Path) + ")")
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

@@ -1,11 +1,11 @@
-// Package render prepares stored text for those who read it: people at a
-// terminal, and models.
+// Package render writes every text that people at a terminal and models read: answers,
+// records, tasks, contexts, receipts and replays.
 //
-// Vocabulary. A text is visible when it holds nothing that a terminal acts on or
-// hides: control characters, marks of direction, characters without a glyph. The
-// frame is the pair of lines around stored text that is handed to a model; it says
-// that what stands between them is data. The notice says the same in an object of
-// JSON.
+// Vocabulary. A text is visible when it has no control characters, direction marks or
+// characters without a glyph, which a terminal would obey or hide. The frame is the pair
+// of lines around stored text that a model gets; it says that the text between them is
+// data. The notice says the same in a JSON object. A mark is a note behind an item, as
+// where it comes from or that it was cut.
 package render
 
 import (

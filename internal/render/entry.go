@@ -1,0 +1,70 @@
+package render
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Entry writes a catalogue entry on one line: its name, description and content.
+func Entry(e *memory.Entry) string {
+	text := Name(e.Server, e.Name)
+	for i, part := range []string{e.Description, e.Content} {
+		if part == "" {
+			continue
+		}
+		sep := ": "
+		if i > 0 && e.Description != "" {
+			sep = " — "
+		}
+		text += sep + part
+	}
+	return OneLine(text)
+}
+
+// Task writes a completed task or a blocker on one line. A redacted task has its outcome
+// only.
+func Task(kind memory.Kind, t *memory.TaskContent) string {
+	if kind == memory.Blocker {
+		return OneLine(t.TaskID + " is blocked: " + t.Reason)
+	}
+	text := t.TaskID
+	if t.Intent != "" {
+		text += ` "` + t.Intent + `"`
+	}
+	text += ", " + TaskOutcome(t.Report)
+	if t.Summary != "" {
+		text += ": " + t.Summary
+	}
+	return OneLine(text)
+}
+
+// TaskOutcome returns the outcome in a task's validation report (contract 3).
+func TaskOutcome(report json.RawMessage) string {
+	var r struct {
+		Valid *bool `json:"valid"`
+	}
+	if json.Unmarshal(report, &r) == nil && r.Valid != nil && *r.Valid {
+		return "✓ success"
+	}
+	return "✗ failed"
+}
+
+// Verdicts writes counts of verdicts: "2 worked, 1 outdated". It is empty without any.
+func Verdicts(v *memory.VerdictCounts) string {
+	if v == nil {
+		return ""
+	}
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what memory.Verdict
+	}{{v.Worked, memory.Worked}, {v.Failed, memory.Failed}, {v.Irrelevant, memory.Irrelevant}, {v.Outdated, memory.Outdated}} {
+		if c.n > 0 {
+			parts = append(parts, strconv.Itoa(c.n)+" "+string(c.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,198 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// markdownSnippet is the longest snippet of the markdown block, in characters (contract 4).
+const markdownSnippet = 200
+
+// ItemTokens is the number of tokens that an item takes in the text of an answer.
+func ItemTokens(i memory.Item) int { return Tokens(Visible(Item(i, 0))) + 1 }
+
+// Item writes one numbered item. An item of another repository, or of another folder than
+// the caller's, is marked.
+func Item(i memory.Item, number int) string {
+	from := similar(i) + originMark(i)
+	text, mark := SplitMark(i)
+	switch i.Kind {
+	case memory.Lesson:
+		return fmt.Sprintf("%d. [%s] %s%s%s", number, day(i.CreatedAt), text, rateSuffix(i), from) + behind(mark)
+	case memory.Chunk:
+		in := ""
+		if i.Foreign {
+			in = " [in " + OneLine(i.Source.Sandbox) + "]"
+		}
+		fence := fenceFor(i.Text)
+		if i.Cut {
+			mark = "\n" + chunkMark(i.ID)
+		}
+		return fmt.Sprintf("%d. %s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", number, location(i), i.Relevance, fileNameMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
+	case memory.Step:
+		return fmt.Sprintf("%d. [%s] %s%s", number, day(i.CreatedAt), text, from) + behind(mark)
+	default:
+		return fmt.Sprintf("%d. [%s] %s %s%s%s", number, day(i.CreatedAt), i.Kind, text, rateSuffix(i), from) + behind(mark)
+	}
+}
+
+// originMark marks an item from a repository's files or from another project.
+func originMark(i memory.Item) string {
+	mark := ""
+	if i.Provenance != nil && i.Provenance.Followed() {
+		mark = " " + memory.FollowedMark
+	}
+	if i.Foreign {
+		mark += " [from " + cmp.Or(OneLine(i.Source.Repo), "another project") + "]"
+	}
+	return mark
+}
+
+// location is the place of a chunk: "src/a.go:10-20 Name".
+func location(i memory.Item) string {
+	text := fmt.Sprintf("%s:%d-%d", i.Source.Path, i.Source.Lines[0], i.Source.Lines[1])
+	if i.Source.Symbol != "" {
+		text += " " + i.Source.Symbol
+	}
+	return text
+}
+
+// behind returns a mark as it ends a line.
+func behind(mark string) string {
+	if mark == "" {
+		return ""
+	}
+	return " " + mark
+}
+
+// Command returns the command of a lesson as it follows the lesson, or nothing if the
+// lesson contains it.
+func Command(i memory.Item) string {
+	command := OneLine(i.Command)
+	if command == "" || strings.Contains(OneLine(i.Lesson), command) {
+		return ""
+	}
+	quote, pad := "`", ""
+	for strings.Contains(command, quote) {
+		quote, pad = quote+"`", " "
+	}
+	return " — " + quote + pad + command + pad + quote
+}
+
+// Lesson writes a lesson with its command, without number, date and rate. With n above 0
+// the context and the lesson take at most n bytes: the context is cut first, to no less
+// than a third of n, then the lesson. The command is not cut.
+func Lesson(i memory.Item, n int) string {
+	context, lesson := OneLine(i.Context), OneLine(i.Lesson)
+	if context != "" {
+		context += ": "
+	}
+	if over := len(context) + len(lesson) - n; n > 0 && over > 0 {
+		if context != "" {
+			const colon = len(": ")
+			context = Shorten(context[:len(context)-colon], max(len(context)-over, n/3)-colon) + ": "
+		}
+		lesson = Shorten(lesson, n-len(context))
+	}
+	return context + lesson + Command(i)
+}
+
+// rateSuffix returns the success rate of a lesson as it follows the text.
+func rateSuffix(i memory.Item) string {
+	if i.SuccessRate == "" {
+		return ""
+	}
+	return " (" + i.SuccessRate + " success)"
+}
+
+// similar says how many near-duplicates an item stands for.
+func similar(i memory.Item) string {
+	if i.Similar == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d alike)", i.Similar)
+}
+
+// fenceFor returns a code fence longer than any in the text.
+func fenceFor(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence
+}
+
+// langOf returns the language of a code fence for a path.
+func langOf(p string) string { return strings.TrimPrefix(path.Ext(p), ".") }
+
+// Markdown writes items as the markdown answer does: lessons and other records as in the
+// text answer (contract 2), then code (contract 4). It is empty without items and ends
+// with a line feed otherwise. The text is visible and not fenced.
+func Markdown(items []memory.Item) string {
+	return Visible(markdown(&memory.RecallResponse{Items: items}))
+}
+
+// markdown is Markdown for the items of an answer, before it is made visible.
+func markdown(a *memory.RecallResponse) string {
+	lessons, others, code := split(a.Items)
+	var b strings.Builder
+	if len(lessons)+len(others) > 0 {
+		b.WriteString(plain(&memory.RecallResponse{Items: append(lessons, others...)}, new(extra)))
+	}
+	if len(code) == 0 {
+		return b.String()
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	plural := "s"
+	if len(code) == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
+	for n, i := range code {
+		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, fileNameMark(i, "light index"))
+		for line := range strings.SplitSeq(Lines(i.Text, markdownSnippet), "\n") {
+			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// fileNameMark marks an item that was found by the name and beginning of its file.
+func fileNameMark(i memory.Item, mark string) string {
+	if i.State != memory.FilePreview {
+		return ""
+	}
+	return ", " + mark
+}
+
+// The mark of a text that was cut. The id in it recalls the whole text.
+const (
+	cutMarkStart = Ellipsis + " (recall ids: "
+	cutMarkEnd   = ")"
+)
+
+// CutMark marks a text that was cut. The id, or a beginning of it that no other record
+// shares, recalls the whole text.
+func CutMark(id string) string { return cutMarkStart + id + cutMarkEnd }
+
+// chunkDigits is how many digits of a chunk's id are shown: of ten million chunks one in
+// 400 shares them with another.
+const chunkDigits = 8
+
+// chunkMark marks a chunk of which a part is shown.
+func chunkMark(id string) string { return CutMark(id[:min(len(id), len("c-")+chunkDigits)]) }
+
+// SplitMark splits the text of an item that was cut from its mark.
+func SplitMark(i memory.Item) (text, mark string) {
+	at := strings.LastIndex(i.Text, cutMarkStart)
+	if !i.Cut || at < 0 || !strings.HasSuffix(i.Text, cutMarkEnd) {
+		return i.Text, ""
+	}
+	return i.Text[:at], i.Text[at:]
+}
