@@ -1,4 +1,4 @@
-# One target for each habit; .ci/run calls the same ones.
+# .ci/run calls the same targets.
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
