@@ -89,7 +89,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 	c := &Core{Verifier: code.NewVerifier(), QuoteFilter: ingest.NewQuoteFilter(), Gate: worker.NewGate()}
 	var err error
 	c.Indexer, err = indexer.New(indexer.Options{
-		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoLight: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
+		Builtin: opts.Builtin, ChunkText: c.Verifier.Document, NoFileNames: !opts.Config.Index.Light, Gate: c.Gate, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make indexer: %w", err)

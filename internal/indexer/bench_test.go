@@ -199,7 +199,7 @@ func BenchmarkMissing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sp := x.spaces.find(name)
+	sp := x.collections.find(name)
 	for num := range uint32(benchDocs / 2) {
 		v := make([]float32, 4)
 		v[num%4] = 1
@@ -221,11 +221,11 @@ func BenchmarkEntries(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x.roster.settle()
+	x.listed.finishLoad()
 	for kind, n := range map[memory.Kind]int{memory.Tool: 1000, memory.Rule: 200, memory.Reference: 500} {
 		for i := range n {
 			rec := listing(kind, fmt.Sprintf("%s-%d", kind, i), i/100, i%100)
-			x.roster.apply([]memory.RecordChange{{New: &rec}})
+			x.listed.apply([]memory.RecordChange{{New: &rec}})
 		}
 	}
 	for name, kinds := range map[string][]memory.Kind{

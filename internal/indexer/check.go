@@ -16,15 +16,15 @@ import (
 // every session is on the shelf with its steps and lessons in their order, every
 // record that is listed on the roster, and nothing else is. It must not run beside changes.
 func (x *Indexer) Check(ctx context.Context) error {
-	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical, NoLight: x.opts.NoLight})
+	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical, NoFileNames: x.opts.NoFileNames})
 	if err != nil {
 		return err
 	}
-	x.spaces.mu.RLock()
-	for model, e := range x.spaces.models {
+	x.collections.mu.RLock()
+	for model, e := range x.collections.models {
 		fresh.Expect(model, e)
 	}
-	x.spaces.mu.RUnlock()
+	x.collections.mu.RUnlock()
 	if err := fresh.load(ctx, x.store, x.store.Read); err != nil {
 		return err
 	}
@@ -51,14 +51,14 @@ func (x *Indexer) Check(ctx context.Context) error {
 		bad("%d documents are found by their time, the store has %d", a, b)
 	}
 	x.compareSessions(fresh, bad)
-	x.shelf.compare(&fresh.shelf, bad)
-	x.roster.compare(&fresh.roster, bad)
-	x.compareHeads(fresh, bad)
+	x.sessions.compare(&fresh.sessions, bad)
+	x.listed.compare(&fresh.listed, bad)
+	x.compareFileNames(fresh, bad)
 	return errors.Join(errs...)
 }
 
 // compare reports where the shelf differs from one that was just loaded.
-func (s *shelf) compare(fresh *shelf, bad func(string, ...any)) {
+func (s *sessionIndex) compare(fresh *sessionIndex, bad func(string, ...any)) {
 	for k := range s.sessions {
 		if fresh.sessions[k] == nil {
 			bad("session %s: it is on the shelf, the store has nothing of it", k.ID)
@@ -83,7 +83,7 @@ func (s *shelf) compare(fresh *shelf, bad func(string, ...any)) {
 		}
 	}
 	for project, want := range fresh.listed {
-		same := func(a, b *shelved) bool { return a.session.ID == b.session.ID }
+		same := func(a, b *indexedSession) bool { return a.session.ID == b.session.ID }
 		if !slices.EqualFunc(s.listed[project], want, same) {
 			bad("project %s: its sessions stand in another order", project)
 		}
@@ -104,10 +104,10 @@ func sameSession(a, b *memory.Session) bool {
 		a.Screenshots == b.Screenshots && a.Bare == b.Bare
 }
 
-func (s *shelf) ids(list []placed) []string {
+func (s *sessionIndex) ids(list []sessionItem) []string {
 	ids := make([]string, len(list))
 	for i, p := range list {
-		ids[i] = s.entries.all[p.entry].id
+		ids[i] = s.owners.all[p.owner].id
 	}
 	return ids
 }
@@ -121,7 +121,7 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	if have, want := x.refIDs(&a), fresh.refIDs(&b); !slices.Equal(have, want) {
 		bad("document %s: it lies at %q, should be at %q", id, have, want)
 	}
-	if x.several.Contains(ours) != fresh.several.Contains(theirs) && a.crowd == nil {
+	if x.several.Contains(ours) != fresh.several.Contains(theirs) && a.set == nil {
 		bad("document %s: it is taken for one that has several places, or not", id)
 	}
 	if fresh.mixed.Contains(theirs) && !x.mixed.Contains(ours) {
@@ -139,8 +139,8 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	if a.paths != b.paths || a.indexed != b.indexed {
 		bad("document %s: its paths are %q, should be %q", id, a.paths, b.paths)
 	}
-	for _, s := range fresh.spaces.list() {
-		own := x.spaces.find(s.name)
+	for _, s := range fresh.collections.list() {
+		own := x.collections.find(s.name)
 		if own == nil {
 			bad("space %s is not held", s.name)
 			continue
@@ -154,19 +154,19 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 // compareSessions reports which records are of other sessions than in indexes that
 // were just loaded.
 func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
-	if a, b := len(x.entries.sessions), len(fresh.entries.sessions); a != b {
+	if a, b := len(x.owners.sessions), len(fresh.owners.sessions); a != b {
 		bad("%d sessions have records, the store has %d", a, b)
 	}
 	ids := func(x *Indexer, session string) (ids []string) {
-		for n := range x.entries.ofSession(session) {
-			e := &x.entries.all[n]
+		for n := range x.owners.ofSession(session) {
+			e := &x.owners.all[n]
 			doc, _ := x.numbers.ID(e.doc)
 			ids = append(ids, e.id+" of "+memory.DocID(doc).String())
 		}
 		slices.Sort(ids)
 		return ids
 	}
-	for session := range fresh.entries.sessions {
+	for session := range fresh.owners.sessions {
 		if have, want := ids(x, session.Value()), ids(fresh, session.Value()); !slices.Equal(have, want) {
 			bad("session %s: its records are %q, should be %q", session.Value(), have, want)
 		}
@@ -177,7 +177,7 @@ func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
 func (x *Indexer) refIDs(d *document) []string {
 	var ids []string
 	for r := range d.all() {
-		e := &x.entries.all[r.entry]
+		e := &x.owners.all[r.owner]
 		if e.file != nil {
 			ids = append(ids, fmt.Sprintf("%s/%s:%d", e.file.Sandbox, e.file.Path, r.ord))
 		} else {

@@ -16,8 +16,8 @@ import (
 type document struct {
 	// refs are the references to it in the order in which they came, or nil where
 	// they are many: then they are the crowd's.
-	refs  []ref
-	crowd *crowd
+	refs []ref
+	set  *refSet
 	// paths are the places whose words the lexical index holds as the extra
 	// field, joined; it is analysed again only when they change.
 	paths string
@@ -57,15 +57,15 @@ const (
 // The functions below are called with mu held.
 
 func (x *Indexer) addRecord(r *memory.Record) uint32 {
-	n := x.entries.add(recordEntry(r))
-	num := x.reference(r.Doc, ref{entry: n})
-	x.entries.all[n].doc = num
-	x.shelf.place(n, num)
+	n := x.owners.add(recordOwner(r))
+	num := x.reference(r.Doc, ref{owner: n})
+	x.owners.all[n].doc = num
+	x.sessions.addItem(n, num)
 	return num
 }
 
 func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) {
-	n, ok := x.entries.records[r.ID]
+	n, ok := x.owners.records[r.ID]
 	if !ok {
 		return
 	}
@@ -73,23 +73,23 @@ func (x *Indexer) dropRecord(r *memory.Record, touched map[uint32]memory.DocID) 
 		x.dereference(num, n)
 		touched[num] = r.Doc
 	}
-	x.shelf.remove(n)
-	x.entries.drop(n)
+	x.sessions.removeItem(n)
+	x.owners.drop(n)
 }
 
 // addFile returns the numbers of the chunks' documents.
 func (x *Indexer) addFile(f *memory.File) []uint32 {
-	n := x.entries.add(fileEntry(f))
-	x.heads.put(n, &x.entries.all[n], f.Head)
+	n := x.owners.add(fileOwner(f))
+	x.fileNames.put(n, &x.owners.all[n], f.Head)
 	nums := make([]uint32, len(f.Chunks))
 	for i, c := range f.Chunks {
-		nums[i] = x.reference(c.Doc, ref{entry: n, ord: uint32(i)})
+		nums[i] = x.reference(c.Doc, ref{owner: n, ord: uint32(i)})
 	}
 	return nums
 }
 
 func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
-	n, ok := x.entries.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}]
+	n, ok := x.owners.files[memory.FileKey{Sandbox: f.Sandbox, Path: f.Path}]
 	if !ok {
 		return
 	}
@@ -99,27 +99,27 @@ func (x *Indexer) dropFile(f *memory.File, touched map[uint32]memory.DocID) {
 			touched[num] = c.Doc
 		}
 	}
-	x.heads.drop(n, &x.entries.all[n])
-	x.entries.drop(n)
+	x.fileNames.drop(n, &x.owners.all[n])
+	x.owners.drop(n)
 }
 
 func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
 	num, _ := x.numbers.Number(id)
 	d, _ := x.docs.Get(num)
-	e := &x.entries.all[r.entry]
-	if d.crowd == nil && len(d.refs) == crowdSize {
-		d.crowd = newCrowd()
+	e := &x.owners.all[r.owner]
+	if d.set == nil && len(d.refs) == maxRefs {
+		d.set = newRefSet()
 		for _, r := range d.refs {
-			d.crowd.add(r, &x.entries.all[r.entry])
+			d.set.add(r, &x.owners.all[r.owner])
 		}
 		d.refs = nil
 	}
-	if d.crowd != nil {
-		d.crowd.add(r, e)
+	if d.set != nil {
+		d.set.add(r, e)
 	} else {
 		d.refs = append(d.refs, r)
 	}
-	x.date(num, &d, max(d.newest, e.recalledAt()))
+	x.setNewest(num, &d, max(d.newest, e.recalledAt()))
 	x.docs.Set(num, d)
 	return num
 }
@@ -131,23 +131,23 @@ func (x *Indexer) dereference(num, entry uint32) {
 	if !ok {
 		return
 	}
-	e := &x.entries.all[entry]
+	e := &x.owners.all[entry]
 	newest := int64(0)
-	if d.crowd != nil {
-		d.crowd.remove(entry, e)
-		newest = d.crowd.newest()
+	if d.set != nil {
+		d.set.remove(entry, e)
+		newest = d.set.newest()
 	} else {
-		d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.entry == entry })
+		d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.owner == entry })
 		for _, r := range d.refs {
-			newest = max(newest, x.entries.all[r.entry].recalledAt())
+			newest = max(newest, x.owners.all[r.owner].recalledAt())
 		}
 	}
-	x.date(num, &d, newest)
+	x.setNewest(num, &d, newest)
 	x.docs.Set(num, d)
 }
 
-// date sets when the newest entry of a document was created.
-func (x *Indexer) date(num uint32, d *document, newest int64) {
+// setNewest sets when the newest entry of a document was created.
+func (x *Indexer) setNewest(num uint32, d *document, newest int64) {
 	if d.newest == newest {
 		return
 	}
@@ -161,8 +161,8 @@ func (x *Indexer) date(num uint32, d *document, newest int64) {
 }
 
 // recalledAt is when an entry was created, or 0 if it must not be recalled.
-func (e *entry) recalledAt() int64 {
-	if e.aside {
+func (e *owner) recalledAt() int64 {
+	if e.withdrawn {
 		return 0
 	}
 	return max(e.created, 0)
@@ -172,11 +172,11 @@ func (e *entry) recalledAt() int64 {
 func (x *Indexer) drop(num uint32) {
 	x.lexical.Delete(num)
 	x.attrs.Delete(num) // before its vectors, see apply
-	x.spaces.drop(num)
+	x.collections.drop(num)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if d, ok := x.docs.Get(num); ok {
-		x.date(num, &d, 0)
+		x.setNewest(num, &d, 0)
 	}
 	x.several.Remove(num)
 	x.mixed.Remove(num)
@@ -184,8 +184,8 @@ func (x *Indexer) drop(num uint32) {
 	x.numbers.Free(num)
 }
 
-// words are what the lexical index is to hold of a document.
-type words struct {
+// lexicalFields are what the lexical index is to hold of a document.
+type lexicalFields struct {
 	doc         uint32
 	text, paths index.Terms
 }
@@ -202,12 +202,12 @@ func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 // describe brings a document's attributes up to date and returns its words if
 // the lexical index does not hold them. It is called without mu: nobody else writes,
 // and readers wait for what is copied only, not for words to be read.
-func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words, changed bool) {
+func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w lexicalFields, changed bool) {
 	d, ok := x.docs.Get(num)
 	if !ok {
 		return w, false
 	}
-	paths := x.carry(num, &d)
+	paths := x.setAttributes(num, &d)
 	if d.indexed && paths == d.paths && encoded == nil {
 		return w, false
 	}
@@ -227,7 +227,7 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words
 	if d.indexed && paths == d.paths && names == d.names {
 		return w, false
 	}
-	w = words{doc: num, text: terms}
+	w = lexicalFields{doc: num, text: terms}
 	if paths != "" {
 		w.paths = lexical.Analyze(paths)
 	}
@@ -238,16 +238,16 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w words
 	return w, true
 }
 
-// carry brings the attributes of a document up to date and returns the paths whose
-// words are searched.
-func (x *Indexer) carry(num uint32, d *document) string {
+// setAttributes brings the attributes of a document up to date and returns the paths whose
+// lexicalFields are searched.
+func (x *Indexer) setAttributes(num uint32, d *document) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if d.crowd != nil {
-		d.crowd.carry(num, &x.attrs)
+	if d.set != nil {
+		d.set.setAttributes(num, &x.attrs)
 		x.several.Add(num)
 		x.mixed.Add(num) // or nearly always
-		return strings.Join(d.crowd.first(wordedPaths), "\n")
+		return strings.Join(d.set.first(wordedPaths), "\n")
 	}
 	attrs, differ := x.attributes(d.refs)
 	x.attrs.Set(num, attrs)
@@ -288,7 +288,7 @@ const wordedPaths = 4
 func (x *Indexer) paths(refs []ref) string {
 	first := make([]string, 0, wordedPaths+1)
 	for _, r := range refs {
-		p := x.entries.all[r.entry].path()
+		p := x.owners.all[r.owner].path()
 		if p == "" {
 			continue
 		}
@@ -305,10 +305,10 @@ func (x *Indexer) paths(refs []ref) string {
 // same, paths and sessions aside, or that the paths are not among them.
 func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 	paths, shared := 0, 0
-	var first *entry
+	var first *owner
 	for _, r := range refs {
-		e := &x.entries.all[r.entry]
-		if e.aside {
+		e := &x.owners.all[r.owner]
+		if e.withdrawn {
 			continue
 		}
 		if first == nil {
@@ -345,7 +345,7 @@ func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 
 // attributes calls fn with those of an entry. Its session is none of them: a text
 // that many sessions share would carry as many; see entries.ofSession.
-func (e *entry) attributes(fn func(index.Attr)) {
+func (e *owner) attributes(fn func(index.Attr)) {
 	add := func(key, value string) {
 		if value != "" {
 			fn(index.Attr{Key: key, Value: value})

@@ -21,8 +21,8 @@ func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Sess
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var found []*shelved
-	x.shelf.chosen(project, filterOf(f), func(s *shelved) { found = append(found, s) })
+	var found []*indexedSession
+	x.sessions.eachMatch(project, filterOf(f), func(s *indexedSession) { found = append(found, s) })
 	out := make([]memory.Session, len(found)) // they are large: copied once
 	for i, s := range found {
 		out[i] = s.session
@@ -38,7 +38,7 @@ func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+	s := x.sessions.sessions[memory.SessionKey{Project: project, ID: id}]
 	if s == nil || !s.isListed() {
 		return memory.Session{}, 0, false
 	}
@@ -53,11 +53,11 @@ func (x *Indexer) SessionSteps(project, id string) []string {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+	s := x.sessions.sessions[memory.SessionKey{Project: project, ID: id}]
 	if s == nil {
 		return nil
 	}
-	return x.shelf.ids(s.steps)
+	return x.sessions.ids(s.steps)
 }
 
 // LastSteps returns the ids of the newest n steps of sessions, newest first,
@@ -71,15 +71,15 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 	defer x.mu.RUnlock()
 	// A heap of the sessions by the newest step of each: what it costs grows
 	// with the sessions and with n, not with the steps.
-	latest := latest{shelf: &x.shelf, screen: nameOf(screen)}
+	latest := latest{sessions: &x.sessions, screen: nameOf(screen)}
 	if sessions == nil {
-		latest.cursors = make([]cursor, 0, len(x.shelf.listed[project]))
-		for _, s := range x.shelf.listed[project] {
+		latest.cursors = make([]cursor, 0, len(x.sessions.listed[project]))
+		for _, s := range x.sessions.listed[project] {
 			latest.add(s)
 		}
 	} else {
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(sessions))) {
-			if s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]; s != nil {
+			if s := x.sessions.sessions[memory.SessionKey{Project: project, ID: id}]; s != nil {
 				latest.add(s)
 			}
 		}
@@ -88,7 +88,7 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 	var ids []string
 	for len(ids) < n && len(latest.cursors) > 0 {
 		c := &latest.cursors[0]
-		if e := &x.entries.all[c.step.entry]; latest.screen == unnamed || latest.screen == e.screen {
+		if e := &x.owners.all[c.step.owner]; latest.screen == unnamed || latest.screen == e.screen {
 			ids = append(ids, e.id)
 		}
 		if c.back() {
@@ -102,18 +102,18 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 
 // latest is a heap of sessions, that with the newest step at its top.
 type latest struct {
-	shelf   *shelf
-	screen  name // of the steps wanted; unnamed for any
-	cursors []cursor
+	sessions *sessionIndex
+	screen   name // of the steps wanted; unnamed for any
+	cursors  []cursor
 }
 
 // cursor stands at a step of a session; those after it are done with.
 type cursor struct {
-	step  placed
-	steps []placed // before it, oldest first
+	step  sessionItem
+	steps []sessionItem // before it, oldest first
 }
 
-func (l *latest) add(s *shelved) {
+func (l *latest) add(s *indexedSession) {
 	if l.screen != unnamed && !s.hasScreen(l.screen) {
 		return
 	}
@@ -133,10 +133,12 @@ func (c *cursor) back() bool {
 	return true
 }
 
-func (l *latest) Len() int           { return len(l.cursors) }
-func (l *latest) Less(i, j int) bool { return l.shelf.older(l.cursors[i].step, l.cursors[j].step) > 0 }
-func (l *latest) Swap(i, j int)      { l.cursors[i], l.cursors[j] = l.cursors[j], l.cursors[i] }
-func (l *latest) Push(c any)         { l.cursors = append(l.cursors, c.(cursor)) }
+func (l *latest) Len() int { return len(l.cursors) }
+func (l *latest) Less(i, j int) bool {
+	return l.sessions.older(l.cursors[i].step, l.cursors[j].step) > 0
+}
+func (l *latest) Swap(i, j int) { l.cursors[i], l.cursors[j] = l.cursors[j], l.cursors[i] }
+func (l *latest) Push(c any)    { l.cursors = append(l.cursors, c.(cursor)) }
 
 func (l *latest) Pop() any {
 	last := len(l.cursors) - 1
@@ -164,18 +166,18 @@ func (x *Indexer) Fingerprinted(fingerprints []string, sel memory.Selection) []m
 			num := it.Next()
 			d, _ := x.docs.Get(num)
 			id, _ := x.numbers.ID(num)
-			about := func(lesson bool) func(ref, *entry) bool {
-				return func(r ref, e *entry) bool {
-					return e.is(memory.Lesson) == lesson && !seen[r.entry] && slices.Contains(e.fingerprints, fp) && x.selected(e, &sel)
+			about := func(lesson bool) func(ref, *owner) bool {
+				return func(r ref, e *owner) bool {
+					return e.is(memory.Lesson) == lesson && !seen[r.owner] && slices.Contains(e.fingerprints, fp) && x.selected(e, &sel)
 				}
 			}
 			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(true)) {
-				seen[r.entry] = true
-				lessons = append(lessons, x.entries.all[r.entry].candidate(id, r.ord))
+				seen[r.owner] = true
+				lessons = append(lessons, x.owners.all[r.owner].candidate(id, r.ord))
 			}
 			for _, r := range x.newest(num, &d, &sel, maxFingerprinted, about(false)) {
-				seen[r.entry] = true
-				steps = append(steps, x.entries.all[r.entry].candidate(id, r.ord))
+				seen[r.owner] = true
+				steps = append(steps, x.owners.all[r.owner].candidate(id, r.ord))
 			}
 		}
 		slices.SortFunc(lessons[l:], newerCandidate)

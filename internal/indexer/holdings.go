@@ -15,8 +15,8 @@ func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 		return h, false
 	}
 	x.mu.RLock()
-	for n := range x.entries.ofProject(project) {
-		if e := &x.entries.all[n]; e.file != nil {
+	for n := range x.owners.ofProject(project) {
+		if e := &x.owners.all[n]; e.file != nil {
 			h.Files = append(h.Files, *e.file)
 		} else {
 			h.Records = append(h.Records, e.id)
@@ -40,10 +40,10 @@ func (x *Indexer) SessionHoldings(id string) ([]memory.SessionHoldings, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var found []memory.SessionHoldings
-	for project := range x.shelf.listed {
-		s := x.shelf.sessions[memory.SessionKey{Project: project, ID: id}]
+	for project := range x.sessions.listed {
+		s := x.sessions.sessions[memory.SessionKey{Project: project, ID: id}]
 		if s != nil && s.stored {
-			found = append(found, memory.SessionHoldings{Session: s.session, Steps: x.shelf.ids(s.steps)})
+			found = append(found, memory.SessionHoldings{Session: s.session, Steps: x.sessions.ids(s.steps)})
 		}
 	}
 	slices.SortFunc(found, func(a, b memory.SessionHoldings) int { return strings.Compare(a.Session.Project, b.Session.Project) })

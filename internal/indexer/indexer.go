@@ -6,7 +6,7 @@
 // filters need it. A reference leads from a document to an entry (and a chunk
 // of it). The words of the paths at which a document lies are its extra field:
 // they are searched but not embedded, so that a rename costs no embedding. The
-// shelf is where sessions stand, in the order of their time, each with its steps
+// sessions is where sessions stand, in the order of their time, each with its steps
 // and lessons: filters choose sessions from it before any step is looked at. The roster
 // holds whole what is listed: tasks, blockers and the entries of catalogues. Heads are
 // how files begin: the light index of every project.
@@ -69,8 +69,8 @@ type Options struct {
 	ChunkText func(ctx context.Context, at memory.Location) (string, error)
 	// Lexical tunes the ranking by words.
 	Lexical lexical.Options
-	// NoLight leaves out the light index: no file is found by its name and beginning.
-	NoLight bool
+	// NoFileNames leaves out the light index: no file is found by its name and beginning.
+	NoFileNames bool
 	// EmbedBatch is how many texts are handed to a model at once. Default 64.
 	EmbedBatch int
 	// Gate lets the built-in model make up for another while nobody asks; nil at any
@@ -94,12 +94,12 @@ type Indexer struct {
 	// several are the documents that have more than one reference, and mixed those
 	// whose references differ in what attributes say of them.
 	several, mixed *roaring.Bitmap
-	entries        entries
-	shelf          shelf
-	heads          heads
+	owners         owners
+	sessions       sessionIndex
+	fileNames      fileNames
 
-	// roster locks itself.
-	roster roster
+	// listed locks itself.
+	listed recordCache
 
 	// loadMu orders Apply and the end of Load, and guards what follows.
 	loadMu  sync.Mutex
@@ -112,8 +112,8 @@ type Indexer struct {
 	seq atomic.Uint64
 
 	// attachMu keeps two Attach calls from opening one space twice.
-	attachMu sync.Mutex
-	spaces   spaces
+	attachMu    sync.Mutex
+	collections collections
 }
 
 // State says how far the indexes are.
@@ -142,11 +142,11 @@ func New(opts Options) (*Indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexer{opts: opts, lexical: lex, state: Empty, entries: newEntries(), loaded: make(chan struct{})}
+	x := &Indexer{opts: opts, lexical: lex, state: Empty, owners: newOwners(), loaded: make(chan struct{})}
 	x.several, x.mixed = roaring.New(), roaring.New()
-	x.shelf = newShelf(&x.entries)
-	x.heads = newHeads(opts.NoLight)
-	x.roster = newRoster()
+	x.sessions = newSessionIndex(&x.owners)
+	x.fileNames = newFileNames(opts.NoFileNames)
+	x.listed = newRecordCache()
 	return x, nil
 }
 
@@ -205,13 +205,13 @@ func (x *Indexer) apply(c memory.Change) {
 			terms[d.ID] = d.Terms
 		}
 	}
-	x.roster.apply(c.Records)
+	x.listed.apply(c.Records)
 	x.mu.Lock()
 	for _, s := range c.Sessions {
 		if s.New != nil {
-			x.shelf.put(s.New)
+			x.sessions.put(s.New)
 		} else if s.Old != nil {
-			x.shelf.drop(s.Old.Key())
+			x.sessions.drop(s.Old.Key())
 		}
 	}
 	touched := map[uint32]memory.DocID{}
@@ -241,7 +241,7 @@ func (x *Indexer) apply(c memory.Change) {
 		}
 	}
 	for num := range touched {
-		x.spaces.retry(num)
+		x.collections.retry(num)
 	}
 	// Vectors of new documents come before their attributes, by which they begin to be
 	// searched: they would seem to lack one for a moment.
@@ -265,7 +265,7 @@ func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
 			x.upsertVector(space, num, d.ID, v)
 		}
 		if fresh {
-			x.spaces.refused(num, d)
+			x.collections.skipWithoutVector(num, d)
 		}
 	}
 }

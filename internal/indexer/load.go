@@ -23,17 +23,17 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	x.store, x.state = store, Loading
 	x.loadMu.Unlock()
 
-	if err := x.openSpaces(ctx); err != nil {
+	if err := x.openCollections(ctx); err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
-	line := x.startWordLine()
+	line := x.startLexicalPipeline()
 	seq, err := read(ctx, memory.Loader{
 		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: line.add,
-		Collection: x.spaces.wanted, Vector: x.loadVector,
+		Collection: x.collections.wanted, Vector: x.loadVector,
 	})
 	line.end()
 	if err == nil {
-		err = x.countLeftover()
+		err = x.countUnused()
 	}
 	if err != nil {
 		return fmt.Errorf("load indexes: %w", err)
@@ -41,8 +41,8 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
 	x.mu.Lock()
-	x.shelf.settle()
-	x.roster.settle()
+	x.sessions.finishLoad()
+	x.listed.finishLoad()
 	x.mu.Unlock()
 	x.seq.Store(seq)
 	for _, c := range x.pending {
@@ -59,12 +59,12 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 func (x *Indexer) loadSession(s memory.Session) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.shelf.put(&s)
+	x.sessions.put(&s)
 	return nil
 }
 
 func (x *Indexer) loadRecord(r memory.Record) error {
-	x.roster.apply([]memory.RecordChange{{New: &r}})
+	x.listed.apply([]memory.RecordChange{{New: &r}})
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.addRecord(&r)
@@ -78,21 +78,21 @@ func (x *Indexer) loadFile(f memory.File) error {
 	return nil
 }
 
-// wordLine hands the words of documents that are being loaded to a goroutine
+// lexicalPipeline hands the words of documents that are being loaded to a goroutine
 // that does nothing but add them to the lexical index: that is most of the work
 // of a start and cannot be shared, so reading and decoding go on beside it.
-type wordLine struct {
+type lexicalPipeline struct {
 	x       *Indexer
-	batch   []words
-	batches chan []words
+	batch   []lexicalFields
+	batches chan []lexicalFields
 	indexer sync.WaitGroup
 }
 
-// wordBatch is how many documents are handed over at once.
-const wordBatch = 64
+// pipelineBatch is how many documents are handed over at once.
+const pipelineBatch = 64
 
-func (x *Indexer) startWordLine() *wordLine {
-	l := &wordLine{x: x, batches: make(chan []words, 8)}
+func (x *Indexer) startLexicalPipeline() *lexicalPipeline {
+	l := &lexicalPipeline{x: x, batches: make(chan []lexicalFields, 8)}
 	l.indexer.Go(func() {
 		for batch := range l.batches {
 			for _, w := range batch {
@@ -105,7 +105,7 @@ func (x *Indexer) startWordLine() *wordLine {
 
 // add comes after all records and files, so the references are complete, and
 // from one goroutine.
-func (l *wordLine) add(doc memory.DocID, encoded []byte) error {
+func (l *lexicalPipeline) add(doc memory.DocID, encoded []byte) error {
 	num, ok := l.x.numbers.Lookup(doc)
 	if !ok {
 		return nil
@@ -114,19 +114,19 @@ func (l *wordLine) add(doc memory.DocID, encoded []byte) error {
 	if !changed {
 		return nil
 	}
-	if l.batch = append(l.batch, w); len(l.batch) == wordBatch {
+	if l.batch = append(l.batch, w); len(l.batch) == pipelineBatch {
 		l.flush()
 	}
 	return nil
 }
 
-func (l *wordLine) flush() {
+func (l *lexicalPipeline) flush() {
 	l.batches <- l.batch
-	l.batch = make([]words, 0, wordBatch)
+	l.batch = make([]lexicalFields, 0, pipelineBatch)
 }
 
 // end waits until all words are indexed.
-func (l *wordLine) end() {
+func (l *lexicalPipeline) end() {
 	l.flush()
 	close(l.batches)
 	l.indexer.Wait()

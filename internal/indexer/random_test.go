@@ -169,7 +169,7 @@ func (m *world) step(rng *rand.Rand, r *rig) {
 // comes and goes from it.
 func (m *world) stepRoster(rng *rand.Rand, r *rig, text string) {
 	n := rng.IntN(25)
-	rec := listing(listed[n%len(listed)], fmt.Sprintf("o-%d", n), rng.IntN(4), rng.IntN(3), in(fmt.Sprintf("p-%d", 1+rng.IntN(2))))
+	rec := listing(listedKinds[n%len(listedKinds)], fmt.Sprintf("o-%d", n), rng.IntN(4), rng.IntN(3), in(fmt.Sprintf("p-%d", 1+rng.IntN(2))))
 	if rng.IntN(5) == 0 {
 		r.commit(memory.Batch{DropRecords: []string{rec.ID}})
 		delete(m.records, rec.ID)

@@ -20,23 +20,23 @@ func provider(model string) string {
 	return name
 }
 
-// leftover are the stored spaces that no model in use fills.
-func (x *Indexer) leftover() []string {
-	return slices.DeleteFunc(x.store.Collections(), x.spaces.wanted)
+// unusedCollections are the stored spaces that no model in use fills.
+func (x *Indexer) unusedCollections() []string {
+	return slices.DeleteFunc(x.store.Collections(), x.collections.wanted)
 }
 
 // replaced are the spaces whose place a space has taken. Those of other weights of an
 // expected model are none: Attach drops them.
-func (x *Indexer) replaced(s *space) []string {
-	return slices.DeleteFunc(x.leftover(), func(name string) bool {
+func (x *Indexer) replaced(s *collection) []string {
+	return slices.DeleteFunc(x.unusedCollections(), func(name string) bool {
 		model, _, _ := strings.Cut(name, "@")
-		return provider(model) != provider(s.vectors.Name()) || x.spaces.expects(model)
+		return provider(model) != provider(s.vectors.Name()) || x.collections.expects(model)
 	})
 }
 
 // dropReplaced drops the spaces whose place a space has taken, which holds all that
 // can be embedded.
-func (x *Indexer) dropReplaced(ctx context.Context, s *space) error {
+func (x *Indexer) dropReplaced(ctx context.Context, s *collection) error {
 	for _, name := range x.replaced(s) {
 		if err := x.store.DropCollection(ctx, name); err != nil {
 			return fmt.Errorf("drop replaced space: %w", err)
@@ -46,19 +46,19 @@ func (x *Indexer) dropReplaced(ctx context.Context, s *space) error {
 	return nil
 }
 
-// countLeftover counts the vectors of the spaces that no model in use fills.
-func (x *Indexer) countLeftover() error {
+// countUnused counts the vectors of the spaces that no model in use fills.
+func (x *Indexer) countUnused() error {
 	left := map[string]int{}
-	for _, name := range x.leftover() {
+	for _, name := range x.unusedCollections() {
 		n, err := x.store.CountVectors(name)
 		if err != nil {
 			return err
 		}
 		left[name] = n
 	}
-	x.spaces.mu.Lock()
-	defer x.spaces.mu.Unlock()
-	x.spaces.left = left
+	x.collections.mu.Lock()
+	defer x.collections.mu.Unlock()
+	x.collections.unused = left
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (x *Indexer) countLeftover() error {
 func (x *Indexer) Collections() []memory.CollectionState {
 	documents, waitable := x.numbers.Len(), x.attrs.Len()
 	var out []memory.CollectionState
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		embedded, waiting, err := s.progress(waitable)
 		st := memory.CollectionState{
 			Name: s.name, Model: s.vectors.Name(), Dim: s.vectors.Dim(),
@@ -85,12 +85,12 @@ func (x *Indexer) Collections() []memory.CollectionState {
 	if !x.ready() {
 		return out // which are left over is not known yet
 	}
-	for _, name := range x.leftover() {
-		model, dim, err := parseSpace(name)
+	for _, name := range x.unusedCollections() {
+		model, dim, err := parseCollection(name)
 		if err != nil {
 			continue // nobody ever used it
 		}
-		st := memory.CollectionState{Name: name, Model: model, Dim: dim, Embedded: x.spaces.leftIn(name), State: memory.CollectionUnused}
+		st := memory.CollectionState{Name: name, Model: model, Dim: dim, Embedded: x.collections.unusedVectors(name), State: memory.CollectionUnused}
 		st.Documents = st.Embedded // it is to hold no more
 		if st.ReplacedBy = x.successor(model); st.ReplacedBy != "" {
 			st.State = memory.CollectionReplaced
@@ -102,14 +102,14 @@ func (x *Indexer) Collections() []memory.CollectionState {
 
 // successor is the model in use that has taken the place of another; empty for none.
 func (x *Indexer) successor(model string) string {
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		if provider(s.vectors.Name()) == provider(model) {
 			return s.vectors.Name()
 		}
 	}
-	x.spaces.mu.RLock()
-	defer x.spaces.mu.RUnlock()
-	for expected := range x.spaces.models {
+	x.collections.mu.RLock()
+	defer x.collections.mu.RUnlock()
+	for expected := range x.collections.models {
 		if provider(expected) == provider(model) {
 			return expected // its server was not reached yet
 		}
@@ -117,14 +117,14 @@ func (x *Indexer) successor(model string) string {
 	return ""
 }
 
-func (s *spaces) leftIn(name string) int {
+func (s *collections) unusedVectors(name string) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.left[name]
+	return s.unused[name]
 }
 
 // expects says that a background model is expected.
-func (s *spaces) expects(model string) bool {
+func (s *collections) expects(model string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	_, ok := s.models[model]

@@ -45,7 +45,7 @@ func (r *rig) heldBy(e embedder.Embedder, texts ...string) []string {
 		if !ok {
 			r.t.Fatalf("%q is not indexed", text)
 		}
-		have := r.index.spaces.list()[0].vectors.Vector(num)
+		have := r.index.collections.list()[0].vectors.Vector(num)
 		want, err := e.Embed(r.t.Context(), embedder.Document, []string{text})
 		if err != nil {
 			r.t.Fatal(err)
@@ -180,11 +180,11 @@ func TestDropGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	job := r.index.BackfillJobs()[0]
 	for {
-		batch := r.index.missing(r.index.spaces.list()[0])
+		batch := r.index.missing(r.index.collections.list()[0])
 		if len(batch) == 0 {
 			break
 		}
-		if err := r.index.embedBatch(t.Context(), r.index.spaces.list()[0], batch); err != nil {
+		if err := r.index.embedBatch(t.Context(), r.index.collections.list()[0], batch); err != nil {
 			t.Fatal(err)
 		}
 	}

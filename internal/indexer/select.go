@@ -86,8 +86,8 @@ func (x *Indexer) docsOf(session string) *roaring.Bitmap {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	docs := roaring.New()
-	for n := range x.entries.ofSession(session) {
-		if e := &x.entries.all[n]; !e.aside {
+	for n := range x.owners.ofSession(session) {
+		if e := &x.owners.all[n]; !e.withdrawn {
 			docs.Add(e.doc)
 		}
 	}
@@ -131,8 +131,8 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	if sel.Only != nil {
 		only := roaring.New()
 		for id := range sel.Only {
-			if n, ok := x.entries.records[id]; ok {
-				only.Add(x.entries.all[n].doc)
+			if n, ok := x.owners.records[id]; ok {
+				only.Add(x.owners.all[n].doc)
 			}
 		}
 		allow.And(only)
@@ -163,8 +163,8 @@ func (x *Indexer) Repo(name string) bool {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, n := range x.entries.records { // lessons that were put aside have no attributes
-		if e := &x.entries.all[n]; e.aside && e.repo.Value() == name {
+	for _, n := range x.owners.records { // lessons that were put aside have no attributes
+		if e := &x.owners.all[n]; e.withdrawn && e.repo.Value() == name {
 			return true
 		}
 	}
@@ -177,8 +177,8 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	names := map[string]bool{}
-	for _, n := range x.entries.records {
-		if e := &x.entries.all[n]; e.repo != unnamed && !names[e.repo.Value()] && x.selected(e, &sel) {
+	for _, n := range x.owners.records {
+		if e := &x.owners.all[n]; e.repo != unnamed && !names[e.repo.Value()] && x.selected(e, &sel) {
 			names[e.repo.Value()] = true
 		}
 	}
@@ -192,10 +192,10 @@ func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidat
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(doc)
 	id, _ := x.numbers.ID(doc)
-	refs := x.pick(doc, &d, &sel, maxHeld)
+	refs := x.pick(doc, &d, &sel, maxCandidates)
 	out := make([]memory.Candidate, len(refs))
 	for i, r := range refs {
-		out[i] = x.entries.all[r.entry].candidate(id, r.ord)
+		out[i] = x.owners.all[r.owner].candidate(id, r.ord)
 	}
 	return out
 }
@@ -203,30 +203,30 @@ func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidat
 // pick returns the references of a document that a selection allows, at most n. It is
 // called with mu held.
 func (x *Indexer) pick(num uint32, d *document, sel *memory.Selection, n int) []ref {
-	return x.newest(num, d, sel, n, func(_ ref, e *entry) bool { return x.selected(e, sel) })
+	return x.newest(num, d, sel, n, func(_ ref, e *owner) bool { return x.selected(e, sel) })
 }
 
-// places returns all that hangs off a document, also what is never recalled.
-func (x *Indexer) places(doc uint32) []memory.Candidate {
+// allCandidates returns all that hangs off a document, also what is never recalled.
+func (x *Indexer) allCandidates(doc uint32) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d, _ := x.docs.Get(doc)
 	id, _ := x.numbers.ID(doc)
 	var out []memory.Candidate
 	for r := range d.all() {
-		out = append(out, x.entries.all[r.entry].candidate(id, r.ord))
+		out = append(out, x.owners.all[r.owner].candidate(id, r.ord))
 	}
 	return out
 }
 
 // selected is called with mu held.
-func (x *Indexer) selected(e *entry, sel *memory.Selection) bool {
+func (x *Indexer) selected(e *owner, sel *memory.Selection) bool {
 	is := func(want string, have name) bool { return want == "" || want == have.Value() }
 	project := is(sel.Project, e.project) || sel.Also != "" && is(sel.Also, e.project) || sel.AllLessons && e.is(memory.Lesson)
 	if e.followed && !(sel.Followed && sel.Project != "" && e.project.Value() == sel.Project) {
 		return false
 	}
-	return project && !e.aside && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
+	return project && !e.withdrawn && (len(sel.Repos) == 0 || slices.Contains(sel.Repos, e.repo.Value())) && is(sel.Session, e.session) && is(sel.Lang, e.lang) &&
 		(sel.Only == nil || sel.Only[e.id]) &&
 		(len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Kind(e.kind.Value()))) &&
 		x.tagged(e, sel) && x.inSessions(e, sel) &&
@@ -294,8 +294,8 @@ func (x *Indexer) IDs(prefix string, most int) []string {
 func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n, held := x.entries.records[id]
-	return held && x.selected(&x.entries.all[n], &sel)
+	n, held := x.owners.records[id]
+	return held && x.selected(&x.owners.all[n], &sel)
 }
 
 // ChunksByPrefix returns the code of a selection whose ids begin with a prefix: chunks, and the
@@ -304,8 +304,8 @@ func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error) {
 	var files []memory.FileKey
 	x.mu.RLock()
-	for key, n := range x.entries.files {
-		if x.selected(&x.entries.all[n], &sel) {
+	for key, n := range x.owners.files {
+		if x.selected(&x.owners.all[n], &sel) {
 			files = append(files, key)
 		}
 	}

@@ -71,7 +71,7 @@ func (x *Indexer) sessionDocs(kind memory.Kind, sel memory.Selection) *roaring.B
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.shelf.docsOf(kind, sel.Project, filterOf(sel.Steps))
+	return x.sessions.docsOf(kind, sel.Project, filterOf(sel.Steps))
 }
 
 // choosesLessons says that a filter of sessions narrows lessons to them as well.
@@ -81,7 +81,7 @@ func choosesLessons(f memory.SessionFilter) bool {
 
 // inSessions says whether an entry is in the sessions asked for. It is called
 // with mu held.
-func (x *Indexer) inSessions(e *entry, sel *memory.Selection) bool {
+func (x *Indexer) inSessions(e *owner, sel *memory.Selection) bool {
 	f := &sel.Steps
 	if f.IsZero() {
 		return true
@@ -98,16 +98,16 @@ func (x *Indexer) inSessions(e *entry, sel *memory.Selection) bool {
 
 // chosen says whether the session of an entry is. Those of other projects are
 // never asked for, though their lessons may be.
-func (x *Indexer) chosen(e *entry, sel *memory.Selection) bool {
+func (x *Indexer) chosen(e *owner, sel *memory.Selection) bool {
 	if sel.Project != "" && e.project.Value() != sel.Project {
 		return false
 	}
-	s := x.shelf.sessions[e.sessionKey()]
-	return s != nil && s.passes(filterOf(sel.Steps))
+	s := x.sessions.sessions[e.sessionKey()]
+	return s != nil && s.matches(filterOf(sel.Steps))
 }
 
 // tagged says whether an entry carries the tag asked for. A step that is asked
 // for by its session's tags need not.
-func (x *Indexer) tagged(e *entry, sel *memory.Selection) bool {
+func (x *Indexer) tagged(e *owner, sel *memory.Selection) bool {
 	return sel.Tag == "" || slices.Contains(e.tags, sel.Tag) || sel.Steps.Tag != "" && e.is(memory.Step)
 }

@@ -9,36 +9,36 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// shelf holds the sessions with what was said in them. Its owner locks.
-type shelf struct {
-	entries  *entries // whose numbers are placed
-	sessions map[memory.SessionKey]*shelved
+// sessionIndex holds the sessions with what was said in them. Its owner locks.
+type sessionIndex struct {
+	owners   *owners // whose numbers are placed
+	sessions map[memory.SessionKey]*indexedSession
 	// listed are the sessions of each project that are known or have a step,
 	// oldest first: the newest, which come and go, are at the end.
-	listed map[string][]*shelved
+	listed map[string][]*indexedSession
 	// loading leaves all lists unordered until settle orders them at once.
 	loading bool
 	// docs is one more than the highest document that was placed.
 	docs uint32
 }
 
-// shelved is one session. It is kept as long as it is stored or a record names
+// indexedSession is one session. It is kept as long as it is stored or a record names
 // it.
-type shelved struct {
+type indexedSession struct {
 	// session lacks Build, Launch and Extra, which nothing is chosen by. Bare
 	// and without a time where no more than a name is known.
 	session memory.Session
 	stored  bool
 	// steps and lessons are ordered by time, then id.
-	steps, lessons []placed
+	steps, lessons []sessionItem
 	// screens counts the steps of each; they are few.
 	screens []screenSteps
 }
 
-// placed is a step or a lesson in its session.
-type placed struct {
+// sessionItem is a step or a lesson in its session.
+type sessionItem struct {
 	created    int64 // milliseconds since 1970
-	entry, doc uint32
+	owner, doc uint32
 }
 
 type screenSteps struct {
@@ -46,29 +46,29 @@ type screenSteps struct {
 	steps  int
 }
 
-func newShelf(e *entries) shelf {
-	return shelf{
-		entries: e, sessions: map[memory.SessionKey]*shelved{}, listed: map[string][]*shelved{}, loading: true,
+func newSessionIndex(e *owners) sessionIndex {
+	return sessionIndex{
+		owners: e, sessions: map[memory.SessionKey]*indexedSession{}, listed: map[string][]*indexedSession{}, loading: true,
 	}
 }
 
 // put takes a session in, in place of the one of its key.
-func (s *shelf) put(x *memory.Session) {
-	s.change(x.Key(), func(to *shelved) {
+func (s *sessionIndex) put(x *memory.Session) {
+	s.change(x.Key(), func(to *indexedSession) {
 		to.session, to.stored = *x, true
 		to.session.Build, to.session.Launch, to.session.Extra = nil, nil, nil
 	})
 }
 
 // drop forgets a session; its steps, if any are left, keep their places.
-func (s *shelf) drop(k memory.SessionKey) {
-	s.change(k, func(x *shelved) { x.session, x.stored = unknown(k), false })
+func (s *sessionIndex) drop(k memory.SessionKey) {
+	s.change(k, func(x *indexedSession) { x.session, x.stored = unknownSession(k), false })
 }
 
-// place puts a step or lesson that names a session into it.
-func (s *shelf) place(entry, doc uint32) {
-	s.each(entry, func(x *shelved, list *[]placed) {
-		p := placed{created: s.entries.all[entry].created, entry: entry, doc: doc}
+// addItem puts a step or lesson that names a session into it.
+func (s *sessionIndex) addItem(entry, doc uint32) {
+	s.each(entry, func(x *indexedSession, list *[]sessionItem) {
+		p := sessionItem{created: s.owners.all[entry].created, owner: entry, doc: doc}
 		s.docs = max(s.docs, doc+1)
 		at := len(*list)
 		if !s.loading {
@@ -76,31 +76,31 @@ func (s *shelf) place(entry, doc uint32) {
 		}
 		*list = slices.Insert(*list, at, p)
 		if list == &x.steps {
-			x.countScreen(s.entries.all[entry].screen, 1)
+			x.countScreen(s.owners.all[entry].screen, 1)
 		}
 	})
 }
 
-// remove takes out what place put in; the entry must still be there.
-func (s *shelf) remove(entry uint32) {
-	s.each(entry, func(x *shelved, list *[]placed) {
+// removeItem takes out what place put in; the entry must still be there.
+func (s *sessionIndex) removeItem(entry uint32) {
+	s.each(entry, func(x *indexedSession, list *[]sessionItem) {
 		at := s.find(*list, entry)
 		if at < 0 {
 			return
 		}
 		*list = slices.Delete(*list, at, at+1)
 		if list == &x.steps {
-			x.countScreen(s.entries.all[entry].screen, -1)
+			x.countScreen(s.owners.all[entry].screen, -1)
 		}
 	})
 }
 
 // find returns where an entry is in a list, -1 if it is not.
-func (s *shelf) find(list []placed, entry uint32) int {
+func (s *sessionIndex) find(list []sessionItem, entry uint32) int {
 	if s.loading {
-		return slices.IndexFunc(list, func(p placed) bool { return p.entry == entry })
+		return slices.IndexFunc(list, func(p sessionItem) bool { return p.owner == entry })
 	}
-	at, found := slices.BinarySearchFunc(list, placed{created: s.entries.all[entry].created, entry: entry}, s.older)
+	at, found := slices.BinarySearchFunc(list, sessionItem{created: s.owners.all[entry].created, owner: entry}, s.older)
 	if !found {
 		return -1
 	}
@@ -109,24 +109,24 @@ func (s *shelf) find(list []placed, entry uint32) int {
 
 // each calls fn with the session that an entry names and the list that the entry
 // belongs to, if there is one.
-func (s *shelf) each(entry uint32, fn func(*shelved, *[]placed)) {
-	e := &s.entries.all[entry]
+func (s *sessionIndex) each(entry uint32, fn func(*indexedSession, *[]sessionItem)) {
+	e := &s.owners.all[entry]
 	if e.session == unnamed {
 		return
 	}
 	switch {
 	case e.is(memory.Step):
-		s.change(e.sessionKey(), func(x *shelved) { fn(x, &x.steps) })
+		s.change(e.sessionKey(), func(x *indexedSession) { fn(x, &x.steps) })
 	case e.is(memory.Lesson):
-		s.change(e.sessionKey(), func(x *shelved) { fn(x, &x.lessons) })
+		s.change(e.sessionKey(), func(x *indexedSession) { fn(x, &x.lessons) })
 	}
 }
 
 // change has fn change a session, and lists it where it belongs afterwards.
-func (s *shelf) change(k memory.SessionKey, fn func(*shelved)) {
+func (s *sessionIndex) change(k memory.SessionKey, fn func(*indexedSession)) {
 	x := s.sessions[k]
 	if x == nil {
-		x = &shelved{session: unknown(k)}
+		x = &indexedSession{session: unknownSession(k)}
 		s.sessions[k] = x
 	}
 	was, created := x.isListed(), x.session.CreatedAt
@@ -146,7 +146,7 @@ func (s *shelf) change(k memory.SessionKey, fn func(*shelved)) {
 
 // list puts a session where it belongs. It was listed at a place, -1 if that is to be
 // looked for.
-func (s *shelf) list(x *shelved, was, is bool, at int) {
+func (s *sessionIndex) list(x *indexedSession, was, is bool, at int) {
 	project := x.session.Project
 	list := s.listed[project]
 	if was {
@@ -167,8 +167,8 @@ func (s *shelf) list(x *shelved, was, is bool, at int) {
 	}
 }
 
-// settle orders what came in any order while loading.
-func (s *shelf) settle() {
+// finishLoad orders what came in any order while loading.
+func (s *sessionIndex) finishLoad() {
 	for _, list := range s.listed {
 		slices.SortFunc(list, olderSession)
 	}
@@ -179,26 +179,26 @@ func (s *shelf) settle() {
 	s.loading = false
 }
 
-func (s *shelf) older(a, b placed) int {
+func (s *sessionIndex) older(a, b sessionItem) int {
 	if c := cmp.Compare(a.created, b.created); c != 0 {
 		return c
 	}
-	return cmp.Compare(s.entries.all[a.entry].id, s.entries.all[b.entry].id)
+	return cmp.Compare(s.owners.all[a.owner].id, s.owners.all[b.owner].id)
 }
 
 // olderSession puts, of two as old, the first by id last, so that it comes first
 // where the newest do.
-func olderSession(a, b *shelved) int {
+func olderSession(a, b *indexedSession) int {
 	return cmp.Or(a.session.CreatedAt.Compare(b.session.CreatedAt), cmp.Compare(b.session.ID, a.session.ID))
 }
 
-func unknown(k memory.SessionKey) memory.Session {
+func unknownSession(k memory.SessionKey) memory.Session {
 	return memory.Session{ID: k.ID, Project: k.Project, Bare: true}
 }
 
-func (x *shelved) isListed() bool { return x.stored || len(x.steps) > 0 }
+func (x *indexedSession) isListed() bool { return x.stored || len(x.steps) > 0 }
 
-func (x *shelved) countScreen(screen name, n int) {
+func (x *indexedSession) countScreen(screen name, n int) {
 	at := slices.IndexFunc(x.screens, func(c screenSteps) bool { return c.screen == screen })
 	if at < 0 {
 		at, x.screens = len(x.screens), append(x.screens, screenSteps{screen: screen})
@@ -208,7 +208,7 @@ func (x *shelved) countScreen(screen name, n int) {
 	}
 }
 
-func (x *shelved) hasScreen(screen name) bool {
+func (x *indexedSession) hasScreen(screen name) bool {
 	return slices.ContainsFunc(x.screens, func(c screenSteps) bool { return c.screen == screen })
 }
 
@@ -220,9 +220,9 @@ type filter struct {
 
 func filterOf(f memory.SessionFilter) *filter { return &filter{f, nameOf(f.Screen)} }
 
-// passes says whether a filter chooses the session. One of which only steps are
+// matches says whether a filter chooses the session. One of which only steps are
 // known is chosen by none but the zero filter.
-func (x *shelved) passes(f *filter) bool {
+func (x *indexedSession) matches(f *filter) bool {
 	if f.IsZero() {
 		return true
 	}
@@ -235,13 +235,13 @@ func (x *shelved) passes(f *filter) bool {
 		(f.Screen == "" || x.hasScreen(f.screen))
 }
 
-// chosen calls fn with the sessions of a project that a filter chooses, newest
+// eachMatch calls fn with the sessions of a project that a filter chooses, newest
 // first; without a project, with those of all.
-func (s *shelf) chosen(project string, f *filter, fn func(*shelved)) {
+func (s *sessionIndex) eachMatch(project string, f *filter, fn func(*indexedSession)) {
 	if project == "" {
 		for project := range s.listed {
 			if project != "" {
-				s.chosen(project, f, fn)
+				s.eachMatch(project, f, fn)
 			}
 		}
 		return
@@ -250,7 +250,7 @@ func (s *shelf) chosen(project string, f *filter, fn func(*shelved)) {
 		if x.session.CreatedAt.Before(f.Since) {
 			return // as are all that follow
 		}
-		if x.passes(f) {
+		if x.matches(f) {
 			fn(x)
 		}
 	}
@@ -258,10 +258,10 @@ func (s *shelf) chosen(project string, f *filter, fn func(*shelved)) {
 
 // docsOf returns the documents of the steps, or of the lessons, of the sessions
 // that a filter chooses.
-func (s *shelf) docsOf(kind memory.Kind, project string, f *filter) *roaring.Bitmap {
+func (s *sessionIndex) docsOf(kind memory.Kind, project string, f *filter) *roaring.Bitmap {
 	// As words, not one by one: a filter may choose 100,000 steps.
 	set := make([]uint64, (s.docs+63)/64)
-	s.chosen(project, f, func(x *shelved) {
+	s.eachMatch(project, f, func(x *indexedSession) {
 		list := x.steps
 		if kind == memory.Lesson {
 			list = x.lessons

@@ -125,11 +125,11 @@ func BenchmarkSessions(b *testing.B) {
 	plain := perOp(func() {
 		x.mu.RLock()
 		defer x.mu.RUnlock()
-		var steps []placed
-		for _, s := range x.shelf.listed["p-1"] {
+		var steps []sessionItem
+		for _, s := range x.sessions.listed["p-1"] {
 			steps = append(steps, s.steps...)
 		}
-		slices.SortFunc(steps, func(a, b placed) int { return cmp.Compare(b.created, a.created) })
+		slices.SortFunc(steps, func(a, b sessionItem) int { return cmp.Compare(b.created, a.created) })
 	})
 	for _, bench := range []struct {
 		name     string

@@ -125,7 +125,7 @@ func TestEntriesWhileLoading(t *testing.T) {
 				r.remember(listing(memory.Tool, "o-between", 1, 0))
 			}
 			got := r.index.Entries("p-1", memory.Tool)
-			if len(got) != loaded || !slices.IsSortedFunc(got, byPlace) {
+			if len(got) != loaded || !slices.IsSortedFunc(got, compareListedValues) {
 				t.Errorf("after %d records %v are listed", loaded, idsOf(got))
 			}
 			return nil

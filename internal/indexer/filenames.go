@@ -8,25 +8,25 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// heads are the light indexes, one for each project, by the numbers of entries: what
+// fileNames are the light indexes, one for each project, by the numbers of entries: what
 // is rare in a project is not what is rare among all, and no question pays for the
 // files of other projects. Its owner locks.
-type heads struct {
+type fileNames struct {
 	off      bool // files are counted and not found
-	projects map[name]*projectHeads
+	projects map[name]*projectFiles
 }
 
-type projectHeads struct {
-	index files.Index
-	held  memory.CodeCounts
+type projectFiles struct {
+	index  files.Index
+	counts memory.CodeCounts
 }
 
-func newHeads(off bool) heads { return heads{off: off, projects: map[name]*projectHeads{}} }
+func newFileNames(off bool) fileNames { return fileNames{off: off, projects: map[name]*projectFiles{}} }
 
-func (h *heads) put(n uint32, e *entry, head string) {
+func (h *fileNames) put(n uint32, e *owner, head string) {
 	p := h.projects[e.project]
 	if p == nil {
-		p = new(projectHeads)
+		p = new(projectFiles)
 		h.projects[e.project] = p
 	}
 	p.count(e, 1)
@@ -35,42 +35,42 @@ func (h *heads) put(n uint32, e *entry, head string) {
 	}
 }
 
-func (h *heads) drop(n uint32, e *entry) {
+func (h *fileNames) drop(n uint32, e *owner) {
 	p := h.projects[e.project]
 	p.count(e, -1)
 	p.index.Delete(n)
-	if p.held.Files == 0 {
+	if p.counts.Files == 0 {
 		delete(h.projects, e.project)
 	}
 }
 
-func (p *projectHeads) count(e *entry, by int) {
-	p.held.Files += by
+func (p *projectFiles) count(e *owner, by int) {
+	p.counts.Files += by
 	if e.chunked {
-		p.held.Chunked += by
+		p.counts.Chunked += by
 	}
 	if e.pruned {
-		p.held.Pruned += by
+		p.counts.Pruned += by
 	}
 }
 
 // of returns the light index of a project; none where nothing is held of it.
-func (h *heads) of(project string) *projectHeads { return h.projects[nameOf(project)] }
+func (h *fileNames) of(project string) *projectFiles { return h.projects[nameOf(project)] }
 
 // FilesByName returns the files of a selection's project that hold most of a question by
 // their names and heads, best first and at most limit; see files.Index.Ask. The
 // filters of the selection hold exactly. It takes no model and no reading, and finds
 // while the indexes are being loaded what is loaded.
 func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate {
-	return x.light(question, sel, limit, func(*entry) bool { return true })
+	return x.byName(question, sel, limit, func(*owner) bool { return true })
 }
 
 // PrunedFiles is FilesByName, of the files alone whose chunks gave way to the size limit.
 func (x *Indexer) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
-	return x.light(question, sel, limit, func(e *entry) bool { return e.pruned })
+	return x.byName(question, sel, limit, func(e *owner) bool { return e.pruned })
 }
 
-func (x *Indexer) light(question string, sel memory.Selection, limit int, wanted func(*entry) bool) []memory.Candidate {
+func (x *Indexer) byName(question string, sel memory.Selection, limit int, wanted func(*owner) bool) []memory.Candidate {
 	// What is found is code, whatever else was asked for.
 	if len(sel.Kinds) > 0 && !slices.Contains(sel.Kinds, memory.Chunk) {
 		return nil
@@ -78,12 +78,12 @@ func (x *Indexer) light(question string, sel memory.Selection, limit int, wanted
 	sel.Kinds = nil
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := x.heads.of(sel.Project)
+	p := x.fileNames.of(sel.Project)
 	if p == nil {
 		return nil
 	}
 	return x.fileCandidates(p.index.Ask(question, func(n uint32) bool {
-		e := &x.entries.all[n]
+		e := &x.owners.all[n]
 		return wanted(e) && x.selected(e, &sel)
 	}, limit))
 }
@@ -93,7 +93,7 @@ func (x *Indexer) light(question string, sel memory.Selection, limit int, wanted
 func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Candidate, total int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := x.heads.of(project)
+	p := x.fileNames.of(project)
 	if p == nil {
 		return nil, 0
 	}
@@ -108,8 +108,8 @@ func (x *Indexer) Fits(pattern, path, head string) bool { return files.Fits(patt
 func (x *Indexer) CodeCounts(project string) memory.CodeCounts {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if p := x.heads.of(project); p != nil {
-		return p.held
+	if p := x.fileNames.of(project); p != nil {
+		return p.counts
 	}
 	return memory.CodeCounts{}
 }
@@ -118,43 +118,43 @@ func (x *Indexer) CodeCounts(project string) memory.CodeCounts {
 func (x *Indexer) fileCandidates(matches []files.Match) []memory.Candidate {
 	out := make([]memory.Candidate, len(matches))
 	for i, m := range matches {
-		out[i] = x.entries.all[m.ID].candidate(memory.DocID{}, 0)
+		out[i] = x.owners.all[m.ID].candidate(memory.DocID{}, 0)
 		out[i].Head, out[i].Fit = true, m.Share
 	}
 	return out
 }
 
-// compareHeads reports where the light indexes differ from those that were just
+// compareFileNames reports where the light indexes differ from those that were just
 // loaded.
-func (x *Indexer) compareHeads(fresh *Indexer, bad func(string, ...any)) {
-	if a, b := len(x.heads.projects), len(fresh.heads.projects); a != b {
+func (x *Indexer) compareFileNames(fresh *Indexer, bad func(string, ...any)) {
+	if a, b := len(x.fileNames.projects), len(fresh.fileNames.projects); a != b {
 		bad("files of %d projects are held, the store has %d", a, b)
 	}
-	for project, want := range fresh.heads.projects {
-		have := x.heads.projects[project]
+	for project, want := range fresh.fileNames.projects {
+		have := x.fileNames.projects[project]
 		if have == nil {
 			bad("project %s: none of its files is held", project.Value())
 			continue
 		}
-		if have.held != want.held || have.index.Len() != want.index.Len() {
-			bad("project %s: %d of files %+v are found by name, should be %d of %+v", project.Value(), have.index.Len(), have.held, want.index.Len(), want.held)
+		if have.counts != want.counts || have.index.Len() != want.index.Len() {
+			bad("project %s: %d of files %+v are found by name, should be %d of %+v", project.Value(), have.index.Len(), have.counts, want.index.Len(), want.counts)
 		}
 	}
-	for key, theirs := range fresh.entries.files {
-		ours, ok := x.entries.files[key]
+	for key, theirs := range fresh.owners.files {
+		ours, ok := x.owners.files[key]
 		if !ok {
 			bad("file %s/%s is not held", key.Sandbox, key.Path)
 			continue
 		}
-		if a, b := x.headOf(ours), fresh.headOf(theirs); a != b {
+		if a, b := x.fileNameOf(ours), fresh.fileNameOf(theirs); a != b {
 			bad("file %s/%s: it is found by %s, should be by %s", key.Sandbox, key.Path, a, b)
 		}
 	}
 }
 
-// headOf writes by what the file of an entry is found.
-func (x *Indexer) headOf(n uint32) string {
-	e := &x.entries.all[n]
-	path, head, held := x.heads.projects[e.project].index.File(n)
+// fileNameOf writes by what the file of an entry is found.
+func (x *Indexer) fileNameOf(n uint32) string {
+	e := &x.owners.all[n]
+	path, head, held := x.fileNames.projects[e.project].index.File(n)
 	return fmt.Sprintf("%q, %q, %v", path, head, held)
 }

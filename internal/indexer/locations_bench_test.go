@@ -12,14 +12,14 @@ import (
 //
 //	go test ./internal/indexer -run '^$' -bench Files -benchmem
 func BenchmarkFiles(b *testing.B) {
-	x := &Indexer{entries: newEntries()}
+	x := &Indexer{owners: newOwners()}
 	const files = 100_000
 	for i := range files {
 		name := fmt.Sprintf("file%d.ts", i%20_000)
 		if i%10 == 0 {
 			name = "index.ts"
 		}
-		x.entries.add(fileEntry(&memory.File{Project: "p", Sandbox: "s", Path: fmt.Sprintf("packages/p%d/src/m%d/%s", i%100, i/100, name), Lang: "typescript"}))
+		x.owners.add(fileOwner(&memory.File{Project: "p", Sandbox: "s", Path: fmt.Sprintf("packages/p%d/src/m%d/%s", i%100, i/100, name), Lang: "typescript"}))
 	}
 	sel := memory.Selection{Project: "p", Kinds: []memory.Kind{memory.Chunk}}
 	for _, query := range []struct {
@@ -40,8 +40,8 @@ func BenchmarkFiles(b *testing.B) {
 	b.Run("every path", func(b *testing.B) {
 		for b.Loop() {
 			n := 0
-			for i := range x.entries.all {
-				if endsWith(x.entries.all[i].file.Path, "file10051.ts") {
+			for i := range x.owners.all {
+				if endsWith(x.owners.all[i].file.Path, "file10051.ts") {
 					n++
 				}
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// space is the vectors of one model and, once attached, the model.
-type space struct {
+// collection is the vectors of one model and, once attached, the model.
+type collection struct {
 	name      string // of the space
 	vectors   *vector.Collection
 	retriever index.Retriever
@@ -27,7 +27,7 @@ type space struct {
 	background bool
 
 	mu       sync.Mutex      // guards what follows
-	failed   *roaring.Bitmap // documents that are passed over, none of them held
+	skipped  *roaring.Bitmap // documents that are passed over, none of them held
 	attempts []*attempt      // under way
 	err      error           // of the last attempt to reach the model
 }
@@ -36,7 +36,7 @@ type space struct {
 // began may be what it lacked.
 type attempt struct{ written *roaring.Bitmap } // guarded by the space's mu
 
-func (s *space) begin() *attempt {
+func (s *collection) begin() *attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := &attempt{roaring.New()}
@@ -44,14 +44,14 @@ func (s *space) begin() *attempt {
 	return a
 }
 
-func (s *space) end(a *attempt) {
+func (s *collection) end(a *attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempts = slices.DeleteFunc(s.attempts, func(other *attempt) bool { return other == a })
 }
 
-// tried notes the outcome of an attempt to reach the model.
-func (s *space) tried(err error) {
+// noteOutcome notes the outcome of an attempt to reach the model.
+func (s *collection) noteOutcome(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
@@ -59,67 +59,67 @@ func (s *space) tried(err error) {
 
 // progress returns how many documents are embedded, how many of all still wait for
 // it, and the error of the last attempt. What is passed over waits no more.
-func (s *space) progress(all int) (embedded, waiting int, err error) {
+func (s *collection) progress(all int) (embedded, waiting int, err error) {
 	embedded = s.vectors.Len()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return embedded, max(all-embedded-int(s.failed.GetCardinality()), 0), s.err
+	return embedded, max(all-embedded-int(s.skipped.GetCardinality()), 0), s.err
 }
 
-// pass passes a document over that an attempt failed with, until a record or file that
+// skip passes a document over that an attempt failed with, until a record or file that
 // holds it is written again; a nil attempt is the writing itself.
-func (s *space) pass(a *attempt, num uint32) {
+func (s *collection) skip(a *attempt, num uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a == nil || !a.written.Contains(num) {
-		s.failed.Add(num)
+		s.skipped.Add(num)
 	}
 }
 
-// passed says whether any of some documents was passed over.
-func (s *space) passed(docs iter.Seq[uint32]) bool {
+// anySkipped says whether any of some documents was passed over.
+func (s *collection) anySkipped(docs iter.Seq[uint32]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed.IsEmpty() {
+	if s.skipped.IsEmpty() {
 		return false
 	}
 	for num := range docs {
-		if s.failed.Contains(num) {
+		if s.skipped.Contains(num) {
 			return true
 		}
 	}
 	return false
 }
 
-// settled returns the documents that have a vector or are passed over.
-func (s *space) settled() *roaring.Bitmap {
+// embeddedOrSkipped returns the documents that have a vector or are passed over.
+func (s *collection) embeddedOrSkipped() *roaring.Bitmap {
 	done := s.vectors.Held()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done.Or(s.failed)
+	done.Or(s.skipped)
 	return done
 }
 
-// spaces are the spaces that take part in answers.
-type spaces struct {
+// collections are the spaces that take part in answers.
+type collections struct {
 	mu sync.RWMutex // guards what follows
 	// models are the background models asked for, by their name.
 	models map[string]embedder.Embedder
-	all    []*space // the built-in one first
-	// left are how many vectors the spaces had that no model in use fills, when the
+	all    []*collection // the built-in one first
+	// unused are how many vectors the spaces had that no model in use fills, when the
 	// indexes were loaded.
-	left map[string]int
+	unused map[string]int
 }
 
 // Expect names a background model that should take part in answers. Vectors
 // that it made before are loaded, so Expect comes before Load.
 func (x *Indexer) Expect(model string, e embedder.Embedder) {
-	x.spaces.mu.Lock()
-	defer x.spaces.mu.Unlock()
-	if x.spaces.models == nil {
-		x.spaces.models = map[string]embedder.Embedder{}
+	x.collections.mu.Lock()
+	defer x.collections.mu.Unlock()
+	if x.collections.models == nil {
+		x.collections.models = map[string]embedder.Embedder{}
 	}
-	x.spaces.models[model] = e
+	x.collections.models[model] = e
 }
 
 // Attach reaches for an expected model: it opens the model's space, or the one
@@ -136,9 +136,9 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	if err := x.untilReady(ctx); err != nil {
 		return "", err
 	}
-	x.spaces.mu.RLock()
-	e := x.spaces.models[model]
-	x.spaces.mu.RUnlock()
+	x.collections.mu.RLock()
+	e := x.collections.models[model]
+	x.collections.mu.RUnlock()
 	if e == nil {
 		return "", memory.Errorf(memory.CodeNotFound, "model %s is not expected", model)
 	}
@@ -147,18 +147,18 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 		x.Missed(model, err)
 		return "", err
 	}
-	name := x.spaceOf(m)
+	name := x.collectionOf(m)
 	if err := x.store.OpenCollection(ctx, name, m.Probes); err != nil {
 		return "", err
 	}
-	if s := x.spaces.find(name); s != nil {
-		s.tried(nil)
+	if s := x.collections.find(name); s != nil {
+		s.noteOutcome(nil)
 	} else if err := x.open(ctx, name, e, true); err != nil {
 		return "", err
 	}
 	for _, old := range x.store.Collections() {
 		if old != name && strings.HasPrefix(old, model+"@") {
-			x.spaces.remove(old)
+			x.collections.remove(old)
 			if err := x.store.DropCollection(ctx, old); err != nil {
 				return "", err
 			}
@@ -167,9 +167,9 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	return name, nil
 }
 
-// spaceOf returns the name of a model's space: of the one that the same weights
+// collectionOf returns the name of a model's space: of the one that the same weights
 // filled before, though the name that they would give it now may differ.
-func (x *Indexer) spaceOf(m embedder.Model) string {
+func (x *Indexer) collectionOf(m embedder.Model) string {
 	for _, stored := range x.store.Collections() {
 		if strings.HasPrefix(stored, m.Name+"@") && embedder.SameModel(x.store.Probes(stored), m.Probes) {
 			return stored
@@ -178,9 +178,9 @@ func (x *Indexer) spaceOf(m embedder.Model) string {
 	return m.Space()
 }
 
-// openSpaces opens the built-in space and those that expected models filled
+// openCollections opens the built-in space and those that expected models filled
 // before.
-func (x *Indexer) openSpaces(ctx context.Context) error {
+func (x *Indexer) openCollections(ctx context.Context) error {
 	m, err := x.opts.Builtin.Model(ctx)
 	if err != nil {
 		return fmt.Errorf("open built-in model: %w", err)
@@ -190,9 +190,9 @@ func (x *Indexer) openSpaces(ctx context.Context) error {
 	}
 	for _, name := range x.store.Collections() {
 		model, _, _ := strings.Cut(name, "@")
-		x.spaces.mu.RLock()
-		e, expected := x.spaces.models[model]
-		x.spaces.mu.RUnlock()
+		x.collections.mu.RLock()
+		e, expected := x.collections.models[model]
+		x.collections.mu.RUnlock()
 		if expected {
 			if err := x.open(ctx, name, e, true); err != nil {
 				return err
@@ -203,7 +203,7 @@ func (x *Indexer) openSpaces(ctx context.Context) error {
 }
 
 func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, background bool) error {
-	model, dim, err := parseSpace(name)
+	model, dim, err := parseCollection(name)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	if err := x.store.OpenCollection(ctx, name, nil); err != nil {
 		return err
 	}
-	s := &space{name: name, vectors: vectors, embed: e, background: background, failed: roaring.New()}
+	s := &collection{name: name, vectors: vectors, embed: e, background: background, skipped: roaring.New()}
 	if weigher, ok := e.(embedder.Weigher); ok && !background {
 		s.retriever = vectors.Direct(func(ctx context.Context, q index.Query) ([]float32, error) {
 			weights, err := x.lexical.Weights(ctx, q.Text, q.Universe)
@@ -229,13 +229,13 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 			if err != nil {
 				return nil, err
 			}
-			s.tried(nil) // it is back, whatever a job met last
+			s.noteOutcome(nil) // it is back, whatever a job met last
 			return vs[0], nil
 		})
 	}
-	x.spaces.mu.Lock()
-	defer x.spaces.mu.Unlock()
-	x.spaces.all = append(x.spaces.all, s)
+	x.collections.mu.Lock()
+	defer x.collections.mu.Unlock()
+	x.collections.all = append(x.collections.all, s)
 	return nil
 }
 
@@ -246,7 +246,7 @@ var errOtherModel = fmt.Errorf("%w: the model has changed", embedder.ErrUnavaila
 // embedAs embeds with the model of a space. A server may have other weights under the
 // name by now, whose vectors must not meet those of the space: who embeds is asked
 // before and after.
-func (x *Indexer) embedAs(ctx context.Context, s *space, purpose embedder.Purpose, texts []string) ([][]float32, error) {
+func (x *Indexer) embedAs(ctx context.Context, s *collection, purpose embedder.Purpose, texts []string) ([][]float32, error) {
 	if !s.background {
 		return s.embed.Embed(ctx, purpose, texts)
 	}
@@ -263,12 +263,12 @@ func (x *Indexer) embedAs(ctx context.Context, s *space, purpose embedder.Purpos
 	return vectors, err
 }
 
-func (x *Indexer) checkModel(ctx context.Context, s *space) error {
+func (x *Indexer) checkModel(ctx context.Context, s *collection) error {
 	m, err := s.embed.Model(ctx)
 	if err != nil {
 		return err
 	}
-	if m.Space() != s.name && x.spaceOf(m) != s.name {
+	if m.Space() != s.name && x.collectionOf(m) != s.name {
 		return errOtherModel
 	}
 	return nil
@@ -277,15 +277,15 @@ func (x *Indexer) checkModel(ctx context.Context, s *space) error {
 // Missed notes that a model is out of reach, so that its space, which may have
 // vectors from before, is said to be unavailable until Attach succeeds.
 func (x *Indexer) Missed(model string, err error) {
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		if s.vectors.Name() == model {
-			s.tried(err)
+			s.noteOutcome(err)
 		}
 	}
 }
 
-// parseSpace takes a space's name apart, see embedder.Model.Collection.
-func parseSpace(name string) (model string, dim int, err error) {
+// parseCollection takes a space's name apart, see embedder.Model.Collection.
+func parseCollection(name string) (model string, dim int, err error) {
 	model, rest, _ := strings.Cut(name, "@")
 	width, _, _ := strings.Cut(rest, "-")
 	if dim, err = strconv.Atoi(width); err != nil || model == "" {
@@ -294,7 +294,7 @@ func parseSpace(name string) (model string, dim int, err error) {
 	return model, dim, nil
 }
 
-func (s *spaces) find(name string) *space {
+func (s *collections) find(name string) *collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, x := range s.all {
@@ -305,16 +305,16 @@ func (s *spaces) find(name string) *space {
 	return nil
 }
 
-func (s *spaces) wanted(name string) bool { return s.find(name) != nil }
+func (s *collections) wanted(name string) bool { return s.find(name) != nil }
 
 // remove takes a space out and ends what it still asks of its model.
-func (s *spaces) remove(name string) {
+func (s *collections) remove(name string) {
 	gone := s.find(name)
 	if gone == nil {
 		return
 	}
 	s.mu.Lock()
-	s.all = slices.DeleteFunc(s.all, func(x *space) bool { return x == gone })
+	s.all = slices.DeleteFunc(s.all, func(x *collection) bool { return x == gone })
 	s.mu.Unlock()
 	gone.vectors.Close()
 }
@@ -322,18 +322,18 @@ func (s *spaces) remove(name string) {
 // Close ends the embeddings of queries that are under way and waits for them. It
 // comes after the last question.
 func (x *Indexer) Close() {
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		s.vectors.Close()
 	}
 }
 
-func (s *spaces) list() []*space {
+func (s *collections) list() []*collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.all)
 }
 
-func (s *spaces) drop(num uint32) {
+func (s *collections) drop(num uint32) {
 	for _, x := range s.list() {
 		x.vectors.Delete(num)
 	}
@@ -341,11 +341,11 @@ func (s *spaces) drop(num uint32) {
 }
 
 // retry lets a document that was passed over be tried again, and one that is being
-// tried. It comes after what was written of it can be found.
-func (s *spaces) retry(num uint32) {
+// noteOutcome. It comes after what was written of it can be found.
+func (s *collections) retry(num uint32) {
 	for _, x := range s.list() {
 		x.mu.Lock()
-		x.failed.Remove(num)
+		x.skipped.Remove(num)
 		for _, a := range x.attempts {
 			a.written.Add(num)
 		}
@@ -353,18 +353,18 @@ func (s *spaces) retry(num uint32) {
 	}
 }
 
-// refused passes over, in the spaces that are filled at ingest, a document that came
+// skipWithoutVector passes over, in the spaces that are filled at ingest, a document that came
 // from there without a vector.
-func (s *spaces) refused(num uint32, doc *memory.Doc) {
+func (s *collections) skipWithoutVector(num uint32, doc *memory.Doc) {
 	for _, x := range s.list() {
 		if !x.background && doc.Vectors[x.name] == nil {
-			x.pass(nil, num)
+			x.skip(nil, num)
 		}
 	}
 }
 
 func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []float32) {
-	s := x.spaces.find(name)
+	s := x.collections.find(name)
 	if s == nil {
 		return
 	}
@@ -376,9 +376,9 @@ func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []fl
 // Sources returns the retrievers, the lexical one first, with what each lacks.
 func (x *Indexer) Sources() []index.Source {
 	parts := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		p := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
-		p.Missing, p.Degraded = x.lacking(s)
+		p.Missing, p.Degraded = x.missingFrom(s)
 		parts = append(parts, p)
 	}
 	if !x.ready() {
@@ -389,15 +389,15 @@ func (x *Indexer) Sources() []index.Source {
 	return parts
 }
 
-// lacking returns the documents that wait for a space, nil for none, and what was
+// missingFrom returns the documents that wait for a space, nil for none, and what was
 // the matter when its model was last tried.
-func (x *Indexer) lacking(s *space) (missing *roaring.Bitmap, degraded string) {
+func (x *Indexer) missingFrom(s *collection) (missing *roaring.Bitmap, degraded string) {
 	_, waiting, err := s.progress(x.attrs.Len())
 	if err != nil {
 		degraded = embedder.Reason(err)
 	}
 	if waiting > 0 {
-		missing = roaring.AndNot(x.attrs.Match(), s.settled())
+		missing = roaring.AndNot(x.attrs.Match(), s.embeddedOrSkipped())
 	}
 	return missing, degraded
 }

@@ -10,74 +10,74 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// crowdSize is how many references make a document crowded: what is needed of fewer
+// maxRefs is how many references make a document crowded: what is needed of fewer
 // is found by looking at each. A text that an agent reads in every session has
 // thousands.
 //
 // Counting for every document would cost memory for the many that have one reference;
 // looking at each reference took 263 ms a write for a step of 3,000 sessions.
-const crowdSize = 32
+const maxRefs = 32
 
-// maxHeld is how many places of one text an answer is given, the newest of them: the
+// maxCandidates is how many places of one text an answer is given, the newest of them: the
 // most that any answer shows is 100 steps.
-const maxHeld = 100
+const maxCandidates = 100
 
-// crowd holds the references to a crowded document, ordered and counted, so that one
+// refSet holds the references to a crowded document, ordered and counted, so that one
 // more or less costs the same however many there are.
-type crowd struct {
+type refSet struct {
 	len int
-	// of are the references by project, newest first; those that must not be
+	// byProject are the references by project, newest first; those that must not be
 	// recalled are the last.
-	of map[name]*index.Sorted[crowdRef]
+	byProject map[name]*index.Sorted[datedRef]
 	// counts are the references that carry an attribute, of those that may be recalled.
 	counts map[index.Attr]int
 	paths  *index.Sorted[string]
 	// changed are the attributes but for paths that came or went since they were
 	// handed to the attributes.
 	changed map[index.Attr]struct{}
-	// carried are the paths that the attributes have, or everywhere; nil before they
+	// setPaths are the paths that the attributes have, or everywhere; nil before they
 	// were given any of the document's.
-	carried []string
+	setPaths []string
 }
 
-// crowdRef is a reference with the time of its entry, see recalledAt.
-type crowdRef struct {
+// datedRef is a reference with the time of its entry, see recalledAt.
+type datedRef struct {
 	at int64
 	ref
 }
 
-func newerRef(a, b crowdRef) int {
-	return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.entry, b.entry), cmp.Compare(a.ord, b.ord))
+func newerRef(a, b datedRef) int {
+	return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.owner, b.owner), cmp.Compare(a.ord, b.ord))
 }
 
-func newCrowd() *crowd {
-	return &crowd{
-		of: map[name]*index.Sorted[crowdRef]{}, counts: map[index.Attr]int{}, paths: index.NewSorted(cmp.Compare[string]),
+func newRefSet() *refSet {
+	return &refSet{
+		byProject: map[name]*index.Sorted[datedRef]{}, counts: map[index.Attr]int{}, paths: index.NewSorted(cmp.Compare[string]),
 		changed: map[index.Attr]struct{}{},
 	}
 }
 
-func (c *crowd) add(r ref, e *entry) {
-	list := c.of[e.project]
+func (c *refSet) add(r ref, e *owner) {
+	list := c.byProject[e.project]
 	if list == nil {
 		list = index.NewSorted(newerRef)
-		c.of[e.project] = list
+		c.byProject[e.project] = list
 	}
-	if list.Insert(crowdRef{e.recalledAt(), r}) {
+	if list.Insert(datedRef{e.recalledAt(), r}) {
 		c.len++
 		c.count(e, 1)
 	}
 }
 
 // remove takes out the references to an entry.
-func (c *crowd) remove(entry uint32, e *entry) {
-	list := c.of[e.project]
+func (c *refSet) remove(entry uint32, e *owner) {
+	list := c.byProject[e.project]
 	if list == nil {
 		return
 	}
-	var gone []crowdRef
-	for r := range list.From(crowdRef{e.recalledAt(), ref{entry: entry}}) {
-		if r.entry != entry {
+	var gone []datedRef
+	for r := range list.From(datedRef{e.recalledAt(), ref{owner: entry}}) {
+		if r.owner != entry {
 			break
 		}
 		gone = append(gone, r)
@@ -88,12 +88,12 @@ func (c *crowd) remove(entry uint32, e *entry) {
 		c.count(e, -1)
 	}
 	if list.Len() == 0 {
-		delete(c.of, e.project)
+		delete(c.byProject, e.project)
 	}
 }
 
-func (c *crowd) count(e *entry, by int) {
-	if e.aside {
+func (c *refSet) count(e *owner, by int) {
+	if e.withdrawn {
 		return
 	}
 	e.attributes(func(a index.Attr) {
@@ -114,8 +114,8 @@ func (c *crowd) count(e *entry, by int) {
 }
 
 // newest is when the newest entry that may be recalled was created, 0 for none.
-func (c *crowd) newest() (at int64) {
-	for _, list := range c.of {
+func (c *refSet) newest() (at int64) {
+	for _, list := range c.byProject {
 		for r := range list.All() {
 			at = max(at, r.at)
 			break
@@ -125,7 +125,7 @@ func (c *crowd) newest() (at int64) {
 }
 
 // first returns the first n paths.
-func (c *crowd) first(n int) []string {
+func (c *refSet) first(n int) []string {
 	first := make([]string, 0, n)
 	for p := range c.paths.All() {
 		if len(first) == n {
@@ -136,8 +136,8 @@ func (c *crowd) first(n int) []string {
 	return first
 }
 
-// carry brings the attributes of a document up to date with its references.
-func (c *crowd) carry(num uint32, attrs *index.Attributes) {
+// setAttributes brings the attributes of a document up to date with its references.
+func (c *refSet) setAttributes(num uint32, attrs *index.Attributes) {
 	paths := []string{everywhere}
 	if c.paths.Len() < maxPaths {
 		paths = c.first(maxPaths)
@@ -150,7 +150,7 @@ func (c *crowd) carry(num uint32, attrs *index.Attributes) {
 		}
 		return out
 	}
-	if c.carried == nil {
+	if c.setPaths == nil {
 		all := of(paths, nil)
 		for a := range maps.Keys(c.counts) {
 			if a.Key != attrPath {
@@ -159,7 +159,7 @@ func (c *crowd) carry(num uint32, attrs *index.Attributes) {
 		}
 		attrs.Set(num, all)
 	} else {
-		add, remove := of(paths, c.carried), of(c.carried, paths)
+		add, remove := of(paths, c.setPaths), of(c.setPaths, paths)
 		for a := range c.changed {
 			if c.counts[a] > 0 {
 				add = append(add, a)
@@ -169,19 +169,19 @@ func (c *crowd) carry(num uint32, attrs *index.Attributes) {
 		}
 		attrs.Change(num, add, remove)
 	}
-	c.carried = paths
+	c.setPaths = paths
 	clear(c.changed)
 }
 
 // newest returns the references of a document that are wanted, at most n: of a crowd
 // the newest of the selection's project, and if they are fewer, of the others. What is
 // wanted must be within the selection. It is called with mu held.
-func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, wanted func(ref, *entry) bool) []ref {
+func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, wanted func(ref, *owner) bool) []ref {
 	switch {
-	case d.crowd == nil:
+	case d.set == nil:
 		var out []ref
 		for _, r := range d.refs {
-			if len(out) < n && wanted(r, &x.entries.all[r.entry]) {
+			if len(out) < n && wanted(r, &x.owners.all[r.owner]) {
 				out = append(out, r)
 			}
 		}
@@ -193,11 +193,11 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 	if !sel.Since.IsZero() {
 		since = sel.Since.UnixMilli()
 	}
-	var out []crowdRef
-	take := func(list *index.Sorted[crowdRef], n int) {
+	var out []datedRef
+	take := func(list *index.Sorted[datedRef], n int) {
 		for r := range list.All() {
-			e := &x.entries.all[r.entry]
-			if n == 0 || e.aside || e.created < since {
+			e := &x.owners.all[r.owner]
+			if n == 0 || e.withdrawn || e.created < since {
 				return // as are all that follow
 			}
 			if wanted(r.ref, e) {
@@ -207,12 +207,12 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 		}
 	}
 	own := nameOf(sel.Project)
-	if list := d.crowd.of[own]; list != nil {
+	if list := d.set.byProject[own]; list != nil {
 		take(list, n)
 	}
 	if left := n - len(out); left > 0 {
 		first := len(out)
-		for project, list := range d.crowd.of {
+		for project, list := range d.set.byProject {
 			if project != own && (sel.Project == "" || sel.AllLessons || project.Value() == sel.Also) {
 				take(list, left)
 			}
@@ -223,12 +223,12 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 }
 
 // newestIn is newest for a selection of one session, which may hold few of many.
-func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *entry) bool) []ref {
-	var out []crowdRef
-	for at := range x.entries.ofSession(session) {
-		r, e := ref{entry: at}, &x.entries.all[at]
+func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *owner) bool) []ref {
+	var out []datedRef
+	for at := range x.owners.ofSession(session) {
+		r, e := ref{owner: at}, &x.owners.all[at]
 		if e.doc == num && wanted(r, e) {
-			out = append(out, crowdRef{e.recalledAt(), r})
+			out = append(out, datedRef{e.recalledAt(), r})
 		}
 	}
 	slices.SortFunc(out, newerRef)
@@ -236,7 +236,7 @@ func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *
 }
 
 // refsOf returns the first n references.
-func refsOf(crowded []crowdRef, n int) []ref {
+func refsOf(crowded []datedRef, n int) []ref {
 	refs := make([]ref, 0, min(len(crowded), n))
 	for _, r := range crowded[:min(len(crowded), n)] {
 		refs = append(refs, r.ref)
@@ -246,11 +246,11 @@ func refsOf(crowded []crowdRef, n int) []ref {
 
 // all yields the references to a document.
 func (d *document) all() iter.Seq[ref] {
-	if d.crowd == nil {
+	if d.set == nil {
 		return slices.Values(d.refs)
 	}
 	return func(yield func(ref) bool) {
-		for _, list := range d.crowd.of {
+		for _, list := range d.set.byProject {
 			for r := range list.All() {
 				if !yield(r.ref) {
 					return

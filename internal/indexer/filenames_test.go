@@ -141,7 +141,7 @@ func TestLightAfterChanges(t *testing.T) {
 }
 
 func TestNoLight(t *testing.T) {
-	x, err := New(Options{Builtin: builtin.New(), NoLight: true})
+	x, err := New(Options{Builtin: builtin.New(), NoFileNames: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,11 +101,11 @@ func TestNewestPlaces(t *testing.T) {
 		return ids
 	}
 	var want []string
-	for n := range maxHeld {
+	for n := range maxCandidates {
 		want = append(want, sharedStep(999-n).ID)
 	}
 	if got := places(sel); !slices.Equal(got, want) {
-		t.Errorf("the places of the text are %v, want the newest %d: %v", got, maxHeld, want)
+		t.Errorf("the places of the text are %v, want the newest %d: %v", got, maxCandidates, want)
 	}
 	sel.Session = "mm-000007"
 	if got := places(sel); !slices.Equal(got, []string{"t-000007"}) {

@@ -12,10 +12,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// entry is a record or a file, as far as filters need it. There is one for every
+// owner is a record or a file, as far as filters need it. There is one for every
 // step of every session, so it is kept small: what many entries share is a name,
 // and what most lack is in details.
-type entry struct {
+type owner struct {
 	id   string          // of a record
 	file *memory.FileKey // of a file
 	kind, project, repo, session, lang,
@@ -23,8 +23,8 @@ type entry struct {
 	*details
 	created int64  // milliseconds since 1970, which order the steps of a session
 	doc     uint32 // of a record
-	// aside says that a lesson is kept but not recalled.
-	aside bool
+	// withdrawn says that a lesson is kept but not recalled.
+	withdrawn bool
 	// followed says that a record was read from a file of the repository.
 	followed bool
 	// chunked says that a file has chunks, pruned that it had to give them up.
@@ -57,27 +57,27 @@ func nameOf(s string) name {
 
 // ref leads from a document to an entry, and to one chunk of a file.
 type ref struct {
-	entry uint32
+	owner uint32
 	ord   uint32
 }
 
-// entries numbers records and files. Its owner locks.
-type entries struct {
-	all     []entry
+// owners numbers records and files. Its owner locks.
+type owners struct {
+	all     []owner
 	free    []uint32
 	records map[string]uint32
 	files   map[memory.FileKey]uint32
 	// byBase are the files by the last part of their path.
 	byBase map[string][]uint32
 	// sessions are the records of each session, of whichever project.
-	sessions entrySets
-	projects entrySets // records and files
+	sessions ownerSets
+	projects ownerSets // records and files
 }
 
-// entrySets are the entries that have a name, such as those of a session.
-type entrySets map[name]*roaring.Bitmap
+// ownerSets are the entries that have a name, such as those of a session.
+type ownerSets map[name]*roaring.Bitmap
 
-func (s entrySets) add(of name, n uint32) {
+func (s ownerSets) add(of name, n uint32) {
 	if of == unnamed {
 		return
 	}
@@ -87,7 +87,7 @@ func (s entrySets) add(of name, n uint32) {
 	s[of].Add(n)
 }
 
-func (s entrySets) drop(of name, n uint32) {
+func (s ownerSets) drop(of name, n uint32) {
 	if set := s[of]; set != nil {
 		if set.Remove(n); set.IsEmpty() {
 			delete(s, of)
@@ -95,21 +95,21 @@ func (s entrySets) drop(of name, n uint32) {
 	}
 }
 
-func (s entrySets) of(id string) iter.Seq[uint32] {
+func (s ownerSets) of(id string) iter.Seq[uint32] {
 	if set := s[nameOf(id)]; set != nil {
 		return roaring.Values(set)
 	}
 	return func(func(uint32) bool) {}
 }
 
-func newEntries() entries {
-	return entries{
+func newOwners() owners {
+	return owners{
 		records: map[string]uint32{}, files: map[memory.FileKey]uint32{}, byBase: map[string][]uint32{},
-		sessions: entrySets{}, projects: entrySets{},
+		sessions: ownerSets{}, projects: ownerSets{},
 	}
 }
 
-func (e *entries) add(x entry) uint32 {
+func (e *owners) add(x owner) uint32 {
 	n := uint32(len(e.all))
 	if last := len(e.free) - 1; last >= 0 {
 		n, e.free = e.free[last], e.free[:last]
@@ -129,7 +129,7 @@ func (e *entries) add(x entry) uint32 {
 	return n
 }
 
-func (e *entries) drop(n uint32) {
+func (e *owners) drop(n uint32) {
 	x := e.all[n]
 	if x.file == nil {
 		delete(e.records, x.id)
@@ -139,18 +139,18 @@ func (e *entries) drop(n uint32) {
 	}
 	e.sessions.drop(x.session, n)
 	e.projects.drop(x.project, n)
-	e.all[n] = entry{}
+	e.all[n] = owner{}
 	e.free = append(e.free, n)
 }
 
 // ofSession yields the records of a session, of whichever project.
-func (e *entries) ofSession(id string) iter.Seq[uint32] { return e.sessions.of(id) }
+func (e *owners) ofSession(id string) iter.Seq[uint32] { return e.sessions.of(id) }
 
 // ofProject yields the records and files of a project.
-func (e *entries) ofProject(id string) iter.Seq[uint32] { return e.projects.of(id) }
+func (e *owners) ofProject(id string) iter.Seq[uint32] { return e.projects.of(id) }
 
 // dropBase costs a look at every file of that name.
-func (e *entries) dropBase(base string, n uint32) {
+func (e *owners) dropBase(base string, n uint32) {
 	list := e.byBase[base]
 	i := slices.Index(list, n)
 	if i < 0 {
@@ -165,8 +165,8 @@ func (e *entries) dropBase(base string, n uint32) {
 	}
 }
 
-func recordEntry(r *memory.Record) entry {
-	e := entry{
+func recordOwner(r *memory.Record) owner {
+	e := owner{
 		id: r.ID, kind: nameOf(string(r.Kind)), project: nameOf(r.Project), repo: nameOf(r.Repo),
 		session: nameOf(r.Session), lang: unnamed, screen: unnamed, created: r.Created.UnixMilli(),
 		followed: r.Provenance.Followed(),
@@ -174,7 +174,7 @@ func recordEntry(r *memory.Record) entry {
 	more := details{tags: r.Tags}
 	if r.Event != nil {
 		more.rate, more.fingerprints = r.Event.Rate, r.Event.Fingerprints
-		e.aside = r.Event.Withdrawn != nil
+		e.withdrawn = r.Event.Withdrawn != nil
 	} else if r.Verdicts != nil {
 		more.rate = verdictRate(*r.Verdicts)
 	}
@@ -198,8 +198,8 @@ func verdictRate(v memory.VerdictCounts) *memory.Rate {
 	return &memory.Rate{Successes: v.Worked, Attempts: n}
 }
 
-func fileEntry(f *memory.File) entry {
-	return entry{
+func fileOwner(f *memory.File) owner {
+	return owner{
 		file: &memory.FileKey{Sandbox: f.Sandbox, Path: f.Path},
 		kind: nameOf(string(memory.Chunk)), project: nameOf(f.Project), repo: unnamed,
 		session: unnamed, lang: nameOf(f.Lang), screen: unnamed,
@@ -209,10 +209,10 @@ func fileEntry(f *memory.File) entry {
 }
 
 // is says that the entry is of a kind.
-func (e *entry) is(kind memory.Kind) bool { return e.kind.Value() == string(kind) }
+func (e *owner) is(kind memory.Kind) bool { return e.kind.Value() == string(kind) }
 
 // path is a file's; a record has none.
-func (e *entry) path() string {
+func (e *owner) path() string {
 	if e.file == nil {
 		return ""
 	}
@@ -220,11 +220,11 @@ func (e *entry) path() string {
 }
 
 // sessionKey names the session that a record belongs to.
-func (e *entry) sessionKey() memory.SessionKey {
+func (e *owner) sessionKey() memory.SessionKey {
 	return memory.SessionKey{Project: e.project.Value(), ID: e.session.Value()}
 }
 
-func (e *entry) candidate(doc memory.DocID, ord uint32) memory.Candidate {
+func (e *owner) candidate(doc memory.DocID, ord uint32) memory.Candidate {
 	c := memory.Candidate{
 		Doc: doc, Kind: memory.Kind(e.kind.Value()), Project: e.project.Value(), Repo: e.repo.Value(), Session: e.session.Value(),
 		Rate: e.rate, ID: e.id, Ord: int(ord), Created: time.UnixMilli(e.created).UTC(),

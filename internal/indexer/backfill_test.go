@@ -258,7 +258,7 @@ func TestEmbedWaitsForLoad(t *testing.T) {
 	fake := &embeddertest.Fake{}
 	r := newRig(t, fake)
 	rememberMany(r, 3)
-	job, err := embedJob(r.index.spaces.find(r.attach()))
+	job, err := embedJob(r.index.collections.find(r.attach()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,10 +27,10 @@ const (
 )
 
 type embedPayload struct {
-	Space string `json:"space"`
+	Collection string `json:"space"`
 }
 
-func embedJob(s *space) (worker.Job, error) {
+func embedJob(s *collection) (worker.Job, error) {
 	kind := EmbedBuiltinJob
 	if s.background {
 		kind = EmbedJob
@@ -41,11 +41,11 @@ func embedJob(s *space) (worker.Job, error) {
 
 // Follow names the jobs that follow from a change: every background space is to
 // be filled when there are new documents, and every space when one that it has
-// passed over may lie elsewhere now.
+// anySkipped over may lie elsewhere now.
 func (x *Indexer) Follow(c memory.Change) []worker.Job {
 	fresh := slices.ContainsFunc(c.Docs, func(d memory.Doc) bool { return d.Terms != nil })
 	// What the change adds is not indexed yet, so that nothing may seem to wait.
-	return x.fillJobs(func(s *space) bool { return fresh && s.background || s.passed(x.written(c)) })
+	return x.jobsFor(func(s *collection) bool { return fresh && s.background || s.anySkipped(x.written(c)) })
 }
 
 // written are the documents of the records and files that a change has put.
@@ -76,15 +76,15 @@ func (x *Indexer) written(c memory.Change) iter.Seq[uint32] {
 // BackfillJobs returns the jobs that bring the spaces up to date; none for a space that
 // nothing waits for, and that has taken the place of no other.
 func (x *Indexer) BackfillJobs() []worker.Job {
-	return x.fillJobs(func(s *space) bool {
+	return x.jobsFor(func(s *collection) bool {
 		_, waiting, _ := s.progress(x.attrs.Len())
 		return waiting > 0 || len(x.replaced(s)) > 0
 	})
 }
 
-func (x *Indexer) fillJobs(wanted func(*space) bool) []worker.Job {
+func (x *Indexer) jobsFor(wanted func(*collection) bool) []worker.Job {
 	var jobs []worker.Job
-	for _, s := range x.spaces.list() {
+	for _, s := range x.collections.list() {
 		if !wanted(s) {
 			continue
 		}
@@ -109,7 +109,7 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	if err := x.untilReady(ctx); err != nil {
 		return err
 	}
-	s := x.spaces.find(p.Space)
+	s := x.collections.find(p.Collection)
 	if s == nil {
 		return nil // the model was changed meanwhile
 	}
@@ -122,7 +122,7 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 		if ctx.Err() != nil {
 			return ctx.Err() // says nothing about the model
 		}
-		s.tried(err)
+		s.noteOutcome(err)
 		if err != nil {
 			return fmt.Errorf("fill space %s: %w", s.vectors.Name(), err)
 		}
@@ -130,10 +130,10 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 }
 
 // missing returns the documents to be embedded next.
-func (x *Indexer) missing(s *space) []uint32 {
-	done := s.settled()
+func (x *Indexer) missing(s *collection) []uint32 {
+	done := s.embeddedOrSkipped()
 	for _, kinds := range [][]string{
-		{string(memory.Lesson)}, {string(memory.Step)}, listedKinds(), nil,
+		{string(memory.Lesson)}, {string(memory.Step)}, listedKindNames(), nil,
 	} {
 		var clauses []index.Clause
 		if kinds != nil {
@@ -155,7 +155,7 @@ func (x *Indexer) missing(s *space) []uint32 {
 // file that holds it is written again. A text that failed because the model
 // was out of reach is not: the vectors of the others are kept, and the error is
 // the batch's.
-func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) error {
+func (x *Indexer) embedBatch(ctx context.Context, s *collection, batch []uint32) error {
 	a := s.begin()
 	defer s.end(a)
 	var nums []uint32
@@ -171,7 +171,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 			return ctx.Err() // the text may well be there
 		}
 		if err != nil {
-			x.pass(s, a, num, id, err)
+			x.skip(s, a, num, id, err)
 			continue
 		}
 		nums, ids, texts = append(nums, num), append(ids, id), append(texts, text)
@@ -209,7 +209,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *space, batch []uint32) erro
 		case refused != nil && refused.Reason == vector.WrongWidth && v != nil:
 			return fmt.Errorf("embed document %s: %w", ids[i], err) // it is another model
 		default:
-			x.pass(s, a, nums[i], ids[i], err)
+			x.skip(s, a, nums[i], ids[i], err)
 		}
 	}
 	_, err = x.store.PutVectors(ctx, s.name, out)
@@ -221,16 +221,16 @@ func transient(err error) bool {
 	return errors.Is(err, embedder.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func (x *Indexer) pass(s *space, a *attempt, num uint32, id memory.DocID, err error) {
+func (x *Indexer) skip(s *collection, a *attempt, num uint32, id memory.DocID, err error) {
 	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "space", s.name, "document", id, "error", err)
-	s.pass(a, num)
+	s.skip(a, num)
 }
 
 // text returns the text that a document is the hash of: a record's from the
 // store, a chunk's from disk if it is still there.
 func (x *Indexer) text(ctx context.Context, num uint32, id memory.DocID) (string, error) {
 	err := error(memory.Errorf(memory.CodeNotFound, "nothing holds the document"))
-	for _, c := range x.places(num) {
+	for _, c := range x.allCandidates(num) {
 		var text string
 		if text, err = x.textOf(ctx, c); err != nil {
 			continue

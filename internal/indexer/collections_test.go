@@ -209,7 +209,7 @@ func TestParseSpace(t *testing.T) {
 		"x@-00":                          {bad: true},
 		"":                               {bad: true},
 	} {
-		model, dim, err := parseSpace(name)
+		model, dim, err := parseCollection(name)
 		if (err != nil) != want.bad || model != want.model || dim != want.dim {
 			t.Errorf("parseSpace(%q) = %q, %d, %v; want %+v", name, model, dim, err, want)
 		}

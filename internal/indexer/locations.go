@@ -38,13 +38,13 @@ func (x *Indexer) At(place memory.CodeLocation, sel memory.Selection) []memory.C
 func (x *Indexer) chunks(key memory.FileKey, chunks []memory.FileChunk, first, last int) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n, ok := x.entries.files[key]
+	n, ok := x.owners.files[key]
 	if !ok {
 		return nil
 	}
 	var out []memory.Candidate
 	for ord := first; ord < last; ord++ {
-		out = append(out, x.entries.all[n].candidate(chunks[ord].Doc, uint32(ord)))
+		out = append(out, x.owners.all[n].candidate(chunks[ord].Doc, uint32(ord)))
 	}
 	return out
 }
@@ -81,8 +81,8 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	}
 	var found, top []match
 	x.mu.RLock()
-	for _, n := range x.entries.byBase[path.Base(p)] {
-		e := &x.entries.all[n]
+	for _, n := range x.owners.byBase[path.Base(p)] {
+		e := &x.owners.all[n]
 		own := e.file.Path
 		// What is cheap to tell first: there may be thousands of files of a name.
 		inside, above := endsWith(own, p), endsWith(p, own)
