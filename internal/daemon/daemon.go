@@ -365,7 +365,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	runs := codeOptions(cfg.Index)
 	runs.Turn = d.core.Gate.Do
 	d.sandboxes, err = code.NewSandboxes(code.SandboxesOptions{
-		Shelf: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
+		Store: d.core.Store, Writer: d.core.Ingest, Queue: runQueue{queue}, Projects: d.core.Projects,
 		Run: runs, StaleAfter: cfg.Index.StaleAfter, MaxSize: int64(cfg.Index.MaxSize),
 		Watch: cfg.Index.Watch, ReconcileEvery: cfg.Index.ReconcileEvery, Switch: d.core.Store, Ran: d.runs.Observe, Logger: d.log,
 	})

@@ -85,11 +85,14 @@ func (o *Options) turn(ctx context.Context, work func() error) error {
 
 // validate fills in the defaults of what is optional and checks the rest.
 func (o *Options) validate() error {
-	for field, missing := range map[string]bool{
-		"index.max_file_size": o.MaxFileSize < 1, "index.max_files": o.MaxFiles < 1, "index.time_limit": o.TimeLimit < 1, "index.workers": o.Workers < 1,
+	for _, setting := range []struct {
+		field string
+		value int64
+	}{
+		{"index.max_file_size", o.MaxFileSize}, {"index.max_files", int64(o.MaxFiles)}, {"index.time_limit", int64(o.TimeLimit)}, {"index.workers", int64(o.Workers)},
 	} {
-		if missing {
-			return memory.Invalid(field, "more than 0", "is missing")
+		if setting.value < 1 {
+			return memory.Invalid(setting.field, "more than 0", "is missing")
 		}
 	}
 	for _, p := range o.SkipFiles {

@@ -90,7 +90,7 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 			if err != nil {
 				continue
 			}
-			if _, err := r.s.opts.Shelf.Sandbox(project.SandboxID(id.Root)); err == nil {
+			if _, err := r.s.opts.Store.Sandbox(project.SandboxID(id.Root)); err == nil {
 				continue
 			}
 			seen[id.Root] = true

@@ -39,7 +39,7 @@ func (s *Sandboxes) present(ctx context.Context, b memory.Sandbox) bool {
 
 // dropGone drops the files of the sandboxes that have been missing for long.
 func (r *refresher) dropGone(ctx context.Context) {
-	boxes, err := r.s.opts.Shelf.Sandboxes()
+	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
 		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return
@@ -67,7 +67,7 @@ func (r *refresher) moved(ctx context.Context, to *watchedBox) {
 		if from == to || from.folder == nil || !os.SameFile(from.folder, to.folder) {
 			continue
 		}
-		if b, err := r.s.opts.Shelf.Sandbox(from.id); err == nil && !r.s.present(ctx, b) {
+		if b, err := r.s.opts.Store.Sandbox(from.id); err == nil && !r.s.present(ctx, b) {
 			from.folder = nil
 			r.drop(ctx, from.id, "its folder was moved")
 		}
@@ -94,14 +94,14 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 	r.dropping.Lock()
 	defer r.dropping.Unlock()
 	s := r.s
-	b, err := s.opts.Shelf.Sandbox(sandbox)
+	b, err := s.opts.Store.Sandbox(sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("read sandbox: %w", err)
 	}
 	if isDropped(b) || s.present(ctx, b) {
 		return 0, nil
 	}
-	files, err := s.opts.Shelf.FileMetadata(sandbox)
+	files, err := s.opts.Store.FileMetadata(sandbox)
 	if err != nil {
 		return 0, fmt.Errorf("list known files: %w", err)
 	}
@@ -126,7 +126,7 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 	if s.present(ctx, b) {
 		// It came back meanwhile. Who has looked at it may have found files indexed that
 		// were dropped then.
-		s.owe(sandbox)
+		s.markDirty(sandbox)
 		s.again(ctx, b)
 	}
 	return len(files), nil

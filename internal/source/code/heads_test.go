@@ -124,7 +124,7 @@ func TestWhatIsStoredFollowsSettings(t *testing.T) {
 }
 
 // index0 runs over everything, the sandbox having been indexed before.
-func index0(t *testing.T, root string, s *shelf, opts Options) Report {
+func index0(t *testing.T, root string, s *store, opts Options) Report {
 	t.Helper()
 	opts.Now = later
 	box := sandboxOf(root)

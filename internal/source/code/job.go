@@ -107,7 +107,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	}
 	defer end()
 	// Read only now: from here on nobody forgets it without waiting for the run.
-	box, err := s.opts.Shelf.Sandbox(req.Sandbox)
+	box, err := s.opts.Store.Sandbox(req.Sandbox)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 		s.forgotten(req.Sandbox)
 		return nil
@@ -121,21 +121,21 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return nil
 	}
 	if s.held(box) {
-		s.owe(box.ID)
+		s.markDirty(box.ID)
 		return nil
 	}
 	began := s.opts.Clock().UTC()
 	s.mu.Lock()
-	owed := s.dropped[box.ID]
+	dirty := s.state(box.ID).dirty
 	s.mu.Unlock()
 	changed := req.Changed
-	if owed > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
+	if dirty > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
 		changed = nil // more is missing than was asked for
 	}
 	report, err := s.index(ctx, box, changed, req.Asked)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSuspended), errors.Is(cause, errPaused):
-		s.owe(req.Sandbox)
+		s.markDirty(req.Sandbox)
 		return nil
 	case cause != nil:
 		return cause // given back
@@ -144,10 +144,14 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return errors.Join(err, fault)
 	}
 	rest := goesOn(report, err)
-	s.leftOver(box.ID, rest)
+	s.mu.Lock()
+	st := s.state(box.ID)
+	st.unfinished = rest
+	if err == nil && !report.Partial && st.dirty == dirty {
+		st.dirty = 0 // else something was missed while it ran
+	}
+	s.mu.Unlock()
 	switch {
-	case err == nil && !report.Partial:
-		s.caughtUp(box.ID, owed)
 	case rest:
 		next := RunRequest{Sandbox: box.ID, Project: box.Project, Asked: req.Asked, Priority: refreshPriority}
 		if _, err := s.enqueue(ctx, next); err != nil {
@@ -158,17 +162,6 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return nil // said in the sandbox's state; trying again brings no folder back
 	}
 	return err
-}
-
-// leftOver notes whether the rest of a run is still to come.
-func (s *Sandboxes) leftOver(sandbox string, rest bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if rest {
-		s.unfinished[sandbox] = true
-	} else {
-		delete(s.unfinished, sandbox)
-	}
 }
 
 // goesOn says that a run was ended by its time limit and has got somewhere: the
@@ -182,63 +175,59 @@ func goesOn(report Report, err error) bool {
 func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Context, end func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	st := s.state(req.Sandbox)
 	if s.suspended[req.Project] > 0 {
-		s.owes(req.Sandbox)
-		s.answered(req.Sandbox, s.asked[req.Sandbox])
+		st.giveUp()
 		return nil, nil, false
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &running{project: req.Project, cancel: cancel, ended: make(chan struct{})}
-	s.running[req.Sandbox] = r
-	asked := s.asked[req.Sandbox]
+	r := &running{project: req.Project, cancel: cancel, ended: make(chan struct{}), progress: memory.Progress{Phase: "queued"}}
+	st.running = r
+	queued := st.queued
 	return ctx, func() {
 		cancel(nil)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		defer close(r.ended)
-		if s.running[req.Sandbox] != r {
-			return // its lease ran out, and the next one goes on
+		if st := s.state(req.Sandbox); st.running == r { // else its lease ran out and another run of the job began
+			st.running = nil
+			st.dequeue(queued)
 		}
-		delete(s.running, req.Sandbox)
-		delete(s.progress, req.Sandbox)
-		s.answered(req.Sandbox, asked)
 	}, true
 }
 
-// owe marks a sandbox as lagging until everything in it was looked at.
-func (s *Sandboxes) owe(sandbox string) {
+// markDirty has the next run of a sandbox look at everything.
+func (s *Sandboxes) markDirty(sandbox string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owes(sandbox)
+	s.state(sandbox).miss()
 }
 
-// owes is owe for holders of mu. What is owed does not wait in the queue any more.
-func (s *Sandboxes) owes(sandbox string) {
-	s.dropped[sandbox]++
-	delete(s.unfinished, sandbox)
-}
-
-// forgotten drops what is known of a sandbox that is not stored any more.
+// forgotten resets the state of a sandbox whose files are not stored any more.
 func (s *Sandboxes) forgotten(sandbox string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.dropped, sandbox)
-	delete(s.refreshed, sandbox)
-	delete(s.unfinished, sandbox)
+	st := s.state(sandbox)
+	st.dirty, st.unfinished, st.refreshed = 0, false, time.Time{}
+	if !st.busy() {
+		delete(s.states, sandbox)
+	}
 }
 
 // index runs over the sandbox and reports progress.
 func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []string, asked bool) (Report, error) {
-	known, err := knownOf(s.opts.Shelf, box.ID, hints(box.Root, changed) == nil)
+	known, err := knownOf(s.opts.Store, box.ID, hints(box.Root, changed) == nil)
 	if err != nil {
 		return Report{}, err
 	}
 	opts := s.opts.Run
-	opts.Restore, opts.Indexed = asked, s.opts.Shelf.IndexSize(box.ID).Files
+	opts.Restore, opts.Indexed = asked, s.opts.Store.IndexSize(box.ID).Files
 	opts.Progress = func(p memory.Progress) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.progress[box.ID] = p
+		if r := s.state(box.ID).running; r != nil {
+			r.progress = p
+		}
 	}
 	return Index(ctx, box, known, changed, s.opts.Writer, opts)
 }
@@ -247,7 +236,7 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 // counts as it writes: a run over some files need not look at the others.
 func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Report, began time.Time, failed error) error {
 	now := s.opts.Clock().UTC()
-	size := s.opts.Shelf.IndexSize(box.ID)
+	size := s.opts.Store.IndexSize(box.ID)
 	err := s.record(ctx, box.Project, box.ID, func(p memory.Project, b *memory.Sandbox) memory.Project {
 		b.Files, b.Chunks, b.Bytes = size.Files, size.Chunks, size.Bytes
 		if failed != nil {
@@ -269,10 +258,10 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 	}
 	took := now.Sub(began)
 	s.mu.Lock()
-	s.tally.runs++
-	s.tally.took += took
+	s.counters.runs++
+	s.counters.took += took
 	if failed != nil && !goesOn(report, failed) {
-		s.tally.failed++
+		s.counters.failed++
 	}
 	s.mu.Unlock()
 	if s.opts.Ran != nil {
@@ -288,13 +277,4 @@ func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Repor
 		log.Warn("indexing failed", "error", failed)
 	}
 	return nil
-}
-
-// caughtUp says that a run has looked at all that was owed when it began.
-func (s *Sandboxes) caughtUp(sandbox string, owed int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dropped[sandbox] == owed {
-		delete(s.dropped, sandbox)
-	}
 }

@@ -65,11 +65,11 @@ func (k KnownFiles) Paths(_ context.Context, only []string) iter.Seq2[string, er
 	}
 }
 
-// stored is Known from the shelf. A run over everything holds a brief of every
+// stored is Known from the store. A run over everything holds a brief of every
 // file; one over some paths looks up what it comes across, so that a saved file
 // costs the same in a small repository and a large one.
 type stored struct {
-	shelf   Shelf
+	store   Store
 	sandbox string
 	// briefs are of all files, nil for a run over some.
 	briefs map[string]memory.FileMetadata
@@ -78,13 +78,13 @@ type stored struct {
 var _ Known = (*stored)(nil)
 
 // knownOf returns what is stored of a sandbox, for a run over everything or not.
-func knownOf(shelf Shelf, sandbox string, everything bool) (*stored, error) {
-	k := &stored{shelf: shelf, sandbox: sandbox}
+func knownOf(store Store, sandbox string, everything bool) (*stored, error) {
+	k := &stored{store: store, sandbox: sandbox}
 	if !everything {
 		return k, nil
 	}
 	var err error
-	if k.briefs, err = shelf.FileMetadata(sandbox); err != nil {
+	if k.briefs, err = store.FileMetadata(sandbox); err != nil {
 		return nil, fmt.Errorf("list known files: %w", err)
 	}
 	return k, nil
@@ -102,7 +102,7 @@ func (k *stored) Brief(ctx context.Context, path string) (memory.FileMetadata, b
 
 // File implements Known. A file that is damaged is one that is not known.
 func (k *stored) File(_ context.Context, path string) (memory.File, bool, error) {
-	f, err := k.shelf.File(k.sandbox, path)
+	f, err := k.store.File(k.sandbox, path)
 	known, err := readable(err)
 	return f, known, err
 }
@@ -120,7 +120,7 @@ func readable(err error) (bool, error) {
 
 // Cut implements Known.
 func (k *stored) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
-	chunks, err := k.shelf.Cut(text, lang, chunk.Version)
+	chunks, err := k.store.Cut(text, lang, chunk.Version)
 	known, err := readable(err)
 	return chunks, known, err
 }
@@ -137,7 +137,7 @@ func (k *stored) Paths(_ context.Context, only []string) iter.Seq2[string, error
 		}
 	}
 	return func(yield func(string, error) bool) {
-		paths, err := k.shelf.PathsBelow(k.sandbox, only)
+		paths, err := k.store.PathsBelow(k.sandbox, only)
 		if err != nil {
 			yield("", err)
 			return

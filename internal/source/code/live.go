@@ -24,7 +24,7 @@ func (r *refresher) follow(ctx context.Context) {
 	if r.watcher == nil {
 		return
 	}
-	boxes, err := r.s.opts.Shelf.Sandboxes()
+	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
 		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return
@@ -66,7 +66,7 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 		r.appearing(look)
 		return
 	}
-	b, err := r.s.opts.Shelf.Sandbox(box.id)
+	b, err := r.s.opts.Store.Sandbox(box.id)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 		r.leave(batch.Root)
 		return

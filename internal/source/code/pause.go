@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -48,7 +47,7 @@ func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory
 
 // paused says what is held.
 func (s *Sandboxes) paused() (*memory.Paused, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return nil, fmt.Errorf("list sandboxes: %w", err)
 	}
@@ -95,7 +94,7 @@ func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) e
 	if err != nil {
 		return err
 	}
-	box, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root))
+	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
 	if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
 		return &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: id.Root + " is not indexed", Cause: err}
 	}
@@ -120,7 +119,7 @@ func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (ma
 	changed := map[string]bool{}
 	for more := true; more; {
 		more = false
-		boxes, err := s.opts.Shelf.ProjectSandboxes(project)
+		boxes, err := s.opts.Store.ProjectSandboxes(project)
 		if err != nil {
 			return nil, fmt.Errorf("list sandboxes: %w", err)
 		}
@@ -154,7 +153,7 @@ func beingForgotten(err error) error {
 // there: one that comes back is looked at then. One that was asked for meanwhile is
 // done as if it were only now.
 func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) error {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return fmt.Errorf("list sandboxes: %w", err)
 	}
@@ -170,7 +169,7 @@ func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) 
 			if ctx.Err() != nil {
 				return fmt.Errorf("queue run of %s: %w", b.Root, err)
 			}
-			s.owe(b.ID) // the queue is full: catchUp queues it when a run has ended
+			s.markDirty(b.ID) // the queue is full: catchUp queues it when a run has ended
 			s.opts.Logger.Warn("sandbox waits for room in the queue", "part", "code", "root", b.Root, "error", err)
 		}
 	}
@@ -187,7 +186,7 @@ func (s *Sandboxes) held(b memory.Sandbox) bool {
 // pausedProject says that somebody has paused a project, and so the sandboxes of it
 // that appear later.
 func (s *Sandboxes) pausedProject(project string) (bool, error) {
-	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
+	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
 		return false, fmt.Errorf("list sandboxes: %w", err)
 	}
@@ -196,8 +195,13 @@ func (s *Sandboxes) pausedProject(project string) (bool, error) {
 
 // end cancels runs and waits for their end.
 func (s *Sandboxes) end(cause error, which func(*running) bool) {
+	var ending []*running
 	s.mu.Lock()
-	ending := slices.DeleteFunc(slices.Collect(maps.Values(s.running)), func(r *running) bool { return !which(r) })
+	for _, st := range s.states {
+		if st.running != nil && which(st.running) {
+			ending = append(ending, st.running)
+		}
+	}
 	s.mu.Unlock()
 	for _, r := range ending {
 		r.cancel(cause)

@@ -28,7 +28,7 @@ func (s *Sandboxes) prune(ctx context.Context) error {
 		return nil // whoever prunes goes on until the size is right
 	}
 	defer s.pruning.Unlock()
-	sizes, disk := s.opts.Shelf.IndexSizes()
+	sizes, disk := s.opts.Store.IndexSizes()
 	if disk <= s.opts.MaxSize {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (s *Sandboxes) prune(ctx context.Context) error {
 // leastUsed returns the sandboxes that have chunks by project, the least recently
 // used project first. Asking for a project to be indexed is using it.
 func (s *Sandboxes) leastUsed(sizes map[string]memory.IndexSize) ([][]memory.Sandbox, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return nil, fmt.Errorf("list sandboxes: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	if err != nil {
 		return 0, 0, err
 	}
-	sizes, disk := s.opts.Shelf.IndexSizes()
+	sizes, disk := s.opts.Store.IndexSizes()
 	mean := int64(1) // what a file takes
 	for _, b := range boxes {
 		mean += sizes[b.ID].Disk / int64(len(list)+1)
@@ -112,7 +112,7 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 			return files, disk, fmt.Errorf("prune files: %w", err)
 		}
 		files += done
-		_, disk = s.opts.Shelf.IndexSizes()
+		_, disk = s.opts.Store.IndexSizes()
 	}
 	return files, disk, nil
 }
@@ -127,7 +127,8 @@ func (s *Sandboxes) inRun(boxes []memory.Sandbox) bool {
 
 // runs is called with mu held.
 func (s *Sandboxes) runs(sandbox string) bool {
-	return s.running[sandbox] != nil || s.unfinished[sandbox]
+	st := s.state(sandbox)
+	return st.running != nil || st.unfinished
 }
 
 // idle names the files whose sandboxes have not come into a run meanwhile.
@@ -149,11 +150,11 @@ func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 func (s *Sandboxes) prunables(boxes []memory.Sandbox) ([]prunable, error) {
 	var list []prunable
 	for _, b := range boxes {
-		briefs, err := s.opts.Shelf.FileMetadata(b.ID)
+		briefs, err := s.opts.Store.FileMetadata(b.ID)
 		if err != nil {
 			return nil, fmt.Errorf("list files: %w", err)
 		}
-		used := s.opts.Shelf.UsedAt(b.ID)
+		used := s.opts.Store.UsedAt(b.ID)
 		for path, f := range briefs {
 			if f.Chunks > 0 {
 				list = append(list, prunable{memory.FileKey{Sandbox: b.ID, Path: path}, used[path], f.ModTime})

@@ -119,7 +119,7 @@ func (r *refresher) run(ctx context.Context) error {
 // start has every sandbox looked at that is known. One that is watched is looked at
 // when its first batch comes: from then on nothing is missed.
 func (r *refresher) start(ctx context.Context) error {
-	boxes, err := r.s.opts.Shelf.Sandboxes()
+	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (r *refresher) pace(next *time.Timer) {
 
 // reconcile has the sandbox looked at whose turn it is.
 func (r *refresher) reconcile(ctx context.Context) {
-	boxes, err := r.s.opts.Shelf.Sandboxes()
+	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
 		r.s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return
@@ -171,11 +171,11 @@ func (r *refresher) reconcile(ctx context.Context) {
 	}
 }
 
-// busy says that a sandbox is being indexed or waits for that.
+// busy reports whether a run of a sandbox is queued or running.
 func (s *Sandboxes) busy(sandbox string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked[sandbox] > 0 || s.running[sandbox] != nil
+	return s.state(sandbox).busy()
 }
 
 // again queues a run over everything that nobody waits for. A queue that is full is
@@ -191,12 +191,12 @@ func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string
 		return
 	}
 	if s.held(b) {
-		s.owe(b.ID)
+		s.markDirty(b.ID)
 		return
 	}
 	_, err := s.enqueue(ctx, RunRequest{Sandbox: b.ID, Project: b.Project, Changed: changed, Priority: priority})
 	if err != nil && ctx.Err() == nil {
-		s.owe(b.ID)
+		s.markDirty(b.ID)
 		s.opts.Logger.Warn("sandbox is not looked at again", "part", "code", "root", b.Root, "error", err)
 	}
 }
@@ -204,7 +204,7 @@ func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string
 // refresh queues the sandboxes of a project that lags, but not again and again
 // while they are being looked at, or what was seen does not go away.
 func (s *Sandboxes) refresh(ctx context.Context, project string) {
-	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
+	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
 		return // said by Stale
 	}
@@ -221,11 +221,11 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, busy := s.progress[b.ID]
-	if busy || s.suspended[b.Project] > 0 || now.Sub(s.refreshed[b.ID]) < max(refreshPause, refreshShare*b.LastRun.Duration()) {
+	st := s.state(b.ID)
+	if st.busy() || s.suspended[b.Project] > 0 || now.Sub(st.refreshed) < max(refreshPause, refreshShare*b.LastRun.Duration()) {
 		return false
 	}
-	s.refreshed[b.ID] = now
+	st.refreshed = now
 	return true
 }
 
@@ -233,11 +233,17 @@ func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 // there is room.
 func (s *Sandboxes) catchUp(ctx context.Context) {
 	s.mu.Lock()
-	waiting := slices.Sorted(maps.Keys(s.dropped))
+	var dirty []string
+	for id, st := range s.states {
+		if st.dirty > 0 {
+			dirty = append(dirty, id)
+		}
+	}
 	s.mu.Unlock()
+	slices.Sort(dirty)
 	now := s.opts.Clock()
-	for _, id := range waiting {
-		b, err := s.opts.Shelf.Sandbox(id)
+	for _, id := range dirty {
+		b, err := s.opts.Store.Sandbox(id)
 		if err == nil && !s.held(b) && s.isDue(b, now) {
 			s.again(ctx, b)
 			return

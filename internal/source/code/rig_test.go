@@ -85,7 +85,7 @@ func newRig(t testing.TB, opts rigOptions) *rig {
 	r.disk = &writer{Service: r.paths}
 	r.queue = &queue{queue: r.store.Queue(), asked: make(chan code.RunRequest, 1000)}
 	r.boxes, err = code.NewSandboxes(code.SandboxesOptions{
-		Shelf: shelf{r.store, &r.reads}, Writer: r.disk, Queue: r.queue, Projects: r.projects, Switch: r.store,
+		Store: countingStore{r.store, &r.reads}, Writer: r.disk, Queue: r.queue, Projects: r.projects, Switch: r.store,
 		Run: opts.run, StaleAfter: cmp.Or(opts.staleAfter, config.Default().Index.StaleAfter), Clock: r.clock.Now,
 		MaxSize: opts.maxSize, Watch: opts.watch, ReconcileEvery: opts.reconcile,
 	})
@@ -115,8 +115,8 @@ func (r *rig) reopen(opts rigOptions) *rig {
 	return next
 }
 
-// shelf is the store, and counts what runs read of it.
-type shelf struct {
+// countingStore counts what runs read of the store.
+type countingStore struct {
 	*store.Store
 	reads *reads
 }
@@ -124,12 +124,12 @@ type shelf struct {
 // reads counts the files that were looked up, and the lists of all.
 type reads struct{ files, lists atomic.Int64 }
 
-func (s shelf) File(sandbox, path string) (memory.File, error) {
+func (s countingStore) File(sandbox, path string) (memory.File, error) {
 	s.reads.files.Add(1)
 	return s.Store.File(sandbox, path)
 }
 
-func (s shelf) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
+func (s countingStore) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	s.reads.lists.Add(1)
 	return s.Store.FileMetadata(sandbox)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
-// shelf is a Sink and what it knows: the store of these tests, in memory.
-type shelf struct {
+// store is a Sink and what it knows: the store of these tests, in memory.
+type store struct {
 	mu      sync.Mutex // guards all
 	files   map[string]memory.File
 	docs    map[memory.DocID]string
@@ -30,16 +30,16 @@ type shelf struct {
 	fail    func(path string) error
 }
 
-func newShelf() *shelf {
-	return &shelf{files: map[string]memory.File{}, docs: map[memory.DocID]string{}}
+func newShelf() *store {
+	return &store{files: map[string]memory.File{}, docs: map[memory.DocID]string{}}
 }
 
 var (
-	_ Sink  = (*shelf)(nil)
-	_ Known = (*shelf)(nil)
+	_ Sink  = (*store)(nil)
+	_ Known = (*store)(nil)
 )
 
-func (s *shelf) PutFile(_ context.Context, f memory.File, docs []memory.Document) error {
+func (s *store) PutFile(_ context.Context, f memory.File, docs []memory.Document) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -61,7 +61,7 @@ func (s *shelf) PutFile(_ context.Context, f memory.File, docs []memory.Document
 	return nil
 }
 
-func (s *shelf) PutFiles(ctx context.Context, files []memory.File) error {
+func (s *store) PutFiles(ctx context.Context, files []memory.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range files {
@@ -90,7 +90,7 @@ func (s *shelf) PutFiles(ctx context.Context, files []memory.File) error {
 	return nil
 }
 
-func (s *shelf) DropFile(_ context.Context, sandbox, path string) error {
+func (s *store) DropFile(_ context.Context, sandbox, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.files[path]; !ok || f.Sandbox != sandbox {
@@ -100,25 +100,25 @@ func (s *shelf) DropFile(_ context.Context, sandbox, path string) error {
 	return nil
 }
 
-func (s *shelf) File(_ context.Context, path string) (memory.File, bool, error) {
+func (s *store) File(_ context.Context, path string) (memory.File, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.files[path]
 	return f, ok, nil
 }
 
-func (s *shelf) Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+func (s *store) Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return KnownFiles(s.files).Cut(ctx, text, lang)
 }
 
-func (s *shelf) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
+func (s *store) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
 	f, ok, err := s.File(ctx, path)
 	return f.Brief(), ok, err
 }
 
-func (s *shelf) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+func (s *store) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s.mu.Lock()
 		paths := slices.Collect(maps.Keys(s.files))
@@ -131,7 +131,7 @@ func (s *shelf) Paths(_ context.Context, only []string) iter.Seq2[string, error]
 	}
 }
 
-func (s *shelf) paths() []string { return slices.Sorted(maps.Keys(s.files)) }
+func (s *store) paths() []string { return slices.Sorted(maps.Keys(s.files)) }
 
 // later is a clock far enough ahead for every file to be old.
 func later() time.Time { return time.Now().Add(time.Hour) }
@@ -140,7 +140,7 @@ func sandboxOf(root string) memory.Sandbox {
 	return memory.Sandbox{ID: "s-1", Project: "p-1", Root: root}
 }
 
-func index(t *testing.T, root string, s *shelf, changed []string, opts Options) Report {
+func index(t *testing.T, root string, s *store, changed []string, opts Options) Report {
 	t.Helper()
 	if opts.Now == nil {
 		opts.Now = later
@@ -154,9 +154,9 @@ func index(t *testing.T, root string, s *shelf, changed []string, opts Options) 
 	return report
 }
 
-// checkShelf verifies every chunk on the shelf at the gates and writes its
+// checkShelf verifies every chunk on the store at the gates and writes its
 // document again from the disk.
-func checkShelf(t *testing.T, root string, s *shelf) {
+func checkShelf(t *testing.T, root string, s *store) {
 	t.Helper()
 	for name, f := range s.files {
 		src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
@@ -397,7 +397,7 @@ func TestIndexUnreadableFolder(t *testing.T) {
 	}
 }
 
-// TestIndexRandom edits a tree at random and holds the shelf after each run
+// TestIndexRandom edits a tree at random and holds the store after each run
 // against one that was filled from nothing.
 func TestIndexRandom(t *testing.T) {
 	root := tree(t, nil)

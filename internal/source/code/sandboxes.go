@@ -15,9 +15,9 @@ import (
 	"github.com/recalld/recalld/internal/source/watch"
 )
 
-// Shelf reads what is stored of sandboxes. Methods that look up one thing
+// Store reads what is stored of sandboxes. Methods that look up one thing
 // return CodeNotFound when it is not there.
-type Shelf interface {
+type Store interface {
 	Projects() ([]memory.Project, error)
 	Sandboxes() ([]memory.Sandbox, error)
 	// ProjectSandboxes returns the sandboxes of a project, from memory: every question
@@ -85,7 +85,7 @@ type Resolver interface {
 
 // SandboxesOptions configure Sandboxes. What stands before MaxSize is required.
 type SandboxesOptions struct {
-	Shelf    Shelf
+	Store    Store
 	Writer   Writer
 	Queue    Queue
 	Projects Resolver
@@ -112,17 +112,12 @@ type SandboxesOptions struct {
 }
 
 func (o *SandboxesOptions) validate() error {
-	for field, missing := range map[string]bool{
-		"shelf": o.Shelf == nil, "writer": o.Writer == nil, "queue": o.Queue == nil, "projects": o.Projects == nil,
-	} {
-		if missing {
-			return memory.Invalid(field, "", "sandboxes need it")
-		}
-	}
-	if o.StaleAfter <= 0 {
+	switch {
+	case o.Store == nil || o.Writer == nil || o.Queue == nil || o.Projects == nil:
+		return memory.Invalid("store, writer, queue, projects", "", "sandboxes need all of them")
+	case o.StaleAfter <= 0:
 		return memory.Invalid("index.stale_after", "more than 0", "is missing")
-	}
-	if o.ReconcileEvery < 0 {
+	case o.ReconcileEvery < 0:
 		return memory.Invalid("index.reconcile_every", "0 or more", "%v is negative", o.ReconcileEvery)
 	}
 	if o.Clock == nil {
@@ -148,25 +143,12 @@ type Sandboxes struct {
 	// pauses orders calls of Pause, and pruning lets one prune at a time.
 	pauses, pruning sync.Mutex
 
-	mu        sync.Mutex // guards what follows
-	progress  map[string]memory.Progress
-	running   map[string]*running
-	asked     map[string]int       // runs asked for that have not begun
-	suspended map[string]int       // by project: how many want its runs held
-	dropped   map[string]int       // runs owed since the last one of everything: they gave way or were held
-	refreshed map[string]time.Time // when a lagging sandbox was last looked at
+	mu        sync.Mutex               // guards what follows
+	states    map[string]*sandboxState // by sandbox
+	suspended map[string]int           // by project: how many calls of Suspend are not released
 	allPaused bool
-	// unfinished are the sandboxes whose runs were ended by the time limit.
-	unfinished map[string]bool
-	tally      tally
-	watcher    *watch.Watcher // nil while nothing is watched
-}
-
-// running is a run in progress.
-type running struct {
-	project string
-	cancel  context.CancelCauseFunc
-	ended   chan struct{}
+	counters  counters
+	watcher   *watch.Watcher // nil while nothing is watched
 }
 
 // NewSandboxes returns the sandboxes of a store. Call Refresh to have them kept
@@ -184,8 +166,7 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	}
 	return &Sandboxes{
 		opts: opts, allPaused: paused, wake: make(chan string, 64), appeared: make(chan struct{}, 1),
-		progress: map[string]memory.Progress{}, running: map[string]*running{}, asked: map[string]int{},
-		suspended: map[string]int{}, dropped: map[string]int{}, refreshed: map[string]time.Time{}, unfinished: map[string]bool{},
+		states: map[string]*sandboxState{}, suspended: map[string]int{},
 	}, nil
 }
 
@@ -299,46 +280,24 @@ func belowRoot(root, dir string, changed []string) []string {
 	return out
 }
 
-// enqueue adds a run, and marks as owed what gave way to it. A run is known to
-// wait before it is queued: it may be over before Enqueue has returned.
+// enqueue adds a run and marks the sandbox as dirty whose run was dropped for it. The
+// run counts as queued before Enqueue is called: it may end before Enqueue returns.
 func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error) {
 	run.Changed = boundChanged(slices.Clone(run.Changed))
 	s.mu.Lock()
-	s.asked[run.Sandbox]++
-	s.queued(run.Sandbox)
+	s.state(run.Sandbox).queued++
 	s.mu.Unlock()
 	at, err := s.opts.Queue.Enqueue(ctx, run)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.answered(run.Sandbox, 1)
+		s.state(run.Sandbox).dequeue(1)
 		return at, err
 	}
 	if at.Dropped != "" {
-		s.owes(at.Dropped)
-		s.answered(at.Dropped, s.asked[at.Dropped])
+		s.state(at.Dropped).giveUp()
 	}
 	return at, nil
-}
-
-// queued shows a sandbox as waiting, unless it is being indexed. Callers hold mu.
-func (s *Sandboxes) queued(sandbox string) {
-	if s.running[sandbox] == nil {
-		s.progress[sandbox] = memory.Progress{Phase: "queued"}
-	}
-}
-
-// answered takes back that so many runs of a sandbox were asked for. Callers
-// hold mu.
-func (s *Sandboxes) answered(sandbox string, n int) {
-	if s.asked[sandbox] -= n; s.asked[sandbox] > 0 {
-		s.queued(sandbox)
-		return
-	}
-	delete(s.asked, sandbox)
-	if s.running[sandbox] == nil {
-		delete(s.progress, sandbox)
-	}
 }
 
 // record changes what is stored of a sandbox and of its project, which are zero
@@ -353,7 +312,7 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 	if held {
 		return errSuspended
 	}
-	projects, err := s.opts.Shelf.Projects()
+	projects, err := s.opts.Store.Projects()
 	if err != nil {
 		return fmt.Errorf("read project: %w", err)
 	}
@@ -361,7 +320,7 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 	if i := slices.IndexFunc(projects, func(p memory.Project) bool { return p.ID == project }); i >= 0 {
 		p = projects[i]
 	}
-	b, err := s.opts.Shelf.Sandbox(sandbox)
+	b, err := s.opts.Store.Sandbox(sandbox)
 	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
 		return fmt.Errorf("read sandbox: %w", err)
 	}

@@ -26,7 +26,7 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	box, err := s.opts.Shelf.Sandbox(project.SandboxID(id.Root))
+	box, err := s.opts.Store.Sandbox(project.SandboxID(id.Root))
 	switch {
 	case err == nil:
 	case memory.CodeOf(err) == memory.CodeNotFound: // it is not indexed
@@ -34,7 +34,7 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	default:
 		return nil, fmt.Errorf("read sandbox: %w", err)
 	}
-	known, err := knownOf(s.opts.Shelf, box.ID, true)
+	known, err := knownOf(s.opts.Store, box.ID, true)
 	if err != nil {
 		return nil, err
 	}

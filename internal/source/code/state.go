@@ -9,19 +9,86 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// tally counts runs since the start. Those that were cancelled are not among them.
-type tally struct {
+// sandboxState is what is known of a sandbox besides what is stored. Sandboxes.mu guards
+// it.
+//
+// A sandbox is shown as busy while a run of it is queued or running. queued counts the
+// calls of enqueue whose run has not ended, and a run that ends takes with it those that
+// were queued when it began: the queue keeps one waiting run for a sandbox and joins the
+// others to it. dirty and unfinished outlive runs: a dirty sandbox has missed a run, so
+// that the next one looks at everything, whatever it was asked for; an unfinished one has
+// the rest of a run in the queue, so it is never dirty at the same time by that run.
+type sandboxState struct {
+	queued  int
+	running *running // nil if none is
+	// dirty counts the runs that were dropped or held since the last one over
+	// everything began. It is a counter so that a run does not clear what was missed
+	// while it ran.
+	dirty int
+	// unfinished says that the time limit ended the last run.
+	unfinished bool
+	// refreshed is when isDue last allowed a refresh.
+	refreshed time.Time
+}
+
+// running is a run in progress.
+type running struct {
+	project  string
+	cancel   context.CancelCauseFunc
+	ended    chan struct{}
+	progress memory.Progress
+}
+
+// state returns the state of a sandbox, a new one if there is none. Callers hold mu.
+func (s *Sandboxes) state(sandbox string) *sandboxState {
+	st := s.states[sandbox]
+	if st == nil {
+		st = &sandboxState{}
+		s.states[sandbox] = st
+	}
+	return st
+}
+
+// busy reports whether a run is queued or running.
+func (st *sandboxState) busy() bool { return st.queued > 0 || st.running != nil }
+
+// dequeue takes back n calls of enqueue. Runs of the last process are counted by none.
+func (st *sandboxState) dequeue(n int) { st.queued = max(0, st.queued-n) }
+
+// miss marks the sandbox as dirty. The rest of a run is not queued any more.
+func (st *sandboxState) miss() { st.dirty, st.unfinished = st.dirty+1, false }
+
+// giveUp marks the sandbox as dirty because its queued runs will not run.
+func (st *sandboxState) giveUp() {
+	st.miss()
+	st.queued = 0
+}
+
+// progress returns how far a run is, nil if none is queued or running.
+func (st *sandboxState) progress() *memory.Progress {
+	switch {
+	case st.running != nil:
+		p := st.running.progress
+		return &p
+	case st.queued > 0:
+		return &memory.Progress{Phase: "queued"}
+	}
+	return nil
+}
+
+// counters count runs since the start, without those that were cancelled.
+type counters struct {
 	runs, failed int
 	took         time.Duration
 }
 
 // Repos lists the sandboxes by project name and root.
 func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return nil, err
 	}
-	projects, err := s.opts.Shelf.Projects()
+	projects, err := s.opts.Store.Projects()
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +96,7 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 	for _, p := range projects {
 		names[p.ID] = p.Name
 	}
-	sizes, _ := s.opts.Shelf.IndexSizes()
+	sizes, _ := s.opts.Store.IndexSizes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	states := make([]memory.SandboxState, len(boxes))
@@ -39,11 +106,10 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 			Sandbox: b, ProjectName: names[b.Project], Stale: s.stale(b), Watch: s.watching(b).String(),
 			IndexBytes: size.Disk, Pruned: size.Pruned, UsedAt: size.UsedAt,
 		}
-		if p, ok := s.progress[b.ID]; ok {
-			states[i].Progress = &p
-		}
-		if (b.Paused || s.allPaused) && s.running[b.ID] == nil {
-			states[i].Progress = &memory.Progress{Phase: "paused"} // whatever waits
+		st := s.state(b.ID)
+		states[i].Progress = st.progress()
+		if (b.Paused || s.allPaused) && st.running == nil {
+			states[i].Progress = &memory.Progress{Phase: "paused"} // also if a run is queued
 		}
 	}
 	slices.SortFunc(states, func(a, b memory.SandboxState) int {
@@ -55,19 +121,19 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 // Counts says what became of runs, and what their results take. The fields that
 // are about the queue and about questions are left to who knows of those.
 func (s *Sandboxes) Counts() (memory.CodeState, error) {
-	boxes, err := s.opts.Shelf.Sandboxes()
+	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return memory.CodeState{}, err
 	}
-	sizes, disk := s.opts.Shelf.IndexSizes()
+	sizes, disk := s.opts.Store.IndexSizes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := memory.CodeState{
-		Paused: s.allPaused, Sandboxes: len(boxes), Runs: s.tally.runs, Failed: s.tally.failed,
+		Paused: s.allPaused, Sandboxes: len(boxes), Runs: s.counters.runs, Failed: s.counters.failed,
 		IndexBytes: disk, MaxBytes: s.opts.MaxSize,
 	}
 	if c.Runs > 0 {
-		c.MeanRun = memory.Millis(s.tally.took / time.Duration(c.Runs))
+		c.MeanRun = memory.Millis(s.counters.took / time.Duration(c.Runs))
 	}
 	for _, b := range boxes {
 		if s.stale(b) {
@@ -85,18 +151,18 @@ func (s *Sandboxes) stale(b memory.Sandbox) bool {
 	switch {
 	case isDropped(b):
 		return false // nothing is known of it, which is right
-	case s.dropped[b.ID] > 0, b.IndexedAt.IsZero():
+	case s.state(b.ID).dirty > 0, b.IndexedAt.IsZero():
 		return true
 	case s.opts.Clock().Sub(b.IndexedAt) <= s.opts.StaleAfter:
 		return false
 	}
-	return b.LastError != "" || s.asked[b.ID] > 0 || !s.watching(b).Live()
+	return b.LastError != "" || s.state(b.ID).queued > 0 || !s.watching(b).Live()
 }
 
 // Missing says in a few words why the index has not all code of a project: it was
 // never asked for, or never finished. It is empty when it has.
 func (s *Sandboxes) Missing(project string) string {
-	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
+	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
 		return "" // said by Stale
 	}
@@ -122,7 +188,7 @@ func (s *Sandboxes) Missing(project string) string {
 // code that is not as it was indexed. Then it has the project looked at again,
 // in the background and not too often.
 func (s *Sandboxes) Stale(project string, seen bool) bool {
-	boxes, err := s.opts.Shelf.ProjectSandboxes(project)
+	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
 		s.opts.Logger.Error("sandboxes cannot be read", "part", "code", "error", err)
 		return true
