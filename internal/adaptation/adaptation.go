@@ -8,6 +8,7 @@
 package adaptation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -37,8 +37,8 @@ type Options struct {
 	Shelf          Shelf
 	Read           Read
 	// General are pairs that have nothing to do with what is remembered.
-	General func() ([]adapt.Pair, error)
-	// MinPairs is how many pairs are needed. Default adapt.DefaultMinPairs.
+	General func() ([]Pair, error)
+	// MinPairs is how many pairs are needed. Default 2,000.
 	MinPairs int
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
@@ -95,18 +95,20 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	if err != nil {
 		return nil, err
 	}
-	result, err := adapt.Run(ctx, builtin.File(), corpus, general, adapt.Options{
-		Workers: max(req.Threads, 1), TimeLimit: req.TimeLimit.Duration(), MinPairs: s.opts.MinPairs, Now: s.opts.Now,
-		Progress: func(done, total int) { s.tell(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total}) },
-	})
-	if little, ok := errors.AsType[*adapt.TooLittleError](err); ok {
+	run := training{
+		base: builtin.File(), corpus: corpus, general: general, recipe: shippedRecipe, minPairs: cmp.Or(s.opts.MinPairs, defaultMinPairs),
+		workers: max(req.Threads, 1), timeLimit: cmp.Or(req.TimeLimit.Duration(), defaultTimeLimit), now: s.opts.Now,
+		progress: func(done, total int) { s.tell(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total}) },
+	}
+	result, err := run.run(ctx)
+	if little, ok := errors.AsType[*tooLittleError](err); ok {
 		return nil, &memory.Error{Code: memory.CodeConflict, Message: little.Error(),
 			Hint: "index more repositories first: recalld index PATH", Cause: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("adapt model: %w", err)
 	}
-	out := s.outcome(result)
+	out := &result.Adaptation
 	out.At, out.Took = s.opts.Now().UTC(), memory.Millis(s.opts.Now().Sub(began))
 	log := s.opts.Logger.With("part", "adaptation", "pairs", out.Pairs, "gain", out.Gain, "gain_error", out.Error)
 	if !out.Kept {
@@ -116,7 +118,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	if err := ctx.Err(); err != nil { // nobody waits for it any more
 		return nil, err
 	}
-	if err := keep(s.opts.Dir, result.File, out); err != nil {
+	if err := keep(s.opts.Dir, result.file, out); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -127,22 +129,6 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	}
 	log.Info("model was adapted", "model", out.Model)
 	return out, nil
-}
-
-// outcome writes a result as others see it.
-func (s *Service) outcome(t *adapt.Table) *memory.Adaptation {
-	r := &t.Report
-	out := &memory.Adaptation{
-		Kept: t.File != nil, Refused: t.Refused, Base: provider + r.Base, BaseSum: adapt.Checksum(builtin.File()),
-		Pairs: r.Pairs, Judged: r.Judged, Documents: r.Documents, General: r.General, Steps: r.Steps, OutOfTime: r.OutOfTime, Share: r.Share,
-		Before: memory.ModelFigures(r.Before), After: memory.ModelFigures(r.After),
-		GeneralBefore: memory.ModelFigures(r.GeneralBefore), GeneralAfter: memory.ModelFigures(r.GeneralAfter),
-		Gain: r.Gain, Error: r.Error,
-	}
-	if out.Kept {
-		out.Model = provider + t.Name
-	}
-	return out
 }
 
 // Reset removes the adapted model; the shipped one is used from the next start on.
@@ -198,7 +184,7 @@ func (s *Service) Trouble() string {
 }
 
 // Adapted says whether the model in use is an adapted one.
-func (s *Service) Adapted() bool { return strings.Contains(s.opts.InUse, adapt.NameInfix) }
+func (s *Service) Adapted() bool { return strings.Contains(s.opts.InUse, nameInfix) }
 
 func (s *Service) begin(progress func(memory.AdaptProgress)) {
 	s.mu.Lock()

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/memory"
 )
 
 // adapted is the report of a model; its table may as well be the shipped one.
 func adapted(model string) *memory.Adaptation {
-	return &memory.Adaptation{Kept: true, Model: model, Base: builtin.Name, BaseSum: adapt.Checksum(builtin.File()), At: time.Unix(1e9, 0).UTC(), Gain: .1}
+	return &memory.Adaptation{Kept: true, Model: model, Base: builtin.Name, BaseSum: checksum(builtin.File()), At: time.Unix(1e9, 0).UTC(), Gain: .1}
 }
 
 const (
@@ -160,8 +159,8 @@ func TestGather(t *testing.T) {
 	if want := []string{"/one/a.go", "/two/b.go"}; !slices.Equal(read, want) {
 		t.Errorf("read %v, want %v", read, want)
 	}
-	if c.Len() != 2 { // the function and one lesson
-		t.Errorf("%d pairs, want 2", c.Len())
+	if len(c.pairs) != 2 { // the function and one lesson
+		t.Errorf("%d pairs, want 2", len(c.pairs))
 	}
 }
 
@@ -172,7 +171,7 @@ func TestOneAtATime(t *testing.T) {
 	var s *Service
 	var inside []error
 	var running *memory.AdaptProgress
-	s = New(Options{Dir: dir, InUse: builtin.Name, Shelf: shelf{}, General: func() ([]adapt.Pair, error) { return nil, nil },
+	s = New(Options{Dir: dir, InUse: builtin.Name, Shelf: shelf{}, General: func() ([]Pair, error) { return nil, nil },
 		Read: func(ctx context.Context, _ memory.Location, _ memory.DocID) (string, error) {
 			_, err := s.Adapt(ctx, memory.AdaptRequest{}, nil)
 			inside = append(inside, err, s.Reset())
@@ -242,7 +241,7 @@ func TestKeptWhateverElse(t *testing.T) {
 	var log strings.Builder
 	s := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it was damaged", Shelf: private(2000), MinPairs: 500,
 		Read:    func(context.Context, memory.Location, memory.DocID) (string, error) { return "", errors.New("gone") },
-		General: func() ([]adapt.Pair, error) { return nil, nil }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		General: func() ([]Pair, error) { return nil, nil }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	out, err := s.Adapt(t.Context(), memory.AdaptRequest{}, nil)
 	if err != nil || !out.Kept {
 		t.Fatalf("adapt: %+v, %v", out, err)

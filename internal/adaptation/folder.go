@@ -11,8 +11,12 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/embedder/builtin"
+<<<<<<< HEAD
 	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/fsx"
+=======
+	"github.com/recalld/recalld/internal/atomicfile"
+>>>>>>> 90a875f (adaptation: merge with embedder/builtin/adapt and find pairs without the trainer's scanners)
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -45,7 +49,7 @@ func Load(dir string, base []byte) (*Loaded, error) {
 	if err != nil || report == nil {
 		return nil, err
 	}
-	if report.BaseSum != adapt.Checksum(base) {
+	if report.BaseSum != checksum(base) {
 		return nil, ErrOtherBase
 	}
 	file, err := os.ReadFile(tablePath(dir, report.Model))
@@ -84,7 +88,7 @@ func tablePath(dir, model string) string {
 
 // isTable says whether a file of the folder is a table that was adapted.
 func isTable(name string) bool {
-	return strings.Contains(name, adapt.NameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
+	return strings.Contains(name, nameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
 }
 
 // keep writes a table and its report. What they replace is swept afterwards: from the
@@ -133,7 +137,7 @@ func sweep(dir, model string) error {
 	var all error
 	for _, e := range entries {
 		name := e.Name()
-		half := strings.HasSuffix(name, ".tmp") && (strings.Contains(name, adapt.NameInfix) || strings.HasPrefix(name, reportName))
+		half := strings.HasSuffix(name, ".tmp") && (strings.Contains(name, nameInfix) || strings.HasPrefix(name, reportName))
 		if half || isTable(name) && name != filepath.Base(tablePath(dir, model)) {
 			all = errors.Join(all, os.Remove(filepath.Join(dir, name)))
 		}

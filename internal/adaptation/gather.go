@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -33,15 +32,15 @@ type file struct {
 
 // gather reads everything that is learned from. Only files that have chunks are
 // read: what a walk left out, or what was forgotten, has none.
-func (s *Service) gather(ctx context.Context) (*adapt.Corpus, error) {
+func (s *Service) gather(ctx context.Context) (*corpus, error) {
 	files, err := s.files()
 	if err != nil {
 		return nil, err
 	}
-	corpus := &adapt.Corpus{}
+	c := &corpus{}
 	for r, err := range s.opts.Shelf.Lessons() {
 		if err == nil && r.Event != nil && r.Event.Withdrawn == nil {
-			corpus.AddPair(r.ID, r.Event.Context, lessonText(r.Event))
+			c.addPair(r.ID, r.Event.Context, lessonText(r.Event))
 		}
 	}
 	for i, f := range files {
@@ -53,9 +52,9 @@ func (s *Service) gather(ctx context.Context) (*adapt.Corpus, error) {
 		if err != nil {
 			continue // it has changed or is gone: it is of the next adaptation, if at all
 		}
-		corpus.AddFile(f.at.Project+"\x00"+f.at.Path, f.at.Path, text)
+		c.addFile(f.at.Project+"\x00"+f.at.Path, f.at.Lang, text)
 	}
-	return corpus, nil
+	return c, nil
 }
 
 // files lists the indexed files, each text once: worktrees share most of theirs.

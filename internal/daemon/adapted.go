@@ -8,7 +8,6 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/eval"
 	"github.com/recalld/recalld/internal/memory"
@@ -48,14 +47,14 @@ func (d *Daemon) newAdaptation(ctx context.Context, dir, trouble string) error {
 }
 
 // generalPairs are those that an adapted model must go on to find.
-func generalPairs() ([]adapt.Pair, error) {
+func generalPairs() ([]adaptation.Pair, error) {
 	set, err := eval.LessonPairs()
 	if err != nil {
 		return nil, err
 	}
-	pairs := make([]adapt.Pair, len(set))
+	pairs := make([]adaptation.Pair, len(set))
 	for i, p := range set {
-		pairs[i] = adapt.Pair{A: p.Question, B: p.Lesson}
+		pairs[i] = adaptation.Pair{A: p.Question, B: p.Lesson}
 	}
 	return pairs, nil
 }

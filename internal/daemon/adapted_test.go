@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/embedder/builtin"
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -165,7 +165,7 @@ func TestAdaptationEnds(t *testing.T) {
 // TestDamagedModel: a damaged adapted model is told of, and the shipped one embeds.
 func TestDamagedModel(t *testing.T) {
 	cfg := newConfig(t)
-	place(t, cfg.Data, "models/adapted.json", fmt.Sprintf(`{"model": "builtin/static-v1-adapted-0a1b2c3d", "base_sum": %q}`, adapt.Checksum(builtin.File())))
+	place(t, cfg.Data, "models/adapted.json", fmt.Sprintf(`{"model": "builtin/static-v1-adapted-0a1b2c3d", "base_sum": "%08x"}`, binary.LittleEndian.Uint32(builtin.File()[len(builtin.File())-4:])))
 	place(t, cfg.Data, "models/static-v1-adapted-0a1b2c3d.bin", "not a table")
 	if err := CheckModel(cfg); !errors.Is(err, adaptation.ErrDamaged) {
 		t.Errorf("check says %v", err)

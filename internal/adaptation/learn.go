@@ -1,4 +1,4 @@
-package adapt
+package adaptation
 
 import (
 	"context"
@@ -19,9 +19,9 @@ type recipe struct {
 	trainer  contrast.Options
 }
 
-// shippedRecipe was found by trying on four repositories; docs/model.md has the
-// figures. Weights stay: what the commonest words are worth is known from far more
-// text than anybody has of his own, and moving them cost the general pairs most.
+// shippedRecipe was found by trials on four repositories; docs/model.md has the
+// figures. Weights stay as they are: they come from far more text than one user has,
+// and moving them cost the general pairs most.
 var shippedRecipe = recipe{
 	batch: minLearned, part: 32, epochs: 16, looks: 12, patience: 3,
 	trainer: contrast.Options{RowRate: .02, FreezeWeights: true, Dropout: .1, Seed: 1},
@@ -36,8 +36,8 @@ type learned struct {
 
 // learn trains the workshop's model, and returns it as it was when it did best on
 // the tuning pairs.
-func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, error) {
-	began := o.Now()
+func (w *workshop) learn(ctx context.Context, run *training) (*learned, error) {
+	began, r := run.now(), run.recipe
 	total := max(int(r.epochs*float64(len(w.learned))/float64(r.batch)), r.looks)
 	r.trainer.Steps, r.trainer.WarmUp, r.trainer.Widths = total, min(20, total/10), w.widths
 	t, err := contrast.NewTrainer(w.model.Clone(), r.trainer)
@@ -57,13 +57,13 @@ func (w *workshop) learn(ctx context.Context, o Options, r recipe) (*learned, er
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if out.late = o.Now().Sub(began) > o.TimeLimit; out.late {
+		if out.late = run.now().Sub(began) > run.timeLimit; out.late {
 			break
 		}
 		if _, err := t.Step(&w.pairs, sampler.Batch(t.Steps(), r.batch)); err != nil {
 			return nil, err
 		}
-		o.Progress(t.Steps(), total)
+		run.progress(t.Steps(), total)
 		if t.Steps()%max(total/r.looks, 1) != 0 && !t.Done() {
 			continue
 		}

@@ -1,11 +1,9 @@
-package adapt
+package adaptation
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/recalld/recalld/embedder/builtin/contrast"
 	"github.com/recalld/recalld/embedder/builtin/table"
@@ -131,7 +129,7 @@ func (w *workshop) between(m *contrast.Model, share float64) *contrast.Model {
 func (w *workshop) quantise(from *table.Model, m *contrast.Model) (*table.Model, error) {
 	size := from.Vocabulary().Size()
 	s := table.Spec{
-		Name: from.Name() + NameInfix + "00000000", Source: from.Source(), Vocabulary: from.Vocabulary(), Widths: from.Widths(),
+		Name: from.Name() + nameInfix + "00000000", Source: from.Source(), Vocabulary: from.Vocabulary(), Widths: from.Widths(),
 		Bits: from.Bits(), Rows: make([]float32, size*w.width), Weights: make([]float32, size),
 	}
 	for t := range uint32(size) {
@@ -147,19 +145,4 @@ func (w *workshop) quantise(from *table.Model, m *contrast.Model) (*table.Model,
 		return nil, fmt.Errorf("quantise table: %w", err)
 	}
 	return adapted, nil
-}
-
-// write returns the file of a table, whose name is completed with the checksum of
-// the file as it was before.
-func write(m *table.Model) (name string, file []byte, err error) {
-	var plain, named bytes.Buffer
-	if err := m.Write(&plain); err != nil {
-		return "", nil, err
-	}
-	base, _, _ := strings.Cut(m.Name(), NameInfix)
-	name = base + NameInfix + Checksum(plain.Bytes())
-	if err := m.Renamed(name).Write(&named); err != nil {
-		return "", nil, err
-	}
-	return name, named.Bytes(), nil
 }

@@ -1,67 +1,26 @@
-package adapt
+package adaptation
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/recalld/recalld/embedder/builtin/contrast"
+	"github.com/recalld/recalld/internal/memory"
 )
 
-// Figures say how well a table ranks the b of pairs for their a, among the b of
-// all of them.
-type Figures struct {
-	// R1 and R10 are the shares of pairs whose b is first, and among the first ten.
-	R1  float64
-	R10 float64
-	// MRR is the mean of one over the rank.
-	MRR float64
-}
-
-// Report is what adapting did, and what it was worth.
-type Report struct {
-	// Model and Base are the names of the tables.
-	Model string
-	Base  string
-	// Pairs are those learned from, of Documents in all; Tuned, Judged and General
-	// those held out, and those of nobody's own.
-	Pairs     int
-	Documents int
-	Tuned     int
-	Judged    int
-	General   int
-	// Steps were made, and the table is as it was after BestStep.
-	Steps     int
-	BestStep  int
-	OutOfTime bool
-	// Share is how far of the way from the base to what was learned the table is.
-	Share float64
-	// Before and After are of the judged pairs, by the base and by the table;
-	// GeneralBefore and GeneralAfter of the general ones.
-	Before        Figures
-	After         Figures
-	GeneralBefore Figures
-	GeneralAfter  Figures
-	// Gain is by how much MRR rose on the judged pairs, Error its standard error.
-	Gain  float64
-	Error float64
-
-	Took time.Duration
-}
-
 const (
-	// surely is how many standard errors the gain must be above 0. One would let
-	// every sixth table that is no better pass.
+	// surely is how many standard errors the gain must be above 0. With one, every
+	// sixth table that is no better would pass.
 	surely = 2
 	// maxLoss is what MRR on the general pairs may fall by.
 	maxLoss = .02
 )
 
-// shares are the parts of the way that are tried, until one keeps what is general: a
-// table between two that were trained from one start loses less of what the first
-// was good at than it gains (Wortsman et al., "Robust Fine-Tuning of Zero-Shot
+// shares are the parts of the way from the base to the trained table that are tried,
+// until one keeps the general pairs: a table between the two loses less of what the
+// first was good at than it gains (Wortsman et al., "Robust Fine-Tuning of Zero-Shot
 // Models", 2022).
 var shares = []float64{1, .8, .6, .4, .3, .2}
 
@@ -72,9 +31,9 @@ func (w *workshop) judge(m *contrast.Model) verdicts {
 	return verdicts{contrast.Ranks(m, &w.pairs, w.judged, w.width), contrast.Ranks(m, &w.pairs, w.general, w.width)}
 }
 
-// figuresOf sums ranks up.
-func figuresOf(ranks []int) Figures {
-	var f Figures
+// figuresOf returns the figures of ranks.
+func figuresOf(ranks []int) memory.ModelFigures {
+	var f memory.ModelFigures
 	for _, r := range ranks {
 		if r == 1 {
 			f.R1++
@@ -85,11 +44,11 @@ func figuresOf(ranks []int) Figures {
 		f.MRR += 1 / float64(r)
 	}
 	n := float64(max(len(ranks), 1))
-	return Figures{f.R1 / n, f.R10 / n, f.MRR / n}
+	return memory.ModelFigures{R1: f.R1 / n, R10: f.R10 / n, MRR: f.MRR / n}
 }
 
-// compare fills the figures in.
-func (r *Report) compare(w *workshop, before, after verdicts) {
+// compare fills in the figures.
+func (r *result) compare(w *workshop, before, after verdicts) {
 	r.Before, r.After = figuresOf(before.judged), figuresOf(after.judged)
 	r.GeneralBefore, r.GeneralAfter = figuresOf(before.general), figuresOf(after.general)
 	r.Gain, r.Error = gain(before.judged, after.judged, w.parts.judged)
@@ -129,11 +88,11 @@ func gain(before, after []int, of []owned) (mean, err float64) {
 	return mean, math.Sqrt(groups/(groups-1)*squares) / n
 }
 
-// loss is by how much MRR fell on the general pairs.
-func (r *Report) loss() float64 { return r.GeneralBefore.MRR - r.GeneralAfter.MRR }
+// loss is how far MRR fell on the general pairs.
+func (r *result) loss() float64 { return r.GeneralBefore.MRR - r.GeneralAfter.MRR }
 
-// refusal says why the table is not to be used, if so.
-func (r *Report) refusal() string {
+// refusal says why the table is not kept; empty if it is.
+func (r *result) refusal() string {
 	switch {
 	case r.Gain <= surely*r.Error:
 		return fmt.Sprintf("nothing is gained for sure on what was held out: MRR %.3f before, %.3f after, a difference of %+.3f ± %.3f", r.Before.MRR, r.After.MRR, r.Gain, r.Error)

@@ -1,26 +1,23 @@
-package adapt
+package adaptation
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/recalld/recalld/embedder/builtin/training/mine/clean"
 )
 
 // TestSplit: no document and no text is on two sides, and the sides do not depend on
 // the order in which documents come.
 func TestSplit(t *testing.T) {
 	make := func(order []int) parts {
-		c := &Corpus{}
+		c := &corpus{}
 		for _, d := range order {
 			for i := range 6 {
-				c.AddPair(fmt.Sprint("d", d), fmt.Sprintf("open the ledger of account %d page %d", d, i), fmt.Sprintf("function ledger account %d shows page number %d", d, i))
+				c.addPair(fmt.Sprint("d", d), fmt.Sprintf("open the ledger of account %d page %d", d, i), fmt.Sprintf("function ledger account %d shows page number %d", d, i))
 			}
 			// A licence or a header that many files have.
-			c.AddPair(fmt.Sprint("d", d), "what every file begins with here", fmt.Sprintf("common beginning of file %d", d))
+			c.addPair(fmt.Sprint("d", d), "what every file begins with here", fmt.Sprintf("common beginning of file %d", d))
 		}
 		return c.split()
 	}
@@ -39,7 +36,7 @@ func TestSplit(t *testing.T) {
 			t.Errorf("side %d has %d pairs", n, len(list))
 		}
 		for _, o := range list {
-			for _, key := range []string{fmt.Sprint(o.document), fmt.Sprint("text ", clean.Key(o.A)), fmt.Sprint("text ", clean.Key(o.B))} {
+			for _, key := range []string{fmt.Sprint(o.document), fmt.Sprint("text ", keyOf(o.A)), fmt.Sprint("text ", keyOf(o.B))} {
 				if on, known := side[key]; known && on != n {
 					t.Fatalf("%s of %q is on sides %d and %d", key, o.A, on, n)
 				}
@@ -51,8 +48,8 @@ func TestSplit(t *testing.T) {
 
 // TestBound: what is kept of too many pairs is the same whatever their order.
 func TestBound(t *testing.T) {
-	fill := func(from, to, by int) *Corpus {
-		c := &Corpus{}
+	fill := func(from, to, by int) *corpus {
+		c := &corpus{}
 		for i := from; i != to; i += by {
 			a := fmt.Sprint("entry ", i)
 			c.add(owned{Pair{a, "register"}, uint64(i / 5), hashOf(a)})
@@ -61,49 +58,13 @@ func TestBound(t *testing.T) {
 	}
 	const n = maxPairs + maxPairs/4
 	up, down := fill(0, n, 1), fill(n-1, -1, -1)
-	if up.Len() > maxPairs || up.Len() < maxPairs/2 || len(up.seen) != up.Len() {
-		t.Errorf("%d of %d pairs are kept, %d known", up.Len(), n, len(up.seen))
+	if len(up.pairs) > maxPairs || len(up.pairs) < maxPairs/2 || len(up.seen) != len(up.pairs) {
+		t.Errorf("%d of %d pairs are kept, %d known", len(up.pairs), n, len(up.seen))
 	}
 	slices.SortFunc(up.pairs, byHash)
 	slices.SortFunc(down.pairs, byHash)
 	if !slices.Equal(up.pairs, down.pairs) {
 		t.Error("which pairs are kept depends on their order")
-	}
-}
-
-// TestAddFile finds the pairs of a file by its name, and none in what has no format.
-func TestAddFile(t *testing.T) {
-	const source = `package lease
-
-// Renew asks the warehouse to extend a lease before it runs out.
-func Renew(id string) error {
-	l, err := find(id)
-	if err != nil {
-		return err
-	}
-	return l.extend()
-}
-`
-	c := &Corpus{}
-	c.AddFile("p/lease.go", "lease.go", source)
-	n := c.Len()
-	c.AddFile("q/lease.go", "lease.go", source) // a copy
-	c.AddFile("p/lease.bin", "lease.bin", source)
-	if n == 0 || c.Len() != n || c.documents() != 1 {
-		t.Errorf("%d pairs, %d after a copy and a file without a format, of %d documents", n, c.Len(), c.documents())
-	}
-}
-
-// TestLongLines: a line that nobody wrote by hand is not read, what stands around it is,
-// however its lines are broken.
-func TestLongLines(t *testing.T) {
-	const head = "function renewLease(id) {\n  if (!find(id)) {\n    throw new Error(\"cannot find the lease to renew\");\n  }\n  return extend(id);\n}\n"
-	want, got := &Corpus{}, &Corpus{}
-	want.AddFile("p/lease.js", "lease.js", head)
-	minified := strings.Repeat(`function f(a){throw new Error("the warehouse lost its last key")}`, 2000)
-	got.AddFile("p/lease.js", "lease.js", strings.ReplaceAll(head, "\n", "\r\n")+minified+"\r\n")
-	if len(want.pairs) == 0 || !slices.Equal(got.pairs, want.pairs) {
-		t.Errorf("with a line of %d bytes there are %v, without it %v", len(minified), got.pairs, want.pairs)
 	}
 }
 
