@@ -8,6 +8,8 @@ STEPS       ?= 1000
 QUESTIONS   ?= 10000
 # What runs goroutines: the rest would only slow the race detector down.
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
+# The trainer of the built-in model, a module of its own.
+TRAINER     ?= embedder/builtin/training
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
 REPOS       ?=
@@ -18,7 +20,7 @@ OUT         ?= .build/eval.tsv
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
+.PHONY: help build test trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +30,9 @@ build: ## build bin/recalld
 
 test: ## run every test that needs nothing but Go
 	$(GO) test ./...
+
+trainer: ## build, check and test the module of the trainer, which go test ./... does not see
+	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 15m $(RACE)
@@ -63,7 +68,7 @@ bench-adapt: ## adapt the built-in model to each folder and to all together: mak
 	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'Adapt$$' -benchtime 1x -timeout 60m ./cmd/recalld
 
 rivals: build ## ask recalld and the code search tools of this machine the same: make rivals [TREE=folder of Go code]
-	$(GO) run ./embedder/builtin/training/rivals -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
+	cd $(TRAINER) && $(GO) run ./rivals -recalld $(CURDIR)/bin/recalld -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 
 eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@test -n "$(SET)" || { echo "SET names a folder with corpus.jsonl, queries.jsonl and qrels.tsv"; exit 2; }
@@ -83,7 +88,7 @@ damage: ## damage stores in every way that the tests know, open them and repair 
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
 
 fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
-	@$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
+	@{ $(GO) list -f '{{.Dir}}' ./...; cd $(TRAINER) && $(GO) list -f '{{.Dir}}' ./...; } | while read -r dir; do \
 		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \
 			echo "$$dir $$name"; \
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .) || exit 1; \

@@ -2,6 +2,7 @@ package recalld_test
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -69,5 +70,23 @@ func TestMakeTargets(t *testing.T) {
 		if !strings.Contains(string(makefile), "\n"+name+":") {
 			t.Errorf("Makefile: %s has no rule", name)
 		}
+	}
+}
+
+// TestTrainerBuilds: the trainer is a module of its own, which go build ./... and go test
+// ./... do not see. What it uses of this one must not change unnoticed.
+func TestTrainerBuilds(t *testing.T) {
+	build := exec.Command("go", "vet", "./...")
+	build.Dir = "embedder/builtin/training"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("the module %s is broken: %v\n%s", build.Dir, err, out)
+	}
+	product := exec.Command("go", "list", "-deps", "./cmd/recalld")
+	out, err := product.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "embedder/builtin/training") {
+		t.Error("the program depends on the trainer")
 	}
 }

@@ -11,12 +11,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/embedder/builtin"
-<<<<<<< HEAD
-	"github.com/recalld/recalld/embedder/builtin/adapt"
 	"github.com/recalld/recalld/internal/fsx"
-=======
-	"github.com/recalld/recalld/internal/atomicfile"
->>>>>>> 90a875f (adaptation: merge with embedder/builtin/adapt and find pairs without the trainer's scanners)
 	"github.com/recalld/recalld/internal/memory"
 )
 

@@ -3,7 +3,7 @@
 // others, which have nothing to do with them, in collections of many sizes, and
 // fits the distribution of the strongest evidence they find.
 //
-//	go run ./embedder/builtin/training/fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
+//	go run ./fit -sets DIR -related conala,cosqa-dev -related locomo,locomo-session
 //
 // It prints the parameters as Go and, set by set, what share of the unrelated
 // questions would pass the floors .5 and .75 with parameters fitted without the

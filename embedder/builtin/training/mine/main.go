@@ -1,7 +1,7 @@
 // Command mine makes the pairs of texts that the built-in model is trained on,
 // out of mirrors of public repositories:
 //
-//	go run ./embedder/builtin/training/mine -mirrors DIR -out DIR [-list sources.txt] [-without DIR]
+//	go run ./mine -mirrors DIR -out DIR [-list sources.txt] [-without DIR]
 //
 // The list names the repositories with their commits, so that the same mirrors
 // give the same pairs. What is found and how is in package scan, what is kept

@@ -28,7 +28,7 @@ type options struct {
 }
 
 func defaults() options {
-	return options{List: "embedder/builtin/training/mine/sources.txt", PerKind: 8000, PerSource: 30000, Changes: 1500, Workers: 2}
+	return options{List: "mine/sources.txt", PerKind: 8000, PerSource: 30000, Changes: 1500, Workers: 2}
 }
 
 func (o options) validate() error {

@@ -2,7 +2,7 @@
 // questions about the same tree of Go code, in turns, and prints what they
 // answered and what it took, as tables of Markdown.
 //
-//	go run ./embedder/builtin/training/rivals -tree $(go env GOROOT)/src
+//	go run ./rivals -recalld PROGRAM -tree $(go env GOROOT)/src
 //
 // Vocabulary. A rival is a tool in one way of using it; one that is not
 // installed is named and left out. A question has one right place, the lines of
