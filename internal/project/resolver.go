@@ -33,16 +33,16 @@ func NewResolver(known Directory) *Resolver { return &Resolver{known, newProver(
 // see Stored. It returns CodeNotFound, with the names nearest to it, for a name that
 // no known project has, CodeConflict for one that several have, CodeInvalidInput
 // when neither a project nor a folder is given, and the errors of Identify.
-func (r *Resolver) Resolve(_ context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
-	id, old, err := r.resolve(name, caller)
+func (r *Resolver) Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
+	id, old, err := r.resolve(ctx, name, caller)
 	return id.Project, old, err
 }
 
 // ResolveRepo is Resolve, and the name of the repository that the caller speaks of
 // by default (contract 2): that of the folder it lies in. Outside of the project, or
 // without a folder, it is the project's own.
-func (r *Resolver) ResolveRepo(_ context.Context, name string, caller memory.Caller) (p memory.Project, repo string, err error) {
-	id, _, err := r.resolve(name, caller)
+func (r *Resolver) ResolveRepo(ctx context.Context, name string, caller memory.Caller) (p memory.Project, repo string, err error) {
+	id, _, err := r.resolve(ctx, name, caller)
 	if err != nil {
 		return memory.Project{}, "", err
 	}
@@ -62,7 +62,7 @@ func (r *Resolver) ResolveRepo(_ context.Context, name string, caller memory.Cal
 }
 
 // resolve is Resolve, with the folder where the project was found by one.
-func (r *Resolver) resolve(name string, caller memory.Caller) (id Identity, old bool, err error) {
+func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Caller) (id Identity, old bool, err error) {
 	known, err := r.known.Projects()
 	if err != nil {
 		return Identity{}, false, fmt.Errorf("list projects: %w", err)
@@ -90,7 +90,13 @@ func (r *Resolver) resolve(name string, caller memory.Caller) (id Identity, old 
 		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
+	if err := ctx.Err(); err != nil { // what follows reads the disk
+		return Identity{}, false, err
+	}
 	if id, err = r.ofFolder(dir, known); err != nil {
+		return Identity{}, false, err
+	}
+	if err := ctx.Err(); err != nil { // comparing histories may take long
 		return Identity{}, false, err
 	}
 	id.Project, old = r.join(known, id)

@@ -23,7 +23,7 @@ const headBatch = 128
 func (r *run) heads(ctx context.Context, entries []Entry) error {
 	var fresh []Entry
 	for _, e := range entries {
-		_, known, err := r.known.Brief(ctx, e.Path)
+		_, known, err := r.known.Metadata(e.Path)
 		if err != nil {
 			return fmt.Errorf("look up %s: %w", e.Path, err)
 		}

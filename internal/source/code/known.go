@@ -1,7 +1,6 @@
 package code
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,17 +13,17 @@ import (
 // given changes; that it answers as before the run is enough. Its methods must be
 // safe for concurrent use.
 type Known interface {
-	// Brief says how a file was indexed, and whether it was.
-	Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error)
+	// Metadata says how a file was indexed, and whether it was.
+	Metadata(path string) (memory.FileMetadata, bool, error)
 	// File returns the whole of it: what is stored now.
-	File(ctx context.Context, path string) (memory.File, bool, error)
-	// Cut returns the chunks of any indexed file, of this sandbox or another one,
+	File(path string) (memory.File, bool, error)
+	// Chunks returns the chunks of any indexed file, of this sandbox or another one,
 	// that has a text, by the hash of its bytes, in a language, and was cut as
 	// files are cut now. They must not be written to.
-	Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error)
+	Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error)
 	// Paths lists, in any order, the files that are among sorted paths or lie below
 	// one; nil lists all. A path may come twice.
-	Paths(ctx context.Context, only []string) iter.Seq2[string, error]
+	Paths(only []string) iter.Seq2[string, error]
 }
 
 // KnownFiles is Known from a map by path, which nobody may change meanwhile.
@@ -32,20 +31,20 @@ type KnownFiles map[string]memory.File
 
 var _ Known = KnownFiles(nil)
 
-// Brief implements Known.
-func (k KnownFiles) Brief(_ context.Context, path string) (memory.FileMetadata, bool, error) {
+// Metadata implements Known.
+func (k KnownFiles) Metadata(path string) (memory.FileMetadata, bool, error) {
 	f, ok := k[path]
 	return f.Brief(), ok, nil
 }
 
 // File implements Known.
-func (k KnownFiles) File(_ context.Context, path string) (memory.File, bool, error) {
+func (k KnownFiles) File(path string) (memory.File, bool, error) {
 	f, ok := k[path]
 	return f, ok, nil
 }
 
-// Cut implements Known. It looks through all files.
-func (k KnownFiles) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+// Chunks implements Known. It looks through all files.
+func (k KnownFiles) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
 	for _, f := range k {
 		if f.Hash == text && f.Lang == lang && f.Chunker == chunk.Version && len(f.Chunks) > 0 {
 			return f.Chunks, true, nil
@@ -55,7 +54,7 @@ func (k KnownFiles) Cut(_ context.Context, text memory.DocID, lang string) ([]me
 }
 
 // Paths implements Known.
-func (k KnownFiles) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+func (k KnownFiles) Paths(only []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for path := range k {
 			if (only == nil || covered(only, path)) && !yield(path, nil) {
@@ -90,18 +89,18 @@ func knownOf(store Store, sandbox string, everything bool) (*stored, error) {
 	return k, nil
 }
 
-// Brief implements Known.
-func (k *stored) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
+// Metadata implements Known.
+func (k *stored) Metadata(path string) (memory.FileMetadata, bool, error) {
 	if k.briefs != nil {
 		b, ok := k.briefs[path]
 		return b, ok, nil
 	}
-	f, ok, err := k.File(ctx, path)
+	f, ok, err := k.File(path)
 	return f.Brief(), ok, err
 }
 
 // File implements Known. A file that is damaged is one that is not known.
-func (k *stored) File(_ context.Context, path string) (memory.File, bool, error) {
+func (k *stored) File(path string) (memory.File, bool, error) {
 	f, err := k.store.File(k.sandbox, path)
 	known, err := readable(err)
 	return f, known, err
@@ -118,15 +117,15 @@ func readable(err error) (bool, error) {
 	return false, err
 }
 
-// Cut implements Known.
-func (k *stored) Cut(_ context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+// Chunks implements Known.
+func (k *stored) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
 	chunks, err := k.store.Cut(text, lang, chunk.Version)
 	known, err := readable(err)
 	return chunks, known, err
 }
 
 // Paths implements Known.
-func (k *stored) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+func (k *stored) Paths(only []string) iter.Seq2[string, error] {
 	if only == nil {
 		return func(yield func(string, error) bool) {
 			for path := range k.briefs {

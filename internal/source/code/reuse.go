@@ -24,7 +24,7 @@ const putBatch = 64
 // touch puts a file whose text is that of its chunks, which stay, if anything else
 // of it changed. It returns false when the file is not what it was any more.
 func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
-	old, known, err := r.known.File(ctx, f.Path)
+	old, known, err := r.known.File(f.Path)
 	if err != nil {
 		return false, fmt.Errorf("look up %s: %w", f.Path, err)
 	}
@@ -46,7 +46,7 @@ func (r *run) share(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	if r.opts.NoChunks {
 		return false, nil
 	}
-	chunks, known, err := r.known.Cut(ctx, f.Hash, f.Lang)
+	chunks, known, err := r.known.Chunks(f.Hash, f.Lang)
 	if err != nil {
 		return false, fmt.Errorf("look up the text of %s: %w", f.Path, err)
 	}
@@ -107,7 +107,7 @@ func (r *run) putKnown(ctx context.Context, batch []waiting) error {
 
 // cutAfterAll cuts a file that could not be put with the chunks that were known.
 func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
-	old, known, err := r.known.Brief(ctx, w.entry.Path)
+	old, known, err := r.known.Metadata(w.entry.Path)
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", w.entry.Path, err)
 	}
@@ -142,7 +142,7 @@ func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 		if lang == "" {
 			lang = language.Of(e.Path, src)
 		}
-		_, known, err := r.known.Cut(ctx, hashOf(src), lang)
+		_, known, err := r.known.Chunks(hashOf(src), lang)
 		if err != nil {
 			return false, fmt.Errorf("look up the text of %s: %w", e.Path, err)
 		}

@@ -286,7 +286,7 @@ func (r *run) drop(ctx context.Context, only []string) error {
 			gone[p] = true
 		}
 	}
-	for p, err := range r.known.Paths(ctx, only) {
+	for p, err := range r.known.Paths(only) {
 		if err != nil {
 			return fmt.Errorf("list known files: %w", err)
 		}

@@ -100,25 +100,25 @@ func (s *store) DropFile(_ context.Context, sandbox, path string) error {
 	return nil
 }
 
-func (s *store) File(_ context.Context, path string) (memory.File, bool, error) {
+func (s *store) File(path string) (memory.File, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.files[path]
 	return f, ok, nil
 }
 
-func (s *store) Cut(ctx context.Context, text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
+func (s *store) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return KnownFiles(s.files).Cut(ctx, text, lang)
+	return KnownFiles(s.files).Chunks(text, lang)
 }
 
-func (s *store) Brief(ctx context.Context, path string) (memory.FileMetadata, bool, error) {
-	f, ok, err := s.File(ctx, path)
+func (s *store) Metadata(path string) (memory.FileMetadata, bool, error) {
+	f, ok, err := s.File(path)
 	return f.Brief(), ok, err
 }
 
-func (s *store) Paths(_ context.Context, only []string) iter.Seq2[string, error] {
+func (s *store) Paths(only []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s.mu.Lock()
 		paths := slices.Collect(maps.Keys(s.files))

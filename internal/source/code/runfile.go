@@ -15,7 +15,7 @@ import (
 
 // file brings one file up to date.
 func (r *run) file(ctx context.Context, e Entry) error {
-	old, known, err := r.known.Brief(ctx, e.Path)
+	old, known, err := r.known.Metadata(e.Path)
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", e.Path, err)
 	}

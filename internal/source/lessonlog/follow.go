@@ -15,11 +15,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// DefaultMaxFiles is how many logs of a folder are followed at most.
+// DefaultMaxFiles is the most logs that are followed in a folder.
 const DefaultMaxFiles = 1000
 
-// tailSize is how much of what was read last is looked at again before a log is
-// read on, in bytes: the end of a log that was rewritten is hardly the same.
+// tailSize is how many of the bytes read last are compared before a log is read on. If
+// the log was rewritten they differ, most likely.
 const tailSize = 4 << 10
 
 // Options are the settings of a Follower.
@@ -39,16 +39,16 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Follower hands out what is new in folders of logs. What it knows of them is
-// in memory only: a new one begins with every line there is, which changes
-// nothing, for lines are known by their hash. It belongs to one goroutine.
+// Follower returns what is new in folders of logs. It keeps its state in memory only: a
+// new follower returns every line once more, which changes nothing, because lines are
+// known by their hash. It is for one goroutine.
 type Follower struct {
 	opts    Options
-	folders map[string]*followed // by path
+	folders fsx.Followed[folderState]
 }
 
-// followed is what is known of one folder.
-type followed struct {
+// folderState is what is known of one folder.
+type folderState struct {
 	logs map[string]*logState // by name
 	// tooMany says that the files beyond the limit were reported.
 	tooMany bool
@@ -56,14 +56,14 @@ type followed struct {
 
 // logState is how far a log was read.
 type logState struct {
-	at place
+	at position
 	// tail is the hash of the last tailSize bytes before at.
 	tail memory.DocID
-	// info is the file as it was when all of it had been read, nil before.
+	// info describes the file when all of it had been read, nil before.
 	info fs.FileInfo
-	// id is the file that at is a place of.
+	// id describes the file that at is a position in.
 	id fs.FileInfo
-	// problem is what was reported of the file as a whole.
+	// problem is the last problem reported of the file as a whole.
 	problem string
 }
 
@@ -72,32 +72,27 @@ func New(opts Options) (*Follower, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Follower{opts: opts, folders: map[string]*followed{}}, nil
+	return &Follower{opts: opts, folders: fsx.Followed[folderState]{}}, nil
 }
 
-// Reset forgets a folder, so that the next poll reads all of it.
-func (f *Follower) Reset(root, dir string) {
-	if path, err := fsx.FolderPath(root, dir); err == nil {
-		delete(f.folders, path)
-	}
-}
+// Reset makes the next poll of a folder read all of it.
+func (f *Follower) Reset(root, dir string) { f.folders.Forget(root, dir) }
 
-// Poll hands out the lines that are new in the logs of a folder since the last
-// poll, by file and in parts. A part counts as taken when the loop goes on behind
-// it: one at which the loop ends comes again, so what could not be kept is not
-// lost. A torn last line waits for its end. A log that was rewritten, cut or
-// replaced is read again from its start. What cannot be read is a problem of
-// some part, told once. Only a folder that cannot be read is an error; one that
-// is not there holds nothing.
+// Poll yields the lines that were added to the logs of a folder since the last poll, by
+// file and in batches. A batch counts as taken when the loop continues after it; a batch
+// at which the loop ends is yielded again by the next poll, so that nothing is lost that
+// could not be stored. A last line without a line break waits for its end. A log that
+// was rewritten, truncated or replaced is read again from its start. A file that cannot
+// be read is a problem of a batch, reported once. A folder that cannot be read is an
+// error; a missing one is empty.
 func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
-		logs, path, err := fsx.OpenFolder(root, dir, false)
-		if errors.Is(err, fs.ErrNotExist) {
-			f.Reset(root, dir)
-			return
-		}
+		logs, path, known, err := f.folders.Open(root, dir, func() *folderState { return &folderState{logs: map[string]*logState{}} })
 		if err != nil {
 			yield(FileLines{}, fmt.Errorf("open logs: %w", err))
+			return
+		}
+		if logs == nil {
 			return
 		}
 		defer logs.Close() // only read
@@ -106,12 +101,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 			yield(FileLines{}, fmt.Errorf("list logs: %w", err))
 			return
 		}
-		known := f.folders[path]
-		if known == nil {
-			known = &followed{logs: map[string]*logState{}}
-			f.folders[path] = known
-		}
-		known.keep(names)
+		fsx.Sync(known.logs, names)
 		if tooMany && !known.tooMany {
 			message := fmt.Sprintf("holds more than %d logs: the others are not read", f.opts.MaxFiles)
 			if !yield(FileLines{File: path, Problems: []memory.ImportProblem{{File: path, Message: message}}}, nil) {
@@ -123,20 +113,6 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[FileLines, error] {
 			if !known.logs[name].poll(logs, name, filepath.Join(path, name), yield) {
 				return
 			}
-		}
-	}
-}
-
-// keep forgets the logs that are gone and makes a state for those that are new.
-func (k *followed) keep(names []string) {
-	for name := range k.logs {
-		if _, ok := slices.BinarySearch(names, name); !ok {
-			delete(k.logs, name)
-		}
-	}
-	for _, name := range names {
-		if k.logs[name] == nil {
-			k.logs[name] = &logState{}
 		}
 	}
 }
@@ -172,7 +148,7 @@ func listLogs(folder *os.Root, most int) (names []string, tooMany bool, err erro
 	}
 }
 
-// poll hands out what is new in one log. It returns false when yield did.
+// poll yields what is new in one log. It returns false when yield did.
 func (s *logState) poll(folder *os.Root, name, path string, yield func(FileLines, error) bool) bool {
 	if info, err := folder.Lstat(name); err == nil && s.info != nil && unchanged(s.info, info) {
 		return true
@@ -204,13 +180,13 @@ func (s *logState) poll(folder *os.Root, name, path string, yield func(FileLines
 		if !part.isEmpty() && !yield(part, nil) {
 			return false
 		}
-		s.at, s.tail = r.place, tail
+		s.at, s.tail = r.position, tail
 	}
 	s.info, s.problem = info, ""
 	return true
 }
 
-// report tells of a file that cannot be read, unless that was told before.
+// report yields a problem with a file, unless it was the last one reported.
 func (s *logState) report(path string, err error, yield func(FileLines, error) bool) bool {
 	if s.problem == err.Error() {
 		return true
@@ -222,13 +198,13 @@ func (s *logState) report(path string, err error, yield func(FileLines, error) b
 	return true
 }
 
-// unchanged says that a file is as it was.
+// unchanged reports whether a file has the same inode, size and time as before.
 func unchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// isContinued says that a file still begins with what was read of it: it is the
-// same file, no shorter, and not written anew at the same length, and the end of
+// isContinued reports whether a file still begins with what was read of it: it is the
+// same file, it is not shorter, it was not rewritten at the same length, and the end of
 // what was read has not changed.
 func (s *logState) isContinued(file io.ReaderAt, info fs.FileInfo) (bool, error) {
 	switch {

@@ -55,7 +55,7 @@ func ReadFile(path string) iter.Seq2[FileLines, error] {
 			return
 		}
 		defer f.Close() // only read
-		r := newReader(f, path, info, place{})
+		r := newReader(f, path, info, position{})
 		for more := true; more; {
 			var part FileLines
 			if part, more, err = r.part(true); err != nil {
@@ -79,9 +79,9 @@ func openLog(logs *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return fsx.OpenFile(logs, name)
 }
 
-// place is where reading goes on: at a byte, in a line. Skipping says that it
-// is within a line that is too long and was reported.
-type place struct {
+// position is where reading continues. skipping says that it is
+// within a line that is too long and was reported.
+type position struct {
 	offset   int64
 	line     int // lines before it
 	skipping bool
@@ -89,15 +89,15 @@ type place struct {
 
 // reader reads the lines of one file.
 type reader struct {
-	place
+	position
 	in   *bufio.Reader
 	path string
 	info fs.FileInfo
 }
 
-func newReader(f io.ReaderAt, path string, info fs.FileInfo, from place) *reader {
+func newReader(f io.ReaderAt, path string, info fs.FileInfo, from position) *reader {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, from.offset, math.MaxInt64-from.offset), MaxLine)
-	return &reader{place: from, in: in, path: path, info: info}
+	return &reader{position: from, in: in, path: path, info: info}
 }
 
 // part reads on until the part is full or the file ends. Without its end the

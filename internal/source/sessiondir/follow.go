@@ -1,10 +1,8 @@
 package sessiondir
 
 import (
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -53,12 +51,12 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Follower hands out what is new in trees of sessions. What it knows of them,
-// about 8 bytes a file, is in memory only: a new one begins with all there is,
-// which changes nothing where it is known. It belongs to one goroutine.
+// Follower returns what is new in trees of sessions. It keeps its state, about 8 bytes a
+// file, in memory only: a new follower returns everything once more, which changes
+// nothing where it is known. It is for one goroutine.
 type Follower struct {
 	opts  Options
-	trees map[string]*tree // by path
+	trees fsx.Followed[tree]
 }
 
 // tree is what is known of one tree.
@@ -85,43 +83,31 @@ func New(opts Options) (*Follower, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Follower{opts: opts, trees: map[string]*tree{}}, nil
+	return &Follower{opts: opts, trees: fsx.Followed[tree]{}}, nil
 }
 
-// Reset forgets a tree, so that the next poll reads all of it.
-func (f *Follower) Reset(root, dir string) {
-	if path, err := fsx.FolderPath(root, dir); err == nil {
-		delete(f.trees, path)
-	}
-}
+// Reset makes the next poll of a tree read all of it.
+func (f *Follower) Reset(root, dir string) { f.trees.Forget(root, dir) }
 
-// Poll hands out what is new or changed in a tree since the last poll, session by
-// session and in parts. A part counts as taken when the loop goes on behind it:
-// one at which the loop ends comes again, so what could not be kept is not lost.
-// Sessions in which nothing has changed for ten minutes take turns, a hundred a poll.
-// A half-written file waits for a later poll; a file that is written anew in place,
-// in a folder where nothing else has changed for some time, is not seen before
-// something has. What cannot be read is a problem of some part, told once. Only a
-// tree that cannot be read is an error; one that is not there holds nothing.
+// Poll yields what is new or changed in a tree since the last poll, session by session
+// and in batches. A batch counts as taken when the loop continues after it; a batch at
+// which the loop ends is yielded again by the next poll, so that nothing is lost that
+// could not be stored. Sessions without a change for ten minutes take turns, a hundred
+// a poll. A half-written file waits for a later poll. A file that is rewritten in place,
+// in a folder where nothing else changes, is read when something else changes there. A
+// file that cannot be read is a problem of a batch, reported once. A tree that cannot be
+// read is an error; a missing one is empty.
 func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
-		at, path, err := fsx.OpenFolder(root, dir, false)
-		if errors.Is(err, fs.ErrNotExist) {
-			if path, err := fsx.FolderPath(root, dir); err == nil {
-				delete(f.trees, path)
-			}
-			return
-		}
+		at, path, known, err := f.trees.Open(root, dir, newTree)
 		if err != nil {
 			yield(Part{}, fmt.Errorf("open sessions: %w", err))
 			return
 		}
-		defer at.Close() // only read
-		known := f.trees[path]
-		if known == nil {
-			known = newTree()
-			f.trees[path] = known
+		if at == nil {
+			return
 		}
+		defer at.Close() // only read
 		names, anew, err := known.list(at, f.opts.Now())
 		if err != nil {
 			yield(Part{}, fmt.Errorf("list sessions: %w", err))
@@ -132,7 +118,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 			names = names[len(names)-f.opts.MaxSessions:]
 		}
 		if anew {
-			known.keep(names)
+			fsx.Sync(known.folders, names)
 		}
 		if tooMany && !known.tooMany {
 			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.opts.MaxSessions)
@@ -151,21 +137,6 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 			if !state.read(at, name, filepath.Join(path, name), how, yield) {
 				return
 			}
-		}
-	}
-}
-
-// keep forgets the folders that are gone and makes a state for those that are
-// new.
-func (t *tree) keep(names []string) {
-	for name := range t.folders {
-		if _, ok := slices.BinarySearch(names, name); !ok {
-			delete(t.folders, name)
-		}
-	}
-	for _, name := range names {
-		if t.folders[name] == nil {
-			t.folders[name] = &folderState{}
 		}
 	}
 }
