@@ -129,7 +129,7 @@ func (i *importer) log(ctx context.Context, file string) error {
 	return nil
 }
 
-func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Part, error]) error {
+func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batch, error]) error {
 	last := ""
 	for part, err := range parts {
 		if err != nil {

@@ -277,7 +277,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 }
 
 // waitSession notes that a session waits, unless it was told or imported here.
-func (f *follower) waitSession(at project.Identity, part sessiondir.Part) error {
+func (f *follower) waitSession(at project.Identity, part sessiondir.Batch) error {
 	if part.Session.ID == "" {
 		return nil
 	}

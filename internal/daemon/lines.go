@@ -68,7 +68,7 @@ func lineProblems(file string, numbers []int, taken ingest.Imported) []memory.Im
 }
 
 // stepProblems are what was passed over of the steps of a part.
-func stepProblems(part sessiondir.Part, taken ingest.Imported) []memory.ImportProblem {
+func stepProblems(part sessiondir.Batch, taken ingest.Imported) []memory.ImportProblem {
 	list := make([]memory.ImportProblem, len(taken.Problems))
 	for i, p := range taken.Problems {
 		list[i] = memory.ImportProblem{File: part.Files[p.Index], Message: p.Err.Error()}

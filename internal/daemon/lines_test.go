@@ -20,7 +20,7 @@ func TestProblemsTellTheirPlace(t *testing.T) {
 	taken := ingest.Imported{Problems: []ingest.Problem{{Index: 1, Err: errors.New("no")}}}
 	for want, got := range map[string][]memory.ImportProblem{
 		"/logs/shop.jsonl:9":  lineProblems("/logs/shop.jsonl", []int{7, 9}, taken),
-		"/run/steps/two.json": stepProblems(sessiondir.Part{Folder: "/run", Files: []string{"/run/steps/one.json", "/run/steps/two.json"}}, taken),
+		"/run/steps/two.json": stepProblems(sessiondir.Batch{Folder: "/run", Files: []string{"/run/steps/one.json", "/run/steps/two.json"}}, taken),
 	} {
 		if len(got) != 1 || where(got[0]) != want || got[0].Message != "no" {
 			t.Errorf("the problems are %+v, want one at %s", got, want)

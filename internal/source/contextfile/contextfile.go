@@ -68,8 +68,8 @@ const (
 	vscodeMCP   // under "servers"
 )
 
-// looked are the paths that a scan looks at, in the order in which their entries count.
-var looked = []struct {
+// scannedPaths are the paths that a scan looks at, in the order in which their entries count.
+var scannedPaths = []struct {
 	path   string
 	format format
 }{
@@ -92,7 +92,7 @@ const cursorFolder = ".cursor/rules"
 // that is a folder, .cursor/rules, ends in a slash.
 func Names() []string {
 	var names []string
-	for _, x := range looked {
+	for _, x := range scannedPaths {
 		name := x.path
 		if x.format == cursorRules {
 			name += "/"
@@ -102,8 +102,8 @@ func Names() []string {
 	return names
 }
 
-// Found is what the files of a repository have for its catalogue.
-type Found struct {
+// Result is what the files of a repository have for its catalogue.
+type Result struct {
 	// Files are those that have something, in the order of Names. Together they have
 	// at most memory.MaxRegistered entries and memory.MaxServers servers.
 	Files []memory.FileEntries

@@ -47,7 +47,7 @@ type (
 
 // contextReader reads one .recalld/context.yaml.
 type contextReader struct {
-	*look
+	*scan
 	file    memory.FileEntries
 	refs    map[memory.Ref]bool
 	servers map[string]bool
@@ -55,8 +55,8 @@ type contextReader struct {
 
 // readContext reads .recalld/context.yaml. An item that is wrong is a problem and does
 // not stop the others.
-func (l *look) readContext(p, text string) memory.FileEntries {
-	r := contextReader{look: l, file: memory.FileEntries{Path: p}, refs: map[memory.Ref]bool{}, servers: map[string]bool{}}
+func (l *scan) readContext(p, text string) memory.FileEntries {
+	r := contextReader{scan: l, file: memory.FileEntries{Path: p}, refs: map[memory.Ref]bool{}, servers: map[string]bool{}}
 	fields, line, err := parseYAML(text)
 	if err != nil {
 		l.problem(p, line, "%v", err)

@@ -8,7 +8,7 @@ import (
 
 // cursorRule makes a rule of an .mdc file of Cursor: front matter with description,
 // globs and alwaysApply, and the text.
-func (l *look) cursorRule(p, text string) memory.FileEntries {
+func (l *scan) cursorRule(p, text string) memory.FileEntries {
 	matter, body, line, ok := frontMatter(text)
 	if !ok {
 		l.problem(p, 1, "its front matter has no end: a line ---")

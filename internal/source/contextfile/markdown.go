@@ -9,7 +9,7 @@ import (
 )
 
 // wholeRule makes a rule of a file that is one.
-func (l *look) wholeRule(p, text string) memory.FileEntries {
+func (l *scan) wholeRule(p, text string) memory.FileEntries {
 	if text = strings.TrimSpace(text); text == "" || l.texts[text] {
 		return memory.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
 	}
@@ -19,7 +19,7 @@ func (l *look) wholeRule(p, text string) memory.FileEntries {
 
 // splitRule makes a rule of a text that begins at a line of a file, or several where it
 // is over the limit. like has what they have in common.
-func (l *look) splitRule(p, text string, line int, like memory.CatalogueEntry) memory.FileEntries {
+func (l *scan) splitRule(p, text string, line int, like memory.CatalogueEntry) memory.FileEntries {
 	f := memory.FileEntries{Path: p}
 	names := map[string]int{}
 	for _, s := range sections(text, memory.MaxContent) {

@@ -127,6 +127,6 @@ func FuzzCursorRule(f *testing.F) {
 }
 
 // testLook is a look without a repository.
-func testLook() *look {
-	return &look{opts: &Options{}, seen: map[memory.Ref]string{}, texts: map[string]bool{}}
+func testLook() *scan {
+	return &scan{opts: &Options{}, seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 }

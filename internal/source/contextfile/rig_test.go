@@ -53,7 +53,7 @@ func (r *repo) write(name, text string) {
 	}
 }
 
-func (r *repo) look() Found {
+func (r *repo) look() Result {
 	r.t.Helper()
 	found, err := r.scan.Scan(r.root)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *repo) look() Found {
 }
 
 // clean is look without problems.
-func (r *repo) clean() Found {
+func (r *repo) clean() Result {
 	r.t.Helper()
 	found := r.look()
 	if len(found.Problems) > 0 {
@@ -73,7 +73,7 @@ func (r *repo) clean() Found {
 }
 
 // entries are those of all files, by type and name.
-func entries(f Found) map[memory.Ref]memory.CatalogueEntry {
+func entries(f Result) map[memory.Ref]memory.CatalogueEntry {
 	all := map[memory.Ref]memory.CatalogueEntry{}
 	for _, file := range f.Files {
 		for _, e := range file.Entries {
@@ -84,7 +84,7 @@ func entries(f Found) map[memory.Ref]memory.CatalogueEntry {
 }
 
 // ruleNamed returns a rule that must be there.
-func ruleNamed(t *testing.T, f Found, name string) memory.CatalogueEntry {
+func ruleNamed(t *testing.T, f Result, name string) memory.CatalogueEntry {
 	t.Helper()
 	e, ok := entries(f)[memory.Ref{Type: memory.Rule, Name: name}]
 	if !ok {
@@ -94,7 +94,7 @@ func ruleNamed(t *testing.T, f Found, name string) memory.CatalogueEntry {
 }
 
 // listing names what was found, in its order: "rule AGENTS.md, server github".
-func listing(f Found) string {
+func listing(f Result) string {
 	var all []string
 	for _, file := range f.Files {
 		for _, e := range file.Entries {

@@ -29,7 +29,7 @@ const rules = "1"
 
 // scanned is a repository as it was found.
 type scanned struct {
-	found  Found
+	found  Result
 	paths  []string // all that were looked at, whether they are there or not
 	stamps []stamp  // of paths
 	// settled says that no file had only just been written: the next change would
@@ -52,7 +52,7 @@ const settleTime = 2 * time.Second
 // Scan looks at the files of a repository, whose root is an absolute path. What is
 // wrong with a file is a problem; an error is returned for a root that cannot be opened
 // only. Nobody may write to what is returned.
-func (s *Scanner) Scan(root string) (Found, error) {
+func (s *Scanner) Scan(root string) (Result, error) {
 	s.mu.Lock()
 	before := s.known[root]
 	s.mu.Unlock()
@@ -61,13 +61,13 @@ func (s *Scanner) Scan(root string) (Found, error) {
 	}
 	at, _, err := fsx.OpenFolder("", root, false)
 	if err != nil {
-		return Found{}, fmt.Errorf("scan repository: %w", err)
+		return Result{}, fmt.Errorf("scan repository: %w", err)
 	}
 	defer at.Close() // only its handle
-	l := &look{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
+	l := &scan{opts: &s.opts, at: at, root: root, hash: sha256.New(), now: s.opts.Clock(), seen: map[memory.Ref]string{}, texts: map[string]bool{}}
 	l.settled = true
 	l.add("rules", []byte(rules))
-	for _, x := range looked {
+	for _, x := range scannedPaths {
 		l.take(x.path, x.format)
 	}
 	l.found.Hash = hex.EncodeToString(l.hash.Sum(nil)[:16])
@@ -101,8 +101,8 @@ func stampOf(root, p string) stamp {
 	return stamp{info.Size(), info.ModTime().UnixNano(), changed.UnixNano(), inode, info.Mode()}
 }
 
-// look is one reading of one repository.
-type look struct {
+// scan is one scan of one repository.
+type scan struct {
 	scanned
 	opts  *Options
 	at    *os.Root
@@ -122,7 +122,7 @@ type look struct {
 // hundred thousand.
 const maxProblems = 100
 
-func (l *look) problem(file string, line int, format string, args ...any) {
+func (l *scan) problem(file string, line int, format string, args ...any) {
 	switch n := len(l.found.Problems); {
 	case n > maxProblems:
 		return
@@ -133,7 +133,7 @@ func (l *look) problem(file string, line int, format string, args ...any) {
 }
 
 // add makes a part of what was read count in the hash.
-func (l *look) add(name string, text []byte) {
+func (l *scan) add(name string, text []byte) {
 	for _, part := range [][]byte{[]byte(name), text} {
 		l.hash.Write([]byte(strconv.Itoa(len(part)) + " "))
 		l.hash.Write(part)
@@ -142,7 +142,7 @@ func (l *look) add(name string, text []byte) {
 
 // watch keeps a path in mind. It is called before the path is read, so that a change
 // in between is noticed the next time.
-func (l *look) watch(p string) {
+func (l *scan) watch(p string) {
 	if slices.Contains(l.paths, p) {
 		return
 	}
@@ -154,7 +154,7 @@ func (l *look) watch(p string) {
 }
 
 // take reads what is at a path.
-func (l *look) take(p string, as format) {
+func (l *scan) take(p string, as format) {
 	if as == cursorRules {
 		l.watch(p)
 		l.takeFolder(p, 1)
@@ -179,7 +179,7 @@ func (l *look) take(p string, as format) {
 // maxFolderDepth is how deep folders of rules are looked into.
 const maxFolderDepth = 4
 
-func (l *look) takeFolder(p string, depth int) {
+func (l *scan) takeFolder(p string, depth int) {
 	entries, err := l.list(p)
 	if err != nil && isAbsent(err) {
 		return
@@ -210,7 +210,7 @@ func (l *look) takeFolder(p string, depth int) {
 }
 
 // list lists a folder, by name.
-func (l *look) list(p string) ([]fs.DirEntry, error) {
+func (l *scan) list(p string) ([]fs.DirEntry, error) {
 	f, err := fsx.OpenDir(l.at, filepath.FromSlash(p))
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (l *look) list(p string) ([]fs.DirEntry, error) {
 }
 
 // read returns the text of a file, or the errors of readFile.
-func (l *look) read(p string) (string, error) {
+func (l *scan) read(p string) (string, error) {
 	l.watch(p)
 	raw, err := l.readFile(p)
 	if err != nil {
@@ -240,7 +240,7 @@ func lineEnds(text string) string {
 
 // readListed is read for a file that need not be there; why it is not read is a
 // problem of its own.
-func (l *look) readListed(p string) (text string, ok bool) {
+func (l *scan) readListed(p string) (text string, ok bool) {
 	text, err := l.read(p)
 	if err != nil && !errors.Is(err, errNotThere) {
 		l.problem(p, 0, "%v", err)
@@ -249,7 +249,7 @@ func (l *look) readListed(p string) (text string, ok bool) {
 }
 
 // count says that one more file or folder may be read that is not one of the names.
-func (l *look) count() bool {
+func (l *scan) count() bool {
 	l.files++
 	return l.files <= l.opts.MaxFiles
 }
@@ -259,7 +259,7 @@ var errNotThere = errors.New("is not there")
 
 // readFile returns the bytes of a file that is text, or an error that reads on from
 // its path and says nothing of this machine.
-func (l *look) readFile(p string) ([]byte, error) {
+func (l *scan) readFile(p string) ([]byte, error) {
 	name := filepath.FromSlash(p)
 	info, err := l.at.Stat(name)
 	if err != nil {
@@ -294,7 +294,7 @@ func isAbsent(err error) bool {
 }
 
 // unreadable says why a file cannot be opened.
-func (l *look) unreadable(name string, err error) error {
+func (l *scan) unreadable(name string, err error) error {
 	info, linkErr := l.at.Lstat(name)
 	switch {
 	case linkErr == nil && info.Mode()&fs.ModeSymlink != 0:
@@ -308,7 +308,7 @@ func (l *look) unreadable(name string, err error) error {
 }
 
 // keep takes over what a file has: what is valid, and not in another one already.
-func (l *look) keep(f memory.FileEntries) {
+func (l *scan) keep(f memory.FileEntries) {
 	kept := memory.FileEntries{Path: f.Path}
 	for _, e := range f.Entries {
 		if by, twice := l.seen[e.Ref]; twice {

@@ -47,7 +47,7 @@ func TestScan(t *testing.T) {
 			t.Errorf("%s: %v", f.Path, err)
 		}
 	}
-	if got := Names(); !slices.Contains(got, ".cursor/rules/") || got[0] != ".recalld/context.yaml" || len(got) != len(looked) {
+	if got := Names(); !slices.Contains(got, ".cursor/rules/") || got[0] != ".recalld/context.yaml" || len(got) != len(scannedPaths) {
 		t.Errorf("names %q", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // serverNames reads the names of servers from the settings of an MCP client, and
 // nothing else: problems quote nothing, for a name may be a secret in the wrong place.
-func (l *look) serverNames(p, text, under string) memory.FileEntries {
+func (l *scan) serverNames(p, text, under string) memory.FileEntries {
 	f := memory.FileEntries{Path: p}
 	names, line, err := namesUnder(text, under)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Written says what an export wrote.
-type Written struct {
+// Exported says what an export wrote.
+type Exported struct {
 	Files   int
 	Lessons int
 	// LeftOut counts lessons that were put aside by one that is not among those
@@ -30,20 +30,20 @@ type Written struct {
 // aside are named by a line of the lesson that did it. So what is imported from an
 // export recalls the same, and importing it where it came from changes nothing.
 // CodeConflict when the folder is not empty or is a file.
-func Export(dir string, lessons []memory.Record) (Written, error) {
+func Export(dir string, lessons []memory.Record) (Exported, error) {
 	if err := fsx.MakeEmpty(dir); err != nil {
-		return Written{}, err
+		return Exported{}, err
 	}
 	logs, w := linesByRepo(lessons)
 	at, err := fsx.OpenRoot(dir)
 	if err != nil {
-		return Written{}, fmt.Errorf("open folder of export: %w", err)
+		return Exported{}, fmt.Errorf("open folder of export: %w", err)
 	}
 	defer at.Close() // only its handle
 	names := newFileNames()
 	for _, repo := range slices.Sorted(maps.Keys(logs)) {
 		if err := fsx.Replace(at, names.of(repo), encodeAll(logs[repo]), 0o666); err != nil {
-			return Written{}, fmt.Errorf("write log: %w", err)
+			return Exported{}, fmt.Errorf("write log: %w", err)
 		}
 		w.Files++
 	}
@@ -57,21 +57,21 @@ type exported struct {
 }
 
 // linesByRepo makes the lines of all lessons.
-func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
+func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 	by := map[string]*memory.Record{} // by id
 	for i := range lessons {
 		if r := &lessons[i]; r.Event != nil {
 			by[r.ID] = r
 		}
 	}
-	var w Written
+	var w Exported
 	lines := map[string][]exported{} // by lesson
 	for id, r := range by {
 		if a := r.Event.Withdrawn; a != nil && (by[a.By] == nil || a.By == id) {
 			w.LeftOut++
 			continue
 		}
-		lines[id] = tellings(r)
+		lines[id] = observations(r)
 		w.Lessons++
 	}
 	// In the order of ids, so that lists of several are stable.
@@ -94,8 +94,8 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Written) {
 	return logs, w
 }
 
-// tellings makes the lines of what is known of a lesson's history, oldest first.
-func tellings(r *memory.Record) []exported {
+// observations makes the lines of what is known of a lesson's history, oldest first.
+func observations(r *memory.Record) []exported {
 	var lines []exported
 	for _, t := range history(r) {
 		l := lineOf(r, t.At)

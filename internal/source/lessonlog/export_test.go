@@ -45,41 +45,41 @@ func TestExport(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		lessons []memory.Record
-		written Written
+		written Exported
 		files   map[string]string
 	}{
-		{"nothing", nil, Written{}, nil},
-		{"sorted by time, then id", []memory.Record{told("l-3", "app", 2), told("l-2", "app", 2), told("l-1", "app", 1)}, Written{Files: 1, Lessons: 3},
+		{"nothing", nil, Exported{}, nil},
+		{"sorted by time, then id", []memory.Record{told("l-3", "app", 2), told("l-2", "app", 2), told("l-1", "app", 1)}, Exported{Files: 1, Lessons: 3},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1"}
 {"timestamp":"2025-10-02T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2"}
 {"timestamp":"2025-10-02T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-3","lesson":"lesson l-3"}
 `}},
-		{"unknown fields and tags", []memory.Record{withExtra}, Written{Files: 1, Lessons: 1},
+		{"unknown fields and tags", []memory.Record{withExtra}, Exported{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-03T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","tags":["npm"],"ticket":{"n":1.0}}
 `}},
-		{"every telling, and the rate with its outcomes", []memory.Record{counted}, Written{Files: 1, Lessons: 1},
+		{"every telling, and the rate with its outcomes", []memory.Record{counted}, Exported{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2","success_rate":"1/2"}
 {"timestamp":"2025-10-03T00:00:00Z","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2","success_rate":"4/5","counted":true}
 {"timestamp":"2025-10-05T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2"}
 `}},
-		{"two tellings of one time, in their order", []memory.Record{twice}, Written{Files: 1, Lessons: 1},
+		{"two tellings of one time, in their order", []memory.Record{twice}, Exported{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"9/10"}
 {"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"1/2"}
 `}},
-		{"a rate that no telling changed since", []memory.Record{rated(told("l-1", "app", 1, 2), 0, 1, 2)}, Written{Files: 1, Lessons: 1},
+		{"a rate that no telling changed since", []memory.Record{rated(told("l-1", "app", 1, 2), 0, 1, 2)}, Exported{Files: 1, Lessons: 1},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1","success_rate":"1/2"}
 {"timestamp":"2025-10-02T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1"}
 `}},
 		{"put aside", []memory.Record{aside(told("l-1", "app", 1), "l-3", "superseded", 4), aside(told("l-2", "app", 2), "l-3", "retracted", 6), told("l-3", "app", 3, 4, 5)},
-			Written{Files: 1, Lessons: 3},
+			Exported{Files: 1, Lessons: 3},
 			map[string]string{"app.jsonl": `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-1","lesson":"lesson l-1"}
 {"timestamp":"2025-10-02T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2"}
 {"timestamp":"2025-10-03T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-3","lesson":"lesson l-3"}
 {"timestamp":"2025-10-04T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-3","lesson":"lesson l-3","supersedes":["l-1"]}
 {"timestamp":"2025-10-05T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-3","lesson":"lesson l-3","retracts":["l-2"]}
 `}},
-		{"put aside by what was forgotten", []memory.Record{aside(told("l-1", "app", 1), "l-9", "retracted", 2)}, Written{LeftOut: 1}, nil},
-		{"names that only case or signs tell apart", []memory.Record{told("l-1", "App", 1), told("l-2", "app", 1), told("l-3", "a/b", 1)}, Written{Files: 3, Lessons: 3},
+		{"put aside by what was forgotten", []memory.Record{aside(told("l-1", "app", 1), "l-9", "retracted", 2)}, Exported{LeftOut: 1}, nil},
+		{"names that only case or signs tell apart", []memory.Record{told("l-1", "App", 1), told("l-2", "app", 1), told("l-3", "a/b", 1)}, Exported{Files: 3, Lessons: 3},
 			map[string]string{
 				"App.jsonl":     `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"App","event_type":"error","context":"context of l-1","lesson":"lesson l-1"}` + "\n",
 				"app-2.jsonl":   `{"timestamp":"2025-10-01T00:00:00Z","agent_id":"a","repo":"app","event_type":"error","context":"context of l-2","lesson":"lesson l-2"}` + "\n",

@@ -80,12 +80,12 @@ type reading struct {
 }
 
 // read hands out what is new in a folder. It returns false when yield did.
-func (s *folderState) read(tree *os.Root, name, path string, how reading, yield func(Part, error) bool) bool {
+func (s *folderState) read(tree *os.Root, name, path string, how reading, yield func(Batch, error) bool) bool {
 	now := stampOf(path)
 	if s.settled && s.stamp == now {
 		return true
 	}
-	l := &look{state: s, reading: how, path: path, yield: yield, waiting: map[string]string{}}
+	l := &folderReader{state: s, reading: how, path: path, yield: yield, waiting: map[string]string{}}
 	info, err := tree.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,7 +126,7 @@ type file struct {
 
 // list returns the files that may be steps, by name: those of the steps folder,
 // and those beside the session file whose names begin with a time.
-func (l *look) list() ([]file, error) {
+func (l *folderReader) list() ([]file, error) {
 	files, err := l.listIn(l.at, l.path, func(name string) bool {
 		_, ok := timeInName(name)
 		return ok && name != sessionFile
@@ -152,7 +152,7 @@ func (l *look) list() ([]file, error) {
 }
 
 // listIn returns at most so many files of a folder.
-func (l *look) listIn(at *os.Root, path string, isStep func(name string) bool, most int) ([]file, error) {
+func (l *folderReader) listIn(at *os.Root, path string, isStep func(name string) bool, most int) ([]file, error) {
 	d, err := at.Open(".")
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (l *look) listIn(at *os.Root, path string, isStep func(name string) bool, m
 }
 
 // file names a file by its path, size and time of change.
-func (l *look) file(in *os.Root, name, path string, info fs.FileInfo) file {
+func (l *folderReader) file(in *os.Root, name, path string, info fs.FileInfo) file {
 	type identity struct {
 		path        string
 		size, mtime int64
@@ -194,11 +194,11 @@ func (l *look) file(in *os.Root, name, path string, info fs.FileInfo) file {
 }
 
 // isYoung says that a file was changed a moment ago.
-func (l *look) isYoung(info fs.FileInfo) bool {
+func (l *folderReader) isYoung(info fs.FileInfo) bool {
 	return !l.final && l.now.Sub(info.ModTime()) < halfWritten
 }
 
-// problemPart is a part that tells of a problem only.
-func problemPart(folder, path, message string) Part {
-	return Part{Folder: folder, Problems: []memory.ImportProblem{{File: path, Message: message}}}
+// problemBatch is a part that tells of a problem only.
+func problemBatch(folder, path, message string) Batch {
+	return Batch{Folder: folder, Problems: []memory.ImportProblem{{File: path, Message: message}}}
 }

@@ -97,11 +97,11 @@ func (f *Follower) Reset(root, dir string) { f.trees.Forget(root, dir) }
 // in a folder where nothing else changes, is read when something else changes there. A
 // file that cannot be read is a problem of a batch, reported once. A tree that cannot be
 // read is an error; a missing one is empty.
-func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+func (f *Follower) Poll(root, dir string) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
 		at, path, known, err := f.trees.Open(root, dir, newTree)
 		if err != nil {
-			yield(Part{}, fmt.Errorf("open sessions: %w", err))
+			yield(Batch{}, fmt.Errorf("open sessions: %w", err))
 			return
 		}
 		if at == nil {
@@ -110,7 +110,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 		defer at.Close() // only read
 		names, anew, err := known.list(at, f.opts.Now())
 		if err != nil {
-			yield(Part{}, fmt.Errorf("list sessions: %w", err))
+			yield(Batch{}, fmt.Errorf("list sessions: %w", err))
 			return
 		}
 		tooMany := len(names) > f.opts.MaxSessions
@@ -122,7 +122,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Part, error] {
 		}
 		if tooMany && !known.tooMany {
 			message := fmt.Sprintf("holds more than %d sessions: the others are not read", f.opts.MaxSessions)
-			if !yield(problemPart(path, path, message), nil) {
+			if !yield(problemBatch(path, path, message), nil) {
 				return
 			}
 		}

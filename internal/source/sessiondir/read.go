@@ -37,19 +37,19 @@ func IsTree(dir string) bool {
 
 // ReadSession reads one session's folder from start to end, in parts. The error,
 // which ends it, is fs.ErrNotExist for a folder that is missing.
-func ReadSession(folder string) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+func ReadSession(folder string) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
 		path, err := filepath.Abs(folder)
 		if err == nil {
 			path, err = filepath.EvalSymlinks(path) // whoever names a folder may name a link
 		}
 		if err != nil {
-			yield(Part{}, fmt.Errorf("find session folder: %w", err))
+			yield(Batch{}, fmt.Errorf("find session folder: %w", err))
 			return
 		}
 		at, err := fsx.OpenRoot(filepath.Dir(path))
 		if err != nil {
-			yield(Part{}, fmt.Errorf("open session folder: %w", err))
+			yield(Batch{}, fmt.Errorf("open session folder: %w", err))
 			return
 		}
 		defer at.Close() // only read
@@ -59,22 +59,22 @@ func ReadSession(folder string) iter.Seq2[Part, error] {
 
 // ReadTree reads all sessions of a tree, one after the other and in parts. The
 // error, which ends it, is fs.ErrNotExist for a tree that is missing.
-func ReadTree(dir string) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+func ReadTree(dir string) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
 		path, err := filepath.Abs(dir)
 		if err != nil {
-			yield(Part{}, fmt.Errorf("find folder of sessions: %w", err))
+			yield(Batch{}, fmt.Errorf("find folder of sessions: %w", err))
 			return
 		}
 		at, err := fsx.OpenRoot(path)
 		if err != nil {
-			yield(Part{}, fmt.Errorf("open folder of sessions: %w", err))
+			yield(Batch{}, fmt.Errorf("open folder of sessions: %w", err))
 			return
 		}
 		defer at.Close() // only read
 		names, err := listFolders(at)
 		if err != nil {
-			yield(Part{}, fmt.Errorf("list sessions: %w", err))
+			yield(Batch{}, fmt.Errorf("list sessions: %w", err))
 			return
 		}
 		how := readAll(newTree())

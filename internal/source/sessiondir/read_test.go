@@ -83,7 +83,7 @@ func TestReadSessionAsItIsNamed(t *testing.T) {
 
 func TestReadingWhatIsMissing(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	for name, parts := range map[string]func(func(sessiondir.Part, error) bool){
+	for name, parts := range map[string]func(func(sessiondir.Batch, error) bool){
 		"ReadTree": sessiondir.ReadTree(missing), "ReadSession": sessiondir.ReadSession(missing),
 	} {
 		n := 0

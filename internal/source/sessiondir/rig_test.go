@@ -40,7 +40,7 @@ func (c *collected) tools(id string) []string {
 	return tools
 }
 
-func collect(t *testing.T, parts iter.Seq2[sessiondir.Part, error]) *collected {
+func collect(t *testing.T, parts iter.Seq2[sessiondir.Batch, error]) *collected {
 	t.Helper()
 	c := &collected{steps: map[string][]memory.Record{}}
 	at := map[string]int{}

@@ -14,13 +14,13 @@ import (
 
 // A part is bounded in both, so that a session of any size takes little memory.
 const (
-	partSteps = 256
-	partBytes = 4 << 20
+	batchSteps = 256
+	batchBytes = 4 << 20
 )
 
-// Part is something new of one session: the session itself, steps of it, or
+// Batch is something new of one session: the session itself, steps of it, or
 // both.
-type Part struct {
+type Batch struct {
 	// Folder is the path of the session's folder, or of the tree for what
 	// concerns all of it.
 	Folder string
@@ -36,28 +36,28 @@ type Part struct {
 	Problems []memory.ImportProblem
 }
 
-// look is one reading of one folder.
-type look struct {
+// folderReader is one reading of one folder.
+type folderReader struct {
 	reading
 	state *folderState
 	path  string
 	at    *os.Root
 	steps *os.Root // nil where there is none
-	yield func(Part, error) bool
+	yield func(Batch, error) bool
 
 	session memory.Session // as its file tells it, bare without
 	changed time.Time      // of its file
 	fresh   bool           // it has not been handed out
 	more    bool           // there are more steps than are read
 
-	part    Part
+	batch   Batch
 	size    int      // bytes of its files
 	hashes  []uint64 // of its files
 	waiting map[string]string
 }
 
 // run hands out all parts but the last. It returns false when yield did.
-func (l *look) run() bool {
+func (l *folderReader) run() bool {
 	defer func() {
 		if l.steps != nil {
 			_ = l.steps.Close() // only read
@@ -79,7 +79,7 @@ func (l *look) run() bool {
 			continue
 		}
 		l.readStep(f)
-		if (len(l.part.Steps) >= partSteps || l.size >= partBytes) && !l.flush() {
+		if (len(l.batch.Steps) >= batchSteps || l.size >= batchBytes) && !l.flush() {
 			return false
 		}
 	}
@@ -106,7 +106,7 @@ func (l *look) run() bool {
 // readSession reads the session file and returns its hash, 0 without one. Without
 // a file that can be used the session is bare. It is not ok while that has to be
 // waited for.
-func (l *look) readSession() (hash uint64, ok bool) {
+func (l *folderReader) readSession() (hash uint64, ok bool) {
 	l.session = memory.Session{ID: l.state.id, Bare: true}
 	path := filepath.Join(l.path, sessionFile)
 	info, err := l.at.Lstat(sessionFile)
@@ -158,7 +158,7 @@ func (l *look) readSession() (hash uint64, ok bool) {
 }
 
 // checked checks a session. One without an id has its folder's name.
-func (l *look) checked(s memory.Session) (memory.Session, error) {
+func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
 	if s.ID == "" {
 		s.ID = filepath.Base(l.path)
 	}
@@ -170,7 +170,7 @@ func (l *look) checked(s memory.Session) (memory.Session, error) {
 }
 
 // readStep reads one file into the part.
-func (l *look) readStep(f file) {
+func (l *folderReader) readStep(f file) {
 	text, _, err := readFile(f.in, f.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -202,41 +202,41 @@ func (l *look) readStep(f file) {
 	if first := &l.state.first; first.IsZero() || r.Created.Before(*first) {
 		*first = r.Created
 	}
-	l.part.Steps = append(l.part.Steps, r)
-	l.part.Files = append(l.part.Files, f.path)
+	l.batch.Steps = append(l.batch.Steps, r)
+	l.batch.Files = append(l.batch.Files, f.path)
 }
 
 // flush hands out the part, unless there is nothing in it. What it told of is
 // known from then on.
-func (l *look) flush() bool {
-	l.part.Folder = l.path
-	if l.fresh || len(l.part.Steps) > 0 {
+func (l *folderReader) flush() bool {
+	l.batch.Folder = l.path
+	if l.fresh || len(l.batch.Steps) > 0 {
 		if err := l.settleSession(); err != nil {
 			if !l.state.nameless {
 				l.problem(l.path, err.Error())
 			}
 			l.state.nameless = true
-			l.part.Steps, l.part.Files = nil, nil
+			l.batch.Steps, l.batch.Files = nil, nil
 		}
 	}
-	if (l.part.Session.ID != "" || len(l.part.Problems) > 0) && !l.yield(l.part, nil) {
+	if (l.batch.Session.ID != "" || len(l.batch.Problems) > 0) && !l.yield(l.batch, nil) {
 		return false
 	}
-	if id := l.part.Session.ID; id != "" {
+	if id := l.batch.Session.ID; id != "" {
 		l.state.id, l.fresh = id, false
 	}
 	l.state.known = append(l.state.known, l.hashes...)
-	l.part, l.size, l.hashes = Part{}, 0, nil
+	l.batch, l.size, l.hashes = Batch{}, 0, nil
 	return true
 }
 
 // settleSession puts the session into the part, with what its file left out, and
 // gives its id to the steps. One folder is one session, whatever its steps say.
-func (l *look) settleSession() error {
+func (l *folderReader) settleSession() error {
 	s := l.session
 	if s.ID == "" {
 		s.ID = filepath.Base(l.path)
-		for _, r := range l.part.Steps {
+		for _, r := range l.batch.Steps {
 			if memory.ValidSessionID("sessionId", r.Session) == nil {
 				s.ID = r.Session
 				break
@@ -252,19 +252,19 @@ func (l *look) settleSession() error {
 	if s.CreatedAt.IsZero() {
 		s.CreatedAt = l.changed
 	}
-	l.session.ID, l.part.Session = s.ID, s
-	for i := range l.part.Steps {
-		l.part.Steps[i].Session = s.ID
+	l.session.ID, l.batch.Session = s.ID, s
+	for i := range l.batch.Steps {
+		l.batch.Steps[i].Session = s.ID
 	}
 	return nil
 }
 
-func (l *look) problem(path, message string) {
-	l.part.Problems = append(l.part.Problems, memory.ImportProblem{File: path, Message: message})
+func (l *folderReader) problem(path, message string) {
+	l.batch.Problems = append(l.batch.Problems, memory.ImportProblem{File: path, Message: message})
 }
 
 // newer reports the first file of a later version.
-func (l *look) newer(path string, version int) {
+func (l *folderReader) newer(path string, version int) {
 	if version > SchemaVersion && !l.tree.newer {
 		l.tree.newer = true
 		l.problem(path, fmt.Sprintf("has schemaVersion %d: fields that came after version %d are kept, not understood", version, SchemaVersion))
@@ -272,7 +272,7 @@ func (l *look) newer(path string, version int) {
 }
 
 // unreadable reports what could not be read and will be tried again, once.
-func (l *look) unreadable(path string, err error) {
+func (l *folderReader) unreadable(path string, err error) {
 	if l.state.waiting[path] != err.Error() {
 		l.problem(path, err.Error())
 	}
