@@ -1,0 +1,77 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Binding is a handler bound to an operation.
+type Binding struct {
+	op     *Spec
+	handle func(ctx context.Context, request any, progress func(any)) (any, error)
+}
+
+// Operation returns the operation that is bound.
+func (b Binding) Operation() *Spec { return b.op }
+
+// Bind binds a handler to an operation.
+func Bind[Request, Response any](op Operation[Request, Response], handle func(context.Context, Request) (*Response, error)) Binding {
+	return Binding{op.Spec, func(ctx context.Context, request any, _ func(any)) (any, error) {
+		return anyOf(handle(ctx, request.(Request)))
+	}}
+}
+
+// BindStream binds a handler to an operation that reports progress.
+func BindStream[Request, Progress, Response any](
+	op Stream[Request, Progress, Response], handle func(context.Context, Request, func(Progress)) (*Response, error),
+) Binding {
+	return Binding{op.Spec, func(ctx context.Context, request any, progress func(any)) (any, error) {
+		return anyOf(handle(ctx, request.(Request), func(p Progress) {
+			if progress != nil {
+				progress(p)
+			}
+		}))
+	}}
+}
+
+func anyOf[Response any](response *Response, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// Handlers carries out operations by the handlers that are bound to them.
+type Handlers map[*Spec]Binding
+
+var _ Service = Handlers(nil)
+
+// NewHandlers returns the handlers of a whole service. It fails when an operation of
+// the table has no handler, or two.
+func NewHandlers(bound ...Binding) (Handlers, error) {
+	handlers, errs := Handlers{}, []error(nil)
+	for _, b := range bound {
+		if _, twice := handlers[b.op]; twice {
+			errs = append(errs, fmt.Errorf("operation %s has two handlers", b.op.Name))
+		}
+		handlers[b.op] = b
+	}
+	for _, op := range operations {
+		if _, ok := handlers[op]; !ok {
+			errs = append(errs, fmt.Errorf("operation %s has no handler", op.Name))
+		}
+	}
+	return handlers, errors.Join(errs...)
+}
+
+// Call implements Service.
+func (h Handlers) Call(ctx context.Context, op *Spec, request any, progress func(any)) (any, error) {
+	b, ok := h[op]
+	if !ok {
+		return nil, memory.Errorf(memory.CodeInternal, "operation %s has no handler", op.Name)
+	}
+	return b.handle(ctx, request, progress)
+}
