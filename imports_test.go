@@ -8,7 +8,7 @@ package recalld_test
 // because they know nothing of recalld: they never import internal/.
 var libraries = []string{"configs", "embedder", "index", "worker"}
 
-// transports carry memory.Service to the outside.
+// transports serve the table of operations to the outside.
 var transports = []string{"internal/api", "internal/mcp", "internal/web"}
 
 // layer says what one package may import of this module. Its tests may import
@@ -81,12 +81,12 @@ var layers = []layer{
 		"it is the one table of languages, which filters are checked by and files are known by"},
 	{"internal/memory", []string{"internal/language"},
 		"the domain is what all others share, so it can depend on none of them but a table"},
-	{"internal/memory/wire", []string{"internal/memory"},
-		"client and api share it, so that neither imports the other"},
 	{"internal/memory/strict", []string{"internal/memory"},
 		"it decodes calls for every transport, so that none is laxer than another"},
-	{"internal/memory/memorytest", []string{"internal/memory"},
-		"it is a service for the tests of every transport, so it knows none"},
+	{"internal/service", []string{"internal/memory", "internal/memory/strict"},
+		"it declares what the daemon can do; who does it, and over what it is asked, it does not know"},
+	{"internal/service/servicetest", []string{"internal/service"},
+		"it is a service for the tests of every caller, so it knows none"},
 
 	{"internal/store", []string{"internal/memory", "internal/store/lsm", "worker"},
 		"storing must not depend on searching: the indexes are caches of the store"},
@@ -137,19 +137,19 @@ var layers = []layer{
 
 	{"internal/metrics", []string{"internal/memory"},
 		"it writes a status for Prometheus; what is counted is counted where it happens"},
-	{"internal/api", []string{"internal/memory", "internal/memory/strict", "internal/memory/wire", "internal/metrics", "internal/render"},
+	{"internal/api", []string{"internal/memory", "internal/metrics", "internal/render", "internal/service"},
 		"a transport knows the service interface only, so that all of them answer alike; metrics is how one of its routes writes the status"},
-	{"internal/mcp", []string{"internal/memory", "internal/memory/strict", "internal/render"},
+	{"internal/mcp", []string{"internal/memory", "internal/memory/strict", "internal/render", "internal/service"},
 		"a transport knows the service interface only, so that all of them answer alike"},
-	{"internal/client", []string{"internal/memory", "internal/memory/wire"},
-		"every hook and bridge starts it, so it stays as light as the wire"},
+	{"internal/client", []string{"internal/memory", "internal/service"},
+		"every hook and bridge starts it, so it knows the table of operations and no implementation"},
 	{"internal/connect", []string{"internal/fsx", "internal/memory"},
 		"it edits the files of clients; how recalld is started it is told, and what recalld does it need not know"},
 	{"internal/hook", []string{"internal/memory", "internal/render"},
 		"it turns payloads into requests; who sends them, and until when, is the command's business"},
 	{"internal/config", []string{"configs"},
 		"settings are values; each package is handed its own and none reads them"},
-	{"internal/cli", []string{"configs", "internal/fsx", "internal/memory", "internal/memory/strict", "internal/memory/wire", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
+	{"internal/cli", []string{"configs", "internal/fsx", "internal/memory", "internal/memory/strict", "internal/service", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
 		"internal/connect", "internal/hook", "internal/render", "internal/source/lessonlog"},
 		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval, connect and hook for their commands, lessonlog for the script that connect installs, strict for files of requests, configs for what up prints"},
 	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},

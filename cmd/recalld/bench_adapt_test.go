@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // BenchmarkAdapt adapts the built-in model to each folder that RECALLD_BENCH_REPOS
@@ -32,7 +33,7 @@ func benchAdapt(b *testing.B, folders ...string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := d.client.IndexRepo(b.Context(), memory.IndexRequest{Path: root}); err != nil {
+		if _, err := service.IndexRepo.Do(b.Context(), d.client, memory.IndexRequest{Path: root}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -46,7 +47,7 @@ func benchAdapt(b *testing.B, folders ...string) {
 	}
 	for b.Loop() {
 		indexed, before := megabytes(d.memory(b, "VmHWM")), d.cpu()
-		m, err := d.client.AdaptModel(b.Context(), memory.AdaptRequest{Threads: 1, TimeLimit: memory.Millis(time.Hour)}, nil)
+		m, err := service.AdaptModel.Do(b.Context(), d.client, memory.AdaptRequest{Threads: 1, TimeLimit: memory.Millis(time.Hour)}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // codeBases are the folders that RECALLD_BENCH_REPOS names, in the manner of
@@ -271,15 +272,16 @@ func (c *codeBase) earlier(b *testing.B) (commit string, files int) {
 func (d *benchDaemon) bring(b *testing.B, root string) memory.SandboxState {
 	b.Helper()
 	asked := time.Now().UTC()
-	queued, err := d.client.IndexRepo(b.Context(), memory.IndexRequest{Path: root})
+	queued, err := service.IndexRepo.Do(b.Context(), d.client, memory.IndexRequest{Path: root})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for tick := time.Tick(5 * time.Millisecond); ; <-tick {
-		repos, err := d.client.Repos(b.Context())
+		list, err := service.Repos.Do(b.Context(), d.client, service.None{})
 		if err != nil {
 			b.Fatal(err)
 		}
+		repos := list.Repos
 		i := slices.IndexFunc(repos, func(s memory.SandboxState) bool { return s.ID == queued.Sandbox })
 		switch {
 		case i < 0:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // manyFiles is the size of the repository that must neither block nor exhaust the
@@ -75,11 +76,11 @@ func (d *benchDaemon) meanwhile(b *testing.B, root string) *callers {
 	}
 	ctx, who := b.Context(), memory.Caller{Dir: root}
 	go c.call(c.recalls, c.recallErr, func(n int) error {
-		_, err := d.client.Recall(ctx, memory.RecallRequest{Query: nouns[n%len(nouns)] + " of the " + nouns[(n/7)%len(nouns)], Caller: who})
+		_, err := service.Recall.Do(ctx, d.client, memory.RecallRequest{Query: nouns[n%len(nouns)] + " of the " + nouns[(n/7)%len(nouns)], Caller: who})
 		return err
 	})
 	go c.call(c.remembers, c.writeErr, func(n int) error {
-		_, err := d.client.Remember(ctx, memory.RememberRequest{Lesson: fmt.Sprintf("Lesson %d: check the %s before the %s", n, nouns[n%len(nouns)], nouns[(n/5)%len(nouns)]), Caller: who})
+		_, err := service.Remember.Do(ctx, d.client, memory.RememberRequest{Lesson: fmt.Sprintf("Lesson %d: check the %s before the %s", n, nouns[n%len(nouns)], nouns[(n/5)%len(nouns)]), Caller: who})
 		return err
 	})
 	return c

@@ -15,6 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // BenchmarkIndexGoTree indexes Go's own source tree into an empty data folder
@@ -163,7 +164,7 @@ func (d *benchDaemon) stop(b *testing.B) {
 		return
 	}
 	ctx := context.WithoutCancel(b.Context()) // the benchmark's has ended at its cleanup
-	err := d.client.Stop(ctx)
+	_, err := service.Stop.Do(ctx, d.client, service.None{})
 	if err == nil {
 		err = d.client.WaitGone(ctx)
 	}
@@ -176,7 +177,7 @@ func (d *benchDaemon) stop(b *testing.B) {
 
 func (d *benchDaemon) recall(b *testing.B, req memory.RecallRequest) *memory.RecallResponse {
 	b.Helper()
-	answer, err := d.client.Recall(b.Context(), req)
+	answer, err := service.Recall.Do(b.Context(), d.client, req)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func (d *benchDaemon) recall(b *testing.B, req memory.RecallRequest) *memory.Rec
 
 func (d *benchDaemon) status(b *testing.B) *memory.Status {
 	b.Helper()
-	status, err := d.client.Status(b.Context())
+	status, err := service.Status.Do(b.Context(), d.client, service.None{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func (d *benchDaemon) status(b *testing.B) *memory.Status {
 // index has a folder indexed and returns its state when that is done.
 func (d *benchDaemon) index(b *testing.B, tree string) memory.SandboxState {
 	b.Helper()
-	if _, err := d.client.IndexRepo(b.Context(), memory.IndexRequest{Path: tree}); err != nil {
+	if _, err := service.IndexRepo.Do(b.Context(), d.client, memory.IndexRequest{Path: tree}); err != nil {
 		b.Fatal(err)
 	}
 	// Only looking again tells: a run has no end that a client could wait for.

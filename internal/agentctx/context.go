@@ -10,8 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-var _ memory.Contexts = (*Contexts)(nil)
-
 // placed is an entry in a context.
 type placed struct {
 	*memory.EntryState

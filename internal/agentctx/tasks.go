@@ -69,8 +69,6 @@ type Tasks struct {
 	turns [64]sync.Mutex
 }
 
-var _ memory.WorkingMemory = (*Tasks)(nil)
-
 // NewTasks returns working memory over what the options name.
 func NewTasks(opts TaskOptions) (*Tasks, error) {
 	if err := opts.validate(); err != nil {

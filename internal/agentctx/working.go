@@ -10,8 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-var _ memory.WorkingContexts = (*Contexts)(nil)
-
 // WorkingContext implements memory.WorkingContexts.
 func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	if err := req.Validate(); err != nil {

@@ -1,7 +1,6 @@
-// Package api is the HTTP transport of memory.Service: JSON requests and answers
-// under /v1, one route per method (see wire), over the daemon's socket and,
-// guarded by the daemon, over loopback TCP. GET /metrics is the status as a page
-// for Prometheus.
+// Package api serves the table of operations over HTTP: JSON requests and responses
+// under /v1, a route per operation, over the daemon's socket and, guarded by the daemon,
+// over loopback TCP. GET /metrics is the status as a page for Prometheus.
 //
 // Decoding is strict: a field that is not known is an error that names it, so
 // that a misspelt filter never widens a search. Failures are the codes of
@@ -17,13 +16,14 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // DefaultMaxBody bounds a request's body, in bytes. The largest sensible one
@@ -32,8 +32,6 @@ const DefaultMaxBody = 8 << 20
 
 // Options configure a handler.
 type Options struct {
-	// Greeting is the answer to hello; its Protocol is filled in.
-	Greeting wire.Greeting
 	// MaxBody bounds a request's body, in bytes; 0 is DefaultMaxBody.
 	MaxBody int64
 	// Notice says what is wrong and concerns every answer, in a line; empty when
@@ -46,7 +44,6 @@ type Options struct {
 }
 
 func (o *Options) validate() {
-	o.Greeting.Protocol = wire.Protocol
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
 	}
@@ -60,13 +57,13 @@ func (o *Options) validate() {
 
 // handler serves a service.
 type handler struct {
-	svc  memory.Service
+	svc  service.Service
 	opts Options
 	mux  *http.ServeMux
 }
 
 // NewHandler returns the API of a service. It is safe for concurrent use.
-func NewHandler(svc memory.Service, opts Options) http.Handler {
+func NewHandler(svc service.Service, opts Options) http.Handler {
 	opts.validate()
 	h := &handler{svc: svc, opts: opts, mux: http.NewServeMux()}
 	h.routes()
@@ -75,9 +72,9 @@ func NewHandler(svc memory.Service, opts Options) http.Handler {
 
 // ServeHTTP checks the protocol, routes, and turns a panic into an error.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
+	w.Header().Set(service.ProtocolHeader, strconv.Itoa(service.Protocol))
 	if notice := h.opts.Notice(); notice != "" {
-		w.Header().Set(wire.NoticeHeader, strings.Map(func(r rune) rune {
+		w.Header().Set(service.NoticeHeader, strings.Map(func(r rune) rune {
 			if r < ' ' || r > '~' { // headers are ASCII
 				return '?'
 			}
@@ -130,17 +127,21 @@ func (h *handler) unrouted(r *http.Request) error {
 // checkProtocol refuses a client of another protocol, except for what every
 // protocol understands.
 func checkProtocol(r *http.Request) error {
-	theirs := r.Header.Get(wire.ProtocolHeader)
-	if theirs == "" || theirs == strconv.Itoa(wire.Protocol) || r.URL.Path == wire.Hello || r.URL.Path == wire.Stop {
+	theirs := r.Header.Get(service.ProtocolHeader)
+	if theirs == "" || theirs == strconv.Itoa(service.Protocol) || anyProtocol(r.URL.Path) {
 		return nil
 	}
 	return &memory.Error{
 		Code:    memory.CodeIncompatible,
-		Field:   wire.ProtocolHeader,
-		Limit:   strconv.Itoa(wire.Protocol),
+		Field:   service.ProtocolHeader,
+		Limit:   strconv.Itoa(service.Protocol),
 		Message: fmt.Sprintf("the client speaks protocol %s", theirs),
 		Hint:    "use a client of the daemon's version, or stop the daemon and start the newer one",
 	}
+}
+
+func anyProtocol(path string) bool {
+	return slices.ContainsFunc(service.Operations(), func(op *service.Spec) bool { return op.AnyProtocol && op.Path == path })
 }
 
 // recorder knows whether an answer has begun.
@@ -164,7 +165,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // writeJSON answers 200 with v. It is encoded before anything is sent, so that
 // what cannot be encoded becomes an error.
-func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, op *service.Spec, v any) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false) // code is easier to read, and the type is not HTML
@@ -173,24 +174,12 @@ func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 		return
 	}
 	body := buf.Bytes()
-	if stored(v) {
+	if op.Stored {
 		body = render.WithNotice(body)
 	}
-	w.Header().Set("Content-Type", wire.MIMEJSON)
+	w.Header().Set("Content-Type", service.MIMEJSON)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // the client is gone: nobody to tell
-}
-
-// stored says that an answer holds text that others recorded: it says so itself, for
-// hosts put answers into prompts.
-func stored(answer any) bool {
-	switch answer.(type) {
-	case *memory.RecallResponse, *memory.StepRecorded, *memory.StepMatches, *memory.StepList, *memory.Summary, *memory.SessionList, *memory.FileList,
-		*memory.Receipt, *memory.ReceiptList, *memory.TurnContext, *memory.TaskWindow, *memory.EntryList, *memory.ToolMatches,
-		*memory.Context, *memory.Assembled, *memory.WorkingContext, *memory.Compacted:
-		return true
-	}
-	return false
 }
 
 // fail answers with an error and logs it when it is a fault of ours.

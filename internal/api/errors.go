@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // statuses maps every code to its HTTP status. Clients go by the code in the
@@ -48,10 +48,10 @@ func Status(e *memory.Error) int {
 	return http.StatusInternalServerError
 }
 
-// WriteError answers with err as a wire.ErrorBody, with the status of its code.
+// WriteError answers with err as a service.ErrorBody, with the status of its code.
 func WriteError(w http.ResponseWriter, err error) {
 	e := outward(err)
-	body, encErr := json.Marshal(wire.ErrorBody{Error: e})
+	body, encErr := json.Marshal(service.ErrorBody{Error: e})
 	if encErr != nil { // strings only: cannot happen
 		body = []byte(`{"error":{"code":"internal","message":"the error could not be written"}}`)
 	}
@@ -59,7 +59,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", e.Limit)
 	}
-	w.Header().Set("Content-Type", wire.MIMEJSON)
+	w.Header().Set("Content-Type", service.MIMEJSON)
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // the client is gone: nobody to tell
 }

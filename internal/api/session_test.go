@@ -13,40 +13,40 @@ import (
 
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // TestZeroIsSaid: where zero means something it reaches the service as a zero, and
 // what was left out as nothing.
 func TestZeroIsSaid(t *testing.T) {
-	fake := &memorytest.Service{Answers: map[string]any{
-		"Assemble": &memory.Assembled{}, "Receipts": &memory.ReceiptList{}, "CompleteTask": &memory.TaskSaved{}, "ContextOf": &memory.TurnContext{},
-		"Register": &memory.Registered{},
+	fake := &servicetest.Service{Answers: map[string]any{
+		service.Assemble.Name: &memory.Assembled{}, service.Receipts.Name: &memory.ReceiptList{}, service.CompleteTask.Name: &memory.TaskSaved{}, service.ContextOf.Name: &memory.TurnContext{},
+		service.Register.Name: &memory.Registered{},
 	}}
 	h := api.NewHandler(fake, api.Options{})
-	var want []memorytest.Call
+	var want []servicetest.Call
 	for _, tc := range []struct {
 		path, body, method string
 		request            any
 	}{
-		{wire.Assemble, `{"message":"m","includeScore":0,"requires_context":false}`, "Assemble",
+		{service.Assemble.Path, `{"message":"m","includeScore":0,"requires_context":false}`, service.Assemble.Name,
 			memory.AssembleRequest{Message: "m", IncludeScore: new(0.0), RequiresContext: new(false)}},
-		{wire.Assemble, `{"message":"m","sessionId":"abcd","project":"p","caller":{"dir":"/d"}}`, "Assemble",
+		{service.Assemble.Path, `{"message":"m","sessionId":"abcd","project":"p","caller":{"dir":"/d"}}`, service.Assemble.Name,
 			memory.AssembleRequest{Message: "m", SessionRef: memory.SessionRef{SessionID: "abcd", Project: "p", Caller: memory.Caller{Dir: "/d"}}}},
-		{wire.Ledger, `{"turn":0}`, "Receipts", memory.ReceiptsRequest{Turn: new(0)}},
-		{wire.Ledger, `{}`, "Receipts", memory.ReceiptsRequest{}},
-		{wire.Turn, `{}`, "ContextOf", memory.ContextOfRequest{}},
-		{wire.Complete, `{"task_id":"t","requires_context":false,"validation_report":{"valid":true,"n":1.50}}`, "CompleteTask",
+		{service.Receipts.Path, `{"turn":0}`, service.Receipts.Name, memory.ReceiptsRequest{Turn: new(0)}},
+		{service.Receipts.Path, `{}`, service.Receipts.Name, memory.ReceiptsRequest{}},
+		{service.ContextOf.Path, `{}`, service.ContextOf.Name, memory.ContextOfRequest{}},
+		{service.CompleteTask.Path, `{"task_id":"t","requires_context":false,"validation_report":{"valid":true,"n":1.50}}`, service.CompleteTask.Name,
 			memory.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid":true,"n":1.50}`)}},
-		{wire.Register, `{"entries":[{"type":"tool","name":"n","serverName":"s","enabled":false,"inputSchema":{"x-host":1}}],"servers":[{"name":"s","enabled":true}]}`, "Register",
+		{service.Register.Path, `{"entries":[{"type":"tool","name":"n","serverName":"s","enabled":false,"inputSchema":{"x-host":1}}],"servers":[{"name":"s","enabled":true}]}`, service.Register.Name,
 			memory.RegisterRequest{Entries: []memory.CatalogueEntry{{Ref: memory.Ref{Type: memory.Tool, Name: "n", ServerName: "s"}, Enabled: new(false),
 				InputSchema: json.RawMessage(`{"x-host":1}`)}}, Servers: []memory.Server{{Name: "s", Enabled: new(true)}}}},
 	} {
 		if _, e := do(t, h, request("POST", tc.path, tc.body)); e != nil {
 			t.Errorf("%s %s: %v", tc.path, tc.body, e)
 		}
-		want = append(want, memorytest.Call{Method: tc.method, Request: tc.request})
+		want = append(want, servicetest.Call{Operation: tc.method, Request: tc.request})
 	}
 	if diff := cmp.Diff(want, fake.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -70,18 +70,18 @@ func TestReplayLines(t *testing.T) {
 		mime   string
 		body   string // its beginning
 	}{
-		"done":                {steps, nil, 200, wire.MIMELine, begun + `{"done":` + string(answer) + "}\n"},
-		"done at once":        {nil, nil, 200, wire.MIMELine, `{"done":` + string(answer) + "}\n"},
-		"failed":              {steps, memory.Errorf(memory.CodeUnavailable, "loading"), 200, wire.MIMELine, begun + `{"error":{"code":"unavailable"`},
-		"failed at once":      {nil, memory.Invalid("since", "", "or a session"), 400, wire.MIMEJSON, `{"error":{"code":"invalid_input"`},
-		"took too long":       {steps, context.DeadlineExceeded, 200, wire.MIMELine, begun + `{"error":{"code":"unavailable"`},
-		"not found, at once":  {nil, memory.Errorf(memory.CodeNotFound, "no session"), 404, wire.MIMEJSON, `{"error":{"code":"not_found"`},
-		"failed inside, late": {steps, http.ErrBodyNotAllowed, 200, wire.MIMELine, begun + `{"error":{"code":"internal"`},
+		"done":                {steps, nil, 200, service.MIMELine, begun + `{"done":` + string(answer) + "}\n"},
+		"done at once":        {nil, nil, 200, service.MIMELine, `{"done":` + string(answer) + "}\n"},
+		"failed":              {steps, memory.Errorf(memory.CodeUnavailable, "loading"), 200, service.MIMELine, begun + `{"error":{"code":"unavailable"`},
+		"failed at once":      {nil, memory.Invalid("since", "", "or a session"), 400, service.MIMEJSON, `{"error":{"code":"invalid_input"`},
+		"took too long":       {steps, context.DeadlineExceeded, 200, service.MIMELine, begun + `{"error":{"code":"unavailable"`},
+		"not found, at once":  {nil, memory.Errorf(memory.CodeNotFound, "no session"), 404, service.MIMEJSON, `{"error":{"code":"not_found"`},
+		"failed inside, late": {steps, http.ErrBodyNotAllowed, 200, service.MIMELine, begun + `{"error":{"code":"internal"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := &memorytest.Service{Replayed: tc.steps, Err: tc.err, Answers: map[string]any{"Replay": replayed}}
+			fake := &servicetest.Service{Progress: map[string][]any{service.Replay.Name: servicetest.Reports(tc.steps...)}, Err: tc.err, Answers: map[string]any{service.Replay.Name: replayed}}
 			w := httptest.NewRecorder()
-			api.NewHandler(fake, api.Options{}).ServeHTTP(w, request("POST", wire.Replay, `{"sessionId":"abcd"}`))
+			api.NewHandler(fake, api.Options{}).ServeHTTP(w, request("POST", service.Replay.Path, `{"sessionId":"abcd"}`))
 			if w.Code != tc.status || w.Header().Get("Content-Type") != tc.mime || !strings.HasPrefix(w.Body.String(), tc.body) {
 				t.Errorf("status %d, %s, %q; want %d, %s, %q", w.Code, w.Header().Get("Content-Type"), w.Body, tc.status, tc.mime, tc.body)
 			}
@@ -93,8 +93,8 @@ func TestReplayLines(t *testing.T) {
 // goes away ends the work.
 func TestReplayIsSeenAsItGoes(t *testing.T) {
 	ended := make(chan struct{})
-	fake := &memorytest.Service{
-		Replayed: []memory.ReplayProgress{{Done: 1, Total: 9}},
+	fake := &servicetest.Service{
+		Progress: map[string][]any{service.Replay.Name: {memory.ReplayProgress{Done: 1, Total: 9}}},
 		Before: func(ctx context.Context, _ string) {
 			<-ctx.Done() // the work hangs
 			close(ended)
@@ -104,7 +104,7 @@ func TestReplayIsSeenAsItGoes(t *testing.T) {
 	defer srv.Close()
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	r, err := http.NewRequestWithContext(ctx, "POST", srv.URL+wire.Replay, strings.NewReader(`{"sessionId":"abcd"}`))
+	r, err := http.NewRequestWithContext(ctx, "POST", srv.URL+service.Replay.Path, strings.NewReader(`{"sessionId":"abcd"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func FuzzAssembleBody(f *testing.F) {
 		`{"includeScore":null,"requires_context":null}`, `{"caller":[]}`, "\xff", `{"message":"\ud83d"}`} {
 		f.Add(seed)
 	}
-	h := api.NewHandler(&memorytest.Service{Answers: map[string]any{"Assemble": &memory.Assembled{}}}, api.Options{MaxBody: 1 << 16})
+	h := api.NewHandler(&servicetest.Service{Answers: map[string]any{service.Assemble.Name: &memory.Assembled{}}}, api.Options{MaxBody: 1 << 16})
 	f.Fuzz(func(t *testing.T, body string) {
-		w, e := do(t, h, request("POST", wire.Assemble, body))
+		w, e := do(t, h, request("POST", service.Assemble.Path, body))
 		if w.Code != 200 && (e.Code != memory.CodeInvalidInput || e.Message == "" || e.Field == "") {
 			t.Errorf("body %q: status %d, %+v, want success or an invalid input that names its field", body, w.Code, e)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // checked is a request that says itself what is wrong with it.
@@ -22,16 +22,16 @@ type checked[Request any] interface {
 // call checks a request, before a daemon is started for what it would refuse, and
 // makes it. That no session is open is said in the words of a shell.
 func call[Request, Answer any, R checked[Request]](
-	c *cobra.Command, a *App, request R, method func(memory.Service, context.Context, Request) (*Answer, error),
+	c *cobra.Command, a *App, request R, op service.Operation[Request, Answer],
 ) (*Answer, error) {
 	if err := request.Validate(); err != nil {
 		return nil, err
 	}
-	service, err := a.service(c.Context())
+	svc, err := a.service(c.Context())
 	if err != nil {
 		return nil, err
 	}
-	answer, err := method(service, c.Context(), *request)
+	answer, err := op.Do(c.Context(), svc, *request)
 	if err != nil {
 		return nil, orOpened(err)
 	}

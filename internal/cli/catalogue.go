@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // catalogueCommand lists the catalogue and holds the commands that change it.
@@ -30,7 +31,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 				r.Types = append(r.Types, memory.Kind(t))
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, memory.Service.Entries)
+			list, err := call(c, a, &r, service.Entries)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // catalogueFile is what a file of entries holds.
@@ -44,7 +45,7 @@ and does not name now is removed.
 				return err
 			}
 			r.Entries, r.Servers, r.Caller = file.Entries, file.Servers, a.caller()
-			registered, err := call(c, a, &r, memory.Service.Register)
+			registered, err := call(c, a, &r, service.Register)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // catalogueRemoveCommand removes an entry, or all of a source.
@@ -37,7 +38,7 @@ back with that file.`,
 				r.Entries = []memory.Ref{ref}
 			}
 			r.Caller = a.caller()
-			removed, err := call(c, a, &r, memory.Service.Unregister)
+			removed, err := call(c, a, &r, service.Unregister)
 			if err != nil {
 				return err
 			}

@@ -25,13 +25,13 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // Daemon is the daemon as the commands see it.
 type Daemon interface {
-	memory.Service
+	service.Service
 	// HTTP reaches the daemon's other endpoints, MCP for one.
 	HTTP() *http.Client
 	Close() error
@@ -68,7 +68,7 @@ type Options struct {
 	Connect func(ctx context.Context, cfg config.Config, autostart bool) (Daemon, error)
 	// Stop ends the daemon of a configuration, whatever its protocol, and returns
 	// once it is gone; default: client.Stop.
-	Stop func(ctx context.Context, cfg config.Config) (wire.Greeting, error)
+	Stop func(ctx context.Context, cfg config.Config) (service.Greeting, error)
 	// Window names the client that runs this program, as memory.Caller has it;
 	// default: client.Window.
 	Window func() string

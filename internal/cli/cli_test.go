@@ -19,8 +19,8 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -31,8 +31,8 @@ var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 // bench is a command line with a fake daemon behind it.
 type bench struct {
 	t       *testing.T
-	service memory.Service // by default fake
-	fake    *memorytest.Service
+	service service.Service // by default fake
+	fake    *servicetest.Service
 	opts    Options
 	// absent says that no daemon runs and none can be started.
 	absent   bool
@@ -41,7 +41,7 @@ type bench struct {
 
 func newBench(t *testing.T, answers map[string]any) *bench {
 	t.Helper()
-	fake := &memorytest.Service{Answers: answers}
+	fake := &servicetest.Service{Answers: answers}
 	b := &bench{t: t, fake: fake, service: fake}
 	home := t.TempDir()
 	b.opts = Options{
@@ -56,7 +56,7 @@ func newBench(t *testing.T, answers map[string]any) *bench {
 				return nil, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running", Hint: "start it with: recalld up"}
 			}
 			return struct {
-				memory.Service
+				service.Service
 				fakeRest
 			}{b.service, fakeRest{}}, nil
 		},
@@ -95,7 +95,7 @@ func request[T any](t *testing.T, b *bench, method string) T {
 	t.Helper()
 	calls := b.fake.Calls()
 	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].Method == method {
+		if calls[i].Operation == method {
 			return calls[i].Request.(T)
 		}
 	}
@@ -186,21 +186,21 @@ func sample() map[string]any {
 		{Sandbox: memory.Sandbox{ID: "s3", Project: "p3", Root: "/src/old", IndexedAt: noon.Add(-72 * time.Hour)}, Stale: true, Pruned: 7},
 	}
 	answers := map[string]any{
-		"Recall": &memory.RecallResponse{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
-		"Remember": &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Redacted: true,
+		service.Recall.Name: &memory.RecallResponse{Project: "p1", Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n", Receipt: "r1", Items: []memory.Item{}},
+		service.Remember.Name: &memory.Remembered{ID: "l-1", Project: "p1", ProjectName: "demo", Repo: "demo", Redacted: true,
 			Log: "/src/demo/agent-knowledge/logs/demo.jsonl", Warning: "the log is on a full disk", Seq: 3},
-		"Forget":    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
-		"IndexRepo": &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
-		"Repos":     repos,
-		"Trust": &memory.TrustState{Root: "/src/demo", Removed: 3, Trusted: []memory.TrustedFolder{{Folder: "/src/team-*", Setting: true}, {Folder: "/src/demo", Project: "p1", ProjectName: "demo", At: noon}},
+		service.Forget.Name:    &memory.Forgotten{Records: 2, Documents: 1, Note: "Backups may still hold it."},
+		service.IndexRepo.Name: &memory.IndexQueued{Job: "j1", Position: 2, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: "/src/demo"},
+		service.Repos.Name:     &memory.RepoList{Repos: repos},
+		service.Trust.Name: &memory.TrustState{Root: "/src/demo", Removed: 3, Trusted: []memory.TrustedFolder{{Folder: "/src/team-*", Setting: true}, {Folder: "/src/demo", Project: "p1", ProjectName: "demo", At: noon}},
 			Waiting: []memory.WaitingFiles{{Root: "/src/clone", ProjectName: "clone", Logs: 1, Sessions: 2, ContextFiles: 1}}},
-		"Pause": &memory.Paused{All: true, Sandboxes: []string{"/src/demo", "/src/it's here"}},
-		"Files": &memory.FileList{Project: "p1", ProjectName: "demo", Total: 17, Withheld: map[memory.Reason]int{memory.Gone: 1}, Files: []memory.FileMatch{
+		service.Pause.Name: &memory.Paused{All: true, Sandboxes: []string{"/src/demo", "/src/it's here"}},
+		service.Files.Name: &memory.FileList{Project: "p1", ProjectName: "demo", Total: 17, Withheld: map[memory.Reason]int{memory.Gone: 1}, Files: []memory.FileMatch{
 			{Path: "internal/client/retry.go", Sandbox: "/src/demo", Lang: "go", Head: "// Package client retries what is worth to be retried, with jittered pauses\n// between attempts.\npackage client"},
 			{Path: "a\tb.txt", Sandbox: "/src/demo", Head: "\n\n  \x1b[2Jcleared\r\n"},
 		}},
-		"Models": []memory.ModelState{{Name: "builtin", Dim: 256, State: "active"}, {Name: "ollama/nomic-embed-text", State: "missing", Note: "recalld model pull nomic-embed-text"}},
-		"Status": &memory.Status{
+		service.Models.Name: &memory.ModelList{Models: []memory.ModelState{{Name: "builtin", Dim: 256, State: "active"}, {Name: "ollama/nomic-embed-text", State: "missing", Note: "recalld model pull nomic-embed-text"}}},
+		service.Status.Name: &memory.Status{
 			Version: "v1.2.3", Protocol: 1, PID: 42, Data: "/data", Socket: "/data/run/recalld.sock", TCP: "127.0.0.1:7420", State: "ready", StartedAt: noon,
 			Records: map[memory.Kind]int{memory.Step: 2, memory.Lesson: 7, memory.Chunk: 345}, Documents: 350, RSSBytes: 123_400_000, DiskBytes: 56_000,
 			Projects: repos, ProjectsTotal: len(repos), Collections: []memory.CollectionState{{Name: "builtin", State: "ready", Documents: 350, Embedded: 350}, {Name: "ollama/x", State: "unavailable", Documents: 350, Embedded: 17, Error: "connection refused"},
@@ -211,13 +211,13 @@ func sample() map[string]any {
 			Waiting:  []memory.WaitingFiles{{Root: "/src/clone", ProjectName: "clone", Logs: 1, Sessions: 2, ContextFiles: 1}},
 			Queue:    memory.QueueState{Waiting: 3, Running: 1, Dead: 1, Dropped: 2}, Errors: []memory.LoggedError{{At: noon, Part: "embed", Message: "connection refused"}},
 		},
-		"AdaptModel": &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", BaseSum: "89abcdef", At: noon, Took: memory.Millis(72 * time.Second),
+		service.AdaptModel.Name: &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", BaseSum: "89abcdef", At: noon, Took: memory.Millis(72 * time.Second),
 			Pairs: 5380, Judged: 1232, Documents: 826, General: 170, Steps: 168, OutOfTime: true, Share: 1, Before: memory.ModelFigures{R1: .228, R10: .613, MRR: .355},
 			After: memory.ModelFigures{R1: .285, R10: .695, MRR: .418}, GeneralBefore: memory.ModelFigures{R1: .482, R10: .876, MRR: .617}, GeneralAfter: memory.ModelFigures{R1: .453, R10: .882, MRR: .599}, Gain: .063, Error: .007},
-		"ResetModel": &memory.BuiltinModel{InUse: "builtin/static-v1-adapted-0a1b2c3d", Next: "builtin/static-v1", Shipped: "builtin/static-v1"},
-		"BuiltinModel": &memory.BuiltinModel{InUse: "builtin/static-v1", Next: "builtin/static-v1-adapted-0a1b2c3d", Shipped: "builtin/static-v1",
+		service.ResetModel.Name: &memory.BuiltinModel{InUse: "builtin/static-v1-adapted-0a1b2c3d", Next: "builtin/static-v1", Shipped: "builtin/static-v1"},
+		service.BuiltinModel.Name: &memory.BuiltinModel{InUse: "builtin/static-v1", Next: "builtin/static-v1-adapted-0a1b2c3d", Shipped: "builtin/static-v1",
 			Running: &memory.AdaptProgress{Phase: "training", Done: 20, Total: 80}, Adapted: &memory.Adaptation{Kept: true, Model: "builtin/static-v1-adapted-0a1b2c3d", Base: "builtin/static-v1", At: noon, Pairs: 1, Documents: 1}},
-		"DeadJobs": []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}},
+		service.DeadJobs.Name: &memory.DeadJobList{Jobs: []memory.DeadJob{{ID: "j9", Kind: "embed", Key: "ollama/x", Attempts: 5, LastError: "connection refused"}}},
 	}
 	maps.Copy(answers, history())
 	maps.Copy(answers, contexts())
@@ -293,13 +293,13 @@ func TestOutput(t *testing.T) {
 // TestAdaptRefused: a model that is not kept is no failure, and nothing is to be
 // restarted for it.
 func TestAdaptRefused(t *testing.T) {
-	b := newBench(t, map[string]any{"AdaptModel": &memory.Adaptation{Refused: "nothing is gained for sure"}})
+	b := newBench(t, map[string]any{service.AdaptModel.Name: &memory.Adaptation{Refused: "nothing is gained for sure"}})
 	out := b.ok("model", "adapt", "--time-limit", "90s")
 	if !strings.Contains(out, "Nothing has changed: nothing is gained for sure") || strings.Contains(out, "recalld stop") {
 		t.Errorf("adapt says %q", out)
 	}
 	want := memory.AdaptRequest{Threads: 1, TimeLimit: memory.Millis(90 * time.Second)}
-	if got := request[memory.AdaptRequest](t, b, "AdaptModel"); got != want {
+	if got := request[memory.AdaptRequest](t, b, service.AdaptModel.Name); got != want {
 		t.Errorf("request is %+v, want %+v", got, want)
 	}
 	b.run("model", "adapt", "--threads", "65")
@@ -331,7 +331,7 @@ func TestRecallFlags(t *testing.T) {
 		Filters: &memory.Filters{Lang: "go", Path: "internal/", Tag: "ci", Since: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)},
 		Caller:  memory.Caller{Dir: b.opts.Dir, Client: "cli"},
 	}
-	if diff := cmp.Diff(want, request[memory.RecallRequest](t, b, "Recall")); diff != "" {
+	if diff := cmp.Diff(want, request[memory.RecallRequest](t, b, service.Recall.Name)); diff != "" {
 		t.Errorf("request differs:\n%s", diff)
 	}
 }
@@ -343,12 +343,12 @@ func TestRememberFlags(t *testing.T) {
 	want := memory.RememberRequest{Repo: "r", Type: memory.EventError, Context: "c", Command: "npm i", Lesson: "l", Tags: []string{"a", "b"}, SuccessRate: "9/10",
 		Supersedes: []string{"l-1", "l-2"}, Retracts: []string{"l-3"},
 		Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
-	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
+	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, service.Remember.Name)); diff != "" {
 		t.Errorf("request differs:\n%s", diff)
 	}
 	b.ok("remember", "--event-type", "error", "--lesson", "l")
 	want = memory.RememberRequest{Type: memory.EventError, Lesson: "l", Caller: want.Caller}
-	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, "Remember")); diff != "" {
+	if diff := cmp.Diff(want, request[memory.RememberRequest](t, b, service.Remember.Name)); diff != "" {
 		t.Errorf("the request of --event-type differs:\n%s", diff)
 	}
 }
@@ -412,18 +412,18 @@ func TestStop(t *testing.T) {
 	b := newBench(t, nil)
 	absent := &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running"}
 	for name, tc := range map[string]struct {
-		who  wire.Greeting
+		who  service.Greeting
 		err  error
 		out  string
 		code int
 	}{
-		"nobody":                      {wire.Greeting{}, absent, "No daemon is running.\n", ExitOK},
-		"a daemon":                    {wire.Greeting{PID: 42, Protocol: wire.Protocol}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
-		"one of another protocol":     {wire.Greeting{PID: 42, Protocol: wire.Protocol + 1}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
-		"one that does not end":       {wire.Greeting{PID: 42}, &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon does not stop"}, "", ExitUnavailable},
-		"something that is no daemon": {wire.Greeting{}, &memory.Error{Code: memory.CodeIncompatible, Message: "is not recalld"}, "", ExitIncompatible},
+		"nobody":                      {service.Greeting{}, absent, "No daemon is running.\n", ExitOK},
+		"a daemon":                    {service.Greeting{PID: 42, Protocol: service.Protocol}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
+		"one of another protocol":     {service.Greeting{PID: 42, Protocol: service.Protocol + 1}, nil, "Stopped the daemon (pid 42).\n", ExitOK},
+		"one that does not end":       {service.Greeting{PID: 42}, &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon does not stop"}, "", ExitUnavailable},
+		"something that is no daemon": {service.Greeting{}, &memory.Error{Code: memory.CodeIncompatible, Message: "is not recalld"}, "", ExitIncompatible},
 	} {
-		b.opts.Stop = func(ctx context.Context, cfg config.Config) (wire.Greeting, error) {
+		b.opts.Stop = func(ctx context.Context, cfg config.Config) (service.Greeting, error) {
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) < cfg.Daemon.DrainTimeout {
 				t.Errorf("%s: the wait ends at %v (%v), before the daemon has drained", name, end, ok)
 			}
@@ -454,7 +454,7 @@ func TestNoWorkingFolder(t *testing.T) {
 		b.ok(args...)
 	}
 	b.ok("index")
-	if r := request[memory.IndexRequest](t, b, "IndexRepo"); r.Path != "." || r.Caller.Dir != "" {
+	if r := request[memory.IndexRequest](t, b, service.IndexRepo.Name); r.Path != "." || r.Caller.Dir != "" {
 		t.Errorf("index asks for %q from %q, want the daemon to say that the folder is not known", r.Path, r.Caller.Dir)
 	}
 }
@@ -491,7 +491,7 @@ func TestUsage(t *testing.T) {
 	if out := b.ok("help", "recall"); !strings.Contains(out, "--min-relevance") {
 		t.Errorf("help recall says %q", out)
 	}
-	b.fake.Answers["Recall"] = &memory.RecallResponse{Text: "1. a lesson", Items: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "a lesson"}}}
+	b.fake.Answers[service.Recall.Name] = &memory.RecallResponse{Text: "1. a lesson", Items: []memory.Item{{ID: "l-4f2a9c", Kind: memory.Lesson, Text: "a lesson"}}}
 	if out := b.ok("recall", "--ids", "q"); !strings.Contains(out, "l-4f2a9c  lesson") {
 		t.Errorf("recall --ids prints no ids: %q", out)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // troubled are sandboxes of which something is wrong, or odd.
@@ -24,9 +25,9 @@ func troubled() []memory.SandboxState {
 // what others have said, which are on lines of their own.
 func TestReposFit(t *testing.T) {
 	b := newBench(t, sample())
-	b.fake.Answers["Repos"].([]memory.SandboxState)[0].Note = "git was not asked:\n\tno git"
+	b.fake.Answers[service.Repos.Name].(*memory.RepoList).Repos[0].Note = "git was not asked:\n\tno git"
 	golden(t, filepath.Join("output", "repos-wide.txt"), b.ok("repos", "--wide"))
-	b.fake.Answers["Repos"] = troubled()
+	b.fake.Answers[service.Repos.Name] = &memory.RepoList{Repos: troubled()}
 	out := b.ok("repos")
 	golden(t, filepath.Join("output", "repos-trouble.txt"), out)
 	for line := range strings.Lines(out) {
@@ -48,7 +49,7 @@ func TestGoneIsNoReasonToForget(t *testing.T) {
 	for files, want := range map[int]string{3: "its index is dropped after a day, lessons stay", 0: "nothing is indexed of it any more"} {
 		gone.Files = files
 		b := newBench(t, sample())
-		b.fake.Answers["Repos"] = []memory.SandboxState{gone}
+		b.fake.Answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{gone}}
 		if out := b.ok("repos"); !strings.Contains(out, "missing since 2026-01-15 12:00Z; "+want) || strings.Contains(out, "forget") {
 			t.Errorf("with %d files left, repos says:\n%s", files, out)
 		}
@@ -59,9 +60,9 @@ func TestGoneIsNoReasonToForget(t *testing.T) {
 // more.
 func TestGoneIsNoFailure(t *testing.T) {
 	b := newBench(t, sample())
-	b.fake.Answers["Repos"] = []memory.SandboxState{{ProjectName: "demo", Sandbox: memory.Sandbox{
+	b.fake.Answers[service.Repos.Name] = &memory.RepoList{Repos: []memory.SandboxState{{ProjectName: "demo", Sandbox: memory.Sandbox{
 		ID: "s", Project: "p1", Root: "/src/gone", GoneAt: noon, LastError: "open sandbox: no such folder", LastErrorAt: noon,
-	}}}
+	}}}}
 	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}} {
 		if out := b.ok(args...); !strings.Contains(out, "missing since") || strings.Contains(out, "failed") {
 			t.Errorf("recalld %v of a folder that is missing says:\n%s", args, out)
@@ -73,8 +74,8 @@ func TestGoneIsNoFailure(t *testing.T) {
 // results are awaited.
 func TestPausedIsSaid(t *testing.T) {
 	answers := sample()
-	answers["Status"].(*memory.Status).Code.Paused = true
-	answers["Repos"].([]memory.SandboxState)[0].Progress = &memory.Progress{Phase: "paused"}
+	answers[service.Status.Name].(*memory.Status).Code.Paused = true
+	answers[service.Repos.Name].(*memory.RepoList).Repos[0].Progress = &memory.Progress{Phase: "paused"}
 	for _, args := range [][]string{{"repos"}, {"status"}, {"index"}} {
 		if out := newBench(t, answers).ok(args...); !strings.Contains(out, "is held") || !strings.Contains(out, "recalld resume") {
 			t.Errorf("recalld %v does not say that everything is held, and how it goes on:\n%s", args, out)
@@ -95,7 +96,7 @@ func TestPauseFlags(t *testing.T) {
 		{[]string{"resume", "sub"}, memory.PauseRequest{Path: filepath.Join(b.opts.Dir, "sub"), Resume: true, Caller: caller}},
 	} {
 		b.ok(tt.args...)
-		if diff := cmp.Diff(tt.want, request[memory.PauseRequest](t, b, "Pause")); diff != "" {
+		if diff := cmp.Diff(tt.want, request[memory.PauseRequest](t, b, service.Pause.Name)); diff != "" {
 			t.Errorf("recalld %v asks for (-want +got):\n%s", tt.args, diff)
 		}
 	}
@@ -104,7 +105,7 @@ func TestPauseFlags(t *testing.T) {
 		t.Errorf("a folder that is not indexed: exit %d, %q; want %d and where to look", code, errs, ExitNotFound)
 	}
 	b.fake.Err = nil
-	b.fake.Answers["Pause"] = &memory.Paused{}
+	b.fake.Answers[service.Pause.Name] = &memory.Paused{}
 	if out := b.ok("resume"); out != "Nothing is held.\n" {
 		t.Errorf("resume says %q", out)
 	}
@@ -117,14 +118,14 @@ func TestFilesFlags(t *testing.T) {
 	b := newBench(t, sample())
 	b.ok("files", "--project", "p", "--limit", "1000", "retry", "client")
 	want := memory.FilesRequest{Pattern: "retry client", Project: "p", Limit: 1000, Caller: memory.Caller{Dir: b.opts.Dir, Client: "cli"}}
-	if diff := cmp.Diff(want, request[memory.FilesRequest](t, b, "Files")); diff != "" {
+	if diff := cmp.Diff(want, request[memory.FilesRequest](t, b, service.Files.Name)); diff != "" {
 		t.Errorf("request differs (-want +got):\n%s", diff)
 	}
-	b.fake.Answers["Files"] = &memory.FileList{Project: "p1", ProjectName: "demo"}
+	b.fake.Answers[service.Files.Name] = &memory.FileList{Project: "p1", ProjectName: "demo"}
 	if out := b.ok("files", "nothing"); out != "No file of project demo fits.\n" {
 		t.Errorf("without a match files says %q", out)
 	}
-	b.fake.Answers["Files"] = &memory.FileList{Project: "p1", ProjectName: "demo", Missing: "indexing is paused"}
+	b.fake.Answers[service.Files.Name] = &memory.FileList{Project: "p1", ProjectName: "demo", Missing: "indexing is paused"}
 	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "fits.\nNot all files are known: indexing is paused. See: recalld repos\n") {
 		t.Errorf("with files that are not known files says %q", out)
 	}
@@ -132,7 +133,7 @@ func TestFilesFlags(t *testing.T) {
 		t.Errorf("files --json says null where a list is empty: %s", out)
 	}
 	// Of several worktrees each file says which one it is in.
-	b.fake.Answers["Files"] = &memory.FileList{Total: 2, Files: []memory.FileMatch{{Path: "a.go", Sandbox: "/src/one"}, {Path: "a.go", Sandbox: "/src/two"}}}
+	b.fake.Answers[service.Files.Name] = &memory.FileList{Total: 2, Files: []memory.FileMatch{{Path: "a.go", Sandbox: "/src/one"}, {Path: "a.go", Sandbox: "/src/two"}}}
 	if out := b.ok("files", "a.go"); !strings.Contains(out, "/src/one/a.go") || !strings.Contains(out, "/src/two/a.go") {
 		t.Errorf("two worktrees are not told apart:\n%s", out)
 	}
@@ -175,13 +176,13 @@ func TestWaitEnds(t *testing.T) {
 		"gone":      {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, GoneAt: noon}}}, ExitNotFound},
 		"vanished":  {[]memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: gone, LastError: "no such folder", LastErrorAt: noon}}}, ExitNotFound},
 	} {
-		b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": tc.repos})
+		b := newBench(t, map[string]any{service.IndexRepo.Name: queued, service.Repos.Name: &memory.RepoList{Repos: tc.repos}})
 		if _, errs, code := b.run("index", "--wait"); code != tc.code {
 			t.Errorf("%s: exit %d (%s), want %d", name, code, errs, tc.code)
 		}
 	}
 	waiting := []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/src"}, Progress: &memory.Progress{Phase: "paused"}}}
-	b := newBench(t, map[string]any{"IndexRepo": queued, "Repos": waiting})
+	b := newBench(t, map[string]any{service.IndexRepo.Name: queued, service.Repos.Name: &memory.RepoList{Repos: waiting}})
 	if _, errs, code := b.run("up"); code != ExitConflict || !strings.Contains(errs, "let it go on with: recalld resume") {
 		t.Errorf("everything held: exit %d (%s), want %d and how it goes on", code, errs, ExitConflict)
 	}

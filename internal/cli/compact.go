@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // compactCommand starts a session's working context anew.
@@ -48,7 +49,7 @@ chat model writes it from --transcript, if the setting context.summary_model nam
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			compacted, err := call(c, a, &r, memory.Service.Compact)
+			compacted, err := call(c, a, &r, service.Compact)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // completionDeadline bounds what a completion may ask the daemon: a person
@@ -84,11 +85,11 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 func (a *App) completeProjects(c *cobra.Command, flag string) {
 	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-			repos, err := d.Repos(ctx)
+			repos, err := service.Repos.Do(ctx, d, service.None{})
 			if err != nil {
 				return nil
 			}
-			for _, r := range repos {
+			for _, r := range repos.Repos {
 				names = append(names, memory.ProjectLabel(r.ProjectName, r.Project))
 			}
 			return names
@@ -112,11 +113,11 @@ func (a *App) completeFolder(c *cobra.Command, args []string, typed string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	roots, directive := a.ask(c, typed, func(ctx context.Context, d Daemon) (roots []string) {
-		repos, err := d.Repos(ctx)
+		repos, err := service.Repos.Do(ctx, d, service.None{})
 		if err != nil {
 			return nil
 		}
-		for _, r := range repos {
+		for _, r := range repos.Repos {
 			roots = append(roots, r.Root)
 		}
 		return roots
@@ -149,7 +150,7 @@ func (a *App) completeSession(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Sessions(ctx, memory.HistoryRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()})
+		list, err := service.Sessions.Do(ctx, d, memory.HistoryRequest{Limit: memory.MaxSessions, Project: typedProject(c), Caller: a.caller()}.Sessions())
 		if err != nil {
 			return nil
 		}
@@ -177,11 +178,11 @@ func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		models, err := d.Models(ctx)
+		models, err := service.Models.Do(ctx, d, service.None{})
 		if err != nil {
 			return nil
 		}
-		for _, m := range models {
+		for _, m := range models.Models {
 			if m.State == "missing" {
 				names = append(names, m.Name)
 			}
@@ -197,7 +198,7 @@ func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		window, err := d.TaskWindow(ctx, memory.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
+		window, err := service.TaskWindow.Do(ctx, d, memory.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -211,7 +212,7 @@ func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]
 // completeNames completes the name of an entry of one type.
 func (a *App) completeNames(c *cobra.Command, kind memory.Kind, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Entries(ctx, memory.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
+		list, err := service.Entries.Do(ctx, d, memory.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -229,7 +230,7 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := d.Receipts(ctx, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
+		list, err := service.Receipts.Do(ctx, d, memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Project: typedProject(c), Caller: a.caller()})
 		if err != nil {
 			return nil
 		}
@@ -244,12 +245,12 @@ func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]
 func (a *App) completeEmbedders(c *cobra.Command, flag string) {
 	must(c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.ask(c, typed, func(ctx context.Context, d Daemon) []string {
-			models, err := d.Models(ctx)
+			models, err := service.Models.Do(ctx, d, service.None{})
 			if err != nil {
 				return nil
 			}
 			names := []string{"none"}
-			for _, m := range models {
+			for _, m := range models.Models {
 				if m.State != "missing" {
 					names = append(names, m.Name)
 				}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 func TestCompletion(t *testing.T) {
@@ -58,10 +59,10 @@ func TestCompletion(t *testing.T) {
 		args    []string
 		project func() string
 	}{
-		{[]string{"context", "add", "rule"}, func() string { return request[memory.EntriesRequest](t, b, "Entries").Project }},
-		{[]string{"task", "unblock"}, func() string { return request[memory.TaskWindowRequest](t, b, "TaskWindow").Project }},
-		{[]string{"receipts"}, func() string { return request[memory.ReceiptsRequest](t, b, "Receipts").Project }},
-		{[]string{"summarize"}, func() string { return request[memory.HistoryRequest](t, b, "Sessions").Project }},
+		{[]string{"context", "add", "rule"}, func() string { return request[memory.EntriesRequest](t, b, service.Entries.Name).Project }},
+		{[]string{"task", "unblock"}, func() string { return request[memory.TaskWindowRequest](t, b, service.TaskWindow.Name).Project }},
+		{[]string{"receipts"}, func() string { return request[memory.ReceiptsRequest](t, b, service.Receipts.Name).Project }},
+		{[]string{"summarize"}, func() string { return request[memory.SessionsRequest](t, b, service.Sessions.Name).Project }},
 	} {
 		b.ok(append(append([]string{"__complete"}, tt.args...), "--project", "p3", "")...)
 		if got := tt.project(); got != "p3" {

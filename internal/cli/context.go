@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // contextCommand holds the commands about contexts. Without a word more it shows
@@ -48,7 +49,7 @@ func (a *App) showContext(c *cobra.Command) {
 		if err := a.which(c, &r.SessionRef); err != nil {
 			return err
 		}
-		held, err := call(c, a, &r, memory.Service.SessionContext)
+		held, err := call(c, a, &r, service.SessionContext)
 		if err != nil {
 			return err
 		}

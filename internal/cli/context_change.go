@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // contextAddCommand adds an entry to a session's context.
@@ -74,7 +75,7 @@ func (a *App) changeContext(c *cobra.Command, r *memory.ChangeContextRequest, do
 	if err := a.which(c, &r.SessionRef); err != nil {
 		return err
 	}
-	held, err := call(c, a, r, memory.Service.ChangeContext)
+	held, err := call(c, a, r, service.ChangeContext)
 	if err != nil {
 		return orUnregistered(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // contextForCommand assembles the context of one message. The text alone goes to
@@ -53,7 +54,7 @@ what it held.`,
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			assembled, err := call(c, a, &r, memory.Service.Assemble)
+			assembled, err := call(c, a, &r, service.Assemble)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // inputs are what the commands of TestOutput read from standard input.
@@ -60,41 +61,41 @@ func contexts() map[string]any {
 		Settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .75, memory.Lesson: .5}, VectorWeight: .0583, Embedder: "builtin", Code: 3, CodeBytes: 2048},
 		Judged:   []memory.ItemVerdict{{Verdict: memory.Worked, At: noon, Note: "logged in"}, {Item: "l-1", Verdict: memory.Failed, At: noon}}}
 	return map[string]any{
-		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept,
-		"LoadTasks": &memory.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2, Settled: 4, Redacted: true, AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full"},
-		"TaskHistory": &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 60,
+		service.CompleteTask.Name: kept, service.BlockTask.Name: kept, service.UnblockTask.Name: kept,
+		service.LoadTasks.Name: &memory.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 12, Blockers: 1, Known: 3, Dropped: 2, Settled: 4, Redacted: true, AuditFile: "/src/demo/logs/audit.log.jsonl", Warning: "the disk is full"},
+		service.TaskHistory.Name: &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 60,
 			Events: []memory.TaskEvent{{Event: memory.TaskUnblocked, At: noon, Seq: 9, Project: "p1", Client: "cli", Blocker: json.RawMessage(`{"task_id":"task-043","reason":"The key has expired"}`), Resolution: "The key was renewed"},
 				{Event: memory.TaskCompleted, At: noon, Seq: 8, Project: "p1", Task: json.RawMessage(`{"task_id":"task-041","validation_report":{"valid":true}}`)}},
 			Text: "## Task History\n- 2026-01-15T12:00Z task-043 unblocked: \"The key was renewed\" (was blocked: \"The key has expired\")\n- 2026-01-15T12:00Z task-041 completed, ✓ success\n"},
-		"TaskWindow": &memory.TaskWindow{Project: "p1", ProjectName: "demo", Total: 7, Tokens: 60,
+		service.TaskWindow.Name: &memory.TaskWindow{Project: "p1", ProjectName: "demo", Total: 7, Tokens: 60,
 			Tasks:    []memory.CompletedTask{{TaskID: "task-041", CompletedAt: noon, ValidationReport: json.RawMessage(`{"valid":true}`)}},
 			Blockers: []memory.BlockedTask{{TaskID: "task-043", Reason: "The key has expired", BlockedAt: noon}},
 			Text:     "## Recent Task History\n1. task-041 (completed: 2026-01-15T12:00Z, ✓ success)\n\n## Active Blockers\n- task-043: \"The key has expired\" (blocked: 2026-01-15T12:00Z)\n"},
-		"Register": registered, "Unregister": registered,
-		"Entries": &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "filesystem", Include: memory.IncludeAgent, Enabled: new(false)}},
+		service.Register.Name: registered, service.Unregister.Name: registered,
+		service.Entries.Name: &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "filesystem", Include: memory.IncludeAgent, Enabled: new(false)}},
 			Entries: []memory.EntryState{
 				{ID: "u-1", CatalogueEntry: memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "Errors"}, Content: "Wrap every error.\nName the step."}, Source: "file:AGENTS.md", Version: 2, Mode: memory.IncludeAlways, On: true},
 				{ID: "o-1", CatalogueEntry: memory.CatalogueEntry{Ref: readFile.Ref(), Description: "Read a file", Guidance: "Give paths relative to the root.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true},
 					Source: "my-host", Version: 1, Mode: memory.IncludeAgent},
 			}},
-		"SearchTools": &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: id, Receipt: "r-2", Version: 9,
+		service.SearchTools.Name: &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: id, Receipt: "r-2", Version: 9,
 			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "filesystem", Name: "read_file", Description: "Read a file", Relevance: .912, Active: true, New: true},
 				{ID: "o-2", ServerName: "database", Name: "query", Description: "Ask the database", Relevance: .7}},
 			Guidance: "[TOOL GUIDANCE] Instructions for discovered tools\n\nfilesystem:read_file: Give paths relative to the root.",
 			Degraded: []memory.Degraded{{Part: "vector/builtin", Reason: "loading"}}},
-		"SessionContext": held, "ChangeContext": held,
-		"Assemble": &memory.Assembled{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Items: []memory.AssembledItem{{Tokens: 40}}, Memories: []memory.Item{},
+		service.SessionContext.Name: held, service.ChangeContext.Name: held,
+		service.Assemble.Name: &memory.Assembled{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Items: []memory.AssembledItem{{Tokens: 40}}, Memories: []memory.Item{},
 			Withheld: withheld, Degraded: []memory.Degraded{{Part: "code", Reason: "deadline"}}, Tokens: 240, MaxTokens: 4000, Record: *record, Receipt: "r-1",
 			ActiveTools: []memory.ToolRef{readFile}, Text: "## Rules\n\nAuthentication Rules: use the gateway.\n"},
-		"WorkingContext": working, "Report": working,
-		"Compact": &memory.Compacted{Project: "p1", ProjectName: "demo", SessionID: id, Summary: "Order 17 was refunded.", Model: "ollama/qwen3", KeepTurns: 3, ClearedTools: 2,
+		service.WorkingContext.Name: working, service.Report.Name: working,
+		service.Compact.Name: &memory.Compacted{Project: "p1", ProjectName: "demo", SessionID: id, Summary: "Order 17 was refunded.", Model: "ollama/qwen3", KeepTurns: 3, ClearedTools: 2,
 			ClearedEntities: 1, ActiveTools: []memory.ToolRef{readFile}, Version: 10, Redacted: true},
-		"Receipts":  &memory.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}, {ID: "r-00", At: noon.Add(-73 * time.Hour), Request: memory.RecallRequest{IDs: []string{"l-7f3a", "s-91a0bb"}}}}, More: true},
-		"Receipt":   &receipt,
-		"ContextOf": &memory.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
-		"Feedback": &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
+		service.Receipts.Name:  &memory.ReceiptList{Project: "p1", ProjectName: "demo", Receipts: []memory.Receipt{receipt, {ID: "r-0", At: noon.Add(-72 * time.Hour), Request: memory.RecallRequest{Query: "npm error"}}, {ID: "r-00", At: noon.Add(-73 * time.Hour), Request: memory.RecallRequest{IDs: []string{"l-7f3a", "s-91a0bb"}}}}, More: true},
+		service.Receipt.Name:   &receipt,
+		service.ContextOf.Name: &memory.TurnContext{Project: "p1", ProjectName: "demo", SessionID: id, Turn: 2, Record: record, Withheld: withheld, Receipt: "r-1", Summary: "1 rule (all always)", Text: "Context Used:\nRules (1):\n  • Authentication Rules [Always]\n"},
+		service.Feedback.Name: &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 11,
 			Items: []memory.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}, {ID: "c-2", Kind: memory.Chunk}}},
-		"Replay": &memory.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true, Degraded: []memory.Degraded{{Part: "code", Reason: "loading"}},
+		service.Replay.Name: &memory.Replayed{Project: "p1", ProjectName: "demo", New: memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{memory.Chunk: .6}, VectorWeight: .1}, More: true, Degraded: []memory.Degraded{{Part: "code", Reason: "loading"}},
 			Answers: []memory.ReplayedAnswer{
 				{Receipt: "r-1", Query: "How do I authenticate?", At: noon, DataChanged: true, SettingsChanged: true, Items: []memory.ReplayedItem{
 					{ID: "l-1", Kind: memory.Lesson, Title: "use the gateway", Recorded: 1, Before: 1, After: 1},
@@ -121,98 +122,98 @@ func TestContextRequests(t *testing.T) {
 		method string
 		want   func(*bench) any
 	}{
-		{[]string{"task", "done", "t"}, "", "CompleteTask", func(b *bench) any {
+		{[]string{"task", "done", "t"}, "", service.CompleteTask.Name, func(b *bench) any {
 			return memory.CompleteTaskRequest{TaskID: "t", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: caller(b)}
 		}},
-		{[]string{"task", "done", "t", "--type", "y", "--intent", "i", "--summary", "s", "--valid=false", "--requires-context", "--at", "36h", "--project", "p"}, "", "CompleteTask", func(b *bench) any {
+		{[]string{"task", "done", "t", "--type", "y", "--intent", "i", "--summary", "s", "--valid=false", "--requires-context", "--at", "36h", "--project", "p"}, "", service.CompleteTask.Name, func(b *bench) any {
 			return memory.CompleteTaskRequest{TaskID: "t", TaskType: "y", Intent: "i", Summary: "s", RequiresContext: new(true), CompletedAt: noon.Add(-36 * time.Hour),
 				ValidationReport: json.RawMessage(`{"valid":false}`), Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"task", "done", "t", "--report", `{"valid": true, "n": 1.50}`, "--requires-context=false"}, "", "CompleteTask", func(b *bench) any {
+		{[]string{"task", "done", "t", "--report", `{"valid": true, "n": 1.50}`, "--requires-context=false"}, "", service.CompleteTask.Name, func(b *bench) any {
 			return memory.CompleteTaskRequest{TaskID: "t", RequiresContext: new(false), ValidationReport: json.RawMessage(`{"valid": true, "n": 1.50}`), Caller: caller(b)}
 		}},
-		{[]string{"task", "block", "t", "the", "key", "--at", "2026-01-15T12:00:00Z", "--project", "p"}, "", "BlockTask", func(b *bench) any {
+		{[]string{"task", "block", "t", "the", "key", "--at", "2026-01-15T12:00:00Z", "--project", "p"}, "", service.BlockTask.Name, func(b *bench) any {
 			return memory.BlockTaskRequest{TaskID: "t", Reason: "the key", BlockedAt: noon, Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"task", "unblock", "t", "--resolution", "r", "--project", "p"}, "", "UnblockTask", func(b *bench) any {
+		{[]string{"task", "unblock", "t", "--resolution", "r", "--project", "p"}, "", service.UnblockTask.Name, func(b *bench) any {
 			return memory.UnblockTaskRequest{TaskID: "t", Resolution: "r", Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"task", "load", "-", "--project", "p"}, `[{"task_id": "t", "odd": 1.50}]`, "LoadTasks", func(b *bench) any {
+		{[]string{"task", "load", "-", "--project", "p"}, `[{"task_id": "t", "odd": 1.50}]`, service.LoadTasks.Name, func(b *bench) any {
 			return memory.LoadTasksRequest{State: json.RawMessage(`[{"task_id": "t", "odd": 1.50}]`), Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"tasks", "--type", "y", "--limit", "100", "--project", "p"}, "", "TaskWindow", func(b *bench) any {
+		{[]string{"tasks", "--type", "y", "--limit", "100", "--project", "p"}, "", service.TaskWindow.Name, func(b *bench) any {
 			return memory.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"task", "history", "t", "--limit", "200", "--before", "9", "--project", "p"}, "", "TaskHistory", func(b *bench) any {
+		{[]string{"task", "history", "t", "--limit", "200", "--before", "9", "--project", "p"}, "", service.TaskHistory.Name, func(b *bench) any {
 			return memory.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 9, Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"catalogue", "--types", "rule,tool", "--server", "s", "--content", "--project", "p"}, "", "Entries", func(b *bench) any {
+		{[]string{"catalogue", "--types", "rule,tool", "--server", "s", "--content", "--project", "p"}, "", service.Entries.Name, func(b *bench) any {
 			return memory.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "s", Content: true, Project: "p", Caller: caller(b)}
 		}},
 		{[]string{"catalogue", "register", "-", "--source", "host", "--replace", "--project", "p"},
 			`{"entries":[{"type":"tool","name":"read_file","serverName":"filesystem","inputSchema":{"n":1.50},"enabled":false}],"servers":[{"name":"filesystem","include":"agent"}]}`,
-			"Register", func(b *bench) any {
+			service.Register.Name, func(b *bench) any {
 				return memory.RegisterRequest{Source: "host", Replace: true, Project: "p", Caller: caller(b),
 					Entries: []memory.CatalogueEntry{{Ref: readFile, InputSchema: json.RawMessage(`{"n":1.50}`), Enabled: new(false)}},
 					Servers: []memory.Server{{Name: "filesystem", Include: memory.IncludeAgent}}}
 			}},
-		{[]string{"catalogue", "register", "-", "--source", "host", "--replace"}, `{}`, "Register", func(b *bench) any {
+		{[]string{"catalogue", "register", "-", "--source", "host", "--replace"}, `{}`, service.Register.Name, func(b *bench) any {
 			return memory.RegisterRequest{Source: "host", Replace: true, Caller: caller(b)}
 		}},
-		{[]string{"catalogue", "remove", "tool", "filesystem:read_file", "--project", "p"}, "", "Unregister", func(b *bench) any {
+		{[]string{"catalogue", "remove", "tool", "filesystem:read_file", "--project", "p"}, "", service.Unregister.Name, func(b *bench) any {
 			return memory.UnregisterRequest{Entries: []memory.Ref{readFile}, Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"catalogue", "remove", "--source", "host"}, "", "Unregister", func(b *bench) any {
+		{[]string{"catalogue", "remove", "--source", "host"}, "", service.Unregister.Name, func(b *bench) any {
 			return memory.UnregisterRequest{Source: "host", Caller: caller(b)}
 		}},
-		{[]string{"tools", "read", "a file", "--limit", "20", "--own", "--session", "abcd", "--project", "p"}, "", "SearchTools", func(b *bench) any {
+		{[]string{"tools", "read", "a file", "--limit", "20", "--own", "--session", "abcd", "--project", "p"}, "", service.SearchTools.Name, func(b *bench) any {
 			return memory.SearchToolsRequest{Query: "read a file", Limit: 20, Own: true, SessionRef: which(b)}
 		}},
-		{[]string{"context"}, "", "SessionContext", func(b *bench) any { return memory.ContextRequest{SessionRef: own(b)} }},
-		{[]string{"context", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return memory.ContextRequest{SessionRef: which(b)} }},
-		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", "SessionContext", func(b *bench) any { return memory.ContextRequest{SessionRef: which(b)} }},
-		{[]string{"context", "for", "fix", "it"}, "", "Assemble", func(b *bench) any { return memory.AssembleRequest{Message: "fix it", SessionRef: own(b)} }},
+		{[]string{"context"}, "", service.SessionContext.Name, func(b *bench) any { return memory.ContextRequest{SessionRef: own(b)} }},
+		{[]string{"context", "--session", "abcd", "--project", "p"}, "", service.SessionContext.Name, func(b *bench) any { return memory.ContextRequest{SessionRef: which(b)} }},
+		{[]string{"context", "show", "--session", "abcd", "--project", "p"}, "", service.SessionContext.Name, func(b *bench) any { return memory.ContextRequest{SessionRef: which(b)} }},
+		{[]string{"context", "for", "fix", "it"}, "", service.Assemble.Name, func(b *bench) any { return memory.AssembleRequest{Message: "fix it", SessionRef: own(b)} }},
 		{[]string{"context", "for", "-", "--task-type", "y", "--requires-context=false", "--top-k", "200", "--top-n", "50", "--include-score", "0", "--max-tokens", "50", "--no-search",
-			"--session", "abcd", "--project", "p"}, "fix\nit\n", "Assemble", func(b *bench) any {
+			"--session", "abcd", "--project", "p"}, "fix\nit\n", service.Assemble.Name, func(b *bench) any {
 			return memory.AssembleRequest{Message: "fix\nit", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50, IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which(b)}
 		}},
-		{[]string{"context", "add", "tool", "read_file", "--server", "filesystem", "--always", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
+		{[]string{"context", "add", "tool", "read_file", "--server", "filesystem", "--always", "--session", "abcd", "--project", "p"}, "", service.ChangeContext.Name, func(b *bench) any {
 			return memory.ChangeContextRequest{Add: []memory.ContextItem{{Ref: readFile, IncludeMode: memory.IncludeAlways}}, Remove: nil, SessionRef: which(b)}
 		}},
-		{[]string{"context", "add", "rule", "A: B"}, "", "ChangeContext", func(b *bench) any {
+		{[]string{"context", "add", "rule", "A: B"}, "", service.ChangeContext.Name, func(b *bench) any {
 			return memory.ChangeContextRequest{Add: []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "A: B"}, IncludeMode: memory.IncludeManual}}, SessionRef: own(b)}
 		}},
-		{[]string{"context", "remove", "tool", "filesystem:read_file", "--session", "abcd", "--project", "p"}, "", "ChangeContext", func(b *bench) any {
+		{[]string{"context", "remove", "tool", "filesystem:read_file", "--session", "abcd", "--project", "p"}, "", service.ChangeContext.Name, func(b *bench) any {
 			return memory.ChangeContextRequest{Remove: []memory.Ref{readFile}, SessionRef: which(b)}
 		}},
-		{[]string{"context", "turn"}, "", "ContextOf", func(b *bench) any { return memory.ContextOfRequest{SessionRef: own(b)} }},
-		{[]string{"context", "turn", "7", "--texts", "--session", "abcd", "--project", "p"}, "", "ContextOf", func(b *bench) any { return memory.ContextOfRequest{Turn: 7, Texts: true, SessionRef: which(b)} }},
-		{[]string{"working", "--session", "abcd", "--project", "p"}, "", "WorkingContext", func(b *bench) any { return memory.WorkingContextRequest{SessionRef: which(b)} }},
+		{[]string{"context", "turn"}, "", service.ContextOf.Name, func(b *bench) any { return memory.ContextOfRequest{SessionRef: own(b)} }},
+		{[]string{"context", "turn", "7", "--texts", "--session", "abcd", "--project", "p"}, "", service.ContextOf.Name, func(b *bench) any { return memory.ContextOfRequest{Turn: 7, Texts: true, SessionRef: which(b)} }},
+		{[]string{"working", "--session", "abcd", "--project", "p"}, "", service.WorkingContext.Name, func(b *bench) any { return memory.WorkingContextRequest{SessionRef: which(b)} }},
 		{[]string{"working", "report", "--tool", "filesystem:read_file", "--tool", "a:b:c", "--entity", `{"id":"o-1","type":"order","name":"n","data":{"n":1.50}}`, "--entity", `{"id":"o-2"}`,
-			"--clear-discovered", "--session", "abcd", "--project", "p"}, "", "Report", func(b *bench) any {
+			"--clear-discovered", "--session", "abcd", "--project", "p"}, "", service.Report.Name, func(b *bench) any {
 			return memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "filesystem", ToolName: "read_file"}, {ServerName: "a", ToolName: "b:c"}},
 				Entities:        []memory.Entity{{ID: "o-1", Type: "order", Name: "n", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
 				ClearDiscovered: true, SessionRef: which(b)}
 		}},
-		{[]string{"compact", "--summary", "-", "--keep-turns", "100", "--session", "abcd", "--project", "p"}, "done\n", "Compact", func(b *bench) any {
+		{[]string{"compact", "--summary", "-", "--keep-turns", "100", "--session", "abcd", "--project", "p"}, "done\n", service.Compact.Name, func(b *bench) any {
 			return memory.CompactRequest{Summary: "done", KeepTurns: 100, SessionRef: which(b)}
 		}},
-		{[]string{"compact", "--summary", "all done"}, "", "Compact", func(b *bench) any { return memory.CompactRequest{Summary: "all done", SessionRef: own(b)} }},
-		{[]string{"compact"}, "", "Compact", func(b *bench) any { return memory.CompactRequest{SessionRef: own(b)} }},
-		{[]string{"receipts", "--session", "abcd", "--turn", "0", "--since", "2d", "--limit", "200", "--project", "p"}, "", "Receipts", func(b *bench) any {
+		{[]string{"compact", "--summary", "all done"}, "", service.Compact.Name, func(b *bench) any { return memory.CompactRequest{Summary: "all done", SessionRef: own(b)} }},
+		{[]string{"compact"}, "", service.Compact.Name, func(b *bench) any { return memory.CompactRequest{SessionRef: own(b)} }},
+		{[]string{"receipts", "--session", "abcd", "--turn", "0", "--since", "2d", "--limit", "200", "--project", "p"}, "", service.Receipts.Name, func(b *bench) any {
 			return memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: noon.Add(-48 * time.Hour), Limit: 200, Project: "p", Caller: caller(b)}
 		}},
-		{[]string{"receipts"}, "", "Receipts", func(b *bench) any { return memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Caller: caller(b)} }},
-		{[]string{"receipts", "r-1"}, "", "Receipt", func(*bench) any { return "r-1" }},
-		{[]string{"feedback", "r-1", "outdated", "--item", "l-1", "--note", "n"}, "", "Feedback", func(b *bench) any {
+		{[]string{"receipts"}, "", service.Receipts.Name, func(b *bench) any { return memory.ReceiptsRequest{Limit: memory.DefaultReceipts, Caller: caller(b)} }},
+		{[]string{"receipts", "r-1"}, "", service.Receipt.Name, func(*bench) any { return memory.ReceiptRequest{ID: "r-1"} }},
+		{[]string{"feedback", "r-1", "outdated", "--item", "l-1", "--note", "n"}, "", service.Feedback.Name, func(b *bench) any {
 			return memory.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Outdated, Note: "n", Caller: caller(b)}
 		}},
 		{[]string{"replay", "--session", "abcd", "--since", "2026-01-01", "--limit", "7", "--embedder", "builtin", "--floor", "chunk=0", "--floor", "lesson=0.4", "--weights", "0", "--project", "p"}, "",
-			"Replay", func(b *bench) any {
+			service.Replay.Name, func(b *bench) any {
 				return memory.ReplayRequest{SessionID: "abcd", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 7, Embedder: "builtin",
 					MinRelevance: map[memory.Kind]float64{memory.Chunk: 0, memory.Lesson: .4}, VectorWeight: new(0.0), Project: "p", Caller: caller(b)}
 			}},
-		{[]string{"replay", "--session", "abcd"}, "", "Replay", func(b *bench) any {
+		{[]string{"replay", "--session", "abcd"}, "", service.Replay.Name, func(b *bench) any {
 			return memory.ReplayRequest{SessionID: "abcd", Limit: memory.MaxReplayed, Caller: caller(b)}
 		}},
 	} {
@@ -274,12 +275,12 @@ func TestInputFiles(t *testing.T) {
 	}
 	write("entries.json", `{"entries":[{"type":"rule","name":"A","content":"c"}]}`)
 	b.ok("catalogue", "register", "entries.json")
-	if got := request[memory.RegisterRequest](t, b, "Register").Entries; len(got) != 1 || got[0].Name != "A" {
+	if got := request[memory.RegisterRequest](t, b, service.Register.Name).Entries; len(got) != 1 || got[0].Name != "A" {
 		t.Errorf("registered %+v, want the entry of the file", got)
 	}
 	write("conversation.txt", "user: hello\n")
 	b.ok("compact", "--transcript", "conversation.txt")
-	if got := request[memory.CompactRequest](t, b, "Compact").Transcript; !strings.HasPrefix(got, "user: hello") {
+	if got := request[memory.CompactRequest](t, b, service.Compact.Name).Transcript; !strings.HasPrefix(got, "user: hello") {
 		t.Errorf("the transcript is %q, want what the file says", got)
 	}
 	calls := len(b.fake.Calls())
@@ -315,18 +316,18 @@ func TestNothingThere(t *testing.T) {
 		answer any
 		want   string
 	}{
-		{[]string{"tasks"}, "TaskWindow", &memory.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld task done ID\n"},
-		{[]string{"task", "history", "t-1"}, "TaskHistory", &memory.TaskHistory{ProjectName: "demo", More: true, Before: 5}, "Nothing is logged of the task \"t-1\" in project demo.\nThere may be older events: --before 5\n"},
-		{[]string{"catalogue"}, "Entries", &memory.EntryList{ProjectName: "demo"}, "Nothing of the kind is registered in project demo. Register with: recalld catalogue register FILE\n"},
-		{[]string{"tools", "q"}, "SearchTools", &memory.ToolMatches{ProjectName: "demo"}, "No tool of project demo fits. Those there are: recalld catalogue --types tool\n"},
-		{[]string{"context"}, "SessionContext", &memory.Context{SessionID: id, ProjectName: "demo"}, "Session abcd of project demo, version 0\nIts context is empty. Add to it with: recalld context add TYPE NAME\n"},
-		{[]string{"context", "for", "m"}, "Assemble", &memory.Assembled{SessionID: id}, ""},
-		{[]string{"compact", "--summary", "s"}, "Compact", &memory.Compacted{SessionID: id, KeepTurns: 1}, "Session abcd starts anew, version 0: 0 tools and 0 entities cleared, keep the last 1 turn\n"},
-		{[]string{"context", "add", "rule", "A"}, "ChangeContext", &memory.Context{SessionID: id}, "Nothing changed: rule A is there already\n"},
-		{[]string{"context", "remove", "rule", "A"}, "ChangeContext", &memory.Context{SessionID: id}, "Nothing changed: rule A is not there\n"},
-		{[]string{"receipts"}, "Receipts", &memory.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
-		{[]string{"feedback", "r", "worked"}, "Feedback", &memory.FeedbackResult{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
-		{[]string{"replay", "--since", "1d"}, "Replay", &memory.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
+		{[]string{"tasks"}, service.TaskWindow.Name, &memory.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld task done ID\n"},
+		{[]string{"task", "history", "t-1"}, service.TaskHistory.Name, &memory.TaskHistory{ProjectName: "demo", More: true, Before: 5}, "Nothing is logged of the task \"t-1\" in project demo.\nThere may be older events: --before 5\n"},
+		{[]string{"catalogue"}, service.Entries.Name, &memory.EntryList{ProjectName: "demo"}, "Nothing of the kind is registered in project demo. Register with: recalld catalogue register FILE\n"},
+		{[]string{"tools", "q"}, service.SearchTools.Name, &memory.ToolMatches{ProjectName: "demo"}, "No tool of project demo fits. Those there are: recalld catalogue --types tool\n"},
+		{[]string{"context"}, service.SessionContext.Name, &memory.Context{SessionID: id, ProjectName: "demo"}, "Session abcd of project demo, version 0\nIts context is empty. Add to it with: recalld context add TYPE NAME\n"},
+		{[]string{"context", "for", "m"}, service.Assemble.Name, &memory.Assembled{SessionID: id}, ""},
+		{[]string{"compact", "--summary", "s"}, service.Compact.Name, &memory.Compacted{SessionID: id, KeepTurns: 1}, "Session abcd starts anew, version 0: 0 tools and 0 entities cleared, keep the last 1 turn\n"},
+		{[]string{"context", "add", "rule", "A"}, service.ChangeContext.Name, &memory.Context{SessionID: id}, "Nothing changed: rule A is there already\n"},
+		{[]string{"context", "remove", "rule", "A"}, service.ChangeContext.Name, &memory.Context{SessionID: id}, "Nothing changed: rule A is not there\n"},
+		{[]string{"receipts"}, service.Receipts.Name, &memory.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
+		{[]string{"feedback", "r", "worked"}, service.Feedback.Name, &memory.FeedbackResult{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
+		{[]string{"replay", "--since", "1d"}, service.Replay.Name, &memory.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
 	} {
 		b := newBench(t, map[string]any{tt.method: tt.answer})
 		if out := b.ok(tt.args...); out != tt.want {
@@ -337,7 +338,7 @@ func TestNothingThere(t *testing.T) {
 		}
 	}
 	// A turn without a record is one line, and null for programs, as contract 6 has it.
-	b := newBench(t, map[string]any{"ContextOf": &memory.TurnContext{SessionID: id, Turn: 1, Summary: "No context data available", Text: "No context data available"}})
+	b := newBench(t, map[string]any{service.ContextOf.Name: &memory.TurnContext{SessionID: id, Turn: 1, Summary: "No context data available", Text: "No context data available"}})
 	if out := b.ok("context", "turn"); out != "No context data available\n" {
 		t.Errorf("a turn without a record is shown as %q", out)
 	}
@@ -367,7 +368,7 @@ func TestContextForScripts(t *testing.T) {
 // it among the answer.
 func TestReplayProgress(t *testing.T) {
 	b := newBench(t, sample())
-	b.fake.Replayed = []memory.ReplayProgress{{Done: 0, Total: 3}, {Done: 3, Total: 3}}
+	b.fake.Progress = map[string][]any{service.Replay.Name: {memory.ReplayProgress{Done: 0, Total: 3}, memory.ReplayProgress{Done: 3, Total: 3}}}
 	out, errs, _ := b.run("replay", "--since", "2d")
 	if errs != "asking again: 0 of 3 questions\n" || strings.Contains(out, "asking") {
 		t.Errorf("standard error is %q, standard output %q", errs, out)
@@ -404,15 +405,15 @@ func TestReplayInterrupted(t *testing.T) {
 func TestForeignTextIsShown(t *testing.T) {
 	const odd = "a\x1b[2Jb\u202ec"
 	b := newBench(t, map[string]any{
-		"Entries": &memory.EntryList{Entries: []memory.EntryState{{Source: odd, CatalogueEntry: memory.CatalogueEntry{
+		service.Entries.Name: &memory.EntryList{Entries: []memory.EntryState{{Source: odd, CatalogueEntry: memory.CatalogueEntry{
 			Ref: memory.Ref{Type: memory.Tool, Name: odd, ServerName: odd}, Description: odd, Content: odd, Guidance: odd}}}},
-		"SearchTools":    &memory.ToolMatches{Guidance: odd, Tools: []memory.FoundTool{{Name: odd, ServerName: odd, Description: odd}}},
-		"SessionContext": &memory.Context{SessionID: "abcd", Items: []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: odd}}}},
-		"WorkingContext": &memory.WorkingContext{Summary: odd, UsedTools: []memory.ToolRef{{ServerName: odd, ToolName: odd}}, Entities: []memory.Entity{{ID: odd, Type: odd, Name: odd}}},
-		"Receipt": &memory.Receipt{Request: memory.RecallRequest{Query: odd}, Items: []memory.ReceiptItem{{Name: odd, Server: odd}}, Withheld: []memory.Withheld{{Path: odd}},
+		service.SearchTools.Name:    &memory.ToolMatches{Guidance: odd, Tools: []memory.FoundTool{{Name: odd, ServerName: odd, Description: odd}}},
+		service.SessionContext.Name: &memory.Context{SessionID: "abcd", Items: []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: odd}}}},
+		service.WorkingContext.Name: &memory.WorkingContext{Summary: odd, UsedTools: []memory.ToolRef{{ServerName: odd, ToolName: odd}}, Entities: []memory.Entity{{ID: odd, Type: odd, Name: odd}}},
+		service.Receipt.Name: &memory.Receipt{Request: memory.RecallRequest{Query: odd}, Items: []memory.ReceiptItem{{Name: odd, Server: odd}}, Withheld: []memory.Withheld{{Path: odd}},
 			Judged: []memory.ItemVerdict{{Note: odd}}},
-		"Receipts": &memory.ReceiptList{Receipts: []memory.Receipt{{Request: memory.RecallRequest{Query: odd}}}},
-		"Replay": &memory.Replayed{Tally: memory.ReplayCounts{Questions: 1}, Answers: []memory.ReplayedAnswer{{Query: odd, DataChanged: true,
+		service.Receipts.Name: &memory.ReceiptList{Receipts: []memory.Receipt{{Request: memory.RecallRequest{Query: odd}}}},
+		service.Replay.Name: &memory.Replayed{Tally: memory.ReplayCounts{Questions: 1}, Answers: []memory.ReplayedAnswer{{Query: odd, DataChanged: true,
 			Items: []memory.ReplayedItem{{Title: odd, Recorded: 1}}}}},
 	})
 	for _, args := range [][]string{{"catalogue"}, {"catalogue", "--content"}, {"tools", "q"}, {"context"}, {"working"}, {"receipts", "r"}, {"receipts"}, {"replay", "--since", "1d"}} {
@@ -428,11 +429,11 @@ func TestContextsFit(t *testing.T) {
 	name, text := strings.Repeat("name", 20), strings.Repeat("text ", 100)
 	tool := memory.Ref{Type: memory.Tool, Name: name, ServerName: name}
 	b := newBench(t, map[string]any{
-		"Entries":        &memory.EntryList{Entries: []memory.EntryState{{CatalogueEntry: memory.CatalogueEntry{Ref: tool, Description: text}, Mode: memory.IncludeAlways, On: true}}},
-		"SearchTools":    &memory.ToolMatches{Tools: []memory.FoundTool{{Name: name, ServerName: name, Description: text}}},
-		"WorkingContext": &memory.WorkingContext{SessionID: "abcd", Entities: []memory.Entity{{ID: name, Name: text}}},
-		"Receipts":       &memory.ReceiptList{Receipts: []memory.Receipt{{ID: "rc-01a1fe9f3735aaadbbdf", Purpose: memory.PurposeContext, Request: memory.RecallRequest{Query: text}}}},
-		"Replay": &memory.Replayed{Tally: memory.ReplayCounts{Questions: 1}, Answers: []memory.ReplayedAnswer{{Receipt: "rc-1", DataChanged: true,
+		service.Entries.Name:        &memory.EntryList{Entries: []memory.EntryState{{CatalogueEntry: memory.CatalogueEntry{Ref: tool, Description: text}, Mode: memory.IncludeAlways, On: true}}},
+		service.SearchTools.Name:    &memory.ToolMatches{Tools: []memory.FoundTool{{Name: name, ServerName: name, Description: text}}},
+		service.WorkingContext.Name: &memory.WorkingContext{SessionID: "abcd", Entities: []memory.Entity{{ID: name, Name: text}}},
+		service.Receipts.Name:       &memory.ReceiptList{Receipts: []memory.Receipt{{ID: "rc-01a1fe9f3735aaadbbdf", Purpose: memory.PurposeContext, Request: memory.RecallRequest{Query: text}}}},
+		service.Replay.Name: &memory.Replayed{Tally: memory.ReplayCounts{Questions: 1}, Answers: []memory.ReplayedAnswer{{Receipt: "rc-1", DataChanged: true,
 			Items: []memory.ReplayedItem{{Title: text, Kind: memory.Reference, Recorded: 1, Reason: memory.BelowThreshold}}}}},
 	})
 	for _, args := range [][]string{{"catalogue"}, {"tools", "q"}, {"working"}, {"receipts"}, {"replay", "--since", "1d"}} {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // contextTurnCommand shows what one request was given.
@@ -32,7 +33,7 @@ is no longer as it was handed out is marked; with --texts all other texts are sh
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			turn, err := call(c, a, &r, memory.Service.ContextOf)
+			turn, err := call(c, a, &r, service.ContextOf)
 			if err != nil {
 				return err
 			}

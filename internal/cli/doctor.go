@@ -17,6 +17,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // ollamaTimeout bounds the question whether an Ollama server is there.
@@ -192,7 +193,7 @@ func checkStore(ctx context.Context, d *diagnosis, cfg config.Config) error {
 
 // checkDaemon asks a daemon that runs how it is.
 func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, requeue string) error {
-	status, err := running.Status(ctx)
+	status, err := service.Status.Do(ctx, running, service.None{})
 	if err != nil {
 		d.add("daemon", FindingFailed, memory.AsError(err).Hint, "does not answer: %v", err)
 		return nil
@@ -209,11 +210,11 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		}
 		d.add("vectors "+space.Name, level, hint, "%s", detail)
 	}
-	repos, err := running.Repos(ctx) // all of them, status has the first
+	repos, err := service.Repos.Do(ctx, running, service.None{}) // all of them, status has the first
 	if err != nil {
 		return err
 	}
-	for _, r := range repos {
+	for _, r := range repos.Repos {
 		d.checkIndex(r)
 	}
 	if status.Code.Paused {
@@ -224,7 +225,7 @@ func (a *App) checkDaemon(ctx context.Context, d *diagnosis, running Daemon, req
 		return err
 	}
 	trouble := ""
-	if m, err := running.BuiltinModel(ctx); err == nil && m != nil && m.Trouble != "" {
+	if m, err := service.BuiltinModel.Do(ctx, running, service.None{}); err == nil && m != nil && m.Trouble != "" {
 		trouble = m.Trouble
 		d.adaptedModel(trouble)
 	}
@@ -269,16 +270,16 @@ func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requ
 			return err
 		}
 	default:
-		if err := running.RequeueJob(ctx, requeue); err != nil {
+		if _, err := service.RequeueJob.Do(ctx, running, memory.RequeueRequest{ID: requeue}); err != nil {
 			return err
 		}
 		d.Requeued = []string{requeue}
 	}
-	dead, err := running.DeadJobs(ctx)
+	dead, err := service.DeadJobs.Do(ctx, running, service.None{})
 	if err != nil {
 		return err
 	}
-	for _, job := range dead {
+	for _, job := range dead.Jobs {
 		if !slices.Contains(d.Requeued, job.ID) { // else it has died again
 			d.Dead = append(d.Dead, job)
 		}
@@ -296,18 +297,18 @@ func (a *App) checkQueue(ctx context.Context, d *diagnosis, running Daemon, requ
 func requeueAll(ctx context.Context, d *diagnosis, running Daemon) error {
 	tried := map[string]bool{}
 	for {
-		dead, err := running.DeadJobs(ctx)
+		dead, err := service.DeadJobs.Do(ctx, running, service.None{})
 		if err != nil {
 			return err
 		}
 		before := len(tried)
-		for _, job := range dead {
+		for _, job := range dead.Jobs {
 			if tried[job.ID] {
 				continue
 			}
 			tried[job.ID] = true
 			// Somebody else may have given it another try.
-			switch err := running.RequeueJob(ctx, job.ID); {
+			switch _, err := service.RequeueJob.Do(ctx, running, memory.RequeueRequest{ID: job.ID}); {
 			case err == nil:
 				d.Requeued = append(d.Requeued, job.ID)
 			case memory.CodeOf(err) != memory.CodeNotFound:
@@ -330,7 +331,7 @@ func wereCounted(n int, one string) string {
 
 // checkRunningStore has the daemon read its store.
 func checkRunningStore(ctx context.Context, d *diagnosis, running Daemon) error {
-	report, err := running.Check(ctx)
+	report, err := service.Check.Do(ctx, running, service.None{})
 	switch {
 	case memory.CodeOf(err) == memory.CodeIncompatible || memory.CodeOf(err) == memory.CodeNotFound:
 		d.add("store", FindingNote, "restart the daemon: recalld stop", "the daemon is of a version that cannot check its store")

@@ -17,8 +17,8 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/daemon"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // diagnose runs doctor and returns its findings by check.
@@ -38,7 +38,7 @@ func diagnose(t *testing.T, b *bench, args ...string) (map[string]Finding, diagn
 
 func TestDoctorHealthy(t *testing.T) {
 	answers := sample()
-	delete(answers, "DeadJobs")
+	delete(answers, service.DeadJobs.Name)
 	b := newBench(t, answers)
 	found, _, code := diagnose(t, b, "--set", "embedding.ollama.enabled=off")
 	if code != ExitOK {
@@ -55,11 +55,11 @@ func TestDoctorHealthy(t *testing.T) {
 // away is as somebody wanted it, or may be.
 func TestDoctorIndexes(t *testing.T) {
 	answers := sample()
-	delete(answers, "DeadJobs")
-	answers["Repos"] = troubled()
-	status := *answers["Status"].(*memory.Status)
+	delete(answers, service.DeadJobs.Name)
+	answers[service.Repos.Name] = &memory.RepoList{Repos: troubled()}
+	status := *answers[service.Status.Name].(*memory.Status)
 	status.Code.Paused = true
-	answers["Status"] = &status
+	answers[service.Status.Name] = &status
 	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
 	if code != ExitFailure {
 		t.Errorf("exit %d, want %d: an index has failed", code, ExitFailure)
@@ -73,7 +73,7 @@ func TestDoctorIndexes(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", check, f, want)
 		}
 	}
-	answers["Repos"] = sample()["Repos"]
+	answers[service.Repos.Name] = sample()[service.Repos.Name]
 	found, _, code = diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
 	if f := found["index demo"]; code != ExitOK || f.Level != FindingNote || f.Hint != "recalld resume '/src/demo worktree'" {
 		t.Errorf("held: exit %d, %+v, want a note with how it goes on", code, f)
@@ -92,7 +92,7 @@ func TestDoctorDeadJobs(t *testing.T) {
 	for _, which := range []string{"all", "j9"} {
 		b := newBench(t, sample())
 		_, d, code := diagnose(t, b, "--requeue", which)
-		if code != ExitOK || len(d.Requeued) != 1 || len(d.Dead) != 0 || request[string](t, b, "RequeueJob") != "j9" {
+		if code != ExitOK || len(d.Requeued) != 1 || len(d.Dead) != 0 || request[memory.RequeueRequest](t, b, service.RequeueJob.Name).ID != "j9" {
 			t.Errorf("--requeue %s: exit %d, %+v", which, code, d)
 		}
 	}
@@ -100,17 +100,22 @@ func TestDoctorDeadJobs(t *testing.T) {
 
 // laidAside is a service that lists its dead jobs in pages, as the daemon does.
 type laidAside struct {
-	*memorytest.Service
+	*servicetest.Service
 	dead []memory.DeadJob
 }
 
-func (s *laidAside) DeadJobs(context.Context) ([]memory.DeadJob, error) {
-	return s.dead[:min(len(s.dead), 3)], nil
+// Call implements service.Service.
+func (s *laidAside) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(s.Service, service.Bind(service.DeadJobs, s.DeadJobs), service.Bind(service.RequeueJob, s.RequeueJob)).Call(ctx, op, request, progress)
 }
 
-func (s *laidAside) RequeueJob(_ context.Context, id string) error {
-	s.dead = slices.DeleteFunc(slices.Clone(s.dead), func(j memory.DeadJob) bool { return j.ID == id && id != "sick" })
-	return nil
+func (s *laidAside) DeadJobs(context.Context, service.None) (*memory.DeadJobList, error) {
+	return &memory.DeadJobList{Jobs: s.dead[:min(len(s.dead), 3)]}, nil
+}
+
+func (s *laidAside) RequeueJob(_ context.Context, r memory.RequeueRequest) (*service.None, error) {
+	s.dead = slices.DeleteFunc(slices.Clone(s.dead), func(j memory.DeadJob) bool { return j.ID == r.ID && r.ID != "sick" })
+	return &service.None{}, nil
 }
 
 // TestDoctorRequeuesAll: also those that the first answer does not list; one
@@ -140,8 +145,8 @@ func TestDoctorAsksTheDaemon(t *testing.T) {
 		"busy":    {memory.CheckReport{Busy: true}, FindingNote, "too much is written"},
 	} {
 		answers := sample()
-		delete(answers, "DeadJobs")
-		answers["Check"] = &tc.report
+		delete(answers, service.DeadJobs.Name)
+		answers[service.Check.Name] = &tc.report
 		found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
 		if f := found["store"]; f.Level != tc.level || !strings.Contains(f.Detail, tc.detail) || (code == ExitOK) != (tc.level != FindingFailed) {
 			t.Errorf("%s: exit %d, %+v; want %s with %q", name, code, f, tc.level, tc.detail)
@@ -232,9 +237,9 @@ func TestDoctorOllama(t *testing.T) {
 // TestDoctorNotes: what the daemon has left aside is said, once.
 func TestDoctorNotes(t *testing.T) {
 	answers := sample()
-	delete(answers, "DeadJobs")
-	status := *answers["Status"].(*memory.Status)
-	answers["Status"] = &status
+	delete(answers, service.DeadJobs.Name)
+	status := *answers[service.Status.Name].(*memory.Status)
+	answers[service.Status.Name] = &status
 	b := newBench(t, answers)
 	home := b.opts.Getenv
 	b.opts.Getenv = func(name string) string {
@@ -268,12 +273,12 @@ func TestDoctorNotes(t *testing.T) {
 // do about it, said once; how far one is that is being made is none.
 func TestDoctorDamagedModel(t *testing.T) {
 	answers := sample()
-	delete(answers, "DeadJobs")
+	delete(answers, service.DeadJobs.Name)
 	const trouble = "the adapted model is damaged"
-	answers["BuiltinModel"] = &memory.BuiltinModel{InUse: "builtin/static-v1", Trouble: trouble}
-	status := *answers["Status"].(*memory.Status)
+	answers[service.BuiltinModel.Name] = &memory.BuiltinModel{InUse: "builtin/static-v1", Trouble: trouble}
+	status := *answers[service.Status.Name].(*memory.Status)
 	status.Notes = []string{trouble}
-	answers["Status"] = &status
+	answers[service.Status.Name] = &status
 	found, _, code := diagnose(t, newBench(t, answers), "--set", "embedding.ollama.enabled=off")
 	if f := found["adapted model"]; code != ExitFailure || f.Level != FindingFailed || !strings.Contains(f.Hint, "recalld model reset") {
 		t.Errorf("exit %d, %+v", code, f)
@@ -297,8 +302,8 @@ func TestDoctorRepair(t *testing.T) {
 	}
 	b := newBench(t, sample())
 	b.absent = true
-	b.opts.Stop = func(context.Context, config.Config) (wire.Greeting, error) {
-		return wire.Greeting{}, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running"}
+	b.opts.Stop = func(context.Context, config.Config) (service.Greeting, error) {
+		return service.Greeting{}, &memory.Error{Code: memory.CodeUnavailable, Message: "no daemon is running"}
 	}
 	if out := b.ok("doctor", "--repair", "--data", folder); !strings.Contains(out, "nothing to repair") {
 		t.Errorf("the repair of a sound store says %q", out)

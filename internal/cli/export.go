@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // exportCommand writes a project's memories to files.
@@ -25,13 +26,13 @@ give the same files, and recalld import takes them back.`,
 				return err
 			}
 			r.Path, r.Caller = a.absolute(args[0]), a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			shown := a.newProgress("files")
 			shown.show("exporting", 0, 0)
-			exported, err := service.Export(c.Context(), r)
+			exported, err := service.Export.Do(c.Context(), svc, r)
 			shown.done()
 			if err != nil {
 				return err

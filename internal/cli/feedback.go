@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // feedbackCommand takes a verdict.
@@ -29,7 +30,7 @@ name their receipt; recalld receipts lists them.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
-			taken, err := call(c, a, &r, memory.Service.Feedback)
+			taken, err := call(c, a, &r, service.Feedback)
 			if err != nil {
 				return orHint(err, "receipt", "those there are: recalld receipts")
 			}

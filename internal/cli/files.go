@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // filesCommand asks the light index.
@@ -36,11 +37,11 @@ repository is meant.`,
 			if err := r.Validate(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			list, err := service.Files(c.Context(), r)
+			list, err := service.Files.Do(c.Context(), svc, r)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // forgetCommand removes memories. A whole project wants a yes: there is no way back.
@@ -39,17 +40,17 @@ project; elsewhere, and with --json, say --yes.`,
 					Message: fmt.Sprintf("everything of project %s would be removed for good", r.Project),
 					Hint:    "say --yes if you mean it"}
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			if ask {
-				sure, err := a.confirmForget(c.Context(), service, r.Project)
+				sure, err := a.confirmForget(c.Context(), svc, r.Project)
 				if err != nil || !sure {
 					return err
 				}
 			}
-			gone, err := service.Forget(c.Context(), r)
+			gone, err := service.Forget.Do(c.Context(), svc, r)
 			if err != nil {
 				return err
 			}
@@ -73,12 +74,12 @@ project; elsewhere, and with --json, say --yes.`,
 
 // confirmForget says what is known of a project and asks whether it is to be
 // removed. Anything but a yes, the end of the input included, leaves it alone.
-func (a *App) confirmForget(ctx context.Context, service memory.Repositories, project string) (bool, error) {
-	repos, err := service.Repos(ctx)
+func (a *App) confirmForget(ctx context.Context, svc service.Service, project string) (bool, error) {
+	known, err := service.Repos.Do(ctx, svc, service.None{})
 	if err != nil {
 		return false, err
 	}
-	repos = slices.DeleteFunc(repos, func(r memory.SandboxState) bool { return r.Project != project && r.ProjectName != project })
+	repos := slices.DeleteFunc(known.Repos, func(r memory.SandboxState) bool { return r.Project != project && r.ProjectName != project })
 	fmt.Fprintf(a.opts.Err, "Everything of project %s will be removed for good: lessons, sessions with their steps, and the index of code.\n", project)
 	for _, r := range repos {
 		fmt.Fprintf(a.opts.Err, "  %s: %s, %s\n", printable(r.Root), memory.Count(r.Files, "file"), memory.Count(r.Chunks, "chunk"))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // history answers for the methods about sessions, steps and files.
@@ -27,26 +28,26 @@ func history() map[string]any {
 		{ID: "s-1", Timestamp: noon.Add(-time.Minute), Tool: "bash", Snippet: "npm test", Labels: []string{"execution"}, SessionID: "mm-20260115-abc", StepEnd: memory.StepEnd{OK: true, Target: "npm test"}},
 	}
 	return map[string]any{
-		"StartSession": state,
-		"EndSession":   state,
-		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
+		service.StartSession.Name: state,
+		service.EndSession.Name:   state,
+		service.RecordStep.Name: &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
 			Redacted: true, File: "/src/demo/steps/1-bash.json", Warning: "the picture could not be read",
 			Advice: &memory.RecallResponse{Project: "p1", Items: []memory.Item{{ID: "l-1", Kind: memory.Lesson}}, Text: "**Relevant Memories (1):**\n\n1. [2026-01-15] npm: use npm ci\n"}},
-		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: steps},
-		"LastSteps":   &memory.StepList{Steps: steps},
-		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: goal, CreatedAt: noon,
+		service.SearchSteps.Name: &memory.StepMatches{Query: "confirm", Matches: steps},
+		service.LastSteps.Name:   &memory.StepList{Steps: steps},
+		service.SummarizeSession.Name: &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, Goal: goal, CreatedAt: noon,
 			Recipe:  []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "npm test"}, {StepNumber: 2, Tool: "mm_click"}},
 			Labels:  map[string]int{"interaction": 1, "execution": 1},
 			Screens: []string{"home", "send"},
 			Failures: []memory.Failure{
 				{StepNumber: 1, Tool: "bash", Error: "EACCES", RecoveredBy: 2, Recovery: "2. mm_click chown"}, {StepNumber: 2, Tool: "mm_click", Error: "Timeout"}}},
-		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{
+		service.Sessions.Name: &memory.SessionList{Sessions: []memory.SessionView{
 			{SessionID: "mm-20260115-abc", CreatedAt: noon.Add(-3 * time.Hour), Goal: goal, FlowTags: []string{"send"}, Tags: []string{"smoke"}, Git: memory.Git{Branch: "main", Commit: "abc123"}},
 			{SessionID: "mm-20260114-xyz", CreatedAt: noon.Add(-50 * time.Hour), FlowTags: []string{}, Tags: []string{}},
 		}},
-		"Import": &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Skipped: 3,
+		service.Import.Name: &memory.Imported{Project: "p1", ProjectName: "demo", Lessons: 12, Sessions: 1, Steps: 40, Known: 5, Skipped: 3,
 			Problems: []memory.ImportProblem{{File: "/src/demo/logs/demo.jsonl", Line: 7, Message: "not JSON"}, {File: "/src/demo/logs/x/session.json", Message: "no sessionId"}}},
-		"Export": &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42, LeftOut: 1},
+		service.Export.Name: &memory.Exported{Project: "p1", ProjectName: "demo", Path: "/src/demo/out", Lessons: 12, Sessions: 1, Steps: 40, Files: 42, LeftOut: 1},
 	}
 }
 
@@ -60,66 +61,66 @@ func TestHistoryRequests(t *testing.T) {
 		method string
 		want   func(*bench) any
 	}{
-		{append([]string{"sessions", "--limit", "50"}, filters...), "Sessions", func(b *bench) any {
-			return memory.HistoryRequest{Limit: 50, Filters: all, Scope: &memory.Scope{Name: "all"}, Project: "p", Caller: dir(b)}
+		{append([]string{"sessions", "--limit", "50"}, filters...), service.Sessions.Name, func(b *bench) any {
+			return memory.HistoryRequest{Limit: 50, Filters: all, Scope: &memory.Scope{Name: "all"}, Project: "p", Caller: dir(b)}.Sessions()
 		}},
-		{append([]string{"steps", "a", "b", "--limit", "100", "--scope", "current"}, filters...), "SearchSteps", func(b *bench) any {
-			return memory.HistoryRequest{Query: "a b", Limit: 100, Filters: all, Scope: &memory.Scope{Name: "current"}, Project: "p", Caller: dir(b)}
+		{append([]string{"steps", "a", "b", "--limit", "100", "--scope", "current"}, filters...), service.SearchSteps.Name, func(b *bench) any {
+			return memory.HistoryRequest{Query: "a b", Limit: 100, Filters: all, Scope: &memory.Scope{Name: "current"}, Project: "p", Caller: dir(b)}.Search()
 		}},
-		{append([]string{"last", "-n", "200", "--session", "abcd"}, filters...), "LastSteps", func(b *bench) any {
-			return memory.HistoryRequest{Limit: 200, Filters: all, Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
+		{append([]string{"last", "-n", "200", "--session", "abcd"}, filters...), service.LastSteps.Name, func(b *bench) any {
+			return memory.HistoryRequest{Limit: 200, Filters: all, Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}.Last()
 		}},
-		{[]string{"last"}, "LastSteps", func(b *bench) any {
-			return memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
+		{[]string{"last"}, service.LastSteps.Name, func(b *bench) any {
+			return memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Last()
 		}},
-		{[]string{"summarize"}, "SummarizeSession", func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
+		{[]string{"summarize"}, service.SummarizeSession.Name, func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Summarize()
 		}},
-		{[]string{"summarize", "abcd", "--project", "p"}, "SummarizeSession", func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}
+		{[]string{"summarize", "abcd", "--project", "p"}, service.SummarizeSession.Name, func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Project: "p", Caller: dir(b)}.Summarize()
 		}},
-		{[]string{"summarize", "--session", "abcd"}, "SummarizeSession", func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Caller: dir(b)}
+		{[]string{"summarize", "--session", "abcd"}, service.SummarizeSession.Name, func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Session: "abcd"}, Caller: dir(b)}.Summarize()
 		}},
-		{[]string{"summarize", "--scope", "current"}, "SummarizeSession", func(b *bench) any {
-			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}
+		{[]string{"summarize", "--scope", "current"}, service.SummarizeSession.Name, func(b *bench) any {
+			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Summarize()
 		}},
 		{[]string{"session", "start", "--id", "abcd", "--goal", "g", "--flow-tags", "send,swap", "--tags", "a,b", "--build", `{"n":1.50}`, "--launch", `{}`, "--screenshots", "--project", "p"},
-			"StartSession", func(b *bench) any {
+			service.StartSession.Name, func(b *bench) any {
 				return memory.StartSessionRequest{SessionID: "abcd", Goal: "g", FlowTags: []string{"send", "swap"}, Tags: []string{"a", "b"},
 					Build: json.RawMessage(`{"n":1.50}`), Launch: json.RawMessage(`{}`), Screenshots: true, Project: "p", Caller: dir(b)}
 			}},
-		{[]string{"session", "end", "abcd", "--project", "p"}, "EndSession", func(b *bench) any {
+		{[]string{"session", "end", "abcd", "--project", "p"}, service.EndSession.Name, func(b *bench) any {
 			return memory.EndSessionRequest{SessionID: "abcd", Project: "p", Caller: dir(b)}
 		}},
 		{[]string{"step", "--tool", "bash", "--input", `{"command":"npm test"}`, "--target", "web app", "--error", "boom", "--code", "E1", "--details", "[1]",
 			"--observation", "red", "--environment", `{"os":"linux"}`, "--duration", "1.5s", "--screenshot", "a.png", "--at", "2026-01-15T12:00:00Z",
-			"--session", "abcd", "--open", "--advise", "--project", "p"}, "RecordStep", func(b *bench) any {
+			"--session", "abcd", "--open", "--advise", "--project", "p"}, service.RecordStep.Name, func(b *bench) any {
 			return memory.RecordStepRequest{SessionID: "abcd", Open: true, Timestamp: noon, Advise: true, Project: "p", Caller: dir(b),
 				Tool:        memory.StepTool{Name: "bash", Input: json.RawMessage(`{"command":"npm test"}`), Target: json.RawMessage(`"web app"`)},
 				Outcome:     memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "boom", Details: json.RawMessage(`[1]`)}},
 				Observation: json.RawMessage(`"red"`), Environment: json.RawMessage(`{"os":"linux"}`), DurationMs: 1500, Screenshot: "a.png"}
 		}},
-		{[]string{"step", "--tool", "bash"}, "RecordStep", func(b *bench) any {
+		{[]string{"step", "--tool", "bash"}, service.RecordStep.Name, func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
 		}},
-		{[]string{"step", "--tool", "bash", "--input", "42", "--target", "", "--observation", "{half"}, "RecordStep", func(b *bench) any {
+		{[]string{"step", "--tool", "bash", "--input", "42", "--target", "", "--observation", "{half"}, service.RecordStep.Name, func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash", Input: json.RawMessage(`"42"`), Target: json.RawMessage(`""`)},
 				Observation: json.RawMessage(`"{half"`), Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
 		}},
-		{[]string{"step", "--tool", "bash", "--ok=false"}, "RecordStep", func(b *bench) any {
+		{[]string{"step", "--tool", "bash", "--ok=false"}, service.RecordStep.Name, func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Caller: dir(b)}
 		}},
-		{[]string{"step", "--tool", "bash", "--ok=false", "--code", "E1"}, "RecordStep", func(b *bench) any {
+		{[]string{"step", "--tool", "bash", "--ok=false", "--code", "E1"}, service.RecordStep.Name, func(b *bench) any {
 			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1"}}, Caller: dir(b)}
 		}},
-		{[]string{"import", "logs", "--project", "p"}, "Import", func(b *bench) any {
+		{[]string{"import", "logs", "--project", "p"}, service.Import.Name, func(b *bench) any {
 			return memory.ImportRequest{Path: filepath.Join(b.opts.Dir, "logs"), Project: "p", Caller: dir(b)}
 		}},
-		{[]string{"export", "../out"}, "Export", func(b *bench) any {
+		{[]string{"export", "../out"}, service.Export.Name, func(b *bench) any {
 			return memory.ExportRequest{Path: filepath.Join(filepath.Dir(b.opts.Dir), "out"), Caller: dir(b)}
 		}},
-		{[]string{"recall", "q", "--session", "abcd", "--flow-tag", "send", "--screen", "home", "--branch", "main", "--since-hours", "1"}, "Recall", func(b *bench) any {
+		{[]string{"recall", "q", "--session", "abcd", "--flow-tag", "send", "--screen", "home", "--branch", "main", "--since-hours", "1"}, service.Recall.Name, func(b *bench) any {
 			return memory.RecallRequest{Query: "q", Kinds: memory.DefaultKinds, Scope: &memory.Scope{Session: "abcd"}, Format: memory.FormatText,
 				Filters: &memory.Filters{FlowTag: "send", Screen: "home", GitBranch: "main", SinceHours: 1}, Caller: dir(b)}
 		}},
@@ -134,7 +135,7 @@ func TestHistoryRequests(t *testing.T) {
 
 // TestHistoryEmpty: nothing found is an answer; JSON says [], not null.
 func TestHistoryEmpty(t *testing.T) {
-	answers := map[string]any{"Sessions": &memory.SessionList{}, "SearchSteps": &memory.StepMatches{}, "LastSteps": &memory.StepList{}}
+	answers := map[string]any{service.Sessions.Name: &memory.SessionList{}, service.SearchSteps.Name: &memory.StepMatches{}, service.LastSteps.Name: &memory.StepList{}}
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -209,7 +210,7 @@ func TestSummarizeScopes(t *testing.T) {
 
 // TestOmittedSteps: a recipe that is not whole says so.
 func TestOmittedSteps(t *testing.T) {
-	b := newBench(t, map[string]any{"SummarizeSession": &memory.Summary{SessionID: "abcd", StepCount: 502, OmittedSteps: 2,
+	b := newBench(t, map[string]any{service.SummarizeSession.Name: &memory.Summary{SessionID: "abcd", StepCount: 502, OmittedSteps: 2,
 		Recipe: []memory.RecipeStep{{StepNumber: 500, Tool: "bash"}}}})
 	if out := b.ok("summarize", "abcd"); !strings.Contains(out, " 500. bash\n      and 2 steps more, which the recipe leaves out\n") {
 		t.Errorf("recalld summarize says %s", out)
@@ -222,7 +223,7 @@ func TestImportProblems(t *testing.T) {
 	for i := range 100 {
 		imported.Problems = append(imported.Problems, memory.ImportProblem{File: "a.jsonl", Line: i + 1, Message: "not JSON"})
 	}
-	b := newBench(t, map[string]any{"Import": imported})
+	b := newBench(t, map[string]any{service.Import.Name: imported})
 	out, errs, code := b.run("import", "a.jsonl")
 	if code != ExitOK || strings.Count(out, "not JSON") != shownProblems || !strings.Contains(out, "and 110 more") {
 		t.Errorf("exit %d, %s", code, out)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 const (
@@ -139,7 +140,7 @@ func readPayload(in io.Reader) ([]byte, error) {
 func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.RecallResponse, error) {
 	if req.Start != nil {
 		// Of one that has ended, the next step opens the next run.
-		if _, err := daemon.StartSession(ctx, *req.Start); err != nil && !isOver(err) && req.Recall == nil {
+		if _, err := service.StartSession.Do(ctx, daemon, *req.Start); err != nil && !isOver(err) && req.Recall == nil {
 			return nil, err
 		}
 	}
@@ -149,7 +150,7 @@ func serveHook(ctx context.Context, daemon Daemon, req hook.Request) (*memory.Re
 	case req.End != nil:
 		return nil, endRuns(ctx, daemon, *req.End)
 	case req.Recall != nil:
-		return daemon.Recall(ctx, *req.Recall)
+		return service.Recall.Do(ctx, daemon, *req.Recall)
 	}
 	return nil, nil
 }
@@ -160,7 +161,7 @@ func recordHooked(ctx context.Context, daemon Daemon, step memory.RecordStepRequ
 	for n := 1; ; n++ {
 		step.SessionID = hook.Run(session, n)
 		step.Caller.Session = step.SessionID
-		recorded, err := daemon.RecordStep(ctx, step)
+		recorded, err := service.RecordStep.Do(ctx, daemon, step)
 		switch {
 		case err == nil:
 			return recorded.Advice, nil
@@ -176,7 +177,7 @@ func endRuns(ctx context.Context, daemon Daemon, end memory.EndSessionRequest) e
 	for n := 1; n <= hook.MaxRuns; n++ {
 		end.SessionID = hook.Run(session, n)
 		end.Caller.Session = end.SessionID
-		if _, err := daemon.EndSession(ctx, end); memory.CodeOf(err) == memory.CodeNotFound {
+		if _, err := service.EndSession.Do(ctx, daemon, end); memory.CodeOf(err) == memory.CodeNotFound {
 			return nil
 		} else if err != nil {
 			return err

@@ -17,6 +17,8 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/hook"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 const hookSession = "0f3a2c1e-1111-2222-3333-444455556666"
@@ -40,7 +42,7 @@ func (b *bench) hookRun(event, payload string, flags ...string) string {
 
 // A hook does not wait for the end of its input: some clients keep the pipe open.
 func TestHookTakesOnePayload(t *testing.T) {
-	b := newBench(t, map[string]any{"RecordStep": &memory.StepRecorded{}})
+	b := newBench(t, map[string]any{service.RecordStep.Name: &memory.StepRecorded{}})
 	in, client := io.Pipe()
 	defer client.Close()
 	go func() { _, _ = io.WriteString(client, hookPayload(failedTool)) }() // and nothing more
@@ -48,27 +50,27 @@ func TestHookTakesOnePayload(t *testing.T) {
 	if _, errs, code := b.run("hook", "claude-code", "PostToolUseFailure"); code != ExitOK || errs != "" {
 		t.Errorf("the hook ends with %d and says %q, want silence", code, errs)
 	}
-	if r := request[memory.RecordStepRequest](t, b, "RecordStep"); !r.Open || r.SessionID != hookSession {
+	if r := request[memory.RecordStepRequest](t, b, service.RecordStep.Name); !r.Open || r.SessionID != hookSession {
 		t.Errorf("the step is recorded as %+v", r)
 	}
 }
 
 func TestHookRecords(t *testing.T) {
 	b := newBench(t, map[string]any{
-		"RecordStep": &memory.StepRecorded{Advice: &memory.RecallResponse{Text: "1. use sudo", Items: []memory.Item{{}}}},
-		"Recall":     &memory.RecallResponse{Text: "1. use npm ci", Items: []memory.Item{{}}},
+		service.RecordStep.Name: &memory.StepRecorded{Advice: &memory.RecallResponse{Text: "1. use sudo", Items: []memory.Item{{}}}},
+		service.Recall.Name:     &memory.RecallResponse{Text: "1. use npm ci", Items: []memory.Item{{}}},
 	})
 	if out := b.hookRun("SessionStart", hookPayload(`,"source":"startup"`)); out != "" {
 		t.Errorf("a start prints %q", out)
 	}
-	if r := request[memory.StartSessionRequest](t, b, "StartSession"); r.SessionID != hookSession || r.Caller.Client != "claude-code" || r.Caller.Dir != "/src/shop" {
+	if r := request[memory.StartSessionRequest](t, b, service.StartSession.Name); r.SessionID != hookSession || r.Caller.Client != "claude-code" || r.Caller.Dir != "/src/shop" {
 		t.Errorf("the session is started as %+v", r)
 	}
 	out := b.hookRun("PostToolUseFailure", hookPayload(failedTool))
 	if want := `"hookEventName":"PostToolUseFailure","additionalContext":"`; !strings.Contains(out, want) || !strings.Contains(out, "1. use sudo") {
 		t.Errorf("a failure is answered with %q", out)
 	}
-	if r := request[memory.RecordStepRequest](t, b, "RecordStep"); !r.Advise || !r.Open || r.SessionID != hookSession {
+	if r := request[memory.RecordStepRequest](t, b, service.RecordStep.Name); !r.Advise || !r.Open || r.SessionID != hookSession {
 		t.Errorf("the step is recorded as %+v", r)
 	}
 	if out := b.hookRun("UserPromptSubmit", hookPayload(`,"prompt":"npm?"`)); !strings.Contains(out, "1. use npm ci") {
@@ -83,20 +85,25 @@ func TestHookRecords(t *testing.T) {
 		return map[string]string{"HOME": t.TempDir(), "CLAUDE_PROJECT_DIR": "/src"}[name]
 	}
 	b.hookRun("SessionStart", hookPayload(""))
-	if r := request[memory.StartSessionRequest](t, b, "StartSession"); r.Caller.Dir != "/src" {
+	if r := request[memory.StartSessionRequest](t, b, service.StartSession.Name); r.Caller.Dir != "/src" {
 		t.Errorf("a session of the client's folder is started in %q", r.Caller.Dir)
 	}
 }
 
 // journal knows which sessions are open, as the daemon does.
 type journal struct {
-	memory.Service
 	open  map[string]bool // false: ended
 	steps map[string]int
 }
 
 func over(id string) error {
 	return &memory.Error{Code: memory.CodeConflict, Field: "sessionId", Message: id + " is over"}
+}
+
+// Call implements service.Service.
+func (j *journal) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(service.Handlers{}, service.Bind(service.StartSession, j.StartSession), service.Bind(service.RecordStep, j.RecordStep),
+		service.Bind(service.EndSession, j.EndSession)).Call(ctx, op, request, progress)
 }
 
 func (j *journal) StartSession(_ context.Context, r memory.StartSessionRequest) (*memory.SessionState, error) {
@@ -170,7 +177,7 @@ func TestHookFailsOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
-			b.fake.Answers = map[string]any{"RecordStep": &memory.StepRecorded{}}
+			b.fake.Answers = map[string]any{service.RecordStep.Name: &memory.StepRecorded{}}
 			if test.change != nil {
 				test.change(b)
 			}

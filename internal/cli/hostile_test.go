@@ -17,8 +17,8 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // hostile is a text that takes over a terminal which acts on it: it writes to the
@@ -131,7 +131,7 @@ func completions(t *testing.T) []*cobra.Command {
 func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 	t.Helper()
 	b := newBench(t, nil)
-	fake := memorytest.Full(hostile, noon)
+	fake := servicetest.Full(hostile, noon)
 	failure := &memory.Error{Code: memory.CodeInternal, Field: hostile, Limit: hostile, Message: hostile, Hint: hostile}
 	if fails {
 		fake.Err = failure
@@ -166,7 +166,7 @@ func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 		}
 	}
 	b.opts.Serve = func(_ context.Context, _ config.Config, _ bool) error { return failure }
-	b.opts.Stop = func(context.Context, config.Config) (wire.Greeting, error) { return wire.Greeting{}, failure }
+	b.opts.Stop = func(context.Context, config.Config) (service.Greeting, error) { return service.Greeting{}, failure }
 	var stdout, stderr bytes.Buffer
 	b.opts.Out, b.opts.Err = &stdout, &stderr
 	Run(ctx, args, b.opts)
@@ -177,7 +177,7 @@ func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 // name of its phase has none.
 func TestBarsStillDraw(t *testing.T) {
 	b := newBench(t, nil)
-	b.fake.Progress = []memory.PullProgress{{Status: hostile, Completed: 1, Total: 2}}
+	b.fake.Progress = map[string][]any{service.PullModel.Name: {memory.PullProgress{Status: hostile, Completed: 1, Total: 2}}}
 	b.opts.Terminal = true
 	var stderr bytes.Buffer
 	b.opts.Out, b.opts.Err = new(bytes.Buffer), &stderr
@@ -191,7 +191,7 @@ func TestBarsStillDraw(t *testing.T) {
 // it is data; a person at a terminal is not.
 func TestFencedUnlessTerminal(t *testing.T) {
 	answers := sample()
-	answers["Recall"].(*memory.RecallResponse).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
+	answers[service.Recall.Name].(*memory.RecallResponse).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
 	const open, end = "<recalld note=", "</recalld>\n"
 	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"task", "history"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
 		piped := newBench(t, answers)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // shownProblems is how many problems of an import are listed; --json has all
@@ -32,13 +33,13 @@ file that cannot be read is listed and skipped. What was forgotten stays so.`,
 				return err
 			}
 			r.Path, r.Caller = a.absolute(args[0]), a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			shown := a.newProgress("files")
 			shown.show("importing", 0, 0)
-			imported, err := service.Import(c.Context(), r)
+			imported, err := service.Import.Do(c.Context(), svc, r)
 			shown.done()
 			if err != nil {
 				return err

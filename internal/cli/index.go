@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // indexCommand queues a folder. It does not wait by default: indexing goes on in
@@ -37,21 +38,24 @@ place in the queue. With --wait, show progress until it is done.`,
 			if err := request.Validate(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			asked := a.opts.Now()
-			queued, err := service.IndexRepo(c.Context(), request)
+			queued, err := service.IndexRepo.Do(c.Context(), svc, request)
 			if err != nil {
 				return err
 			}
 			if !wait {
 				// What cannot be looked up is not said: it is queued all the same.
-				repos, _ := service.Repos(c.Context())
+				var repos []memory.SandboxState
+				if list, err := service.Repos.Do(c.Context(), svc, service.None{}); err == nil {
+					repos = list.Repos
+				}
 				return a.answer(queued, func(w io.Writer) { writeQueued(w, queued, repos) })
 			}
-			state, err := a.waitIndexed(c.Context(), service, queued.Sandbox, asked)
+			state, err := a.waitIndexed(c.Context(), svc, queued.Sandbox, asked)
 			if err != nil {
 				return err
 			}
@@ -111,15 +115,16 @@ func held(r *memory.SandboxState) *memory.Error {
 // to be, after it was asked for. The error is CodeNotFound when the sandbox was
 // forgotten meanwhile or its folder is gone, CodeUnavailable when its run gave way
 // to others, CodeConflict when it is held.
-func (a *App) waitIndexed(ctx context.Context, service memory.Repositories, sandbox string, asked time.Time) (*memory.SandboxState, error) {
+func (a *App) waitIndexed(ctx context.Context, svc service.Service, sandbox string, asked time.Time) (*memory.SandboxState, error) {
 	asked = asked.Truncate(time.Millisecond) // no stored time is finer
 	shown := a.newProgress("files")
 	defer shown.done()
 	for idle := 0; ; {
-		repos, err := service.Repos(ctx)
+		list, err := service.Repos.Do(ctx, svc, service.None{})
 		if err != nil {
 			return nil, err
 		}
+		repos := list.Repos
 		at := slices.IndexFunc(repos, func(r memory.SandboxState) bool { return r.ID == sandbox })
 		if at < 0 {
 			return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: "the repository was forgotten while it was indexed"}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // lastCommand lists the newest steps.
@@ -34,11 +35,11 @@ says otherwise.`,
 			if err := r.ValidateLast(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			last, err := service.LastSteps(c.Context(), r)
+			last, err := service.LastSteps.Do(c.Context(), svc, r.Last())
 			if err != nil {
 				return orNamed(err, "look everywhere with --scope all, or name one with --session; recalld sessions lists them")
 			}

@@ -12,11 +12,12 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // overHTTP is a daemon whose endpoints are served somewhere else.
 type overHTTP struct {
-	memory.Service
+	service.Service
 	fakeRest
 	client *http.Client
 }
@@ -71,7 +72,7 @@ not json
 	if len(lines) != 3 || !strings.Contains(out, "use npm ci") || !strings.Contains(out, "-32700") {
 		t.Errorf("%d lines on standard output:\n%s", len(lines), out)
 	}
-	if got := request[memory.RecallRequest](t, b, "Recall").Caller; got.Dir != b.opts.Dir || got.Client != "x" {
+	if got := request[memory.RecallRequest](t, b, service.Recall.Name).Caller; got.Dir != b.opts.Dir || got.Client != "x" {
 		t.Errorf("caller = %+v, want the working folder and the client", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // modelCommand holds the commands about models.
@@ -33,17 +34,15 @@ func modelListCommand(a *App) *cobra.Command {
 		Example: "  recalld model list",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			models, err := service.Models(c.Context())
+			list, err := service.Models.Do(c.Context(), svc, service.None{})
 			if err != nil {
 				return err
 			}
-			if models == nil {
-				models = []memory.ModelState{} // JSON says [], not null
-			}
+			models := orEmpty(list.Models)
 			return a.answer(map[string]any{"models": models}, func(w io.Writer) {
 				rows := [][]string{{"MODEL", "STATE", "WIDTH", "NOTE"}}
 				for _, m := range models {
@@ -68,12 +67,12 @@ func modelPullCommand(a *App) *cobra.Command {
 		Example: "  recalld model pull nomic-embed-text",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			shown := a.newProgress("")
-			err = service.PullModel(c.Context(), args[0], func(p memory.PullProgress) {
+			_, err = service.PullModel.Do(c.Context(), svc, memory.PullRequest{Name: args[0]}, func(p memory.PullProgress) {
 				shown.show(p.Status, p.Completed, p.Total)
 			})
 			shown.done()

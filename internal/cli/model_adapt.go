@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // restartHint is how the daemon comes to use another built-in model.
@@ -35,13 +36,13 @@ from seconds to minutes on one core; ^C ends it and changes nothing.
 			if err := req.Validate(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			shown := a.newProgress("")
 			shown.unit = "files"
-			out, err := service.AdaptModel(c.Context(), req, func(p memory.AdaptProgress) {
+			out, err := service.AdaptModel.Do(c.Context(), svc, req, func(p memory.AdaptProgress) {
 				if p.Phase != "reading" {
 					shown.unit = "steps"
 				}

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/recalld/recalld/internal/service"
 )
 
 // modelResetCommand takes an adaptation back.
@@ -17,11 +19,11 @@ the one inside the program is used, and what is stored is embedded again by it.`
 		Example: "  recalld model reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			m, err := service.ResetModel(c.Context())
+			m, err := service.ResetModel.Do(c.Context(), svc, service.None{})
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // modelShowCommand tells which built-in model is in use.
@@ -18,11 +19,11 @@ adapted from it, since when, and what it finds.`,
 		Example: "  recalld model show\n  recalld model show --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			m, err := service.BuiltinModel(c.Context())
+			m, err := service.BuiltinModel.Do(c.Context(), svc, service.None{})
 			if err != nil {
 				return err
 			}

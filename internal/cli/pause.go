@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // pauseCommand holds indexing.
@@ -37,11 +38,11 @@ func (a *App) pause(c *cobra.Command, args []string, resume bool) error {
 		}
 		request.Path = a.absolute(args[0])
 	}
-	service, err := a.service(c.Context())
+	svc, err := a.service(c.Context())
 	if err != nil {
 		return err
 	}
-	held, err := service.Pause(c.Context(), request)
+	held, err := service.Pause.Do(c.Context(), svc, request)
 	if memory.CodeOf(err) == memory.CodeNotFound {
 		return orHint(err, "path", "`recalld repos` lists what is indexed")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // recallFlags are the flags of recall. Those whose zero means something else
@@ -48,11 +49,11 @@ working folder's repository is meant. Nothing relevant is an answer, not an erro
 				return err
 			}
 			request.Caller = a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			answer, err := service.Recall(c.Context(), request)
+			answer, err := service.Recall.Do(c.Context(), svc, request)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // receiptsCommand lists receipts, or explains one.
@@ -47,7 +48,7 @@ what came of it.`,
 				return err
 			}
 			r.Caller = a.caller()
-			list, err := call(c, a, &r, memory.Service.Receipts)
+			list, err := call(c, a, &r, service.Receipts)
 			if err != nil {
 				return err
 			}
@@ -82,11 +83,11 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if given != nil {
 		return given
 	}
-	service, err := a.service(c.Context())
+	svc, err := a.service(c.Context())
 	if err != nil {
 		return err
 	}
-	receipt, err := service.Receipt(c.Context(), id)
+	receipt, err := service.Receipt.Do(c.Context(), svc, memory.ReceiptRequest{ID: id})
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound && e.Hint == "" {
 			named := *e

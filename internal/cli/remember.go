@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // rememberCommand keeps a lesson. The lesson may be given as plain arguments,
@@ -38,11 +39,11 @@ lessons. A lesson that it supersedes or retracts is kept and no longer recalled.
 			if err := r.Validate(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			kept, err := service.Remember(c.Context(), r)
+			kept, err := service.Remember.Do(c.Context(), svc, r)
 			if err != nil {
 				return err
 			}

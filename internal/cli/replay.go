@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // replayCommand asks past questions again under other settings.
@@ -47,12 +48,12 @@ nothing. Without new settings it shows what the data's change alone did.`,
 			if err := r.Validate(); err != nil {
 				return orHint(err, "since", "name a session with --session, or a time with --since 7d")
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			shown := a.newProgress("questions")
-			replayed, err := service.Replay(c.Context(), r, func(p memory.ReplayProgress) {
+			replayed, err := service.Replay.Do(c.Context(), svc, r, func(p memory.ReplayProgress) {
 				shown.show("asking again", int64(p.Done), int64(p.Total))
 			})
 			shown.done()

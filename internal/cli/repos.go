@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // reposCommand lists the sandboxes.
@@ -29,18 +30,18 @@ on disk; what worktrees share is counted in each. A stale index may lag behind t
 		Example: "  recalld repos\n  recalld repos --wide\n  recalld repos --json\n  recalld repos --skipped .",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
 			if skipped != "" {
-				list, err := service.Skipped(c.Context(), memory.SkippedRequest{Path: a.absolute(skipped), Caller: a.caller()})
+				list, err := service.Skipped.Do(c.Context(), svc, memory.SkippedRequest{Path: a.absolute(skipped), Caller: a.caller()})
 				if err != nil {
 					return err
 				}
 				return a.answer(list, func(w io.Writer) { writeSkipped(w, list) })
 			}
-			return a.listRepos(c.Context(), service, wide)
+			return a.listRepos(c.Context(), svc, wide)
 		},
 	}
 	c.Flags().StringVar(&skipped, "skipped", "", "list what is left out of the repository of this folder")
@@ -49,15 +50,15 @@ on disk; what worktrees share is counted in each. A stale index may lag behind t
 	return c
 }
 
-func (a *App) listRepos(ctx context.Context, service memory.BaseService, wide bool) error {
-	repos, err := service.Repos(ctx)
+func (a *App) listRepos(ctx context.Context, svc service.Service, wide bool) error {
+	list, err := service.Repos.Do(ctx, svc, service.None{})
 	if err != nil {
 		return err
 	}
-	repos = orEmpty(repos)
+	repos := orEmpty(list.Repos)
 	var status *memory.Status // says what all of them take together
 	if !a.json {
-		if status, err = service.Status(ctx); err != nil {
+		if status, err = service.Status.Do(ctx, svc, service.None{}); err != nil {
 			return err
 		}
 	}

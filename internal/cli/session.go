@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // sessionCommand holds the commands that open and end a session.
@@ -53,11 +54,11 @@ command line in the project; while several are open, name the one that you mean.
 				return err
 			}
 			r.Caller = a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			state, err := service.StartSession(c.Context(), r)
+			state, err := service.StartSession.Do(c.Context(), svc, r)
 			if err != nil {
 				return err
 			}
@@ -102,11 +103,11 @@ func sessionEndCommand(a *App) *cobra.Command {
 				return err
 			}
 			r.Caller = a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			state, err := service.EndSession(c.Context(), r)
+			state, err := service.EndSession.Do(c.Context(), svc, r)
 			if err != nil {
 				return orOpened(err)
 			}

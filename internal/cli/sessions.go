@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // sessionsCommand lists sessions.
@@ -38,11 +39,11 @@ have a step there. Look into one with: recalld summarize SESSION`,
 			if err := r.ValidateSessions(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			list, err := service.Sessions(c.Context(), r)
+			list, err := service.Sessions.Do(c.Context(), svc, r.Sessions())
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // showCommand shows memories in full.
@@ -30,7 +31,7 @@ disk again. Steps and code of another project are shown where --project names it
 				return memory.Invalid("max_tokens", fmt.Sprintf("%d–%d", memory.MinTokens, memory.MaxTokens), "0 is out of range")
 			}
 			r.Caller = a.caller()
-			answer, err := call(c, a, &r, memory.Service.Recall)
+			answer, err := call(c, a, &r, service.Recall)
 			if err != nil {
 				return err
 			}

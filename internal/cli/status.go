@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // statusCommand shows everything; unlike the MCP tool, people can scroll.
@@ -23,11 +24,11 @@ func statusCommand(a *App) *cobra.Command {
 		Example: "  recalld status\n  recalld status --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			status, err := service.Status(c.Context())
+			status, err := service.Status.Do(c.Context(), svc, service.None{})
 			if err != nil {
 				return err
 			}

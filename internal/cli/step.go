@@ -12,6 +12,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // stepFlags are the flags of step, as they were written.
@@ -44,11 +45,11 @@ given.`,
 				return err
 			}
 			r.Caller = a.caller()
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			recorded, err := service.RecordStep(c.Context(), r)
+			recorded, err := service.RecordStep.Do(c.Context(), svc, r)
 			if err != nil {
 				return orOpened(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // stepsCommand searches steps.
@@ -37,11 +38,11 @@ sessions before any step is ranked.`,
 			if err := r.ValidateSearch(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			found, err := service.SearchSteps(c.Context(), r)
+			found, err := service.SearchSteps.Do(c.Context(), svc, r.Search())
 			if err != nil {
 				return err
 			}

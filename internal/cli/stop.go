@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // stopped is what stop answers.
@@ -63,6 +63,6 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 }
 
 // endDaemon stops the daemon of a configuration over its socket.
-func endDaemon(ctx context.Context, cfg config.Config) (wire.Greeting, error) {
+func endDaemon(ctx context.Context, cfg config.Config) (service.Greeting, error) {
 	return client.Stop(ctx, client.Options{Socket: cfg.Paths().Socket})
 }

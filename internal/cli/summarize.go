@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // summarizeCommand summarises one session.
@@ -44,11 +45,11 @@ session always gives the same summary; no model is asked.`,
 			if err := r.ValidateSummary(); err != nil {
 				return err
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			summary, err := service.SummarizeSession(c.Context(), r)
+			summary, err := service.SummarizeSession.Do(c.Context(), svc, r.Summarize())
 			if err != nil {
 				return orNamed(err, "name a session: recalld sessions lists them")
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // taskBlockCommand raises a blocker.
@@ -26,7 +27,7 @@ unblocked; another reason for the same task replaces the first.`,
 				return err
 			}
 			r.TaskID, r.Reason, r.Caller = args[0], strings.Join(args[1:], " "), a.caller()
-			kept, err := call(c, a, &r, memory.Service.BlockTask)
+			kept, err := call(c, a, &r, service.BlockTask)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // taskDoneCommand reports a completed task.
@@ -33,7 +34,7 @@ the project and its type say. A task that is reported again replaces what was.`,
 				return err
 			}
 			r.TaskID, r.RequiresContext, r.Caller = args[0], givenBool(c, "requires-context", requires), a.caller()
-			kept, err := call(c, a, &r, memory.Service.CompleteTask)
+			kept, err := call(c, a, &r, service.CompleteTask)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // taskHistoryCommand reads the audit log of tasks.
@@ -32,7 +33,7 @@ read from the audit log, which also has tasks that gave way to newer ones. With
 				return err
 			}
 			r.Caller = a.caller()
-			found, err := call(c, a, &r, memory.Service.TaskHistory)
+			found, err := call(c, a, &r, service.TaskHistory)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // taskLoadCommand takes over the tasks of another program.
@@ -31,7 +32,7 @@ requires context is shown without what it was for.`,
 				return memory.Invalid("file", "JSON", "%s is not JSON", printable(args[0]))
 			}
 			r.State, r.Caller = state, a.caller()
-			loaded, err := call(c, a, &r, memory.Service.LoadTasks)
+			loaded, err := call(c, a, &r, service.LoadTasks)
 			if err != nil {
 				return err
 			}

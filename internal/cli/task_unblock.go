@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // taskUnblockCommand resolves a blocker.
@@ -19,7 +20,7 @@ func taskUnblockCommand(a *App) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.TaskID, r.Caller = args[0], a.caller()
-			kept, err := call(c, a, &r, memory.Service.UnblockTask)
+			kept, err := call(c, a, &r, service.UnblockTask)
 			if err != nil {
 				if memory.CodeOf(err) == memory.CodeNotFound {
 					return orHint(err, "task_id", "the blockers there are: recalld tasks")

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // tasksCommand prints the window of working memory.
@@ -24,7 +25,7 @@ every assembled context ends with. All that ever happened: recalld task history`
 				return err
 			}
 			r.Caller = a.caller()
-			window, err := call(c, a, &r, memory.Service.TaskWindow)
+			window, err := call(c, a, &r, service.TaskWindow)
 			if err != nil {
 				return err
 			}

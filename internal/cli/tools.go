@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // toolsCommand searches the tools of a catalogue.
@@ -29,7 +30,7 @@ printed, once.`,
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			found, err := call(c, a, &r, memory.Service.SearchTools)
+			found, err := call(c, a, &r, service.SearchTools)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // trustCommand agrees to the files of a repository being read into the memory.
@@ -40,11 +41,11 @@ The setting sources.trusted names folders to trust without asking.`,
 			if !list {
 				request.Path = a.pathArgument(args)
 			}
-			service, err := a.service(c.Context())
+			svc, err := a.service(c.Context())
 			if err != nil {
 				return err
 			}
-			state, err := service.Trust(c.Context(), request)
+			state, err := service.Trust.Do(c.Context(), svc, request)
 			if err != nil {
 				return err
 			}
@@ -114,8 +115,8 @@ func waitingRows(waiting []memory.WaitingFiles) [][]string {
 }
 
 // waitingIn returns what waits of the repository at a root, nil for nothing.
-func waitingIn(ctx context.Context, service memory.Sources, root string) (*memory.WaitingFiles, error) {
-	state, err := service.Trust(ctx, memory.TrustRequest{List: true, Path: root})
+func waitingIn(ctx context.Context, svc service.Service, root string) (*memory.WaitingFiles, error) {
+	state, err := service.Trust.Do(ctx, svc, memory.TrustRequest{List: true, Path: root})
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +135,11 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 			fmt.Fprintf(w, "\nThe lesson logs, sessions and context files of %s are read once you agree: recalld trust %s\n", printable(root), shellWord(root))
 		})
 	}
-	service, err := a.service(ctx)
+	svc, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := waitingIn(ctx, service, root)
+	waiting, err := waitingIn(ctx, svc, root)
 	if err != nil || waiting == nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
 		return nil
 	}
-	_, err = service.Trust(ctx, memory.TrustRequest{Path: root, Caller: a.caller()})
+	_, err = service.Trust.Do(ctx, svc, memory.TrustRequest{Path: root, Caller: a.caller()})
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // upResult is what up did.
@@ -79,21 +80,21 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := a.service(ctx)
+	svc, err := a.service(ctx)
 	if err != nil {
 		return nil, err
 	}
 	asked := a.opts.Now()
-	queued, err := service.IndexRepo(ctx, memory.IndexRequest{Path: path, Caller: a.caller()})
+	queued, err := service.IndexRepo.Do(ctx, svc, memory.IndexRequest{Path: path, Caller: a.caller()})
 	if err != nil {
 		return nil, err
 	}
 	result := &upResult{Client: a.clientSetup()}
-	if result.Index, err = a.waitIndexed(ctx, service, queued.Sandbox, asked); err != nil {
+	if result.Index, err = a.waitIndexed(ctx, svc, queued.Sandbox, asked); err != nil {
 		return nil, err
 	}
 	result.indexedIn = a.opts.Now().Sub(asked)
-	if result.Waiting, err = waitingIn(ctx, service, queued.Root); err != nil {
+	if result.Waiting, err = waitingIn(ctx, svc, queued.Root); err != nil {
 		return nil, err
 	}
 	q, ok, err := findQuestion(ctx, queued.Root, cfg.Index.SkipDirs)
@@ -101,7 +102,7 @@ func (a *App) up(ctx context.Context, path string) (*upResult, error) {
 		return result, err
 	}
 	result.Question = &q
-	result.Answer, err = service.Recall(ctx, memory.RecallRequest{
+	result.Answer, err = service.Recall.Do(ctx, svc, memory.RecallRequest{
 		Query: q.Text, Kinds: []memory.Kind{memory.Chunk}, Project: queued.Project,
 		Caller: memory.Caller{Dir: queued.Root, Client: "cli"},
 	})

@@ -11,21 +11,27 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // indexing is a service whose sandbox gets one step further with every look.
 type indexing struct {
-	*memorytest.Service
+	*servicetest.Service
 	states []memory.SandboxState
 	looks  int
 }
 
-func (s *indexing) Repos(context.Context) ([]memory.SandboxState, error) {
+// Call implements service.Service.
+func (s *indexing) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(s.Service, service.Bind(service.Repos, s.Repos)).Call(ctx, op, request, progress)
+}
+
+func (s *indexing) Repos(context.Context, service.None) (*memory.RepoList, error) {
 	at := min(s.looks, len(s.states)-1)
 	s.looks++
 	other := memory.SandboxState{Sandbox: memory.Sandbox{ID: "other", IndexedAt: noon.Add(time.Hour)}}
-	return []memory.SandboxState{other, s.states[at]}, nil
+	return &memory.RepoList{Repos: []memory.SandboxState{other, s.states[at]}}, nil
 }
 
 func stateOf(p memory.Progress, indexed, failed time.Time) memory.SandboxState {
@@ -59,8 +65,8 @@ func demoRepo(t *testing.T) string {
 func upBench(t *testing.T, root string, states ...memory.SandboxState) (*bench, *indexing) {
 	t.Helper()
 	answers := sample()
-	answers["IndexRepo"] = &memory.IndexQueued{Job: "j", Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: root}
-	answers["Recall"] = &memory.RecallResponse{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
+	answers[service.IndexRepo.Name] = &memory.IndexQueued{Job: "j", Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: root}
+	answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", Text: "1. queue/retry.go (Relevance: 0.93)", Items: []memory.Item{{Source: memory.Source{Path: "queue/retry.go"}}}}
 	b := newBench(t, answers)
 	for i := range states {
 		states[i].Root = root // which is looked for when it is done
@@ -104,7 +110,7 @@ func TestUp(t *testing.T) {
 	if s.looks != 3 {
 		t.Errorf("%d looks at the index, want 3", s.looks)
 	}
-	asked := request[memory.RecallRequest](t, b, "Recall")
+	asked := request[memory.RecallRequest](t, b, service.Recall.Name)
 	if strings.Contains(asked.Query, "Reschedule") || asked.Project != "p1" || len(asked.Kinds) != 1 {
 		t.Errorf("the question asked is %+v", asked)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // versionInfo is what version answers.
@@ -30,7 +30,7 @@ func versionCommand(a *App) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := versionInfo{
-				Version: Version(), Protocol: wire.Protocol, Go: runtime.Version(),
+				Version: Version(), Protocol: service.Protocol, Go: runtime.Version(),
 				Platform: runtime.GOOS + "/" + runtime.GOARCH,
 			}
 			return a.answer(v, func(w io.Writer) {

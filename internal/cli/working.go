@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // workingCommand shows what a session has come across.
@@ -29,7 +30,7 @@ what is stored, field by field.`,
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			working, err := call(c, a, &r, memory.Service.WorkingContext)
+			working, err := call(c, a, &r, service.WorkingContext)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // workingReportCommand reports used tools and entities.
@@ -41,7 +42,7 @@ replaces it in its place. --clear-discovered takes away the tools that were foun
 			if err := a.which(c, &r.SessionRef); err != nil {
 				return err
 			}
-			working, err := call(c, a, &r, memory.Service.Report)
+			working, err := call(c, a, &r, service.Report)
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // What the transport costs: a round trip of a call that does nothing, and a
@@ -20,7 +21,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	srv := &http.Server{Handler: api.NewHandler(&memorytest.Service{Answers: map[string]any{"Status": &memory.Status{}}}, api.Options{})}
+	srv := &http.Server{Handler: api.NewHandler(&servicetest.Service{Answers: map[string]any{service.Status.Name: &memory.Status{}}}, api.Options{})}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -46,7 +47,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		}
 		defer c.Close()
 		for b.Loop() {
-			if _, err := c.Status(b.Context()); err != nil {
+			if _, err := service.Status.Do(b.Context(), c, service.None{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,16 +1,17 @@
-// Package client is memory.Service over the daemon's socket: what the command
-// line and the MCP bridge talk to. Connect finds the daemon, starting it where
-// none answers.
+// Package client carries out operations over the daemon's socket. The command line and
+// the MCP bridge use it. Connect finds the daemon, and starts one if none answers.
 //
-// Vocabulary. A call is safe to repeat when doing it twice does nothing more
-// than doing it once: every question, and a write that carries a request id.
-// A call that is, and whose connection broke, is repeated once after a
-// reconnect, so that a daemon's restart is not seen.
+// A call that never reached a daemon is made again. A call whose connection broke is
+// made again, once, if the operation is repeatable, so that a daemon's restart is not
+// seen.
 package client
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +19,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // maxAnswer bounds an answer, in bytes: a daemon gone wrong must not fill the
@@ -34,7 +36,7 @@ type Client struct {
 	http *http.Client
 }
 
-var _ memory.Service = (*Client)(nil)
+var _ service.Service = (*Client)(nil)
 
 // newClient returns a client of the socket; nothing is dialled.
 func newClient(opts Options) *Client {
@@ -52,7 +54,7 @@ func newClient(opts Options) *Client {
 }
 
 // HTTP returns an HTTP client that reaches the daemon whatever host a URL names,
-// for what is not a method of memory.Service: the MCP endpoint.
+// for what is no operation: the MCP endpoint.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close closes idle connections. Calls after it open new ones.
@@ -62,259 +64,138 @@ func (c *Client) Close() error {
 }
 
 // Hello asks who answers on the socket.
-func (c *Client) Hello(ctx context.Context) (wire.Greeting, error) {
-	var g wire.Greeting
-	err := c.try(ctx, http.MethodGet, wire.Hello, nil, &g)
-	return g, err
-}
-
-// Recall implements memory.Recaller.
-func (c *Client) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
-	return post[memory.RecallResponse](ctx, c, wire.Recall, req, repeatable)
-}
-
-// Receipt implements memory.Recaller.
-func (c *Client) Receipt(ctx context.Context, id string) (*memory.Receipt, error) {
-	return get[memory.Receipt](ctx, c, wire.Receipts+url.PathEscape(id))
-}
-
-// Remember implements memory.Rememberer. A request without an id is given one,
-// by which the daemon knows a repetition.
-func (c *Client) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
-	named(&req.RequestID)
-	return post[memory.Remembered](ctx, c, wire.Remember, req, repeatable)
-}
-
-// Forget implements memory.Rememberer. It is not repeated: the second time,
-// what the first has removed would not be found.
-func (c *Client) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
-	return post[memory.Forgotten](ctx, c, wire.Forget, req, once)
-}
-
-// StartSession implements memory.Journal. A request without an id is given one.
-func (c *Client) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
-	named(&req.RequestID)
-	return post[memory.SessionState](ctx, c, wire.Start, req, repeatable)
-}
-
-// RecordStep implements memory.Journal. A request without an id is given one.
-func (c *Client) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
-	named(&req.RequestID)
-	return post[memory.StepRecorded](ctx, c, wire.Step, req, repeatable)
-}
-
-// EndSession implements memory.Journal. A request without an id is given one:
-// when it names no session, the second time would mean another.
-func (c *Client) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
-	named(&req.RequestID)
-	return post[memory.SessionState](ctx, c, wire.End, req, repeatable)
-}
-
-// SearchSteps implements memory.History.
-func (c *Client) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
-	return post[memory.StepMatches](ctx, c, wire.Search, wire.SearchRequest{
-		Query: req.Query, Scope: req.Scope, Filters: req.Filters, Limit: req.Limit, Project: req.Project, Caller: req.Caller,
-	}, repeatable)
-}
-
-// LastSteps implements memory.History.
-func (c *Client) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
-	return post[memory.StepList](ctx, c, wire.Last, wire.LastRequest{
-		N: req.Limit, Scope: req.Scope, Filters: req.Filters, Project: req.Project, Caller: req.Caller,
-	}, repeatable)
-}
-
-// SummarizeSession implements memory.History.
-func (c *Client) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
-	return post[memory.Summary](ctx, c, wire.Summary, wire.SummaryRequest{Scope: req.Scope, Project: req.Project, Caller: req.Caller}, repeatable)
-}
-
-// Sessions implements memory.History.
-func (c *Client) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
-	return post[memory.SessionList](ctx, c, wire.Sessions, wire.SessionsRequest{
-		Filters: req.Filters, Limit: req.Limit, Project: req.Project, Caller: req.Caller,
-	}, repeatable)
-}
-
-// Import implements memory.Archive.
-func (c *Client) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
-	return post[memory.Imported](ctx, c, wire.Import, req, repeatable)
-}
-
-// Export implements memory.Archive. It is not repeated: the folder is no
-// longer empty the second time.
-func (c *Client) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
-	return post[memory.Exported](ctx, c, wire.Export, req, once)
-}
-
-// IndexRepo implements memory.Repositories. Repetitions coalesce in the queue.
-func (c *Client) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
-	return post[memory.IndexQueued](ctx, c, wire.Index, req, repeatable)
-}
-
-// Repos implements memory.Repositories.
-func (c *Client) Repos(ctx context.Context) ([]memory.SandboxState, error) {
-	list, err := get[wire.RepoList](ctx, c, wire.Repos)
+func (c *Client) Hello(ctx context.Context) (service.Greeting, error) {
+	g, err := service.Hello.Do(ctx, c, service.None{})
 	if err != nil {
-		return nil, err
+		return service.Greeting{}, err
 	}
-	return list.Repos, nil
+	return *g, nil
 }
 
-// Status implements memory.Operator.
-func (c *Client) Status(ctx context.Context) (*memory.Status, error) {
-	return get[memory.Status](ctx, c, wire.Status)
-}
-
-// DeadJobs implements memory.Operator.
-func (c *Client) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
-	list, err := get[wire.DeadJobList](ctx, c, wire.DeadJobs)
-	if err != nil {
-		return nil, err
+// Call implements service.Service. A write without a request id is given one, by which
+// the daemon recognises a repetition.
+func (c *Client) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	if op.AnyProtocol { // no daemon is started to be greeted or stopped
+		return c.try(ctx, op, request)
 	}
-	return list.Jobs, nil
-}
-
-// RequeueJob implements memory.Operator.
-func (c *Client) RequeueJob(ctx context.Context, id string) error {
-	_, err := post[struct{}](ctx, c, wire.Requeue+url.PathEscape(id), struct{}{}, once)
-	return err
-}
-
-// Stop implements memory.Operator. No daemon is started to be stopped.
-func (c *Client) Stop(ctx context.Context) error {
-	return c.try(ctx, http.MethodPost, wire.Stop, struct{}{}, &struct{}{})
-}
-
-// Models implements memory.Models.
-func (c *Client) Models(ctx context.Context) ([]memory.ModelState, error) {
-	list, err := get[wire.ModelList](ctx, c, wire.Models)
-	if err != nil {
-		return nil, err
+	request = op.Identified(request, rand.Text)
+	if op.Progress() != nil {
+		return c.stream(ctx, op, request, progress)
 	}
-	return list.Models, nil
-}
-
-// PullModel implements memory.Models.
-func (c *Client) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
-	return lines(ctx, c, wire.Pull, wire.PullRequest{Name: name}, func(ev wire.PullEvent) (bool, error) {
-		if ev.Progress != nil && progress != nil {
-			progress(*ev.Progress)
-		}
-		if ev.Error != nil {
-			return true, ev.Error
-		}
-		return ev.Done, nil
-	})
-}
-
-// AdaptModel implements memory.Models. An adaptation ends with its request.
-func (c *Client) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
-	var done *memory.Adaptation
-	err := lines(ctx, c, wire.Adapt, req, func(ev wire.AdaptEvent) (bool, error) {
-		if ev.Progress != nil && progress != nil {
-			progress(*ev.Progress)
-		}
-		if ev.Error != nil {
-			return true, ev.Error
-		}
-		done = ev.Done
-		return done != nil, nil
-	})
-	return done, err
-}
-
-// ResetModel implements memory.Models.
-func (c *Client) ResetModel(ctx context.Context) (*memory.BuiltinModel, error) {
-	return post[memory.BuiltinModel](ctx, c, wire.Reset, struct{}{}, once)
-}
-
-// BuiltinModel implements memory.Models.
-func (c *Client) BuiltinModel(ctx context.Context) (*memory.BuiltinModel, error) {
-	return get[memory.BuiltinModel](ctx, c, wire.Builtin)
-}
-
-// repetition says whether a call may be made again after its connection broke,
-// when it is not known whether the daemon has done it. A call that never
-// reached a daemon is always made again.
-type repetition bool
-
-const (
-	once       repetition = false
-	repeatable repetition = true
-)
-
-func get[Answer any](ctx context.Context, c *Client, path string) (*Answer, error) {
-	return call[Answer](ctx, c, http.MethodGet, path, nil, repeatable)
-}
-
-func post[Answer any](ctx context.Context, c *Client, path string, req any, again repetition) (*Answer, error) {
-	return call[Answer](ctx, c, http.MethodPost, path, req, again)
-}
-
-func call[Answer any](ctx context.Context, c *Client, method, path string, req any, again repetition) (*Answer, error) {
-	answer := new(Answer)
-	err := c.try(ctx, method, path, req, answer)
-	if isRefused(err) || bool(again) && isBroken(err) && ctx.Err() == nil {
+	response, err := c.try(ctx, op, request)
+	if isRefused(err) || op.Repeatable() && isBroken(err) && ctx.Err() == nil {
 		if err := c.Ensure(ctx); err != nil {
 			return nil, err
 		}
-		*answer = *new(Answer)
-		err = c.try(ctx, method, path, req, answer)
+		response, err = c.try(ctx, op, request)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return response, err
 }
 
 // try makes a call once. The error is a *memory.Error: the daemon's, or one of
 // CodeUnavailable when none answered.
-func (c *Client) try(ctx context.Context, method, path string, req, answer any) error {
-	resp, err := c.send(ctx, method, path, req)
+func (c *Client) try(ctx context.Context, op *service.Spec, request any) (any, error) {
+	resp, err := c.send(ctx, op, request)
 	if err != nil {
-		return outward(ctx, err)
+		return nil, outward(ctx, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return outward(ctx, fmt.Errorf("read answer: %w", err))
+		return nil, outward(ctx, fmt.Errorf("read answer: %w", err))
 	case len(body) > maxAnswer:
-		return memory.Errorf(memory.CodeInternal, "the daemon's answer is over %d bytes", maxAnswer)
+		return nil, memory.Errorf(memory.CodeInternal, "the daemon's answer is over %d bytes", maxAnswer)
 	}
-	if err := json.Unmarshal(body, answer); err != nil {
-		return memory.Errorf(memory.CodeIncompatible, "the daemon's answer is not understood: %w", err)
+	return decode(op.Response(), body)
+}
+
+// stream makes a call that is answered with an event per line, until the last one.
+func (c *Client) stream(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	resp, err := c.send(ctx, op, request)
+	if isRefused(err) {
+		if err = c.Ensure(ctx); err == nil {
+			resp, err = c.send(ctx, op, request)
+		}
 	}
-	return nil
+	if err != nil {
+		return nil, outward(ctx, err)
+	}
+	defer resp.Body.Close()
+	events := bufio.NewScanner(resp.Body)
+	events.Buffer(nil, maxAnswer)
+	for events.Scan() {
+		var event service.Event
+		if err := json.Unmarshal(events.Bytes(), &event); err != nil {
+			if broken := events.Err(); broken != nil { // in the middle of a line
+				return nil, outward(ctx, fmt.Errorf("read progress: %w", broken))
+			}
+			return nil, notUnderstood(err)
+		}
+		if event.Progress != nil && progress != nil {
+			p, err := decode(op.Progress(), event.Progress)
+			if err != nil {
+				return nil, err
+			}
+			progress(reflect.ValueOf(p).Elem().Interface())
+		}
+		switch {
+		case event.Error != nil:
+			return nil, event.Error
+		case event.Done != nil:
+			return decode(op.Response(), event.Done)
+		}
+	}
+	err = events.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return nil, memory.Errorf(memory.CodeInternal, "the daemon's answer is over %d bytes", maxAnswer)
+	}
+	return nil, outward(ctx, fmt.Errorf("read progress: %w", cmp.Or(err, io.ErrUnexpectedEOF)))
+}
+
+// decode returns a pointer to a value of a type.
+func decode(typ reflect.Type, text []byte) (any, error) {
+	value := reflect.New(typ).Interface()
+	if err := json.Unmarshal(text, value); err != nil {
+		return nil, notUnderstood(err)
+	}
+	return value, nil
+}
+
+func notUnderstood(err error) error {
+	return memory.Errorf(memory.CodeIncompatible, "the daemon's answer is not understood: %w", err)
 }
 
 // send makes a request and returns its answer if its status is 200, and the
 // error in its body otherwise.
-func (c *Client) send(ctx context.Context, method, path string, req any) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, op *service.Spec, request any) (*http.Response, error) {
+	path, err := op.URLPath(request, url.PathEscape)
+	if err != nil {
+		return nil, err
+	}
 	var body io.Reader
-	if req != nil {
+	if op.Method == http.MethodPost {
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)
 		encoder.SetEscapeHTML(false) // raw JSON inside arrives as it came
-		if err := encoder.Encode(req); err != nil {
+		if err := encoder.Encode(request); err != nil {
 			return nil, memory.Errorf(memory.CodeInvalidInput, "encode request: %w", err)
 		}
 		body = &text
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://recalld"+path, body)
+	r, err := http.NewRequestWithContext(ctx, op.Method, "http://recalld"+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	r.Header.Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
-	if req != nil {
-		r.Header.Set("Content-Type", wire.MIMEJSON)
+	r.Header.Set(service.ProtocolHeader, strconv.Itoa(service.Protocol))
+	if body != nil {
+		r.Header.Set("Content-Type", service.MIMEJSON)
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	if notice := resp.Header.Get(wire.NoticeHeader); notice != "" && c.opts.Notice != nil {
+	if notice := resp.Header.Get(service.NoticeHeader); notice != "" && c.opts.Notice != nil {
 		c.opts.Notice(notice)
 	}
 	if resp.StatusCode == http.StatusOK {
@@ -325,7 +206,7 @@ func (c *Client) send(ctx context.Context, method, path string, req any) (*http.
 	if err != nil {
 		return nil, fmt.Errorf("read error: %w", err)
 	}
-	var failed wire.ErrorBody
+	var failed service.ErrorBody
 	if json.Unmarshal(text, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
 		return nil, memory.Errorf(memory.CodeIncompatible, "what answers on %s is not recalld: %s", c.opts.Socket, resp.Status)
 	}

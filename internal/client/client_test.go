@@ -18,8 +18,8 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // listen serves a handler on a socket for as long as the test runs.
@@ -55,7 +55,7 @@ func connect(t *testing.T, opts client.Options) *client.Client {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
 
-// method is one method of memory.Service, called with a request, to be answered.
+// method is an operation, called with a request, to be answered.
 type method struct {
 	request any
 	answer  any
@@ -78,9 +78,9 @@ var (
 	ended = memory.StepEnd{OK: true, Target: "confirm", Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`{"a":1}`)}}
 )
 
-// methods holds every method of memory.Service, with all that its types can say.
+// methods holds every operation, with all that its types can say.
 var methods = merged(sessionMethods, map[string]method{
-	"Recall": {
+	service.Recall.Name: {
 		request: memory.RecallRequest{Query: "größe <b> \u2028", Kinds: []memory.Kind{memory.Lesson}, Project: "p", Repo: "r",
 			Scope: &memory.Scope{Session: "abcd"}, Filters: &memory.Filters{Tag: "t", Since: at}, Limit: 3, MaxTokens: 60,
 			MinRelevance: &half, Format: memory.FormatJSON, Explain: true, Caller: memory.Caller{Dir: "/d", Client: "c"}},
@@ -90,67 +90,67 @@ var methods = merged(sessionMethods, map[string]method{
 			Withheld: []memory.Withheld{{ID: "2", Kind: memory.Step, Reason: memory.BelowThreshold, NearestScore: .1}},
 			Degraded: []memory.Degraded{{Part: "index", Reason: "loading"}}, Tokens: 9, Receipt: "rc", Text: "x"},
 	},
-	"Receipt": {request: "id/with %2F slash", answer: &memory.Receipt{ID: "rc", At: at, Request: memory.RecallRequest{Query: "q"},
+	service.Receipt.Name: {request: memory.ReceiptRequest{ID: "id/with %2F slash"}, answer: &memory.Receipt{ID: "rc", At: at, Request: memory.RecallRequest{Query: "q"},
 		Items: []memory.ReceiptItem{{ID: "1", Kind: memory.Chunk}}, Withheld: []memory.Withheld{}, Took: memory.Millis(time.Second), Seq: 1 << 60}},
-	"Remember": {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError, AlsoType: memory.EventError,
+	service.Remember.Name: {request: memory.RememberRequest{RequestID: "made by the caller", Lesson: "l", Tags: []string{"a"}, Type: memory.EventError, AlsoType: memory.EventError,
 		Supersedes: []string{"l-1"}, Retracts: []string{"l-2"}},
 		answer: &memory.Remembered{ID: "1", Project: "p", Repo: "r", Merged: true, Redacted: true, Log: "/r/a.jsonl", Warning: "full", Seq: 7}},
-	"Forget": {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
-	"StartSession": {request: memory.StartSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Goal: "größe <b>", FlowTags: []string{"send"},
+	service.Forget.Name: {request: memory.ForgetRequest{IDs: []string{"1"}}, answer: &memory.Forgotten{Records: 1, Note: "backups"}},
+	service.StartSession.Name: {request: memory.StartSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Goal: "größe <b>", FlowTags: []string{"send"},
 		Tags: []string{"a"}, Build: raw(`{"n":1.50,"z":"<b>","a":[null]}`), Launch: raw(`{}`), Screenshots: true, Project: "p", Caller: memory.Caller{Session: "old1"}},
 		answer: &memory.SessionState{Session: opened, ProjectName: "demo", Steps: 3, Dir: "/d", Redacted: true, Warning: "w", Seq: 8}},
-	"RecordStep": {request: memory.RecordStepRequest{RequestID: "made by the caller", SessionID: "abcd", Open: true, Timestamp: at,
+	service.RecordStep.Name: {request: memory.RecordStepRequest{RequestID: "made by the caller", SessionID: "abcd", Open: true, Timestamp: at,
 		Tool:    memory.StepTool{Name: "bash", Input: raw(`{"command":"a && b"}`), Target: raw(`"web"`)},
 		Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "m", Details: raw(`[1]`)}}, Observation: raw(`"red"`),
 		Environment: raw(`{"os":"linux"}`), DurationMs: 5, Screenshot: "a.png", Advise: true, Project: "p"},
 		answer: &memory.StepRecorded{ID: "s-1", SessionID: "abcd", Project: "p", Timestamp: at, Labels: []string{"execution"}, Redacted: true, File: "/f", Warning: "w",
 			Advice: &memory.RecallResponse{Project: "p", Items: []memory.Item{{ID: "1", Kind: memory.Lesson, Timestamp: at, RankFactors: &memory.RankFactors{Error: true}}},
 				Withheld: []memory.Withheld{}, Receipt: "rc"}, Seq: 9}},
-	"EndSession": {request: memory.EndSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Project: "p"},
+	service.EndSession.Name: {request: memory.EndSessionRequest{RequestID: "made by the caller", SessionID: "abcd", Project: "p"},
 		answer: &memory.SessionState{Session: opened, Seq: 10}},
-	"SearchSteps": {request: memory.HistoryRequest{Query: "größe <b>", Scope: &memory.Scope{Session: "abcd"}, Filters: allFilters, Limit: 100, Project: "p", Caller: memory.Caller{Session: "old1"}},
+	service.SearchSteps.Name: {request: memory.HistoryRequest{Query: "größe <b>", Scope: &memory.Scope{Session: "abcd"}, Filters: allFilters, Limit: 100, Project: "p", Caller: memory.Caller{Session: "old1"}}.Search(),
 		answer: &memory.StepMatches{Query: "größe <b>", Matches: []memory.StepView{view}}},
-	"LastSteps": {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Filters: &memory.StepFilters{}, Limit: 200},
+	service.LastSteps.Name: {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Filters: &memory.StepFilters{}, Limit: 200}.Last(),
 		answer: &memory.StepList{Steps: []memory.StepView{view}}},
-	"SummarizeSession": {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}},
+	service.SummarizeSession.Name: {request: memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}.Summarize(),
 		answer: &memory.Summary{SessionID: "abcd", StepCount: 2, Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "n"}}, Goal: "g", CreatedAt: at, EndedAt: at,
 			Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
 			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "e", RecoveredBy: 2, Recovery: "r"}}}},
-	"Sessions": {request: memory.HistoryRequest{Filters: allFilters, Limit: 50},
+	service.Sessions.Name: {request: memory.HistoryRequest{Filters: allFilters, Limit: 50}.Sessions(),
 		answer: &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "abcd", CreatedAt: at, Goal: "g", FlowTags: []string{"send"}, Tags: []string{}, Git: *opened.Git}}}},
-	"Import": {request: memory.ImportRequest{Path: "/p", Project: "p"},
+	service.Import.Name: {request: memory.ImportRequest{Path: "/p", Project: "p"},
 		answer: &memory.Imported{Project: "p", ProjectName: "demo", Lessons: 1, Sessions: 2, Steps: 3, Known: 4, Skipped: 5,
 			Problems: []memory.ImportProblem{{File: "/p/a.jsonl", Line: 6, Message: "not JSON"}}}},
-	"Export": {request: memory.ExportRequest{Path: "/p", Project: "p"},
+	service.Export.Name: {request: memory.ExportRequest{Path: "/p", Project: "p"},
 		answer: &memory.Exported{Project: "p", ProjectName: "demo", Path: "/p", Lessons: 1, Sessions: 2, Steps: 3, Files: 4}},
-	"IndexRepo": {request: memory.IndexRequest{Path: "/p", ChangedFiles: []string{"a"}, RequestedAt: at}, answer: &memory.IndexQueued{Job: "j", Position: 3, Root: "/p"}},
-	"Repos": {answer: []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/p", IndexedAt: at, Skipped: map[string]int{"big": 1}, Paused: true, GoneAt: at},
-		ProjectName: "p", Progress: &memory.Progress{Phase: "walking"}, Stale: true, Watch: "polling: no watches left", IndexBytes: 1 << 40, Pruned: 3, UsedAt: at}}},
-	"Trust": {request: memory.TrustRequest{Path: "/p", Revoke: true, List: true, Caller: memory.Caller{Dir: "/d"}},
+	service.IndexRepo.Name: {request: memory.IndexRequest{Path: "/p", ChangedFiles: []string{"a"}, RequestedAt: at}, answer: &memory.IndexQueued{Job: "j", Position: 3, Root: "/p"}},
+	service.Repos.Name: {answer: &memory.RepoList{Repos: []memory.SandboxState{{Sandbox: memory.Sandbox{ID: "s", Root: "/p", IndexedAt: at, Skipped: map[string]int{"big": 1}, Paused: true, GoneAt: at},
+		ProjectName: "p", Progress: &memory.Progress{Phase: "walking"}, Stale: true, Watch: "polling: no watches left", IndexBytes: 1 << 40, Pruned: 3, UsedAt: at}}}},
+	service.Trust.Name: {request: memory.TrustRequest{Path: "/p", Revoke: true, List: true, Caller: memory.Caller{Dir: "/d"}},
 		answer: &memory.TrustState{Root: "/p", Trusted: []memory.TrustedFolder{{Folder: "/p", Project: "p", ProjectName: "demo", At: at, Setting: true}},
 			Waiting: []memory.WaitingFiles{{Root: "/q", ProjectName: "q", Logs: 1, Sessions: 2, ContextFiles: 3}}, Removed: 4}},
-	"Skipped": {request: memory.SkippedRequest{Path: "/p", Caller: memory.Caller{Dir: "/d"}},
+	service.Skipped.Name: {request: memory.SkippedRequest{Path: "/p", Caller: memory.Caller{Dir: "/d"}},
 		answer: &memory.SkippedList{Root: "/p", Files: []memory.SkippedFile{{Path: "a/b.bin", Reason: "binary"}}, Total: 3, Reasons: map[string]int{"binary": 3}}},
-	"Pause": {request: memory.PauseRequest{Path: "/p", Resume: true, Caller: memory.Caller{Dir: "/d", Client: "c"}},
+	service.Pause.Name: {request: memory.PauseRequest{Path: "/p", Resume: true, Caller: memory.Caller{Dir: "/d", Client: "c"}},
 		answer: &memory.Paused{All: true, Sandboxes: []string{"/p", "/größe <b>"}}},
-	"Files": {request: memory.FilesRequest{Pattern: "größe <b> **/*.go", Project: "p", Limit: 1000, Caller: memory.Caller{Dir: "/d"}},
+	service.Files.Name: {request: memory.FilesRequest{Pattern: "größe <b> **/*.go", Project: "p", Limit: 1000, Caller: memory.Caller{Dir: "/d"}},
 		answer: &memory.FileList{Project: "p", ProjectName: "demo", Total: 7, Withheld: map[memory.Reason]int{memory.Gone: 1},
 			Files: []memory.FileMatch{{Path: "a/größe.go", Sandbox: "/p", Lang: "go", Head: "package a\n\n// <b>"}}}},
-	"Check": {answer: &memory.CheckReport{Problems: []string{"a value is missing"}, Total: 4, Busy: true, Took: memory.Millis(time.Second)}},
-	"Status": {answer: &memory.Status{Version: "v", Protocol: 1, PID: 5, State: "ready", StartedAt: at, Records: map[memory.Kind]int{memory.Lesson: 2}, Projects: []memory.SandboxState{}, Collections: []memory.CollectionState{{Name: "builtin"}}, Queue: memory.QueueState{ByKind: map[string]int{"x": 1}},
+	service.Check.Name: {answer: &memory.CheckReport{Problems: []string{"a value is missing"}, Total: 4, Busy: true, Took: memory.Millis(time.Second)}},
+	service.Status.Name: {answer: &memory.Status{Version: "v", Protocol: 1, PID: 5, State: "ready", StartedAt: at, Records: map[memory.Kind]int{memory.Lesson: 2}, Projects: []memory.SandboxState{}, Collections: []memory.CollectionState{{Name: "builtin"}}, Queue: memory.QueueState{ByKind: map[string]int{"x": 1}},
 		Adapting: &memory.AdaptProgress{Phase: "reading", Done: 1, Total: 2},
 		Code:     memory.CodeState{Paused: true, Sandboxes: 1, Stale: 2, Waiting: 3, Runs: 4, Failed: 5, MeanRun: memory.Millis(1500 * time.Microsecond), IndexBytes: 6, MaxBytes: 7, Pruned: 8, Asked: 9, Hits: 10, Fallbacks: 11}}},
-	"DeadJobs":   {answer: []memory.DeadJob{{ID: "j", Kind: "k", Payload: []byte(`{"a":1}`), LastError: "e", EnqueuedAt: at}}},
-	"RequeueJob": {request: "job 1?"},
-	"Stop":       {},
-	"Models":     {answer: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}},
-	"PullModel":  {request: "m"},
-	"AdaptModel": {request: memory.AdaptRequest{Threads: 3, TimeLimit: memory.Millis(time.Minute)},
+	service.DeadJobs.Name:   {answer: &memory.DeadJobList{Jobs: []memory.DeadJob{{ID: "j", Kind: "k", Payload: []byte(`{"a":1}`), LastError: "e", EnqueuedAt: at}}}},
+	service.RequeueJob.Name: {request: memory.RequeueRequest{ID: "job 1?"}, answer: &service.None{}},
+	service.Stop.Name:       {answer: &service.None{}},
+	service.Models.Name:     {answer: &memory.ModelList{Models: []memory.ModelState{{Name: "m", Dim: 3, State: "active"}}}},
+	service.PullModel.Name:  {request: memory.PullRequest{Name: "m"}, answer: new(memory.Pulled(true))},
+	service.AdaptModel.Name: {request: memory.AdaptRequest{Threads: 3, TimeLimit: memory.Millis(time.Minute)},
 		answer: &memory.Adaptation{Kept: true, Model: "m", Refused: "r", Base: "b", BaseSum: "s", At: at, Took: memory.Millis(time.Second), Pairs: 1, Judged: 2, Documents: 3,
 			General: 4, Steps: 5, OutOfTime: true, Share: .3, Before: memory.ModelFigures{R1: .1, R10: .2, MRR: .3}, After: memory.ModelFigures{R1: .4}, GeneralBefore: memory.ModelFigures{R10: .5},
 			GeneralAfter: memory.ModelFigures{MRR: .6}, Gain: .7, Error: .8}},
-	"ResetModel": {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b"}},
-	"BuiltinModel": {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b", Adapted: &memory.Adaptation{Model: "a"}, Trouble: "t",
+	service.ResetModel.Name: {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b"}},
+	service.BuiltinModel.Name: {answer: &memory.BuiltinModel{InUse: "a", Next: "b", Shipped: "b", Adapted: &memory.Adaptation{Model: "a"}, Trouble: "t",
 		Running: &memory.AdaptProgress{Phase: "training", Done: 1, Total: 2}}},
 })
 
@@ -161,39 +161,32 @@ func merged(a, b map[string]method) map[string]method {
 	return all
 }
 
-// invoke calls a method by name.
-func (m method) invoke(ctx context.Context, svc memory.Service, name string) (any, error) {
-	args := []reflect.Value{reflect.ValueOf(ctx)}
-	if m.request != nil {
-		args = append(args, reflect.ValueOf(m.request))
+// invoke carries out an operation by its name.
+func (m method) invoke(ctx context.Context, svc service.Service, name string) (any, error) {
+	return svc.Call(ctx, service.Find(name), m.sent(), func(any) {})
+}
+
+// sent is the request, or that there is none.
+func (m method) sent() any {
+	if m.request == nil {
+		return service.None{}
 	}
-	switch name {
-	case "PullModel":
-		args = append(args, reflect.ValueOf(func(memory.PullProgress) {}))
-	case "AdaptModel":
-		args = append(args, reflect.ValueOf(func(memory.AdaptProgress) {}))
-	case "Replay":
-		args = append(args, reflect.ValueOf(func(memory.ReplayProgress) {}))
-	}
-	out := reflect.ValueOf(svc).MethodByName(name).Call(args)
-	err, _ := out[len(out)-1].Interface().(error)
-	if len(out) == 1 {
-		return nil, err
-	}
-	return out[0].Interface(), err
+	return m.request
 }
 
 // Every method makes the trip over the socket with all that it carries.
 func TestEveryMethodSurvivesTheTrip(t *testing.T) {
-	service := reflect.TypeFor[memory.Service]()
-	for i := range service.NumMethod() {
-		name := service.Method(i).Name
+	for _, op := range service.Operations() {
+		if op == service.Hello.Spec { // Connect says it
+			continue
+		}
+		name := op.Name
 		t.Run(name, func(t *testing.T) {
 			m, ok := methods[name]
 			if !ok {
 				t.Fatalf("methods has no %s", name)
 			}
-			fake := &memorytest.Service{Answers: map[string]any{}}
+			fake := &servicetest.Service{Answers: map[string]any{}}
 			if m.answer != nil {
 				fake.Answers[name] = m.answer
 			}
@@ -205,7 +198,7 @@ func TestEveryMethodSurvivesTheTrip(t *testing.T) {
 			if diff := cmp.Diff(m.answer, got); diff != "" {
 				t.Errorf("answer (-sent +received):\n%s", diff)
 			}
-			if diff := cmp.Diff([]memorytest.Call{{Method: name, Request: m.request}}, fake.Calls()); diff != "" {
+			if diff := cmp.Diff([]servicetest.Call{{Operation: name, Request: m.sent()}}, fake.Calls()); diff != "" {
 				t.Errorf("calls (-sent +received):\n%s", diff)
 			}
 		})
@@ -216,7 +209,7 @@ func TestEveryMethodSurvivesTheTrip(t *testing.T) {
 func TestEveryErrorSurvivesTheTrip(t *testing.T) {
 	codes := []memory.Code{memory.CodeInvalidInput, memory.CodeNotFound, memory.CodeConflict, memory.CodeUnavailable,
 		memory.CodeForbidden, memory.CodeCorrupt, memory.CodeIncompatible, memory.CodeInternal}
-	fake := &memorytest.Service{}
+	fake := &servicetest.Service{}
 	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
 	for name, m := range methods {
 		for _, code := range codes {
@@ -237,12 +230,13 @@ func TestEveryErrorSurvivesTheTrip(t *testing.T) {
 
 func TestPullReportsProgressInOrder(t *testing.T) {
 	want := []memory.PullProgress{{Status: "pulling", Completed: 1, Total: 3}, {Status: "pulling", Completed: 3, Total: 3}, {Status: "success"}}
-	fake := &memorytest.Service{Progress: want}
+	fake := &servicetest.Service{Progress: map[string][]any{service.PullModel.Name: servicetest.Reports(want...)}}
 	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
 	var got []memory.PullProgress
 	pull := func() error {
 		got = nil
-		return c.PullModel(t.Context(), "m", func(p memory.PullProgress) { got = append(got, p) })
+		_, err := service.PullModel.Do(t.Context(), c, memory.PullRequest{Name: "m"}, func(p memory.PullProgress) { got = append(got, p) })
+		return err
 	}
 	if err := pull(); err != nil {
 		t.Fatal(err)
@@ -260,13 +254,13 @@ func TestPullReportsProgressInOrder(t *testing.T) {
 }
 
 // breakFirst breaks the connection of a method's first n calls.
-func breakFirst(method string, n int) *memorytest.Service {
+func breakFirst(method string, n int) *servicetest.Service {
 	var calls atomic.Int64
-	return &memorytest.Service{
+	return &servicetest.Service{
 		Answers: map[string]any{
-			"Remember": &memory.Remembered{ID: "1"}, "Recall": &memory.RecallResponse{}, "Forget": &memory.Forgotten{},
-			"StartSession": &memory.SessionState{}, "RecordStep": &memory.StepRecorded{}, "EndSession": &memory.SessionState{},
-			"LastSteps": &memory.StepList{}, "Import": &memory.Imported{}, "Export": &memory.Exported{},
+			service.Remember.Name: &memory.Remembered{ID: "1"}, service.Recall.Name: &memory.RecallResponse{}, service.Forget.Name: &memory.Forgotten{},
+			service.StartSession.Name: &memory.SessionState{}, service.RecordStep.Name: &memory.StepRecorded{}, service.EndSession.Name: &memory.SessionState{},
+			service.LastSteps.Name: &memory.StepList{}, service.Import.Name: &memory.Imported{}, service.Export.Name: &memory.Exported{},
 		},
 		Before: func(_ context.Context, m string) {
 			if m == method {
@@ -285,17 +279,17 @@ func TestBrokenConnections(t *testing.T) {
 		calls  int // wanted
 		fails  bool
 	}{
-		"a write is repeated once":         {"Remember", 1, 2, false},
-		"a start is repeated":              {"StartSession", 1, 2, false},
-		"a step is repeated":               {"RecordStep", 1, 2, false},
-		"an end is repeated":               {"EndSession", 1, 2, false},
-		"an import is repeated":            {"Import", 1, 2, false},
-		"an export is not":                 {"Export", 1, 1, true},
-		"a list is asked for again":        {"LastSteps", 1, 2, false},
-		"not twice":                        {"Remember", 2, 2, true},
-		"a question is repeated":           {"Recall", 1, 2, false},
-		"what is not safe is not":          {"Forget", 1, 1, true},
-		"a dead job is not requeued twice": {"RequeueJob", 1, 1, true},
+		"a write is repeated once":         {service.Remember.Name, 1, 2, false},
+		"a start is repeated":              {service.StartSession.Name, 1, 2, false},
+		"a step is repeated":               {service.RecordStep.Name, 1, 2, false},
+		"an end is repeated":               {service.EndSession.Name, 1, 2, false},
+		"an import is repeated":            {service.Import.Name, 1, 2, false},
+		"an export is not":                 {service.Export.Name, 1, 1, true},
+		"a list is asked for again":        {service.LastSteps.Name, 1, 2, false},
+		"not twice":                        {service.Remember.Name, 2, 2, true},
+		"a question is repeated":           {service.Recall.Name, 1, 2, false},
+		"what is not safe is not":          {service.Forget.Name, 1, 1, true},
+		"a dead job is not requeued twice": {service.RequeueJob.Name, 1, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := breakFirst(tc.method, tc.breaks)
@@ -354,7 +348,7 @@ func TestNoDaemon(t *testing.T) {
 
 func TestCallerGivesUp(t *testing.T) {
 	entered := make(chan struct{}, 1)
-	fake := &memorytest.Service{Before: func(ctx context.Context, m string) {
+	fake := &servicetest.Service{Before: func(ctx context.Context, m string) {
 		entered <- struct{}{}
 		<-ctx.Done()
 	}}
@@ -364,7 +358,7 @@ func TestCallerGivesUp(t *testing.T) {
 		<-entered
 		cancel()
 	}()
-	_, err := c.Status(ctx)
+	_, err := service.Status.Do(ctx, c, service.None{})
 	if !errors.Is(err, context.Canceled) || memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("error %v, want one that is context.Canceled and unavailable", err)
 	}
@@ -376,10 +370,10 @@ func TestCallerGivesUp(t *testing.T) {
 func TestNewerProtocol(t *testing.T) {
 	stopped := false
 	mux := http.NewServeMux()
-	mux.HandleFunc(wire.Hello, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc(service.Hello.Path, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"protocol": 9999, "version": "99.0", "pid": 5, "new_field": 1}`))
 	})
-	mux.HandleFunc(wire.Stop, func(http.ResponseWriter, *http.Request) { stopped = true })
+	mux.HandleFunc(service.Stop.Path, func(http.ResponseWriter, *http.Request) { stopped = true })
 	_, err := client.Connect(t.Context(), client.Options{Socket: listen(t, mux)})
 	e, ok := errors.AsType[*memory.Error](err)
 	if !ok || e.Code != memory.CodeIncompatible || e.Hint == "" {

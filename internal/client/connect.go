@@ -14,7 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 const (
@@ -102,11 +102,11 @@ func (c *Client) look(ctx context.Context) (presence, error) {
 		return absent, nil
 	case err != nil:
 		return absent, err
-	case g.Protocol > wire.Protocol:
+	case g.Protocol > service.Protocol:
 		return absent, &memory.Error{Code: memory.CodeIncompatible,
-			Message: fmt.Sprintf("the daemon (version %s, pid %d) speaks protocol %d, this client protocol %d", g.Version, g.PID, g.Protocol, wire.Protocol),
+			Message: fmt.Sprintf("the daemon (version %s, pid %d) speaks protocol %d, this client protocol %d", g.Version, g.PID, g.Protocol, service.Protocol),
 			Hint:    "update this recalld to the daemon's version, or stop that one: recalld stop"}
-	case g.Protocol < wire.Protocol:
+	case g.Protocol < service.Protocol:
 		return older, nil
 	}
 	return ready, nil
@@ -164,7 +164,7 @@ func (c *Client) start(ctx context.Context) error {
 // until it has drained; the daemon started next waits for that.
 func (c *Client) replace(ctx context.Context) error {
 	c.opts.Logger.InfoContext(ctx, "asking a daemon of an older protocol to make way")
-	if err := c.Stop(ctx); err != nil && !isRefused(err) && !isBroken(err) {
+	if _, err := service.Stop.Do(ctx, c, service.None{}); err != nil && !isRefused(err) && !isBroken(err) {
 		return fmt.Errorf("stop the older daemon: %w", err)
 	}
 	return c.await(ctx, func() bool {

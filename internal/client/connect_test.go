@@ -18,8 +18,8 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // The test binary is the daemon as well: run as "TestBinary daemon DIR" it
@@ -67,15 +67,16 @@ func serve(dir string) error {
 	}
 	stopping := make(chan struct{})
 	var once sync.Once
-	svc := &memorytest.Service{
-		Answers: map[string]any{"Status": &memory.Status{PID: os.Getpid()}},
+	svc := &servicetest.Service{
+		Answers: map[string]any{service.Status.Name: &memory.Status{PID: os.Getpid()},
+			service.Hello.Name: &service.Greeting{Protocol: service.Protocol, PID: os.Getpid()}},
 		Before: func(_ context.Context, method string) {
-			if method == "Stop" {
+			if method == service.Stop.Name {
 				once.Do(func() { close(stopping) })
 			}
 		},
 	}
-	srv := &http.Server{Handler: api.NewHandler(svc, api.Options{Greeting: wire.Greeting{PID: os.Getpid()}})}
+	srv := &http.Server{Handler: api.NewHandler(svc, api.Options{})}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	select {
@@ -117,7 +118,7 @@ func startable(t *testing.T) (opts client.Options, dir string) {
 // folder.
 func stop(t *testing.T, c *client.Client, dir string) {
 	t.Helper()
-	if err := c.Stop(context.Background()); err != nil {
+	if _, err := service.Stop.Do(context.Background(), c, service.None{}); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 	if err := c.WaitGone(context.Background()); err != nil {
@@ -157,7 +158,7 @@ func TestSixteenClientsStartOneDaemon(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			st, err := c.Status(t.Context())
+			st, err := service.Status.Do(t.Context(), c, service.None{})
 			if err != nil {
 				errs[i] = err
 				return
@@ -207,13 +208,13 @@ func TestStaleSocket(t *testing.T) {
 func TestDaemonRestarts(t *testing.T) {
 	opts, dir := startable(t)
 	c := connect(t, opts)
-	before, err := c.Status(t.Context())
+	before, err := service.Status.Do(t.Context(), c, service.None{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := connect(t, opts)
 	stop(t, other, dir)
-	after, err := c.Status(t.Context())
+	after, err := service.Status.Do(t.Context(), c, service.None{})
 	if err != nil {
 		t.Fatalf("after the daemon went away: %v", err)
 	}
@@ -281,8 +282,8 @@ func TestOlderProtocolIsReplaced(t *testing.T) {
 	mux := http.NewServeMux()
 	srv := &http.Server{Handler: mux}
 	stops := 0 // by one client at a time, under the start lock
-	mux.HandleFunc(wire.Hello, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"protocol": 0}`)) })
-	mux.HandleFunc(wire.Stop, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc(service.Hello.Path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"protocol": 0}`)) })
+	mux.HandleFunc(service.Stop.Path, func(w http.ResponseWriter, _ *http.Request) {
 		stops++
 		_, _ = w.Write([]byte("{}"))
 		_ = l.Close()
@@ -310,7 +311,7 @@ func TestOlderProtocolIsReplaced(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			if g, err := c.Hello(t.Context()); err != nil || g.Protocol != wire.Protocol {
+			if g, err := c.Hello(t.Context()); err != nil || g.Protocol != service.Protocol {
 				t.Errorf("hello: %+v, %v, want our protocol", g, err)
 			}
 		})

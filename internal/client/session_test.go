@@ -16,8 +16,8 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // made is the id of requests whose caller has made one.
@@ -57,30 +57,30 @@ var (
 
 // sessionMethods are the methods of package session.
 var sessionMethods = map[string]method{
-	"CompleteTask": {request: memory.CompleteTaskRequest{RequestID: made, TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: new(false), Intent: "größe <b>",
+	service.CompleteTask.Name: {request: memory.CompleteTaskRequest{RequestID: made, TaskID: "t", CompletedAt: at, TaskType: "y", RequiresContext: new(false), Intent: "größe <b>",
 		Summary: "s", ValidationReport: raw(`{"valid":false,"z":1.50}`), Project: "p", Caller: caller}, answer: &kept},
-	"BlockTask":   {request: memory.BlockTaskRequest{RequestID: made, TaskID: "t", Reason: "r", BlockedAt: at, Project: "p", Caller: caller}, answer: &kept},
-	"UnblockTask": {request: memory.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
-	"TaskWindow":  {request: memory.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
-	"TaskHistory": {request: memory.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 1 << 60, Project: "p", Caller: caller},
+	service.BlockTask.Name:   {request: memory.BlockTaskRequest{RequestID: made, TaskID: "t", Reason: "r", BlockedAt: at, Project: "p", Caller: caller}, answer: &kept},
+	service.UnblockTask.Name: {request: memory.UnblockTaskRequest{RequestID: made, TaskID: "t", Resolution: "r", Project: "p", Caller: caller}, answer: &kept},
+	service.TaskWindow.Name:  {request: memory.TaskWindowRequest{TaskType: "y", Limit: 100, Project: "p", Caller: caller}, answer: &window},
+	service.TaskHistory.Name: {request: memory.TaskHistoryRequest{TaskID: "t", Limit: 200, Before: 1 << 60, Project: "p", Caller: caller},
 		answer: &memory.TaskHistory{Project: "p", ProjectName: "demo", More: true, Before: 7, Tokens: 8, Text: "x",
 			Events: []memory.TaskEvent{{Event: memory.StateLoaded, At: at, Seq: 7, Project: "p", Client: "c", Task: raw(`{"z":1.50}`), Blocker: raw(`{"b":1}`), Resolution: "r",
 				Tasks: []json.RawMessage{raw(`{"b":1,"a":2}`)}, Blockers: []json.RawMessage{raw(`{}`)}, GaveWay: []string{"t"}}}}},
-	"LoadTasks": {request: memory.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
+	service.LoadTasks.Name: {request: memory.LoadTasksRequest{RequestID: made, State: raw(`[{"task_id":"t","unknown":1.50}]`), Project: "p", Caller: caller},
 		answer: &memory.TasksLoaded{Project: "p", ProjectName: "demo", Tasks: 1, Blockers: 2, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/f", Warning: "w"}},
-	"Register": {request: memory.RegisterRequest{RequestID: made, Source: "host", Entries: []memory.CatalogueEntry{entry}, Servers: []memory.Server{server}, Replace: true,
+	service.Register.Name: {request: memory.RegisterRequest{RequestID: made, Source: "host", Entries: []memory.CatalogueEntry{entry}, Servers: []memory.Server{server}, Replace: true,
 		Project: "p", Caller: caller}, answer: &known},
-	"Unregister": {request: memory.UnregisterRequest{RequestID: made, Entries: []memory.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
-	"Entries": {request: memory.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
+	service.Unregister.Name: {request: memory.UnregisterRequest{RequestID: made, Entries: []memory.Ref{toolRef}, Source: "host", Project: "p", Caller: caller}, answer: &known},
+	service.Entries.Name: {request: memory.EntriesRequest{Types: []memory.Kind{memory.Rule}, Server: "s", Content: true, Project: "p", Caller: caller},
 		answer: &memory.EntryList{Project: "p", ProjectName: "demo", Servers: []memory.Server{server},
 			Entries: []memory.EntryState{{ID: "o-1", CatalogueEntry: entry, Source: "host", Version: 3, Mode: memory.IncludeAlways, On: true, Since: at}}}},
-	"SearchTools": {request: memory.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
+	service.SearchTools.Name: {request: memory.SearchToolsRequest{RequestID: made, Query: "größe <b>", Limit: 20, Own: true, SessionRef: which},
 		answer: &memory.ToolMatches{Project: "p", ProjectName: "demo", SessionID: "abcd", Guidance: "g", Degraded: degraded, Incomplete: true, Why: "w", Version: 7, Receipt: "rc", Text: "x",
 			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "s", Name: "n", Description: "d", InputSchema: schema, Relevance: .9, Followed: true, Active: true, New: true}}}},
-	"SessionContext": {request: memory.ContextRequest{SessionRef: which}, answer: &held},
-	"ChangeContext": {request: memory.ChangeContextRequest{RequestID: made, Add: []memory.ContextItem{inside}, Remove: []memory.Ref{toolRef}, SessionRef: which},
+	service.SessionContext.Name: {request: memory.ContextRequest{SessionRef: which}, answer: &held},
+	service.ChangeContext.Name: {request: memory.ChangeContextRequest{RequestID: made, Add: []memory.ContextItem{inside}, Remove: []memory.Ref{toolRef}, SessionRef: which},
 		answer: &held},
-	"Assemble": {request: memory.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
+	service.Assemble.Name: {request: memory.AssembleRequest{RequestID: made, Message: "größe <b>", TaskType: "y", RequiresContext: new(false), TopK: 200, TopN: 50,
 		IncludeScore: new(0.0), MaxTokens: 100000, NoSearch: true, Schemas: true, SessionRef: which},
 		answer: &memory.Assembled{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3,
 			Items: []memory.AssembledItem{{ContextItem: inside, ID: "o-1", Description: "d", Text: "t", InputSchema: schema, Tokens: 9, State: memory.Changed}},
@@ -92,13 +92,13 @@ var sessionMethods = map[string]method{
 			Window: &window, ActiveTools: []memory.ToolRef{tool}, Guidance: "g",
 			ToolSchemas: []memory.ActiveTool{{ToolRef: tool, Description: "d", InputSchema: schema, Tokens: 3}}, Withheld: withheld, Degraded: degraded, Incomplete: true, Why: "w", Tokens: 8, MaxTokens: 4000, Record: record,
 			Receipt: "rc", Text: "x"}},
-	"WorkingContext": {request: memory.WorkingContextRequest{SessionRef: which}, answer: &working},
-	"Report": {request: memory.ReportRequest{RequestID: made, UsedTools: []memory.ToolRef{tool}, Entities: []memory.Entity{thing}, ClearDiscovered: true, SessionRef: which},
+	service.WorkingContext.Name: {request: memory.WorkingContextRequest{SessionRef: which}, answer: &working},
+	service.Report.Name: {request: memory.ReportRequest{RequestID: made, UsedTools: []memory.ToolRef{tool}, Entities: []memory.Entity{thing}, ClearDiscovered: true, SessionRef: which},
 		answer: &working},
-	"Compact": {request: memory.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
+	service.Compact.Name: {request: memory.CompactRequest{RequestID: made, Summary: "größe <b>", Transcript: "t", KeepTurns: 100, SessionRef: which},
 		answer: &memory.Compacted{Project: "p", ProjectName: "demo", SessionID: "abcd", Summary: "s", Model: "m", KeepTurns: 3, ClearedTools: 1, ClearedEntities: 2,
 			ActiveTools: []memory.ToolRef{tool}, Version: 8, Redacted: true}},
-	"Receipts": {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
+	service.Receipts.Name: {request: memory.ReceiptsRequest{SessionID: "abcd", Turn: new(0), Since: at, Limit: 200, Project: "p", Caller: caller},
 		answer: &memory.ReceiptList{Project: "p", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{ID: "rc", At: at, Project: "p",
 			Request: memory.RecallRequest{Query: "q", IDs: []string{"l-1"}, Kinds: []memory.Kind{memory.Tool}, Project: "p", Repo: "r", Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.Filters{FlowTag: "f", Screen: "s", GitBranch: "b", SinceHours: 1, Lang: "go", Path: "a", Tag: "t", Since: at},
@@ -110,12 +110,12 @@ var sessionMethods = map[string]method{
 			Withheld: withheld, Degraded: degraded, Tokens: 5, Spaces: []string{"builtin"}, Calibration: "1", Took: 5_000_000, Seq: 1 << 60,
 			Purpose: memory.PurposeTools, Session: "abcd", Turn: 3, Settings: &settings, RequestID: made,
 			Judged: []memory.ItemVerdict{{Item: "1", Verdict: memory.Worked, At: at, Note: "n"}}}}}},
-	"ContextOf": {request: memory.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},
+	service.ContextOf.Name: {request: memory.ContextOfRequest{Turn: 3, Texts: true, SessionRef: which},
 		answer: &memory.TurnContext{Project: "p", ProjectName: "demo", SessionID: "abcd", Turn: 3, Record: &record, Withheld: withheld, Receipt: "rc", Summary: "s", Text: "x"}},
-	"Feedback": {request: memory.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
+	service.Feedback.Name: {request: memory.FeedbackRequest{RequestID: made, Receipt: "rc", Item: "1", Verdict: memory.Outdated, Note: "größe <b>", Caller: caller},
 		answer: &memory.FeedbackResult{Receipt: "rc", Verdict: memory.Outdated, Replaced: true, Seq: 9,
 			Items: []memory.ItemFeedback{{ID: "1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 1, Failed: 2, Irrelevant: 3, Outdated: 4}}}}},
-	"Replay": {request: memory.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
+	service.Replay.Name: {request: memory.ReplayRequest{SessionID: "abcd", Since: at, Limit: 1000, Embedder: "builtin", MinRelevance: map[memory.Kind]float64{memory.Chunk: 0},
 		VectorWeight: new(0.0), Project: "p", Caller: caller},
 		answer: &memory.Replayed{Project: "p", ProjectName: "demo", New: settings, Degraded: degraded, More: true, Text: "x",
 			Answers: []memory.ReplayedAnswer{{Receipt: "rc", Query: "q", At: at, DataChanged: true, SettingsChanged: true, Error: "e",
@@ -167,10 +167,10 @@ func unset(v reflect.Value, path string) (paths []string) {
 func TestReplayReportsProgressInOrder(t *testing.T) {
 	want := []memory.ReplayProgress{{Done: 0, Total: 2}, {Done: 1, Total: 2}, {Done: 2, Total: 2}}
 	answer := &memory.Replayed{Project: "p", Answers: []memory.ReplayedAnswer{}, Tally: memory.ReplayCounts{Questions: 2}}
-	fake := &memorytest.Service{Replayed: want, Answers: map[string]any{"Replay": answer}}
+	fake := &servicetest.Service{Progress: map[string][]any{service.Replay.Name: servicetest.Reports(want...)}, Answers: map[string]any{service.Replay.Name: answer}}
 	c := connect(t, client.Options{Socket: listen(t, api.NewHandler(fake, api.Options{}))})
 	replay := func() (got []memory.ReplayProgress, done *memory.Replayed, err error) {
-		done, err = c.Replay(t.Context(), memory.ReplayRequest{SessionID: "abcd"}, func(p memory.ReplayProgress) { got = append(got, p) })
+		done, err = service.Replay.Do(t.Context(), c, memory.ReplayRequest{SessionID: "abcd"}, func(p memory.ReplayProgress) { got = append(got, p) })
 		return got, done, err
 	}
 	got, done, err := replay()
@@ -183,7 +183,7 @@ func TestReplayReportsProgressInOrder(t *testing.T) {
 	if diff := cmp.Diff(answer, done); diff != "" {
 		t.Errorf("answer (-sent +received):\n%s", diff)
 	}
-	if done, err := c.Replay(t.Context(), memory.ReplayRequest{}, nil); err != nil || done == nil {
+	if done, err := service.Replay.Do(t.Context(), c, memory.ReplayRequest{}, nil); err != nil || done == nil {
 		t.Errorf("without a listener: %v, %v", done, err)
 	}
 	fake.Err = memory.Errorf(memory.CodeUnavailable, "the index is loading")
@@ -200,8 +200,8 @@ func TestReplayReportsProgressInOrder(t *testing.T) {
 // the work hangs after it has reported progress.
 func TestReplayGivenUp(t *testing.T) {
 	hung, ended := make(chan struct{}), make(chan error, 1)
-	fake := &memorytest.Service{
-		Replayed: []memory.ReplayProgress{{Done: 1, Total: 2}},
+	fake := &servicetest.Service{
+		Progress: map[string][]any{service.Replay.Name: {memory.ReplayProgress{Done: 1, Total: 2}}},
 		Before: func(ctx context.Context, _ string) {
 			close(hung)
 			<-ctx.Done()
@@ -216,7 +216,7 @@ func TestReplayGivenUp(t *testing.T) {
 		<-hung
 		cancel()
 	}()
-	done, err := c.Replay(ctx, memory.ReplayRequest{SessionID: "abcd"}, func(memory.ReplayProgress) { close(reported) })
+	done, err := service.Replay.Do(ctx, c, memory.ReplayRequest{SessionID: "abcd"}, func(memory.ReplayProgress) { close(reported) })
 	if done != nil || !errors.Is(err, context.Canceled) || memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("given up: %v, %v; want an error that is context.Canceled and unavailable", done, err)
 	}
@@ -247,8 +247,8 @@ func TestBrokenLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mux := http.NewServeMux()
-			mux.HandleFunc(wire.Hello, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"protocol": %d}`, wire.Protocol) })
-			mux.HandleFunc(wire.Replay, func(w http.ResponseWriter, _ *http.Request) {
+			mux.HandleFunc(service.Hello.Path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"protocol": %d}`, service.Protocol) })
+			mux.HandleFunc(service.Replay.Path, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, tc.body)
 				if tc.abort {
 					_ = http.NewResponseController(w).Flush()
@@ -256,7 +256,7 @@ func TestBrokenLines(t *testing.T) {
 				}
 			})
 			c := connect(t, client.Options{Socket: listen(t, mux)})
-			done, err := c.Replay(t.Context(), memory.ReplayRequest{}, nil)
+			done, err := service.Replay.Do(t.Context(), c, memory.ReplayRequest{}, nil)
 			if done != nil || memory.CodeOf(err) != tc.code {
 				t.Errorf("answer %v, error %v (%s), want %s", done, err, memory.CodeOf(err), tc.code)
 			}

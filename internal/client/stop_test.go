@@ -9,7 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // A daemon of any protocol can be stopped; nobody need find its process.
@@ -23,11 +23,11 @@ func TestStopOfEveryProtocol(t *testing.T) {
 			}
 			mux := http.NewServeMux()
 			srv := &http.Server{Handler: mux}
-			mux.HandleFunc("GET "+wire.Hello, func(w http.ResponseWriter, _ *http.Request) {
+			mux.HandleFunc("GET "+service.Hello.Path, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write([]byte(`{"protocol":` + protocol + `,"version":"x","pid":7}`))
 			})
 			ended := make(chan error, 1)
-			mux.HandleFunc("POST "+wire.Stop, func(w http.ResponseWriter, _ *http.Request) {
+			mux.HandleFunc("POST "+service.Stop.Path, func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write([]byte(`{}`))
 				go func() { ended <- srv.Shutdown(context.WithoutCancel(t.Context())) }()
 			})

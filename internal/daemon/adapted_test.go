@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/embedder/builtin"
 	"github.com/recalld/recalld/internal/adaptation"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestAdaptsToWhatIsIndexed: what is ignored, skipped by its name, larger than what is
@@ -39,7 +40,7 @@ func TestAdaptsToWhatIsIndexed(t *testing.T) {
 	s := serve(t, cfg)
 	s.indexed(s.index(dir))
 	left := s.indexed(s.index(gone))
-	_, err := s.Forget(t.Context(), memory.ForgetRequest{Project: left.Project})
+	_, err := service.Forget.Do(t.Context(), s, memory.ForgetRequest{Project: left.Project})
 	must(t, err)
 	s.end()
 	must(t, s.wait())
@@ -53,7 +54,7 @@ func TestAdaptsToWhatIsIndexed(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, core.Close()) }()
 	read, refused := map[string]string{}, []string{}
-	service := adaptation.New(adaptation.Options{
+	svc := adaptation.New(adaptation.Options{
 		Shelf: adaptationShelf{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
 		Read: func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
 			text, err := core.Verifier.Whole(ctx, at, hash)
@@ -64,7 +65,7 @@ func TestAdaptsToWhatIsIndexed(t *testing.T) {
 			return text, err
 		},
 	})
-	if _, err := service.Adapt(t.Context(), memory.AdaptRequest{}, nil); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := svc.Adapt(t.Context(), memory.AdaptRequest{}, nil); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("adapt: %v, want too little to learn from", err)
 	}
 	if got, want := slices.Sorted(maps.Keys(read)), []string{".recalldignore", "cart/cart.go", "mail/mail.go"}; !slices.Equal(got, want) {
@@ -88,7 +89,7 @@ func TestAdaptationHidesSecrets(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, core.Close()) }()
 	seen := ""
-	service := adaptation.New(adaptation.Options{
+	svc := adaptation.New(adaptation.Options{
 		Shelf: adaptationShelf{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
 		Read: func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
 			text, err := core.Verifier.Whole(ctx, at, hash)
@@ -96,7 +97,7 @@ func TestAdaptationHidesSecrets(t *testing.T) {
 			return text, err
 		},
 	})
-	_, err = service.Adapt(t.Context(), memory.AdaptRequest{}, nil)
+	_, err = svc.Adapt(t.Context(), memory.AdaptRequest{}, nil)
 	if memory.CodeOf(err) != memory.CodeConflict || !strings.Contains(seen, "Key opens") || strings.Contains(seen, secret) {
 		t.Errorf("adapt: %v; it has read %q", err, seen)
 	}
@@ -134,7 +135,7 @@ func TestAdaptationEnds(t *testing.T) {
 	s := serve(t, cfg, func(o *Options) { o.minPairs = 500 })
 	s.indexed(s.index(learnable(t, 320)))
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.AdaptModel(ctx, memory.AdaptRequest{}, func(p memory.AdaptProgress) {
+	_, err := service.AdaptModel.Do(ctx, s, memory.AdaptRequest{}, func(p memory.AdaptProgress) {
 		if p.Phase == "training" {
 			cancel()
 		}
@@ -144,13 +145,14 @@ func TestAdaptationEnds(t *testing.T) {
 	}
 	s.until("idle", func(st *memory.Status) bool { return st.Adapting == nil })
 	asked := false
-	_, err = s.AdaptModel(t.Context(), memory.AdaptRequest{}, func(p memory.AdaptProgress) {
+	_, err = service.AdaptModel.Do(t.Context(), s, memory.AdaptRequest{}, func(p memory.AdaptProgress) {
 		if p.Phase == "training" && !asked {
 			asked = true
-			if st, err := s.Status(t.Context()); err != nil || st.Adapting == nil {
+			if st, err := service.Status.Do(t.Context(), s, service.None{}); err != nil || st.Adapting == nil {
 				t.Errorf("meanwhile the status says %+v, %v", st, err)
 			}
-			must(t, s.Stop(t.Context()))
+			_, err := service.Stop.Do(t.Context(), s, service.None{})
+			must(t, err)
 		}
 	})
 	if memory.CodeOf(err) != memory.CodeUnavailable || !strings.Contains(err.Error(), "the daemon was stopped") {
@@ -173,7 +175,7 @@ func TestDamagedModel(t *testing.T) {
 	must(t, os.Chmod(cfg.Data, 0o700))
 	s := serve(t, cfg)
 	s.await("the adapted model is not used")
-	m, err := s.BuiltinModel(t.Context())
+	m, err := service.BuiltinModel.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if m.InUse != builtin.Name || m.Next != builtin.Name || !strings.Contains(m.Trouble, "recalld model reset") {
 		t.Errorf("the model is %+v", m)
@@ -182,12 +184,12 @@ func TestDamagedModel(t *testing.T) {
 	if len(st.Notes) == 0 || !strings.Contains(strings.Join(st.Notes, " "), "damaged") || st.Collections[0].Model != builtin.Name {
 		t.Errorf("the status says %+v", st)
 	}
-	m, err = s.ResetModel(t.Context())
+	m, err = service.ResetModel.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if m.Trouble != "" || m.Adapted != nil || CheckModel(cfg) != nil {
 		t.Errorf("reset, the model is %+v, the check says %v", m, CheckModel(cfg))
 	}
-	if st, err := s.Status(t.Context()); err != nil || len(st.Notes) > 0 {
+	if st, err := service.Status.Do(t.Context(), s, service.None{}); err != nil || len(st.Notes) > 0 {
 		t.Errorf("reset, the status says %+v, %v", st, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // recordWork fills a project with lessons, one of them retracted and one with an
@@ -20,14 +21,14 @@ import (
 func recordWork(t *testing.T, s *served, dir string) {
 	t.Helper()
 	ctx, caller := t.Context(), memory.Caller{Dir: dir, Client: "test"}
-	_, err := s.StartSession(ctx, memory.StartSessionRequest{
+	_, err := service.StartSession.Do(ctx, s, memory.StartSessionRequest{
 		SessionID: "session-1", Goal: "Ship the mail", FlowTags: []string{"send"}, Tags: []string{"smoke"}, Caller: caller,
 		Build: json.RawMessage(`{"buildType":"test"}`),
 	})
 	must(t, err)
 	remember := func(r memory.RememberRequest) string {
 		r.Caller = caller
-		kept, err := s.Remember(ctx, r)
+		kept, err := service.Remember.Do(ctx, s, r)
 		must(t, err)
 		return kept.ID
 	}
@@ -52,14 +53,14 @@ func installStep(t *testing.T, s *served, dir string, ok bool) {
 	if !ok {
 		r.Outcome.Error = &memory.StepError{Message: installFailure}
 	}
-	_, err := s.RecordStep(t.Context(), r)
+	_, err := service.RecordStep.Do(t.Context(), s, r)
 	must(t, err)
 }
 
 // askInstall has what is known of the failure handed out.
 func askInstall(t *testing.T, s *served, dir string) {
 	t.Helper()
-	_, err := s.Recall(t.Context(), memory.RecallRequest{
+	_, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{
 		Query: installFailure, Kinds: []memory.Kind{memory.Lesson}, Caller: memory.Caller{Dir: dir, Client: "test"},
 	})
 	must(t, err)
@@ -78,11 +79,11 @@ func remembered(t *testing.T, s *served, dir string) []any {
 	t.Helper()
 	ctx, caller := t.Context(), memory.Caller{Dir: dir, Client: "another"}
 	scope := &memory.Scope{Session: "session-1"}
-	sessions, err := s.Sessions(ctx, memory.HistoryRequest{Caller: caller})
+	sessions, err := service.Sessions.Do(ctx, s, memory.HistoryRequest{Caller: caller}.Sessions())
 	must(t, err)
-	steps, err := s.LastSteps(ctx, memory.HistoryRequest{Scope: scope, Caller: caller})
+	steps, err := service.LastSteps.Do(ctx, s, memory.HistoryRequest{Scope: scope, Caller: caller}.Last())
 	must(t, err)
-	summary, err := s.SummarizeSession(ctx, memory.HistoryRequest{Scope: scope, Caller: caller})
+	summary, err := service.SummarizeSession.Do(ctx, s, memory.HistoryRequest{Scope: scope, Caller: caller}.Summarize())
 	must(t, err)
 	summary.EndedAt = time.Time{}
 	lessons := map[string]string{} // text → rate
@@ -104,7 +105,7 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("before the export the lessons are %v, want two, one with rate 3/3", lessons)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	exported, err := first.Export(t.Context(), memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
+	exported, err := service.Export.Do(t.Context(), first, memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if exported.Lessons != 3 || exported.Sessions != 1 || exported.Steps != 3 || exported.Files != 5 {
 		t.Errorf("exported %+v, want 3 lessons, 1 session, 3 steps in 5 files", exported)
@@ -113,7 +114,7 @@ func TestArchive(t *testing.T) {
 	second := serve(t, newConfig(t))
 	take := func(s *served) *memory.Imported {
 		t.Helper()
-		imported, err := s.Import(t.Context(), memory.ImportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
+		imported, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
 		must(t, err)
 		return imported
 	}
@@ -124,19 +125,19 @@ func TestArchive(t *testing.T) {
 		t.Errorf("after export and import (-before +after):\n%s", diff)
 	}
 	for name, s := range map[string]*served{"again": second, "where it came from": first} {
-		before, err := s.Status(t.Context())
+		before, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
 		if i := take(s); i.Lessons != 0 || i.Steps != 0 || i.Known != 6 {
 			t.Errorf("imported %s: %+v, want 6 known", name, i)
 		}
-		after, err := s.Status(t.Context())
+		after, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
 		if diff := cmp.Diff(before.Records, after.Records); diff != "" {
 			t.Errorf("importing %s changes the records (-before +after):\n%s", name, diff)
 		}
 	}
 	again := filepath.Join(t.TempDir(), "again")
-	_, err = second.Export(t.Context(), memory.ExportRequest{Path: again, Caller: memory.Caller{Dir: dir}})
+	_, err = service.Export.Do(t.Context(), second, memory.ExportRequest{Path: again, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if diff := cmp.Diff(withoutOrigin(tree(t, out)), withoutOrigin(tree(t, again))); diff != "" {
 		t.Errorf("the second export differs (-first +second):\n%s", diff)
@@ -191,13 +192,13 @@ func TestArchiveRefusals(t *testing.T) {
 		"no path":            {"", memory.CodeInvalidInput},
 		"a path of no place": {"logs", memory.CodeInvalidInput},
 	} {
-		_, err := s.Import(t.Context(), memory.ImportRequest{Path: tc.path, Caller: caller})
+		_, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: tc.path, Caller: caller})
 		if memory.CodeOf(err) != tc.code {
 			t.Errorf("%s: import answers %v, want %s", name, err, tc.code)
 		}
 	}
 	s.keep(dir, "Keep the receipts")
-	_, err := s.Export(t.Context(), memory.ExportRequest{Path: dir, Caller: caller})
+	_, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: dir, Caller: caller})
 	if memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("export into a folder that holds something answers %v, want %s", err, memory.CodeConflict)
 	}
@@ -209,7 +210,7 @@ func TestImportPutsAsideAcrossLogs(t *testing.T) {
 	place(t, dir, "old/b.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"pattern","lesson":"Pin the base image"}`+"\n")
 	take := func(path string) {
 		t.Helper()
-		_, err := s.Import(t.Context(), memory.ImportRequest{Path: path, Caller: memory.Caller{Dir: dir}})
+		_, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: path, Caller: memory.Caller{Dir: dir}})
 		must(t, err)
 	}
 	take(filepath.Join(dir, "old"))
@@ -240,7 +241,7 @@ func TestImportTellsOfBadLines(t *testing.T) {
 {"timestamp":"2026-01-02T03:04:06Z","event_type":"pattern","lesson":"x","success_rate":"9 of 10"}
 {"timestamp":"2026-01-02T03:04:07Z","event_type":"pattern","lesson":"Cache the modules","extra":{"kept":1}}
 `)
-	i, err := s.Import(t.Context(), memory.ImportRequest{Path: filepath.Join(dir, "old"), Caller: memory.Caller{Dir: dir}})
+	i, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: filepath.Join(dir, "old"), Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if i.Lessons != 2 || i.Skipped != 2 || len(i.Problems) != 2 || i.Problems[0].Line != 2 || i.Problems[1].Line != 3 {
 		t.Errorf("imported %+v, want two lessons and problems in lines 2 and 3", i)

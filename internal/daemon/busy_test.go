@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // busyEnv sets how many questions TestBusyStart asks:
@@ -43,12 +44,12 @@ func TestBusyStart(t *testing.T) {
 	}
 	cfg, dir := newConfig(t), shop(t)
 	before := serve(t, cfg)
-	session, err := before.StartSession(t.Context(), memory.StartSessionRequest{Goal: "Keep the shards sound", Caller: memory.Caller{Dir: dir}})
+	session, err := service.StartSession.Do(t.Context(), before, memory.StartSessionRequest{Goal: "Keep the shards sound", Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	for i := range busyLessons {
 		before.keep(dir, fmt.Sprintf("Drain the shard zq%dkv before the primary moves", i))
 		if i%10 == 0 {
-			_, err := before.RecordStep(t.Context(), memory.RecordStepRequest{
+			_, err := service.RecordStep.Do(t.Context(), before, memory.RecordStepRequest{
 				SessionID: session.ID, Caller: memory.Caller{Dir: dir},
 				Tool: memory.StepTool{Name: "run", Target: []byte(fmt.Sprintf(`"drain zq%dkv"`, i))}, Outcome: memory.Outcome{OK: true},
 			})
@@ -79,12 +80,12 @@ func TestBusyStart(t *testing.T) {
 				if n%4 == 0 {
 					i -= i % 10
 					var m *memory.StepMatches
-					if m, err = s.SearchSteps(t.Context(), memory.HistoryRequest{Query: fmt.Sprintf("drain zq%dkv", i), Caller: memory.Caller{Dir: dir}}); err == nil {
+					if m, err = service.SearchSteps.Do(t.Context(), s, memory.HistoryRequest{Query: fmt.Sprintf("drain zq%dkv", i), Caller: memory.Caller{Dir: dir}}.Search()); err == nil {
 						found, part, nothing = len(m.Matches), m.Incomplete, len(m.Matches) == 0 && !m.Incomplete
 					}
 				} else {
 					var a *memory.RecallResponse
-					if a, err = s.Recall(t.Context(), memory.RecallRequest{Query: fmt.Sprintf("drain shard zq%dkv", i), Caller: memory.Caller{Dir: dir}}); err == nil {
+					if a, err = service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: fmt.Sprintf("drain shard zq%dkv", i), Caller: memory.Caller{Dir: dir}}); err == nil {
 						found, part, nothing = len(a.Items), a.Incomplete, a.NothingRelevant || len(a.Items) == 0 && !a.Incomplete
 					}
 				}

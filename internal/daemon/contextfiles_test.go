@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestContextFiles: what a repository's files have is in the catalogue of whoever asks
@@ -23,7 +24,7 @@ func TestContextFiles(t *testing.T) {
 	s.trust(dir)
 	list := func(want ...string) {
 		t.Helper()
-		found, err := s.Entries(t.Context(), memory.EntriesRequest{Content: true, Caller: in})
+		found, err := service.Entries.Do(t.Context(), s, memory.EntriesRequest{Content: true, Caller: in})
 		must(t, err)
 		var got []string
 		for _, e := range found.Entries {
@@ -39,21 +40,21 @@ func TestContextFiles(t *testing.T) {
 	list("file:AGENTS.md Write tests first.")
 	must(t, os.WriteFile(agents, []byte("Write tests first, and last.\n"), 0o644))
 	list("file:AGENTS.md Write tests first, and last.")
-	_, err := s.StartSession(t.Context(), memory.StartSessionRequest{SessionID: "files-1", Caller: in})
+	_, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{SessionID: "files-1", Caller: in})
 	must(t, err)
-	a, err := s.Assemble(t.Context(), memory.AssembleRequest{Message: "What comes first?", SessionRef: memory.SessionRef{SessionID: "files-1", Caller: in}})
+	a, err := service.Assemble.Do(t.Context(), s, memory.AssembleRequest{Message: "What comes first?", SessionRef: memory.SessionRef{SessionID: "files-1", Caller: in}})
 	must(t, err)
 	if !strings.Contains(a.Text, "and last") {
 		t.Errorf("the context lacks the rule of AGENTS.md:\n%s", a.Text)
 	}
-	_, err = s.Forget(t.Context(), memory.ForgetRequest{Project: a.Project})
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{Project: a.Project})
 	must(t, err)
 	list() // what was agreed to went with the project
 	s.trust(dir)
 	list("file:AGENTS.md Write tests first, and last.")
-	found, err := s.Entries(t.Context(), memory.EntriesRequest{Caller: in})
+	found, err := service.Entries.Do(t.Context(), s, memory.EntriesRequest{Caller: in})
 	must(t, err)
-	_, err = s.Forget(t.Context(), memory.ForgetRequest{IDs: []string{found.Entries[0].ID}})
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{IDs: []string{found.Entries[0].ID}})
 	must(t, err)
 	list()
 	must(t, os.Remove(agents))
@@ -78,7 +79,7 @@ func TestContextFileProblems(t *testing.T) {
 	s := serve(t, newConfig(t))
 	s.trust(dir)
 	for range 2 {
-		_, err := s.Entries(t.Context(), memory.EntriesRequest{Caller: memory.Caller{Dir: dir, Client: "test"}})
+		_, err := service.Entries.Do(t.Context(), s, memory.EntriesRequest{Caller: memory.Caller{Dir: dir, Client: "test"}})
 		must(t, err)
 	}
 	log := s.log.String()
@@ -112,7 +113,7 @@ func TestContextFilesOfWorktrees(t *testing.T) {
 	project := ""
 	list := func(dir, content string, version int) {
 		t.Helper()
-		found, err := s.Entries(t.Context(), memory.EntriesRequest{Content: true, Caller: memory.Caller{Dir: dir, Client: "test"}})
+		found, err := service.Entries.Do(t.Context(), s, memory.EntriesRequest{Content: true, Caller: memory.Caller{Dir: dir, Client: "test"}})
 		must(t, err)
 		if project == "" {
 			project = found.Project
@@ -140,9 +141,9 @@ func TestAuditFile(t *testing.T) {
 			// Outside of git nothing is written, unless the folder is there.
 			must(t, os.Mkdir(filepath.Join(dir, "logs"), 0o755))
 			caller := memory.Caller{Dir: dir}
-			kept, err := s.CompleteTask(t.Context(), memory.CompleteTaskRequest{TaskID: "task-1", ValidationReport: []byte(`{"valid":true}`), Caller: caller})
+			kept, err := service.CompleteTask.Do(t.Context(), s, memory.CompleteTaskRequest{TaskID: "task-1", ValidationReport: []byte(`{"valid":true}`), Caller: caller})
 			must(t, err)
-			_, err = s.BlockTask(t.Context(), memory.BlockTaskRequest{TaskID: "task-2", Reason: "waits for review", Caller: caller})
+			_, err = service.BlockTask.Do(t.Context(), s, memory.BlockTaskRequest{TaskID: "task-2", Reason: "waits for review", Caller: caller})
 			must(t, err)
 			text, err := os.ReadFile(filepath.Join(dir, "logs", "audit.log.jsonl"))
 			if !write {

@@ -37,8 +37,8 @@ import (
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
 )
@@ -100,12 +100,13 @@ func (p *pauses) setDefaults() {
 
 // Daemon is a running daemon. It implements session.Service.
 type Daemon struct {
-	opts    Options
-	log     *slog.Logger
-	faults  *faultList
-	started time.Time
-	tcp     string   // the address, if it listens on TCP
-	notes   []string // what the settings have left aside; see note
+	opts     Options
+	handlers service.Handlers
+	log      *slog.Logger
+	faults   *faultList
+	started  time.Time
+	tcp      string   // the address, if it listens on TCP
+	notes    []string // what the settings have left aside; see note
 
 	core      *Core
 	sandboxes *code.Sandboxes
@@ -385,6 +386,9 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	for _, f := range d.fillings() {
 		f.pool = d.pool
 	}
+	if err := d.bind(); err != nil {
+		return err
+	}
 	d.mcp, err = mcp.NewServer(d, mcp.Options{
 		Version: d.opts.Version, Logger: d.log.With(attrPart, "mcp"), KnowledgePrefix: &cfg.MCP.Prefix, FlowTags: cfg.Sessions.FlowTags,
 		Toolsets: cfg.MCP.Toolsets, Notice: d.notice,
@@ -423,10 +427,9 @@ func (d *Daemon) listen(paths config.Paths) error {
 	mux := http.NewServeMux()
 	mux.Handle(mcp.Path, d.mcp)
 	mux.Handle("/", api.NewHandler(d, api.Options{
-		Greeting: wire.Greeting{Version: d.opts.Version, PID: os.Getpid(), Data: paths.Data},
-		Notice:   d.notice,
-		Runs:     &d.runs,
-		Log:      d.log.With(attrPart, "api"),
+		Notice: d.notice,
+		Runs:   &d.runs,
+		Log:    d.log.With(attrPart, "api"),
 	}))
 	// Both listeners are there before the first request is served.
 	socket, err := ListenSocket(paths.Socket)

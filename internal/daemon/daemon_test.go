@@ -15,6 +15,7 @@ import (
 
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestServe: what is stored and indexed is found, also by the next daemon.
@@ -43,7 +44,7 @@ func TestServe(t *testing.T) {
 
 	var stops sync.WaitGroup
 	for range 4 { // at once, and one may come too late
-		stops.Go(func() { _ = first.Stop(context.Background()) })
+		stops.Go(func() { _, _ = service.Stop.Do(context.Background(), first, service.None{}) })
 	}
 	stops.Wait()
 	must(t, first.wait())
@@ -90,7 +91,7 @@ func TestRequestsWhileLoading(t *testing.T) {
 	if len(a.Items) != 0 || len(a.Degraded) == 0 || a.Degraded[0].Reason != stateLoading || a.NothingRelevant {
 		t.Errorf("while loading recall answers %+v", a)
 	}
-	if st, err := s.Status(t.Context()); err != nil || st.State != stateLoading {
+	if st, err := service.Status.Do(t.Context(), s, service.None{}); err != nil || st.State != stateLoading {
 		t.Errorf("status while loading: %+v, %v", st, err)
 	}
 
@@ -265,7 +266,7 @@ func TestForgetProject(t *testing.T) {
 		p := st.Projects[0].Progress
 		return p != nil && p.FilesDone > 0
 	})
-	gone, err := s.Forget(t.Context(), memory.ForgetRequest{Project: q.Project})
+	gone, err := service.Forget.Do(t.Context(), s, memory.ForgetRequest{Project: q.Project})
 	must(t, err)
 	st := s.until("done", func(st *memory.Status) bool { return st.Queue.Waiting+st.Queue.Running == 0 })
 	if len(st.Projects) != 0 || st.Documents != 0 || len(st.Records) != 0 || st.Queue.Dead != 0 || gone.Records != 1 {

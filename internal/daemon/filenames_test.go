@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // aboutQueue is asked in words of the file queue/retry.go, by which both indexes
@@ -76,7 +77,7 @@ func TestIndexesSwitchedOff(t *testing.T) {
 			if codeOf(a) != test.want || codeLack(a) != test.lack || !strings.Contains(a.Text, test.lack) {
 				t.Errorf("code is shown by %q (%q), want %q (%q):\n%s", codeOf(a), codeLack(a), test.want, test.lack, a.Text)
 			}
-			list, err := s.Files(t.Context(), memory.FilesRequest{Pattern: "retry *.go", Caller: memory.Caller{Dir: dir}})
+			list, err := service.Files.Do(t.Context(), s, memory.FilesRequest{Pattern: "retry *.go", Caller: memory.Caller{Dir: dir}})
 			if !test.listed && (memory.CodeOf(err) != memory.CodeUnavailable || !strings.Contains(memory.AsError(err).Hint, "index.light")) {
 				t.Errorf("files: %v, want them unavailable, and the setting in the hint", err)
 			}
@@ -86,7 +87,7 @@ func TestIndexesSwitchedOff(t *testing.T) {
 			if test.listed && (list.Total != 1 || list.Files[0].Path != "queue/retry.go" || !strings.HasPrefix(list.Files[0].Head, "package queue")) {
 				t.Errorf("files: %+v, want the one", list)
 			}
-			st, err := s.Status(t.Context())
+			st, err := service.Status.Do(t.Context(), s, service.None{})
 			must(t, err)
 			said := slices.ContainsFunc(st.Notes, func(n string) bool { return strings.Contains(n, "code is not remembered") })
 			if said != test.note {
@@ -125,14 +126,14 @@ func TestIndexSwitchedBothWays(t *testing.T) {
 // and nothing waits for it.
 func TestMissingCodeIsSaid(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), queueRepo(t)
-	_, err := s.Pause(t.Context(), memory.PauseRequest{})
+	_, err := service.Pause.Do(t.Context(), s, memory.PauseRequest{})
 	must(t, err)
 	q := s.index(dir)
 	a := s.ask(dir, aboutQueue)
 	if codeOf(a) != "" || codeLack(a) != "indexing is paused" || !strings.Contains(a.Text, "(degraded: code: indexing is paused") {
 		t.Errorf("degraded %v, want code, indexing is paused:\n%s", a.Degraded, a.Text)
 	}
-	_, err = s.Pause(t.Context(), memory.PauseRequest{Resume: true})
+	_, err = service.Pause.Do(t.Context(), s, memory.PauseRequest{Resume: true})
 	must(t, err)
 	s.indexed(q)
 	if a := s.ask(dir, aboutQueue); codeOf(a) != "full" || codeLack(a) != "" {

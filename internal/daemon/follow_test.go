@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // following serves a daemon that looks all the time, and a repository that it
@@ -26,7 +27,7 @@ func following(t *testing.T) (s *served, dir string) {
 // trust agrees to the files of a repository.
 func (s *served) trust(dir string) {
 	s.t.Helper()
-	_, err := s.Trust(s.t.Context(), memory.TrustRequest{Path: dir})
+	_, err := service.Trust.Do(s.t.Context(), s, memory.TrustRequest{Path: dir})
 	must(s.t, err)
 }
 
@@ -101,7 +102,7 @@ func TestFollowLog(t *testing.T) {
 	}
 
 	a := s.ask(dir, "warm the cache", memory.Lesson)
-	_, err = s.Forget(t.Context(), memory.ForgetRequest{IDs: []string{a.Items[0].ID}})
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{IDs: []string{a.Items[0].ID}})
 	must(t, err)
 	must(t, os.WriteFile(path, []byte(lines[0]+lines[2]+lines[0]), 0o644))
 	s.lookedAgain(dir, 3) // the markers of before, one lesson less, this one more
@@ -125,7 +126,7 @@ func TestFollowOwnLine(t *testing.T) {
 	}
 	s.lookedAgain(dir, 3)
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := s.Export(t.Context(), memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
+	_, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: out, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if log := tree(t, out)["logs/shop.jsonl"]; strings.Count(log, "Name the branch") != 2 {
 		t.Errorf("told twice, the lesson is exported as\n%swant two lines", log)
@@ -142,8 +143,8 @@ func TestFollowSessions(t *testing.T) {
 	s.kept(memory.Step, 1)
 	filter := "send"
 	list := func() int {
-		l, err := s.Sessions(t.Context(), memory.HistoryRequest{
-			Filters: &memory.StepFilters{FlowTag: &filter}, Caller: memory.Caller{Dir: dir}})
+		l, err := service.Sessions.Do(t.Context(), s, memory.HistoryRequest{
+			Filters: &memory.StepFilters{FlowTag: &filter}, Caller: memory.Caller{Dir: dir}}.Sessions())
 		must(t, err)
 		return len(l.Sessions)
 	}
@@ -159,8 +160,8 @@ func TestFollowSessions(t *testing.T) {
 	if n := list(); n != 1 {
 		t.Errorf("%d sessions have flow tag send, want the one whose metadata came", n)
 	}
-	sum, err := s.SummarizeSession(t.Context(), memory.HistoryRequest{
-		Scope: &memory.Scope{Session: "mm-20260115-abc"}, Caller: memory.Caller{Dir: dir}})
+	sum, err := service.SummarizeSession.Do(t.Context(), s, memory.HistoryRequest{
+		Scope: &memory.Scope{Session: "mm-20260115-abc"}, Caller: memory.Caller{Dir: dir}}.Summarize())
 	must(t, err)
 	if sum.StepCount != 2 || sum.Goal != "Run send flow smoke test" || len(sum.Failures) != 1 {
 		t.Errorf("the summary is %+v, want two steps, one of them failed", sum)

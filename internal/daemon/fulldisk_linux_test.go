@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // smallDisk mounts a file system of its own, of so many bytes, and returns its folder.
@@ -88,7 +89,7 @@ func (f *fillers) start(c *child, writers int) {
 				for i := range words {
 					words[i] = fmt.Sprintf("w%x", random.Uint64()>>40)
 				}
-				kept, err := f.c.Remember(context.Background(), memory.RememberRequest{
+				kept, err := service.Remember.Do(context.Background(), f.c, memory.RememberRequest{
 					Lesson: fmt.Sprintf("writer %d lesson %d: %s", w, n, strings.Join(words, " ")), Project: f.dir, Caller: memory.Caller{Dir: f.dir},
 				})
 				f.mu.Lock()
@@ -160,7 +161,7 @@ func (f *fillers) answers() {
 	if !slices.ContainsFunc(a.Degraded, func(d memory.Degraded) bool { return d.Part == "store" }) {
 		f.t.Errorf("the answer says %+v, want that nothing can be stored", a.Degraded)
 	}
-	st, err := f.c.Status(f.t.Context())
+	st, err := service.Status.Do(f.t.Context(), f.c, service.None{})
 	must(f.t, err)
 	if st.ReadOnly == "" {
 		f.t.Error("status does not say that nothing can be stored")
@@ -221,7 +222,8 @@ func TestFullDisk(t *testing.T) {
 	remount(t, disk, "rw")
 	f.more(50)
 	f.stop()
-	must(t, c.Stop(t.Context()))
+	_, err := service.Stop.Do(t.Context(), c, service.None{})
+	must(t, err)
 	if err := c.cmd.Wait(); err != nil {
 		t.Errorf("the daemon ended with %v\n%s", err, c.log)
 	}
@@ -284,16 +286,17 @@ func TestReadingWithoutRoom(t *testing.T) {
 					t.Errorf("the lesson about SQLite is found as %+v, lacking %q", a.Items, degraded(a))
 				}
 				remember := memory.RememberRequest{Lesson: "Make room first", Project: t.TempDir()}
-				if _, err := c.Remember(t.Context(), remember); err == nil {
+				if _, err := service.Remember.Do(t.Context(), c, remember); err == nil {
 					t.Error("a write is taken")
 				}
 				again()
 				if !damaged {
 					c.until("writable", func(st *memory.Status) bool { return st.ReadOnly == "" })
-					_, err := c.Remember(t.Context(), remember)
+					_, err := service.Remember.Do(t.Context(), c, remember)
 					must(t, err)
 				}
-				must(t, c.Stop(t.Context()))
+				_, err = service.Stop.Do(t.Context(), c, service.None{})
+				must(t, err)
 				if err := c.cmd.Wait(); err != nil {
 					t.Errorf("the daemon ended with %v\n%s", err, c.log)
 				}

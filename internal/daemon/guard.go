@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // GuardOptions say who may call over TCP.
@@ -77,8 +77,8 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 // What web pages may send and see: all that the API and MCP take and answer.
 var (
 	allowedMethods = strings.Join([]string{http.MethodGet, http.MethodPost, http.MethodDelete}, ", ")
-	allowedHeaders = strings.Join(append([]string{"Authorization", "Content-Type", "Accept", wire.ProtocolHeader}, mcp.RequestHeaders...), ", ")
-	exposedHeaders = strings.Join(append([]string{"WWW-Authenticate", wire.ProtocolHeader}, mcp.AnswerHeaders...), ", ")
+	allowedHeaders = strings.Join(append([]string{"Authorization", "Content-Type", "Accept", service.ProtocolHeader}, mcp.RequestHeaders...), ", ")
+	exposedHeaders = strings.Join(append([]string{"WWW-Authenticate", service.ProtocolHeader}, mcp.AnswerHeaders...), ", ")
 )
 
 // preflightAge is how long a browser may keep the answer of a preflight, in

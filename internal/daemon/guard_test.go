@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // The guard, over a real loopback listener.
@@ -82,7 +82,7 @@ func TestGuard(t *testing.T) {
 			if tc.field == "" {
 				return
 			}
-			var body wire.ErrorBody
+			var body service.ErrorBody
 			if err := json.Unmarshal(text, &body); err != nil || body.Error == nil || body.Error.Code != memory.CodeForbidden || body.Error.Field != tc.field {
 				t.Errorf("body %s, want forbidden for %s", text, tc.field)
 			}

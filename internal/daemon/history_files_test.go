@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestPictureIsInTheRecord: the step's record and its file name the picture that is
@@ -21,11 +22,11 @@ func TestPictureIsInTheRecord(t *testing.T) {
 	s.trust(dir)
 	place(t, dir, "shots/send.png", "\x89PNG\r\n\x1a\n....")
 	caller := memory.Caller{Dir: dir}
-	session, err := s.StartSession(t.Context(), memory.StartSessionRequest{Goal: "Send it", Screenshots: true, Caller: caller})
+	session, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{Goal: "Send it", Screenshots: true, Caller: caller})
 	must(t, err)
 	record := func(tool, picture string) *memory.StepRecorded {
 		t.Helper()
-		out, err := s.RecordStep(t.Context(), memory.RecordStepRequest{
+		out, err := service.RecordStep.Do(t.Context(), s, memory.RecordStepRequest{
 			Tool: memory.StepTool{Name: tool}, Outcome: memory.Outcome{OK: true}, Screenshot: picture, Caller: caller})
 		must(t, err)
 		return out
@@ -36,7 +37,7 @@ func TestPictureIsInTheRecord(t *testing.T) {
 	}
 	s.lookedAgain(dir, 1) // at the files that were just written
 	out := filepath.Join(t.TempDir(), "out")
-	exported, err := s.Export(t.Context(), memory.ExportRequest{Path: out, Caller: caller})
+	exported, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: out, Caller: caller})
 	must(t, err)
 	if exported.Steps != 2 {
 		t.Errorf("%d steps are exported, want 2", exported.Steps)
@@ -66,11 +67,11 @@ func TestExportTellsWhatItLeavesOut(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)
 	wrong := s.keep(dir, "Run it as root")
 	s.keep(dir, "Use a prefix in the home folder")
-	better, err := s.Remember(t.Context(), memory.RememberRequest{Lesson: "Never run it as root", Retracts: []string{wrong.ID}, Caller: memory.Caller{Dir: dir}})
+	better, err := service.Remember.Do(t.Context(), s, memory.RememberRequest{Lesson: "Never run it as root", Retracts: []string{wrong.ID}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
-	_, err = s.Forget(t.Context(), memory.ForgetRequest{IDs: []string{better.ID}})
+	_, err = service.Forget.Do(t.Context(), s, memory.ForgetRequest{IDs: []string{better.ID}})
 	must(t, err)
-	exported, err := s.Export(t.Context(), memory.ExportRequest{Path: filepath.Join(t.TempDir(), "out"), Caller: memory.Caller{Dir: dir}})
+	exported, err := service.Export.Do(t.Context(), s, memory.ExportRequest{Path: filepath.Join(t.TempDir(), "out"), Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if exported.Lessons != 1 || exported.LeftOut != 1 {
 		t.Errorf("exported %+v, want one lesson and one left out", exported)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestRepeatedStepCountsOnce: a failing step that a client sends again for want of an
@@ -12,14 +13,14 @@ import (
 func TestRepeatedStepCountsOnce(t *testing.T) {
 	s, dir := serve(t, newConfig(t)), shop(t)
 	caller := memory.Caller{Dir: dir, Client: "test"}
-	_, err := s.StartSession(t.Context(), memory.StartSessionRequest{Caller: caller})
+	_, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{Caller: caller})
 	must(t, err)
-	_, err = s.Remember(t.Context(), memory.RememberRequest{
+	_, err = service.Remember.Do(t.Context(), s, memory.RememberRequest{
 		Type: memory.EventError, Context: "npm install EACCES", Lesson: "Use a prefix in the home folder", SuccessRate: "2/2", Caller: caller})
 	must(t, err)
 	fail := func(request string) {
 		t.Helper()
-		_, err := s.RecordStep(t.Context(), memory.RecordStepRequest{
+		_, err := service.RecordStep.Do(t.Context(), s, memory.RecordStepRequest{
 			RequestID: request, Tool: memory.StepTool{Name: "Bash", Input: json.RawMessage(`{"command":"npm install"}`)},
 			Outcome: memory.Outcome{Error: &memory.StepError{Message: installFailure}}, Caller: caller,
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestHostileRepositories works in each hostile repository as an agent and its hooks
@@ -25,20 +26,24 @@ func TestHostileRepositories(t *testing.T) {
 			caller := memory.Caller{Dir: r.Dir, Client: "agent"}
 			for name, call := range map[string]func(ctx context.Context){
 				"session_start": func(ctx context.Context) {
-					s.StartSession(ctx, memory.StartSessionRequest{Goal: "look around", Caller: caller})
+					service.StartSession.Do(ctx, s, memory.StartSessionRequest{Goal: "look around", Caller: caller})
 				},
-				"recall": func(ctx context.Context) { s.Recall(ctx, memory.RecallRequest{Query: "func B", Caller: caller}) },
+				"recall": func(ctx context.Context) {
+					service.Recall.Do(ctx, s, memory.RecallRequest{Query: "func B", Caller: caller})
+				},
 				"remember": func(ctx context.Context) {
-					s.Remember(ctx, memory.RememberRequest{Type: memory.EventPattern, Context: "a", Lesson: "b " + h.Name, Caller: caller})
+					service.Remember.Do(ctx, s, memory.RememberRequest{Type: memory.EventPattern, Context: "a", Lesson: "b " + h.Name, Caller: caller})
 				},
-				"index_repo": func(ctx context.Context) { s.IndexRepo(ctx, memory.IndexRequest{Path: r.Dir, Caller: caller}) },
-				"status":     func(ctx context.Context) { s.Status(ctx) },
+				"index_repo": func(ctx context.Context) {
+					service.IndexRepo.Do(ctx, s, memory.IndexRequest{Path: r.Dir, Caller: caller})
+				},
+				"status": func(ctx context.Context) { service.Status.Do(ctx, s, service.None{}) },
 				"assemble": func(ctx context.Context) {
-					s.Assemble(ctx, memory.AssembleRequest{Message: "func B", SessionRef: memory.SessionRef{Caller: caller}})
+					service.Assemble.Do(ctx, s, memory.AssembleRequest{Message: "func B", SessionRef: memory.SessionRef{Caller: caller}})
 				},
 				"trust": func(ctx context.Context) { // and what is read by it, in the background
-					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Caller: caller})
-					s.Trust(ctx, memory.TrustRequest{Path: r.Dir, Revoke: true, Caller: caller})
+					service.Trust.Do(ctx, s, memory.TrustRequest{Path: r.Dir, Caller: caller})
+					service.Trust.Do(ctx, s, memory.TrustRequest{Path: r.Dir, Revoke: true, Caller: caller})
 				},
 			} {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // A daemon that runs reads its store for whoever asks, also beside writes.
@@ -15,7 +16,7 @@ func TestCheckOfARunningDaemon(t *testing.T) {
 	writes := make(chan error, 1)
 	go func() {
 		for i := range 50 {
-			if _, err := s.Remember(t.Context(), memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", i), Caller: memory.Caller{Dir: project}}); err != nil {
+			if _, err := service.Remember.Do(t.Context(), s, memory.RememberRequest{Lesson: fmt.Sprintf("lesson %d", i), Caller: memory.Caller{Dir: project}}); err != nil {
 				writes <- err
 				return
 			}
@@ -23,14 +24,14 @@ func TestCheckOfARunningDaemon(t *testing.T) {
 		writes <- nil
 	}()
 	for range 5 {
-		report, err := s.Check(t.Context())
+		report, err := service.Check.Do(t.Context(), s, service.None{})
 		must(t, err)
 		if len(report.Problems) > 0 {
 			t.Errorf("a sound store has the problems %q", report.Problems)
 		}
 	}
 	must(t, <-writes)
-	report, err := s.Check(t.Context())
+	report, err := service.Check.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if report.Busy || report.Total > 0 || report.Took <= 0 {
 		t.Errorf("report of an idle store: %+v", report)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // The hosts of TestKilledContexts, and after how many acknowledged calls of all
@@ -86,7 +87,7 @@ func countAll(hosts []*contextHost, of func(*contextHost) int) (n int) {
 }
 
 // prepareContexts registers a catalogue and opens the hosts' sessions.
-func prepareContexts(t *testing.T, s memory.Service, hosts []*contextHost) {
+func prepareContexts(t *testing.T, s service.Service, hosts []*contextHost) {
 	t.Helper()
 	dir := hosts[0].which.Project
 	entries := []memory.CatalogueEntry{
@@ -99,10 +100,10 @@ func prepareContexts(t *testing.T, s memory.Service, hosts []*contextHost) {
 			Description: fmt.Sprintf("Refund the order of customer %d", i), Guidance: "Ask before you refund.", Include: memory.IncludeManual,
 		})
 	}
-	_, err := s.Register(t.Context(), memory.RegisterRequest{Source: "test", Entries: entries, Project: dir})
+	_, err := service.Register.Do(t.Context(), s, memory.RegisterRequest{Source: "test", Entries: entries, Project: dir})
 	must(t, err)
 	for _, h := range hosts {
-		_, err := s.StartSession(t.Context(), memory.StartSessionRequest{SessionID: h.which.SessionID, Goal: "Refund orders", Project: dir})
+		_, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{SessionID: h.which.SessionID, Goal: "Refund orders", Project: dir})
 		must(t, err)
 	}
 }
@@ -126,7 +127,7 @@ type contextHost struct {
 }
 
 // work makes calls until one fails, which is when the daemon was killed.
-func (h *contextHost) work(t *testing.T, s memory.Service, acked chan<- struct{}) {
+func (h *contextHost) work(t *testing.T, s service.Service, acked chan<- struct{}) {
 	for {
 		h.calls++
 		var err error
@@ -139,7 +140,7 @@ func (h *contextHost) work(t *testing.T, s memory.Service, acked chan<- struct{}
 			err = h.assemble(t, s)
 		case 3:
 			id := fmt.Sprintf("task-%s-%d", h.name, h.calls)
-			_, err = s.CompleteTask(t.Context(), memory.CompleteTaskRequest{
+			_, err = service.CompleteTask.Do(t.Context(), s, memory.CompleteTaskRequest{
 				TaskID: id, ValidationReport: []byte(`{"valid":true}`), Project: h.which.Project,
 			})
 			if err == nil {
@@ -155,8 +156,8 @@ func (h *contextHost) work(t *testing.T, s memory.Service, acked chan<- struct{}
 	}
 }
 
-func (h *contextHost) assemble(t *testing.T, s memory.Service) error {
-	a, err := s.Assemble(t.Context(), memory.AssembleRequest{Message: "refund an order of a customer", SessionRef: h.which})
+func (h *contextHost) assemble(t *testing.T, s service.Service) error {
+	a, err := service.Assemble.Do(t.Context(), s, memory.AssembleRequest{Message: "refund an order of a customer", SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -164,8 +165,8 @@ func (h *contextHost) assemble(t *testing.T, s memory.Service) error {
 	return nil
 }
 
-func (h *contextHost) search(t *testing.T, s memory.Service) error {
-	found, err := s.SearchTools(t.Context(), memory.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, SessionRef: h.which})
+func (h *contextHost) search(t *testing.T, s service.Service) error {
+	found, err := service.SearchTools.Do(t.Context(), s, memory.SearchToolsRequest{Query: fmt.Sprintf("refund the order of customer %d", h.calls%20), Limit: 2, SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -179,9 +180,9 @@ func (h *contextHost) search(t *testing.T, s memory.Service) error {
 	return nil
 }
 
-func (h *contextHost) report(t *testing.T, s memory.Service) error {
+func (h *contextHost) report(t *testing.T, s service.Service) error {
 	id := fmt.Sprintf("order-%d", h.calls)
-	w, err := s.Report(t.Context(), memory.ReportRequest{
+	w, err := service.Report.Do(t.Context(), s, memory.ReportRequest{
 		Entities: []memory.Entity{{ID: id, Type: "order"}}, UsedTools: []memory.ToolRef{{ServerName: "shop", ToolName: "refund_order_1"}}, SessionRef: h.which,
 	})
 	if err != nil {
@@ -191,9 +192,9 @@ func (h *contextHost) report(t *testing.T, s memory.Service) error {
 	return nil
 }
 
-func (h *contextHost) compact(t *testing.T, s memory.Service) error {
+func (h *contextHost) compact(t *testing.T, s service.Service) error {
 	h.asked = true
-	c, err := s.Compact(t.Context(), memory.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), SessionRef: h.which})
+	c, err := service.Compact.Do(t.Context(), s, memory.CompactRequest{Summary: fmt.Sprintf("Call %d refunded some orders.", h.calls), SessionRef: h.which})
 	if err != nil {
 		return err
 	}
@@ -205,9 +206,9 @@ func (h *contextHost) compact(t *testing.T, s memory.Service) error {
 
 // check compares a daemon with what was acknowledged, and takes over what was done
 // without an acknowledgement.
-func (h *contextHost) check(t *testing.T, s memory.Service) {
+func (h *contextHost) check(t *testing.T, s service.Service) {
 	t.Helper()
-	w, err := s.WorkingContext(t.Context(), memory.WorkingContextRequest{SessionRef: h.which})
+	w, err := service.WorkingContext.Do(t.Context(), s, memory.WorkingContextRequest{SessionRef: h.which})
 	must(t, err)
 	if w.Version < h.version || w.Turn < h.turn {
 		t.Errorf("host %s: version %d and turn %d, acknowledged were %d and %d", h.name, w.Version, w.Turn, h.version, h.turn)
@@ -232,19 +233,19 @@ func (h *contextHost) check(t *testing.T, s memory.Service) {
 		t.Errorf("host %s: %d compactions, %d were acknowledged", h.name, w.Compactions, h.compactions)
 	}
 	for _, id := range h.receipts {
-		if _, err := s.Receipt(t.Context(), id); err != nil {
+		if _, err := service.Receipt.Do(t.Context(), s, memory.ReceiptRequest{ID: id}); err != nil {
 			t.Errorf("host %s: receipt %s was acknowledged and is lost: %v", h.name, id, err)
 		}
 	}
 	if h.turn > 0 {
-		of, err := s.ContextOf(t.Context(), memory.ContextOfRequest{Turn: h.turn, SessionRef: h.which})
+		of, err := service.ContextOf.Do(t.Context(), s, memory.ContextOfRequest{Turn: h.turn, SessionRef: h.which})
 		must(t, err)
 		if of.Record == nil {
 			t.Errorf("host %s: turn %d has no record", h.name, h.turn)
 		}
 	}
 	if len(h.tasks) > 0 {
-		window, err := s.TaskWindow(t.Context(), memory.TaskWindowRequest{Limit: memory.MaxTasks, Project: h.which.Project})
+		window, err := service.TaskWindow.Do(t.Context(), s, memory.TaskWindowRequest{Limit: memory.MaxTasks, Project: h.which.Project})
 		must(t, err)
 		held := map[string]bool{}
 		for _, task := range window.Tasks {

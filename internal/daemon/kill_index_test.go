@@ -13,6 +13,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // The repository of the kills: some thousand chunks, of which each round changes some.
@@ -58,7 +59,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 			}
 		}
 		child := startChild(t, cfg)
-		began, err := child.Status(t.Context())
+		began, err := service.Status.Do(t.Context(), child, service.None{})
 		must(t, err)
 		if round == 0 { // later it knows the repository by itself
 			box = child.index(dir).Sandbox

@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // What a daemon in a process of its own serves, and the Ollama server that it uses,
@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 		for w := range writers {
 			writing.Go(func() {
 				for i := 0; ; i++ {
-					kept, err := child.Remember(t.Context(), memory.RememberRequest{
+					kept, err := service.Remember.Do(t.Context(), child, memory.RememberRequest{
 						Lesson: fmt.Sprintf("Writer %d of process %d learns %d", w, child.cmd.Process.Pid, i), Project: dir,
 					})
 					if err != nil {
@@ -140,7 +140,7 @@ func startChild(t *testing.T, cfg config.Config) *child {
 	t.Cleanup(func() { _ = c.Close() })
 	g, err := c.Hello(t.Context())
 	must(t, err)
-	if want := (wire.Greeting{Protocol: wire.Protocol, Version: "child", PID: cmd.Process.Pid, Data: cfg.Data}); g != want {
+	if want := (service.Greeting{Protocol: service.Protocol, Version: "child", PID: cmd.Process.Pid, Data: cfg.Data}); g != want {
 		t.Fatalf("who answers is %+v, want %+v", g, want)
 	}
 	return &child{served: served{Client: c, t: t, cfg: cfg, log: out}, cmd: cmd}

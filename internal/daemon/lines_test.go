@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/ingest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/lessonlog"
 	"github.com/recalld/recalld/internal/source/sessiondir"
 )
@@ -74,7 +75,7 @@ func TestProblemsTellNoSecrets(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "shop.jsonl")
 	place(t, filepath.Dir(log), "shop.jsonl", `{"lesson":"x","success_rate":"`+token+`"}`+"\n"+
 		`{"lesson":"x","success_rate":"`+strings.Repeat("long ", 500)+`"}`+"\n")
-	out, err := s.Import(t.Context(), memory.ImportRequest{Path: log, Caller: memory.Caller{Dir: dir}})
+	out, err := service.Import.Do(t.Context(), s, memory.ImportRequest{Path: log, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if len(out.Problems) != 2 || !strings.Contains(out.Problems[0].Message, "[redacted:github-token]") {
 		t.Fatalf("the problems are %+v, want two, the first without its token", out.Problems)

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
 	"github.com/recalld/recalld/internal/metrics"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // page reads what a server would scrape, by series.
 func (s *served) page() map[string]string {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://recalld"+wire.Metrics, nil)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://recalld"+service.Metrics, nil)
 	must(s.t, err)
 	answer, err := s.HTTP().Do(request)
 	must(s.t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // What the settings ask for and cannot be had is said by status, and keeps
@@ -24,7 +25,7 @@ func TestStatusSaysWhatIsLeftAside(t *testing.T) {
 	if len(st.Notes) != 1 || !strings.Contains(st.Notes[0], cfg.Embedding.Ollama.Unused) {
 		t.Errorf("notes are %q, want the reason why Ollama is not used", st.Notes)
 	}
-	err := s.PullModel(t.Context(), "m", nil)
+	_, err := service.PullModel.Do(t.Context(), s, memory.PullRequest{Name: "m"}, nil)
 	if memory.CodeOf(err) != memory.CodeUnavailable || !strings.Contains(err.Error(), cfg.Embedding.Ollama.Unused) {
 		t.Errorf("pull: %v, want unavailable with the reason", err)
 	}

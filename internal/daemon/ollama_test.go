@@ -18,6 +18,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // modelName is the test model as spaces have it.
@@ -155,8 +156,9 @@ func testOllama(t *testing.T, server server, url string) {
 	if a := s.ask(dir, "remove the db"); degraded(a) != "" {
 		t.Errorf("with everything there the answer lacks %s", degraded(a))
 	}
-	models, err := s.Models(t.Context())
+	list, err := service.Models.Do(t.Context(), s, service.None{})
 	must(t, err)
+	models := list.Models
 	if i := slices.IndexFunc(models, func(m memory.ModelState) bool { return m.Name == modelName }); i < 0 || models[i].State != "active" || models[i].Dim != ollamatest.Dim {
 		t.Errorf("models %+v, want %s active", models, modelName)
 	}
@@ -180,7 +182,7 @@ func testOllama(t *testing.T, server server, url string) {
 		return space.State == "unavailable" && st.Queue.Running == 0
 	})
 	for range 1000 { // long enough for a job to use up its attempts
-		if st, err = s.Status(t.Context()); err != nil || st.Queue.Dead != 0 {
+		if st, err = service.Status.Do(t.Context(), s, service.None{}); err != nil || st.Queue.Dead != 0 {
 			t.Fatalf("while the server is away %d jobs die, %v\n%s", st.Queue.Dead, err, s.log)
 		}
 	}
@@ -194,7 +196,7 @@ func testOllama(t *testing.T, server server, url string) {
 	if a := s.ask(dir, "delete the database", memory.Lesson); len(a.Items) == 0 || a.Items[0].ID != lesson.ID {
 		t.Errorf("without the server the old lesson is not found: %+v", a.Items)
 	}
-	st, err = s.Status(t.Context())
+	st, err = service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if st.Queue.Dead != 0 || st.Queue.ByKind["embed"] != 1 || st.Documents != 304 {
 		t.Errorf("without the server the queue is %+v over %d documents, want the filling held", st.Queue, st.Documents)
@@ -202,10 +204,10 @@ func testOllama(t *testing.T, server server, url string) {
 	if space, _ := spaceOf(st, modelName); space.Embedded >= 303 {
 		t.Errorf("%d documents have vectors: the server was not stopped in the middle", space.Embedded)
 	}
-	if models, err = s.Models(t.Context()); err != nil || !slices.ContainsFunc(models, func(m memory.ModelState) bool {
+	if list, err = service.Models.Do(t.Context(), s, service.None{}); err != nil || !slices.ContainsFunc(list.Models, func(m memory.ModelState) bool {
 		return m.Name == modelName && m.State == "missing" && strings.HasPrefix(m.Note, "no Ollama server answers")
 	}) {
-		t.Errorf("without the server the models are %+v, %v", models, err)
+		t.Errorf("without the server the models are %+v, %v", list, err)
 	}
 
 	server.Restart()
@@ -291,9 +293,9 @@ func TestModelTouched(t *testing.T) {
 func (s *served) untilModel(what string, holds func(memory.ModelState) bool) {
 	s.t.Helper()
 	for start := time.Now(); time.Since(start) < patience; {
-		models, err := s.Models(s.t.Context())
+		models, err := service.Models.Do(s.t.Context(), s, service.None{})
 		must(s.t, err)
-		if slices.ContainsFunc(models, func(m memory.ModelState) bool { return m.Name == modelName && holds(m) }) {
+		if slices.ContainsFunc(models.Models, func(m memory.ModelState) bool { return m.Name == modelName && holds(m) }) {
 			return
 		}
 	}
@@ -314,7 +316,7 @@ func TestModelMissing(t *testing.T) {
 			s.untilModel("explained", func(m memory.ModelState) bool {
 				return m.State == "missing" && strings.Contains(m.Note, "recalld model pull "+ollamatest.Model)
 			})
-			st, err := s.Status(t.Context())
+			st, err := service.Status.Do(t.Context(), s, service.None{})
 			must(t, err)
 			told := slices.ContainsFunc(st.Errors, func(e memory.LoggedError) bool {
 				return e.Part == "ollama" && strings.Contains(e.Message, "not available")
@@ -325,7 +327,8 @@ func TestModelMissing(t *testing.T) {
 			s.keep(dir, "Remembered without the model")
 			fake.SetPull(`{"status":"pulling manifest"}`, `{"status":"success"}`)
 			fake.SetModel(ollamatest.Model, ollamatest.FakeModel{Arch: "bert", Dim: ollamatest.Dim, Context: ollamatest.Context})
-			must(t, s.PullModel(t.Context(), ollamatest.Model, nil))
+			_, err = service.PullModel.Do(t.Context(), s, memory.PullRequest{Name: ollamatest.Model}, nil)
+			must(t, err)
 			s.until("filled", filled)
 		})
 	}
@@ -336,7 +339,7 @@ func TestModelMissing(t *testing.T) {
 func TestRemoteServer(t *testing.T) {
 	s := serve(t, ollamaConfig(t, "http://192.0.2.1:11434"))
 	kept := s.keep(t.TempDir(), "Nothing leaves this machine")
-	st, err := s.Status(t.Context())
+	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	if len(st.Errors) != 1 || st.Errors[0].Part != "ollama" || !strings.Contains(st.Errors[0].Message, "not on this machine") || len(st.Collections) != 1 {
 		t.Errorf("status has errors %+v and spaces %+v", st.Errors, st.Collections)
@@ -344,7 +347,7 @@ func TestRemoteServer(t *testing.T) {
 	if a := s.ask(t.TempDir(), "nothing leaves this machine"); len(a.Items) != 1 || a.Items[0].ID != kept.ID || strings.Contains(degraded(a), "vector") {
 		t.Errorf("the answer is %+v, want it with no vectors missing", a)
 	}
-	if err := s.PullModel(t.Context(), "x", nil); memory.CodeOf(err) != memory.CodeUnavailable {
+	if _, err := service.PullModel.Do(t.Context(), s, memory.PullRequest{Name: "x"}, nil); memory.CodeOf(err) != memory.CodeUnavailable {
 		t.Errorf("pull: %v, want %s", err, memory.CodeUnavailable)
 	}
 }

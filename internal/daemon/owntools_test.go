@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // ownPhrases are what an agent would ask search_tools for, and the tool of recalld's own
@@ -60,7 +61,7 @@ func TestOwnToolsAreFound(t *testing.T) {
 		least   int // phrases, of 31; 31 and 23 when this was written
 	}{{false, 29}, {true, 22}} {
 		if tt.crowded {
-			_, err := s.Register(t.Context(), memory.RegisterRequest{Entries: toolCatalogue(t), Caller: memory.Caller{Dir: dir}})
+			_, err := service.Register.Do(t.Context(), s, memory.RegisterRequest{Entries: toolCatalogue(t), Caller: memory.Caller{Dir: dir}})
 			must(t, err)
 		}
 		right := 0

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestPauseHoldsAllWorkInTheBackground: nothing is indexed and nothing embedded by a
@@ -17,14 +18,14 @@ func TestPauseHoldsAllWorkInTheBackground(t *testing.T) {
 	s := serve(t, cfg, impatient)
 	s.until("filled", filled)
 	ctx := t.Context()
-	held, err := s.Pause(ctx, memory.PauseRequest{})
+	held, err := service.Pause.Do(ctx, s, memory.PauseRequest{})
 	if err != nil || !held.All {
 		t.Fatalf("pause all: %+v, %v", held, err)
 	}
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "clock.go"), []byte("package clock\n\n// Freeze stops the clock.\nfunc Freeze() {}\n"), 0o600))
 	s.keep(dir, "Freeze the clock before the coupon expires")
-	queued, err := s.IndexRepo(ctx, memory.IndexRequest{Path: dir})
+	queued, err := service.IndexRepo.Do(ctx, s, memory.IndexRequest{Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +38,12 @@ func TestPauseHoldsAllWorkInTheBackground(t *testing.T) {
 	s.until("the model in reach", func(st *memory.Status) bool { _, ok := spaceOf(st, modelName); return ok })
 	// A question has the model embed, so that whatever waits for it had its turn.
 	s.ask(dir, "freeze the clock", memory.Lesson)
-	st, err := s.Status(ctx)
+	st, err := service.Status.Do(ctx, s, service.None{})
 	must(t, err)
 	if space, _ := spaceOf(st, modelName); !st.Code.Paused || space.Embedded > 0 || st.Queue.Running > 0 {
 		t.Errorf("after a restart: %+v, %+v, %+v", st.Code, st.Queue, st.Collections)
 	}
-	if held, err = s.Pause(ctx, memory.PauseRequest{Resume: true}); err != nil || held.All {
+	if held, err = service.Pause.Do(ctx, s, memory.PauseRequest{Resume: true}); err != nil || held.All {
 		t.Fatalf("resume all: %+v, %v", held, err)
 	}
 	st = s.until("all made up for", func(st *memory.Status) bool {

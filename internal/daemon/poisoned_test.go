@@ -11,6 +11,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // poison is in every text of the poisoned repository.
@@ -73,36 +74,36 @@ func (s *served) everything(dir, project string) map[string]string {
 		"a session":          {Query: "npm install fails", Scope: &memory.Scope{Session: "mm-20990101-evil"}},
 	} {
 		r.Kinds, r.Project, r.Caller, r.MinRelevance, r.Limit, r.MaxTokens, r.Explain = kinds, project, in, &zero, 20, 4000, true
-		a, err := s.Recall(ctx, r)
+		a, err := service.Recall.Do(ctx, s, r)
 		note(name, a, err)
 	}
 	h := memory.HistoryRequest{Project: project, Caller: in}
-	last, err := s.LastSteps(ctx, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Name: memory.ScopeAll}})
+	last, err := service.LastSteps.Do(ctx, s, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Name: memory.ScopeAll}}.Last())
 	note("last steps", last, err)
-	found, err := s.SearchSteps(ctx, memory.HistoryRequest{Query: "npm install", Project: project, Caller: in})
+	found, err := service.SearchSteps.Do(ctx, s, memory.HistoryRequest{Query: "npm install", Project: project, Caller: in}.Search())
 	note("steps", found, err)
-	list, err := s.Sessions(ctx, h)
+	list, err := service.Sessions.Do(ctx, s, h.Sessions())
 	note("sessions", list, err)
-	sum, err := s.SummarizeSession(ctx, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Session: "mm-20990101-evil"}})
+	sum, err := service.SummarizeSession.Do(ctx, s, memory.HistoryRequest{Project: project, Caller: in, Scope: &memory.Scope{Session: "mm-20990101-evil"}}.Summarize())
 	note("summary", sum, err)
-	entries, err := s.Entries(ctx, memory.EntriesRequest{Content: true, Project: project, Caller: in})
+	entries, err := service.Entries.Do(ctx, s, memory.EntriesRequest{Content: true, Project: project, Caller: in})
 	note("catalogue", entries, err)
-	tools, err := s.SearchTools(ctx, memory.SearchToolsRequest{Query: "npm install", SessionRef: memory.SessionRef{Project: project, Caller: in}})
+	tools, err := service.SearchTools.Do(ctx, s, memory.SearchToolsRequest{Query: "npm install", SessionRef: memory.SessionRef{Project: project, Caller: in}})
 	note("tools", tools, err)
-	replayed, err := s.Replay(ctx, memory.ReplayRequest{Project: project, Caller: in}, func(memory.ReplayProgress) {})
+	replayed, err := service.Replay.Do(ctx, s, memory.ReplayRequest{Project: project, Caller: in}, func(memory.ReplayProgress) {})
 	note("replay", replayed, err)
 	id := "own-" + strings.ToLower(filepath.Base(filepath.Dir(dir))) + "-" + filepath.Base(dir)
 	if project == "" {
-		if _, err := s.StartSession(ctx, memory.StartSessionRequest{SessionID: id, Goal: "x", Caller: in}); memory.CodeOf(err) != memory.CodeConflict {
+		if _, err := service.StartSession.Do(ctx, s, memory.StartSessionRequest{SessionID: id, Goal: "x", Caller: in}); memory.CodeOf(err) != memory.CodeConflict {
 			must(t, err)
 		}
 		which := memory.SessionRef{SessionID: id, Caller: in}
-		c, err := s.Assemble(ctx, memory.AssembleRequest{Message: "npm install fails with " + quoted, SessionRef: which})
+		c, err := service.Assemble.Do(ctx, s, memory.AssembleRequest{Message: "npm install fails with " + quoted, SessionRef: which})
 		note("context", c, err)
-		held, err := s.SessionContext(ctx, memory.ContextRequest{SessionRef: which})
+		held, err := service.SessionContext.Do(ctx, s, memory.ContextRequest{SessionRef: which})
 		note("session context", held, err)
 		out := filepath.Join(t.TempDir(), "export")
-		_, err = s.Export(ctx, memory.ExportRequest{Path: out, Caller: in})
+		_, err = service.Export.Do(ctx, s, memory.ExportRequest{Path: out, Caller: in})
 		must(t, err)
 		note("export", tree(t, out), nil)
 	}
@@ -133,12 +134,12 @@ func TestPoisonedClone(t *testing.T) {
 			Root: st.Waiting[0].Root, ProjectName: "clone", Logs: 1, Sessions: 1, ContextFiles: 2,
 		} && filepath.Base(st.Waiting[0].Root) == "clone"
 	})
-	first, err := s.Recall(t.Context(), memory.RecallRequest{Query: "npm install fails", Caller: memory.Caller{Dir: clone, Client: "test"}})
+	first, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: "npm install fails", Caller: memory.Caller{Dir: clone, Client: "test"}})
 	must(t, err)
 	if !strings.Contains(first.Waiting, "recalld trust") || !strings.Contains(first.Text, "1 lesson log, 1 session and 2 context files") {
 		t.Errorf("the first answer in the clone tells %q, want what waits and how to agree:\n%s", first.Waiting, first.Text)
 	}
-	again, err := s.Recall(t.Context(), memory.RecallRequest{Query: "npm install fails", Caller: memory.Caller{Dir: clone, Client: "test"}})
+	again, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{Query: "npm install fails", Caller: memory.Caller{Dir: clone, Client: "test"}})
 	must(t, err)
 	if again.Waiting != "" || strings.Contains(again.Text, "recalld trust") {
 		t.Errorf("the second answer tells of it once more: %q", again.Waiting)
@@ -198,7 +199,7 @@ func TestPoisonedClone(t *testing.T) {
 	// told of them says nothing of what they hold.
 	byID := func(when, dir, project string, want int) {
 		t.Helper()
-		a, err := s.Recall(t.Context(), memory.RecallRequest{IDs: followed, Project: project, Caller: memory.Caller{Dir: dir, Client: "test"}})
+		a, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{IDs: followed, Project: project, Caller: memory.Caller{Dir: dir, Client: "test"}})
 		must(t, err)
 		if len(a.Items) != want || len(a.Withheld) != len(followed)-want {
 			t.Errorf("%s, the ids of %d followed memories give %d items in %s (project %q), want %d: %+v", when, len(followed), len(a.Items), filepath.Base(dir), project, want, a.Withheld)
@@ -217,7 +218,7 @@ func TestPoisonedClone(t *testing.T) {
 	byID("after consent", own, "clone", 0)
 	byID("after consent", own, clone, 0)
 
-	state, err := s.Trust(t.Context(), memory.TrustRequest{Path: clone, Revoke: true})
+	state, err := service.Trust.Do(t.Context(), s, memory.TrustRequest{Path: clone, Revoke: true})
 	must(t, err)
 	byID("after revocation", clone, "", 0)
 	byID("after revocation", own, "", 0)
@@ -253,7 +254,7 @@ func TestConsentIsForOneFolder(t *testing.T) {
 	s.keep(dir, "npm install needs no root here") // the folder is known
 	waits := func(st *memory.Status) bool { return len(st.Waiting) == 1 && st.Waiting[0].Logs == 1 }
 	s.until("told that the log of the repository in the trusted one's place waits", waits)
-	if state, err := s.Trust(t.Context(), memory.TrustRequest{List: true}); err != nil || len(state.Trusted) != 0 {
+	if state, err := service.Trust.Do(t.Context(), s, memory.TrustRequest{List: true}); err != nil || len(state.Trusted) != 0 {
 		t.Errorf("trusted are %+v, %v; want none: another repository has its place", state, err)
 	}
 	s.trust(dir)

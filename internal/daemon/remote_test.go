@@ -7,6 +7,7 @@ import (
 
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestRemoteAddedLater: what was remembered in a repository is found when it has got
@@ -44,7 +45,7 @@ func TestClaimedRemote(t *testing.T) {
 	if other := s.keep(evil, "Something else"); other.Project == kept.Project {
 		t.Errorf("a folder that claims the remote writes into the project %s of another one", kept.Project)
 	}
-	status, err := s.Status(t.Context())
+	status, err := service.Status.Do(t.Context(), s, service.None{})
 	if err != nil {
 		t.Fatal(err)
 	}

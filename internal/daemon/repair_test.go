@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // spoilTables changes one bit in the index of every table of a data folder's store.
@@ -51,19 +52,19 @@ func TestDamagedStoreSaysSo(t *testing.T) {
 	if none := s.ask(dir, "the aurora over Tromsø in winter", memory.Lesson); none.NothingRelevant || !strings.Contains(none.Text, memory.RepairCommand) {
 		t.Errorf("an answer without a hit says %q, nothing relevant %v; want that something may be lost", none.Text, none.NothingRelevant)
 	}
-	steps, err := s.SearchSteps(t.Context(), memory.HistoryRequest{Query: "coupon", Caller: memory.Caller{Dir: dir}})
+	steps, err := service.SearchSteps.Do(t.Context(), s, memory.HistoryRequest{Query: "coupon", Caller: memory.Caller{Dir: dir}}.Search())
 	if err != nil || !steps.Incomplete || steps.Why != memory.WhyDamaged {
 		t.Errorf("the search of steps: %+v, %v; want it incomplete", steps, err)
 	}
-	status, err := s.Status(t.Context())
+	status, err := service.Status.Do(t.Context(), s, service.None{})
 	if err != nil || status.Damage == nil || !status.Damage.ReadOnly || len(status.Damage.Files) == 0 {
 		t.Errorf("status: damage %+v, %v; want the files that are damaged", status.Damage, err)
 	}
-	report, err := s.Check(t.Context())
+	report, err := service.Check.Do(t.Context(), s, service.None{})
 	if err != nil || report.Total == 0 || !strings.Contains(report.Problems[0], memory.RepairCommand) {
 		t.Errorf("check: %+v, %v; want the damage", report, err)
 	}
-	_, err = s.Remember(t.Context(), memory.RememberRequest{Caller: memory.Caller{Dir: dir}, Type: memory.EventError, Lesson: "A lesson that cannot be kept"})
+	_, err = service.Remember.Do(t.Context(), s, memory.RememberRequest{Caller: memory.Caller{Dir: dir}, Type: memory.EventError, Lesson: "A lesson that cannot be kept"})
 	if e := memory.AsError(err); e.Code != memory.CodeUnavailable || e.Hint != memory.RepairCommand {
 		t.Errorf("a write: %v (hint %q), want %s with the command", err, e.Hint, memory.CodeUnavailable)
 	}
@@ -74,7 +75,7 @@ func TestDamagedStoreSaysSo(t *testing.T) {
 		}
 	}})
 	must(t, err)
-	_, err = c.Sessions(t.Context(), memory.HistoryRequest{Caller: memory.Caller{Dir: dir}})
+	_, err = service.Sessions.Do(t.Context(), c, memory.HistoryRequest{Caller: memory.Caller{Dir: dir}}.Sessions())
 	must(t, err)
 	if notices == 0 {
 		t.Error("the answer with sessions has no notice of the damage")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestFollowAfterRestart: a repository that is not indexed is followed after a
@@ -16,7 +17,7 @@ func TestFollowAfterRestart(t *testing.T) {
 	for name, call := range map[string]func(s *served, dir string){
 		"a lesson was told": func(s *served, dir string) { s.keep(dir, "Name the branch after the ticket") },
 		"a session was held": func(s *served, dir string) {
-			_, err := s.StartSession(t.Context(), memory.StartSessionRequest{Goal: "Ship it", Caller: memory.Caller{Dir: dir}})
+			_, err := service.StartSession.Do(t.Context(), s, memory.StartSessionRequest{Goal: "Ship it", Caller: memory.Caller{Dir: dir}})
 			must(s.t, err)
 		},
 		"a question was asked, and the log had something": func(s *served, dir string) {
@@ -26,7 +27,7 @@ func TestFollowAfterRestart(t *testing.T) {
 		},
 		"steps were asked for, and the log had something": func(s *served, dir string) {
 			appendLine(s.t, dir, "shop.jsonl", `{"timestamp":"2026-01-02T03:04:05Z","event_type":"error","lesson":"Rotate the keys in May"}`)
-			_, err := s.Sessions(t.Context(), memory.HistoryRequest{Caller: memory.Caller{Dir: dir}})
+			_, err := service.Sessions.Do(t.Context(), s, memory.HistoryRequest{Caller: memory.Caller{Dir: dir}}.Sessions())
 			must(s.t, err)
 			s.kept(memory.Lesson, 1)
 		},
@@ -39,7 +40,7 @@ func TestFollowAfterRestart(t *testing.T) {
 			first := serve(t, cfg)
 			place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
 			call(first, dir)
-			before, err := first.Status(t.Context())
+			before, err := service.Status.Do(t.Context(), first, service.None{})
 			must(t, err)
 			first.close()
 			appendLine(t, dir, "shop.jsonl", `{"timestamp":"2026-01-03T03:04:05Z","event_type":"error","lesson":"Warm the cache before the switch"}`)
@@ -55,7 +56,7 @@ func TestForgottenProjectIsNotFollowed(t *testing.T) {
 	first, dir := serve(t, cfg), shop(t)
 	place(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
 	first.keep(dir, "Name the branch after the ticket")
-	_, err := first.Forget(t.Context(), memory.ForgetRequest{Project: dir})
+	_, err := service.Forget.Do(t.Context(), first, memory.ForgetRequest{Project: dir})
 	must(t, err)
 	first.close()
 	appendLine(t, dir, "shop.jsonl", `{"timestamp":"2026-01-03T03:04:05Z","event_type":"error","lesson":"Warm the cache before the switch"}`)
@@ -76,9 +77,9 @@ func TestFolderOfAllLogs(t *testing.T) {
 	cfg.Lessons.Dir = filepath.Join(t.TempDir(), "logs")
 	s, dir := serve(t, cfg), shop(t)
 	s.keep(dir, "Name the branch after the ticket")
-	known, err := s.Repos(t.Context())
+	known, err := service.Repos.Do(t.Context(), s, service.None{})
 	must(t, err)
-	if len(known) != 0 {
+	if len(known.Repos) != 0 {
 		t.Fatalf("repositories %+v are indexed, want none", known)
 	}
 	id := s.ask(dir, "branch").Project
@@ -91,7 +92,7 @@ func TestFolderOfAllLogs(t *testing.T) {
 	place(t, cfg.Lessons.Dir, "z.jsonl", line("shop", "Warm the cache before the switch"))
 	s.kept(memory.Lesson, 2)
 	told := func() (n int) {
-		st, err := s.Status(t.Context())
+		st, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
 		for _, e := range st.Errors {
 			if strings.Contains(e.Message, `no project is called`) {

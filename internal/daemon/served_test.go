@@ -15,6 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // patience is when a test gives up what never comes.
@@ -113,7 +114,7 @@ func (s *served) await(text string) {
 func (s *served) until(what string, holds func(*memory.Status) bool) *memory.Status {
 	s.t.Helper()
 	for start := time.Now(); ; {
-		st, err := s.Status(s.t.Context())
+		st, err := service.Status.Do(s.t.Context(), s, service.None{})
 		must(s.t, err)
 		if holds(st) {
 			return st
@@ -127,7 +128,7 @@ func (s *served) until(what string, holds func(*memory.Status) bool) *memory.Sta
 // ask recalls from a folder.
 func (s *served) ask(dir, query string, kinds ...memory.Kind) *memory.RecallResponse {
 	s.t.Helper()
-	a, err := s.Recall(s.t.Context(), memory.RecallRequest{Query: query, Kinds: kinds, Caller: memory.Caller{Dir: dir}})
+	a, err := service.Recall.Do(s.t.Context(), s, memory.RecallRequest{Query: query, Kinds: kinds, Caller: memory.Caller{Dir: dir}})
 	if err != nil {
 		s.t.Fatalf("recall %q: %v", query, err)
 	}
@@ -137,7 +138,7 @@ func (s *served) ask(dir, query string, kinds ...memory.Kind) *memory.RecallResp
 // keep remembers a lesson of a folder.
 func (s *served) keep(dir, lesson string) *memory.Remembered {
 	s.t.Helper()
-	kept, err := s.Remember(s.t.Context(), memory.RememberRequest{Lesson: lesson, Caller: memory.Caller{Dir: dir}})
+	kept, err := service.Remember.Do(s.t.Context(), s, memory.RememberRequest{Lesson: lesson, Caller: memory.Caller{Dir: dir}})
 	if err != nil {
 		s.t.Fatalf("remember %q: %v", lesson, err)
 	}
@@ -147,7 +148,7 @@ func (s *served) keep(dir, lesson string) *memory.Remembered {
 // index queues a folder.
 func (s *served) index(dir string) *memory.IndexQueued {
 	s.t.Helper()
-	q, err := s.IndexRepo(s.t.Context(), memory.IndexRequest{Path: dir})
+	q, err := service.IndexRepo.Do(s.t.Context(), s, memory.IndexRequest{Path: dir})
 	if err != nil {
 		s.t.Fatalf("index %s: %v", dir, err)
 	}

@@ -18,8 +18,6 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-var _ memory.Service = (*Daemon)(nil)
-
 // loadPatience is how long a question waits for the indexes of a daemon that has
 // just been started, perhaps for it. Loading 100,000 chunks takes about as long;
 // later the answer says that it is loading.

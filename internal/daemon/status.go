@@ -8,7 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/wire"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // maxProjects bounds the sandboxes that status lists; Repos has all.
@@ -29,7 +29,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		d.log.Error("sandboxes cannot be read", attrPart, "daemon", attrError, err)
 	}
 	s := &memory.Status{
-		Version: d.opts.Version, Protocol: wire.Protocol, PID: os.Getpid(),
+		Version: d.opts.Version, Protocol: service.Protocol, PID: os.Getpid(),
 		Data: paths.Data, Socket: paths.Socket, TCP: d.tcp,
 		State: d.state(), StartedAt: d.started.UTC(),
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),

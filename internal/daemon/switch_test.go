@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/embedder/ollama/ollamatest"
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // Two built-in models of one width, so that no mistake is noticed by it.
@@ -97,7 +98,7 @@ func TestBuiltinSwitch(t *testing.T) {
 	}
 	s = serve(t, cfg, withBuiltin(model))
 	<-started
-	st, err := s.Status(t.Context())
+	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	former, _ := spaceOf(st, formerModel)
 	now, _ := spaceOf(st, newModel)
@@ -107,7 +108,7 @@ func TestBuiltinSwitch(t *testing.T) {
 	if now.State != memory.CollectionBackfilling || now.Embedded != 1+2*embedBatch || st.Queue.ByKind["embed-builtin"] != 1 {
 		t.Errorf("in the midst the new space is %+v, the queue %+v", now, st.Queue)
 	}
-	if models, err := s.Models(t.Context()); err != nil || len(models) != 1 || models[0].Name != newModel {
+	if models, err := service.Models.Do(t.Context(), s, service.None{}); err != nil || len(models.Models) != 1 || models.Models[0].Name != newModel {
 		t.Errorf("in the midst the models are %+v, %v", models, err)
 	}
 	// Lessons are embedded first, code is not yet.
@@ -116,7 +117,7 @@ func TestBuiltinSwitch(t *testing.T) {
 		t.Errorf("in the midst the old lesson is found as %+v, lacking %q", a.Items, degraded(a))
 	}
 	req := memory.RecallRequest{Query: "written while the other model", Kinds: []memory.Kind{memory.Lesson}, Caller: memory.Caller{Dir: dir}, Explain: true}
-	if a, err := s.Recall(t.Context(), req); err != nil || len(a.Items) == 0 || a.Items[0].ID != kept.ID ||
+	if a, err := service.Recall.Do(t.Context(), s, req); err != nil || len(a.Items) == 0 || a.Items[0].ID != kept.ID ||
 		a.Items[0].RankFactors.Retrievers["vector/"+newModel].Score < .4 {
 		t.Errorf("in the midst what was written since is found as %+v, %v", a, err)
 	}
@@ -124,7 +125,7 @@ func TestBuiltinSwitch(t *testing.T) {
 	if want := fmt.Sprintf("vector/%s: partial: ", newModel); !strings.HasPrefix(degraded(a), want) || len(a.Items) == 0 {
 		t.Errorf("in the midst the answer has %d items and lacks %q, want it to begin with %q", len(a.Items), degraded(a), want)
 	}
-	receipt, err := s.Receipt(t.Context(), a.Receipt)
+	receipt, err := service.Receipt.Do(t.Context(), s, memory.ReceiptRequest{ID: a.Receipt})
 	must(t, err)
 	if len(receipt.Spaces) != 1 || receipt.Spaces[0] != now.Name {
 		t.Errorf("in the midst it was asked of %v, want %s alone", receipt.Spaces, now.Name)
@@ -144,7 +145,7 @@ func TestBuiltinSwitchIsHeld(t *testing.T) {
 	cfg, dir := newConfig(t), t.TempDir()
 	s := serve(t, cfg, withBuiltin(builtinModel(formerModel, -1)))
 	s.keep(dir, "Freeze the clock before the coupon expires")
-	_, err := s.Pause(t.Context(), memory.PauseRequest{})
+	_, err := service.Pause.Do(t.Context(), s, memory.PauseRequest{})
 	must(t, err)
 	s.close()
 	s = serve(t, cfg, withBuiltin(builtinModel(newModel, -1)))
@@ -152,7 +153,7 @@ func TestBuiltinSwitchIsHeld(t *testing.T) {
 	if now, _ := spaceOf(st, newModel); now.Embedded != 0 || now.State != memory.CollectionBackfilling || len(st.Collections) < 2 {
 		t.Errorf("paused: %+v", st.Collections)
 	}
-	_, err = s.Pause(t.Context(), memory.PauseRequest{Resume: true})
+	_, err = service.Pause.Do(t.Context(), s, memory.PauseRequest{Resume: true})
 	must(t, err)
 	s.until("switched", switched)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // serveTCP runs a daemon that listens on TCP as well and returns its token.
@@ -23,7 +24,7 @@ func serveTCP(t *testing.T) (s *served, address, token string) {
 	cfg := newConfig(t)
 	cfg.TCP = config.TCP{Enabled: true, Address: "127.0.0.1:0", AllowedOrigins: []string{"https://example.org"}}
 	s = serve(t, cfg)
-	st, err := s.Status(t.Context())
+	st, err := service.Status.Do(t.Context(), s, service.None{})
 	must(t, err)
 	text, err := os.ReadFile(cfg.Paths().Token)
 	must(t, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestTextsOfThen: what a turn was given is read back with the texts of then as long as
@@ -37,26 +38,26 @@ func TestTextsOfThen(t *testing.T) {
 	}
 	register := func(entries ...memory.CatalogueEntry) {
 		t.Helper()
-		_, err := s.Register(ctx, memory.RegisterRequest{Source: "host", Entries: entries, Replace: true, Caller: in})
+		_, err := service.Register.Do(ctx, s, memory.RegisterRequest{Source: "host", Entries: entries, Replace: true, Caller: in})
 		must(t, err)
 	}
 	register(rule("Write every refund down.\nTwice."), reference("The ledger has a row for each refund."), tool(`{"type":"object"}`))
-	lesson, err := s.Remember(ctx, memory.RememberRequest{Type: memory.EventPattern, Context: "Reconcile compares the shelf with the ledger",
+	lesson, err := service.Remember.Do(ctx, s, memory.RememberRequest{Type: memory.EventPattern, Context: "Reconcile compares the shelf with the ledger",
 		Lesson: strings.Repeat("The shelf and the ledger of refunds must be compared in the same order. ", 50), Command: "go test ./stock", Caller: in})
 	must(t, err)
-	_, err = s.CompleteTask(ctx, memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Compare", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: in})
+	_, err = service.CompleteTask.Do(ctx, s, memory.CompleteTaskRequest{TaskID: "task-1", RequiresContext: new(true), Intent: "Compare", ValidationReport: json.RawMessage(`{"valid":true}`), Caller: in})
 	must(t, err)
-	_, err = s.BlockTask(ctx, memory.BlockTaskRequest{TaskID: "task-2", Reason: "The ledger is locked", Caller: in})
+	_, err = service.BlockTask.Do(ctx, s, memory.BlockTaskRequest{TaskID: "task-2", Reason: "The ledger is locked", Caller: in})
 	must(t, err)
-	_, err = s.StartSession(ctx, memory.StartSessionRequest{SessionID: "then-1", Caller: in})
+	_, err = service.StartSession.Do(ctx, s, memory.StartSessionRequest{SessionID: "then-1", Caller: in})
 	must(t, err)
 	which := memory.SessionRef{SessionID: "then-1", Caller: in}
 	ask := memory.AssembleRequest{RequestID: "then-request", Message: "Reconcile compares the shelf with the ledger of refunds", MaxTokens: 8000, SessionRef: which}
-	a, err := s.Assemble(ctx, ask)
+	a, err := service.Assemble.Do(ctx, s, ask)
 	must(t, err)
 	read := func() (map[memory.Kind]memory.RecordItem, string) {
 		t.Helper()
-		got, err := s.ContextOf(ctx, memory.ContextOfRequest{Texts: true, SessionRef: which})
+		got, err := service.ContextOf.Do(ctx, s, memory.ContextOfRequest{Texts: true, SessionRef: which})
 		must(t, err)
 		items := map[memory.Kind]memory.RecordItem{}
 		for _, item := range got.Record.Items {
@@ -89,12 +90,12 @@ func TestTextsOfThen(t *testing.T) {
 	if !strings.Contains(text, "  • Refunds [Always]\n      Write every refund down.\n      Twice.") || strings.Contains(text, "(changed") {
 		t.Errorf("unchanged, the text is\n%s\nwant the texts below their names", text)
 	}
-	names, err := s.ContextOf(ctx, memory.ContextOfRequest{SessionRef: which})
+	names, err := service.ContextOf.Do(ctx, s, memory.ContextOfRequest{SessionRef: which})
 	must(t, err)
 	if strings.Contains(names.Text, "Twice") || names.Record.Items[0].Text != "" {
 		t.Errorf("without asking for texts the text is\n%s\nwant the names alone", names.Text)
 	}
-	again, err := s.Assemble(ctx, ask)
+	again, err := service.Assemble.Do(ctx, s, ask)
 	must(t, err)
 	if again.Receipt != a.Receipt || again.Text != a.Text || strings.Contains(fmt.Sprint(again.Record), "changed") {
 		t.Errorf("unchanged, the repeated answer is\n%s\nwant that of then:\n%s", again.Text, a.Text)
@@ -112,9 +113,9 @@ func TestTextsOfThen(t *testing.T) {
 	// Changed: before it is indexed again, and after.
 	register(rule("Write refunds down."), reference("The ledger has two rows for each refund."), tool(`{"type":"object","n":1}`))
 	must(t, os.WriteFile(file, []byte(strings.ReplaceAll(code("Reconcile"), "append(shelf, len(shelf))", "append(shelf, cap(shelf))")), 0o600))
-	_, err = s.CompleteTask(ctx, memory.CompleteTaskRequest{TaskID: "task-1", ValidationReport: json.RawMessage(`{"valid":false}`), Caller: in})
+	_, err = service.CompleteTask.Do(ctx, s, memory.CompleteTaskRequest{TaskID: "task-1", ValidationReport: json.RawMessage(`{"valid":false}`), Caller: in})
 	must(t, err)
-	_, err = s.UnblockTask(ctx, memory.UnblockTaskRequest{TaskID: "task-2", Caller: in})
+	_, err = service.UnblockTask.Do(ctx, s, memory.UnblockTaskRequest{TaskID: "task-2", Caller: in})
 	must(t, err)
 	changed := map[memory.Kind]memory.Reason{memory.Rule: memory.Changed, memory.Reference: memory.Changed, memory.Tool: memory.Changed, memory.Chunk: memory.Changed,
 		memory.Task: memory.Changed, memory.Blocker: memory.Gone, memory.Lesson: ""}
@@ -123,14 +124,14 @@ func TestTextsOfThen(t *testing.T) {
 	}
 	reindexed := func() {
 		t.Helper()
-		st, err := s.Status(ctx)
+		st, err := service.Status.Do(ctx, s, service.None{})
 		must(t, err)
 		s.index(dir)
 		s.until("indexed again", func(now *memory.Status) bool { return now.Projects[0].IndexedAt.After(st.Projects[0].IndexedAt) })
 	}
 	reindexed()
 	states("changed and indexed again,", changed)
-	again, err = s.Assemble(ctx, ask)
+	again, err = service.Assemble.Do(ctx, s, ask)
 	must(t, err)
 	i := 0
 	for i < len(again.Items) && again.Items[i].Type != memory.Rule {
@@ -141,7 +142,7 @@ func TestTextsOfThen(t *testing.T) {
 	}
 	// Gone.
 	register(memory.CatalogueEntry{Ref: memory.Ref{Type: memory.Rule, Name: "Another"}, Content: "x"})
-	_, err = s.Forget(ctx, memory.ForgetRequest{IDs: []string{lesson.ID}})
+	_, err = service.Forget.Do(ctx, s, memory.ForgetRequest{IDs: []string{lesson.ID}})
 	must(t, err)
 	must(t, os.Remove(file))
 	gone := map[memory.Kind]memory.Reason{memory.Rule: memory.Gone, memory.Reference: memory.Gone, memory.Tool: memory.Gone, memory.Lesson: memory.Gone, memory.Chunk: memory.Gone}

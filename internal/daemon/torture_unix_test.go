@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // How much is done to the repository, and by which seed. A long run takes minutes:
@@ -132,7 +133,7 @@ func (v *vandal) request(t *testing.T, s *served) {
 		}[v.random.IntN(5)])
 	}
 	v.asked = nil
-	if _, err := s.IndexRepo(t.Context(), req); err != nil {
+	if _, err := service.IndexRepo.Do(t.Context(), s, req); err != nil {
 		t.Errorf("a request to index is refused: %v", err)
 	}
 }
@@ -179,7 +180,7 @@ func (a *askers) ask(s *served, root string, random *rand.Rand) {
 			Limit: 1 + random.IntN(20), MaxTokens: 4000, Caller: memory.Caller{Dir: root},
 		}
 		began := time.Now()
-		answer, err := s.Recall(a.t.Context(), req)
+		answer, err := service.Recall.Do(a.t.Context(), s, req)
 		if err != nil {
 			// The folder may be away, and then it lies in no project.
 			if memory.CodeOf(err) != memory.CodeNotFound && memory.CodeOf(err) != memory.CodeInvalidInput {
@@ -248,7 +249,7 @@ func settle(t *testing.T, s *served, v *vandal, sandbox string) {
 		if mark == "" || len(texts[name]) > int(s.cfg.Index.MaxFileSize) {
 			continue
 		}
-		answer, err := s.Recall(t.Context(), memory.RecallRequest{
+		answer, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{
 			Query: mark, Kinds: []memory.Kind{memory.Chunk}, MinRelevance: &everything, Limit: 50, MaxTokens: memory.MaxTokens,
 			Caller: memory.Caller{Dir: v.root},
 		})

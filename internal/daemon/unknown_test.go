@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestUnknownProject: every call that takes a project refuses one that there is not,
@@ -20,48 +21,54 @@ func TestUnknownProject(t *testing.T) {
 	which := memory.SessionRef{Project: name, Caller: in}
 	for call, do := range map[string]func() error{
 		"recall": func() error {
-			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Project: name, Caller: in})
+			_, err := service.Recall.Do(ctx, s, memory.RecallRequest{Query: "npm", Project: name, Caller: in})
 			return err
 		},
 		"recall by ids": func() error {
-			_, err := s.Recall(ctx, memory.RecallRequest{IDs: []string{"l-1234"}, Project: name, Caller: in})
+			_, err := service.Recall.Do(ctx, s, memory.RecallRequest{IDs: []string{"l-1234"}, Project: name, Caller: in})
 			return err
 		},
 		"recall, repo": func() error {
-			_, err := s.Recall(ctx, memory.RecallRequest{Query: "npm", Repo: name, Caller: in})
+			_, err := service.Recall.Do(ctx, s, memory.RecallRequest{Query: "npm", Repo: name, Caller: in})
 			return err
 		},
-		"steps":     func() error { _, err := s.SearchSteps(ctx, search); return err },
-		"last":      func() error { _, err := s.LastSteps(ctx, history); return err },
-		"sessions":  func() error { _, err := s.Sessions(ctx, history); return err },
-		"summarize": func() error { _, err := s.SummarizeSession(ctx, history); return err },
+		"steps":     func() error { _, err := service.SearchSteps.Do(ctx, s, search.Search()); return err },
+		"last":      func() error { _, err := service.LastSteps.Do(ctx, s, history.Last()); return err },
+		"sessions":  func() error { _, err := service.Sessions.Do(ctx, s, history.Sessions()); return err },
+		"summarize": func() error { _, err := service.SummarizeSession.Do(ctx, s, history.Summarize()); return err },
 		"files": func() error {
-			_, err := s.Files(ctx, memory.FilesRequest{Pattern: "*", Project: name, Caller: in})
+			_, err := service.Files.Do(ctx, s, memory.FilesRequest{Pattern: "*", Project: name, Caller: in})
 			return err
 		},
 		"import": func() error {
-			_, err := s.Import(ctx, memory.ImportRequest{Path: dir, Project: name, Caller: in})
+			_, err := service.Import.Do(ctx, s, memory.ImportRequest{Path: dir, Project: name, Caller: in})
 			return err
 		},
 		"export": func() error {
-			_, err := s.Export(ctx, memory.ExportRequest{Path: filepath.Join(t.TempDir(), "x"), Project: name, Caller: in})
+			_, err := service.Export.Do(ctx, s, memory.ExportRequest{Path: filepath.Join(t.TempDir(), "x"), Project: name, Caller: in})
 			return err
 		},
 		"remember": func() error {
-			_, err := s.Remember(ctx, memory.RememberRequest{Lesson: "l", Project: name, Caller: in})
+			_, err := service.Remember.Do(ctx, s, memory.RememberRequest{Lesson: "l", Project: name, Caller: in})
 			return err
 		},
-		"forget": func() error { _, err := s.Forget(ctx, memory.ForgetRequest{Project: name}); return err },
+		"forget": func() error { _, err := service.Forget.Do(ctx, s, memory.ForgetRequest{Project: name}); return err },
 		"replay": func() error {
-			_, err := s.Replay(ctx, memory.ReplayRequest{SessionID: "abcd", Project: name, Caller: in}, func(memory.ReplayProgress) {})
+			_, err := service.Replay.Do(ctx, s, memory.ReplayRequest{SessionID: "abcd", Project: name, Caller: in}, func(memory.ReplayProgress) {})
 			return err
 		},
 		"search tools": func() error {
-			_, err := s.SearchTools(ctx, memory.SearchToolsRequest{Query: "npm", SessionRef: which})
+			_, err := service.SearchTools.Do(ctx, s, memory.SearchToolsRequest{Query: "npm", SessionRef: which})
 			return err
 		},
-		"entries":         func() error { _, err := s.Entries(ctx, memory.EntriesRequest{Project: name, Caller: in}); return err },
-		"session context": func() error { _, err := s.SessionContext(ctx, memory.ContextRequest{SessionRef: which}); return err },
+		"entries": func() error {
+			_, err := service.Entries.Do(ctx, s, memory.EntriesRequest{Project: name, Caller: in})
+			return err
+		},
+		"session context": func() error {
+			_, err := service.SessionContext.Do(ctx, s, memory.ContextRequest{SessionRef: which})
+			return err
+		},
 	} {
 		e := memory.AsError(orNone(do()))
 		if e.Code != memory.CodeNotFound || e.Field != "project" && e.Field != "repo" || !strings.Contains(e.Hint, `near names: "shop"`) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestCodeByItsID: code that was shown in part is shown in full by the beginning of its
@@ -23,13 +24,13 @@ func TestCodeByItsID(t *testing.T) {
 	if len(a.Items) == 0 || !a.Items[0].Cut || !strings.Contains(a.Text, "… (recall ids: "+a.Items[0].ID[:10]+")") {
 		t.Fatalf("%+v\n%s\nwant code of which a part is shown, with the beginning of its id", a.Items, a.Text)
 	}
-	whole, err := s.Recall(t.Context(), memory.RecallRequest{IDs: []string{a.Items[0].ID[:10]}, Caller: memory.Caller{Dir: dir}})
+	whole, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{IDs: []string{a.Items[0].ID[:10]}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if len(whole.Items) != 1 || whole.Items[0].ID != a.Items[0].ID || !strings.Contains(whole.Text, "return len(shelf)\n}") {
 		t.Errorf("by its id it is\n%s\nwant all of it", whole.Text)
 	}
 	must(t, os.WriteFile(file, []byte("package stock\n"), 0o600))
-	gone, err := s.Recall(t.Context(), memory.RecallRequest{IDs: []string{a.Items[0].ID}, Caller: memory.Caller{Dir: dir}})
+	gone, err := service.Recall.Do(t.Context(), s, memory.RecallRequest{IDs: []string{a.Items[0].ID}, Caller: memory.Caller{Dir: dir}})
 	must(t, err)
 	if len(gone.Items) > 0 || len(gone.Withheld) != 1 || gone.Withheld[0].Reason != memory.Changed && gone.Withheld[0].Reason != memory.NotFound {
 		t.Errorf("once it has changed: %+v and %+v, want it withheld", gone.Items, gone.Withheld)

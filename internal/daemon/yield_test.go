@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestServerTellsOfQuestions: background work hears of what is posted while it is
@@ -54,7 +55,7 @@ func TestQuestionsWhileIndexing(t *testing.T) {
 	}
 	caller := memory.Caller{Dir: home}
 	window := func() {
-		_, err := s.TaskWindow(t.Context(), memory.TaskWindowRequest{Caller: caller})
+		_, err := service.TaskWindow.Do(t.Context(), s, memory.TaskWindowRequest{Caller: caller})
 		must(t, err)
 	}
 	recall := func() { s.ask(home, "what has to be drained before the primary moves") }
@@ -70,7 +71,7 @@ func TestQuestionsWhileIndexing(t *testing.T) {
 		return took[len(took)/2]
 	}
 	state := func(q *memory.IndexQueued) bool {
-		st, err := s.Status(t.Context())
+		st, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
 		return slices.ContainsFunc(st.Projects, func(b memory.SandboxState) bool {
 			return b.ID == q.Sandbox && b.Progress == nil && !b.IndexedAt.IsZero()
@@ -102,7 +103,7 @@ func TestQuestionsWhileIndexing(t *testing.T) {
 		start := time.Now()
 		deadline := start.Add(20 * time.Second)
 		busy := median(question, func(n int) bool { return n == 0 || n%10 != 0 || !state(q) && time.Now().Before(deadline) })
-		st, err := s.Status(t.Context())
+		st, err := service.Status.Do(t.Context(), s, service.None{})
 		must(t, err)
 		done := 1.0
 		for _, b := range st.Projects {

@@ -22,13 +22,14 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // daemon is a real MCP server on a real unix socket that can be stopped and
 // started again, as a daemon is.
 type daemon struct {
 	t      *testing.T
-	svc    memory.Service
+	svc    service.Service
 	socket string
 	// wrap, if set, stands between socket and server.
 	wrap func(http.Handler) http.Handler
@@ -40,7 +41,7 @@ type daemon struct {
 	starts  int
 }
 
-func newDaemon(t *testing.T, svc memory.Service) *daemon {
+func newDaemon(t *testing.T, svc service.Service) *daemon {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // registerInput is what register_context takes.
@@ -18,7 +19,7 @@ type registerInput struct {
 }
 
 func (s *Server) registerContext(ctx context.Context, c call, in registerInput) (string, any, error) {
-	registered, err := s.svc.Register(ctx, memory.RegisterRequest{
+	registered, err := service.Register.Do(ctx, s.svc, memory.RegisterRequest{
 		RequestID: c.requestID, Source: in.Source, Entries: in.Entries, Servers: in.Servers, Replace: in.Replace,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -33,7 +34,7 @@ type unregisterInput struct {
 }
 
 func (s *Server) unregisterContext(ctx context.Context, c call, in unregisterInput) (string, any, error) {
-	registered, err := s.svc.Unregister(ctx, memory.UnregisterRequest{
+	registered, err := service.Unregister.Do(ctx, s.svc, memory.UnregisterRequest{
 		RequestID: c.requestID, Entries: in.Entries, Source: in.Source, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	return catalogueAnswer(registered, err)
@@ -70,7 +71,7 @@ type entriesInput struct {
 }
 
 func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (string, any, error) {
-	entries, err := s.svc.Entries(ctx, memory.EntriesRequest{
+	entries, err := service.Entries.Do(ctx, s.svc, memory.EntriesRequest{
 		Types: in.Types, Server: in.Server, Content: in.Content, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // whichInput says whose session a call is about; by default it is the one that the
@@ -27,7 +28,7 @@ func (s *Server) sessionContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return contextAnswer(s.svc.SessionContext(ctx, memory.ContextRequest{SessionRef: which}))
+	return contextAnswer(service.SessionContext.Do(ctx, s.svc, memory.ContextRequest{SessionRef: which}))
 }
 
 // changeInput is what change_context takes.
@@ -52,7 +53,7 @@ func (s *Server) changeContext(ctx context.Context, c call, in changeInput) (str
 	for _, add := range in.Add {
 		request.Add = append(request.Add, memory.ContextItem{Ref: add.Ref, IncludeMode: add.IncludeMode})
 	}
-	return contextAnswer(s.svc.ChangeContext(ctx, request))
+	return contextAnswer(service.ChangeContext.Do(ctx, s.svc, request))
 }
 
 // contextAnswer lists what a session's context holds.
@@ -96,7 +97,7 @@ func (s *Server) assembleContext(ctx context.Context, c call, in assembleInput) 
 	if err != nil {
 		return "", nil, err
 	}
-	assembled, err := s.svc.Assemble(ctx, memory.AssembleRequest{
+	assembled, err := service.Assemble.Do(ctx, s.svc, memory.AssembleRequest{
 		RequestID: c.requestID, Message: in.Message, TaskType: in.TaskType, RequiresContext: in.RequiresContext,
 		TopK: in.TopK, TopN: in.TopN, IncludeScore: in.IncludeScore, MaxTokens: in.MaxTokens, NoSearch: in.NoSearch, Schemas: in.Schemas, SessionRef: which,
 	})
@@ -119,7 +120,7 @@ func (s *Server) workingContext(ctx context.Context, c call, in whichInput) (str
 	if err != nil {
 		return "", nil, err
 	}
-	return workingAnswer(s.svc.WorkingContext(ctx, memory.WorkingContextRequest{SessionRef: which}))
+	return workingAnswer(service.WorkingContext.Do(ctx, s.svc, memory.WorkingContextRequest{SessionRef: which}))
 }
 
 // reportInput is what report_context takes.
@@ -138,7 +139,7 @@ func (s *Server) reportContext(ctx context.Context, c call, in reportInput) (str
 	for i := range in.Entities {
 		in.Entities[i].Data = unlessNull(in.Entities[i].Data)
 	}
-	kept, err := s.svc.Report(ctx, memory.ReportRequest{
+	kept, err := service.Report.Do(ctx, s.svc, memory.ReportRequest{
 		RequestID: c.requestID, UsedTools: in.UsedTools, Entities: in.Entities, ClearDiscovered: in.ClearDiscovered, SessionRef: which,
 	})
 	if err == nil && in.ClearDiscovered && in.ofConnection(c) {
@@ -180,7 +181,7 @@ func (s *Server) compactSession(ctx context.Context, c call, in compactInput) (s
 	if err != nil {
 		return "", nil, err
 	}
-	compacted, err := s.svc.Compact(ctx, memory.CompactRequest{
+	compacted, err := service.Compact.Do(ctx, s.svc, memory.CompactRequest{
 		RequestID: c.requestID, Summary: in.Summary, Transcript: in.Transcript, KeepTurns: in.KeepTurns, SessionRef: which,
 	})
 	if err != nil {

@@ -3,103 +3,30 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
-// contextService is a memory.Service that checks what it is asked about contexts,
-// tasks, catalogue and ledger as the daemon does, and answers with what it is filled
-// with.
+// contextService is a service that checks the requests about contexts, tasks, catalogue
+// and ledger as the daemon does, and answers with what it is filled with.
 type contextService struct{ *ledger }
 
-// checked validates a request, then has it answered.
-func checked[Request any, Checked interface {
-	*Request
-	Validate() error
-}, Answer any](ctx context.Context, req Request, do func(context.Context, Request) (Answer, error)) (Answer, error) {
-	if err := Checked(&req).Validate(); err != nil {
-		var none Answer
-		return none, err
+// Call implements service.Service.
+func (s contextService) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	switch op.Group {
+	case service.Tasks, service.Catalogue, service.Contexts, service.Working, service.Ledger, service.Core:
+		checked := reflect.New(op.Request())
+		checked.Elem().Set(reflect.ValueOf(request))
+		if err := checked.Interface().(interface{ Validate() error }).Validate(); err != nil {
+			return nil, err
+		}
+		return s.Service.Call(ctx, op, checked.Elem().Interface(), progress)
 	}
-	return do(ctx, req)
-}
-
-func (s contextService) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
-	return checked(ctx, req, s.Service.CompleteTask)
-}
-
-func (s contextService) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
-	return checked(ctx, req, s.Service.BlockTask)
-}
-
-func (s contextService) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
-	return checked(ctx, req, s.Service.UnblockTask)
-}
-
-func (s contextService) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
-	return checked(ctx, req, s.Service.TaskWindow)
-}
-
-func (s contextService) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
-	return checked(ctx, req, s.Service.LoadTasks)
-}
-
-func (s contextService) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
-	return checked(ctx, req, s.Service.TaskHistory)
-}
-
-func (s contextService) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
-	return checked(ctx, req, s.Service.Register)
-}
-
-func (s contextService) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
-	return checked(ctx, req, s.Service.Unregister)
-}
-
-func (s contextService) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
-	return checked(ctx, req, s.Service.Entries)
-}
-
-func (s contextService) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
-	return checked(ctx, req, s.Service.SearchTools)
-}
-
-func (s contextService) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
-	return checked(ctx, req, s.Service.SessionContext)
-}
-
-func (s contextService) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
-	return checked(ctx, req, s.Service.ChangeContext)
-}
-
-func (s contextService) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
-	return checked(ctx, req, s.Service.Assemble)
-}
-
-func (s contextService) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
-	return checked(ctx, req, s.Service.WorkingContext)
-}
-
-func (s contextService) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
-	return checked(ctx, req, s.Service.Report)
-}
-
-func (s contextService) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
-	return checked(ctx, req, s.Service.Compact)
-}
-
-func (s contextService) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
-	return checked(ctx, req, s.Service.Receipts)
-}
-
-func (s contextService) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
-	return checked(ctx, req, s.Service.ContextOf)
-}
-
-func (s contextService) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
-	return checked(ctx, req, s.Service.Feedback)
+	return s.ledger.Call(ctx, op, request, progress)
 }
 
 // fullContexts answers every method with every field set, so that the output schemas
@@ -127,39 +54,39 @@ func fullContexts() contextService {
 		Entities: []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}},
 		Summary:  "Continuing", Compactions: 1, CompactedAt: noon}
 	for method, answer := range map[string]any{
-		"StartSession": fullState(), "EndSession": fullState(),
-		"CompleteTask": kept, "BlockTask": kept, "UnblockTask": kept, "TaskWindow": window,
-		"TaskHistory": &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
+		service.StartSession.Name: fullState(), service.EndSession.Name: fullState(),
+		service.CompleteTask.Name: kept, service.BlockTask.Name: kept, service.UnblockTask.Name: kept, service.TaskWindow.Name: window,
+		service.TaskHistory.Name: &memory.TaskHistory{Project: "p1", ProjectName: "demo", More: true, Before: 8, Tokens: 9, Text: "## Task History\n- task-1 completed\n",
 			Events: []memory.TaskEvent{{Event: memory.TaskCompleted, At: noon, Seq: 9, Project: "p1", Client: "test", Task: json.RawMessage(`{"task_id":"task-1"}`), GaveWay: []string{"task-0"}},
 				{Event: memory.TaskUnblocked, At: noon, Seq: 8, Project: "p1", Blocker: json.RawMessage(`{"task_id":"task-N"}`), Resolution: "r"},
 				{Event: memory.StateLoaded, At: noon, Seq: 8, Project: "p1", Tasks: []json.RawMessage{json.RawMessage(`{}`)}, Blockers: []json.RawMessage{json.RawMessage(`{}`)}}}},
-		"LoadTasks": &memory.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
-		"Register":  registered, "Unregister": registered,
-		"Entries": &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
+		service.LoadTasks.Name: &memory.TasksLoaded{Project: "p1", ProjectName: "demo", Tasks: 2, Blockers: 1, Known: 3, Dropped: 4, Settled: 5, Redacted: true, AuditFile: "/w/audit.log.jsonl", Warning: "no space left."},
+		service.Register.Name:  registered, service.Unregister.Name: registered,
+		service.Entries.Name: &memory.EntryList{Project: "p1", ProjectName: "demo", Servers: []memory.Server{{Name: "database", Include: memory.IncludeAgent, Enabled: new(true)}},
 			Entries: []memory.EntryState{
 				{ID: "u-1", CatalogueEntry: memory.CatalogueEntry{Ref: rule, Description: "How to sign in\nand out", Content: "Use tokens.", Include: memory.IncludeAlways}, Source: "host", Version: 1, Mode: memory.IncludeAlways, On: true},
 				{ID: "o-1", CatalogueEntry: memory.CatalogueEntry{Ref: tool, Guidance: "Ask once.", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Enabled: new(false)}, Version: 2, Mode: memory.IncludeAgent},
 			}},
-		"SearchTools": &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Version: 3, Receipt: "r-5", Degraded: degraded,
+		service.SearchTools.Name: &memory.ToolMatches{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Version: 3, Receipt: "r-5", Degraded: degraded,
 			Guidance: memory.GuidanceHeading + "\nAsk once.", Text: "**Tools (1):**\n\n1. database:query: Ask\n",
 			Tools: []memory.FoundTool{{ID: "o-1", ServerName: "database", Name: "query", Description: "Ask", InputSchema: json.RawMessage(`{"type":"object"}`), Relevance: .9, Active: true, New: true}}},
-		"SessionContext": held, "ChangeContext": held,
-		"Assemble": &memory.Assembled{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Memories: []memory.Item{fullItem("wait")}, Window: window,
+		service.SessionContext.Name: held, service.ChangeContext.Name: held,
+		service.Assemble.Name: &memory.Assembled{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Memories: []memory.Item{fullItem("wait")}, Window: window,
 			Items:       []memory.AssembledItem{{ContextItem: items[1], ID: "o-1", Description: "Ask", Text: "t", InputSchema: json.RawMessage(`{"type":"object"}`), Tokens: 9}},
 			ActiveTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Guidance: "g", Withheld: withheld, Degraded: degraded,
 			Tokens: 20, MaxTokens: 4000, Record: record, Receipt: "r-1", Text: "# Rules"},
-		"WorkingContext": working, "Report": working,
-		"Compact": &memory.Compacted{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Summary: "Continuing", Model: "llama3.2", KeepTurns: 3, ClearedTools: 2,
+		service.WorkingContext.Name: working, service.Report.Name: working,
+		service.Compact.Name: &memory.Compacted{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Summary: "Continuing", Model: "llama3.2", KeepTurns: 3, ClearedTools: 2,
 			ClearedEntities: 1, ActiveTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}}, Version: 5, Redacted: true},
-		"Receipts": &memory.ReceiptList{Project: "p1", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{
+		service.Receipts.Name: &memory.ReceiptList{Project: "p1", ProjectName: "demo", More: true, Receipts: []memory.Receipt{{
 			ID: "r-1", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "q", Limit: 5}, Withheld: withheld, Degraded: degraded, Tokens: 20,
 			Items:  []memory.ReceiptItem{{ID: "o-1", Kind: memory.Tool, Relevance: .9, RankFactors: fullItem("").RankFactors, Tokens: 9, Name: "query", Server: "database", Mode: memory.IncludeAgent}},
 			Spaces: []string{"builtin"}, Calibration: "v1", Took: 3, Seq: 6, Purpose: memory.PurposeContext, Session: "mm-1", Turn: 2,
 			Settings: &memory.AnswerSettings{VectorWeight: .35}, Judged: []memory.ItemVerdict{{Item: "o-1", Verdict: memory.Worked, At: noon, Note: "n"}},
 		}, {ID: "r-0", At: noon, Project: "p1", Request: memory.RecallRequest{Query: "npm error"}}}},
-		"ContextOf": &memory.TurnContext{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Record: &record, Withheld: withheld, Receipt: "r-1",
+		service.ContextOf.Name: &memory.TurnContext{Project: "p1", ProjectName: "demo", SessionID: "mm-1", Turn: 2, Record: &record, Withheld: withheld, Receipt: "r-1",
 			Summary: "1 tool (agent)", Text: "Context Used:\nTools (1):"},
-		"Feedback": &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
+		service.Feedback.Name: &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Worked, Replaced: true, Seq: 8,
 			Items: []memory.ItemFeedback{{ID: "l-1", Kind: memory.Lesson, SuccessRate: "9/10", Verdicts: &memory.VerdictCounts{Worked: 9, Failed: 1, Irrelevant: 2, Outdated: 3}}}},
 	} {
 		l.Answers[method] = answer
@@ -171,21 +98,21 @@ func fullContexts() contextService {
 func emptyContexts() contextService {
 	l := newLedger()
 	for method, answer := range map[string]any{
-		"TaskWindow": &memory.TaskWindow{Project: "p1"}, "TaskHistory": &memory.TaskHistory{Project: "p1"}, "Entries": &memory.EntryList{Project: "p1"},
-		"SearchTools":    &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "No tool has to do with this.\n"},
-		"SessionContext": &memory.Context{Project: "p1", SessionID: "mm-1"}, "ChangeContext": &memory.Context{Project: "p1", SessionID: "mm-1"},
-		"Assemble":       &memory.Assembled{Project: "p1", SessionID: "mm-1", Turn: 1, Window: &memory.TaskWindow{Project: "p1"}, Receipt: "r-1"},
-		"WorkingContext": &memory.WorkingContext{SessionID: "mm-1"}, "Report": &memory.WorkingContext{SessionID: "mm-1"},
-		"Compact":  &memory.Compacted{Project: "p1", SessionID: "mm-1", Summary: "s", KeepTurns: 1},
-		"Receipts": &memory.ReceiptList{Project: "p1"}, "ContextOf": &memory.TurnContext{Project: "p1", SessionID: "mm-1", Summary: "No context data available", Text: "No context data available"},
-		"Feedback": &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Failed},
+		service.TaskWindow.Name: &memory.TaskWindow{Project: "p1"}, service.TaskHistory.Name: &memory.TaskHistory{Project: "p1"}, service.Entries.Name: &memory.EntryList{Project: "p1"},
+		service.SearchTools.Name:    &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "No tool has to do with this.\n"},
+		service.SessionContext.Name: &memory.Context{Project: "p1", SessionID: "mm-1"}, service.ChangeContext.Name: &memory.Context{Project: "p1", SessionID: "mm-1"},
+		service.Assemble.Name:       &memory.Assembled{Project: "p1", SessionID: "mm-1", Turn: 1, Window: &memory.TaskWindow{Project: "p1"}, Receipt: "r-1"},
+		service.WorkingContext.Name: &memory.WorkingContext{SessionID: "mm-1"}, service.Report.Name: &memory.WorkingContext{SessionID: "mm-1"},
+		service.Compact.Name:  &memory.Compacted{Project: "p1", SessionID: "mm-1", Summary: "s", KeepTurns: 1},
+		service.Receipts.Name: &memory.ReceiptList{Project: "p1"}, service.ContextOf.Name: &memory.TurnContext{Project: "p1", SessionID: "mm-1", Summary: "No context data available", Text: "No context data available"},
+		service.Feedback.Name: &memory.FeedbackResult{Receipt: "r-1", Verdict: memory.Failed},
 	} {
 		l.Answers[method] = answer
 	}
 	return contextService{l}
 }
 
-var _ memory.Service = contextService{&ledger{Service: &memorytest.Service{}}}
+var _ service.Service = contextService{&ledger{Service: &servicetest.Service{}}}
 
 // requestOf is the last request of a method.
 func requestOf[Request any](t *testing.T, s contextService, method string) Request {

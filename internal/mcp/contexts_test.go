@@ -11,35 +11,36 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // contextCalls is a full and a short call of every tool of tasks, catalogue, contexts,
 // working contexts and ledger.
 var contextCalls = []struct{ tool, method, full, short string }{
-	{"complete_task", "CompleteTask", `{"task_id":"task-1","validation_report":{"valid":true},"completed_at":"2026-01-15T12:00:00Z","task_type":"code","requires_context":true,"intent":"i","summary":"s","project":"demo"}`,
+	{"complete_task", service.CompleteTask.Name, `{"task_id":"task-1","validation_report":{"valid":true},"completed_at":"2026-01-15T12:00:00Z","task_type":"code","requires_context":true,"intent":"i","summary":"s","project":"demo"}`,
 		`{"task_id":"t","validation_report":{}}`},
-	{"block_task", "BlockTask", `{"task_id":"task-1","reason":"r","blocked_at":"2026-01-15T12:00:00Z","project":"demo"}`, `{"task_id":"t","reason":"r"}`},
-	{"unblock_task", "UnblockTask", `{"task_id":"task-1","resolution":"done","project":"demo"}`, `{"task_id":"t"}`},
-	{"task_window", "TaskWindow", `{"task_type":"code","limit":3,"project":"demo"}`, `{}`},
-	{"task_history", "TaskHistory", `{"task_id":"task-1","limit":3,"before":9,"project":"demo"}`, `{}`},
-	{"load_tasks", "LoadTasks", `{"state":[{"task_id":"a"}],"project":"demo"}`, `{"state":{}}`},
-	{"register_context", "Register", `{"entries":[{"type":"tool","name":"query","serverName":"database","description":"d","guidance":"g","inputSchema":{"type":"object"},"core":true,"include":"agent","enabled":false},{"type":"rule","name":"A","content":"c"}],
+	{"block_task", service.BlockTask.Name, `{"task_id":"task-1","reason":"r","blocked_at":"2026-01-15T12:00:00Z","project":"demo"}`, `{"task_id":"t","reason":"r"}`},
+	{"unblock_task", service.UnblockTask.Name, `{"task_id":"task-1","resolution":"done","project":"demo"}`, `{"task_id":"t"}`},
+	{"task_window", service.TaskWindow.Name, `{"task_type":"code","limit":3,"project":"demo"}`, `{}`},
+	{"task_history", service.TaskHistory.Name, `{"task_id":"task-1","limit":3,"before":9,"project":"demo"}`, `{}`},
+	{"load_tasks", service.LoadTasks.Name, `{"state":[{"task_id":"a"}],"project":"demo"}`, `{"state":{}}`},
+	{"register_context", service.Register.Name, `{"entries":[{"type":"tool","name":"query","serverName":"database","description":"d","guidance":"g","inputSchema":{"type":"object"},"core":true,"include":"agent","enabled":false},{"type":"rule","name":"A","content":"c"}],
 		"servers":[{"name":"database","include":"manual","enabled":true}],"source":"host","replace":true,"project":"demo"}`, `{"servers":[{"name":"s"}]}`},
-	{"unregister_context", "Unregister", `{"entries":[{"type":"rule","name":"A"}],"project":"demo"}`, `{"source":"host"}`},
-	{"list_context", "Entries", `{"types":["rule","tool"],"server":"database","content":true,"project":"demo"}`, `{}`},
-	{"search_tools", "SearchTools", `{"query":" read a table ","limit":20,"sessionId":"mm-1","project":"demo"}`, `{"query":"q"}`},
-	{"session_context", "SessionContext", `{"sessionId":"mm-1","project":"demo"}`, `{}`},
-	{"change_context", "ChangeContext", `{"add":[{"type":"rule","name":"B","includeMode":"always"},{"type":"tool","name":"query","serverName":"database"}],"remove":[{"type":"reference","name":"X"}],"sessionId":"mm-1","project":"demo"}`,
+	{"unregister_context", service.Unregister.Name, `{"entries":[{"type":"rule","name":"A"}],"project":"demo"}`, `{"source":"host"}`},
+	{"list_context", service.Entries.Name, `{"types":["rule","tool"],"server":"database","content":true,"project":"demo"}`, `{}`},
+	{"search_tools", service.SearchTools.Name, `{"query":" read a table ","limit":20,"sessionId":"mm-1","project":"demo"}`, `{"query":"q"}`},
+	{"session_context", service.SessionContext.Name, `{"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"change_context", service.ChangeContext.Name, `{"add":[{"type":"rule","name":"B","includeMode":"always"},{"type":"tool","name":"query","serverName":"database"}],"remove":[{"type":"reference","name":"X"}],"sessionId":"mm-1","project":"demo"}`,
 		`{"remove":[{"type":"rule","name":"B"}]}`},
-	{"assemble_context", "Assemble", `{"message":"How do I authenticate?","task_type":"code","requires_context":false,"topK":10,"topN":3,"includeScore":0,"max_tokens":50,"no_search":true,"sessionId":"mm-1","project":"demo"}`,
+	{"assemble_context", service.Assemble.Name, `{"message":"How do I authenticate?","task_type":"code","requires_context":false,"topK":10,"topN":3,"includeScore":0,"max_tokens":50,"no_search":true,"sessionId":"mm-1","project":"demo"}`,
 		`{"message":"m"}`},
-	{"context_of_turn", "ContextOf", `{"turn":2,"texts":true,"sessionId":"mm-1","project":"demo"}`, `{}`},
-	{"receipts", "Receipts", `{"sessionId":"mm-1","turn":0,"since":"2026-01-15T12:00:00Z","limit":200,"project":"demo"}`, `{}`},
-	{"working_context", "WorkingContext", `{"sessionId":"mm-1","project":"demo"}`, `{}`},
-	{"report_context", "Report", `{"usedTools":[{"serverName":"database","toolName":"query"}],"entities":[{"id":"o-1","type":"order","name":"Order","data":{"n":1.50}},{"id":"o-2","data":null}],"clearDiscovered":true,"sessionId":"mm-1","project":"demo"}`,
+	{"context_of_turn", service.ContextOf.Name, `{"turn":2,"texts":true,"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"receipts", service.Receipts.Name, `{"sessionId":"mm-1","turn":0,"since":"2026-01-15T12:00:00Z","limit":200,"project":"demo"}`, `{}`},
+	{"working_context", service.WorkingContext.Name, `{"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"report_context", service.Report.Name, `{"usedTools":[{"serverName":"database","toolName":"query"}],"entities":[{"id":"o-1","type":"order","name":"Order","data":{"n":1.50}},{"id":"o-2","data":null}],"clearDiscovered":true,"sessionId":"mm-1","project":"demo"}`,
 		`{"entities":[{"id":"a"}]}`},
-	{"compact_session", "Compact", `{"summary":"Continuing","transcript":"t","keepTurns":5,"sessionId":"mm-1","project":"demo"}`, `{}`},
-	{"feedback", "Feedback", `{"receipt":"r-1","item":"l-1","verdict":"worked","note":"n"}`, `{"receipt":"r-1","verdict":"outdated"}`},
+	{"compact_session", service.Compact.Name, `{"summary":"Continuing","transcript":"t","keepTurns":5,"sessionId":"mm-1","project":"demo"}`, `{}`},
+	{"feedback", service.Feedback.Name, `{"receipt":"r-1","item":"l-1","verdict":"worked","note":"n"}`, `{"receipt":"r-1","verdict":"outdated"}`},
 }
 
 // TestContextRequests: what is sent reaches the service, all of it and nothing else.
@@ -57,17 +58,17 @@ func TestContextRequests(t *testing.T) {
 		t.FailNow()
 	}
 	wantEqual(t, "complete_task", memory.CompleteTaskRequest{TaskID: "task-1", CompletedAt: noon, TaskType: "code", RequiresContext: new(true), Intent: "i",
-		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[memory.CompleteTaskRequest](t, s, "CompleteTask"))
+		Summary: "s", ValidationReport: json.RawMessage(`{"valid":true}`), Project: "demo", Caller: caller}, requestOf[memory.CompleteTaskRequest](t, s, service.CompleteTask.Name))
 	wantEqual(t, "block_task", memory.BlockTaskRequest{TaskID: "task-1", Reason: "r", BlockedAt: noon, Project: "demo", Caller: caller},
-		requestOf[memory.BlockTaskRequest](t, s, "BlockTask"))
+		requestOf[memory.BlockTaskRequest](t, s, service.BlockTask.Name))
 	wantEqual(t, "unblock_task", memory.UnblockTaskRequest{TaskID: "task-1", Resolution: "done", Project: "demo", Caller: caller},
-		requestOf[memory.UnblockTaskRequest](t, s, "UnblockTask"))
+		requestOf[memory.UnblockTaskRequest](t, s, service.UnblockTask.Name))
 	wantEqual(t, "task_window", memory.TaskWindowRequest{TaskType: "code", Limit: 3, Project: "demo", Caller: caller},
-		requestOf[memory.TaskWindowRequest](t, s, "TaskWindow"))
+		requestOf[memory.TaskWindowRequest](t, s, service.TaskWindow.Name))
 	wantEqual(t, "task_history", memory.TaskHistoryRequest{TaskID: "task-1", Limit: 3, Before: 9, Project: "demo", Caller: caller},
-		requestOf[memory.TaskHistoryRequest](t, s, "TaskHistory"))
+		requestOf[memory.TaskHistoryRequest](t, s, service.TaskHistory.Name))
 	wantEqual(t, "load_tasks", memory.LoadTasksRequest{State: json.RawMessage(`[{"task_id":"a"}]`), Project: "demo", Caller: caller},
-		requestOf[memory.LoadTasksRequest](t, s, "LoadTasks"))
+		requestOf[memory.LoadTasksRequest](t, s, service.LoadTasks.Name))
 	wantEqual(t, "register_context", memory.RegisterRequest{
 		Entries: []memory.CatalogueEntry{
 			{Ref: table, Description: "d", Guidance: "g", InputSchema: json.RawMessage(`{"type":"object"}`), Core: true, Include: memory.IncludeAgent, Enabled: new(false)},
@@ -75,31 +76,31 @@ func TestContextRequests(t *testing.T) {
 		},
 		Servers: []memory.Server{{Name: "database", Include: memory.IncludeManual, Enabled: new(true)}},
 		Source:  "host", Replace: true, Project: "demo", Caller: caller,
-	}, requestOf[memory.RegisterRequest](t, s, "Register"))
+	}, requestOf[memory.RegisterRequest](t, s, service.Register.Name))
 	wantEqual(t, "unregister_context", memory.UnregisterRequest{Entries: []memory.Ref{{Type: memory.Rule, Name: "A"}}, Project: "demo", Caller: caller},
-		requestOf[memory.UnregisterRequest](t, s, "Unregister"))
+		requestOf[memory.UnregisterRequest](t, s, service.Unregister.Name))
 	wantEqual(t, "list_context", memory.EntriesRequest{Types: []memory.Kind{memory.Rule, memory.Tool}, Server: "database", Content: true, Project: "demo", Caller: caller},
-		requestOf[memory.EntriesRequest](t, s, "Entries"))
+		requestOf[memory.EntriesRequest](t, s, service.Entries.Name))
 	wantEqual(t, "search_tools", memory.SearchToolsRequest{Query: "read a table", Limit: 20, Own: true, SessionRef: which},
-		requestOf[memory.SearchToolsRequest](t, s, "SearchTools"))
-	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, requestOf[memory.ContextRequest](t, s, "SessionContext"))
+		requestOf[memory.SearchToolsRequest](t, s, service.SearchTools.Name))
+	wantEqual(t, "session_context", memory.ContextRequest{SessionRef: which}, requestOf[memory.ContextRequest](t, s, service.SessionContext.Name))
 	wantEqual(t, "change_context", memory.ChangeContextRequest{
 		Add:    []memory.ContextItem{{Ref: memory.Ref{Type: memory.Rule, Name: "B"}, IncludeMode: memory.IncludeAlways}, {Ref: table, IncludeMode: memory.IncludeManual}},
 		Remove: []memory.Ref{{Type: memory.Reference, Name: "X"}}, SessionRef: which,
-	}, requestOf[memory.ChangeContextRequest](t, s, "ChangeContext"))
+	}, requestOf[memory.ChangeContextRequest](t, s, service.ChangeContext.Name))
 	wantEqual(t, "assemble_context", memory.AssembleRequest{Message: "How do I authenticate?", TaskType: "code", RequiresContext: new(false), TopK: 10, TopN: 3,
-		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[memory.AssembleRequest](t, s, "Assemble"))
-	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[memory.ContextOfRequest](t, s, "ContextOf"))
+		IncludeScore: new(0.0), MaxTokens: 50, NoSearch: true, SessionRef: which}, requestOf[memory.AssembleRequest](t, s, service.Assemble.Name))
+	wantEqual(t, "context_of_turn", memory.ContextOfRequest{Turn: 2, Texts: true, SessionRef: which}, requestOf[memory.ContextOfRequest](t, s, service.ContextOf.Name))
 	wantEqual(t, "receipts", memory.ReceiptsRequest{SessionID: "mm-1", Turn: new(0), Since: noon, Limit: 200, Project: "demo", Caller: caller},
-		requestOf[memory.ReceiptsRequest](t, s, "Receipts"))
-	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, requestOf[memory.WorkingContextRequest](t, s, "WorkingContext"))
+		requestOf[memory.ReceiptsRequest](t, s, service.Receipts.Name))
+	wantEqual(t, "working_context", memory.WorkingContextRequest{SessionRef: which}, requestOf[memory.WorkingContextRequest](t, s, service.WorkingContext.Name))
 	wantEqual(t, "report_context", memory.ReportRequest{UsedTools: []memory.ToolRef{{ServerName: "database", ToolName: "query"}},
 		Entities:        []memory.Entity{{ID: "o-1", Type: "order", Name: "Order", Data: json.RawMessage(`{"n":1.50}`)}, {ID: "o-2"}},
-		ClearDiscovered: true, SessionRef: which}, requestOf[memory.ReportRequest](t, s, "Report"))
+		ClearDiscovered: true, SessionRef: which}, requestOf[memory.ReportRequest](t, s, service.Report.Name))
 	wantEqual(t, "compact_session", memory.CompactRequest{Summary: "Continuing", Transcript: "t", KeepTurns: 5, SessionRef: which},
-		requestOf[memory.CompactRequest](t, s, "Compact"))
+		requestOf[memory.CompactRequest](t, s, service.Compact.Name))
 	wantEqual(t, "feedback", memory.FeedbackRequest{Receipt: "r-1", Item: "l-1", Verdict: memory.Worked, Note: "n", Caller: caller},
-		requestOf[memory.FeedbackRequest](t, s, "Feedback"))
+		requestOf[memory.FeedbackRequest](t, s, service.Feedback.Name))
 }
 
 // TestContextAnswers: what the service says reaches the agent within the published
@@ -185,11 +186,11 @@ func TestContextCallsOfASession(t *testing.T) {
 		}
 		// A receipt has its own project.
 		if got.Caller.Session != "session-a" || got.SessionID != "" || got.Project != "p1" && call.tool != "feedback" {
-			t.Errorf("%s reaches %s with %s, want the session of the connection and its project", call.tool, calls[len(calls)-1].Method, encoded)
+			t.Errorf("%s reaches %s with %s, want the session of the connection and its project", call.tool, calls[len(calls)-1].Operation, encoded)
 		}
 	}
 	callTool(t, c, "receipts", `{"turn":1}`)
-	if got := requestOf[memory.ReceiptsRequest](t, s, "Receipts"); got.SessionID != "session-a" || got.Limit != receiptsListed {
+	if got := requestOf[memory.ReceiptsRequest](t, s, service.Receipts.Name); got.SessionID != "session-a" || got.Limit != receiptsListed {
 		t.Errorf("receipts of a turn are asked of session %q, at most %d; want that of the connection, and %d", got.SessionID, got.Limit, receiptsListed)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
-// fakeService is a memory.Service that validates as the contract says, keeps
-// lessons in memory and remembers who asked.
+// fakeService is a service that validates as the contract says, keeps lessons in memory
+// and remembers who asked.
 type fakeService struct {
-	memory.Service // what no tool calls
-
 	// hold, if set, is called inside Recall, so that a test can keep calls in
 	// flight.
 	hold func(ctx context.Context, query string) error
@@ -24,6 +24,12 @@ type fakeService struct {
 	indexed []memory.IndexRequest
 	lessons []memory.RememberRequest
 	done    map[string]*memory.Remembered // by request id
+}
+
+// Call implements service.Service.
+func (f *fakeService) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(service.Handlers{}, service.Bind(service.Recall, f.Recall), service.Bind(service.Remember, f.Remember),
+		service.Bind(service.IndexRepo, f.IndexRepo), service.Bind(service.Status, f.Status)).Call(ctx, op, request, progress)
 }
 
 func (f *fakeService) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
@@ -95,7 +101,7 @@ func (f *fakeService) IndexRepo(_ context.Context, req memory.IndexRequest) (*me
 	return &memory.IndexQueued{Job: "j1", Position: 1, Coalesced: true, Project: "p1", ProjectName: "demo", Sandbox: "s1", Root: req.Path}, nil
 }
 
-func (f *fakeService) Status(context.Context) (*memory.Status, error) {
+func (f *fakeService) Status(context.Context, service.None) (*memory.Status, error) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	s := &memory.Status{
 		Version: "1.2.3", Protocol: 1, PID: 7, Data: "/d", Socket: "/d/s", TCP: "127.0.0.1:1", State: "ready", StartedAt: at,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // indexInput is what index_repo takes: a path, or the request of contract 4.
@@ -34,7 +35,7 @@ func (s *Server) indexRepo(ctx context.Context, c call, in indexInput) (string, 
 			return "", nil, memory.Invalid("requested_at", "RFC 3339: 2026-01-31T15:04:05Z", "%q is not a time", *in.RequestedAt)
 		}
 	}
-	queued, err := s.svc.IndexRepo(ctx, request)
+	queued, err := service.IndexRepo.Do(ctx, s.svc, request)
 	if err != nil {
 		return "", nil, err
 	}

@@ -10,22 +10,30 @@ import (
 	mcpclient "github.com/mark3labs/mcp-go/client"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/memorytest"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
-// ledger answers as memorytest does, but refuses what the service would refuse
+// ledger answers as servicetest does, but refuses what the service would refuse
 // and tells sessions apart.
 type ledger struct {
-	*memorytest.Service
+	*servicetest.Service
 	// broken, if set, is what every question fails with.
 	broken error
+}
+
+// Call implements service.Service.
+func (l *ledger) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(l.Service, service.Bind(service.StartSession, l.StartSession), service.Bind(service.EndSession, l.EndSession),
+		service.Bind(service.RecordStep, l.RecordStep), service.Bind(service.SearchSteps, l.SearchSteps), service.Bind(service.LastSteps, l.LastSteps),
+		service.Bind(service.SummarizeSession, l.SummarizeSession), service.Bind(service.Sessions, l.Sessions)).Call(ctx, op, request, progress)
 }
 
 func (l *ledger) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := l.Service.StartSession(ctx, req); err != nil {
+	if _, err := service.StartSession.Do(ctx, l.Service, req); err != nil {
 		return nil, err
 	}
 	state := fullState()
@@ -39,7 +47,7 @@ func (l *ledger) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := l.Service.EndSession(ctx, req); err != nil {
+	if _, err := service.EndSession.Do(ctx, l.Service, req); err != nil {
 		return nil, err
 	}
 	state := fullState()
@@ -57,23 +65,27 @@ func (l *ledger) RecordStep(ctx context.Context, req memory.RecordStepRequest) (
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	return l.Service.RecordStep(ctx, req)
+	return service.RecordStep.Do(ctx, l.Service, req)
 }
 
-func (l *ledger) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSearch, func() (*memory.StepMatches, error) { return l.Service.SearchSteps(ctx, req) })
+func (l *ledger) SearchSteps(ctx context.Context, r memory.SearchStepsRequest) (*memory.StepMatches, error) {
+	req := r.History()
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSearch, func() (*memory.StepMatches, error) { return service.SearchSteps.Do(ctx, l.Service, req.Search()) })
 }
 
-func (l *ledger) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
-	return ask(l, &req, (*memory.HistoryRequest).ValidateLast, func() (*memory.StepList, error) { return l.Service.LastSteps(ctx, req) })
+func (l *ledger) LastSteps(ctx context.Context, r memory.LastStepsRequest) (*memory.StepList, error) {
+	req := r.History()
+	return ask(l, &req, (*memory.HistoryRequest).ValidateLast, func() (*memory.StepList, error) { return service.LastSteps.Do(ctx, l.Service, req.Last()) })
 }
 
-func (l *ledger) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSummary, func() (*memory.Summary, error) { return l.Service.SummarizeSession(ctx, req) })
+func (l *ledger) SummarizeSession(ctx context.Context, r memory.SummarizeRequest) (*memory.Summary, error) {
+	req := r.History()
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSummary, func() (*memory.Summary, error) { return service.SummarizeSession.Do(ctx, l.Service, req.Summarize()) })
 }
 
-func (l *ledger) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
-	return ask(l, &req, (*memory.HistoryRequest).ValidateSessions, func() (*memory.SessionList, error) { return l.Service.Sessions(ctx, req) })
+func (l *ledger) Sessions(ctx context.Context, r memory.SessionsRequest) (*memory.SessionList, error) {
+	req := r.History()
+	return ask(l, &req, (*memory.HistoryRequest).ValidateSessions, func() (*memory.SessionList, error) { return service.Sessions.Do(ctx, l.Service, req.Sessions()) })
 }
 
 // ask checks a question as the service does, then has it answered.
@@ -107,17 +119,17 @@ func newLedger() *ledger {
 		SessionID: "mm-20260115-abc", SessionGoal: "Send flow", MatchedFields: []string{"tool", "target"}}
 	bare := memory.StepView{ID: "s-2", Timestamp: noon, Tool: "bash", SessionID: "mm-20260115-abc"}
 	item := fullItem("wait for the fee")
-	return &ledger{Service: &memorytest.Service{Answers: map[string]any{
-		"Recall": &memory.RecallResponse{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
-		"RecordStep": &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
+	return &ledger{Service: &servicetest.Service{Answers: map[string]any{
+		service.Recall.Name: &memory.RecallResponse{Project: "p1", Receipt: "r1", Text: "nothing relevant", NothingRelevant: true},
+		service.RecordStep.Name: &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Labels: []string{"execution", "error-recovery"},
 			Redacted: true, File: "/w/s.json", Warning: "no space left.", Seq: 4,
 			Advice: &memory.RecallResponse{Project: "p1", Items: []memory.Item{item}, Receipt: "r2", Tokens: 9, Text: "1. wait for the fee\n"}},
-		"SearchSteps": &memory.StepMatches{Query: "confirm", Matches: []memory.StepView{view, bare}},
-		"LastSteps":   &memory.StepList{},
-		"SummarizeSession": &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, OmittedSteps: 1, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,
+		service.SearchSteps.Name: &memory.StepMatches{Query: "confirm", Matches: []memory.StepView{view, bare}},
+		service.LastSteps.Name:   &memory.StepList{},
+		service.SummarizeSession.Name: &memory.Summary{SessionID: "mm-20260115-abc", StepCount: 2, OmittedSteps: 1, Goal: "Send flow", CreatedAt: noon, EndedAt: noon,
 			Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "bash", Notes: "npm test"}}, Labels: map[string]int{"execution": 1}, Screens: []string{"home"},
 			Failures: []memory.Failure{{StepNumber: 1, Tool: "bash", Error: "E1", RecoveredBy: 2, Recovery: "npm ci"}}},
-		"Sessions": &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "mm-20260115-abc", CreatedAt: noon, Goal: "Send flow",
+		service.Sessions.Name: &memory.SessionList{Sessions: []memory.SessionView{{SessionID: "mm-20260115-abc", CreatedAt: noon, Goal: "Send flow",
 			FlowTags: []string{"send"}, Git: memory.Git{Branch: "main", Commit: "abc123", Dirty: true}}}},
 	}}}
 }
@@ -127,7 +139,7 @@ func lastRequest[Request any](t *testing.T, l *ledger, method string) Request {
 	t.Helper()
 	calls := l.Calls()
 	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].Method == method {
+		if calls[i].Operation == method {
 			return calls[i].Request.(Request)
 		}
 	}

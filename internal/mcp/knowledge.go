@@ -12,6 +12,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // knowledgeCode is the code by which a knowledge tool says why it failed:
@@ -112,10 +113,10 @@ func (s *Server) searchSteps(ctx context.Context, c call, in searchInput) (any, 
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.svc.SearchSteps(ctx, memory.HistoryRequest{
+	found, err := service.SearchSteps.Do(ctx, s.svc, memory.HistoryRequest{
 		Query: in.Query, Scope: in.Scope.scope(), Filters: in.Filters, Limit: limit,
 		Project: c.agent.project(""), Caller: c.caller,
-	})
+	}.Search())
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +137,9 @@ func (s *Server) lastSteps(ctx context.Context, c call, in lastInput) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.svc.LastSteps(ctx, memory.HistoryRequest{
+	last, err := service.LastSteps.Do(ctx, s.svc, memory.HistoryRequest{
 		Scope: in.Scope.scope(), Filters: in.Filters, Limit: n, Project: c.agent.project(""), Caller: c.caller,
-	})
+	}.Last())
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (s *Server) summarize(ctx context.Context, c call, in summarizeInput) (any,
 		}
 		request.Scope = &memory.Scope{Session: id}
 	}
-	summary, err := s.svc.SummarizeSession(ctx, request)
+	summary, err := service.SummarizeSession.Do(ctx, s.svc, request.Summarize())
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +184,9 @@ func (s *Server) listSessions(ctx context.Context, c call, in sessionsInput) (an
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.svc.Sessions(ctx, memory.HistoryRequest{
+	list, err := service.Sessions.Do(ctx, s.svc, memory.HistoryRequest{
 		Filters: in.Filters, Limit: limit, Project: c.agent.project(""), Caller: c.caller,
-	})
+	}.Sessions())
 	if err != nil {
 		return nil, err
 	}

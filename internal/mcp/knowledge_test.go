@@ -12,6 +12,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestKnowledgeTools: every answer is {"ok":true,"notice":…,"result":…}, in text and in
@@ -27,22 +28,22 @@ func TestKnowledgeTools(t *testing.T) {
 	}{
 		{"mm_knowledge_search", `{"query":" confirm "}`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"query":"confirm","matches":[{"id":"s-1","timestamp":"2026-01-15T12:00:00Z","tool":"mm_click","screen":"send","snippet":"a <b> & c","labels":["interaction"],"ok":false,"target":"confirm","error":{"code":"E1","message":"disabled"},"sessionId":"mm-20260115-abc","sessionGoal":"Send flow","matchedFields":["tool","target"]},{"id":"s-2","timestamp":"2026-01-15T12:00:00Z","tool":"bash","screen":"","snippet":"","labels":[],"ok":false,"sessionId":"mm-20260115-abc"}]}}`,
-			"SearchSteps", memory.HistoryRequest{Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
+			service.SearchSteps.Name, memory.HistoryRequest{Query: "confirm", Limit: 20, Scope: &memory.Scope{Name: "all"}}},
 		{"mm_knowledge_search", `{"query":"q","limit":100,"scope":{"sessionId":"abcd"},"filters":{"flowTag":"send","tag":"smoke","screen":"home","gitBranch":"main","sinceHours":720}}`, ``,
-			"SearchSteps", memory.HistoryRequest{Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},
+			service.SearchSteps.Name, memory.HistoryRequest{Query: "q", Limit: 100, Scope: &memory.Scope{Session: "abcd"},
 				Filters: &memory.StepFilters{FlowTag: new("send"), Tag: new("smoke"), Screen: new("home"), GitBranch: new("main"), SinceHours: new(720)}}},
 		{"mm_knowledge_last", `{}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
-			"LastSteps", memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}}},
+			service.LastSteps.Name, memory.HistoryRequest{Limit: 20, Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_last", `{"n":200,"scope":"all","filters":{}}`, `{"ok":true,"notice":"` + render.Notice + `","result":{"steps":[]}}`,
-			"LastSteps", memory.HistoryRequest{Limit: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
+			service.LastSteps.Name, memory.HistoryRequest{Limit: 200, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{}}},
 		{"mm_knowledge_summarize", `null`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessionId":"mm-20260115-abc","stepCount":2,"recipe":[{"stepNumber":1,"tool":"bash","notes":"npm test"}],"omittedSteps":1,"goal":"Send flow","createdAt":"2026-01-15T12:00:00Z","endedAt":"2026-01-15T12:00:00Z","labels":{"execution":1},"screens":["home"],"failures":[{"stepNumber":1,"tool":"bash","error":"E1","recoveredBy":2,"recovery":"npm ci"}]}}`,
-			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}},
+			service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}}},
 		{"mm_knowledge_summarize", `{"scope":"all","sessionId":"mm-1"}`, ``,
-			"SummarizeSession", memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-1"}}},
+			service.SummarizeSession.Name, memory.HistoryRequest{Scope: &memory.Scope{Session: "mm-1"}}},
 		{"mm_knowledge_sessions", `{"filters":{"tag":"smoke"}}`,
 			`{"ok":true,"notice":"` + render.Notice + `","result":{"sessions":[{"sessionId":"mm-20260115-abc","createdAt":"2026-01-15T12:00:00Z","goal":"Send flow","flowTags":["send"],"tags":[],"git":{"branch":"main","commit":"abc123","dirty":true}}]}}`,
-			"Sessions", memory.HistoryRequest{Limit: 10, Scope: &memory.Scope{Name: "all"}, Filters: &memory.StepFilters{Tag: new("smoke")}}},
+			service.Sessions.Name, memory.HistoryRequest{Limit: 10, Filters: &memory.StepFilters{Tag: new("smoke")}}},
 	} {
 		if tt.want != "" {
 			wantTool(t, c, tt.tool, tt.arguments, tt.want)
@@ -52,15 +53,15 @@ func TestKnowledgeTools(t *testing.T) {
 			t.Errorf("%s %s: structured content %v, want ok", tt.tool, tt.arguments, content)
 		}
 		tt.request.Caller = memory.Caller{Client: "test-agent"}
-		wantEqual(t, tt.tool+" "+tt.arguments, tt.request, lastRequest[memory.HistoryRequest](t, l, tt.method))
+		wantEqual(t, tt.tool+" "+tt.arguments, tt.request, lastRequest[interface{ History() memory.HistoryRequest }](t, l, tt.method).History())
 	}
 }
 
 // TestKnowledgeEmpty: an answer without anything has empty lists, not null.
 func TestKnowledgeEmpty(t *testing.T) {
 	l := newLedger()
-	l.Answers["SummarizeSession"] = &memory.Summary{SessionID: "mm-1"}
-	l.Answers["Sessions"] = &memory.SessionList{}
+	l.Answers[service.SummarizeSession.Name] = &memory.Summary{SessionID: "mm-1"}
+	l.Answers[service.Sessions.Name] = &memory.SessionList{}
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	wantTool(t, c, "mm_knowledge_summarize", `{}`, `{"ok":true,"notice":"`+render.Notice+`","result":{"sessionId":"mm-1","stepCount":0,"recipe":[],"labels":{},"screens":[],"failures":[]}}`)
 	wantTool(t, c, "mm_knowledge_sessions", `{}`, `{"ok":true,"notice":"`+render.Notice+`","result":{"sessions":[]}}`)
@@ -195,7 +196,7 @@ func TestKnowledgeCodes(t *testing.T) {
 		}
 	}
 	l := newLedger()
-	l.Answers["Sessions"] = 7 // of no type that there is
+	l.Answers[service.Sessions.Name] = 7 // of no type that there is
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	if r := callTool(t, c, "mm_knowledge_sessions", `{}`); !r.IsError || !strings.HasPrefix(textOf(r), `{"ok":false,"error":{"code":"MM_INTERNAL"`) {
 		t.Errorf("a panic is answered %q, want MM_INTERNAL", textOf(r))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // feedbackInput is what feedback takes.
@@ -19,7 +20,7 @@ type feedbackInput struct {
 }
 
 func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string, any, error) {
-	taken, err := s.svc.Feedback(ctx, memory.FeedbackRequest{
+	taken, err := service.Feedback.Do(ctx, s.svc, memory.FeedbackRequest{
 		RequestID: c.requestID, Receipt: in.Receipt, Item: in.Item, Verdict: in.Verdict, Note: in.Note, Caller: c.caller,
 	})
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Server) contextOfTurn(ctx context.Context, c call, in turnInput) (strin
 	if err != nil {
 		return "", nil, err
 	}
-	turn, err := s.svc.ContextOf(ctx, memory.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, SessionRef: which})
+	turn, err := service.ContextOf.Do(ctx, s.svc, memory.ContextOfRequest{Turn: in.Turn, Texts: in.Texts, SessionRef: which})
 	if err != nil {
 		return "", nil, err
 	}
@@ -94,7 +95,7 @@ func (s *Server) receipts(ctx context.Context, c call, in receiptsInput) (string
 	if in.Turn != nil && id == "" {
 		id = c.agent.ID // turns are those of a session
 	}
-	found, err := s.svc.Receipts(ctx, memory.ReceiptsRequest{
+	found, err := service.Receipts.Do(ctx, s.svc, memory.ReceiptsRequest{
 		SessionID: id, Turn: in.Turn, Since: in.Since, Limit: cmp.Or(in.Limit, receiptsListed), Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
 )
 
 // finder finds the tools that a query names: "status database:query"; with a ? behind its
@@ -24,6 +26,11 @@ import (
 type finder struct{ contextService }
 
 func newFinder() finder { return finder{fullContexts()} }
+
+// Call implements service.Service.
+func (f finder) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return servicetest.With(f.contextService, service.Bind(service.SearchTools, f.SearchTools)).Call(ctx, op, request, progress)
+}
 
 func (f finder) SearchTools(_ context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	found := &memory.ToolMatches{Project: "p1", Receipt: "r-1", Text: "found\n"}

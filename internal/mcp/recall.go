@@ -11,6 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/memory/strict"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // recallInput is what recall takes. Fields whose zero the service would take
@@ -37,7 +38,7 @@ func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, an
 		return "", nil, err
 	}
 	request.Project, request.Caller = c.agent.project(in.Project), c.caller
-	answer, err := s.svc.Recall(ctx, request)
+	answer, err := service.Recall.Do(ctx, s.svc, request)
 	if err != nil {
 		return "", nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // longAnswer has five long lessons, cut in their text, and much that was withheld.
@@ -28,7 +29,7 @@ func longAnswer() *memory.RecallResponse {
 // content in the place of the text.
 func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	l := newLedger()
-	l.Answers["Recall"] = longAnswer()
+	l.Answers[service.Recall.Name] = longAnswer()
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	schema := outputSchemas(t, c)["recall"]
 	for _, tt := range []struct {
@@ -62,7 +63,7 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 	}
 	few := longAnswer()
 	few.Items = few.Items[:2]
-	l.Answers["Recall"] = few
+	l.Answers[service.Recall.Name] = few
 	wide := callTool(t, c, "recall", `{"query":"q","max_tokens":8000}`)
 	if withheld := checkStructured(t, schema, wide)["withheld"].([]any); len(withheld) != 50 {
 		t.Errorf("%d withheld are told where there is room, want all 50", len(withheld))
@@ -73,7 +74,7 @@ func TestStructuredContentKeepsToTheBudget(t *testing.T) {
 // structured content is withheld there, not missing without a word.
 func TestStructuredContentTellsWhatItDrops(t *testing.T) {
 	l := newLedger()
-	l.Answers["Recall"] = longAnswer()
+	l.Answers[service.Recall.Name] = longAnswer()
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	schema := outputSchemas(t, c)["recall"]
 	first := longAnswer().Items[0]
@@ -104,7 +105,7 @@ func TestReceiptInText(t *testing.T) {
 		"one with room for it":  {long, `{"query":"q","max_tokens":50}`, long + line, 1},
 	} {
 		l := newLedger()
-		l.Answers["Recall"] = &memory.RecallResponse{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
+		l.Answers[service.Recall.Name] = &memory.RecallResponse{Project: "p1", Receipt: "r-1", Text: tt.text, Items: make([]memory.Item, tt.items)}
 		c := connect(t, overHTTP(t, serve(t, l, Options{})))
 		if got := textOf(callTool(t, c, "recall", tt.arguments)); got != tt.want {
 			t.Errorf("%s: text %q, want %q", name, got, tt.want)
@@ -115,7 +116,7 @@ func TestReceiptInText(t *testing.T) {
 // TestAdviceKeepsToTheBudget: so is the advice on a step that failed.
 func TestAdviceKeepsToTheBudget(t *testing.T) {
 	l := newLedger()
-	l.Answers["RecordStep"] = &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Advice: longAnswer()}
+	l.Answers[service.RecordStep.Name] = &memory.StepRecorded{ID: "s-1", SessionID: "mm-20260115-abc", Project: "p1", Timestamp: noon, Advice: longAnswer()}
 	c := connect(t, overHTTP(t, serve(t, l, Options{})))
 	r := callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"message":"m"}}}`)
 	text, err := json.Marshal(checkStructured(t, outputSchemas(t, c)["record_step"], r)["advice"])
@@ -138,7 +139,7 @@ func TestLessonFieldsInEveryForm(t *testing.T) {
 			a.Items = append(a.Items, item)
 		}
 		l := newLedger()
-		l.Answers["Recall"] = a
+		l.Answers[service.Recall.Name] = a
 		c := connect(t, overHTTP(t, serve(t, l, Options{})))
 		content := checkStructured(t, outputSchemas(t, c)["recall"], callTool(t, c, "recall", fmt.Sprintf(`{"query":"q","format":%q}`, format)))
 		items := content["items"].([]any)

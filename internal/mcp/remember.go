@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // rememberInput is what remember takes: the fields of a lesson's log line.
@@ -25,7 +26,7 @@ type rememberInput struct {
 }
 
 func (s *Server) remember(ctx context.Context, c call, in rememberInput) (string, any, error) {
-	kept, err := s.svc.Remember(ctx, memory.RememberRequest{
+	kept, err := service.Remember.Do(ctx, s.svc, memory.RememberRequest{
 		RequestID: c.requestID,
 		Repo:      in.Repo, Type: in.EventType, AlsoType: in.Type, Context: in.Context, Command: in.Command, Lesson: in.Lesson,
 		SuccessRate: in.SuccessRate, Tags: in.Tags, AgentID: in.AgentID,

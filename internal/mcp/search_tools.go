@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // searchToolsInput is what search_tools takes.
@@ -38,7 +39,7 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	if err != nil {
 		return "", nil, err
 	}
-	matches, err := s.svc.SearchTools(ctx, memory.SearchToolsRequest{
+	matches, err := service.SearchTools.Do(ctx, s.svc, memory.SearchToolsRequest{
 		RequestID: c.requestID, Query: in.Query, Limit: in.Limit, Own: true, SessionRef: which,
 	})
 	if err != nil {

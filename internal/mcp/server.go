@@ -27,7 +27,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // Path is where the daemon serves MCP.
@@ -127,9 +127,9 @@ func notInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
-// Server offers a memory.Service as MCP tools. It is an http.Handler for Path.
+// Server offers the operations of a service as MCP tools. It is an http.Handler for Path.
 type Server struct {
-	svc    memory.Service
+	svc    service.Service
 	opts   Options
 	log    *slog.Logger
 	mcp    *server.MCPServer
@@ -154,7 +154,7 @@ type Server struct {
 var _ http.Handler = (*Server)(nil)
 
 // NewServer returns a server over svc. Close it when it is no longer served.
-func NewServer(svc memory.Service, opts Options) (*Server, error) {
+func NewServer(svc service.Service, opts Options) (*Server, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}

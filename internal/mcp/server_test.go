@@ -20,13 +20,13 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // serve starts a server over HTTP and returns its URL.
-func serve(t *testing.T, svc memory.Service, opts Options) string {
+func serve(t *testing.T, svc service.Service, opts Options) string {
 	t.Helper()
 	s, err := NewServer(svc, opts)
 	if err != nil {

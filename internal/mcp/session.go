@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // startInput is what session_start takes. Git facts are filled in by the daemon.
@@ -64,7 +65,7 @@ func (s *Server) startSession(ctx context.Context, c call, in startInput) (strin
 		return "", nil, err
 	}
 	c.caller.Window = connectionWindow(server.ClientSessionFromContext(ctx))
-	state, err := s.svc.StartSession(ctx, memory.StartSessionRequest{
+	state, err := service.StartSession.Do(ctx, s.svc, memory.StartSessionRequest{
 		RequestID: c.requestID, SessionID: id, Goal: in.Goal, FlowTags: in.FlowTags, Tags: in.Tags,
 		Build: unlessNull(in.Build), Launch: unlessNull(in.Launch), Screenshots: in.Screenshots,
 		Project: in.Project, Caller: c.caller,
@@ -89,7 +90,7 @@ func (s *Server) endSession(ctx context.Context, c call, in endInput) (string, a
 	if err != nil {
 		return "", nil, err
 	}
-	state, err := s.svc.EndSession(ctx, memory.EndSessionRequest{
+	state, err := service.EndSession.Do(ctx, s.svc, memory.EndSessionRequest{
 		RequestID: c.requestID, SessionID: id, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestJournalTools: what is sent reaches the service, and what the service says
@@ -30,7 +31,7 @@ func TestJournalTools(t *testing.T) {
 	wantEqual(t, "session_start", memory.StartSessionRequest{
 		SessionID: "mm-20260115-abc", Goal: "Send flow", FlowTags: []string{"send"}, Tags: []string{"smoke"},
 		Build: json.RawMessage(`{"n":1.50}`), Screenshots: true, Project: "demo", Caller: caller,
-	}, lastRequest[memory.StartSessionRequest](t, l, "StartSession"))
+	}, lastRequest[memory.StartSessionRequest](t, l, service.StartSession.Name))
 
 	caller.Session = "mm-20260115-abc" // of p1, which is called demo
 	r = callTool(t, c, "record_step", `{"tool":{"name":"bash","input":{"command":"npm test"},"target":"web"},
@@ -50,12 +51,12 @@ func TestJournalTools(t *testing.T) {
 		Outcome:     memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "boom", Details: json.RawMessage(`[1]`)}},
 		Observation: json.RawMessage(`"red"`), Environment: json.RawMessage(`{"os":"linux"}`),
 		DurationMs: 1500, Screenshot: "a.png", Advise: true, Project: "p1", Caller: caller,
-	}, lastRequest[memory.RecordStepRequest](t, l, "RecordStep"))
+	}, lastRequest[memory.RecordStepRequest](t, l, service.RecordStep.Name))
 
 	callTool(t, c, "record_step", `{"tool":{"name":"read"},"outcome":{"ok":true},"advise":false,"sessionId":"other-1"}`)
 	wantEqual(t, "record_step", memory.RecordStepRequest{
 		SessionID: "other-1", Tool: memory.StepTool{Name: "read"}, Outcome: memory.Outcome{OK: true}, Project: "p1", Caller: caller,
-	}, lastRequest[memory.RecordStepRequest](t, l, "RecordStep"))
+	}, lastRequest[memory.RecordStepRequest](t, l, service.RecordStep.Name))
 
 	r = callTool(t, c, "session_end", `{}`)
 	checkStructured(t, schemas["session_end"], r)
@@ -174,7 +175,7 @@ func TestCallersSession(t *testing.T) {
 	a, b := connect(t, overHTTP(t, url)), connect(t, overHTTP(t, url))
 	session := func() string {
 		t.Helper()
-		return lastRequest[memory.RecallRequest](t, l, "Recall").Caller.Session
+		return lastRequest[memory.RecallRequest](t, l, service.Recall.Name).Caller.Session
 	}
 	for _, step := range []struct {
 		what         string
@@ -206,7 +207,7 @@ func TestCallersSession(t *testing.T) {
 // calls of its connection there, also through a restart, until it ends.
 func TestSessionOfAnotherProject(t *testing.T) {
 	l := newLedger()
-	l.Answers["Remember"] = &memory.Remembered{ID: "l-1", Project: "p1"}
+	l.Answers[service.Remember.Name] = &memory.Remembered{ID: "l-1", Project: "p1"}
 	d := newDaemon(t, l)
 	c := stdioClient(t, d, "/src")
 	project := func(tool, arguments string) string {
@@ -222,10 +223,16 @@ func TestSessionOfAnotherProject(t *testing.T) {
 			return r.Project
 		case memory.EndSessionRequest:
 			return r.Project
-		case memory.HistoryRequest:
+		case memory.SearchStepsRequest:
+			return r.Project
+		case memory.LastStepsRequest:
+			return r.Project
+		case memory.SummarizeRequest:
+			return r.Project
+		case memory.SessionsRequest:
 			return r.Project
 		}
-		t.Fatalf("%s reached %s with %+v", tool, calls[len(calls)-1].Method, calls[len(calls)-1].Request)
+		t.Fatalf("%s reached %s with %+v", tool, calls[len(calls)-1].Operation, calls[len(calls)-1].Request)
 		return ""
 	}
 	calls := []struct{ tool, arguments string }{
@@ -308,7 +315,7 @@ func TestBridgeKeepsTheSession(t *testing.T) {
 		callTool(t, c, tt.tool, tt.arguments)
 		tt.lose()
 		callTool(t, c, "record_step", `{"tool":{"name":"x"},"outcome":{"ok":true}}`)
-		got := lastRequest[memory.RecordStepRequest](t, l, "RecordStep")
+		got := lastRequest[memory.RecordStepRequest](t, l, service.RecordStep.Name)
 		wantEqual(t, "caller after: "+tt.what, memory.Caller{Dir: "/src", Client: "test-agent", Session: tt.want}, got.Caller)
 		if len(got.RequestID) != 36 {
 			t.Errorf("request id of a step = %q, want one made by the bridge", got.RequestID)

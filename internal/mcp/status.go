@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // What status shows at most; the command line shows everything.
@@ -18,7 +19,7 @@ const (
 type statusInput struct{}
 
 func (s *Server) status(ctx context.Context, _ call, _ statusInput) (string, any, error) {
-	status, err := s.svc.Status(ctx)
+	status, err := service.Status.Do(ctx, s.svc, service.None{})
 	if err != nil {
 		return "", nil, err
 	}

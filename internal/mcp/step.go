@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // stepInput is what record_step takes. What has no default is a pointer, so
@@ -50,7 +51,7 @@ func (s *Server) recordStep(ctx context.Context, c call, in stepInput) (string, 
 		return "", nil, err
 	}
 	request.RequestID, request.Project, request.Caller = c.requestID, c.agent.project(in.Project), c.caller
-	recorded, err := s.svc.RecordStep(ctx, request)
+	recorded, err := service.RecordStep.Do(ctx, s.svc, request)
 	if err != nil {
 		return "", nil, err
 	}

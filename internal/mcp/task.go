@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // completeInput is what complete_task takes.
@@ -23,7 +24,7 @@ type completeInput struct {
 }
 
 func (s *Server) completeTask(ctx context.Context, c call, in completeInput) (string, any, error) {
-	kept, err := s.svc.CompleteTask(ctx, memory.CompleteTaskRequest{
+	kept, err := service.CompleteTask.Do(ctx, s.svc, memory.CompleteTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, CompletedAt: in.CompletedAt, TaskType: in.TaskType,
 		RequiresContext: in.RequiresContext, Intent: in.Intent, Summary: in.Summary,
 		ValidationReport: unlessNull(in.ValidationReport), Project: c.agent.project(in.Project), Caller: c.caller,
@@ -40,7 +41,7 @@ type blockInput struct {
 }
 
 func (s *Server) blockTask(ctx context.Context, c call, in blockInput) (string, any, error) {
-	kept, err := s.svc.BlockTask(ctx, memory.BlockTaskRequest{
+	kept, err := service.BlockTask.Do(ctx, s.svc, memory.BlockTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, Reason: in.Reason, BlockedAt: in.BlockedAt,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -55,7 +56,7 @@ type unblockInput struct {
 }
 
 func (s *Server) unblockTask(ctx context.Context, c call, in unblockInput) (string, any, error) {
-	kept, err := s.svc.UnblockTask(ctx, memory.UnblockTaskRequest{
+	kept, err := service.UnblockTask.Do(ctx, s.svc, memory.UnblockTaskRequest{
 		RequestID: c.requestID, TaskID: in.TaskID, Resolution: in.Resolution,
 		Project: c.agent.project(in.Project), Caller: c.caller,
 	})
@@ -88,7 +89,7 @@ type windowInput struct {
 }
 
 func (s *Server) taskWindow(ctx context.Context, c call, in windowInput) (string, any, error) {
-	window, err := s.svc.TaskWindow(ctx, memory.TaskWindowRequest{
+	window, err := service.TaskWindow.Do(ctx, s.svc, memory.TaskWindowRequest{
 		TaskType: in.TaskType, Limit: in.Limit, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ type historyInput struct {
 }
 
 func (s *Server) taskHistory(ctx context.Context, c call, in historyInput) (string, any, error) {
-	found, err := s.svc.TaskHistory(ctx, memory.TaskHistoryRequest{
+	found, err := service.TaskHistory.Do(ctx, s.svc, memory.TaskHistoryRequest{
 		TaskID: in.TaskID, Limit: in.Limit, Before: in.Before, Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {
@@ -143,7 +144,7 @@ type loadInput struct {
 }
 
 func (s *Server) loadTasks(ctx context.Context, c call, in loadInput) (string, any, error) {
-	loaded, err := s.svc.LoadTasks(ctx, memory.LoadTasksRequest{
+	loaded, err := service.LoadTasks.Do(ctx, s.svc, memory.LoadTasksRequest{
 		RequestID: c.requestID, State: unlessNull(in.State), Project: c.agent.project(in.Project), Caller: c.caller,
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"time"
@@ -83,17 +82,6 @@ type Exported struct {
 	// LeftOut counts lessons that are no longer recalled and stay out of the export:
 	// what put them aside is not in it, so importing would bring them back.
 	LeftOut int `json:"left_out,omitempty"`
-}
-
-// Archive takes memories over from files and writes them out.
-type Archive interface {
-	// Import takes over what a file or folder holds. What is known already
-	// changes nothing, so it can be repeated. CodeNotFound, CodeInvalidInput for
-	// a path that holds neither logs nor sessions.
-	Import(ctx context.Context, req ImportRequest) (*Imported, error)
-	// Export writes new files, sorted and stable. CodeConflict when the folder
-	// is not empty.
-	Export(ctx context.Context, req ExportRequest) (*Exported, error)
 }
 
 // Validate checks the limits.

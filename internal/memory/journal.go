@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -87,19 +86,6 @@ type SessionState struct {
 	Redacted bool   `json:"redacted,omitempty"`
 	Warning  string `json:"warning,omitempty"`
 	Seq      uint64 `json:"seq"`
-}
-
-// Journal writes sessions and their steps.
-type Journal interface {
-	// StartSession opens a session. CodeConflict when its id is taken,
-	// CodeInvalidInput for a flow tag outside the vocabulary, with the list.
-	StartSession(ctx context.Context, req StartSessionRequest) (*SessionState, error)
-	// RecordStep keeps a step; when it returns, the step is durable and is found.
-	// CodeInvalidInput without a session, CodeNotFound for an unknown one,
-	// CodeConflict for one that has ended.
-	RecordStep(ctx context.Context, req RecordStepRequest) (*StepRecorded, error)
-	// EndSession ends a session; ending it again changes nothing. CodeNotFound.
-	EndSession(ctx context.Context, req EndSessionRequest) (*SessionState, error)
 }
 
 // HistoryRequest asks for steps or sessions (contract 1). Each question uses the
@@ -217,20 +203,4 @@ type Summary struct {
 	Failures []Failure `json:"failures"`
 	// Followed counts the steps that were followed from the repository's files.
 	Followed int `json:"followed,omitempty"`
-}
-
-// History answers what sessions and steps there were. All of it concerns the
-// caller's project, or the one named, and none other. Every method returns
-// CodeInvalidInput for a field over its limit and for the scope "current"
-// without an open session.
-type History interface {
-	// SearchSteps finds steps by words and meaning, best first. Filters choose
-	// sessions before any step is ranked.
-	SearchSteps(ctx context.Context, req HistoryRequest) (*StepMatches, error)
-	// LastSteps lists the newest steps that pass the filters, newest first.
-	LastSteps(ctx context.Context, req HistoryRequest) (*StepList, error)
-	// SummarizeSession summarises one session. CodeNotFound.
-	SummarizeSession(ctx context.Context, req HistoryRequest) (*Summary, error)
-	// Sessions lists sessions, newest first.
-	Sessions(ctx context.Context, req HistoryRequest) (*SessionList, error)
 }

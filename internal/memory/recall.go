@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -306,17 +305,6 @@ type PastText struct {
 	// Text is that of then. It is empty where it is no longer as it was or not known, and
 	// where the caller may not be shown it.
 	Text string
-}
-
-// Recaller answers questions.
-type Recaller interface {
-	// Recall answers a question. It returns CodeInvalidInput for a field over
-	// its limit, CodeNotFound for an unknown project, repository or session and CodeConflict when the
-	// caller's folder lies above several repositories. A part that is missing
-	// is no error: the answer names it in Degraded.
-	Recall(ctx context.Context, req RecallRequest) (*RecallResponse, error)
-	// Receipt returns what the ledger holds of an answer. CodeNotFound.
-	Receipt(ctx context.Context, id string) (*Receipt, error)
 }
 
 // MarshalJSON writes a scope as contract 1 does: a name, or an object.

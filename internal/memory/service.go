@@ -73,16 +73,6 @@ type Forgotten struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Rememberer writes and removes memories.
-type Rememberer interface {
-	// Remember keeps a lesson; when it returns, the lesson is durable and is
-	// found by words and by meaning. CodeInvalidInput names field and limit.
-	Remember(ctx context.Context, req RememberRequest) (*Remembered, error)
-	// Forget removes records for good, and sessions with their steps. CodeNotFound
-	// when nothing matches, CodeConflict for an id of sessions of several projects.
-	Forget(ctx context.Context, req ForgetRequest) (*Forgotten, error)
-}
-
 // IndexRequest asks for a folder to be indexed in the background.
 type IndexRequest struct {
 	Path         string    `json:"path,omitempty"`
@@ -216,25 +206,6 @@ type FileList struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// Repositories indexes folders.
-type Repositories interface {
-	// IndexRepo queues a folder and answers at once. CodeNotFound when there
-	// is no such folder, CodeConflict when it lies above several repositories.
-	IndexRepo(ctx context.Context, req IndexRequest) (*IndexQueued, error)
-	// Repos lists the sandboxes known, by project name and root.
-	Repos(ctx context.Context) ([]SandboxState, error)
-	// Skipped walks over the repository that a folder lies in, without indexing
-	// anything, and lists what the rules leave out. CodeNotFound, CodeConflict
-	// as IndexRepo.
-	Skipped(ctx context.Context, req SkippedRequest) (*SkippedList, error)
-	// Pause holds indexing or lets it go on, also after a restart. CodeNotFound,
-	// CodeConflict as IndexRepo, CodeNotFound for a folder that is not indexed.
-	Pause(ctx context.Context, req PauseRequest) (*Paused, error)
-	// Files looks for files by name and by how they begin, without any model.
-	// CodeUnavailable where the light index is switched off.
-	Files(ctx context.Context, req FilesRequest) (*FileList, error)
-}
-
 // TrustRequest agrees to the files of a repository being read into the memory, or takes
 // that back.
 type TrustRequest struct {
@@ -297,14 +268,6 @@ type TrustState struct {
 	Waiting []WaitingFiles  `json:"waiting"`
 	// Removed counts the records that a revocation took out of the memory.
 	Removed int `json:"removed,omitempty"`
-}
-
-// Sources decides which repositories' files are read into the memory.
-type Sources interface {
-	// Trust agrees, revokes or lists. CodeNotFound when there is no such folder,
-	// CodeConflict when it lies above several repositories, or when the settings trust
-	// it, which no request revokes.
-	Trust(ctx context.Context, req TrustRequest) (*TrustState, error)
 }
 
 // CollectionState is how far the vectors of one model are.
@@ -460,18 +423,6 @@ type DeadJob struct {
 	EnqueuedAt time.Time       `json:"enqueued_at"`
 }
 
-// Operator looks at the daemon and its queue.
-type Operator interface {
-	// Status never fails for a part that is missing; it says so.
-	Status(ctx context.Context) (*Status, error)
-	// DeadJobs lists the jobs that were given up.
-	DeadJobs(ctx context.Context) ([]DeadJob, error)
-	// RequeueJob gives a dead job another try. CodeNotFound.
-	RequeueJob(ctx context.Context, id string) error
-	// Stop asks the daemon to drain and exit; it returns once that has begun.
-	Stop(ctx context.Context) error
-}
-
 // CheckReport is what reading the whole store came to.
 type CheckReport struct {
 	// Problems are what is wrong, the first MaxProblems of Total; none when the
@@ -487,13 +438,6 @@ type CheckReport struct {
 // MaxProblems is how many problems a report lists at most.
 const MaxProblems = 100
 
-// Doctor looks for damage.
-type Doctor interface {
-	// Check reads every value of the store while it is in use, and compares
-	// them with one another and with what is counted.
-	Check(ctx context.Context) (*CheckReport, error)
-}
-
 // ModelState is a model that can embed, or could.
 type ModelState struct {
 	Name string `json:"name"`
@@ -508,39 +452,6 @@ type PullProgress struct {
 	Status    string `json:"status"`
 	Completed int64  `json:"completed,omitempty"`
 	Total     int64  `json:"total,omitempty"`
-}
-
-// Models lists, fetches and adapts embedding models.
-type Models interface {
-	Models(ctx context.Context) ([]ModelState, error)
-	// PullModel has the Ollama server fetch a model and reports progress, in
-	// order, until it is done. CodeUnavailable when no server answers.
-	PullModel(ctx context.Context, name string, progress func(PullProgress)) error
-	// AdaptModel has the built-in model learn from what is remembered, and reports
-	// progress, in order, until it is done. What came of it is used from the next
-	// start on if it finds more; else Refused says why not. CodeConflict while
-	// another adaptation runs, and when there is too little to learn from.
-	AdaptModel(ctx context.Context, req AdaptRequest, progress func(AdaptProgress)) (*Adaptation, error)
-	// ResetModel removes the adapted model: from the next start on the program's own
-	// is used. CodeNotFound when there is none, CodeConflict while one is made.
-	ResetModel(ctx context.Context) (*BuiltinModel, error)
-	// BuiltinModel tells which built-in model is in use, and how it came about.
-	BuiltinModel(ctx context.Context) (*BuiltinModel, error)
-}
-
-// BaseService is all that the daemon offers, implemented by the daemon itself and,
-// over the socket, by its client.
-type BaseService interface {
-	Recaller
-	Rememberer
-	Journal
-	History
-	Archive
-	Repositories
-	Sources
-	Operator
-	Doctor
-	Models
 }
 
 // Verifier reads the text of a chunk again from disk, through every gate.

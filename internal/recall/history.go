@@ -9,8 +9,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-var _ memory.History = (*Service)(nil)
-
 // searchThreshold is the share of a search's content, by the weight of its words,
 // from which a step is a match even if it is not relevant as recall means it.
 // Recall must not answer with what is only alike; who searches steps types a

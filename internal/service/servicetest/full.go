@@ -1,4 +1,4 @@
-package memorytest
+package servicetest
 
 import (
 	"encoding/json"
@@ -6,25 +6,24 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
-// Full returns a service that answers every method with a text in every string, two
-// elements in every list, 1 for every number, and at as every time. What is raw JSON
-// is an object with the text in it.
+// Full returns a service that answers every operation with a text in every string, two
+// elements in every list, 1 for every number, and at as every time. Raw JSON is an object
+// with the text in it. Streams report such progress twice.
 func Full(text string, at time.Time) *Service {
 	f := full{text, at}
-	s := &Service{Answers: map[string]any{}}
-	service := reflect.TypeFor[memory.Service]()
-	for i := range service.NumMethod() {
-		method := service.Method(i)
-		if answer := method.Type.Out(0); answer != reflect.TypeFor[error]() {
-			s.Answers[method.Name] = f.value(answer).Interface()
+	s := &Service{Answers: map[string]any{}, Progress: map[string][]any{}}
+	for _, op := range service.Operations() {
+		if op == service.Hello.Spec {
+			continue
+		}
+		s.Answers[op.Name] = f.value(reflect.PointerTo(op.Response())).Interface()
+		if p := op.Progress(); p != nil {
+			s.Progress[op.Name] = []any{f.value(p).Interface(), f.value(p).Interface()}
 		}
 	}
-	s.Progress = f.value(reflect.TypeFor[[]memory.PullProgress]()).Interface().([]memory.PullProgress)
-	s.Adapting = f.value(reflect.TypeFor[[]memory.AdaptProgress]()).Interface().([]memory.AdaptProgress)
-	s.Replayed = f.value(reflect.TypeFor[[]memory.ReplayProgress]()).Interface().([]memory.ReplayProgress)
 	return s
 }
 

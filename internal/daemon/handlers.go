@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"os"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+var _ service.Service = (*Daemon)(nil)
+
+// Call implements service.Service.
+func (d *Daemon) Call(ctx context.Context, op *service.Spec, request any, progress func(any)) (any, error) {
+	return d.handlers.Call(ctx, op, request, progress)
+}
+
+// bind binds a handler to every operation.
+func (d *Daemon) bind() (err error) {
+	d.handlers, err = service.NewHandlers(
+		service.Bind(service.Hello, d.hello),
+		service.Bind(service.Stop, nothing(d.Stop)),
+
+		service.Bind(service.Recall, d.Recall),
+		service.Bind(service.Remember, d.Remember),
+		service.Bind(service.Feedback, d.Feedback),
+		service.Bind(service.SearchTools, d.SearchTools),
+		service.Bind(service.Receipt, func(ctx context.Context, r memory.ReceiptRequest) (*memory.Receipt, error) {
+			return d.Receipt(ctx, r.ID)
+		}),
+		service.Bind(service.Forget, d.Forget),
+
+		service.Bind(service.StartSession, d.StartSession),
+		service.Bind(service.RecordStep, d.RecordStep),
+		service.Bind(service.EndSession, d.EndSession),
+		service.Bind(service.SearchSteps, ofHistory(d.SearchSteps, memory.SearchStepsRequest.History)),
+		service.Bind(service.LastSteps, ofHistory(d.LastSteps, memory.LastStepsRequest.History)),
+		service.Bind(service.SummarizeSession, ofHistory(d.SummarizeSession, memory.SummarizeRequest.History)),
+		service.Bind(service.Sessions, ofHistory(d.Sessions, memory.SessionsRequest.History)),
+
+		service.Bind(service.CompleteTask, d.CompleteTask),
+		service.Bind(service.BlockTask, d.BlockTask),
+		service.Bind(service.UnblockTask, d.UnblockTask),
+		service.Bind(service.TaskWindow, d.TaskWindow),
+		service.Bind(service.TaskHistory, d.TaskHistory),
+		service.Bind(service.LoadTasks, d.LoadTasks),
+
+		service.Bind(service.Register, d.Register),
+		service.Bind(service.Unregister, d.Unregister),
+		service.Bind(service.Entries, d.Entries),
+
+		service.Bind(service.SessionContext, d.SessionContext),
+		service.Bind(service.ChangeContext, d.ChangeContext),
+		service.Bind(service.Assemble, d.Assemble),
+		service.Bind(service.WorkingContext, d.WorkingContext),
+		service.Bind(service.Report, d.Report),
+		service.Bind(service.Compact, d.Compact),
+
+		service.Bind(service.ContextOf, d.ContextOf),
+		service.Bind(service.Receipts, d.Receipts),
+		service.BindStream(service.Replay, d.Replay),
+
+		service.Bind(service.IndexRepo, d.IndexRepo),
+		service.Bind(service.Status, noRequest(d.Status)),
+		service.Bind(service.Repos, inList(d.Repos, func(l []memory.SandboxState) memory.RepoList { return memory.RepoList{Repos: l} })),
+		service.Bind(service.Skipped, d.Skipped),
+		service.Bind(service.Pause, d.Pause),
+		service.Bind(service.Trust, d.Trust),
+		service.Bind(service.Files, d.Files),
+		service.Bind(service.Import, d.Import),
+		service.Bind(service.Export, d.Export),
+
+		service.Bind(service.Check, noRequest(d.Check)),
+		service.Bind(service.DeadJobs, inList(d.DeadJobs, func(l []memory.DeadJob) memory.DeadJobList { return memory.DeadJobList{Jobs: l} })),
+		service.Bind(service.RequeueJob, func(ctx context.Context, r memory.RequeueRequest) (*service.None, error) {
+			return &service.None{}, d.RequeueJob(ctx, r.ID)
+		}),
+		service.Bind(service.Models, inList(d.Models, func(l []memory.ModelState) memory.ModelList { return memory.ModelList{Models: l} })),
+		service.BindStream(service.PullModel, func(ctx context.Context, r memory.PullRequest, progress func(memory.PullProgress)) (*memory.Pulled, error) {
+			return new(memory.Pulled(true)), d.PullModel(ctx, r.Name, progress)
+		}),
+		service.BindStream(service.AdaptModel, d.AdaptModel),
+		service.Bind(service.ResetModel, noRequest(d.ResetModel)),
+		service.Bind(service.BuiltinModel, noRequest(d.BuiltinModel)),
+	)
+	return err
+}
+
+func (d *Daemon) hello(context.Context, service.None) (*service.Greeting, error) {
+	return &service.Greeting{Protocol: service.Protocol, Version: d.opts.Version, PID: os.Getpid(), Data: d.opts.Config.Paths().Data}, nil
+}
+
+// nothing is a handler without request and response.
+func nothing(do func(context.Context) error) func(context.Context, service.None) (*service.None, error) {
+	return func(ctx context.Context, _ service.None) (*service.None, error) { return &service.None{}, do(ctx) }
+}
+
+// noRequest is a handler without request.
+func noRequest[Response any](do func(context.Context) (*Response, error)) func(context.Context, service.None) (*Response, error) {
+	return func(ctx context.Context, _ service.None) (*Response, error) { return do(ctx) }
+}
+
+// inList is a handler whose response is a list in an object; an absent list is empty.
+func inList[Item, Response any](do func(context.Context) ([]Item, error), list func([]Item) Response) func(context.Context, service.None) (*Response, error) {
+	return func(ctx context.Context, _ service.None) (*Response, error) {
+		items, err := do(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if items == nil {
+			items = []Item{}
+		}
+		return new(list(items)), nil
+	}
+}
+
+// ofHistory is a handler of a request about steps and sessions.
+func ofHistory[Request, Response any](
+	do func(context.Context, memory.HistoryRequest) (*Response, error), history func(Request) memory.HistoryRequest,
+) func(context.Context, Request) (*Response, error) {
+	return func(ctx context.Context, r Request) (*Response, error) { return do(ctx, history(r)) }
+}

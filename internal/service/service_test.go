@@ -1,0 +1,76 @@
+package service_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/service/servicetest"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestTable: the table as a listing. A new operation is a new line; a changed line
+// changes what clients see.
+func TestTable(t *testing.T) {
+	var got strings.Builder
+	names, routes := map[string]bool{}, map[string]bool{}
+	for _, op := range service.Operations() {
+		got.WriteString(op.String() + "\n")
+		if names[op.Name] || routes[op.Method+op.Path] {
+			t.Errorf("%s: name or route is declared twice", op.Name)
+		}
+		names[op.Name], routes[op.Method+op.Path] = true, true
+		if op.Title == "" || op.Description == "" || service.Find(op.Name) != op {
+			t.Errorf("%s has no title, no description, or is not found", op.Name)
+		}
+		if op.AnyProtocol && op.TakesRequest() {
+			t.Errorf("%s takes a request, which may change, and no protocol guards it", op.Name)
+		}
+	}
+	path := filepath.Join("testdata", "operations.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the table differs from %s (write it with -update):\n%s", path, diff)
+	}
+}
+
+// TestEveryOperationIsBound: a service with a handler missing, or with two of an
+// operation, does not start.
+func TestEveryOperationIsBound(t *testing.T) {
+	status := service.Bind(service.Status, func(ctx context.Context, r service.None) (*memory.Status, error) {
+		return service.Status.Do(ctx, &servicetest.Service{}, r)
+	})
+	_, err := service.NewHandlers(status, status)
+	if err == nil || !strings.Contains(err.Error(), "operation status has two handlers") || !strings.Contains(err.Error(), "operation remember has no handler") {
+		t.Errorf("handlers: %v, want that status has two and remember none", err)
+	}
+}
+
+// TestIdentified: a request without an id is given one, and one with an id keeps it.
+func TestIdentified(t *testing.T) {
+	for before, after := range map[string]string{"": "new", "own": "own"} {
+		got := service.Remember.Identified(memory.RememberRequest{RequestID: before, Lesson: "l"}, func() string { return "new" })
+		if diff := cmp.Diff(memory.RememberRequest{RequestID: after, Lesson: "l"}, got); diff != "" {
+			t.Errorf("request id %q (-want +got):\n%s", before, diff)
+		}
+	}
+	if got := service.Recall.Identified(memory.RecallRequest{Query: "q"}, nil); got.(memory.RecallRequest).Query != "q" {
+		t.Errorf("a request that has no id became %+v", got)
+	}
+}
