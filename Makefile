@@ -96,7 +96,7 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 	done
 
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test . ./embedder/builtin ./embedder/builtin/table ./internal/agentctx ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/source/code/chunk -update
+	$(GO) test . ./embedder/builtin ./embedder/builtin/table ./internal/agentctx ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/render ./internal/source/code/chunk -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)

@@ -128,7 +128,7 @@ var layers = []layer{
 		"it tells that files have changed; what they are to anybody it does not know"},
 	{"internal/agentctx", []string{"internal/memory", "internal/recall", "internal/render"},
 		"it keeps tasks and the catalogue and assembles contexts; of recall it uses queries and their results"},
-	{"internal/ledger", []string{"internal/memory", "internal/recall"},
+	{"internal/ledger", []string{"internal/memory", "internal/recall", "internal/render"},
 		"it reads receipts, stores verdicts, and sends past queries to the read path again"},
 	{"internal/adaptation", []string{"internal/fsx", "internal/memory", "embedder/builtin", "embedder/builtin/contrast", "embedder/builtin/table"},
 		"it trains the built-in model further on what is remembered, and keeps the table; it sees the store and the disk by interfaces of its own"},

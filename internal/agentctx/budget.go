@@ -80,7 +80,7 @@ func (b *budget) summary(text string) {
 	if text == "" {
 		return
 	}
-	tokens := render.Tokens(separator + compactedText(text))
+	tokens := render.Tokens(render.Separator + render.Compaction(text))
 	if !b.take(tokens) {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: memory.SummaryItem, Reason: memory.OverBudget, Name: memory.SummaryName})
 		return
@@ -126,7 +126,7 @@ func (b *budget) entry(e placed) {
 	tokens := entryTokens(e.EntryState)
 	heading := 0
 	if !slices.ContainsFunc(b.entries, func(other placed) bool { return other.Type == e.Type }) {
-		heading = render.Tokens(separator + headings[e.Type])
+		heading = render.Tokens(render.Separator + render.EntryHeadings[e.Type])
 	}
 	if !b.take(tokens + heading) {
 		b.withheld = append(b.withheld, e.withheld(memory.OverBudget))
@@ -137,7 +137,7 @@ func (b *budget) entry(e placed) {
 
 // entryTokens is what an entry takes: a tool goes with its schema.
 func entryTokens(e *memory.EntryState) int {
-	return render.Tokens(entryText(e, "")) + render.Tokens(string(e.InputSchema))
+	return render.Tokens(render.ContextEntry{EntryState: e}.Text()) + render.Tokens(string(e.InputSchema))
 }
 
 // guide hands out the guidance of the tools in the context that the session was not
@@ -148,9 +148,9 @@ func (b *budget) guide(wc *memory.WorkingContext) {
 		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
 			continue
 		}
-		tokens := render.Tokens(guidanceText(e.EntryState))
+		tokens := render.Tokens(render.Guidance(e.EntryState))
 		if len(b.guided) == 0 {
-			tokens += render.Tokens(separator + memory.GuidanceHeading + "\n")
+			tokens += render.Tokens(render.Separator + memory.GuidanceHeading + "\n")
 		}
 		if b.take(tokens) {
 			b.guided = append(b.guided, *e.EntryState)
@@ -178,7 +178,7 @@ func memoryTokens(items []memory.Item) int {
 	for _, item := range items {
 		alone += item.Tokens
 	}
-	return max(alone, render.Tokens(separator+render.Markdown(items)))
+	return max(alone, render.Tokens(render.Separator+render.Markdown(items)))
 }
 
 // show puts the window into the context. Where it is too long its oldest tasks are
@@ -189,7 +189,7 @@ func (b *budget) show(window *memory.TaskWindow, shorter func(n int) *memory.Tas
 		return
 	}
 	shown := withoutLeftOut(window)
-	for shown != nil && !b.stored(render.Tokens(separator+render.Visible(shown.Text))) {
+	for shown != nil && !b.stored(render.Tokens(render.Separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
 			shown = withoutLeftOut(shorter(n))
 		} else {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Unregister implements memory.Catalogue. It removes all that is named or nothing.
@@ -55,18 +56,10 @@ func (s *Catalogue) removal(project string, req *memory.UnregisterRequest) (memo
 		}
 		b.Refused = &memory.Error{
 			Code: memory.CodeNotFound, Field: fmt.Sprintf("entries[%d]", i),
-			Message: fmt.Sprintf("there is no %s %s", ref.Type, memory.Quote(nameOf(ref))),
+			Message: fmt.Sprintf("there is no %s %s", ref.Type, memory.Quote(render.Name(ref.ServerName, ref.Name))),
 		}
 		break
 	}
 	b.Detail = map[string]any{"project": project, "removed": len(b.DropRecords)}
 	return b, nil
-}
-
-// nameOf writes a ref as contexts show it: a tool with its server.
-func nameOf(ref memory.Ref) string {
-	if ref.Type == memory.Tool {
-		return memory.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
-	}
-	return ref.Name
 }

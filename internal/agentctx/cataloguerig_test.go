@@ -14,6 +14,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/redact"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -117,7 +118,7 @@ func counts(out *memory.Registered) string {
 func (r *catalogueRig) listed() string {
 	var all []string
 	for _, e := range r.catalogue.Items(r.project.ID) {
-		all = append(all, fmt.Sprintf("%s %s v%d", e.Type, nameOf(e.Ref), e.Version))
+		all = append(all, fmt.Sprintf("%s %s v%d", e.Type, render.Name(e.Ref.ServerName, e.Ref.Name), e.Version))
 	}
 	return strings.Join(all, ", ")
 }

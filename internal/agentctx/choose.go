@@ -5,6 +5,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // considered says for which entries is searched: those that relevance may decide on, and
@@ -109,7 +110,7 @@ func eligible(e *memory.EntryState, h holding) bool {
 // repeats says that an entry says what one of the others says.
 func repeats(p placed, others []placed, alike func(a, b string) bool) bool {
 	return p.Type != memory.Tool && slices.ContainsFunc(others, func(other placed) bool {
-		return other.Type == p.Type && alike(entryBody(p.EntryState), entryBody(other.EntryState))
+		return other.Type == p.Type && alike(render.EntryBody(p.EntryState), render.EntryBody(other.EntryState))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // placed is an entry in a context.
@@ -238,12 +239,9 @@ func byHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.Cha
 
 // missing is the error for an entry that the catalogue does not have.
 func missing(field string, ref memory.Ref) error {
-	name := ref.Name
-	if ref.Type == memory.Tool {
-		name = memory.ToolRef{ServerName: ref.ServerName, ToolName: ref.Name}.String()
-	}
 	return &memory.Error{
-		Code: memory.CodeNotFound, Field: field, Message: fmt.Sprintf("the catalogue has no %s %s", ref.Type, memory.Quote(name)),
-		Hint: "register it, or list the catalogue to see what there is",
+		Code: memory.CodeNotFound, Field: field,
+		Message: fmt.Sprintf("the catalogue has no %s %s", ref.Type, memory.Quote(render.Name(ref.ServerName, ref.Name))),
+		Hint:    "register it, or list the catalogue to see what there is",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // guide returns the block of guidance for tools that a session has just got, and marks
@@ -27,19 +28,10 @@ func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
 		if b.Len() == 0 {
 			b.WriteString(memory.GuidanceHeading + "\n")
 		}
-		b.WriteString(guidanceText(&t))
+		b.WriteString(render.Guidance(&t))
 	}
 	wc.Guided = latest(wc.Guided)
 	return b.String()
-}
-
-// guidedName heads the guidance of a tool.
-func guidedName(t *memory.EntryState) string {
-	name := toolOf(*t).String()
-	if t.Followed() {
-		name += " " + memory.FollowedMark
-	}
-	return name
 }
 
 // setOf is a set of tools. Sessions know a thousand of them.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // out is what is handed out of a budget that was filled. Active are the tools of the
@@ -34,7 +35,7 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 			State: e.state,
 		}
 		if e.Type != memory.Tool {
-			item.Text = entryBody(e.EntryState)
+			item.Text = render.EntryBody(e.EntryState)
 		} else if !callable[toolOf(*e.EntryState)] {
 			out.ActiveTools = append(out.ActiveTools, toolOf(*e.EntryState))
 		}
@@ -43,7 +44,11 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t memory.ActiveTool) bool {
 		return slices.ContainsFunc(b.entries, func(e placed) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
 	})
-	out.Text = writeContext(b.compacted, b.entries, guidance, b.memories, b.window)
+	entries := make([]render.ContextEntry, len(b.entries))
+	for i, e := range b.entries {
+		entries[i] = render.ContextEntry{EntryState: e.EntryState, Changed: e.state != ""}
+	}
+	out.Text = render.Context(b.compacted, entries, guidance, b.memories, b.window)
 	return out
 }
 

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TaskHistory implements memory.WorkingMemory. It reads the audit log backwards as far
@@ -52,7 +52,7 @@ func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) 
 	if !out.More {
 		out.Before = 0
 	}
-	out.Text = historyText(out.Events)
+	out.Text = render.TaskHistory(out.Events)
 	out.Tokens = s.opts.Tokens(out.Text)
 	return out, nil
 }
@@ -104,66 +104,4 @@ func idOf(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &x) // what is missing has none
 	return x.TaskID
-}
-
-// historyText writes a line for each event. Texts stand on one line and are cut as in the
-// window, and of loaded tasks the number alone is told.
-func historyText(events []memory.TaskEvent) string {
-	if len(events) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("## Task History\n")
-	for _, e := range events {
-		fmt.Fprintf(&b, "- %s %s", minute(e.At), eventText(&e))
-		if n := len(e.GaveWay); n > 0 {
-			ids := make([]string, min(n, maxGaveWay))
-			for i := range ids {
-				ids[i] = shorten(line(e.GaveWay[i]), memory.MaxShownID)
-			}
-			fmt.Fprintf(&b, "; %s gave way", strings.Join(ids, ", "))
-			if n > len(ids) {
-				fmt.Fprintf(&b, " with %d more", n-len(ids))
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// maxGaveWay is how many tasks that gave way a line names.
-const maxGaveWay = 3
-
-func eventText(e *memory.TaskEvent) string {
-	said := func(text string) string {
-		if text == "" {
-			return ""
-		}
-		return `: "` + shorten(quoted(text), memory.MaxShownText) + `"`
-	}
-	var t memory.CompletedTask
-	var x memory.BlockedTask
-	_ = json.Unmarshal(e.Task, &t) // what is missing is empty
-	_ = json.Unmarshal(e.Blocker, &x)
-	switch e.Event {
-	case memory.TaskCompleted:
-		outcome := "✗ failed"
-		if readReport(t.ValidationReport).valid {
-			outcome = "✓ success"
-		}
-		text := t.Intent
-		if text == "" {
-			text = t.Summary
-		}
-		return shorten(line(t.TaskID), memory.MaxShownID) + " completed, " + outcome + said(text)
-	case memory.TaskBlocked:
-		return shorten(line(x.TaskID), memory.MaxShownID) + " blocked" + said(x.Reason)
-	case memory.TaskUnblocked:
-		text := shorten(line(x.TaskID), memory.MaxShownID) + " unblocked" + said(e.Resolution)
-		if x.Reason != "" {
-			text += ` (was blocked` + said(x.Reason) + ")"
-		}
-		return text
-	}
-	return "loaded " + memory.Count(len(e.Tasks), "task") + " and " + memory.Count(len(e.Blockers), "blocker")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // history asks for events, by default those of the rig's project.
@@ -172,7 +173,7 @@ func TestTaskHistoryText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := historyText([]memory.TaskEvent{
+	text := render.TaskHistory([]memory.TaskEvent{
 		{Event: memory.TaskUnblocked, At: taskTime, Blocker: raw, Resolution: long},
 		{Event: memory.TaskCompleted, At: taskTime.Add(-time.Minute), Task: json.RawMessage(`{"task_id":"a"}`), GaveWay: []string{"1", "2", "3", "4", "5"}},
 	})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Limits of what is read of a report, in code points where they are of text.
@@ -56,7 +58,7 @@ func readReport(raw json.RawMessage) report {
 	for _, key := range checkKeys {
 		r.checks(top[key])
 	}
-	r.note = shortenTrimmed(line(firstText(top, noteKeys)), maxNoteText)
+	r.note = shortenTrimmed(render.SafeLine(firstText(top, noteKeys)), maxNoteText)
 	return r
 }
 
@@ -105,7 +107,7 @@ func (r *report) checks(raw json.RawMessage) {
 
 // add takes in a point.
 func (r *report) add(point string) {
-	point = shortenTrimmed(line(point), maxPointText)
+	point = shortenTrimmed(render.SafeLine(point), maxPointText)
 	switch {
 	case point == "" || slices.Contains(r.points, point):
 	case len(r.points) == maxPoints:
@@ -179,7 +181,7 @@ func summarize(intent string, raw json.RawMessage) string {
 		outcome = "Succeeded."
 	}
 	if intent != "" {
-		outcome = strings.TrimRight(shortenTrimmed(line(intent), maxNoteText), ".") + ": " + strings.ToLower(outcome)
+		outcome = strings.TrimRight(shortenTrimmed(render.SafeLine(intent), maxNoteText), ".") + ": " + strings.ToLower(outcome)
 	}
 	parts := []string{outcome}
 	if r.note != "" {

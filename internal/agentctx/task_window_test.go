@@ -47,7 +47,7 @@ func TestWindowGolden(t *testing.T) {
 		"blockers": {nil, []memory.BlockedTask{blocker, {TaskID: "b", Reason: "a \"quote\"\nand a line", BlockedAt: at("2026-12-31T23:59:59Z")}}},
 		"empty":    {},
 	} {
-		got, _, _ := windowText(w.tasks, w.blockers)
+		got, _, _ := render.RecentTasks(w.tasks, w.blockers)
 		path := filepath.Join("testdata", "window_"+name+".md")
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -60,17 +60,6 @@ func TestWindowGolden(t *testing.T) {
 		}
 		if got != string(want) {
 			t.Errorf("%s: the window is\n%s\nwant\n%s", name, got, want)
-		}
-	}
-}
-
-func TestLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\nb\r\n": "a b", "ü  ü": "ü ü", "a\u2028b": "a b",
-		"a\u202eb": "a b", "\x1b[2Ja": "[2Ja", "a\u00a0b": "a b", "\x7f": "", "✓": "✓", " ": "",
-	} {
-		if got := line(text); got != want {
-			t.Errorf("line(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -31,8 +32,8 @@ func TestReposFit(t *testing.T) {
 	out := b.ok("repos")
 	golden(t, filepath.Join("output", "repos-trouble.txt"), out)
 	for line := range strings.Lines(out) {
-		if !strings.HasPrefix(line, "  ") && utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > terminalWidth {
-			t.Errorf("the line is longer than %d characters: %q", terminalWidth, line)
+		if !strings.HasPrefix(line, "  ") && utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > render.TerminalWidth {
+			t.Errorf("the line is longer than %d characters: %q", render.TerminalWidth, line)
 		}
 	}
 	for _, args := range [][]string{{"repos"}, {"repos", "--wide"}, {"status"}, {"files", "x"}} {

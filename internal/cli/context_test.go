@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -438,7 +439,7 @@ func TestContextsFit(t *testing.T) {
 	})
 	for _, args := range [][]string{{"catalogue"}, {"tools", "q"}, {"working"}, {"receipts"}, {"replay", "--since", "1d"}} {
 		for line := range strings.Lines(b.ok(args...)) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > terminalWidth+minLast {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > render.TerminalWidth+render.MinLast {
 				t.Errorf("recalld %q writes a line of %d characters: %q", args, n, line)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -56,7 +57,7 @@ func writeTurn(w io.Writer, t *memory.TurnContext) {
 	fmt.Fprintf(w, "\nTurn %d of session %s, %s: %s\n", t.Turn, t.SessionID, timeText(t.Record.Timestamp, "?"), t.Summary)
 	if len(t.Withheld) > 0 {
 		fmt.Fprintln(w)
-		table(w, withheldRows(t.Withheld))
+		table(w, render.WithheldRows(t.Withheld))
 	}
 	if t.Receipt != "" {
 		fmt.Fprintf(w, "\nMore of it: recalld receipts %s\n", t.Receipt)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // entryTypes are what a catalogue holds, as they are typed.
@@ -36,12 +37,7 @@ func toolArgument(field, text string) (memory.ToolRef, error) {
 }
 
 // entryName writes an entry as contexts show it: "filesystem:read_file" for a tool.
-func entryName(server, name string) string {
-	if server == "" {
-		return printable(name)
-	}
-	return printable(server + ":" + name)
-}
+func entryName(server, name string) string { return printable(render.Name(server, name)) }
 
 // completeEntries completes TYPE and NAME from the catalogue.
 func (a *App) completeEntries(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -63,24 +64,7 @@ func writeFeedback(w io.Writer, f *memory.FeedbackResult) {
 	}
 	rows := [][]string{{"ID", "KIND", "SUCCESS", "VERDICTS"}}
 	for _, i := range f.Items {
-		rows = append(rows, []string{i.ID, string(i.Kind), i.SuccessRate, verdictsText(i.Verdicts)})
+		rows = append(rows, []string{i.ID, string(i.Kind), i.SuccessRate, render.Verdicts(i.Verdicts)})
 	}
 	table(w, rows)
-}
-
-// verdictsText counts the verdicts on an item; empty when there are none.
-func verdictsText(v *memory.VerdictCounts) string {
-	if v == nil {
-		return ""
-	}
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		word memory.Verdict
-	}{{v.Worked, memory.Worked}, {v.Failed, memory.Failed}, {v.Irrelevant, memory.Irrelevant}, {v.Outdated, memory.Outdated}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
-		}
-	}
-	return strings.Join(parts, ", ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -93,7 +94,7 @@ func fileRows(files []memory.FileMatch) [][]string {
 	}
 	for i, f := range files {
 		first, _, _ := strings.Cut(strings.TrimSpace(f.Head), "\n")
-		rows[i] = append(rows[i], shortText(printable(first), max(terminalWidth-width, minFirstLine)))
+		rows[i] = append(rows[i], shortText(printable(first), max(render.TerminalWidth-width, minFirstLine)))
 	}
 	return rows
 }

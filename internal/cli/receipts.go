@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -97,7 +98,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 		return err
 	}
 	receipt.Items, receipt.Withheld = orEmpty(receipt.Items), orEmpty(receipt.Withheld)
-	return a.recorded(receipt, true, func(w io.Writer) { writeReceipt(w, receipt) })
+	return a.recorded(receipt, true, func(w io.Writer) { render.Receipt(w, receipt) })
 }
 
 // writeReceipts lists receipts; the turn is that of a session, where it has any.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
@@ -104,7 +105,7 @@ func writeReplayed(w io.Writer, r *memory.Replayed) {
 		fmt.Fprintf(w, "No question of project %s to ask again.\n", memory.ProjectLabel(r.ProjectName, r.Project))
 		return
 	}
-	fmt.Fprintf(w, "New settings: %s\n", settingsText(r.New))
+	fmt.Fprintf(w, "New settings: %s\n", render.Settings(r.New))
 	same := 0
 	for _, answer := range r.Answers {
 		if !answer.DataChanged && !answer.SettingsChanged && answer.Error == "" {
@@ -142,7 +143,7 @@ func writeReplayedAnswer(w io.Writer, answer *memory.ReplayedAnswer) {
 			what = item.ID
 		}
 		if item.Reason != "" {
-			what += " (" + reasonText(item.Reason) + ")"
+			what += " (" + render.ReasonText(item.Reason) + ")"
 		}
 		rows = append(rows, []string{"  " + rankText(item.Recorded), rankText(item.Before), rankText(item.After), string(item.Kind), what})
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Store holds receipts and records.
@@ -182,7 +183,7 @@ func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*m
 		return nil, err
 	}
 	out.Turn, out.Record, out.Receipt = r.Turn, &record, r.ID
-	out.Summary, out.Text = Summary(record), Text(record)
+	out.Summary, out.Text = render.RecordSummary(record), render.Record(record)
 	out.Withheld = append(out.Withheld, r.Withheld...)
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // turn keeps the receipt of a turn of a session.
@@ -59,7 +60,7 @@ func TestContextOfATurn(t *testing.T) {
 			if got.Record != nil || got.Text != memory.NoContext || got.Withheld == nil {
 				t.Errorf("%s: %+v, want no record, and the text that says so", name, got)
 			}
-		case got.Record == nil || len(got.Record.Items) == 0 || got.Text != Text(*got.Record) || len(got.Withheld) != 1:
+		case got.Record == nil || len(got.Record.Items) == 0 || got.Text != render.Record(*got.Record) || len(got.Withheld) != 1:
 			t.Errorf("%s: %+v, want the record, its text and what was withheld", name, got)
 		}
 	}

@@ -2,14 +2,8 @@ package ledger
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -17,24 +11,6 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("read golden file: %v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 // item makes an item of a receipt: "rule", "Name" or "server:name", mode, score.
 func item(kind memory.Kind, name string, mode memory.Include, score float64) memory.ReceiptItem {
@@ -73,37 +49,5 @@ func memoryItems() []memory.ReceiptItem {
 		{ID: "t-1", Kind: memory.Task, Name: "task-041", Mode: always},
 		{ID: "t-2", Kind: memory.Task, Name: "task-042", Mode: always},
 		{ID: "b-1", Kind: memory.Blocker, Name: "task-N", Mode: always},
-	}
-}
-
-func TestTextOfARecord(t *testing.T) {
-	golden(t, "contract.txt", Text(memory.RecordOf(&memory.Receipt{Items: contractItems()})))
-	golden(t, "memories.txt", Text(memory.RecordOf(&memory.Receipt{Items: slices.Concat(memoryItems(), contractItems()[:1])})))
-	if got, want := Text(memory.ContextRecord{}), "Context Used: nothing"; got != want {
-		t.Errorf("the text of an empty record is %q, want %q", got, want)
-	}
-}
-
-func TestSummaryOfARecord(t *testing.T) {
-	of := func(kind memory.Kind, modes string) (items []memory.ReceiptItem) {
-		for mode := range strings.FieldsSeq(modes) {
-			items = append(items, item(kind, "x", memory.Include(mode), .9))
-		}
-		return items
-	}
-	for want, items := range map[string][]memory.ReceiptItem{
-		"5 rules (3 agent, 2 always), 2 references (1 agent, 1 manual), 3 tools (all manual)": slices.Concat(
-			of(memory.Tool, "manual manual manual"), of(memory.Rule, "always agent agent always agent"), of(memory.Reference, "manual agent")),
-		"1 rule (always), 1 reference (agent), 1 tool (manual)": slices.Concat(
-			of(memory.Rule, "always"), of(memory.Reference, "agent"), of(memory.Tool, "manual")),
-		"3 tools (1 agent, 1 always, 1 manual)":                             of(memory.Tool, "manual always agent"),
-		"2 rules (all agent)":                                               of(memory.Rule, "agent agent"),
-		"1 lesson, 1 step, 1 piece of code, 2 tasks, 1 blocker":             memoryItems(),
-		"1 rule (always), 2 lessons, 2 steps, 2 pieces of code, 2 blockers": slices.Concat(of(memory.Lesson, "agent agent"), of(memory.Step, "agent agent"), of(memory.Chunk, "agent agent"), of(memory.Blocker, "always always"), of(memory.Rule, "always")),
-		"nothing": nil,
-	} {
-		if got := Summary(memory.RecordOf(&memory.Receipt{Items: items})); got != want {
-			t.Errorf("summary = %q, want %q", got, want)
-		}
 	}
 }

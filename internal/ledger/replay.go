@@ -10,6 +10,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // Asker is the read path; see recall.Service.
@@ -141,7 +142,7 @@ func (p *Replayer) Replay(ctx context.Context, req memory.ReplayRequest, progres
 		progress(memory.ReplayProgress{Done: i + 1, Total: len(receipts)})
 	}
 	out.Tally = tally(out.Answers)
-	out.Text = text(out)
+	out.Text = render.Replay(out, movedInAnswer)
 	return out, nil
 }
 

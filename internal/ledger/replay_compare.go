@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // compare puts three answers to one question side by side: first what there is after,
@@ -69,6 +71,13 @@ func movedBetween(items []memory.ReplayedItem, from, to func(memory.ReplayedItem
 	return moved
 }
 
+// movedInAnswer returns the ids of the items that the data or the settings moved.
+func movedInAnswer(items []memory.ReplayedItem) map[string]bool {
+	moved := movedBetween(items, beforeRank, afterRank)
+	maps.Copy(moved, movedBetween(items, recordedRank, beforeRank))
+	return moved
+}
+
 // tally sums up answers in items.
 func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
 	var t memory.ReplayCounts
@@ -113,7 +122,7 @@ func (p *Replayer) title(items []memory.ReplayedItem, r memory.Receipt, before, 
 			continue
 		}
 		if record, err := p.opts.Ledger.Record(x.ID); err == nil {
-			items[i].Title = titleOf(record.Text)
+			items[i].Title = render.Title(record.Text)
 		}
 	}
 }

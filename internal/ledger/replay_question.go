@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/recall"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // question is what a receipt has asked.
@@ -75,7 +76,7 @@ func (p *Replayer) choosable(project memory.Project) map[string]memory.EntryStat
 func (q *question) recorded() []hit {
 	var hits []hit
 	for _, item := range q.receipt.Items {
-		hits = append(hits, hit{id: item.ID, kind: item.Kind, title: name(item.Name, item.Server)})
+		hits = append(hits, hit{id: item.ID, kind: item.Kind, title: render.Name(item.Server, item.Name)})
 	}
 	return q.compared(hits)
 }
@@ -148,7 +149,7 @@ func (q *question) askMemories(ctx context.Context, req memory.RecallRequest, op
 	}
 	out := replayOutcome{withheld: a.Withheld, degraded: a.Degraded, items: make([]hit, len(a.Items))}
 	for i, item := range a.Items {
-		out.items[i] = hit{id: item.ID, kind: item.Kind, title: titleOf(item.Text), path: item.Source.Path}
+		out.items[i] = hit{id: item.ID, kind: item.Kind, title: render.Title(item.Text), path: item.Source.Path}
 		if item.Source.Path != "" {
 			out.items[i].title = item.Source.Path
 			if lines := item.Source.Lines; lines != nil {
@@ -196,7 +197,7 @@ func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.A
 		case q.aside[x.ID] == memory.Duplicate:
 		default:
 			chosen++
-			out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: name(e.Name, e.ServerName)})
+			out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: render.Name(e.ServerName, e.Name)})
 		}
 	}
 	return out, nil
@@ -211,12 +212,4 @@ func (o *replayOutcome) reason(h hit) memory.Reason {
 		}
 	}
 	return ""
-}
-
-// name writes the name of an entry, of a tool with its server.
-func name(name, server string) string {
-	if server == "" {
-		return name
-	}
-	return memory.ToolRef{ServerName: server, ToolName: name}.String()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // differing are the items of an answer that are not the same in all three: "id 1→1→0".
@@ -327,7 +328,7 @@ func TestTextOfAReplay(t *testing.T) {
 		Degraded: []memory.Degraded{{Part: "vector/ollama/nomic", Reason: "unavailable"}},
 	}
 	quiet := &memory.Replayed{ProjectName: "demo", Answers: answers[1:2], Tally: tally(answers[1:2]), New: r.New}
-	for name, got := range map[string]string{"changes.txt": text(r), "quiet.txt": text(quiet)} {
+	for name, got := range map[string]string{"changes.txt": render.Replay(r, movedInAnswer), "quiet.txt": render.Replay(quiet, movedInAnswer)} {
 		path := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

@@ -43,10 +43,8 @@ func Task(kind memory.Kind, t *memory.TaskContent) string {
 
 // TaskOutcome returns the outcome in a task's validation report (contract 3).
 func TaskOutcome(report json.RawMessage) string {
-	var r struct {
-		Valid *bool `json:"valid"`
-	}
-	if json.Unmarshal(report, &r) == nil && r.Valid != nil && *r.Valid {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(report, &fields) == nil && string(fields["valid"]) == "true" {
 		return "✓ success"
 	}
 	return "✗ failed"

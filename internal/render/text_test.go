@@ -34,3 +34,14 @@ func TestAPartTakesNoFewerTokensThanItsShareOfTheWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestSafeLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\nb\r\n": "a b", "ü  ü": "ü ü", "a\u2028b": "a b",
+		"a\u202eb": "a b", "\x1b[2Ja": "[2Ja", "a\u00a0b": "a b", "\x7f": "", "✓": "✓", " ": "",
+	} {
+		if got := SafeLine(text); got != want {
+			t.Errorf("SafeLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

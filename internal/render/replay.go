@@ -1,8 +1,7 @@
-package ledger
+package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,26 +12,24 @@ import (
 )
 
 const (
-	// maxTitle is how much of an item's text stands for it, in characters.
+	// maxTitle is the longest title of an item, in characters.
 	maxTitle = 72
-	// maxChanged is how many questions that change are written out.
+	// maxChanged bounds the queries that are written out.
 	maxChanged = 100
 )
 
-// titleOf is a short form of a text: the beginning of its words, on one line.
-func titleOf(text string) string { return cut(strings.Join(strings.Fields(text), " "), maxTitle) }
-
-// cut keeps n characters of a line, and marks that it did.
-func cut(line string, n int) string {
-	if utf8.RuneCountInString(line) <= n {
+// Title is a short form of a text: its first words on one line.
+func Title(text string) string {
+	line := OneLine(text)
+	if utf8.RuneCountInString(line) <= maxTitle {
 		return line
 	}
-	return strings.TrimRight(string([]rune(line)[:n-1]), " ") + "…"
+	return strings.TrimRight(string([]rune(line)[:maxTitle-1]), " ") + Ellipsis
 }
 
-// text writes a replay for people: the sum, and then the questions that change, each
-// with its items that do.
-func text(r *memory.Replayed) string {
+// Replay writes a replay: the totals, then the queries whose answers change, each with the
+// items that do. moved returns the ids of the items of an answer that change places.
+func Replay(r *memory.Replayed, moved func([]memory.ReplayedItem) map[string]bool) string {
 	var b strings.Builder
 	t := r.Tally
 	fmt.Fprintf(&b, "Asked %s of %s again", memory.Count(t.Questions, "question"), r.ProjectName)
@@ -42,7 +39,7 @@ func text(r *memory.Replayed) string {
 	if r.More {
 		b.WriteString("; older ones are left out")
 	}
-	b.WriteString(".\nNew settings: " + settings(r.New) + "\n")
+	b.WriteString(".\nNew settings: " + settingsText(r.New, "%.2f", "%.3g") + "\n")
 	for _, d := range r.Degraded {
 		fmt.Fprintf(&b, "Missing while asking: %s: %s\n", d.Part, d.Reason)
 	}
@@ -67,7 +64,7 @@ func text(r *memory.Replayed) string {
 	}
 	fmt.Fprintf(&b, "\n%s:\n", changes(len(changed)))
 	for _, a := range changed[:min(len(changed), maxChanged)] {
-		answerText(&b, a)
+		replayedText(&b, a, moved(a.Items))
 	}
 	if more := len(changed) - maxChanged; more > 0 {
 		fmt.Fprintf(&b, "\nand %d more\n", more)
@@ -75,6 +72,7 @@ func text(r *memory.Replayed) string {
 	return b.String()
 }
 
+// changes counts answers that change.
 func changes(n int) string {
 	if n == 1 {
 		return "1 answer changes"
@@ -82,34 +80,19 @@ func changes(n int) string {
 	return strconv.Itoa(n) + " answers change"
 }
 
-// settings writes settings in words.
-func settings(s memory.AnswerSettings) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(s.MinRelevance)) {
-		parts = append(parts, fmt.Sprintf("%s %.2f", kind, s.MinRelevance[kind]))
-	}
-	text := "floors " + strings.Join(parts, ", ") + fmt.Sprintf("; vector weight %.3g", s.VectorWeight)
-	if s.Embedder != "" {
-		text += "; embedder " + s.Embedder
-	}
-	return text
-}
-
-// answerText writes one question that changes.
-func answerText(b *strings.Builder, a memory.ReplayedAnswer) {
-	fmt.Fprintf(b, "\n%s  %s  %s\n", a.At.UTC().Format(time.DateTime), a.Receipt, strconv.Quote(titleOf(a.Query)))
+// replayedText writes one query whose answer changes.
+func replayedText(b *strings.Builder, a memory.ReplayedAnswer, moved map[string]bool) {
+	fmt.Fprintf(b, "\n%s  %s  %s\n", a.At.UTC().Format(time.DateTime), a.Receipt, strconv.Quote(Title(a.Query)))
 	if a.Error != "" {
 		fmt.Fprintf(b, "  could not be asked: %s\n", a.Error)
 		return
 	}
-	moved := movedBetween(a.Items, beforeRank, afterRank)
-	maps.Copy(moved, movedBetween(a.Items, recordedRank, beforeRank))
 	b.WriteString("  recorded  before  after\n")
 	for _, x := range a.Items {
 		if x.Recorded > 0 && x.Before > 0 && x.After > 0 && !moved[x.ID] {
 			continue
 		}
-		fmt.Fprintf(b, "  %8s  %6s  %5s  %s %s", place(x.Recorded), place(x.Before), place(x.After), x.Kind, x.ID)
+		fmt.Fprintf(b, "  %8s  %6s  %5s  %s %s", rankText(x.Recorded), rankText(x.Before), rankText(x.After), x.Kind, x.ID)
 		if x.Title != "" && x.Title != x.ID {
 			b.WriteString("  " + x.Title)
 		}
@@ -120,8 +103,8 @@ func answerText(b *strings.Builder, a memory.ReplayedAnswer) {
 	}
 }
 
-// place writes a rank, a dash where there is none.
-func place(rank int) string {
+// rankText writes a rank, or a dash for none.
+func rankText(rank int) string {
 	if rank == 0 {
 		return "–"
 	}

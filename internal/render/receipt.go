@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// writeReceipt explains a receipt: what was asked and how, what was handed out and
-// why it stood where it did, what was withheld, and what came of it.
-func writeReceipt(w io.Writer, r *memory.Receipt) {
+// Receipt explains a receipt: the request, the items with the reasons for their ranks, what
+// was withheld, and the verdicts.
+func Receipt(w io.Writer, r *memory.Receipt) {
 	what := map[memory.Purpose]string{memory.PurposeRecall: "an answer", memory.PurposeContext: "a context", memory.PurposeTools: "a search for tools"}[r.Purpose]
 	fmt.Fprintf(w, "Receipt %s: %s", r.ID, cmp.Or(what, string(r.Purpose)))
 	if r.Session != "" {
@@ -24,8 +24,8 @@ func writeReceipt(w io.Writer, r *memory.Receipt) {
 	if r.Turn > 0 {
 		fmt.Fprintf(w, ", turn %d", r.Turn)
 	}
-	fmt.Fprintf(w, ", %s\n", timeText(r.At, "?"))
-	rows := [][]string{{"asked", foreignLine(r.Request.Asked(), 200)}}
+	fmt.Fprintf(w, ", %s\n", Time(r.At, "?"))
+	rows := [][]string{{"asked", ForeignLine(r.Request.Asked(), 200)}}
 	if r.Project != "" {
 		rows = append(rows, []string{"project", r.Project})
 	}
@@ -34,63 +34,69 @@ func writeReceipt(w io.Writer, r *memory.Receipt) {
 		rows = append(rows, []string{"models", strings.Join(r.Spaces, ", ")})
 	}
 	if r.Settings != nil {
-		rows = append(rows, []string{"settings", settingsText(*r.Settings)})
+		rows = append(rows, []string{"settings", Settings(*r.Settings)})
 	}
 	for _, d := range r.Degraded {
 		rows = append(rows, []string{"without", d.Part + ": " + d.Reason})
 	}
-	table(w, rows)
+	Table(w, rows)
 
 	if len(r.Items) == 0 {
 		fmt.Fprintln(w, "\nNothing was handed out.")
 	} else {
 		fmt.Fprintf(w, "\nHanded out (%d):\n", len(r.Items))
-		table(w, itemRows(r.Items))
+		Table(w, itemRows(r.Items))
 	}
 	if len(r.Withheld) > 0 {
 		fmt.Fprintf(w, "\nWithheld (%d):\n", len(r.Withheld))
-		table(w, withheldRows(r.Withheld))
+		Table(w, WithheldRows(r.Withheld))
 	}
 	if len(r.Judged) > 0 {
 		fmt.Fprintf(w, "\nVerdicts (%d):\n", len(r.Judged))
 		verdicts := [][]string{{"WHEN", "VERDICT", "ITEM", "NOTE"}}
 		for _, j := range r.Judged {
-			verdicts = append(verdicts, []string{timeText(j.At, "?"), string(j.Verdict), cmp.Or(j.Item, "all"), foreignLine(j.Note, 60)})
+			verdicts = append(verdicts, []string{Time(j.At, "?"), string(j.Verdict), cmp.Or(j.Item, "all"), ForeignLine(j.Note, 60)})
 		}
-		table(w, verdicts)
+		Table(w, verdicts)
 	}
 }
 
-// settingsText writes the settings of an answer in a line.
-func settingsText(s memory.AnswerSettings) string {
+// Settings writes the settings of an answer on one line.
+func Settings(s memory.AnswerSettings) string {
+	text := settingsText(s, "%v", "%.4g")
+	if s.Code > 0 {
+		text += fmt.Sprintf("; code %s, %s", memory.Count(s.Code, "piece"), Bytes(int64(s.CodeBytes)))
+	}
+	return text
+}
+
+// settingsText writes settings with formats for a threshold and the vector weight.
+func settingsText(s memory.AnswerSettings, threshold, weight string) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(s.MinRelevance)) {
-		parts = append(parts, fmt.Sprintf("%s %v", kind, s.MinRelevance[kind]))
+		parts = append(parts, fmt.Sprintf("%s "+threshold, kind, s.MinRelevance[kind]))
 	}
-	text := "vector weight " + strconv.FormatFloat(s.VectorWeight, 'g', 4, 64)
+	text := fmt.Sprintf("vector weight "+weight, s.VectorWeight)
 	if len(parts) > 0 {
 		text = "floors " + strings.Join(parts, ", ") + "; " + text
 	}
 	if s.Embedder != "" {
 		text += "; embedder " + s.Embedder
 	}
-	if s.Code > 0 {
-		text += fmt.Sprintf("; code %s, %s", memory.Count(s.Code, "piece"), bytesText(int64(s.CodeBytes)))
-	}
 	return text
 }
 
-// itemRows are the lines of the table of what was handed out.
+// itemRows are the rows of the table of items.
 func itemRows(items []memory.ReceiptItem) [][]string {
 	rows := [][]string{{"ID", "KIND", "NAME", "RELEVANCE", "TOKENS", "WHY"}}
 	for _, item := range items {
-		rows = append(rows, []string{item.ID, string(item.Kind), shortText(entryName(item.Server, item.Name), 60),
+		rows = append(rows, []string{item.ID, string(item.Kind), ForeignLine(Name(item.Server, item.Name), 60),
 			relevanceText(item), strconv.Itoa(item.Tokens), whyText(item)})
 	}
 	return rows
 }
 
-// relevanceText is empty for what was included whatever the message.
+// relevanceText is empty for an item that was included without a search.
 func relevanceText(item memory.ReceiptItem) string {
 	if item.Mode == memory.IncludeAlways || item.Mode == memory.IncludeManual {
 		return ""
@@ -98,21 +104,14 @@ func relevanceText(item memory.ReceiptItem) string {
 	return fmt.Sprintf("%.2f", item.Relevance)
 }
 
-// whyText says how an item got in and which factors moved it.
+// whyText writes how an item was included and what moved its rank.
 func whyText(item memory.ReceiptItem) string {
 	var parts []string
 	if item.Mode != "" {
 		parts = append(parts, string(item.Mode))
 	}
 	if p := item.Provenance; p != nil {
-		text := string(p.Origin)
-		if p.Agent != "" {
-			text += " by " + printable(p.Agent)
-		}
-		if p.Path != "" {
-			text += " from " + printable(p.Path)
-		}
-		parts = append(parts, text)
+		parts = append(parts, Provenance(p, Printable))
 	}
 	f := item.RankFactors
 	if f == nil {
@@ -122,10 +121,10 @@ func whyText(item memory.ReceiptItem) string {
 		parts = append(parts, "the same error")
 	}
 	if f.Definition != "" {
-		parts = append(parts, "defines "+printable(f.Definition))
+		parts = append(parts, "defines "+Printable(f.Definition))
 	}
 	if f.Place != "" {
-		parts = append(parts, "at "+printable(f.Place))
+		parts = append(parts, "at "+Printable(f.Place))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Retrievers)) {
 		parts = append(parts, fmt.Sprintf("%s %.2f", name, f.Retrievers[name].Relevance))
@@ -134,35 +133,35 @@ func whyText(item memory.ReceiptItem) string {
 		name  string
 		value float64
 	}{{"recency", f.Recency}, {"success", f.Success}, {"project", f.Project}, {"session", f.Session}} {
-		if text := fmt.Sprintf("×%.2f", factor.value); factor.value != 0 && text != "×1.00" { // nothing that shows
+		if text := fmt.Sprintf("×%.2f", factor.value); factor.value != 0 && text != "×1.00" { // no visible factor
 			parts = append(parts, factor.name+" "+text)
 		}
 	}
-	if text := verdictsText(f.Verdicts); text != "" {
+	if text := Verdicts(f.Verdicts); text != "" {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// withheldRows are the lines of the table of what was withheld.
-func withheldRows(withheld []memory.Withheld) [][]string {
+// WithheldRows are the rows of the table of withheld results.
+func WithheldRows(withheld []memory.Withheld) [][]string {
 	rows := [][]string{{"WITHHELD", "WHAT", "BECAUSE", "NEAREST"}}
 	for _, h := range withheld {
-		rows = append(rows, []string{string(h.Kind), withheldName(h), reasonText(h.Reason), fmt.Sprintf("%.2f", h.NearestScore)})
+		rows = append(rows, []string{string(h.Kind), withheldName(h), ReasonText(h.Reason), fmt.Sprintf("%.2f", h.NearestScore)})
 	}
 	return rows
 }
 
-// withheldName is what people call what was withheld: its name, its path, or else its
-// id.
+// withheldName is the name, the path or else the id of a withheld result.
 func withheldName(h memory.Withheld) string {
 	switch {
 	case h.Name != "":
-		return shortText(entryName(h.Server, h.Name), 60)
+		return ForeignLine(Name(h.Server, h.Name), 60)
 	case h.Path != "":
-		return foreignLine(h.Path, 60)
+		return ForeignLine(h.Path, 60)
 	}
 	return h.ID
 }
 
-func reasonText(r memory.Reason) string { return strings.ReplaceAll(string(r), "_", " ") }
+// ReasonText writes a reason in words.
+func ReasonText(r memory.Reason) string { return strings.ReplaceAll(string(r), "_", " ") }

@@ -1,4 +1,4 @@
-package ledger
+package render
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// section is a part of a context's text.
-type section struct {
+// recordSection is a section of the text of a record.
+type recordSection struct {
 	kind memory.Kind
-	// heading is of the text; one and many are how the summary counts.
+	// heading is the section's; one and many are the nouns of the summary.
 	heading, one, many string
 }
 
-// sections in the order of the text: the summary of a compaction, those of contract 6, and
-// then the memories.
-var sections = []section{
+// recordSections are in the order of the text: the summary of a compaction, the sections of
+// contract 6, then the memories.
+var recordSections = []recordSection{
 	{memory.SummaryItem, "Summary", "summary", "summaries"},
 	{memory.Rule, "Rules", "rule", "rules"},
 	{memory.Reference, "References", "reference", "references"},
@@ -29,7 +29,7 @@ var sections = []section{
 }
 
 // of returns the items of a section.
-func (s section) of(record memory.ContextRecord) []memory.RecordItem {
+func (s recordSection) of(record memory.ContextRecord) []memory.RecordItem {
 	var items []memory.RecordItem
 	for _, item := range record.Items {
 		if item.Type == s.kind {
@@ -39,23 +39,23 @@ func (s section) of(record memory.ContextRecord) []memory.RecordItem {
 	return items
 }
 
-// Text writes a record as contract 6 does, and behind an item what became of its text,
-// or the text itself below it. Sections without items are left out; the
-// memories stand after the tools: lessons, steps, code, tasks, blockers.
-func Text(record memory.ContextRecord) string {
+// Record writes a context's record as contract 6 does. An item whose text has changed or
+// is gone says so; the text of an item, if there is one, stands below it. Sections without
+// items are left out. Memories follow the tools: lessons, steps, code, tasks, blockers.
+func Record(record memory.ContextRecord) string {
 	if len(record.Items) == 0 {
 		return "Context Used: nothing"
 	}
 	var b strings.Builder
 	b.WriteString("Context Used:")
-	for _, s := range sections {
+	for _, s := range recordSections {
 		items := s.of(record)
 		if len(items) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "\n%s (%d):", s.heading, len(items))
 		for _, item := range items {
-			fmt.Fprintf(&b, "\n  • %s [%s]", nameOf(item.Name, item.ServerName), modeText(item))
+			fmt.Fprintf(&b, "\n  • %s [%s]", Name(item.ServerName, item.Name), includeText(item))
 			switch item.State {
 			case memory.Changed:
 				b.WriteString(" (changed since)")
@@ -70,16 +70,8 @@ func Text(record memory.ContextRecord) string {
 	return b.String()
 }
 
-// nameOf writes a name as contexts show it, "filesystem:read_file".
-func nameOf(name, server string) string {
-	if server == "" {
-		return name
-	}
-	return memory.ToolRef{ServerName: server, ToolName: name}.String()
-}
-
-// modeText says how an item got in: "Always", "Manual", "Agent - 0.87".
-func modeText(item memory.RecordItem) string {
+// includeText writes how an item was included: "Always", "Manual", "Agent - 0.87".
+func includeText(item memory.RecordItem) string {
 	switch item.IncludeMode {
 	case memory.IncludeAlways:
 		return "Always"
@@ -95,12 +87,11 @@ func modeText(item memory.RecordItem) string {
 // summaryModes are the modes in the order in which a summary counts them.
 var summaryModes = []memory.Include{memory.IncludeAgent, memory.IncludeAlways, memory.IncludeManual}
 
-// Summary counts a record in one line as contract 6 does: "5 rules (3 agent, 2
-// always), 3 tools (all manual)". Of memories, which get in by what they are, only
-// the number is told.
-func Summary(record memory.ContextRecord) string {
+// RecordSummary counts the items of a record on one line as contract 6 does: "5 rules (3
+// agent, 2 always), 3 tools (all manual)". Memories have no include modes.
+func RecordSummary(record memory.ContextRecord) string {
 	var parts []string
-	for _, s := range sections {
+	for _, s := range recordSections {
 		items := s.of(record)
 		if len(items) == 0 {
 			continue
