@@ -47,7 +47,7 @@ func codeOf(a *memory.RecallResponse) string {
 
 func codeLack(a *memory.RecallResponse) string {
 	for _, d := range a.Degraded {
-		if d.Part == "code" {
+		if d.Part == memory.PartCode {
 			return d.Reason
 		}
 	}
@@ -65,8 +65,8 @@ func TestIndexesSwitchedOff(t *testing.T) {
 	}{
 		"both":  {true, true, "full", "", true, false},
 		"full":  {true, false, "full", "", false, false},
-		"light": {false, true, "light", "light index: the full index is switched off", true, false},
-		"none":  {false, false, "", "both indexes are switched off", false, true},
+		"light": {false, true, "light", "searched by file names only: the full index is switched off", true, false},
+		"none":  {false, false, "", "not searched: both indexes are switched off", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := newConfig(t)
@@ -130,7 +130,7 @@ func TestMissingCodeIsSaid(t *testing.T) {
 	must(t, err)
 	q := s.index(dir)
 	a := s.ask(dir, aboutQueue)
-	if codeOf(a) != "" || codeLack(a) != "indexing is paused" || !strings.Contains(a.Text, "(degraded: code: indexing is paused") {
+	if codeOf(a) != "" || codeLack(a) != "not searched: indexing is paused" || !strings.Contains(a.Text, "(Code was not searched: indexing is paused") {
 		t.Errorf("degraded %v, want code, indexing is paused:\n%s", a.Degraded, a.Text)
 	}
 	_, err = service.Pause.Do(t.Context(), s, memory.PauseRequest{Resume: true})

@@ -21,7 +21,7 @@ func (t *tally) answer(req memory.RecallRequest, a *memory.RecallResponse) {
 	if slices.ContainsFunc(a.Items, func(i memory.Item) bool { return i.Kind == memory.Chunk }) {
 		t.hits.Add(1)
 	}
-	if slices.ContainsFunc(a.Degraded, func(d memory.Degraded) bool { return d.Part == "code" }) {
+	if slices.ContainsFunc(a.Degraded, func(d memory.Degraded) bool { return d.Part == memory.PartCode }) {
 		t.fallbacks.Add(1)
 	}
 }

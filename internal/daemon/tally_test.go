@@ -8,7 +8,7 @@ import (
 
 func TestTallyCountsQuestionsForCode(t *testing.T) {
 	chunk := []memory.Item{{Kind: memory.Lesson}, {Kind: memory.Chunk}}
-	light := []memory.Degraded{{Part: "code", Reason: "light index: not indexed yet"}}
+	light := []memory.Degraded{{Part: "code", Reason: "searched by file names only: not indexed yet"}}
 	for _, c := range []struct {
 		name   string
 		kinds  []memory.Kind

@@ -89,6 +89,9 @@ type Source struct {
 	Symbol  string `json:"symbol,omitempty"`
 }
 
+// PartCode is the Part of a Degraded that says why code is missing from an answer.
+const PartCode = "code"
+
 // FilePreview is the state of an item that is the beginning of a file, found by the
 // file-name index.
 const FilePreview = "light"

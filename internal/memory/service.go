@@ -369,9 +369,12 @@ type LoggedError struct {
 	Message string    `json:"message"`
 }
 
-// FirstIndexing is why code of a project is missing as long as its first index is being
-// built: what is asked again later may find it.
-const FirstIndexing = "the repository is being indexed for the first time"
+// Why code of a project is missing. NotIndexed needs somebody to index it; FirstIndexing
+// passes when the first index is built.
+const (
+	NotIndexed    = "the project is not indexed; run 'recalld index'"
+	FirstIndexing = "the repository is being indexed for the first time"
+)
 
 // Status is how the daemon is doing.
 type Status struct {

@@ -1,10 +1,8 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
@@ -39,118 +37,32 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 	return a, nil
 }
 
-// Ask is Recall without the ledger: the receipt is the caller's to keep, or not. It
-// changes nothing. Beside the errors of memory.Recaller it returns CodeInvalidInput
-// for settings out of their range, and CodeNotFound, field "embedder", for one that
-// there is not.
+// Ask is Recall without the ledger: the caller may keep the receipt. Ask changes
+// nothing. Beside the errors of memory.Recaller it returns CodeInvalidInput for settings
+// out of their range, and CodeNotFound, field "embedder", for an unknown embedder.
 func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
-	none := memory.Receipt{}
-	start := s.opts.Clock()
-	if err := req.Validate(); err != nil {
-		return nil, none, err
-	}
-	s, err := s.with(opts.Settings)
-	if err != nil {
-		return nil, none, err
-	}
-	asked := cmp.Or(opts.At, start)
-	caps := s.caps(req, opts.Settings) // before the settings are filled into the question
-	inForce := caps
-	if len(req.IDs) > 0 { // they are meant to be seen whole
-		req.Limit, req.MaxTokens = len(req.IDs), cmp.Or(req.MaxTokens, memory.MaxTokens)
-	}
-	req.Limit, req.MaxTokens = cmp.Or(req.Limit, s.settings.Limit), cmp.Or(req.MaxTokens, s.settings.MaxTokens)
-	project, err := s.project(ctx, req, opts.Project)
-	if err != nil {
-		return nil, none, err
-	}
-	sel, err := selection(req, project.ID, asked)
-	if err != nil {
-		return nil, none, err
-	}
-	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
-	if sel.Repos, err = s.repos(ctx, req.Repo, project, sel); err != nil {
-		if opts.Project == nil {
-			return nil, none, err
-		}
-		sel.Repos = []string{req.Repo} // asked again: it was known when it was asked first
-	}
-	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
-		return nil, none, err
-	}
-
-	if len(req.IDs) > 0 {
-		return s.answerWhole(ctx, req, project, sel, start)
-	}
-	found := s.search(ctx, req, sel)
-	if ctx.Err() != nil {
-		return nil, none, ended(ctx)
-	}
-	floors := s.thresholds(req, opts.Settings)
-	above, below := aboveThreshold(found.candidates, floors)
-	from := rankContext{now: asked, project: project.ID, names: project.Names, session: req.Caller.Session}
-	ranked := leadLessons(rank(above, s.settings.HalfLife, from), req.Limit)
-	s.ownVersions(ranked, req.Caller.Dir)
-	caps.tokens = req.MaxTokens - head(req.MaxTokens) - min(tokens(degradedLine(found.degraded)), req.MaxTokens/8)
-	if why := s.opts.ReadOnly(); why != "" {
-		found.degraded = append(found.degraded, memory.Degraded{Part: partStore, Reason: why})
-	}
-	shown := s.fill(ctx, req, sel, found, caps, ranked)
-
-	a := &memory.RecallResponse{
-		Project: project.ID, ProjectName: project.Name,
-		Items:    shown.items,
-		Withheld: append(shown.withheld, below...),
-		Degraded: append(append(s.lost(), found.degraded...), shown.degraded...),
-		Stale:    s.opts.Stale(project.ID, slices.ContainsFunc(shown.withheld, outdated)),
-		Redacted: shown.redacted,
-		Receipt:  receiptID(start),
-	}
-	a.Why = cmp.Or(s.whyLost(), found.incomplete, shown.incomplete)
-	a.Incomplete = a.Why != ""
-	a.NothingRelevant = len(above)+len(shown.items) == 0 && !a.Incomplete
-	s.nameWithheld(a.Withheld)
-	fit(a, req)
-	s.nameWithheld(a.Withheld) // those that did not fit
-	a.Withheld = a.Withheld[:min(len(a.Withheld), maxWithheld)]
-	receipt := s.receiptOf(req, a, found, shown, start)
-	receipt.Settings = s.inForce(floors, inForce)
-	if !req.Explain {
-		for i := range a.Items {
-			a.Items[i].RankFactors = nil
-		}
-	}
-	return a, receipt, nil
-}
-
-// answerWhole answers a request for ids.
-func (s *Service) answerWhole(ctx context.Context, req memory.RecallRequest, project memory.Project, sel memory.Selection, start time.Time) (*memory.RecallResponse, memory.Receipt, error) {
-	shown, err := s.askWhole(ctx, req, project, sel)
+	r, err := s.newRun(ctx, req, opts)
 	if err != nil {
 		return nil, memory.Receipt{}, err
 	}
-	a := &memory.RecallResponse{
-		Project: project.ID, ProjectName: project.Name, Items: shown.items, Withheld: shown.withheld,
-		Redacted: shown.redacted, Receipt: receiptID(start),
+	defer r.end()
+	way := stages
+	if len(req.IDs) > 0 {
+		way = idStages
 	}
-	fit(a, req)
-	return a, s.receiptOf(req, a, found{seq: s.opts.Corpus.Seq()}, shown, start), nil
+	if err := r.do(way); err != nil {
+		return nil, memory.Receipt{}, err
+	}
+	if !req.Explain { // only the receipt keeps them
+		for i := range r.answer.Items {
+			r.answer.Items[i].RankFactors = nil
+		}
+	}
+	return r.answer, r.receipt, nil
 }
 
-// receiptOf is the receipt of an answer, with the session that asked.
-func (s *Service) receiptOf(req memory.RecallRequest, a *memory.RecallResponse, found found, shown shown, start time.Time) memory.Receipt {
-	receipt := s.receipt(req, a, found, start)
-	if receipt.Session = s.asker(a.Project, req.Caller); receipt.Session != "" {
-		receipt.Turn = s.opts.Turn(memory.SessionKey{Project: a.Project, ID: receipt.Session})
-	}
-	for i, item := range receipt.Items {
-		receipt.Items[i].Name, receipt.Items[i].Server = shown.names[item.ID].name, shown.names[item.ID].server
-	}
-	return receipt
-}
-
-// ended is why a search whose request has ended gives no answer. Out of time is no
-// "nothing": it can be asked again.
+// ended is the error of a search whose request has ended; nil if it has not. A search
+// that ran out of time must not look like one that found nothing.
 func ended(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()

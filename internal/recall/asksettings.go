@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,33 +14,32 @@ import (
 // NoEmbedder leaves every vector retriever out, see memory.AnswerSettings.
 const NoEmbedder = "none"
 
-// with returns the service under other settings, itself for none.
-func (s *Service) with(a *memory.AnswerSettings) (*Service, error) {
+// settingsWith returns the service's settings with those that a question is asked with;
+// nil changes nothing.
+func (s *Service) settingsWith(a *memory.AnswerSettings) (Settings, error) {
+	settings := s.settings
 	if a == nil {
-		return s, nil
+		return settings, nil
 	}
 	for _, kind := range slices.Sorted(maps.Keys(a.MinRelevance)) {
-		if f := a.MinRelevance[kind]; !(f >= 0 && f <= 1) {
-			return nil, memory.Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", f)
+		if min := a.MinRelevance[kind]; !(min >= 0 && min <= 1) {
+			return settings, memory.Invalid("min_relevance."+string(kind), "0–1", "%v is out of range", min)
 		}
 	}
 	if w := a.VectorWeight; !(w >= 0 && w <= memory.MaxVectorWeight) || math.IsNaN(w) {
-		return nil, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", w)
+		return settings, memory.Invalid("vector_weight", fmt.Sprintf("0–%d", memory.MaxVectorWeight), "%v is out of range", w)
 	}
 	if a.Code < 0 || a.CodeBytes < 0 {
-		return nil, memory.Invalid("code", "at least 0", "%d pieces of %d bytes", a.Code, a.CodeBytes)
+		return settings, memory.Invalid("code", "at least 0", "%d pieces of %d bytes", a.Code, a.CodeBytes)
 	}
-	other := *s
-	other.settings.VectorWeight, other.settings.Embedder = a.VectorWeight, a.Embedder
-	other.settings.MinRelevance = maps.Clone(s.settings.MinRelevance)
-	maps.Copy(other.settings.MinRelevance, a.MinRelevance)
-	return &other, other.checkEmbedder()
+	settings.VectorWeight, settings.Embedder = a.VectorWeight, a.Embedder
+	settings.MinRelevance = maps.Clone(settings.MinRelevance)
+	maps.Copy(settings.MinRelevance, a.MinRelevance)
+	return settings, s.checkEmbedder(settings.Embedder)
 }
 
-// checkEmbedder returns CodeNotFound when no vector retriever is of the embedder that
-// the settings name.
-func (s *Service) checkEmbedder() error {
-	want := s.settings.Embedder
+// checkEmbedder returns CodeNotFound when no vector retriever is of an embedder.
+func (s *Service) checkEmbedder(want string) error {
 	if want == "" || want == NoEmbedder {
 		return nil
 	}
@@ -68,9 +66,9 @@ func isModel(model, want string) bool {
 }
 
 // sources are the retrievers that the settings let take part.
-func (s *Service) sources() []index.Source {
-	all := s.opts.Corpus.Sources()
-	want := s.settings.Embedder
+func (r *run) sources() []index.Source {
+	all := r.s.opts.Corpus.Sources()
+	want := r.settings.Embedder
 	if want == "" {
 		return all
 	}
@@ -80,42 +78,32 @@ func (s *Service) sources() []index.Source {
 	})
 }
 
-// caps bound an answer, before the settings are filled into its question.
-func (s *Service) caps(req memory.RecallRequest, other *memory.AnswerSettings) caps {
-	c := s.settings.caps(req)
-	if other != nil {
-		c.chunks, c.bytes = cmp.Or(other.Code, c.chunks), cmp.Or(other.CodeBytes, c.bytes)
-	}
-	return c
-}
-
-// thresholds are those of the kinds that a question asks for: the one that it names takes
-// the place of the service's, and those of other settings that of both.
-func (s *Service) thresholds(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
-	floors := make(map[memory.Kind]float64, len(req.Kinds))
+// thresholds are those of the kinds that a question asks for. A threshold that the
+// question names replaces that of the settings, and one of other replaces both.
+func (s *Settings) thresholds(req memory.RecallRequest, other *memory.AnswerSettings) map[memory.Kind]float64 {
+	out := make(map[memory.Kind]float64, len(req.Kinds))
 	for _, kind := range withBlockers(req.Kinds) {
-		floors[kind] = s.settings.MinRelevance[kind]
+		out[kind] = s.MinRelevance[kind]
 		if req.MinRelevance != nil {
-			floors[kind] = *req.MinRelevance
+			out[kind] = *req.MinRelevance
 		}
 		if other != nil {
-			if f, named := other.MinRelevance[kind]; named {
-				floors[kind] = f
+			if min, named := other.MinRelevance[kind]; named {
+				out[kind] = min
 			}
 		}
 	}
-	return floors
+	return out
 }
 
 // Settings are what answers are made with where nothing else is asked for.
 func (s *Service) Settings() memory.AnswerSettings {
-	return *s.inForce(maps.Clone(s.settings.MinRelevance), caps{})
+	return *s.settings.inForce(maps.Clone(s.settings.MinRelevance), caps{})
 }
 
 // inForce are the settings that an answer is made with.
-func (s *Service) inForce(floors map[memory.Kind]float64, c caps) *memory.AnswerSettings {
+func (s *Settings) inForce(thresholds map[memory.Kind]float64, c caps) *memory.AnswerSettings {
 	return &memory.AnswerSettings{
-		MinRelevance: floors, VectorWeight: s.settings.VectorWeight, Embedder: s.settings.Embedder,
-		Code: c.chunks, CodeBytes: c.bytes,
+		MinRelevance: thresholds, VectorWeight: s.VectorWeight, Embedder: s.Embedder, Code: c.chunks, CodeBytes: c.bytes,
 	}
 }

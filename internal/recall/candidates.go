@@ -10,7 +10,6 @@ import (
 
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/index"
-	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -47,55 +46,26 @@ func (c *candidate) retrievers() map[string]memory.RetrieverScore {
 	return byName
 }
 
-// found is the outcome of the retrievers.
-type found struct {
-	candidates []*candidate // by fused score, best first
-	degraded   []memory.Degraded
-	spaces     []string
-	// incomplete says why the words were not searched; empty when they were. Words are
-	// what an answer promises to find: without them it cannot say "nothing".
-	incomplete string
-	// seq is of the last change that was surely searched: what is committed while
-	// a question is answered may be found or not.
-	seq uint64
+// find retrieves candidates.
+func (r *run) find() {
+	r.retrieve()
+	r.fuse()
+	r.resolve()
 }
 
-// search returns what a question finds and what it asks for by name or place. Code is
-// among it unless the full index is switched off.
-func (s *Service) search(ctx context.Context, req memory.RecallRequest, sel memory.Selection) found {
-	if !s.settings.Full {
-		sel.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
-		if len(sel.Kinds) == 0 { // which would mean all of them
-			return found{seq: s.opts.Corpus.Seq()}
-		}
+// retrieve asks all retrievers at once. Vector retrievers have a deadline. Words have
+// only that of the request: the answer rests on them, and on a busy machine a deadline
+// of their own would turn what is there into nothing.
+func (r *run) retrieve() {
+	r.seq = r.s.opts.Corpus.Seq()
+	if r.nothing {
+		return
 	}
-	f := s.find(ctx, req.Query, sel)
-	if ctx.Err() == nil {
-		f.candidates = s.lookUp(f.candidates, req, sel)
-	}
-	return f
-}
+	sources := r.sources()
+	allow, universe := r.s.opts.Corpus.Select(r.searched)
+	q := index.Query{Text: r.query, Allow: allow, Universe: universe, Limit: r.settings.Depth}
 
-// find returns what tells of an error that the question quotes, and what the
-// retrievers found.
-func (s *Service) find(ctx context.Context, query string, sel memory.Selection) found {
-	f := s.candidates(ctx, query, sel)
-	if prints := fingerprint.Of(query); len(prints) > 0 {
-		f.candidates = s.sameError(f.candidates, s.opts.Sessions.Fingerprinted(prints, sel))
-	}
-	return f
-}
-
-// candidates asks all retrievers at once and fuses what they found. Vector retrievers
-// have the deadline. Words have none but the request's own: they are what the answer
-// rests on, and on a busy machine a deadline would turn what is there into nothing.
-func (s *Service) candidates(ctx context.Context, query string, sel memory.Selection) found {
-	f := found{seq: s.opts.Corpus.Seq()}
-	sources := s.sources()
-	allow, universe := s.opts.Corpus.Select(sel)
-	q := index.Query{Text: query, Allow: allow, Universe: universe, Limit: s.settings.Depth}
-
-	brief, cancel := context.WithTimeout(ctx, s.settings.Deadline)
+	brief, cancel := context.WithTimeout(r.ctx, r.settings.Deadline)
 	defer cancel()
 	results := make([]index.Result, len(sources))
 	errs := make([]error, len(sources))
@@ -104,7 +74,7 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 		if src.Retriever == nil {
 			continue
 		}
-		within := ctx
+		within := r.ctx
 		if src.Space != "" {
 			within = brief
 		}
@@ -112,80 +82,81 @@ func (s *Service) candidates(ctx context.Context, query string, sel memory.Selec
 	}
 	wg.Wait()
 
-	parts := make([]index.Ranking, 0, len(sources))
+	r.rankings = make([]index.Ranking, 0, len(sources))
 	for i, src := range sources {
 		reason, words := "", src.Space == ""
 		switch err := errs[i]; {
 		case src.Retriever == nil:
 			if reason = src.Degraded; words {
-				f.incomplete = "the memory is " + reason
+				r.noWords = "the memory is " + reason
 			}
 		case errors.Is(err, index.ErrNotReady): // it holds nothing
 			reason = src.Lacks(allow)
 		case errors.Is(err, context.DeadlineExceeded) && !words:
-			reason = "deadline: no answer within " + s.settings.Deadline.String()
+			reason = "deadline: no answer within " + r.settings.Deadline.String()
 		case err != nil:
 			if reason = embedder.Reason(err); words {
-				f.incomplete = "words could not be searched: " + reason
+				r.noWords = "words could not be searched: " + reason
 			}
 		default:
 			reason = src.Lacks(allow)
-			part := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
+			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
 			if src.Space != "" {
-				part.Form, part.Weight = index.ZScore, s.settings.VectorWeight
-				f.spaces = append(f.spaces, src.Space)
+				ranking.Form, ranking.Weight = index.ZScore, r.settings.VectorWeight
+				r.spaces = append(r.spaces, src.Space)
 			}
-			parts = append(parts, part)
+			r.rankings = append(r.rankings, ranking)
 		}
 		if reason != "" {
-			f.degraded = append(f.degraded, memory.Degraded{Part: src.Name, Reason: reason})
+			r.degraded = append(r.degraded, memory.Degraded{Part: src.Name, Reason: reason})
 		}
 	}
-	f.candidates = s.resolve(index.Fuse(parts, s.settings.Depth), parts, sel)
-	return f
+	r.err = ended(r.ctx)
 }
 
+// fuse makes one list of documents out of those of the retrievers.
+func (r *run) fuse() { r.fused = index.Fuse(r.rankings, r.settings.Depth) }
+
 // resolve turns documents into candidates with their relevance.
-func (s *Service) resolve(fused []index.Fused, parts []index.Ranking, sel memory.Selection) []*candidate {
-	out := make([]*candidate, 0, len(fused))
-	// One piece of memory for all of them and one for their scores.
-	all := make([]candidate, len(fused))
-	scores := make([]score, 0, len(fused)*len(parts))
-	for i, hit := range fused {
-		places := s.opts.Corpus.Candidates(hit.Doc, sel)
+func (r *run) resolve() {
+	r.candidates = make([]*candidate, 0, len(r.fused))
+	// One allocation for all candidates and one for their scores.
+	all := make([]candidate, len(r.fused))
+	scores := make([]score, 0, len(r.fused)*len(r.rankings))
+	for i, hit := range r.fused {
+		places := r.s.opts.Corpus.Candidates(hit.Doc, r.searched)
 		if len(places) == 0 {
 			continue
 		}
-		// Of records with one text one that was told or imported stands for all, the
+		// Of records with one text, one that was told or imported stands for all, the
 		// project's own first.
 		slices.SortStableFunc(places, func(a, b memory.Candidate) int {
-			if order := cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.Project == sel.Project, b.Project == sel.Project)); order != 0 || a.Kind != memory.Step {
+			if order := cmp.Or(boolOrder(!a.Followed, !b.Followed), boolOrder(a.Project == r.searched.Project, b.Project == r.searched.Project)); order != 0 || a.Kind != memory.Step {
 				return order
 			}
-			return b.Created.Compare(a.Created) // what was done again was done last
+			return b.Created.Compare(a.Created) // of equal steps, the last one
 		})
 		c := &all[i]
 		c.Candidate, c.others, c.fused = places[0], places[1:], hit.Score
 		first := len(scores)
 		for _, raw := range hit.Raw {
-			p := &parts[raw.Part]
-			r := s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
-			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(r)}})
+			p := &r.rankings[raw.Part]
+			relevance := r.s.opts.Calibration.Relevance(foundBy(p, raw.Hit))
+			scores = append(scores, score{p.Name, memory.RetrieverScore{Score: round(float64(raw.Hit.Score)), Relevance: round(relevance)}})
 			c.coverage = max(c.coverage, float64(raw.Hit.Held))
 		}
 		c.scores = scores[first:len(scores):len(scores)]
-		c.relevance = s.opts.Calibration.relevance(hit.Raw, parts)
-		out = append(out, c)
+		c.relevance = r.s.opts.Calibration.relevance(hit.Raw, r.rankings)
+		r.candidates = append(r.candidates, c)
 	}
-	if len(out) > 0 {
-		best := out[0].fused
-		for _, c := range out {
+	if len(r.candidates) > 0 {
+		best := r.candidates[0].fused
+		for _, c := range r.candidates {
 			if best > 0 {
 				c.match = max(c.fused/best, 0)
 			}
 		}
 	}
-	return out
 }
 
 // foundBy is a hit of a part.
@@ -238,15 +209,22 @@ func hitOf(hits []index.RawHit, parts []index.Ranking, part int) (hit index.Hit,
 	return index.Hit{}, false
 }
 
-// aboveThreshold separates what is relevant by the floors of the kinds from what is not; of the
-// latter the nearest few are told.
-func aboveThreshold(cs []*candidate, floors map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
-	const tell = 5
+// threshold withholds what is not relevant enough for its kind.
+func (r *run) threshold() {
+	r.thresholds = r.settings.thresholds(r.req, r.opts.Settings)
+	r.candidates, r.below = aboveThreshold(r.candidates, r.thresholds)
+	r.relevant = len(r.candidates)
+}
+
+// aboveThreshold separates what is relevant by the thresholds of the kinds from what is
+// not; of the latter it returns the nearest few.
+func aboveThreshold(cs []*candidate, thresholds map[memory.Kind]float64) (above []*candidate, below []memory.Withheld) {
+	const nearest = 5
 	for _, c := range cs {
 		switch {
-		case c.relevance >= floors[c.Kind]:
+		case c.relevance >= thresholds[c.Kind]:
 			above = append(above, c)
-		case len(below) < tell:
+		case len(below) < nearest:
 			below = append(below, withheld(c, memory.BelowThreshold))
 		}
 	}

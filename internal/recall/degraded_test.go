@@ -239,7 +239,7 @@ func TestWordsFailed(t *testing.T) {
 // TestCodeIsNotSearchedYet: while the first index of a repository is being built there
 // may be code that nobody can find.
 func TestCodeIsNotSearchedYet(t *testing.T) {
-	for missing, want := range map[string]bool{memory.FirstIndexing: true, "nothing of the project is indexed": false, "": false} {
+	for missing, want := range map[string]bool{memory.FirstIndexing: true, memory.NotIndexed: false, "": false} {
 		s := newShelf()
 		a, err := s.service(t, func(o *Options) { o.Missing = func(string) string { return missing } }).Recall(t.Context(), memory.RecallRequest{Query: "needle"})
 		if err != nil || a.Incomplete != want || a.NothingRelevant == want {

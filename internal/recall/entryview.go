@@ -8,14 +8,14 @@ import (
 type entryName struct{ name, server string }
 
 // nameOf returns the name of a rule, reference, tool, task or blocker.
-func nameOf(r *memory.Record) (entryName, bool) {
+func nameOf(rec *memory.Record) (entryName, bool) {
 	switch {
-	case r.Entry != nil:
-		return entryName{r.Entry.Name, r.Entry.Server}, true
-	case r.Task != nil:
-		return entryName{name: r.Task.TaskID}, true
-	case r.Reference != nil:
-		return entryName{name: r.Reference.Name}, true
+	case rec.Entry != nil:
+		return entryName{rec.Entry.Name, rec.Entry.Server}, true
+	case rec.Task != nil:
+		return entryName{name: rec.Task.TaskID}, true
+	case rec.Reference != nil:
+		return entryName{name: rec.Reference.Name}, true
 	}
 	return entryName{}, false
 }
@@ -36,26 +36,26 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 		if w.Name != "" || !hasName(w.Kind) {
 			continue
 		}
-		r, err := s.opts.Corpus.Record(w.ID)
+		rec, err := s.opts.Corpus.Record(w.ID)
 		if err != nil {
 			continue
 		}
-		n, _ := nameOf(&r)
+		n, _ := nameOf(&rec)
 		ws[i].Name, ws[i].Server = n.name, n.server
 	}
 }
 
 // named fills in what is shown of a rule, reference, tool, task or blocker.
-func (f *filler) named(item *memory.Item, c *candidate, r *memory.Record) {
+func (r *run) named(item *memory.Item, c *candidate, rec *memory.Record) {
 	switch {
-	case r.Entry != nil:
-		item.Text = f.redact(entryText(r.Entry))
-	case r.Task != nil:
-		item.Text = f.redact(taskText(r.Kind, r.Task))
+	case rec.Entry != nil:
+		item.Text = r.redact(entryText(rec.Entry))
+	case rec.Task != nil:
+		item.Text = r.redact(taskText(rec.Kind, rec.Task))
 	default:
-		item.Text = f.redact(r.Text)
+		item.Text = r.redact(rec.Text)
 	}
-	if r.Reference == nil && c.Rate != nil && c.Rate.Attempts > 0 {
+	if rec.Reference == nil && c.Rate != nil && c.Rate.Attempts > 0 {
 		item.SuccessRate = c.Rate.String()
 	}
 }

@@ -7,29 +7,28 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// FileNames is the light index: every file by its name and by how it begins.
+// FileNames is the file-name index: every file by its name and its first characters.
 type FileNames interface {
-	// FileNames returns the files of a selection that hold most of a question, best
-	// first; PrunedFiles those of them whose chunks gave way to the size limit.
+	// FilesByName returns the files of a selection that match most of a query, best
+	// first. PrunedFiles returns only files whose chunks were dropped for the size limit.
 	FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate
 	PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate
-	// Files returns the files of a project that a pattern fits, best first, and how
-	// many there are; Fits says whether it fits a file.
+	// Files returns the files of a project that match a pattern, best first, and how many
+	// there are. Fits says whether a pattern matches a file.
 	Files(pattern, project string, limit int) (files []memory.Candidate, total int)
 	Fits(pattern, path, head string) bool
 	// CodeCounts counts the files of a project.
 	CodeCounts(project string) memory.CodeCounts
 }
 
-// What is known of a file by its name and beginning is never as sure as what the full
-// index shows from its floor of 0.75 on: the relevance of a file that holds all of a
-// question is lightRelevance, and that of another its share of it. The floor is half
-// of a question's weight. It takes the place of the floor of code, which would let
-// nothing through, but not of one that the question names: whoever asks for 0.75 gets
-// nothing light.
+// A name and a beginning say less than a chunk: the full index shows chunks from a
+// relevance of 0.75 on, and a file that matches all of a query by name has
+// fileNameRelevance. A file that matches a share of it has that share. The threshold is
+// half of the query. It replaces the threshold of code, which nothing would pass, but not
+// one that the request names.
 //
-// prunedThreshold is the floor of a file whose chunks gave way, beside a full index that
-// otherwise answers: three quarters of the question.
+// prunedThreshold is for a file without chunks where the full index otherwise answers:
+// three quarters of the query.
 const (
 	fileNameRelevance = 0.7
 	fileNameThreshold = fileNameRelevance / 2
@@ -37,132 +36,136 @@ const (
 )
 
 const (
-	// fileNameDepth is how many files the light index is asked for: enough that gates
-	// and worktrees of one repository leave some.
+	// fileNameDepth is how many files are looked up: enough that gates and worktrees of
+	// one repository leave some.
 	fileNameDepth = 24
-	// tellLight is how many of those below the floor are told of.
-	tellLight = 3
+	// maxFilesBelow is how many files below the threshold are reported.
+	maxFilesBelow = 3
 )
 
 // lack is why the full index cannot answer for code.
 type lack struct {
 	why string
-	// untold says that nothing else in the answer tells of it.
-	untold bool
+	// report is what the answer says of code if no file name matches either; empty where
+	// the answer says it elsewhere.
+	report string
 }
 
-// lacks finds out why the chunks of code that were found, if any, are not all there
-// is to say. It is empty where the full index has answered, also with nothing.
-func (f *filler) lacks(sel memory.Selection, found found) lack {
+// lacks returns why the full index cannot answer for code. It is empty where the full
+// index has answered, also with nothing.
+func (r *run) lacks() lack {
 	late := func(d memory.Degraded) bool { return !isVector(d.Part) }
 	of := func(reasons ...memory.Reason) func(memory.Withheld) bool {
 		return func(w memory.Withheld) bool { return w.Kind == memory.Chunk && slices.Contains(reasons, w.Reason) }
 	}
 	switch {
-	case slices.ContainsFunc(f.out.items, func(i memory.Item) bool { return i.Kind == memory.Chunk }):
+	case slices.ContainsFunc(r.items, func(i memory.Item) bool { return i.Kind == memory.Chunk }):
 		return lack{}
-	case !f.s.settings.Full:
-		return lack{"the full index is switched off", slices.Equal(sel.Kinds, []memory.Kind{memory.Chunk})}
-	case found.incomplete != "", slices.ContainsFunc(found.degraded, late):
-		return lack{"the full index did not answer", false}
-	case slices.ContainsFunc(f.out.withheld, of(memory.TooSlow)):
-		return lack{"the full index was too slow", false}
-	case slices.ContainsFunc(f.out.withheld, of(memory.Gone, memory.Changed)):
-		return lack{"what was found has changed since it was indexed", true}
+	case !r.settings.Full:
+		off := lack{why: "the full index is switched off"}
+		if slices.Equal(r.sel.Kinds, []memory.Kind{memory.Chunk}) {
+			off.report = "not searched: " + off.why
+		}
+		return off
+	case r.noWords != "", slices.ContainsFunc(r.degraded, late):
+		return lack{why: "the full index did not answer"}
+	case slices.ContainsFunc(r.withheld, of(memory.TooSlow)):
+		return lack{why: "the full index was too slow"}
+	case slices.ContainsFunc(r.withheld, of(memory.Gone, memory.Changed)):
+		return lack{"what was found has changed since it was indexed", "found, but has changed since it was indexed"}
 	}
-	if why := f.s.opts.Missing(sel.Project); why != "" {
-		return lack{why, true}
+	if why := r.s.opts.Missing(r.sel.Project); why != "" {
+		return lack{why, "not searched: " + why}
 	}
-	if f.s.opts.FileNames != nil {
-		if held := f.s.opts.FileNames.CodeCounts(sel.Project); held.Files > 0 && held.Chunked == 0 {
-			return lack{"no file is indexed in full", false}
+	if r.s.opts.FileNames != nil {
+		if held := r.s.opts.FileNames.CodeCounts(r.sel.Project); held.Files > 0 && held.Chunked == 0 {
+			return lack{why: "no file is indexed in full"}
 		}
 	}
 	return lack{}
 }
 
-// light fills what is left of the room for code from the light index: where the full
-// index cannot answer, and else with files whose chunks gave way. It stays within the
+// fileNames fills the room left for code with files found by name: where the full index
+// cannot answer, and otherwise with files whose chunks were dropped. It stays within the
 // deadline of code, so that no answer takes longer for it.
-func (f *filler) light(sel memory.Selection, found found) {
-	if !slices.Contains(sel.Kinds, memory.Chunk) {
+func (r *run) fileNames() {
+	if !slices.Contains(r.sel.Kinds, memory.Chunk) {
 		return
 	}
-	lack := f.lacks(sel, found)
+	lack := r.lacks()
 	if lack.why == memory.FirstIndexing {
-		f.out.incomplete = lack.why
+		r.codeIncomplete = lack.why
 	}
 	shown := 0
-	switch index := f.s.opts.FileNames; {
-	case index == nil && !f.s.settings.Full:
-		lack.why = "both indexes are switched off"
-	case index == nil, f.code.Err() != nil:
-	case lack.why != "":
-		floor := fileNameThreshold
-		if f.req.MinRelevance != nil {
-			floor = *f.req.MinRelevance
+	switch index := r.s.opts.FileNames; {
+	case index == nil && !r.settings.Full:
+		if lack.report != "" {
+			lack.report = "not searched: both indexes are switched off"
 		}
-		shown = f.takeLight(index.FilesByName(f.req.Query, sel, fileNameDepth), floor, lack.why)
-	case index.CodeCounts(sel.Project).Pruned > 0:
-		floor := prunedThreshold
-		if f.req.MinRelevance != nil {
-			floor = max(floor, *f.req.MinRelevance)
+	case index == nil, r.code.Err() != nil:
+	case lack.why != "":
+		threshold := fileNameThreshold
+		if r.req.MinRelevance != nil {
+			threshold = *r.req.MinRelevance
+		}
+		shown = r.takeFiles(index.FilesByName(r.req.Query, r.sel, fileNameDepth), threshold, lack.why)
+	case index.CodeCounts(r.sel.Project).Pruned > 0:
+		threshold := prunedThreshold
+		if r.req.MinRelevance != nil {
+			threshold = max(threshold, *r.req.MinRelevance)
 		}
 		lack.why = "the index is over its size limit"
-		shown = f.takeLight(index.PrunedFiles(f.req.Query, sel, fileNameDepth), floor, lack.why)
+		shown = r.takeFiles(index.PrunedFiles(r.req.Query, r.sel, fileNameDepth), threshold, lack.why)
 	}
 	switch {
 	case shown > 0:
-		f.out.degraded = append(f.out.degraded, memory.Degraded{Part: partCode, Reason: fileNameReason(lack.why)})
-	case lack.untold:
-		f.out.degraded = append(f.out.degraded, memory.Degraded{Part: partCode, Reason: lack.why})
+		r.codeDegraded = append(r.codeDegraded, memory.Degraded{Part: memory.PartCode, Reason: fileNameReason(lack.why)})
+	case lack.report != "":
+		r.codeDegraded = append(r.codeDegraded, memory.Degraded{Part: memory.PartCode, Reason: lack.report})
 	}
 }
 
-// partCode names code among what an answer had to do without.
-const partCode = "code"
+func fileNameReason(why string) string { return "searched by file names only: " + why }
 
-func fileNameReason(why string) string { return "light index: " + why }
-
-// takeLight adds the files that are relevant enough, and returns how many it added.
-func (f *filler) takeLight(files []memory.Candidate, floor float64, why string) (shown int) {
-	// The line that tells of it is part of what it costs.
-	f.caps.tokens -= tokens(fileNameReason(why))
-	told := 0
+// takeFiles adds the files that are relevant enough, and returns how many it added.
+func (r *run) takeFiles(files []memory.Candidate, threshold float64, why string) (shown int) {
+	// The line that reports it counts, too.
+	r.caps.tokens -= tokens(fileNameReason(why))
+	below := 0
 	for _, c := range byPath(files) {
 		c.relevance = fileNameRelevance * c.Fit
-		if c.relevance < floor {
-			if told++; told <= tellLight {
-				f.out.withheld = append(f.out.withheld, withheld(c, memory.BelowThreshold))
+		if c.relevance < threshold {
+			if below++; below <= maxFilesBelow {
+				r.withheld = append(r.withheld, withheld(c, memory.BelowThreshold))
 			}
 			continue
 		}
-		if len(f.out.items) >= f.req.Limit || f.caps.chunks == 0 || f.code.Err() != nil {
+		if len(r.items) >= r.req.Limit || r.caps.chunks == 0 || r.code.Err() != nil {
 			break
 		}
-		item, reason := f.head(c)
+		item, reason := r.head(c)
 		switch {
 		case reason != "":
-			// A file of which a chunk was withheld for that is not told of twice.
+			// A file is reported once if a chunk of it was withheld for the same reason.
 			w := withheld(c, reason)
-			if !slices.ContainsFunc(f.out.withheld, func(o memory.Withheld) bool {
+			if !slices.ContainsFunc(r.withheld, func(o memory.Withheld) bool {
 				return o.Kind == w.Kind && o.Path == w.Path && o.Reason == w.Reason
 			}) {
-				f.out.withheld = append(f.out.withheld, w)
+				r.withheld = append(r.withheld, w)
 			}
 		case item.Text != "": // an empty file says nothing
-			f.caps.tokens -= item.Tokens
-			f.caps.chunks--
-			f.caps.bytes -= len(item.Text)
-			f.add(item, nil, 0)
+			r.caps.tokens -= item.Tokens
+			r.caps.chunks--
+			r.caps.bytes -= len(item.Text)
+			r.add(item, nil, 0)
 			shown++
 		}
 	}
 	return shown
 }
 
-// byPath makes one candidate of the files that lie at one path in several sandboxes,
-// in the order of the best of each.
+// byPath makes one candidate of the files at one path in several sandboxes, in the order
+// of the best of each.
 func byPath(files []memory.Candidate) []*candidate {
 	var out []*candidate
 	places := map[string]*candidate{}
@@ -178,19 +181,18 @@ func byPath(files []memory.Candidate) []*candidate {
 	return out
 }
 
-// head reads again how a file begins, at the first of its places that passes the
-// gates. As of a chunk, the text on disk must be the one that was indexed: what
-// begins otherwise now was found by something that it no longer says.
-func (f *filler) head(c *candidate) (memory.Item, memory.Reason) {
+// head reads again how a file begins, at the first of its places that passes the gates.
+// The text on disk must be the one that was indexed, as for a chunk.
+func (r *run) head(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
-	for _, place := range f.places(c) {
-		v, err := f.s.gates.head(f.code, place)
-		reason := f.reason(err)
+	for _, place := range r.places(c) {
+		v, err := r.s.gates.head(r.code, place)
+		reason := r.reason(err)
 		if reason == "" && place.Head != "" && v.Text != place.Head {
 			reason = memory.Changed
 		}
 		if reason == "" {
-			return f.headItem(c, place, v)
+			return r.headItem(c, place, v)
 		}
 		if first == "" {
 			first = reason
@@ -198,18 +200,18 @@ func (f *filler) head(c *candidate) (memory.Item, memory.Reason) {
 	}
 	if first == "" {
 		first = memory.Gone // dropped since it was found
-		if f.code.Err() != nil {
+		if r.code.Err() != nil {
 			first = memory.TooSlow
 		}
 	}
 	return memory.Item{}, first
 }
 
-func (f *filler) headItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
+func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
 	fit, relevance := round(c.Fit), round(c.relevance)
 	item := memory.Item{
 		ID: memory.ChunkID(at.Sandbox, at.Path, memory.FileChunk{}), Kind: memory.Chunk, Project: at.Project,
-		Text: f.redact(v.Text), CreatedAt: c.Created, State: memory.FilePreview, Relevance: relevance,
+		Text: r.redact(v.Text), CreatedAt: c.Created, State: memory.FilePreview, Relevance: relevance,
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root},
 		RankFactors: &memory.RankFactors{
 			Score: fit, Recency: 1, Success: 1, Project: 1, Session: 1,
@@ -217,21 +219,21 @@ func (f *filler) headItem(c *candidate, at memory.Location, v memory.Verified) (
 		},
 	}
 	item.Tokens = itemTokens(item)
-	if len(item.Text) > f.caps.bytes || item.Tokens > f.caps.tokens {
+	if len(item.Text) > r.caps.bytes || item.Tokens > r.caps.tokens {
 		return memory.Item{}, memory.OverBudget
 	}
 	return item, ""
 }
 
-// reason is why a look at the disk let nothing through; empty when it did.
-func (f *filler) reason(err error) memory.Reason {
+// reason is why a gate let nothing through; empty when it did.
+func (r *run) reason(err error) memory.Reason {
 	if err == nil {
 		return ""
 	}
 	if gate, ok := errors.AsType[*memory.GateError](err); ok {
 		return gate.Reason
 	}
-	if f.code.Err() != nil {
+	if r.code.Err() != nil {
 		return memory.TooSlow
 	}
 	return memory.Unreadable

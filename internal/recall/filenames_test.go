@@ -91,7 +91,7 @@ func recallLight(t *testing.T, s *shelf, req memory.RecallRequest, change ...fun
 
 func codeReason(a *memory.RecallResponse) string {
 	for _, d := range a.Degraded {
-		if d.Part == partCode {
+		if d.Part == memory.PartCode {
 			return d.Reason
 		}
 	}
@@ -112,12 +112,12 @@ func TestLightAnswers(t *testing.T) {
 		want    []string
 		reason  string
 	}{
-		"switched off":        {nil, false, "", []string{"queue/retry.go"}, "light index: the full index is switched off"},
-		"not indexed yet":     {nil, true, "not indexed yet", []string{"queue/retry.go"}, "light index: not indexed yet"},
-		"no chunks":           {nil, true, "", []string{"queue/retry.go"}, "light index: no file is indexed in full"},
+		"switched off":        {nil, false, "", []string{"queue/retry.go"}, "searched by file names only: the full index is switched off"},
+		"not indexed yet":     {nil, true, "not indexed yet", []string{"queue/retry.go"}, "searched by file names only: not indexed yet"},
+		"no chunks":           {nil, true, "", []string{"queue/retry.go"}, "searched by file names only: no file is indexed in full"},
 		"nothing fits":        {func(_ *shelf, l *lightShelf) { l.held.Chunked = 1 }, true, "", []string{}, ""},
-		"loading":             {func(s *shelf, l *lightShelf) { s.lexical = index.Source{Name: "lexical", Degraded: "loading"} }, true, "", []string{"queue/retry.go"}, "light index: the full index did not answer"},
-		"retrieval late":      {func(s *shelf, l *lightShelf) { s.lexical.Retriever = failing }, true, "", []string{"queue/retry.go"}, "light index: the full index did not answer"},
+		"loading":             {func(s *shelf, l *lightShelf) { s.lexical = index.Source{Name: "lexical", Degraded: "loading"} }, true, "", []string{"queue/retry.go"}, "searched by file names only: the full index did not answer"},
+		"retrieval late":      {func(s *shelf, l *lightShelf) { s.lexical.Retriever = failing }, true, "", []string{"queue/retry.go"}, "searched by file names only: the full index did not answer"},
 		"the full one has it": {func(s *shelf, l *lightShelf) { s.chunk("func f() {}", at("full.go")) }, true, "not indexed yet", []string{"full.go"}, ""},
 		"below the floor of the full one": {func(s *shelf, l *lightShelf) {
 			l.held.Chunked, s.scale = 1, .001
@@ -127,8 +127,8 @@ func TestLightAnswers(t *testing.T) {
 			l.held.Chunked = 1
 			s.chunk("func f() {}", at("full.go"))
 			s.gates[at("full.go")] = gone
-		}, true, "", []string{"queue/retry.go"}, "light index: what was found has changed since it was indexed"},
-		"gave way": {func(_ *shelf, l *lightShelf) { l.held = memory.CodeCounts{Files: 2, Chunked: 1, Pruned: 1} }, true, "", []string{"queue/retry.go"}, "light index: the index is over its size limit"},
+		}, true, "", []string{"queue/retry.go"}, "searched by file names only: what was found has changed since it was indexed"},
+		"gave way": {func(_ *shelf, l *lightShelf) { l.held = memory.CodeCounts{Files: 2, Chunked: 1, Pruned: 1} }, true, "", []string{"queue/retry.go"}, "searched by file names only: the index is over its size limit"},
 	} {
 		s, l := newLight()
 		l.file(at("queue/retry.go"), "package queue // retries")
@@ -147,7 +147,7 @@ func TestLightAnswers(t *testing.T) {
 		if marked := len(a.Items) > 0 && a.Items[0].State == memory.FilePreview; marked != (test.reason != "") {
 			t.Errorf("%s: marked as light: %v", name, marked)
 		}
-		if test.reason != "" && (!strings.Contains(a.Text, "(degraded: ") || !strings.Contains(a.Text, "code: "+test.reason) || !strings.Contains(a.Text, ", light)")) {
+		if test.reason != "" && (!strings.Contains(a.Text, "(Code was "+test.reason+".)") || !strings.Contains(a.Text, ", by file name)")) {
 			t.Errorf("%s: the text does not say so:\n%s", name, a.Text)
 		}
 		if a.NothingRelevant != (len(test.want) == 0) {
@@ -176,7 +176,7 @@ func TestLightItem(t *testing.T) {
 	if r := a.Items[0].Relevance; r < fileNameThreshold || r > fileNameRelevance {
 		t.Errorf("relevance is %v, want it from %v to %v", r, fileNameThreshold, fileNameRelevance)
 	}
-	if !strings.Contains(a.Text, "Found 1 relevant snippet:\n\n1. queue/retry.go (Relevance: 0.") || !strings.Contains(a.Text, ", light index)\n") {
+	if !strings.Contains(a.Text, "Found 1 relevant snippet:\n\n1. queue/retry.go (Relevance: 0.") || !strings.Contains(a.Text, ", by file name)\n") {
 		t.Errorf("the block is not marked:\n%s", a.Text)
 	}
 	if r := s.receipts[0]; len(r.Items) != 1 || r.Items[0].RankFactors.Retrievers["light"].Score == 0 {
@@ -344,7 +344,7 @@ func TestBothOff(t *testing.T) {
 		o.Settings.Full = false
 	}
 	a := recallLight(t, s, memory.RecallRequest{Query: "f", Kinds: []memory.Kind{memory.Chunk}}, off)
-	if len(a.Items) > 0 || codeReason(a) != "both indexes are switched off" || !strings.Contains(a.Text, "both indexes are switched off") {
+	if len(a.Items) > 0 || codeReason(a) != "not searched: both indexes are switched off" || !strings.Contains(a.Text, "both indexes are switched off") {
 		t.Errorf("items %v, degraded %v; want none, and why:\n%s", ids(a), a.Degraded, a.Text)
 	}
 	if a := recallLight(t, s, memory.RecallRequest{Query: "f"}, off); len(a.Items) > 0 || codeReason(a) != "" {
@@ -357,7 +357,7 @@ func TestMissingCodeIsSaid(t *testing.T) {
 	s := newShelf()
 	s.lesson("l-1")
 	a := recallLight(t, s, memory.RecallRequest{Query: "needle"}, func(o *Options) { o.Missing = func(string) string { return "not indexed yet" } })
-	if codeReason(a) != "not indexed yet" || !strings.Contains(a.Text, "(degraded: code: not indexed yet)") {
+	if codeReason(a) != "not searched: not indexed yet" || !strings.Contains(a.Text, "(Code was not searched: not indexed yet.)") {
 		t.Errorf("degraded = %v, want code, not indexed yet:\n%s", a.Degraded, a.Text)
 	}
 }
@@ -400,7 +400,7 @@ func TestBlockedDisk(t *testing.T) {
 					if !slices.Contains(slices.Sorted(mapValues(reasons(a))), memory.TooSlow) {
 						t.Fatalf("withheld = %v, want code that was too slow", a.Withheld)
 					}
-					if codeReason(a) == "" || !strings.Contains(a.Text, "(degraded: code: ") {
+					if codeReason(a) == "" || !strings.Contains(a.Text, "(Code was ") {
 						t.Fatalf("degraded = %v, want code:\n%s", a.Degraded, a.Text)
 					}
 				}

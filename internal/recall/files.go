@@ -8,13 +8,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// filesDeadline is how long a list of files may look at the disk: a thousand files
-// take some fifty milliseconds.
+// filesDeadline bounds the reading of files for a list: a thousand files take about 50 ms.
 const filesDeadline = 2 * time.Second
 
-// Files looks for files by a pattern over their paths and beginnings. What it lists
-// was read again just now and still fits; of a file that does not pass the gates, or
-// begins otherwise now, only the reason is counted. The errors are those of
+// Files returns the files whose path or beginning matches a pattern. It reads every file
+// again before it lists it. Of a file that does not pass the gates, or no longer matches,
+// it counts only the reason. The errors are those of
 // memory.Repositories, and CodeUnavailable while the index is being loaded.
 func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
 	if err := req.Validate(); err != nil {
@@ -22,7 +21,7 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	}
 	if s.opts.FileNames == nil {
 		return nil, &memory.Error{
-			Code: memory.CodeUnavailable, Message: "the light index is switched off",
+			Code: memory.CodeUnavailable, Message: "the file-name index is switched off",
 			Hint: "set index.light to true, and start recalld again",
 		}
 	}
@@ -54,7 +53,7 @@ func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.F
 	return list, ctx.Err()
 }
 
-// file reads a file that was found again.
+// file reads again a file that was found.
 func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) (memory.FileMatch, memory.Reason) {
 	at, err := s.opts.Corpus.Location(c)
 	if err != nil {
@@ -67,7 +66,7 @@ func (s *Service) file(ctx context.Context, pattern string, c memory.Candidate) 
 		}
 		return memory.FileMatch{}, memory.Unreadable
 	}
-	// What was written since may have taken away what the pattern fits.
+	// The file may have changed since it was indexed.
 	if !s.opts.FileNames.Fits(pattern, at.Path, v.Text) {
 		return memory.FileMatch{}, memory.Changed
 	}

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -76,93 +75,74 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 	return c
 }
 
-// shown is what passed the gates and fits.
-type shown struct {
-	items    []memory.Item
-	withheld []memory.Withheld
-	degraded []memory.Degraded
-	redacted bool
-	// incomplete says why not all code was searched; empty when it was.
-	incomplete string
-	names      map[string]entryName // of items, by id
+// budget sets what the items of an answer may take together.
+func (r *run) budget() {
+	degraded := min(tokens(degradedLine(r.degraded)), r.req.MaxTokens/8)
+	r.caps.tokens = r.req.MaxTokens - head(r.req.MaxTokens) - degraded
 }
 
-// filler fills an answer in rank order.
-type filler struct {
-	s     *Service
-	req   memory.RecallRequest
-	caps  caps // what is left of them
-	query index.Terms
-	code  context.Context // with the deadline of code
-	out   shown
-	terms []index.Terms // of the items
-	// reserved are the tokens set aside for each item whose text may be cut at the end,
-	// zero for the others.
-	reserved []int
-}
-
-// fill takes candidates in rank order through the gates until the limit is
-// reached or the budget is full. What is left of the room for code may then be filled
-// from the light index.
-func (s *Service) fill(ctx context.Context, req memory.RecallRequest, sel memory.Selection, found found, c caps, ranked []*candidate) shown {
-	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
-	defer cancel()
-	f := &filler{s: s, req: req, caps: c, query: s.opts.Analyze(req.Query), code: code}
-	f.out.items = []memory.Item{}
-	f.out.withheld = []memory.Withheld{}
-	var later []*candidate
-	for _, c := range ranked {
-		if c.Kind == memory.Chunk && f.caps.moreChunks > 0 && (f.caps.chunks == 0 || f.caps.bytes < snippetBytes) {
-			later = append(later, c)
+// fill takes candidates in rank order through the gates until the limit is reached or
+// the budget is full. Code beyond its first share waits for what the others leave.
+func (r *run) fill() {
+	r.startCode()
+	r.terms = r.s.opts.Analyze(r.req.Query)
+	for _, c := range r.candidates {
+		if c.Kind == memory.Chunk && r.caps.moreChunks > 0 && (r.caps.chunks == 0 || r.caps.bytes < snippetBytes) {
+			r.later = append(r.later, c)
 			continue
 		}
-		f.takeOrTell(c)
+		r.takeOrWithhold(c)
 	}
-	f.light(sel, found)
-	f.share()
-	f.caps.chunks += f.caps.moreChunks
-	f.caps.bytes += f.caps.moreBytes
-	for _, c := range later {
-		f.takeOrTell(c)
-	}
-	if slices.ContainsFunc(f.out.withheld, func(w memory.Withheld) bool { return w.Reason == memory.TooSlow }) {
-		f.out.degraded = append(f.out.degraded, memory.Degraded{
-			Part: partCode, Reason: "deadline: not all was checked within " + s.settings.CodeDeadline.Round(time.Millisecond).String(),
-		})
-		f.out.incomplete = "not all code could be checked in time"
-	}
-	return f.out
 }
 
-// takeOrTell adds a candidate to the answer or to what was withheld.
-func (f *filler) takeOrTell(c *candidate) {
-	if reason := f.take(c); reason != "" {
-		f.out.withheld = append(f.out.withheld, withheld(c, reason))
+// moreCode adds the code that had to wait.
+func (r *run) moreCode() {
+	r.caps.chunks += r.caps.moreChunks
+	r.caps.bytes += r.caps.moreBytes
+	for _, c := range r.later {
+		r.takeOrWithhold(c)
+	}
+}
+
+// lateCode reports code that was not verified before its deadline.
+func (r *run) lateCode() {
+	if slices.ContainsFunc(r.withheld, func(w memory.Withheld) bool { return w.Reason == memory.TooSlow }) {
+		r.codeDegraded = append(r.codeDegraded, memory.Degraded{
+			Part: memory.PartCode, Reason: "searched in part: not all was checked within " + r.settings.CodeDeadline.Round(time.Millisecond).String(),
+		})
+		r.codeIncomplete = "not all code could be checked in time"
+	}
+}
+
+// takeOrWithhold adds a candidate to the items or to what was withheld.
+func (r *run) takeOrWithhold(c *candidate) {
+	if reason := r.take(c); reason != "" {
+		r.withheld = append(r.withheld, withheld(c, reason))
 	}
 }
 
 // take adds a candidate to the answer, or says why not.
-func (f *filler) take(c *candidate) memory.Reason {
-	if len(f.out.items) >= f.req.Limit {
+func (r *run) take(c *candidate) memory.Reason {
+	if len(r.items) >= r.req.Limit {
 		return memory.OverLimit
 	}
 	var item memory.Item
 	var reason memory.Reason
 	if c.Kind == memory.Chunk {
-		if f.caps.chunks == 0 {
+		if r.caps.chunks == 0 {
 			return memory.OverLimit
 		}
-		item, reason = f.chunk(c)
+		item, reason = r.chunk(c)
 	} else {
-		item, reason = f.record(c)
+		item, reason = r.record(c)
 	}
 	if reason != "" {
 		return reason
 	}
-	terms := f.s.opts.Analyze(item.Text)
-	for i, other := range f.terms {
-		if f.out.items[i].Kind == item.Kind && jaccard(terms, other) >= nearDuplicate {
-			f.out.items[i].Similar++
+	terms := r.s.opts.Analyze(item.Text)
+	for i, other := range r.itemTerms {
+		if r.items[i].Kind == item.Kind && jaccard(terms, other) >= nearDuplicate {
+			r.items[i].Similar++
 			return memory.Duplicate
 		}
 	}
@@ -172,73 +152,73 @@ func (f *filler) take(c *candidate) memory.Reason {
 	item.RankFactors = &factors
 	item.Tokens = itemTokens(item)
 	takes, reserved := item.Tokens, 0
-	if f.cuttable(item) {
+	if r.cuttable(item) {
 		// A little of the budget is better than nothing of the item.
-		takes = min(takes, max(leastShare, leastTokens(item)), max(f.caps.tokens, leastTokens(item)))
+		takes = min(takes, max(leastShare, leastTokens(item)), max(r.caps.tokens, leastTokens(item)))
 		reserved = takes
 	}
-	if takes > f.caps.tokens {
+	if takes > r.caps.tokens {
 		return memory.OverBudget
 	}
-	f.caps.tokens -= takes
+	r.caps.tokens -= takes
 	if item.Kind == memory.Chunk {
-		f.caps.chunks--
-		f.caps.bytes -= len(item.Text)
+		r.caps.chunks--
+		r.caps.bytes -= len(item.Text)
 	}
-	f.add(item, terms, reserved)
+	r.add(item, terms, reserved)
 	return ""
 }
 
-func (f *filler) add(item memory.Item, terms index.Terms, reserved int) {
-	f.out.items = append(f.out.items, item)
-	f.terms = append(f.terms, terms)
-	f.reserved = append(f.reserved, reserved)
+func (r *run) add(item memory.Item, terms index.Terms, reserved int) {
+	r.items = append(r.items, item)
+	r.itemTerms = append(r.itemTerms, terms)
+	r.reserved = append(r.reserved, reserved)
 }
 
 // record makes an item of a stored record.
-func (f *filler) record(c *candidate) (memory.Item, memory.Reason) {
-	r, err := f.s.opts.Corpus.Record(c.ID)
+func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
+	rec, err := r.s.opts.Corpus.Record(c.ID)
 	if err != nil {
 		return memory.Item{}, memory.Gone
 	}
 	item := memory.Item{
-		ID: r.ID, Kind: r.Kind, Project: r.Project, CreatedAt: r.Created,
-		Source: memory.Source{Session: r.Session, Repo: r.Repo}, Foreign: c.foreign && !c.Followed,
+		ID: rec.ID, Kind: rec.Kind, Project: rec.Project, CreatedAt: rec.Created,
+		Source: memory.Source{Session: rec.Session, Repo: rec.Repo}, Foreign: c.foreign && !c.Followed,
 	}
-	if r.Provenance.Followed() && !c.Followed {
+	if rec.Provenance.Followed() && !c.Followed {
 		return memory.Item{}, memory.Gone // it was another one when it was found
 	}
-	if r.Provenance.Origin != "" {
-		item.Provenance = new(r.Provenance)
+	if rec.Provenance.Origin != "" {
+		item.Provenance = new(rec.Provenance)
 	}
 	switch {
-	case r.Event != nil && r.Event.Withdrawn != nil:
+	case rec.Event != nil && rec.Event.Withdrawn != nil:
 		return memory.Item{}, memory.Gone // superseded or retracted since it was found
-	case r.Event != nil:
-		f.lesson(&item, r.Event)
-	case r.Step != nil:
-		item.Timestamp = r.Created
-		item.StepEnd = new(stepEnd(r.Step, f.redact))
-		if item.Text = f.redact(stepText(r.Step)); len(item.Text) > stepLine {
-			item.Text, item.Cut = f.s.cutLine(item.Text, stepLine, r.ID), true
+	case rec.Event != nil:
+		r.lesson(&item, rec.Event)
+	case rec.Step != nil:
+		item.Timestamp = rec.Created
+		item.StepEnd = new(stepEnd(rec.Step, r.redact))
+		if item.Text = r.redact(stepText(rec.Step)); len(item.Text) > stepLine {
+			item.Text, item.Cut = r.s.cutLine(item.Text, stepLine, rec.ID), true
 		}
 	default:
-		f.named(&item, c, &r)
+		r.named(&item, c, &rec)
 	}
-	c.factors.Verdicts = r.Verdicts
-	if n, ok := nameOf(&r); ok {
-		if f.out.names == nil {
-			f.out.names = map[string]entryName{}
+	c.factors.Verdicts = rec.Verdicts
+	if n, ok := nameOf(&rec); ok {
+		if r.names == nil {
+			r.names = map[string]entryName{}
 		}
-		f.out.names[r.ID] = n
+		r.names[rec.ID] = n
 	}
 	return item, ""
 }
 
 // lesson fills in what a lesson says, in its fields and as a line.
-func (f *filler) lesson(item *memory.Item, e *memory.Event) {
+func (r *run) lesson(item *memory.Item, e *memory.Event) {
 	item.Timestamp = item.CreatedAt
-	item.Lesson, item.Context, item.Command = f.redact(e.Lesson), f.redact(e.Context), f.redact(e.Command)
+	item.Lesson, item.Context, item.Command = r.redact(e.Lesson), r.redact(e.Context), r.redact(e.Command)
 	if e.Rate != nil {
 		item.SuccessRate = e.Rate.String()
 	}
@@ -247,20 +227,20 @@ func (f *filler) lesson(item *memory.Item, e *memory.Event) {
 
 // chunk reads a chunk again from disk through the gates, at the first of its
 // places that passes them; the caller's own folder is tried first.
-func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
+func (r *run) chunk(c *candidate) (memory.Item, memory.Reason) {
 	var first memory.Reason
 	refused := false // what the caller's own folder has
-	for _, place := range f.places(c) {
-		if f.code.Err() != nil {
+	for _, place := range r.places(c) {
+		if r.code.Err() != nil {
 			return memory.Item{}, memory.TooSlow
 		}
-		v, err := f.s.gates.chunk(f.code, place)
-		reason := f.reason(err)
-		own := within(f.req.Caller.Dir, place.Root)
+		v, err := r.s.gates.chunk(r.code, place)
+		reason := r.reason(err)
+		own := within(r.req.Caller.Dir, place.Root)
 		if reason == "" {
 			c.foreign = c.foreign || refused && !own
 			c.File = memory.FileKey{Sandbox: place.Sandbox, Path: place.Path}
-			return f.chunkItem(c, place, v)
+			return r.chunkItem(c, place, v)
 		}
 		refused = refused || own
 		if first == "" {
@@ -269,7 +249,7 @@ func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 	}
 	switch {
 	case first != "":
-	case f.code.Err() != nil:
+	case r.code.Err() != nil:
 		first = memory.TooSlow
 	default:
 		first = memory.Changed // replaced since it was found
@@ -277,18 +257,18 @@ func (f *filler) chunk(c *candidate) (memory.Item, memory.Reason) {
 	return memory.Item{}, first
 }
 
-func (f *filler) places(c *candidate) []memory.Location {
+func (r *run) places(c *candidate) []memory.Location {
 	var places []memory.Location
 	for _, p := range append([]memory.Candidate{c.Candidate}, c.others...) {
-		if len(places) == maxPlaces || f.code.Err() != nil {
+		if len(places) == maxPlaces || r.code.Err() != nil {
 			break
 		}
-		if at, err := f.s.opts.Corpus.Location(p); err == nil {
+		if at, err := r.s.opts.Corpus.Location(p); err == nil {
 			places = append(places, at)
 		}
 	}
 	slices.SortStableFunc(places, func(a, b memory.Location) int {
-		return boolOrder(within(f.req.Caller.Dir, a.Root), within(f.req.Caller.Dir, b.Root))
+		return boolOrder(within(r.req.Caller.Dir, a.Root), within(r.req.Caller.Dir, b.Root))
 	})
 	return places
 }
@@ -310,13 +290,13 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
-	room := min(f.caps.bytes, max(snippetBytes, f.caps.bytes/f.caps.chunks))
-	whole := f.redact(v.Text) // before it is cut: half a secret is not known for one
+func (r *run) chunkItem(c *candidate, at memory.Location, v memory.Verified) (memory.Item, memory.Reason) {
+	room := min(r.caps.bytes, max(snippetBytes, r.caps.bytes/r.caps.chunks))
+	whole := r.redact(v.Text) // before it is cut: half a secret is not known for one
 	if len(whole) > room && room < leastSnippet {
 		return memory.Item{}, memory.OverBudget
 	}
-	text, from, to := snippet(whole, v.StartLine, room, focus(c, whole, v.StartLine), f.query, f.s.opts.Analyze)
+	text, from, to := snippet(whole, v.StartLine, room, focus(c, whole, v.StartLine), r.terms, r.s.opts.Analyze)
 	if text == "" {
 		return memory.Item{}, memory.OverBudget
 	}
@@ -335,9 +315,9 @@ func (f *filler) chunkItem(c *candidate, at memory.Location, v memory.Verified) 
 	return item, ""
 }
 
-func (f *filler) redact(text string) string {
-	clean, n := f.s.opts.Redact(text)
-	f.out.redacted = f.out.redacted || n > 0
+func (r *run) redact(text string) string {
+	clean, n := r.s.opts.Redact(text)
+	r.redacted = r.redacted || n > 0
 	return clean
 }
 

@@ -27,13 +27,14 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	found := s.find(ctx, req.Query, memory.Selection{
+	r := s.newSearch(ctx, s.settings, req.Query, memory.Selection{
 		Kinds: []memory.Kind{memory.Step}, Project: p.project, Session: p.session, Steps: p.filter, Followed: p.inside,
 	})
-	if ctx.Err() != nil {
-		return nil, ended(ctx)
+	if r.find(); r.err != nil {
+		return nil, r.err
 	}
-	matches := slices.DeleteFunc(found.candidates, func(c *candidate) bool {
+	r.exactErrors()
+	matches := slices.DeleteFunc(r.candidates, func(c *candidate) bool {
 		return c.coverage < searchThreshold && c.relevance < s.settings.MinRelevance[memory.Step]
 	})
 	ranked := rank(matches, s.settings.HalfLife, rankContext{now: now, project: p.project, session: req.Caller.Session})
@@ -41,7 +42,7 @@ func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	why := cmp.Or(s.whyLost(), found.incomplete)
+	why := cmp.Or(s.whyLost(), r.noWords)
 	return &memory.StepMatches{Query: req.Query, Matches: steps, Incomplete: why != "", Why: why}, nil
 }
 

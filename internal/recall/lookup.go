@@ -43,15 +43,15 @@ type mentionMatch struct {
 // a place that they are at, and adds those that the retrievers did not find. rank
 // gives them the first places, after what tells of a quoted error; the gates decide
 // about them as about all others.
-func (s *Service) lookUp(cs []*candidate, req memory.RecallRequest, sel memory.Selection) []*candidate {
-	if len(sel.Kinds) > 0 && !slices.Contains(sel.Kinds, memory.Chunk) {
-		return cs
+func (r *run) lookUp() {
+	if r.nothing || len(r.searched.Kinds) > 0 && !slices.Contains(r.searched.Kinds, memory.Chunk) {
+		return
 	}
-	q := mentions(req.Query)
+	q := mentions(r.query)
 	if len(q.mentions) == 0 {
-		return cs
+		return
 	}
-	l := &lookup{s: s, dir: req.Caller.Dir, sel: sel, all: cs}
+	l := &lookup{s: r.s, dir: r.req.Caller.Dir, sel: r.searched, all: r.candidates}
 	var lists [][]*candidate
 	for _, m := range q.mentions {
 		list := l.place(m.place, q.alone)
@@ -70,7 +70,7 @@ func (s *Service) lookUp(cs []*candidate, req memory.RecallRequest, sel memory.S
 			}
 		}
 	}
-	return l.all
+	r.candidates = l.all
 }
 
 // lookup gathers what one question asks for.

@@ -5,8 +5,8 @@ import "github.com/recalld/recalld/internal/memory"
 // partStore names the store among what did not take part in an answer.
 const partStore = "store"
 
-// lost says what the store has lost, as every answer does until it was repaired: what
-// is not found may have been there.
+// lost says what the store has lost. Every answer says it until the store is repaired:
+// what is not found may have been there.
 func (s *Service) lost() []memory.Degraded {
 	if d := s.opts.Lost(); d != nil {
 		return []memory.Degraded{{Part: partStore, Reason: d.Text()}}
@@ -14,10 +14,18 @@ func (s *Service) lost() []memory.Degraded {
 	return nil
 }
 
-// whyLost is why a search is incomplete then; empty when nothing was lost.
+// whyLost says why a search is incomplete then; empty when nothing was lost.
 func (s *Service) whyLost() string {
 	if s.opts.Lost() != nil {
 		return memory.WhyDamaged
 	}
 	return ""
+}
+
+// readOnly says why nothing can be stored for now.
+func (s *Service) readOnly() []memory.Degraded {
+	if why := s.opts.ReadOnly(); why != "" {
+		return []memory.Degraded{{Part: partStore, Reason: why}}
+	}
+	return nil
 }

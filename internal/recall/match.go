@@ -55,25 +55,25 @@ func (s *Service) Match(ctx context.Context, text string, sel memory.Selection, 
 	if limit < 1 || limit > MaxMatched {
 		return Matches{}, memory.Invalid("limit", fmt.Sprintf("1–%d", MaxMatched), "%d is out of range", limit)
 	}
-	s, err := s.with(opts.Settings)
+	settings, err := s.settingsWith(opts.Settings)
 	if err != nil {
 		return Matches{}, err
 	}
-	found := s.candidates(ctx, text, sel)
-	if ctx.Err() != nil {
-		return Matches{}, ended(ctx)
+	r := s.newSearch(ctx, settings, text, sel)
+	if r.find(); r.err != nil {
+		return Matches{}, r.err
 	}
-	floors := s.thresholds(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
-	above, below := aboveThreshold(found.candidates, floors)
+	thresholds := settings.thresholds(memory.RecallRequest{Kinds: sel.Kinds, MinRelevance: opts.MinRelevance}, opts.Settings)
+	above, below := aboveThreshold(r.candidates, thresholds)
 	from := rankContext{now: opts.At, project: sel.Project, also: sel.Also}
 	if from.now.IsZero() {
 		from.now = s.opts.Clock()
 	}
-	ranked := rank(above, s.settings.HalfLife, from)
+	ranked := rank(above, settings.HalfLife, from)
 	out := Matches{
-		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: append(s.lost(), found.degraded...), Spaces: found.spaces,
-		Calibration: s.opts.Calibration.Version, Settings: *s.inForce(floors, caps{}),
-		Seq: found.seq, Incomplete: cmp.Or(s.whyLost(), found.incomplete),
+		Items: make([]Matched, 0, min(limit, len(ranked))), Degraded: append(s.lost(), r.degraded...), Spaces: r.spaces,
+		Calibration: s.opts.Calibration.Version, Settings: *settings.inForce(thresholds, caps{}),
+		Seq: r.seq, Incomplete: cmp.Or(s.whyLost(), r.noWords),
 	}
 	for i, c := range ranked {
 		if i < limit {

@@ -51,6 +51,16 @@ func (v rankContext) owns(c *candidate) bool {
 	return c.Project == v.project && (c.Repo == "" || len(v.names) == 0 || slices.Contains(v.names, c.Repo))
 }
 
+// rank orders the candidates as seen from where the question is asked.
+func (r *run) rank() {
+	r.candidates = rank(r.candidates, r.settings.HalfLife, rankContext{
+		now: r.asked, project: r.project.ID, names: r.project.Names, session: r.req.Caller.Session,
+	})
+}
+
+// lessonsFirst brings lessons up to their share of the answer.
+func (r *run) lessonsFirst() { r.candidates = leadLessons(r.candidates, r.req.Limit) }
+
 // rank orders candidates by match times factors, after those that tell of the
 // very error that was asked about and those that were asked for by name or place.
 // Records from the repository's files stand after all that was told or imported, and

@@ -1,21 +1,26 @@
-// Package recall is the read path: it answers a question with a few verified,
-// ranked and explained memories.
+// Package recall is the read path: it answers a question with a few verified, ranked and
+// explained memories. It also lists sessions and steps.
 //
-//	candidates → fuse → relevance floor → rank → gates and budget → receipt
+// A question goes through these stages, in order (see stages):
 //
-// It also answers what sessions and steps there were, from a shelf of them.
+//	retrieve → fuse → resolve → exact errors → look up → threshold → rank →
+//	lessons first → own versions → budget → fill → file names → share →
+//	more code → late code → answer → write → receipt
 //
-// Vocabulary. A candidate is a document that a retriever found. Its relevance
-// is how surely it has to do with the question, by words and vectors together and on
-// a scale that means the same for every question (see Calibration); what lies below the floor of its kind
-// is withheld. Its match is its fused score, 1 for the best candidate of the
-// question: it orders what is relevant, times bounded factors; what tells of the
-// very error that a question quotes comes before it, and so does code that was
-// mentioned: asked for by a name that it declares or a place that it is at. A gate reads
-// the text of code again and lets only that text through which is on disk now.
+// The read path writes nothing but the receipt, which it hands to the ledger's queue.
+// What a question reveals about its project, such as a new remote of a known repository,
+// the composition root records after the answer has been given.
 //
-// Every stage but the gates is a pure function over hits, so that an answer can
-// be explained and replayed.
+// Vocabulary. A candidate is a document that a retriever found. Its relevance says how
+// surely it has to do with the question, by words and vectors together, on a scale that
+// means the same for every question (see Calibration). What is below the threshold of its
+// kind is withheld. Its match is its fused score, 1 for the best candidate of the
+// question. The match, times bounded factors, orders what is relevant. Exact error
+// matches and explicitly named code rank first. A gate reads the text of code again from
+// disk and lets it through only if it is there now.
+//
+// The stages from fuse to own versions are functions of what was retrieved, so that an
+// answer can be explained and replayed.
 package recall
 
 import (
@@ -38,30 +43,30 @@ type Corpus interface {
 	// Select turns a selection into the documents that may be returned and
 	// those whose statistics count.
 	Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
-	// Candidates returns what of a document a selection allows.
+	// Candidates returns the records and chunks of a document that a selection allows.
 	Candidates(doc uint32, sel memory.Selection) []memory.Candidate
-	// Seq is the number of the last change that is found.
+	// Seq is the number of the last change that searches find.
 	Seq() uint64
-	// Record and Location read what a candidate names. CodeNotFound when it
+	// Record and Location read what a candidate names. They return CodeNotFound if it
 	// was replaced meanwhile.
 	Record(id string) (memory.Record, error)
-	// IDs returns the ids of records that begin with a prefix, in order, at most some.
+	// IDs returns at most most ids of records that begin with a prefix, in order.
 	IDs(prefix string, most int) []string
 	// Selected says whether a selection allows a record.
 	Selected(id string, sel memory.Selection) bool
-	// Repo says whether a record, recalled or not, speaks of a repository of this name.
-	// Repos returns the names of those that the records of a selection speak of.
+	// Repo says whether any record, recalled or not, names a repository. Repos returns
+	// the repositories that the records of a selection name.
 	Repo(name string) bool
 	Repos(sel memory.Selection) []string
 	// ChunksByPrefix returns the code of a selection whose ids begin with a prefix. It reads
 	// every file of the project.
 	ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error)
 	Location(c memory.Candidate) (memory.Location, error)
-	// Definitions returns the documents of a selection that declare a name; where
-	// some are declared in what the name says, those alone.
+	// Definitions returns the documents of a selection that declare a name. If some are
+	// declared where the name says, it returns only those.
 	Definitions(name memory.Name, sel memory.Selection) []memory.Definition
-	// At returns the chunks of a selection at a place, those of the file that fits
-	// best first; without a line all of the file, in order.
+	// At returns the chunks of a selection at a location, those of the file that fits
+	// best first. Without a line it returns all chunks of the file, in order.
 	At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate
 }
 
@@ -89,33 +94,33 @@ type Options struct {
 	// Analyze turns text into terms as the lexical index does; it finds the
 	// best lines of a chunk and near-duplicates.
 	Analyze func(text string) index.Terms
-	// Content returns those of a question's terms that say what it is about.
+	// Content returns the terms of a question that say what it is about.
 	// Default: all.
 	Content func(question index.Terms) index.Terms
 	// Names returns the names of all projects, for the hint of an error about an unknown
 	// one. Default: none.
 	Names func() []string
-	// FileNames finds files by their names and by how they begin, where the full index
-	// cannot answer for code. Nil: there is none.
+	// FileNames finds files by name where the full index cannot answer for code; nil if
+	// there is no such index.
 	FileNames FileNames
-	// Missing says in a few words why the full index has not all code of a project,
-	// "not indexed yet"; empty when it has. Default: it has.
+	// Missing says in a few words why code of a project is missing from the full index,
+	// "indexing is paused"; empty if none is. Default: none is.
 	Missing func(project string) string
-	// Lost returns what the store has lost; see memory.StoreDamage. Every search is
-	// incomplete then. Default: nothing.
+	// Lost returns what the store has lost; see memory.StoreDamage. If it has lost
+	// anything, every search is incomplete. Default: nothing.
 	Lost func() *memory.StoreDamage
-	// ReadOnly says in a few words why nothing can be stored for now; empty when it can.
-	// Default: it can.
+	// ReadOnly says in a few words why nothing can be stored for now; empty if the store
+	// can be written. Default: it can.
 	ReadOnly func() string
-	// Current finds the session that the scope "current" means, and that receipts
-	// are of, where the caller does not say its own. Default: there is none.
+	// Current finds a caller's session where the caller does not name it: for the scope
+	// "current", and for receipts. Default: there is none.
 	Current Current
 	// Turn returns the turn that a session is at, see memory.Receipt. Default: 0.
 	Turn func(memory.SessionKey) int
 	// Redact takes secrets out of what is shown. Default: nothing.
 	Redact func(text string) (string, int)
-	// Stale says whether the code of a project may lag behind the disk. Seen
-	// says that this answer has met code that does.
+	// Stale says whether the index of a project may be older than its files. Seen says
+	// that this answer met code that was outdated.
 	Stale func(project string, seen bool) bool
 	// Settings are the user's choices; nil is DefaultSettings.
 	Settings    *Settings
@@ -125,12 +130,15 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
-	for field, missing := range map[string]bool{
-		"corpus": o.Corpus == nil, "shelf": o.Sessions == nil, "projects": o.Projects == nil, "verifier": o.Verifier == nil,
-		"ledger": o.Ledger == nil, "analyze": o.Analyze == nil,
+	for _, required := range []struct {
+		field   string
+		missing bool
+	}{
+		{"corpus", o.Corpus == nil}, {"sessions", o.Sessions == nil}, {"projects", o.Projects == nil},
+		{"verifier", o.Verifier == nil}, {"ledger", o.Ledger == nil}, {"analyze", o.Analyze == nil},
 	} {
-		if missing {
-			return memory.Invalid(field, "", "recall needs it")
+		if required.missing {
+			return memory.Invalid(required.field, "", "recall needs it")
 		}
 	}
 	if o.Content == nil {
@@ -187,10 +195,10 @@ func New(opts Options) (*Service, error) {
 	return &Service{opts: opts, settings: *opts.Settings, gates: newGates(opts.Verifier)}, nil
 }
 
-// outdated says that a chunk was withheld because the disk has moved on.
+// outdated says that a chunk was withheld because its file has changed.
 func outdated(w memory.Withheld) bool { return w.Reason == memory.Gone || w.Reason == memory.Changed }
 
-// Receipt returns what the ledger holds of an answer.
+// Receipt returns the receipt of an answer.
 func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error) {
 	r, err := s.opts.Ledger.Receipt(id)
 	if err != nil {
@@ -199,21 +207,22 @@ func (s *Service) Receipt(_ context.Context, id string) (*memory.Receipt, error)
 	return &r, nil
 }
 
-// Rank returns what a question finds, in order, with floor, ranking factors,
-// gates and budget off: what evaluation measures. Records that share a text
-// follow one another with the same score.
+// Rank returns what a question finds, in order, without threshold, ranking factors,
+// gates and budget: what evaluation measures. Records that share a text follow one
+// another with the same score.
 func (s *Service) Rank(ctx context.Context, query string, sel memory.Selection, limit int) ([]Ranked, []memory.Degraded) {
-	found := s.candidates(ctx, query, sel)
+	r := s.newSearch(ctx, s.settings, query, sel)
+	r.find()
 	out := make([]Ranked, 0, limit)
-	for _, c := range found.candidates {
+	for _, c := range r.candidates {
 		for _, place := range append([]memory.Candidate{c.Candidate}, c.others...) {
 			if len(out) == limit {
-				return out, found.degraded
+				return out, r.degraded
 			}
 			out = append(out, Ranked{ID: place.ID, Score: c.fused, Relevance: c.relevance, Scores: c.retrievers()})
 		}
 	}
-	return out, found.degraded
+	return out, r.degraded
 }
 
 // Ranked is one hit of Rank.
@@ -224,8 +233,7 @@ type Ranked struct {
 	Scores    map[string]memory.RetrieverScore
 }
 
-// withBlockers are kinds with blockers beside tasks: who asks for one wants to know of
-// the other.
+// withBlockers adds blockers to kinds with tasks: they are asked for together.
 func withBlockers(kinds []memory.Kind) []memory.Kind {
 	if !slices.Contains(kinds, memory.Task) || slices.Contains(kinds, memory.Blocker) {
 		return kinds

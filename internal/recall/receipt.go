@@ -18,20 +18,27 @@ func receiptID(at time.Time) string {
 	return fmt.Sprintf("rc-%012x%s", at.UnixMilli(), hex.EncodeToString(tail[:]))
 }
 
-func (s *Service) receipt(req memory.RecallRequest, a *memory.RecallResponse, f found, start time.Time) memory.Receipt {
-	r := memory.Receipt{
-		ID: a.Receipt, At: start.UTC(), Request: s.withoutSecrets(req), Project: a.Project,
-		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: f.spaces,
-		Calibration: s.opts.Calibration.Version, Took: memory.Millis(s.opts.Clock().Sub(start)), Seq: f.seq,
+// makeReceipt records how the answer came about, and the session that asked.
+func (r *run) makeReceipt() {
+	a := r.answer
+	r.receipt = memory.Receipt{
+		ID: a.Receipt, At: r.start.UTC(), Request: r.s.withoutSecrets(r.req), Project: a.Project,
+		Withheld: a.Withheld, Degraded: a.Degraded, Tokens: a.Tokens, Spaces: r.spaces,
+		Calibration: r.s.opts.Calibration.Version, Took: memory.Millis(r.s.opts.Clock().Sub(r.start)), Seq: r.seq,
 		Items: make([]memory.ReceiptItem, len(a.Items)),
 	}
 	for i, item := range a.Items {
-		r.Items[i] = memory.ReceiptItem{
+		r.receipt.Items[i] = memory.ReceiptItem{
 			ID: item.ID, Kind: item.Kind, Relevance: item.Relevance, RankFactors: item.RankFactors, Tokens: item.Tokens,
-			Provenance: item.Provenance,
+			Provenance: item.Provenance, Name: r.names[item.ID].name, Server: r.names[item.ID].server,
 		}
 	}
-	return r
+	if len(r.req.IDs) == 0 {
+		r.receipt.Settings = r.settings.inForce(r.thresholds, r.limits)
+	}
+	if r.receipt.Session = r.s.asker(a.Project, r.req.Caller); r.receipt.Session != "" {
+		r.receipt.Turn = r.s.opts.Turn(memory.SessionKey{Project: a.Project, ID: r.receipt.Session})
+	}
 }
 
 // withoutSecrets returns a copy of a request whose texts can be kept: a question

@@ -3,31 +3,35 @@ package recall
 import (
 	"slices"
 
+	"github.com/recalld/recalld/internal/fingerprint"
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// sameError marks the candidates that tell of the very error that the question
-// quotes, and adds those that the retrievers did not find. They have to do with
-// the question for certain, and rank gives them the first places: of the newest
-// ones, as many as a retriever may find.
-func (s *Service) sameError(cs []*candidate, exact []memory.Candidate) []*candidate {
+// exactErrors marks the candidates that report the very error that the question quotes,
+// and adds those that the retrievers did not find. They are relevant for certain, and
+// rank puts them first: the newest ones, as many as a retriever may find.
+func (r *run) exactErrors() {
+	prints := fingerprint.Of(r.query)
+	if len(prints) == 0 || r.nothing {
+		return
+	}
+	exact := r.s.opts.Sessions.Fingerprinted(prints, r.searched)
 	slices.SortStableFunc(exact, func(a, b memory.Candidate) int { return b.Created.Compare(a.Created) })
-	byRecord := make(map[string]*candidate, len(cs))
-	for _, c := range cs {
+	byRecord := make(map[string]*candidate, len(r.candidates))
+	for _, c := range r.candidates {
 		byRecord[c.ID] = c
 		for _, other := range c.others { // of the same text
 			byRecord[other.ID] = c
 		}
 	}
-	for _, place := range exact[:min(len(exact), s.settings.Depth)] {
+	for _, place := range exact[:min(len(exact), r.settings.Depth)] {
 		c := byRecord[place.ID]
 		if c == nil {
 			c = &candidate{Candidate: place}
-			cs = append(cs, c)
+			r.candidates = append(r.candidates, c)
 		}
 		c.error, c.relevance, c.match = true, 1, 1
 	}
-	return cs
 }
 
 // errorOrder sorts what tells of the quoted error first, lessons, which say what

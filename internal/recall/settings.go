@@ -7,18 +7,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Settings are what a user may choose about answers. A question that names a
-// limit, a budget or a floor overrides them.
+// Settings are what a user may choose about answers. A request that names a limit, a
+// budget or a threshold overrides them.
 type Settings struct {
-	// Full says that code is searched by its chunks. Without it, only the light index
-	// answers for code, if there is one.
+	// Full says that code is searched by its chunks. Without it, code is found only by
+	// file names, if there is an index of those.
 	Full bool
 	// Limit is the number of items, MaxTokens the budget of an answer.
 	Limit, MaxTokens int
-	// Chunks and ChunkBytes bound the code in an answer: pieces, and bytes of
+	// Chunks and ChunkBytes bound the code in an answer: number of chunks, and bytes of
 	// their text together.
 	Chunks, ChunkBytes int
-	// MinRelevance is the floor by kind, on the calibrated scale of 0 to 1.
+	// MinRelevance is the threshold by kind, on the calibrated scale of 0 to 1.
 	MinRelevance map[memory.Kind]float64
 	// HalfLife is the age at which a record of a kind has lost half of what
 	// recency gives; zero is no decay.
@@ -28,9 +28,9 @@ type Settings struct {
 	VectorWeight float64
 	// Embedder limits the vector retrievers, see memory.AnswerSettings.
 	Embedder string
-	// Deadline is how long a vector retriever may take (words take what they need),
-	// CodeDeadline how long the
-	// reading and checking of code may take, MaxCodeDeadline at most.
+	// Deadline is how long a vector retriever may take; the lexical one has no deadline.
+	// CodeDeadline is how long reading and verifying code may take, at most
+	// MaxCodeDeadline.
 	Deadline, CodeDeadline time.Duration
 	// Depth is how many hits each retriever is asked for.
 	Depth int
@@ -54,9 +54,12 @@ func DefaultSettings() Settings {
 }
 
 func (s *Settings) validate() error {
-	for field, n := range map[string]int{"limit": s.Limit, "max_tokens": s.MaxTokens, "chunks": s.Chunks, "chunk_bytes": s.ChunkBytes, "depth": s.Depth} {
-		if n < 1 {
-			return memory.Invalid(field, "at least 1", "%d is too few", n)
+	for _, count := range []struct {
+		field string
+		n     int
+	}{{"limit", s.Limit}, {"max_tokens", s.MaxTokens}, {"chunks", s.Chunks}, {"chunk_bytes", s.ChunkBytes}, {"depth", s.Depth}} {
+		if count.n < 1 {
+			return memory.Invalid(count.field, "at least 1", "%d is too few", count.n)
 		}
 	}
 	if s.Deadline <= 0 || s.CodeDeadline <= 0 {

@@ -16,8 +16,8 @@ import (
 
 // cuttable says that the text of an item may be cut to its share. Steps and code have
 // bounds of their own, and JSON is cut nowhere.
-func (f *filler) cuttable(item memory.Item) bool {
-	return item.Kind != memory.Chunk && item.Kind != memory.Step && f.req.Format != memory.FormatJSON
+func (r *run) cuttable(item memory.Item) bool {
+	return item.Kind != memory.Chunk && item.Kind != memory.Step && r.req.Format != memory.FormatJSON
 }
 
 // leastTokens is what the least of an item takes that is shown of it.
@@ -32,42 +32,42 @@ func leastTokens(item memory.Item) int {
 
 // share gives what is left of the budget to the items that need more than was set aside
 // for them, and cuts those that need more still. Lessons have a bound of their own.
-func (f *filler) share() {
+func (r *run) share() {
 	var lessons, others []int // indexes of items
-	room, lessonRoom := f.caps.tokens, f.caps.lessons
-	for i, reserved := range f.reserved {
+	room, lessonRoom := r.caps.tokens, r.caps.lessons
+	for i, reserved := range r.reserved {
 		if reserved == 0 {
 			continue
 		}
 		room += reserved
-		if f.out.items[i].Kind == memory.Lesson {
+		if r.items[i].Kind == memory.Lesson {
 			lessons = append(lessons, i)
 		} else {
 			others = append(others, i)
 		}
 	}
 	for _, i := range others {
-		room -= f.reserved[i]
+		room -= r.reserved[i]
 	}
-	room -= f.cutTo(lessons, min(room, max(lessonRoom, len(lessons)*leastShare)))
+	room -= r.cutTo(lessons, min(room, max(lessonRoom, len(lessons)*leastShare)))
 	for _, i := range others {
-		room += f.reserved[i]
+		room += r.reserved[i]
 	}
-	f.caps.tokens = room - f.cutTo(others, room)
+	r.caps.tokens = room - r.cutTo(others, room)
 }
 
 // cutTo shares some tokens among items, cuts those that need more than their share, and
 // returns what they all take.
-func (f *filler) cutTo(items []int, room int) (used int) {
+func (r *run) cutTo(items []int, room int) (used int) {
 	needs := make([]int, len(items))
 	for n, i := range items {
-		needs[n] = f.out.items[i].Tokens
+		needs[n] = r.items[i].Tokens
 	}
 	share := level(needs, room)
 	for _, i := range items {
-		item := &f.out.items[i]
+		item := &r.items[i]
 		if item.Tokens > share {
-			f.cut(item, share)
+			r.cut(item, share)
 		}
 		used += item.Tokens
 	}
@@ -76,14 +76,14 @@ func (f *filler) cutTo(items []int, room int) (used int) {
 
 // cut shortens an item's text so that the item takes no more than some tokens, but for
 // leastText.
-func (f *filler) cut(item *memory.Item, tokens int) {
+func (r *run) cut(item *memory.Item, tokens int) {
 	frame := *item
 	frame.Text = ""
-	n := max(maxBytes(tokens-1)-len(itemText(frame, f.req.Limit)), leastText)
+	n := max(maxBytes(tokens-1)-len(itemText(frame, r.req.Limit)), leastText)
 	if item.Kind == memory.Lesson {
-		item.Text = cutLesson(*item, n, f.s.cutMark(item.ID))
+		item.Text = cutLesson(*item, n, r.s.cutMark(item.ID))
 	} else {
-		item.Text = f.s.cutLine(item.Text, n, item.ID)
+		item.Text = r.s.cutLine(item.Text, n, item.ID)
 	}
 	item.Cut, item.Tokens = true, itemTokens(*item)
 }

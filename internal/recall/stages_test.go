@@ -2,6 +2,7 @@ package recall
 
 import (
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -150,8 +151,25 @@ func TestLeadLessons(t *testing.T) {
 	}
 }
 
-func TestFloor(t *testing.T) {
-	service := newShelf().service(t) // with the floors .5 and .75
+// TestPackageDocNamesStages holds the package's documentation against the stages.
+func TestPackageDocNamesStages(t *testing.T) {
+	source, err := os.ReadFile("recall.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _, _ := strings.Cut(string(source), "\npackage recall")
+	doc = strings.Join(strings.Fields(strings.ReplaceAll(doc, "//", "")), " ")
+	var names []string
+	for _, st := range stages {
+		names = append(names, st.name)
+	}
+	if want := strings.Join(names, " → "); !strings.Contains(doc, want) {
+		t.Errorf("the package doc does not name the stages in order, want:\n%s", want)
+	}
+}
+
+func TestThreshold(t *testing.T) {
+	service := newShelf().service(t) // with the thresholds .5 and .75
 	kinds := []memory.Kind{memory.Lesson, memory.Chunk}
 	var cs []*candidate
 	for i, r := range []float64{.9, .75, .7499, .5, .4, .3, .2, .1, 0} {
@@ -180,7 +198,7 @@ func TestFloor(t *testing.T) {
 		if test.other != nil {
 			other = &memory.AnswerSettings{MinRelevance: test.other}
 		}
-		above, below := aboveThreshold(cs, service.thresholds(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
+		above, below := aboveThreshold(cs, service.settings.thresholds(memory.RecallRequest{Kinds: kinds, MinRelevance: test.min}, other))
 		if len(above) != test.above || len(below) != test.below {
 			t.Errorf("%s: %d above and %d told of below, want %d and %d", name, len(above), len(below), test.above, test.below)
 		}
@@ -190,7 +208,7 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
-	if _, below := aboveThreshold(cs, service.thresholds(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
+	if _, below := aboveThreshold(cs, service.settings.thresholds(memory.RecallRequest{Kinds: kinds}, nil)); below[0].NearestScore != .7499 {
 		t.Errorf("the first below has %v, want the nearest, .7499", below[0].NearestScore)
 	}
 }

@@ -20,9 +20,9 @@ func TextOf(i memory.Item) string {
 // says that the caller asks from the project: only then is a text shown that was followed
 // from its files. The answer has the order of the items.
 func (s *Service) Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText {
-	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
-	defer cancel()
-	f := &filler{s: s, code: code}
+	r := &run{s: s, ctx: ctx, settings: s.settings}
+	r.startCode()
+	defer r.end()
 	sel := memory.Selection{Project: project.ID, AllLessons: true, Followed: inside}
 	out := make([]memory.PastText, len(items))
 	for i := range items {
@@ -30,32 +30,32 @@ func (s *Service) Then(ctx context.Context, project memory.Project, inside bool,
 		switch {
 		case item.Hash == "":
 		case item.Kind == memory.Chunk:
-			out[i] = f.thenCode(item, sel)
+			out[i] = r.thenCode(item, sel)
 		case item.ID != "":
-			out[i] = f.thenRecord(item, sel)
+			out[i] = r.thenRecord(item, sel)
 		}
 	}
 	return out
 }
 
 // thenRecord finds the text of a record.
-func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
-	r, err := f.s.opts.Corpus.Record(item.ID)
+func (r *run) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
+	rec, err := r.s.opts.Corpus.Record(item.ID)
 	if err != nil {
-		return f.gone(memory.CodeOf(err) == memory.CodeNotFound)
+		return r.gone(memory.CodeOf(err) == memory.CodeNotFound)
 	}
 	var text string
 	found := false
 	switch {
-	case r.Event != nil:
-		text, found = f.thenLesson(item, r.Event)
-	case r.Step != nil:
-		text, found = beginning(f.redact(stepText(r.Step)), item)
-	case r.Entry != nil:
-		text = memory.EntryText(r.Kind, r.Entry.Description, r.Entry.Content, r.Entry.InputSchema)
+	case rec.Event != nil:
+		text, found = r.thenLesson(item, rec.Event)
+	case rec.Step != nil:
+		text, found = beginning(r.redact(stepText(rec.Step)), item)
+	case rec.Entry != nil:
+		text = memory.EntryText(rec.Kind, rec.Entry.Description, rec.Entry.Content, rec.Entry.InputSchema)
 		found = isOf(item, text)
-	case r.Task != nil:
-		text = memory.TaskText(r.Task)
+	case rec.Task != nil:
+		text = memory.TaskText(rec.Task)
 		found = isOf(item, text)
 	default:
 		return memory.PastText{}
@@ -63,16 +63,16 @@ func (f *filler) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memo
 	switch {
 	case !found:
 		return memory.PastText{State: memory.Changed}
-	case r.Provenance.Followed() && !sel.Followed, (r.Event != nil || r.Step != nil) && !f.s.opts.Corpus.Selected(r.ID, sel):
+	case rec.Provenance.Followed() && !sel.Followed, (rec.Event != nil || rec.Step != nil) && !r.s.opts.Corpus.Selected(rec.ID, sel):
 		return memory.PastText{} // as it was, and not for this caller
 	}
-	return memory.PastText{Text: f.redact(text)}
+	return memory.PastText{Text: r.redact(text)}
 }
 
 // gone is the answer where a text is not there. Nobody knows what became of it as long as
 // not all is loaded or read, and where the store has lost something.
-func (f *filler) gone(isCertain bool) memory.PastText {
-	if !isCertain || f.s.whyLost() != "" {
+func (r *run) gone(isCertain bool) memory.PastText {
+	if !isCertain || r.s.whyLost() != "" {
 		return memory.PastText{}
 	}
 	return memory.PastText{State: memory.Gone}
@@ -96,8 +96,8 @@ const cutSlack = 512
 
 // thenLesson is what of a lesson was handed out: its line, or one of those that it is cut
 // to.
-func (f *filler) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, bool) {
-	i := memory.Item{Lesson: f.redact(e.Lesson), Context: f.redact(e.Context), Command: f.redact(e.Command)}
+func (r *run) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, bool) {
+	i := memory.Item{Lesson: r.redact(e.Lesson), Context: r.redact(e.Context), Command: r.redact(e.Command)}
 	whole := lessonLine(i, 0)
 	if isOf(item, whole) || item.Bytes == 0 || item.Bytes >= len(whole) {
 		return whole, isOf(item, whole)
@@ -115,13 +115,13 @@ func (f *filler) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, 
 
 // thenCode finds code on disk, where it was: in one of the chunks of its file, or at the
 // beginning of a file that has none.
-func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
-	if item.Path == "" || f.s.ready() != nil {
+func (r *run) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory.PastText {
+	if item.Path == "" || r.s.ready() != nil {
 		return memory.PastText{}
 	}
-	places := f.s.opts.Corpus.At(memory.CodeLocation{Path: item.Path}, sel)
-	if f.s.opts.FileNames != nil {
-		heads, _ := f.s.opts.FileNames.Files(item.Path, sel.Project, maxPlaces)
+	places := r.s.opts.Corpus.At(memory.CodeLocation{Path: item.Path}, sel)
+	if r.s.opts.FileNames != nil {
+		heads, _ := r.s.opts.FileNames.Files(item.Path, sel.Project, maxPlaces)
 		places = append(slices.Clip(places), heads...)
 	}
 	there := false
@@ -129,18 +129,18 @@ func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory
 		if c.File.Path != item.Path {
 			continue
 		}
-		at, err := f.s.opts.Corpus.Location(c)
+		at, err := r.s.opts.Corpus.Location(c)
 		if err != nil {
 			continue
 		}
-		read := f.s.gates.chunk
+		read := r.s.gates.chunk
 		if c.Head {
-			read = f.s.gates.head
+			read = r.s.gates.head
 		}
-		v, err := read(f.code, at)
-		switch f.reason(err) {
+		v, err := read(r.code, at)
+		switch r.reason(err) {
 		case "":
-			whole := f.redact(v.Text)
+			whole := r.redact(v.Text)
 			if text, found := part(whole, item); found {
 				return memory.PastText{Text: text}
 			}
@@ -156,7 +156,7 @@ func (f *filler) thenCode(item *memory.ReceiptItem, sel memory.Selection) memory
 		}
 	}
 	if !there {
-		return f.gone(f.s.opts.Missing(sel.Project) == "")
+		return r.gone(r.s.opts.Missing(sel.Project) == "")
 	}
 	return memory.PastText{State: memory.Changed}
 }

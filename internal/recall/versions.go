@@ -22,11 +22,12 @@ type version struct {
 // they are alike; the caller's is the one that is meant, and what is nearly the same
 // collapses into it. A piece is known by its path and symbol. Where some code is of the
 // caller's folder, what is not is marked as foreign.
-func (s *Service) ownVersions(ranked []*candidate, dir string) {
+func (r *run) ownVersions() {
+	dir, ranked := r.req.Caller.Dir, r.candidates
 	if dir == "" {
 		return
 	}
-	l := &lookup{s: s, dir: dir}
+	l := &lookup{s: r.s, dir: dir}
 	byPath := map[string][]version{}
 	own, foreign := false, false
 	for i, c := range ranked[:min(len(ranked), maxVersions)] {
@@ -38,7 +39,7 @@ func (s *Service) ownVersions(ranked []*candidate, dir string) {
 		byPath[c.File.Path] = append(byPath[c.File.Path], v)
 	}
 	if !own || !foreign {
-		return // one folder, or that of nobody's code
+		return // all from one worktree, or none from the caller's
 	}
 	for _, versions := range byPath {
 		for _, v := range versions {
@@ -49,7 +50,7 @@ func (s *Service) ownVersions(ranked []*candidate, dir string) {
 		}
 		bySymbol := map[string][]version{}
 		for _, v := range versions {
-			if at, err := s.opts.Corpus.Location(v.Candidate); err == nil && at.Chunk.Symbol != "" {
+			if at, err := r.s.opts.Corpus.Location(v.Candidate); err == nil && at.Chunk.Symbol != "" {
 				bySymbol[at.Chunk.Symbol] = append(bySymbol[at.Chunk.Symbol], v)
 			}
 		}

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,95 +11,101 @@ import (
 	"github.com/recalld/recalld/internal/steptext"
 )
 
-// askWhole answers a request for ids: each memory in full, in the order asked, or the
-// reason why not. What would not be recalled is not shown: the steps and code of
-// another project, unless the request names it, and what was followed elsewhere.
-func (s *Service) askWhole(ctx context.Context, req memory.RecallRequest, project memory.Project, sel memory.Selection) (shown, error) {
-	if err := s.ready(); err != nil {
-		return shown{}, err
+// readIDs reads the memories of a request for ids: each in full, in the order asked, or
+// the reason why not. It shows only what could be recalled: no steps and code of another
+// project unless the request names it, and nothing that was followed elsewhere.
+func (r *run) readIDs() {
+	if r.err = r.s.ready(); r.err != nil {
+		return
 	}
-	code, cancel := context.WithTimeout(ctx, s.settings.CodeDeadline)
-	defer cancel()
-	sel = memory.Selection{Project: sel.Project, AllLessons: sel.AllLessons, Followed: sel.Followed}
-	f := &filler{s: s, req: req, code: code}
-	f.out.items, f.out.withheld = []memory.Item{}, []memory.Withheld{}
-	room := req.MaxTokens - head(req.MaxTokens)
-	for _, id := range req.IDs {
-		if ctx.Err() != nil {
-			return shown{}, ended(ctx)
+	r.startCode()
+	r.sel = memory.Selection{Project: r.sel.Project, AllLessons: r.sel.AllLessons, Followed: r.sel.Followed}
+	room := r.req.MaxTokens - head(r.req.MaxTokens)
+	for _, id := range r.req.IDs {
+		if r.err = ended(r.ctx); r.err != nil {
+			return
 		}
-		item, w, err := f.whole(ctx, id, project, sel)
+		item, w, err := r.whole(id)
 		if err != nil {
-			return shown{}, err
+			r.err = err
+			return
 		}
-		if w == nil && slices.ContainsFunc(f.out.items, func(i memory.Item) bool { return i.ID == item.ID }) {
+		if w == nil && slices.ContainsFunc(r.items, func(i memory.Item) bool { return i.ID == item.ID }) {
 			continue // asked for twice
 		}
 		if w == nil {
 			if item.Tokens = wholeTokens(item); item.Tokens > room {
-				if len(f.out.items) > 0 {
+				if len(r.items) > 0 {
 					w = &memory.Withheld{Kind: item.Kind, Reason: memory.OverBudget, Note: "ask for it alone, or with a larger max_tokens"}
 				} else {
-					cutWhole(&item, room, req.MaxTokens < memory.MaxTokens)
+					cutWhole(&item, room, r.req.MaxTokens < memory.MaxTokens)
 				}
 			}
 		}
 		if w != nil {
 			w.ID = cmp.Or(w.ID, id)
-			f.out.withheld = append(f.out.withheld, *w)
+			r.withheld = append(r.withheld, *w)
 			continue
 		}
 		room -= item.Tokens
-		f.out.items = append(f.out.items, item)
+		r.items = append(r.items, item)
 	}
-	return f.out, nil
+	r.seq = r.s.opts.Corpus.Seq()
+}
+
+// makeIDAnswer collects the answer to a request for ids.
+func (r *run) makeIDAnswer() {
+	r.answer = &memory.RecallResponse{
+		Project: r.project.ID, ProjectName: r.project.Name, Items: r.items, Withheld: r.withheld,
+		Redacted: r.redacted, Receipt: receiptID(r.start),
+	}
 }
 
 // whole reads one memory by the beginning of its id.
-func (f *filler) whole(ctx context.Context, id string, project memory.Project, sel memory.Selection) (memory.Item, *memory.Withheld, error) {
+func (r *run) whole(id string) (memory.Item, *memory.Withheld, error) {
 	none := memory.Item{}
 	if strings.HasPrefix(id, "c-") {
-		return f.wholeCode(ctx, id, sel)
+		return r.wholeCode(id)
 	}
-	ids := f.s.opts.Corpus.IDs(id, maxAlike+1)
+	ids := r.s.opts.Corpus.IDs(id, maxAlike+1)
 	switch {
 	case len(ids) == 0:
 		return none, &memory.Withheld{Reason: memory.NotFound, Note: "no memory has an id that begins so"}, nil
 	case len(ids) > 1 && ids[0] != id:
 		return none, ambiguous(ids), nil
 	}
-	r, err := f.s.opts.Corpus.Record(ids[0])
+	rec, err := r.s.opts.Corpus.Record(ids[0])
 	if err != nil {
 		if memory.CodeOf(err) != memory.CodeNotFound {
 			return none, nil, fmt.Errorf("read record: %w", err)
 		}
 		return none, &memory.Withheld{ID: ids[0], Reason: memory.Gone}, nil
 	}
-	w := &memory.Withheld{ID: r.ID, Kind: r.Kind}
-	if r.Event != nil && r.Event.Withdrawn != nil {
-		w.Reason = memory.Reason(r.Event.Withdrawn.Reason)
-		if r.Event.Withdrawn.By != "" {
-			w.Note = "by " + r.Event.Withdrawn.By
+	w := &memory.Withheld{ID: rec.ID, Kind: rec.Kind}
+	if rec.Event != nil && rec.Event.Withdrawn != nil {
+		w.Reason = memory.Reason(rec.Event.Withdrawn.Reason)
+		if rec.Event.Withdrawn.By != "" {
+			w.Note = "by " + rec.Event.Withdrawn.By
 		}
 		return none, w, nil
 	}
-	if !f.s.opts.Corpus.Selected(r.ID, sel) {
-		if w.Reason = memory.NotShown; r.Project != project.ID {
-			w.Reason, w.Note = memory.OtherProject, "name the project "+r.Project+" to see it"
+	if !r.s.opts.Corpus.Selected(rec.ID, r.sel) {
+		if w.Reason = memory.NotShown; rec.Project != r.project.ID {
+			w.Reason, w.Note = memory.OtherProject, "name the project "+rec.Project+" to see it"
 		}
 		return none, w, nil
 	}
 	c := &candidate{Candidate: memory.Candidate{
-		ID: r.ID, Kind: r.Kind, Project: r.Project, Repo: r.Repo, Followed: r.Provenance.Followed(),
+		ID: rec.ID, Kind: rec.Kind, Project: rec.Project, Repo: rec.Repo, Followed: rec.Provenance.Followed(),
 	}}
-	c.foreign = !rankContext{project: project.ID, names: project.Names}.owns(c)
-	item, reason := f.record(c)
+	c.foreign = !rankContext{project: r.project.ID, names: r.project.Names}.owns(c)
+	item, reason := r.record(c)
 	if reason != "" {
 		w.Reason = reason
 		return none, w, nil
 	}
 	item.Cut, item.RankFactors = false, nil
-	f.full(&item, &r)
+	r.full(&item, &rec)
 	return item, nil, nil
 }
 
@@ -116,9 +121,9 @@ func ambiguous(ids []string) *memory.Withheld {
 }
 
 // wholeCode reads a piece of code again through the gates.
-func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection) (memory.Item, *memory.Withheld, error) {
+func (r *run) wholeCode(id string) (memory.Item, *memory.Withheld, error) {
 	none := memory.Item{}
-	found, err := f.s.opts.Corpus.ChunksByPrefix(ctx, id, sel)
+	found, err := r.s.opts.Corpus.ChunksByPrefix(r.ctx, id, r.sel)
 	if err != nil {
 		return none, nil, err
 	}
@@ -134,16 +139,16 @@ func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection)
 		return none, ambiguous(ids), nil
 	}
 	at := found[0].Location
-	read := f.s.gates.chunk
+	read := r.s.gates.chunk
 	if found[0].Head {
-		read = f.s.gates.head
+		read = r.s.gates.head
 	}
-	v, err := read(f.code, at)
-	if reason := f.reason(err); reason != "" {
+	v, err := read(r.code, at)
+	if reason := r.reason(err); reason != "" {
 		return none, &memory.Withheld{ID: found[0].ID, Kind: memory.Chunk, Reason: reason, Path: at.Path}, nil
 	}
 	item := memory.Item{
-		ID: found[0].ID, Kind: memory.Chunk, Project: at.Project, Text: f.redact(v.Text),
+		ID: found[0].ID, Kind: memory.Chunk, Project: at.Project, Text: r.redact(v.Text),
 		Source: memory.Source{Path: v.Path, Lines: &[2]int{v.StartLine, v.EndLine}, Sandbox: at.Root, Symbol: at.Chunk.Symbol},
 	}
 	switch {
@@ -156,7 +161,7 @@ func (f *filler) wholeCode(ctx context.Context, id string, sel memory.Selection)
 }
 
 // full gives an item all that its record says, as text and in its fields.
-func (f *filler) full(item *memory.Item, r *memory.Record) {
+func (r *run) full(item *memory.Item, rec *memory.Record) {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text = strings.TrimSpace(text); text != "" {
@@ -164,22 +169,22 @@ func (f *filler) full(item *memory.Item, r *memory.Record) {
 		}
 	}
 	switch {
-	case r.Event != nil:
+	case rec.Event != nil:
 		line("Context", item.Context)
 		line("Lesson", item.Lesson)
 		line("Command", item.Command)
-		line("Type", string(r.Event.Type))
-		line("Told by", f.redact(r.Event.AgentID))
-	case r.Step != nil:
-		st := *r.Step
-		st.Tool.Name = f.redact(st.Tool.Name)
+		line("Type", string(rec.Event.Type))
+		line("Told by", r.redact(rec.Event.AgentID))
+	case rec.Step != nil:
+		st := *rec.Step
+		st.Tool.Name = r.redact(st.Tool.Name)
 		for _, raw := range []*json.RawMessage{&st.Tool.Input, &st.Tool.Target, &st.Observation, &st.Environment, &st.Build} {
-			*raw = f.redactJSON(*raw)
+			*raw = r.redactJSON(*raw)
 		}
-		st.Extra, st.Labels = nil, f.s.cleanAll(st.Labels)
+		st.Extra, st.Labels = nil, r.s.cleanAll(st.Labels)
 		if st.Outcome.Error != nil {
 			e := *st.Outcome.Error
-			e.Code, e.Message, e.Details = f.redact(e.Code), f.redact(e.Message), f.redactJSON(e.Details)
+			e.Code, e.Message, e.Details = r.redact(e.Code), r.redact(e.Message), r.redactJSON(e.Details)
 			st.Outcome.Error = &e
 		}
 		item.Step = &st
@@ -190,50 +195,50 @@ func (f *filler) full(item *memory.Item, r *memory.Record) {
 		}
 		line("Target", plainRaw(st.Tool.Target))
 		line("Input", plainRaw(st.Tool.Input))
-		line("Screen", f.redact(st.Screen))
+		line("Screen", r.redact(st.Screen))
 		line("Observation", plainRaw(st.Observation))
 		line("Labels", strings.Join(st.Labels, ", "))
-		line("Session", r.Session)
-	case r.Entry != nil:
-		name := r.Entry.Name
-		if r.Entry.Server != "" {
-			name = r.Entry.Server + ":" + name
+		line("Session", rec.Session)
+	case rec.Entry != nil:
+		name := rec.Entry.Name
+		if rec.Entry.Server != "" {
+			name = rec.Entry.Server + ":" + name
 		}
-		line("Name", f.redact(name))
-		line("Description", f.redact(r.Entry.Description))
-		line("Content", f.redact(r.Entry.Content))
-		line("Guidance", f.redact(r.Entry.Guidance))
-		line("Input schema", string(f.redactJSON(r.Entry.InputSchema)))
-	case r.Task != nil:
-		task := *r.Task
-		task.Intent, task.Summary, task.Reason, task.Report = f.redact(task.Intent), f.redact(task.Summary), f.redact(task.Reason), f.redactJSON(task.Report)
+		line("Name", r.redact(name))
+		line("Description", r.redact(rec.Entry.Description))
+		line("Content", r.redact(rec.Entry.Content))
+		line("Guidance", r.redact(rec.Entry.Guidance))
+		line("Input schema", string(r.redactJSON(rec.Entry.InputSchema)))
+	case rec.Task != nil:
+		task := *rec.Task
+		task.Intent, task.Summary, task.Reason, task.Report = r.redact(task.Intent), r.redact(task.Summary), r.redact(task.Reason), r.redactJSON(task.Report)
 		item.Task = &task
 		line("Task", task.TaskID)
-		if r.Kind == memory.Task {
-			line("Outcome", outcomeOf(r.Task.Report))
+		if rec.Kind == memory.Task {
+			line("Outcome", outcomeOf(rec.Task.Report))
 		}
 		line("Type", task.Type)
 		line("Blocked", task.Reason)
 		line("Intent", task.Intent)
 		line("Summary", task.Summary)
 		line("Report", string(task.Report))
-	case r.Reference != nil:
-		line("Name", f.redact(r.Reference.Name))
-		line("Title", f.redact(r.Reference.Title))
-		b.WriteString(f.redact(r.Text))
+	case rec.Reference != nil:
+		line("Name", r.redact(rec.Reference.Name))
+		line("Title", r.redact(rec.Reference.Title))
+		b.WriteString(r.redact(rec.Text))
 	}
-	if r.Step == nil { // of a step they are its session's
-		line("Tags", strings.Join(f.s.cleanAll(r.Tags), ", "))
+	if rec.Step == nil { // of a step they are its session's
+		line("Tags", strings.Join(r.s.cleanAll(rec.Tags), ", "))
 	}
 	item.Text = strings.TrimRight(b.String(), "\n")
 }
 
 // redactJSON takes secrets out of a JSON value, which stays one.
-func (f *filler) redactJSON(raw json.RawMessage) json.RawMessage {
+func (r *run) redactJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
 	}
-	text := f.redact(string(raw))
+	text := r.redact(string(raw))
 	if text == string(raw) || json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}

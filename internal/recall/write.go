@@ -19,10 +19,10 @@ const (
 // headTokens, or it would have no room for one.
 func head(budget int) int { return min(headTokens, budget/2) }
 
-// fit writes an answer whose items are ranked, in the order of their kinds. As long
-// as headings and the like put it over its budget, it withholds the item that ranks
-// last.
-func fit(a *memory.RecallResponse, req memory.RecallRequest) {
+// fit writes an answer whose items are ranked, in the order of their kinds. As long as
+// headings and the like put it over its budget, it withholds the item that ranks last.
+// names are those of items, by id.
+func fit(a *memory.RecallResponse, req memory.RecallRequest, names map[string]entryName) {
 	for ranked := a.Items; ; {
 		if a.Items = ranked; len(req.IDs) == 0 { // else they are in the order asked for
 			a.Items = byKind(ranked)
@@ -33,7 +33,9 @@ func fit(a *memory.RecallResponse, req memory.RecallRequest) {
 		}
 		last := ranked[len(ranked)-1]
 		ranked = ranked[:len(ranked)-1]
-		w := memory.Withheld{ID: last.ID, Kind: last.Kind, Reason: memory.OverBudget, NearestScore: last.Relevance, Path: last.Source.Path}
-		a.Withheld = slices.Insert(a.Withheld, 0, w)
+		a.Withheld = slices.Insert(a.Withheld, 0, memory.Withheld{
+			ID: last.ID, Kind: last.Kind, Reason: memory.OverBudget, NearestScore: last.Relevance, Path: last.Source.Path,
+			Name: names[last.ID].name, Server: names[last.ID].server,
+		})
 	}
 }

@@ -237,10 +237,10 @@ func TestFitWithholdsTheLastInRank(t *testing.T) {
 		return a
 	}
 	whole := items()
-	fit(whole, memory.RecallRequest{MaxTokens: memory.MaxTokens})
+	fit(whole, memory.RecallRequest{MaxTokens: memory.MaxTokens}, nil)
 	for short, want := range map[int][]string{0: {"l-0", "l-2", "s-1"}, 1: {"l-0", "s-1"}, 20: {"l-0"}, whole.Tokens - 1: {}} {
 		a := items()
-		fit(a, memory.RecallRequest{MaxTokens: whole.Tokens - short})
+		fit(a, memory.RecallRequest{MaxTokens: whole.Tokens - short}, nil)
 		if diff := cmp.Diff(want, ids(a)); diff != "" {
 			t.Errorf("%d tokens short (-want +got):\n%s", short, diff)
 		}
@@ -305,7 +305,7 @@ func FuzzWrite(f *testing.F) {
 			a := &memory.RecallResponse{Project: "p", ProjectName: path, Items: []memory.Item{
 				line, {ID: "c", Kind: memory.Chunk, Project: "p", Text: code, Source: memory.Source{Path: path, Lines: &[2]int{1, 1}}, RankFactors: factors(.5)},
 			}}
-			fit(a, memory.RecallRequest{Format: format, MaxTokens: budget, Explain: true})
+			fit(a, memory.RecallRequest{Format: format, MaxTokens: budget, Explain: true}, nil)
 			if a.Tokens > budget {
 				t.Errorf("%s takes %d tokens of %d", format, a.Tokens, budget)
 			}

@@ -160,10 +160,16 @@ func plain(a *memory.RecallResponse, spare *extra) string {
 	b.WriteString(emptyLine(a))
 	b.WriteString(spare.lines(nearestLine(a)))
 	degraded := ""
-	if len(a.Degraded) > 0 {
+	isCode := func(d memory.Degraded) bool { return d.Part == memory.PartCode }
+	if others := slices.DeleteFunc(slices.Clone(a.Degraded), isCode); len(others) > 0 {
 		const frame = len("\n(degraded: )\n")
-		if line := Prefix(Degraded(a.Degraded), spare.room-frame); line != "" {
+		if line := Prefix(Degraded(others), spare.room-frame); line != "" {
 			degraded = spare.lines("\n(degraded: " + line + ")\n")
+		}
+	}
+	for _, d := range a.Degraded {
+		if isCode(d) {
+			degraded += spare.lines("\n(Code was " + d.Reason + ".)\n")
 		}
 	}
 	if a.Stale {

@@ -32,7 +32,7 @@ func Item(i memory.Item, number int) string {
 		if i.Cut {
 			mark = "\n" + chunkMark(i.ID)
 		}
-		return fmt.Sprintf("%d. %s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", number, location(i), i.Relevance, fileNameMark(i, "light"), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
+		return fmt.Sprintf("%d. %s (relevance %.2f%s)%s%s\n%s%s\n%s\n%s", number, location(i), i.Relevance, fileNameMark(i), similar(i), in, fence, langOf(i.Source.Path), i.Text, fence) + mark
 	case memory.Step:
 		return fmt.Sprintf("%d. [%s] %s%s", number, day(i.CreatedAt), text, from) + behind(mark)
 	default:
@@ -155,7 +155,7 @@ func markdown(a *memory.RecallResponse) string {
 	}
 	fmt.Fprintf(&b, "## RELEVANT CODEBASE CONTEXT (from RAG)\nFound %d relevant snippet%s:\n", len(code), plural)
 	for n, i := range code {
-		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, fileNameMark(i, "light index"))
+		fmt.Fprintf(&b, "\n%d. %s (Relevance: %.2f%s)\n", n+1, i.Source.Path, i.Relevance, fileNameMark(i))
 		for line := range strings.SplitSeq(Lines(i.Text, markdownSnippet), "\n") {
 			b.WriteString(strings.TrimRight("   "+line, " ") + "\n")
 		}
@@ -164,11 +164,11 @@ func markdown(a *memory.RecallResponse) string {
 }
 
 // fileNameMark marks an item that was found by the name and beginning of its file.
-func fileNameMark(i memory.Item, mark string) string {
+func fileNameMark(i memory.Item) string {
 	if i.State != memory.FilePreview {
 		return ""
 	}
-	return ", " + mark
+	return ", by file name"
 }
 
 // The mark of a text that was cut. The id in it recalls the whole text.

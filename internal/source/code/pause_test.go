@@ -173,10 +173,10 @@ func TestWhyCodeIsMissing(t *testing.T) {
 			t.Errorf("%s: code is missing because %q, want %q", when, got, want)
 		}
 	}
-	check("before anything", "p-1", "nothing of the project is indexed")
+	check("before anything", "p-1", memory.NotIndexed)
 	q := r.ask(root)
 	check("queued", q.Project, "the repository is being indexed for the first time")
-	check("another project", "p-1", "nothing of the project is indexed")
+	check("another project", "p-1", memory.NotIndexed)
 	r.pause("", false)
 	check("paused", q.Project, "indexing is paused")
 	r.pause("", true)

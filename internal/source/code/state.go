@@ -166,7 +166,7 @@ func (s *Sandboxes) Missing(project string) string {
 	if err != nil {
 		return "" // said by Stale
 	}
-	why := "nothing of the project is indexed"
+	why := memory.NotIndexed
 	for _, b := range boxes {
 		switch {
 		case isDropped(b):

@@ -1,0 +1,212 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// stage is one step of a question's way to its answer. It reads what the stages before
+// it have left in the run, and adds to it. A stage that fails sets run.err.
+type stage struct {
+	name string
+	do   func(*run)
+}
+
+// stages are the way of a question, in order.
+var stages = []stage{
+	{"retrieve", (*run).retrieve},          // ask all retrievers at once
+	{"fuse", (*run).fuse},                  // one list of documents out of theirs
+	{"resolve", (*run).resolve},            // documents become candidates with a relevance
+	{"exact errors", (*run).exactErrors},   // add what reports the error that the question quotes
+	{"look up", (*run).lookUp},             // add code that the question names
+	{"threshold", (*run).threshold},        // withhold what is not relevant
+	{"rank", (*run).rank},                  // order by match, age, success and origin
+	{"lessons first", (*run).lessonsFirst}, // bring lessons up to half of the answer
+	{"own versions", (*run).ownVersions},   // of several worktrees, the caller's first
+	{"budget", (*run).budget},              // what items may take
+	{"fill", (*run).fill},                  // read, verify and add items while there is room
+	{"file names", (*run).fileNames},       // add files where the full index cannot answer
+	{"share", (*run).share},                // divide the rest of the budget among cut items
+	{"more code", (*run).moreCode},         // add code where there is room left
+	{"late code", (*run).lateCode},         // report code that was not verified in time
+	{"answer", (*run).makeAnswer},          // collect items, withheld ones and what was missing
+	{"write", (*run).write},                // write the text within the budget
+	{"receipt", (*run).makeReceipt},        // record how the answer came about
+}
+
+// idStages are the way of a request for ids.
+var idStages = []stage{
+	{"read", (*run).readIDs},        // read each memory whole, through the gates
+	{"answer", (*run).makeIDAnswer}, // collect items and withheld ones
+	{"write", (*run).write},
+	{"receipt", (*run).makeReceipt},
+}
+
+// run is one question on its way through the stages.
+type run struct {
+	s        *Service
+	ctx      context.Context // of the request
+	settings Settings        // in force: the service's, or those that the question is asked with
+	err      error           // ends the run
+
+	// The question, set by newRun.
+	start   time.Time            // when the request came in
+	asked   time.Time            // when the question is asked, see AskOptions.At
+	req     memory.RecallRequest // validated, with limit and budget filled in
+	opts    AskOptions
+	project memory.Project
+	sel     memory.Selection // what may be answered with
+	limits  caps             // of the answer, as asked for
+
+	// What is searched: sel, but for code while the full index is off.
+	query    string
+	searched memory.Selection
+	nothing  bool // code alone was asked for, and the full index is off
+
+	// Set by retrieve: what each retriever found, and what did not take part.
+	rankings []index.Ranking
+	degraded []memory.Degraded
+	spaces   []string // vector collections that took part
+	// noWords says why the words were not searched; empty when they were. Words are what
+	// an answer promises to find: without them it cannot say "nothing".
+	noWords string
+	// seq is of the last change that was surely searched: what is committed while a
+	// question is answered may be found or not.
+	seq uint64
+
+	fused      []index.Fused // set by fuse
+	candidates []*candidate  // from resolve on; by fused score, and from rank on ranked
+
+	// Set by threshold.
+	thresholds map[memory.Kind]float64
+	below      []memory.Withheld // the nearest of those below
+	relevant   int               // how many are not
+
+	// The answer as far as it is filled.
+	caps      caps            // what is left of the limits
+	terms     index.Terms     // of the query
+	code      context.Context // with the deadline of code
+	stopCode  context.CancelFunc
+	items     []memory.Item
+	itemTerms []index.Terms // of the items
+	// reserved are the tokens set aside for each item whose text may be cut at the end,
+	// zero for the others.
+	reserved []int
+	names    map[string]entryName // of items, by id
+	later    []*candidate         // code that gets what room is left
+	withheld []memory.Withheld
+	// codeDegraded says what code the answer does without, codeIncomplete why not all code
+	// was searched.
+	codeDegraded   []memory.Degraded
+	codeIncomplete string
+	redacted       bool // a secret was taken out
+
+	answer  *memory.RecallResponse
+	receipt memory.Receipt
+}
+
+// newSearch returns a run that can retrieve, fuse and resolve.
+func (s *Service) newSearch(ctx context.Context, settings Settings, query string, sel memory.Selection) *run {
+	return &run{s: s, ctx: ctx, settings: settings, query: query, sel: sel, searched: sel}
+}
+
+// newRun validates a question and finds out what it may be answered with.
+func (s *Service) newRun(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*run, error) {
+	start := s.opts.Clock()
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	settings, err := s.settingsWith(opts.Settings)
+	if err != nil {
+		return nil, err
+	}
+	limits := settings.caps(req) // before the settings are filled into the question
+	if o := opts.Settings; o != nil {
+		limits.chunks, limits.bytes = cmp.Or(o.Code, limits.chunks), cmp.Or(o.CodeBytes, limits.bytes)
+	}
+	if len(req.IDs) > 0 { // they are meant to be seen whole
+		req.Limit, req.MaxTokens = len(req.IDs), cmp.Or(req.MaxTokens, memory.MaxTokens)
+	}
+	req.Limit, req.MaxTokens = cmp.Or(req.Limit, settings.Limit), cmp.Or(req.MaxTokens, settings.MaxTokens)
+	project, err := s.project(ctx, req, opts.Project)
+	if err != nil {
+		return nil, err
+	}
+	asked := cmp.Or(opts.At, start)
+	sel, err := selection(req, project.ID, asked)
+	if err != nil {
+		return nil, err
+	}
+	sel.Followed = !opts.Outside && memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
+	if sel.Repos, err = s.repos(ctx, req.Repo, project, sel); err != nil {
+		if opts.Project == nil {
+			return nil, err
+		}
+		sel.Repos = []string{req.Repo} // asked again: it was known when it was asked first
+	}
+	if sel.Session, err = s.session(req.Scope, project.ID, req.Caller); err != nil {
+		return nil, err
+	}
+	r := s.newSearch(ctx, settings, req.Query, sel)
+	r.start, r.asked, r.req, r.opts, r.project, r.limits, r.caps = start, asked, req, opts, project, limits, limits
+	r.items, r.withheld = []memory.Item{}, []memory.Withheld{}
+	if !settings.Full {
+		r.searched.Kinds = slices.DeleteFunc(slices.Clone(sel.Kinds), func(k memory.Kind) bool { return k == memory.Chunk })
+		r.nothing = len(r.searched.Kinds) == 0 // which would mean all of them
+	}
+	return r, nil
+}
+
+// do runs stages until one fails.
+func (r *run) do(list []stage) error {
+	for _, st := range list {
+		if st.do(r); r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// startCode starts the deadline of code.
+func (r *run) startCode() {
+	r.code, r.stopCode = context.WithTimeout(r.ctx, r.settings.CodeDeadline)
+}
+
+// end lets go of what a run holds.
+func (r *run) end() {
+	if r.stopCode != nil {
+		r.stopCode()
+	}
+}
+
+// makeAnswer collects the answer: items, what was withheld, and what did not take part.
+func (r *run) makeAnswer() {
+	s := r.s
+	a := &memory.RecallResponse{
+		Project: r.project.ID, ProjectName: r.project.Name,
+		Items:    r.items,
+		Withheld: append(r.withheld, r.below...),
+		Degraded: slices.Concat(s.lost(), r.degraded, s.readOnly(), r.codeDegraded),
+		Stale:    s.opts.Stale(r.project.ID, slices.ContainsFunc(r.withheld, outdated)),
+		Redacted: r.redacted,
+		Receipt:  receiptID(r.start),
+	}
+	a.Why = cmp.Or(s.whyLost(), r.noWords, r.codeIncomplete)
+	a.Incomplete = a.Why != ""
+	a.NothingRelevant = r.relevant+len(r.items) == 0 && !a.Incomplete
+	s.nameWithheld(a.Withheld)
+	r.answer = a
+}
+
+// write writes the answer within its budget.
+func (r *run) write() {
+	fit(r.answer, r.req, r.names)
+	if len(r.req.IDs) == 0 {
+		r.answer.Withheld = r.answer.Withheld[:min(len(r.answer.Withheld), maxWithheld)]
+	}
+}
