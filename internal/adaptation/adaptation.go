@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -183,8 +182,8 @@ func (s *Service) Trouble() string {
 	return s.trouble
 }
 
-// Adapted says whether the model in use is an adapted one.
-func (s *Service) Adapted() bool { return strings.Contains(s.opts.InUse, nameInfix) }
+// InUse returns the name of the model in use.
+func (s *Service) InUse() string { return s.opts.InUse }
 
 func (s *Service) begin(progress func(memory.AdaptProgress)) {
 	s.mu.Lock()

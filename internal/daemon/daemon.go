@@ -71,6 +71,8 @@ type Options struct {
 	// builtin is the built-in model; nil is the adapted one, or the program's own. Tests
 	// have others.
 	builtin embedder.Embedder
+	// models are filled by jobs beside those of the settings.
+	models []model
 	// minPairs is how many pairs an adaptation needs; 0 is the default.
 	minPairs int
 	pauses   pauses
@@ -117,9 +119,11 @@ type Daemon struct {
 	contextFiles *contextFiles
 	follower     *follower
 	adaptation   *adaptation.Service
-	model        *ollamaModel // nil if Ollama is not used
+	models       []model       // whose collections jobs fill
+	model        *ollamaModel  // the one of them on the Ollama server; nil if it is not used
+	poke         chan struct{} // see look
 	pool         *worker.Pool
-	served       *filling // of the model on the Ollama server
+	served       *filling // of models
 	builtin      *filling // of the built-in model, where another one has embedded before
 	runs         metrics.Runs
 	tally        tally
@@ -181,7 +185,7 @@ func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	kept := keepFaults(logger.Handler())
 	return &Daemon{
 		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
-		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}),
+		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}), poke: make(chan struct{}, 1),
 	}
 }
 
@@ -269,8 +273,8 @@ func (d *Daemon) serve(ctx context.Context, paths config.Paths) (err error) {
 func (d *Daemon) close() error {
 	var err error
 	d.files.close()
-	if d.model != nil {
-		err = d.model.close()
+	for _, m := range d.models {
+		err = errors.Join(err, m.close())
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- d.core.Close() }()
@@ -300,28 +304,15 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		if d.core != nil {
 			err = errors.Join(err, d.core.Close())
 		}
-		if d.model != nil {
-			err = errors.Join(err, d.model.close())
+		for _, m := range d.models {
+			err = errors.Join(err, m.close())
 		}
 	}()
 	cfg := d.opts.Config
 	if !cfg.Index.Full && !cfg.Index.Light {
 		d.note("code is not remembered: index.full and index.light are both off")
 	}
-	background := map[string]embedder.Embedder{}
-	switch o := &cfg.Embedding.Ollama; {
-	case o.Unused != "":
-		d.note("Ollama is not used: " + o.Unused)
-	case o.Used():
-		if d.model, err = newOllamaModel(cfg.Embedding.Ollama, d.log); err != nil {
-			// A server that may not be used is no reason not to remember.
-			d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
-			d.model = nil
-		} else {
-			d.model.cooldown = d.opts.pauses.cooldown
-			background[d.model.name()] = attached{d.model}
-		}
-	}
+	d.models = d.newModels()
 	var audit agentctx.AuditFile
 	if cfg.Tasks.AuditFile {
 		audit = func(ctx context.Context, caller memory.Caller, project string, line []byte) (string, error) {
@@ -341,7 +332,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 		}
 	}
 	d.core, err = OpenCore(ctx, CoreOptions{
-		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: background, AuditFile: audit, Summarizer: writer, Logger: d.log,
+		Dir: paths.Store, ReadDamaged: true, Config: cfg, Builtin: d.opts.builtin, Background: embedders(d.models), AuditFile: audit, Summarizer: writer, Logger: d.log,
 		Stale:   func(project string, seen bool) bool { return d.sandboxes.Stale(project, seen) },
 		Missing: func(project string) string { return d.sandboxes.Missing(project) },
 	})
@@ -415,10 +406,10 @@ func (d *Daemon) note(text string) {
 	d.log.Info(text, attrPart, "daemon")
 }
 
-// jobFailed checks the Ollama server when a job that needs it failed.
+// jobFailed looks for the models when a job that needs one failed.
 func (d *Daemon) jobFailed(job worker.Job, _ error) {
-	if d.model != nil && job.Kind == indexer.EmbedJob {
-		d.model.look()
+	if job.Kind == indexer.EmbedJob {
+		d.look()
 	}
 }
 
@@ -500,9 +491,9 @@ func (d *Daemon) work(ctx context.Context) error {
 	debug.FreeOSMemory() // loading leaves as much garbage as it keeps
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	if d.model != nil {
-		d.served.hold(holdNoModel) // until the server has answered
-		parts.Go(func() { d.model.keep(ctx, d.served, d.opts.pauses) })
+	if len(d.models) > 0 {
+		d.served.hold(holdNoModel) // until one of them is attached
+		parts.Go(func() { d.keepAttached(ctx) })
 	}
 	if err := d.holdPaused(); err != nil {
 		return err

@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/recalld/recalld/internal/indexer"
@@ -26,6 +28,7 @@ type filling struct {
 
 	mu      sync.Mutex // guards what follows
 	reasons map[string]bool
+	absent  []string           // models that cannot be reached, while others can
 	cancel  context.CancelFunc // of the fill under way
 }
 
@@ -39,7 +42,8 @@ func (f *filling) embed(ctx context.Context, job worker.Job) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.mu.Lock()
-	if len(f.reasons) > 0 {
+	isAbsent := slices.ContainsFunc(f.absent, func(model string) bool { return strings.HasPrefix(job.Key, model+"@") })
+	if len(f.reasons) > 0 || isAbsent {
 		f.mu.Unlock()
 		return nil
 	}
@@ -65,6 +69,13 @@ func (f *filling) hold(reason string) {
 	if reason == holdPaused && f.cancel != nil {
 		f.cancel()
 	}
+}
+
+// without notes the models that cannot be reached.
+func (f *filling) without(absent []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.absent = absent
 }
 
 // release takes a reason back.

@@ -15,6 +15,7 @@ import (
 	"github.com/recalld/recalld/embedder"
 	"github.com/recalld/recalld/embedder/ollama"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/indexer"
 	"github.com/recalld/recalld/internal/redact"
 )
 
@@ -27,14 +28,11 @@ const (
 	reachTimeout = 10 * time.Second
 )
 
-// ollamaModel keeps the model on the Ollama server attached: it opens the
-// model's space when the server answers, holds the jobs that fill it while it
-// does not, and fills what was missed when it is back.
+// ollamaModel is the model on the Ollama server. The server may go and come back, and
+// the model may be exchanged for another one of its name.
 type ollamaModel struct {
 	cfg config.Ollama
 	log *slog.Logger
-	// poke has the server looked at now.
-	poke chan struct{}
 	// cooldown is how long embedders made from now on leave a failing server
 	// alone; zero is their default.
 	cooldown time.Duration
@@ -43,14 +41,14 @@ type ollamaModel struct {
 	embed *ollama.Embedder
 	err   error // of the last look; nil when the model is there
 
-	// digest is what the server last called the model's files; only keep uses it.
+	// digest is what the server last called the model's files; only attach uses it.
 	digest string
 }
 
 // newOllamaModel makes no connection yet. The error is ollama.ErrRemote or one
 // of the settings.
 func newOllamaModel(cfg config.Ollama, log *slog.Logger) (*ollamaModel, error) {
-	m := &ollamaModel{cfg: cfg, log: log.With(attrPart, "ollama"), poke: make(chan struct{}, 1), err: embedder.ErrUnavailable}
+	m := &ollamaModel{cfg: cfg, log: log.With(attrPart, "ollama"), err: embedder.ErrUnavailable}
 	return m, m.renew()
 }
 
@@ -117,60 +115,29 @@ func (a attached) Embed(ctx context.Context, purpose embedder.Purpose, texts []s
 	return a.embedder().Embed(ctx, purpose, texts)
 }
 
-// look has the server looked at soon.
-func (m *ollamaModel) look() {
-	select {
-	case m.poke <- struct{}{}:
-	default: // it will be
-	}
-}
+// embedder implements model.
+func (m *ollamaModel) embedder() embedder.Embedder { return attached{m} }
 
-// keep keeps the model attached until ctx ends.
-func (m *ollamaModel) keep(ctx context.Context, f *filling, p pauses) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-m.poke:
-		case <-timer.C:
-		}
-		next := p.present
-		if err := m.attach(ctx, f); err != nil {
-			f.hold(holdNoModel)
-			next = p.absent
-		} else {
-			f.release(ctx, holdNoModel)
-		}
-		timer.Reset(next)
-	}
-}
-
-// attach reaches for the model and queues the filling of its space.
-func (m *ollamaModel) attach(ctx context.Context, f *filling) error {
-	x, space := f.indexer, ""
+// attach implements model. A model whose weights have changed is attached anew.
+func (m *ollamaModel) attach(ctx context.Context, x *indexer.Indexer) error {
+	name := ""
 	err := m.reach(ctx)
 	if err == nil {
-		space, err = x.Attach(ctx, m.name())
+		name, err = x.Attach(ctx, m.name())
 	} else if ctx.Err() == nil {
 		x.Missed(m.name(), err)
 	}
 	if errors.Is(err, ollama.ErrModelChanged) {
-		m.log.Warn("the model has changed; its space is filled anew")
+		m.log.Warn("the model has changed; its collection is filled anew")
 		if err = m.renew(); err == nil {
-			space, err = x.Attach(ctx, m.name())
+			name, err = x.Attach(ctx, m.name())
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	m.told(space, err)
-	if err != nil {
-		return err
-	}
-	f.ask(ctx)
-	return nil
+	m.told(name, err)
+	return err
 }
 
 // reach asks the server for its models: an embedder answers for its model from

@@ -175,8 +175,11 @@ func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	for _, s := range d.core.Indexer.Collections() {
 		used := s.State != memory.CollectionReplaced && s.State != memory.CollectionUnused
 		if used && (d.model == nil || s.Model != d.model.name()) {
-			note := "built in"
-			if s.Model != builtin.Name && d.adaptation.Adapted() {
+			note := ""
+			switch {
+			case s.Model == builtin.Name:
+				note = "built in"
+			case s.Model == d.adaptation.InUse():
 				note = "built in, adapted: see `recalld model show`"
 			}
 			out = append(out, memory.ModelState{Name: s.Model, Dim: s.Dim, State: "active", Note: note})
@@ -245,7 +248,7 @@ func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memor
 	if err != nil {
 		return unavailable(err, d.model.cfg.URL)
 	}
-	d.model.look()
+	d.look()
 	return nil
 }
 

@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/recalld/recalld/embedder/embeddertest"
+	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
+)
+
+// TestAnotherEmbedder: an embedder that is only listed takes part. Its collection is
+// filled by jobs, queries use it, and it can go and come back while another stays.
+func TestAnotherEmbedder(t *testing.T) {
+	var away atomic.Bool
+	gone := &embeddertest.Fake{Name: "toy/gone", Before: func(context.Context, []string) error {
+		if away.Load() {
+			return errors.New("it is away")
+		}
+		return nil
+	}}
+	away.Store(true)
+	s := serve(t, newConfig(t), impatient, func(o *Options) {
+		o.models = []model{local{"toy/words", &embeddertest.Fake{Name: "toy/words"}}, local{"toy/gone", gone}}
+	})
+	dir := shop(t)
+	kept := s.keep(dir, "Delete the database of the tests before the release")
+	full := func(name string) func(*memory.Status) bool {
+		return func(st *memory.Status) bool {
+			c, ok := spaceOf(st, name)
+			return ok && c.State == memory.CollectionReady && c.Embedded == st.Documents
+		}
+	}
+	st := s.until("filled", full("toy/words"))
+	if _, ok := spaceOf(st, "toy/gone"); ok || st.Queue.Dead != 0 {
+		t.Errorf("while a model is away there are %+v, %d dead jobs", st.Collections, st.Queue.Dead)
+	}
+	if a := s.ask(dir, "delete the database"); len(a.Items) == 0 || a.Items[0].ID != kept.ID {
+		t.Errorf("with two models the lesson is not found: %+v", a.Items)
+	}
+	list, err := service.Models.Do(t.Context(), s, service.None{})
+	must(t, err)
+	if models := list.Models; len(models) != 2 || models[1].Name != "toy/words" || models[1].Note != "" {
+		t.Errorf("models %+v, want the built-in one and toy/words", models)
+	}
+	away.Store(false)
+	s.until("filled by the one that came back", full("toy/gone"))
+}
