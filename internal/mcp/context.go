@@ -77,10 +77,10 @@ type assembleInput struct {
 	Message         string   `json:"message"`
 	TaskType        string   `json:"task_type"`
 	RequiresContext *bool    `json:"requires_context"`
-	TopK            int      `json:"topK" given:"1–200"`
-	TopN            int      `json:"topN" given:"1–50"`
+	TopK            int      `json:"topK,omitempty" limit:"1-200"`
+	TopN            int      `json:"topN,omitempty" limit:"1-50"`
 	IncludeScore    *float64 `json:"includeScore"`
-	MaxTokens       int      `json:"max_tokens" given:"50–100000"`
+	MaxTokens       int      `json:"max_tokens,omitempty" limit:"50-100000"`
 	NoSearch        bool     `json:"no_search"`
 	Schemas         bool     `json:"schemas"`
 	whichInput
@@ -170,7 +170,7 @@ func workingAnswer(kept *memory.WorkingContext, err error) (string, any, error) 
 type compactInput struct {
 	Summary    string `json:"summary"`
 	Transcript string `json:"transcript"`
-	KeepTurns  int    `json:"keepTurns" given:"1–100"`
+	KeepTurns  int    `json:"keepTurns,omitempty" limit:"1-100"`
 	whichInput
 }
 

@@ -43,7 +43,7 @@ func (s *Server) feedback(ctx context.Context, c call, in feedbackInput) (string
 
 // turnInput is what context_of_turn takes.
 type turnInput struct {
-	Turn  int  `json:"turn" given:"1–1000000"`
+	Turn  int  `json:"turn,omitempty" limit:"1-1000000"`
 	Texts bool `json:"texts"`
 	whichInput
 }
@@ -83,7 +83,7 @@ type receiptsInput struct {
 	SessionID *string   `json:"sessionId"`
 	Turn      *int      `json:"turn"`
 	Since     time.Time `json:"since"`
-	Limit     int       `json:"limit" given:"1–200"`
+	Limit     int       `json:"limit,omitempty" limit:"1-200"`
 	Project   string    `json:"project"`
 }
 

@@ -13,7 +13,7 @@ import (
 // searchToolsInput is what search_tools takes.
 type searchToolsInput struct {
 	Query string `json:"query"`
-	Limit int    `json:"limit" given:"1–20"`
+	Limit int    `json:"limit,omitempty" limit:"1-20"`
 	whichInput
 }
 

@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 		{"recall", `{"query":"q","limit":"5"}`, "invalid_input", "limit", "an integer"},
 		{"recall", `{"query":"q","limit":1.5}`, "invalid_input", "limit", "an integer"},
 		{"recall", `{"query":"q","kinds":"lesson"}`, "invalid_input", "kinds", "an array"},
-		{"recall", `{"query":"q","kinds":["blocker"]}`, "invalid_input", "kinds", "lesson, step"},
+		{"recall", `{"query":"q","kinds":["blocker"]}`, "invalid_input", "kinds[0]", "lesson, step"},
 		{"recall", `{"query":"q","explain":"yes"}`, "invalid_input", "explain", "a boolean"},
 		{"recall", `{"query":"q","filters":[]}`, "invalid_input", "filters", "an object"},
 		{"recall", `{"query":"q","filters":{"since":"yesterday"}}`, "invalid_input", "filters.since", "RFC 3339"},

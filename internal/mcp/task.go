@@ -84,7 +84,7 @@ func taskAnswer(verb string, kept *memory.TaskSaved, err error) (string, any, er
 // windowInput is what task_window takes.
 type windowInput struct {
 	TaskType string `json:"task_type"`
-	Limit    int    `json:"limit" given:"1–100"`
+	Limit    int    `json:"limit,omitempty" limit:"1-100"`
 	Project  string `json:"project"`
 }
 
@@ -113,7 +113,7 @@ func wholeWindow(window *memory.TaskWindow) *memory.TaskWindow {
 // historyInput is what task_history takes.
 type historyInput struct {
 	TaskID  string `json:"task_id"`
-	Limit   int    `json:"limit" given:"1–200"`
+	Limit   int    `json:"limit,omitempty" limit:"1-200"`
 	Before  uint64 `json:"before"`
 	Project string `json:"project"`
 }

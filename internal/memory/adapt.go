@@ -5,9 +5,9 @@ import "time"
 // AdaptRequest asks for the built-in model to learn from what is remembered.
 type AdaptRequest struct {
 	// Threads is how many cores are used at once. Default 1.
-	Threads int `json:"threads,omitempty" given:"1–64"`
+	Threads int `json:"threads,omitempty" limit:"1-64"`
 	// TimeLimit is when training ends with the best so far. Default 10 minutes.
-	TimeLimit Millis `json:"time_limit_ms,omitempty" given:"one second to a day"`
+	TimeLimit Millis `json:"time_limit_ms,omitempty"`
 }
 
 // MaxThreads and the limits of AdaptRequest.TimeLimit.
@@ -17,12 +17,11 @@ const (
 	maxAdaptTime = Millis(24 * time.Hour)
 )
 
-// Validate returns CodeInvalidInput for a field that cannot be used.
-func (r *AdaptRequest) Validate() error {
-	switch {
-	case r.Threads < 0 || r.Threads > MaxThreads:
-		return Invalid("threads", "1–64", "%d threads", r.Threads)
-	case r.TimeLimit != 0 && (r.TimeLimit < minAdaptTime || r.TimeLimit > maxAdaptTime):
+// Validate checks the limits.
+func (r *AdaptRequest) Validate() error { return check(r) }
+
+func (r *AdaptRequest) relations(string) error {
+	if r.TimeLimit != 0 && (r.TimeLimit < minAdaptTime || r.TimeLimit > maxAdaptTime) {
 		return Invalid("time_limit_ms", "one second to a day", "a time limit of %s", r.TimeLimit.Duration())
 	}
 	return nil

@@ -27,44 +27,44 @@ const OwnProject = "recalld:own"
 // CatalogueEntry is a rule, a reference or a tool, as a host registers and lists it.
 type CatalogueEntry struct {
 	Ref
-	Description string          `json:"description,omitempty"`
-	Content     string          `json:"content,omitempty"`     // rules and references
-	Guidance    string          `json:"guidance,omitempty"`    // tools
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools
-	Core        bool            `json:"core,omitempty"`        // tools
+	Description string          `json:"description,omitempty" limit:"0-4000" desc:"What it is for; it is found by this." out:"-"`
+	Content     string          `json:"content,omitempty" limit:"0-20000" desc:"What a rule or reference hands out." out:"-"`                   // rules and references
+	Guidance    string          `json:"guidance,omitempty" limit:"0-8000" desc:"How a tool is used well; told once, when it is found." out:"-"` // tools
+	InputSchema json.RawMessage `json:"inputSchema,omitempty" limit:"0-65536" form:"object" desc:"A tool's." out:"-"`                           // tools
+	Core        bool            `json:"core,omitempty" desc:"A tool that is always active." out:"-"`                                            // tools
 	// Include and Enabled are the entry's own settings; empty and nil leave them to
 	// the server's.
-	Include Include `json:"include,omitempty"`
-	Enabled *bool   `json:"enabled,omitempty"`
+	Include Include `json:"include,omitempty" enum:"always,manual,agent" desc:"Default: the server's." out:"-"`
+	Enabled *bool   `json:"enabled,omitempty" desc:"Default: the server's." out:"-"`
 }
 
 // Server holds the settings of a server: the defaults of its tools.
 type Server struct {
-	Name    string  `json:"name"`
-	Include Include `json:"include,omitempty"`
-	Enabled *bool   `json:"enabled,omitempty"`
+	Name    string  `json:"name" limit:"1-200"`
+	Include Include `json:"include,omitempty" enum:"always,manual,agent" desc:"Default: always." out:"-"`
+	Enabled *bool   `json:"enabled,omitempty" desc:"Default: true." out:"-"`
 }
 
 // RegisterRequest registers entries and settings of servers.
 type RegisterRequest struct {
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// Source says who registers: a host's name; by default the caller's client. What
 	// two sources register is the newest writer's; only a file takes nothing over.
-	Source  string           `json:"source,omitempty"`
-	Entries []CatalogueEntry `json:"entries,omitempty"`
-	Servers []Server         `json:"servers,omitempty"`
+	Source  string           `json:"source,omitempty" limit:"0-200" desc:"Who registers; default: the client's name."`
+	Entries []CatalogueEntry `json:"entries,omitempty" limit:"0-2000"`
+	Servers []Server         `json:"servers,omitempty" limit:"0-500" desc:"Defaults of servers' tools."`
 	// Replace removes what the source registered before and does not name now.
-	Replace bool   `json:"replace,omitempty"`
-	Project string `json:"project,omitempty"`
+	Replace bool   `json:"replace,omitempty" desc:"Remove what the source registered before and does not name now."`
+	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
 // UnregisterRequest removes entries, or all of a source.
 type UnregisterRequest struct {
-	RequestID string `json:"request_id,omitempty"`
-	Entries   []Ref  `json:"entries,omitempty"`
-	Source    string `json:"source,omitempty"`
-	Project   string `json:"project,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
+	Entries   []Ref  `json:"entries,omitempty" limit:"0-2000" desc:"These."`
+	Source    string `json:"source,omitempty" limit:"0-200" desc:"Or all that this source registered."`
+	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }
 
@@ -92,22 +92,22 @@ type Registered struct {
 	Unchanged   int    `json:"unchanged"`
 	Removed     int    `json:"removed"`
 	// Total is what the catalogue holds now.
-	Total int `json:"total"`
+	Total int `json:"total" desc:"What the catalogue holds now."`
 	// JoinLater counts the entries that are always included since this request: sessions
 	// that run already hold them when they next start, or when somebody adds them.
-	JoinLater int  `json:"join_later,omitempty"`
-	Redacted  bool `json:"redacted,omitempty"`
+	JoinLater int  `json:"join_later,omitempty" desc:"Always included from now on; running sessions hold them when they next start."`
+	Redacted  bool `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// Seq is of the update that wrote it; 0 when there was nothing to write.
-	Seq uint64 `json:"seq"`
+	Seq uint64 `json:"seq" desc:"The committed batch that holds it."`
 }
 
 // EntriesRequest lists a catalogue.
 type EntriesRequest struct {
-	Types  []Kind `json:"types,omitempty"`
-	Server string `json:"server,omitempty"`
+	Types  []Kind `json:"types,omitempty" limit:"0-3" enum:"rule,reference,tool" desc:"Only these; default: all."`
+	Server string `json:"server,omitempty" limit:"0-200" desc:"Only this server's tools."`
 	// Content adds texts, guidance and schemas, which are left out otherwise.
-	Content bool   `json:"content,omitempty"`
-	Project string `json:"project,omitempty"`
+	Content bool   `json:"content,omitempty" desc:"Add texts, guidance and schemas."`
+	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -116,14 +116,14 @@ type EntryState struct {
 	ID string `json:"id"` // of the record
 	CatalogueEntry
 	Source  string `json:"source,omitempty"`
-	Version int    `json:"version"`
+	Version int    `json:"version" desc:"Counts its changes."`
 	// Mode and On are the include mode and whether it is enabled after the server's
 	// settings.
-	Mode Include `json:"mode"`
-	On   bool    `json:"on"`
+	Mode Include `json:"mode" desc:"When it is included, after its server's settings."`
+	On   bool    `json:"on" desc:"Whether it is enabled, after its server's settings."`
 	// Since is when they became what they are, where that is known. A session that
 	// started before does not hold an entry that is always included since.
-	Since time.Time `json:"since,omitzero"`
+	Since time.Time `json:"since,omitzero" mcp:"-"`
 }
 
 // Followed says that the entry was read from a file of the repository.
@@ -141,34 +141,34 @@ func ProvenanceOf(source string) Provenance {
 type EntryList struct {
 	Project     string       `json:"project"`
 	ProjectName string       `json:"project_name,omitempty"`
-	Entries     []EntryState `json:"entries"`
+	Entries     []EntryState `json:"entries" desc:"In the order in which they were registered."`
 	Servers     []Server     `json:"servers"`
 }
 
 // SearchToolsRequest looks for tools.
 type SearchToolsRequest struct {
-	RequestID string `json:"request_id,omitempty"`
-	Query     string `json:"query"` // 1–1,000 characters
-	Limit     int    `json:"limit,omitempty" given:"1–20"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
+	Query     string `json:"query" limit:"1-1000" desc:"What you want to do, in your own words."` // 1–1,000 characters
+	Limit     int    `json:"limit,omitempty" limit:"1-20" default:"5" desc:"Most tools to return."`
 	// Own lets recalld's own tools in beside the host's catalogue.
-	Own bool `json:"own,omitempty"`
+	Own bool `json:"own,omitempty" mcp:"-"`
 	SessionRef
 }
 
 // FoundTool is a tool that a search found.
 type FoundTool struct {
 	ID          string `json:"id"`
-	ServerName  string `json:"serverName"`
+	ServerName  string `json:"serverName" desc:"recalld for recalld's own."`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// Guidance is told once between compactions, here and in the block of the answer.
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	Relevance   float64         `json:"relevance"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a host's tool."`
+	Relevance   float64         `json:"relevance" desc:"Calibrated, 0–1."`
 	// Followed says that it is in a file of the repository.
-	Followed bool `json:"followed,omitempty"`
+	Followed bool `json:"followed,omitempty" mcp:"-"`
 	// Active says that the session may call it from now on; New that it could not
 	// before.
-	Active bool `json:"active"`
+	Active bool `json:"active" desc:"It may be called."`
 	New    bool `json:"new,omitempty"`
 }
 
@@ -176,15 +176,15 @@ type FoundTool struct {
 type ToolMatches struct {
 	Project     string      `json:"project"`
 	ProjectName string      `json:"project_name,omitempty"`
-	SessionID   string      `json:"sessionId,omitempty"` // empty when none is open
-	Tools       []FoundTool `json:"tools"`
+	SessionID   string      `json:"sessionId,omitempty" desc:"Absent when none is open."` // empty when none is open
+	Tools       []FoundTool `json:"tools" desc:"Best first."`
 	// Guidance is the block for the tools that are new; empty when there is none.
-	Guidance string     `json:"guidance,omitempty"`
-	Degraded []Degraded `json:"degraded,omitempty"`
+	Guidance string     `json:"guidance,omitempty" desc:"How the new ones are used well; told once."`
+	Degraded []Degraded `json:"degraded,omitempty" desc:"Parts that did not take part."`
 	// Incomplete and Why are as in Answer.
-	Incomplete bool   `json:"incomplete,omitempty"`
-	Why        string `json:"why,omitempty"`
-	Version    uint64 `json:"version,omitempty"` // of the working context
-	Receipt    string `json:"receipt"`
-	Text       string `json:"text,omitempty"`
+	Incomplete bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
+	Why        string `json:"why,omitempty" desc:"Why it is incomplete."`
+	Version    uint64 `json:"version,omitempty" desc:"Of the working context."` // of the working context
+	Receipt    string `json:"receipt" desc:"Names this answer in the ledger."`
+	Text       string `json:"text,omitempty" mcp:"-"`
 }

@@ -23,9 +23,9 @@ const (
 // ContextItem is an entry in a context.
 type ContextItem struct {
 	Ref
-	IncludeMode Include `json:"includeMode"`
+	IncludeMode Include `json:"includeMode" enum:"always,manual" default:"manual" out:"always, manual or agent." mcp:"optional"`
 	// SimilarityScore is its relevance to the message; only agent items have one.
-	SimilarityScore *float64 `json:"similarityScore,omitempty"`
+	SimilarityScore *float64 `json:"similarityScore,omitempty" desc:"Its relevance to the message; agent items only." mcp:"out"`
 }
 
 // ContextRequest asks for a session's context.
@@ -33,9 +33,9 @@ type ContextRequest struct{ SessionRef }
 
 // ChangeContextRequest changes a session's context by hand.
 type ChangeContextRequest struct {
-	RequestID string        `json:"request_id,omitempty"`
-	Add       []ContextItem `json:"add,omitempty"` // includeMode always or manual; default manual
-	Remove    []Ref         `json:"remove,omitempty"`
+	RequestID string        `json:"request_id,omitempty" limit:"0-200"`
+	Add       []ContextItem `json:"add,omitempty" limit:"0-200"` // includeMode always or manual; default manual
+	Remove    []Ref         `json:"remove,omitempty" limit:"0-200"`
 	SessionRef
 }
 
@@ -45,33 +45,33 @@ type Context struct {
 	Project     string        `json:"project"`
 	ProjectName string        `json:"project_name,omitempty"`
 	SessionID   string        `json:"sessionId"`
-	Items       []ContextItem `json:"items"`
+	Items       []ContextItem `json:"items" desc:"Those always included, then those added, in their order."`
 	Rules       []string      `json:"rules"`
 	References  []string      `json:"references"`
 	Tools       []ToolRef     `json:"tools"`
 	// Changed says that the request changed anything.
-	Changed bool   `json:"changed,omitempty"`
-	Version uint64 `json:"version"`
+	Changed bool   `json:"changed,omitempty" desc:"The call changed anything."`
+	Version uint64 `json:"version" desc:"Of the working context."`
 }
 
 // AssembleRequest asks for the context of one message. Zero values mean the settings.
 type AssembleRequest struct {
 	// RequestID makes a repetition be answered with the receipt of the first.
-	RequestID string `json:"request_id,omitempty"`
-	Message   string `json:"message"` // 1–8,000 characters
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
+	Message   string `json:"message" limit:"1-8000" desc:"The request that the context is for."` // 1–8,000 characters
 	// TaskType is of the task that the context is for. RequiresContext that is
 	// false leaves out history and code; nil is the settings'.
-	TaskType        string   `json:"task_type,omitempty"`
-	RequiresContext *bool    `json:"requires_context,omitempty"`
-	TopK            int      `json:"topK,omitempty" given:"1–200"`
-	TopN            int      `json:"topN,omitempty" given:"1–50"`
-	IncludeScore    *float64 `json:"includeScore,omitempty"`
-	MaxTokens       int      `json:"max_tokens,omitempty" given:"50–100000"`
+	TaskType        string   `json:"task_type,omitempty" limit:"0-200" desc:"Of the task that it is for."`
+	RequiresContext *bool    `json:"requires_context,omitempty" desc:"false leaves out history and code; default: the settings'."`
+	TopK            int      `json:"topK,omitempty" limit:"1-200" desc:"Matches considered; default: the settings', 20."`
+	TopN            int      `json:"topN,omitempty" limit:"1-50" desc:"Matches taken; default: the settings', 5."`
+	IncludeScore    *float64 `json:"includeScore,omitempty" limit:"0-1" desc:"Relevance from which a match is always taken; default: the settings', 0.7."`
+	MaxTokens       int      `json:"max_tokens,omitempty" limit:"50-100000" desc:"Most tokens; default: the settings', 4,000."`
 	// NoSearch switches search off: the request context is the session context.
-	NoSearch bool `json:"no_search,omitempty"`
+	NoSearch bool `json:"no_search,omitempty" desc:"Take the session's context alone."`
 	// Schemas asks for the descriptions and schemas of all active tools, within the
 	// budget: a host that starts again has lost what it once found.
-	Schemas bool `json:"schemas,omitempty"`
+	Schemas bool `json:"schemas,omitempty" desc:"Answer with the schemas of all active tools."`
 	SessionRef
 }
 
@@ -80,12 +80,12 @@ type AssembledItem struct {
 	ContextItem
 	ID          string          `json:"id,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Text        string          `json:"text,omitempty"`        // rules and references
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools
+	Text        string          `json:"text,omitempty" desc:"Of a rule or reference."` // rules and references
+	InputSchema json.RawMessage `json:"inputSchema,omitempty" desc:"Of a tool."`       // tools
 	Tokens      int             `json:"tokens"`
 	// State is "changed" in the answer to a repeated request, where the text is that of
 	// today and another one than the first answer had.
-	State Reason `json:"state,omitempty"`
+	State Reason `json:"state,omitempty" desc:"changed, in a repeated answer."`
 }
 
 // Assembled is the context of one request: what a host builds it from. Items are those
@@ -95,30 +95,30 @@ type Assembled struct {
 	ProjectName string `json:"project_name,omitempty"`
 	SessionID   string `json:"sessionId"`
 	// Turn counts the requests of the session, from 1.
-	Turn  int             `json:"turn"`
+	Turn  int             `json:"turn" desc:"Counts the session's requests, from 1."`
 	Items []AssembledItem `json:"items"`
 	// Memories are the lessons, steps and code that have to do with the message.
-	Memories []Item      `json:"memories"`
-	Window   *TaskWindow `json:"window,omitempty"`
+	Memories []Item      `json:"memories" desc:"Lessons, steps and code."`
+	Window   *TaskWindow `json:"window,omitempty" desc:"Recent tasks and blockers."`
 	// ActiveTools are those that the session may call: the core's, those of its
 	// context and the discovered ones.
-	ActiveTools []ToolRef `json:"activeTools"`
+	ActiveTools []ToolRef `json:"activeTools" desc:"What the session may call."`
 	// ToolSchemas are those of the active tools that are not among Items, on asking.
-	ToolSchemas []ActiveTool `json:"toolSchemas,omitempty"`
-	Guidance    string       `json:"guidance,omitempty"`
-	Withheld    []Withheld   `json:"withheld"`
-	Degraded    []Degraded   `json:"degraded,omitempty"`
+	ToolSchemas []ActiveTool `json:"toolSchemas,omitempty" desc:"Of active tools that are not among items, on asking."`
+	Guidance    string       `json:"guidance,omitempty" desc:"How newly found tools are used well; told once."`
+	Withheld    []Withheld   `json:"withheld" desc:"Candidates not handed out, and why."`
+	Degraded    []Degraded   `json:"degraded,omitempty" desc:"Parts that did not take part."`
 	// Incomplete says that not all that could be relevant was searched, and Why.
-	Incomplete bool   `json:"incomplete,omitempty"`
-	Why        string `json:"why,omitempty"`
+	Incomplete bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
+	Why        string `json:"why,omitempty" desc:"Why it is incomplete."`
 	// Tokens is the room that all of it takes, the schemas of its tools included. Text,
 	// which has no schemas and shortens code, takes no more.
 	Tokens    int           `json:"tokens"`
 	MaxTokens int           `json:"max_tokens"`
-	Record    ContextRecord `json:"record"`
-	Receipt   string        `json:"receipt"`
+	Record    ContextRecord `json:"record" desc:"What is kept of it."`
+	Receipt   string        `json:"receipt" desc:"Names it in the ledger."`
 	// Text is the whole written out for a prompt.
-	Text string `json:"text"`
+	Text string `json:"text" mcp:"-"`
 }
 
 // ActiveTool is a tool that a session may call, as its host registers it with a model.
@@ -131,7 +131,7 @@ type ActiveTool struct {
 
 // ContextRecord is what contract 6 keeps of a request.
 type ContextRecord struct {
-	Items     []RecordItem `json:"items"`
+	Items     []RecordItem `json:"items" desc:"A memory's name is its id."`
 	Timestamp time.Time    `json:"timestamp"`
 }
 
@@ -140,14 +140,14 @@ type RecordItem struct {
 	Type            Kind     `json:"type"`
 	Name            string   `json:"name"`
 	ServerName      string   `json:"serverName,omitempty"`
-	IncludeMode     Include  `json:"includeMode"`
-	SimilarityScore *float64 `json:"similarityScore,omitempty"`
+	IncludeMode     Include  `json:"includeMode" desc:"always, manual or agent."`
+	SimilarityScore *float64 `json:"similarityScore,omitempty" desc:"Its relevance to the message; agent items only."`
 	// State, where a record is read back, says that the text which was handed out is no
 	// longer to be had: "changed" or "gone". It is left out where the text is as it was,
 	// and where nobody knows. Text is that of then, on asking; of a tool its description
 	// and schema.
-	State Reason `json:"state,omitempty"`
-	Text  string `json:"text,omitempty"`
+	State Reason `json:"state,omitempty" desc:"changed or gone: its text."`
+	Text  string `json:"text,omitempty" desc:"Of then."`
 }
 
 // RecordOf is what contract 6 keeps of the receipt of a context: its items in the order
@@ -167,11 +167,11 @@ func RecordOf(r *Receipt) ContextRecord {
 
 // Entity is something that a session dealt with: an order, a file, a pull request.
 type Entity struct {
-	ID   string `json:"id"`
-	Type string `json:"type,omitempty"`
-	Name string `json:"name,omitempty"`
+	ID   string `json:"id" limit:"1-200"`
+	Type string `json:"type,omitempty" limit:"0-500"`
+	Name string `json:"name,omitempty" limit:"0-500"`
 	// Data is an object of the host's, kept as it came.
-	Data json.RawMessage `json:"data,omitempty"`
+	Data json.RawMessage `json:"data,omitempty" limit:"0-16384" form:"object"`
 }
 
 // WorkingContextRequest asks for a session's working context.
@@ -179,12 +179,12 @@ type WorkingContextRequest struct{ SessionRef }
 
 // ReportRequest tells what a session used and met.
 type ReportRequest struct {
-	RequestID string    `json:"request_id,omitempty"`
-	UsedTools []ToolRef `json:"usedTools,omitempty"`
+	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
+	UsedTools []ToolRef `json:"usedTools,omitempty" limit:"0-1000"`
 	// Entities are added in their order; one with a known id replaces it in its place.
-	Entities []Entity `json:"entities,omitempty"`
+	Entities []Entity `json:"entities,omitempty" limit:"0-1000" desc:"One with a known id replaces it."`
 	// ClearDiscovered takes away what search_tools found, and nothing else.
-	ClearDiscovered bool `json:"clearDiscovered,omitempty"`
+	ClearDiscovered bool `json:"clearDiscovered,omitempty" desc:"Forget the tools that search_tools found."`
 	SessionRef
 }
 
@@ -193,22 +193,22 @@ type ReportRequest struct {
 type WorkingContext struct {
 	SessionID string `json:"sessionId"`
 	// Version is raised by every change and clearing, and reset by nothing.
-	Version uint64 `json:"version"`
+	Version uint64 `json:"version" desc:"Raised by every change."`
 	// Turn counts the requests that were assembled.
 	Turn int `json:"turn"`
 	// Added and Removed are the changes by hand to the session context.
-	Added           []ContextItem `json:"added,omitempty"`
+	Added           []ContextItem `json:"added,omitempty" desc:"Changes of the context by hand."`
 	Removed         []Ref         `json:"removed,omitempty"`
 	DiscoveredTools []ToolRef     `json:"discoveredTools"`
 	UsedTools       []ToolRef     `json:"usedTools"`
 	// ToolUse counts how often each of UsedTools was reported, in their order. A tool
 	// that an older version kept has none until it is used again.
-	ToolUse  []ToolUse `json:"toolUse,omitempty"`
+	ToolUse  []ToolUse `json:"toolUse,omitempty" desc:"How often, and when last."`
 	Entities []Entity  `json:"entities"`
 	// Guided are the tools whose guidance was handed out since the last compaction.
-	Guided []ToolRef `json:"guided,omitempty"`
+	Guided []ToolRef `json:"guided,omitempty" desc:"Tools whose guidance was told."`
 	// Summary is of the last compaction.
-	Summary     string    `json:"summary,omitempty"`
+	Summary     string    `json:"summary,omitempty" desc:"Of the last compaction."`
 	Compactions int       `json:"compactions,omitempty"`
 	CompactedAt time.Time `json:"compactedAt,omitzero"`
 	// Extra holds fields that this version does not know. They stand beside the
@@ -232,13 +232,13 @@ const (
 
 // CompactRequest is a clean slate.
 type CompactRequest struct {
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// Summary says what was done, with names and ids, and names no tool. Where it is
 	// empty a local chat model writes it, if one is configured, from Transcript.
-	Summary    string `json:"summary,omitempty"`
-	Transcript string `json:"transcript,omitempty"`
+	Summary    string `json:"summary,omitempty" limit:"0-20000" desc:"What was done and what comes next, without the name of a tool; at most 2,000 tokens."`
+	Transcript string `json:"transcript,omitempty" limit:"0-200000" desc:"The conversation, for a model that writes the summary."`
 	// KeepTurns replaces the setting.
-	KeepTurns int `json:"keepTurns,omitempty" given:"1–100"`
+	KeepTurns int `json:"keepTurns,omitempty" limit:"1-100" desc:"Recent turns to keep; default: the settings', 3."`
 	SessionRef
 }
 
@@ -249,13 +249,13 @@ type Compacted struct {
 	SessionID   string `json:"sessionId"`
 	Summary     string `json:"summary"`
 	// Model wrote the summary; empty when the caller did.
-	Model string `json:"model,omitempty"`
+	Model string `json:"model,omitempty" desc:"What wrote the summary, if not you."`
 	// KeepTurns is how many recent turns the host is to keep.
-	KeepTurns int `json:"keepTurns"`
+	KeepTurns int `json:"keepTurns" desc:"How many recent turns to keep."`
 	// Cleared counts what is gone.
 	ClearedTools    int       `json:"clearedTools"`
 	ClearedEntities int       `json:"clearedEntities"`
-	ActiveTools     []ToolRef `json:"activeTools"`
-	Version         uint64    `json:"version"`
-	Redacted        bool      `json:"redacted,omitempty"`
+	ActiveTools     []ToolRef `json:"activeTools" desc:"The core."`
+	Version         uint64    `json:"version" desc:"Of the working context."`
+	Redacted        bool      `json:"redacted,omitempty" desc:"A secret was taken out."`
 }

@@ -10,15 +10,15 @@ package memory
 
 // Ref identifies an entry: its type, its name and, of a tool, its server.
 type Ref struct {
-	Type       Kind   `json:"type"` // rule, reference or tool
-	Name       string `json:"name"`
-	ServerName string `json:"serverName,omitempty"`
+	Type       Kind   `json:"type" enum:"rule,reference,tool"` // rule, reference or tool
+	Name       string `json:"name" limit:"1-200"`
+	ServerName string `json:"serverName,omitempty" limit:"0-200" desc:"Of a tool; rules and references have none." out:"-"`
 }
 
 // ToolRef identifies a tool.
 type ToolRef struct {
-	ServerName string `json:"serverName"`
-	ToolName   string `json:"toolName"`
+	ServerName string `json:"serverName" limit:"0-200" mcp:"optional"`
+	ToolName   string `json:"toolName" limit:"1-200"`
 }
 
 // String writes a tool as contexts show it: "filesystem:read_file".
@@ -30,7 +30,7 @@ func (t ToolRef) Ref() Ref { return Ref{Type: Tool, Name: t.ToolName, ServerName
 // SessionRef says whose session is meant. SessionID is by default the caller's current
 // session; CodeInvalidInput when none is open, CodeNotFound for an unknown id.
 type SessionRef struct {
-	SessionID string `json:"sessionId,omitempty"`
-	Project   string `json:"project,omitempty"`
+	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
+	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }

@@ -8,42 +8,42 @@ import (
 // StartSessionRequest opens a session.
 type StartSessionRequest struct {
 	// RequestID is as in RememberRequest.
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// SessionID is made where none is given.
-	SessionID   string          `json:"sessionId,omitempty"`
-	Goal        string          `json:"goal,omitempty"`
-	FlowTags    []string        `json:"flowTags,omitempty"`
-	Tags        []string        `json:"tags,omitempty"`
-	Build       json.RawMessage `json:"build,omitempty"`
-	Launch      json.RawMessage `json:"launch,omitempty"`
-	Screenshots bool            `json:"screenshots,omitempty"`
+	SessionID   string          `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Letters, digits, . _ and -; made if left out."`
+	Goal        string          `json:"goal,omitempty" limit:"0-2000" desc:"What the session is for, in a sentence."`
+	FlowTags    []string        `json:"flowTags,omitempty" limit:"0-20" each:"1-64" desc:"The flows it is about, of the vocabulary in the settings."`
+	Tags        []string        `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words of your own to group by."`
+	Build       json.RawMessage `json:"build,omitempty" limit:"0-16384" form:"object" desc:"Facts about the build, such as {\"buildType\": \"build:test\"}."`
+	Launch      json.RawMessage `json:"launch,omitempty" limit:"0-16384" form:"object" desc:"How the program under test was started."`
+	Screenshots bool            `json:"screenshots,omitempty" usual:"false" desc:"Store the pictures that its steps name."`
 	// Resume takes up an open session of the same client that has this id: it gets the
 	// goal if it has none, the tags, and the caller's window. For hooks, which do not
 	// know what came before them.
-	Resume  bool   `json:"resume,omitempty"`
-	Project string `json:"project,omitempty"`
+	Resume  bool   `json:"resume,omitempty" mcp:"-"`
+	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
 // RecordStepRequest records one step.
 type RecordStepRequest struct {
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// SessionID is by default the caller's current session.
-	SessionID string `json:"sessionId,omitempty"`
+	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
 	// Open opens the session named if it is not known, for hooks that may see
 	// a step before a start.
-	Open bool `json:"open,omitempty"`
+	Open bool `json:"open,omitempty" mcp:"-"`
 	// Timestamp is by default now.
-	Timestamp   time.Time       `json:"timestamp,omitzero"`
-	Tool        StepTool        `json:"tool"`
-	Outcome     Outcome         `json:"outcome"`
-	Observation json.RawMessage `json:"observation,omitempty"`
-	Environment json.RawMessage `json:"environment,omitempty"`
-	DurationMs  int64           `json:"durationMs,omitempty"`
-	Screenshot  string          `json:"screenshot,omitempty"`
+	Timestamp   time.Time       `json:"timestamp,omitzero" desc:"Default: now."`
+	Tool        StepTool        `json:"tool" required:"an object with name" desc:"What was used, and on what."`
+	Outcome     Outcome         `json:"outcome" desc:"How it ended."`
+	Observation json.RawMessage `json:"observation,omitempty" limit:"0-262144" form:"object,string" desc:"What was seen: a text, or an object such as {state: {currentScreen}, testIds, a11y: {nodes}}."`
+	Environment json.RawMessage `json:"environment,omitempty" form:"object" desc:"Facts about where it ran."`
+	DurationMs  int64           `json:"durationMs,omitempty" limit:"0-604800000" desc:"How long it took."`
+	Screenshot  string          `json:"screenshot,omitempty" limit:"0-200" text:"exact" desc:"Name or path of a picture."`
 	// Advise asks, for a step that failed, for lessons about its error.
-	Advise  bool   `json:"advise,omitempty"`
-	Project string `json:"project,omitempty"`
+	Advise  bool   `json:"advise,omitempty" usual:"true" desc:"Answer a step that failed with lessons about its error."`
+	Project string `json:"project,omitempty" limit:"0-4096"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -52,17 +52,17 @@ type StepRecorded struct {
 	ID        string    `json:"id"`
 	SessionID string    `json:"sessionId"`
 	Project   string    `json:"project"`
-	Timestamp time.Time `json:"timestamp"`
-	Labels    []string  `json:"labels"`
-	Redacted  bool      `json:"redacted,omitempty"`
+	Timestamp time.Time `json:"timestamp" desc:"Moved on by a millisecond where two steps of a tool would share it."`
+	Labels    []string  `json:"labels" desc:"Derived from tool, target and outcome."`
+	Redacted  bool      `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// File is the step's file, if files are written.
-	File string `json:"file,omitempty"`
+	File string `json:"file,omitempty" desc:"The step's file."`
 	// Warning says what of it could not be kept: a file that could not be
 	// written. The record is there.
-	Warning string `json:"warning,omitempty"`
+	Warning string `json:"warning,omitempty" desc:"What could not be done beside; the step is kept."`
 	// Advice holds lessons about the step's error, if they were asked for.
-	Advice *RecallResponse `json:"advice,omitempty"`
-	Seq    uint64          `json:"seq"`
+	Advice *RecallResponse `json:"advice,omitempty" desc:"Lessons about its error, as recall answers."`
+	Seq    uint64          `json:"seq" desc:"The committed batch that holds it."`
 	// Repeated says that the request was done before. It stays in the daemon: a
 	// caller is answered as the first time.
 	Repeated bool `json:"-"`
@@ -70,9 +70,9 @@ type StepRecorded struct {
 
 // EndSessionRequest ends a session; by default the caller's current one.
 type EndSessionRequest struct {
-	RequestID string `json:"request_id,omitempty"`
-	SessionID string `json:"sessionId,omitempty"`
-	Project   string `json:"project,omitempty"`
+	RequestID string `json:"request_id,omitempty" limit:"0-200"`
+	SessionID string `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Default: the current session."`
+	Project   string `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller `json:"caller,omitzero"`
 }
 
@@ -103,11 +103,11 @@ type HistoryRequest struct {
 // StepFilters are the filters of the knowledge tools; they are ANDed. A pointer
 // tells a value that is empty, which is an error, from none.
 type StepFilters struct {
-	FlowTag    *string `json:"flowTag,omitempty"`
-	Tag        *string `json:"tag,omitempty"`
-	Screen     *string `json:"screen,omitempty"`
-	GitBranch  *string `json:"gitBranch,omitempty"`
-	SinceHours *int    `json:"sinceHours,omitempty"`
+	FlowTag    *string `json:"flowTag,omitempty" limit:"1-200" text:"exact" desc:"Sessions with this flow tag."`
+	Tag        *string `json:"tag,omitempty" limit:"1-200" text:"exact" desc:"Sessions with this tag."`
+	Screen     *string `json:"screen,omitempty" limit:"1-200" text:"exact" desc:"Steps on this screen; in a list of sessions, those that have such a step."`
+	GitBranch  *string `json:"gitBranch,omitempty" limit:"1-200" text:"exact" desc:"Sessions started on this branch."`
+	SinceHours *int    `json:"sinceHours,omitempty" limit:"1-720" desc:"Sessions created in the last hours."`
 }
 
 // StepView is a step as the knowledge tools show it.
@@ -115,41 +115,41 @@ type StepView struct {
 	ID        string    `json:"id,omitempty"`
 	Timestamp time.Time `json:"timestamp"`
 	Tool      string    `json:"tool"`
-	Screen    string    `json:"screen"`
-	Snippet   string    `json:"snippet"`
+	Screen    string    `json:"screen" desc:"Empty where the step has none."`
+	Snippet   string    `json:"snippet" desc:"The parts that matter, in a line."`
 	Labels    []string  `json:"labels"`
 	StepEnd
 	SessionID   string `json:"sessionId"`
 	SessionGoal string `json:"sessionGoal,omitempty"`
 	// MatchedFields names the parts of the step that hold words of the question.
-	MatchedFields []string `json:"matchedFields,omitempty"`
+	MatchedFields []string `json:"matchedFields,omitempty" desc:"The parts of the step that hold words of the query."`
 	// Provenance is that of a step which was followed from the repository's files.
-	Provenance *Provenance `json:"provenance,omitempty"`
+	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 }
 
 // StepEnd says what a step was done to and how it ended.
 type StepEnd struct {
-	OK bool `json:"ok"`
+	OK bool `json:"ok" desc:"Whether it worked."`
 	// Target is what the tool was used on, in a line of at most 120 bytes: its target,
 	// else the file, page or command of its input. It is empty where the step does not say.
-	Target string `json:"target,omitempty"`
+	Target string `json:"target,omitempty" desc:"What the tool was used on, in a line."`
 	// Error is what it failed with, the message in a line of at most 200 bytes, without
 	// details. Nil when OK.
-	Error *StepError `json:"error,omitempty"`
+	Error *StepError `json:"error,omitempty" desc:"What it failed with."`
 }
 
 // StepMatches is the answer of SearchSteps.
 type StepMatches struct {
 	Query   string     `json:"query"`
-	Matches []StepView `json:"matches"`
+	Matches []StepView `json:"matches" desc:"Best first."`
 	// Incomplete and Why are as in RecallResponse.
-	Incomplete bool   `json:"incomplete,omitempty"`
-	Why        string `json:"why,omitempty"`
+	Incomplete bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
+	Why        string `json:"why,omitempty" desc:"Why it is incomplete."`
 }
 
 // StepList is the answer of LastSteps.
 type StepList struct {
-	Steps []StepView `json:"steps"`
+	Steps []StepView `json:"steps" desc:"Newest first."`
 }
 
 // SessionView is a session as the knowledge tools show it.
@@ -161,17 +161,17 @@ type SessionView struct {
 	Tags      []string  `json:"tags"`
 	Git       Git       `json:"git"`
 	// Provenance is that of a session which was followed from the repository's files.
-	Provenance *Provenance `json:"provenance,omitempty"`
+	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 }
 
 // SessionList is the answer of Sessions.
 type SessionList struct {
-	Sessions []SessionView `json:"sessions"`
+	Sessions []SessionView `json:"sessions" desc:"Newest first."`
 }
 
 // RecipeStep is one line of a summary's recipe. Numbers count from 1.
 type RecipeStep struct {
-	StepNumber int    `json:"stepNumber"`
+	StepNumber int    `json:"stepNumber" desc:"Its place in the session, from 1."`
 	Tool       string `json:"tool"`
 	Notes      string `json:"notes"`
 }
@@ -180,27 +180,27 @@ type RecipeStep struct {
 // same tool and target that succeeded, with those between. RecoveredBy is 0
 // when nothing did.
 type Failure struct {
-	StepNumber  int    `json:"stepNumber"`
+	StepNumber  int    `json:"stepNumber" desc:"Its place in the session, from 1."`
 	Tool        string `json:"tool"`
 	Error       string `json:"error"`
-	RecoveredBy int    `json:"recoveredBy,omitempty"`
-	Recovery    string `json:"recovery,omitempty"`
+	RecoveredBy int    `json:"recoveredBy,omitempty" desc:"The number of the step that did."`
+	Recovery    string `json:"recovery,omitempty" desc:"What was done."`
 }
 
 // Summary is the deterministic summary of one session.
 type Summary struct {
 	SessionID string       `json:"sessionId"`
 	StepCount int          `json:"stepCount"`
-	Recipe    []RecipeStep `json:"recipe"`
+	Recipe    []RecipeStep `json:"recipe" desc:"The steps in order."`
 	// OmittedSteps are the last ones, which the recipe has no room for.
-	OmittedSteps int            `json:"omittedSteps,omitempty"`
+	OmittedSteps int            `json:"omittedSteps,omitempty" desc:"The last steps, which the recipe has no room for."`
 	Goal         string         `json:"goal,omitempty"`
 	CreatedAt    time.Time      `json:"createdAt,omitzero"`
-	EndedAt      time.Time      `json:"endedAt,omitzero"`
-	Labels       map[string]int `json:"labels"`
+	EndedAt      time.Time      `json:"endedAt,omitzero" desc:"Absent while it is open."`
+	Labels       map[string]int `json:"labels" desc:"How many steps have each label."`
 	// Screens are the screens in the order in which they were first seen.
-	Screens  []string  `json:"screens"`
-	Failures []Failure `json:"failures"`
+	Screens  []string  `json:"screens" desc:"In the order in which they were first seen."`
+	Failures []Failure `json:"failures" desc:"Steps that failed, and what recovered them."`
 	// Followed counts the steps that were followed from the repository's files.
-	Followed int `json:"followed,omitempty"`
+	Followed int `json:"followed,omitempty" mcp:"-"`
 }

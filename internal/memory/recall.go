@@ -19,33 +19,33 @@ const (
 // Caller is who asks and from where. Transports fill it in.
 type Caller struct {
 	// Dir is the caller's working folder or root.
-	Dir string `json:"dir,omitempty"`
+	Dir string `json:"dir,omitempty" limit:"0-4096" text:"exact"`
 	// Client names the program: "claude-code", "cli".
-	Client string `json:"client,omitempty"`
+	Client string `json:"client,omitempty" limit:"0-200" text:"exact"`
 	// Session is the caller's session, if one is open.
-	Session string `json:"session,omitempty"`
+	Session string `json:"session,omitempty" limit:"0-200" text:"exact"`
 	// Window tells two windows of one client apart: the process that runs hooks and
 	// bridge, or a connection. Empty where nobody knows.
-	Window string `json:"window,omitempty"`
+	Window string `json:"window,omitempty" limit:"0-200" text:"exact"`
 }
 
 // RecallRequest is a question. Zero values mean the defaults of contract 0; the
 // tag given is the limit of a value that a caller spells out (package strict).
 type RecallRequest struct {
-	Query string `json:"query"`
+	Query string `json:"query" limit:"1-8000" desc:"What you want to know, in your own words, or an error message." mcp:"optional"`
 	// IDs are memories to be shown in full, each by its id or the beginning of it that
 	// no other shares; the answer is about them alone, and Query may be empty.
-	IDs          []string `json:"ids,omitempty"`
-	Kinds        []Kind   `json:"kinds,omitempty"`
-	Project      string   `json:"project,omitempty"` // id or name
-	Repo         string   `json:"repo,omitempty"`
-	Scope        *Scope   `json:"scope,omitempty"`
-	Filters      *Filters `json:"filters,omitempty"`
-	Limit        int      `json:"limit,omitempty" given:"1–50"`
-	MaxTokens    int      `json:"max_tokens,omitempty" given:"50–8000"`
-	MinRelevance *float64 `json:"min_relevance,omitempty"`
-	Format       Format   `json:"format,omitempty"`
-	Explain      bool     `json:"explain,omitempty"`
+	IDs          []string `json:"ids,omitempty" limit:"0-20" each:"4-200" desc:"Ids of memories, as answers give them, or beginnings of ids, to be shown in full: lessons, steps, tasks, entries, code. No query is needed."`
+	Kinds        []Kind   `json:"kinds,omitempty" limit:"0-7" enum:"lesson,step,chunk,task,reference,rule,tool" desc:"Kinds to look for; default lesson, step, chunk (code), task (with what blocks)."`
+	Project      string   `json:"project,omitempty" limit:"0-4096"` // id or name
+	Repo         string   `json:"repo,omitempty" limit:"0-200" desc:"Only lessons of this repository; an unknown one is an error with near names."`
+	Scope        *Scope   `json:"scope,omitempty" usual:"all" desc:"Whose steps: of all sessions of the project, the current one, or one by id."`
+	Filters      *Filters `json:"filters,omitempty" desc:"Narrow the search; all given filters must hold."`
+	Limit        int      `json:"limit,omitempty" limit:"1-50" usual:"5" desc:"Most items to return."`
+	MaxTokens    int      `json:"max_tokens,omitempty" limit:"50-8000" usual:"1000" desc:"Most tokens of the answer."`
+	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Floor of relevance; default 0.75 for code, 0.5 for lessons and steps."`
+	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"How the answer is written out."`
+	Explain      bool     `json:"explain,omitempty" desc:"Give the factors of each rank."`
 	Caller       Caller   `json:"caller,omitzero"`
 }
 
@@ -59,14 +59,14 @@ type Scope struct {
 // Filters narrow the candidates before anything is ranked; they are ANDed. For
 // the tag given see RecallRequest.
 type Filters struct {
-	FlowTag    string    `json:"flowTag,omitempty" given:"1–200 characters"`
-	Screen     string    `json:"screen,omitempty" given:"1–200 characters"`
-	GitBranch  string    `json:"gitBranch,omitempty" given:"1–200 characters"`
-	SinceHours int       `json:"sinceHours,omitempty" given:"1–720"`
-	Lang       string    `json:"lang,omitempty" given:"1–200 characters"`
-	Path       string    `json:"path,omitempty" given:"1–4096 characters"` // prefix or glob, of code
-	Tag        string    `json:"tag,omitempty" given:"1–200 characters"`
-	Since      time.Time `json:"since,omitzero"`
+	FlowTag    string    `json:"flowTag,omitempty" limit:"1-200" text:"exact" desc:"A session's flow tag."`
+	Screen     string    `json:"screen,omitempty" limit:"1-200" text:"exact" desc:"A step's screen."`
+	GitBranch  string    `json:"gitBranch,omitempty" limit:"1-200" text:"exact" desc:"A session's branch."`
+	SinceHours int       `json:"sinceHours,omitempty" limit:"1-720" desc:"Sessions created in the last hours."`
+	Lang       string    `json:"lang,omitempty" limit:"1-200" desc:"Language of code."`
+	Path       string    `json:"path,omitempty" limit:"1-4096" text:"exact" desc:"Path prefix or glob of code."` // prefix or glob, of code
+	Tag        string    `json:"tag,omitempty" limit:"1-200" text:"exact" desc:"A tag, of a lesson or of a step's session."`
+	Since      time.Time `json:"since,omitzero" text:"exact" desc:"Nothing older than this RFC 3339 time."`
 }
 
 // Asked is what a request asks for, in a line: its query, or the ids that it names.
@@ -81,7 +81,7 @@ func (r *RecallRequest) Asked() string {
 type Source struct {
 	Path string `json:"path,omitempty"`
 	// Lines are the first and last line shown, from 1.
-	Lines   *[2]int `json:"lines,omitempty"`
+	Lines   *[2]int `json:"lines,omitempty" desc:"First and last line, from 1."`
 	Session string  `json:"session,omitempty"`
 	Repo    string  `json:"repo,omitempty"`
 	// Sandbox is the root folder of the code.
@@ -100,40 +100,40 @@ const FilePreview = "light"
 type Item struct {
 	ID      string `json:"id"`
 	Kind    Kind   `json:"kind"`
-	Text    string `json:"text"`
+	Text    string `json:"text" desc:"What the budget has room for; empty for a lesson whose fields have it."`
 	Source  Source `json:"source"`
 	Project string `json:"project"`
 	// Relevance is how surely it has to do with the question, 0 to 1, by its words
 	// and its vectors together: not the better of what each says alone.
-	Relevance   float64      `json:"relevance"`
-	RankFactors *RankFactors `json:"rank_factors,omitempty"`
+	Relevance   float64      `json:"relevance" desc:"Calibrated, 0–1."`
+	RankFactors *RankFactors `json:"rank_factors,omitempty" desc:"Why it ranks where it does. Score = its match, the fused score as a share of the best one, × the factors."`
 	CreatedAt   time.Time    `json:"created_at,omitzero"`
 	// Timestamp is CreatedAt under the name that lessons and steps give it.
-	Timestamp   time.Time `json:"timestamp,omitzero"`
-	Lesson      string    `json:"lesson,omitempty"`
+	Timestamp   time.Time `json:"timestamp,omitzero" desc:"The same as created_at."`
+	Lesson      string    `json:"lesson,omitempty" desc:"The whole of it, and so context and command; left out where text is cut and there is no room."`
 	Context     string    `json:"context,omitempty"`
 	Command     string    `json:"command,omitempty"`
-	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
+	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10."` // "9/10"
 	// Foreign says that it is of another repository than the one that asked; of code,
 	// that it is as another worktree or clone than the caller's has it.
-	Foreign bool `json:"foreign,omitempty"`
+	Foreign bool `json:"foreign,omitempty" desc:"It is of another repository than the one that asked; of code, that another worktree or clone has it so."`
 	// Provenance is where a record comes from; code, which is read from its file
 	// whenever it is shown, has none.
-	Provenance *Provenance `json:"provenance,omitempty"`
+	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 	// State is "moved" for code that was found at other lines, and FilePreview for a file
 	// that was found by its name and beginning, of which no more is shown.
 	State string `json:"state,omitempty"`
 	// Cut says that Text is not all of it: recall with its id gives the rest.
-	Cut bool `json:"cut,omitempty"`
+	Cut bool `json:"cut,omitempty" desc:"Text is not all of it; recall with its id gives the rest."`
 	// Similar counts near-duplicates that were collapsed into this one.
-	Similar int `json:"similar,omitempty"`
+	Similar int `json:"similar,omitempty" desc:"Near-duplicates collapsed into this one."`
 	Tokens  int `json:"tokens"`
 	// StepEnd is of a step alone.
 	*StepEnd
 	// Step and Task are what a step and a task or blocker say, where they were asked
 	// for by their ids.
-	Step *StepContent `json:"step,omitempty"`
-	Task *TaskContent `json:"task,omitempty"`
+	Step *StepContent `json:"step,omitempty" desc:"The whole step, asked for by its id." mcp:"flat"`
+	Task *TaskContent `json:"task,omitempty" desc:"The whole task or blocker, asked for by its id." mcp:"flat"`
 }
 
 // RankFactors explain a rank: Score is the fused score, as a share of the best
@@ -146,15 +146,15 @@ type RankFactors struct {
 	Session float64 `json:"session"`
 	// Error says that it tells of the very error that the question quotes; it
 	// comes before what is only like the question.
-	Error bool `json:"error,omitempty"`
+	Error bool `json:"error,omitempty" desc:"It tells of the very error that was asked about."`
 	// Followed says that it was read from a file of the repository: it stands after
 	// what was told or imported.
-	Followed bool `json:"followed,omitempty"`
+	Followed bool `json:"followed,omitempty" mcp:"-"`
 	// Definition is the name that the question asks for and the item declares, Place
 	// the place that it names and the item is at: "http.NewRequest",
 	// "net/http/transfer.go:123". Both come before what is only like the question.
-	Definition string `json:"definition,omitempty"`
-	Place      string `json:"place,omitempty"`
+	Definition string `json:"definition,omitempty" desc:"The name that was asked for, which it declares."`
+	Place      string `json:"place,omitempty" desc:"The place that was asked for."`
 	// Retrievers holds what each retriever said: its raw score and the
 	// relevance that this would have alone.
 	Retrievers map[string]RetrieverScore `json:"retrievers,omitempty"`
@@ -206,10 +206,10 @@ type Withheld struct {
 	NearestScore float64 `json:"nearest_score"`
 	Path         string  `json:"path,omitempty"`
 	// Name and Server are as in ReceiptItem.
-	Name   string `json:"name,omitempty"`
+	Name   string `json:"name,omitempty" desc:"Of a rule, reference, tool or task."`
 	Server string `json:"server,omitempty"`
 	// Note says more about the reason, of what was asked for by its id.
-	Note string `json:"note,omitempty"`
+	Note string `json:"note,omitempty" desc:"More about the reason, of what was asked for by its id."`
 }
 
 // Degraded names a part that should have taken part in an answer and did not.
@@ -221,27 +221,27 @@ type Degraded struct {
 // RecallResponse is what recall found.
 type RecallResponse struct {
 	// Project is the project that was searched; ProjectName what it is called.
-	Project     string     `json:"project"`
+	Project     string     `json:"project" desc:"The project that was searched."`
 	ProjectName string     `json:"project_name,omitempty"`
-	Items       []Item     `json:"items"`
-	Withheld    []Withheld `json:"withheld"`
-	Degraded    []Degraded `json:"degraded,omitempty"`
+	Items       []Item     `json:"items" desc:"Lessons, steps, then code."`
+	Withheld    []Withheld `json:"withheld" desc:"Candidates not shown, and why, as far as the budget has room for them."`
+	Degraded    []Degraded `json:"degraded,omitempty" desc:"Parts that did not take part."`
 	// Stale says that code shown, or missing, may lag behind the disk.
-	Stale bool `json:"stale"`
+	Stale bool `json:"stale" desc:"The code index lags behind the disk."`
 	// NothingRelevant is said only after a search that was complete. Incomplete says
 	// that this one was not, and Why: it can be asked again. A vector retriever that is
 	// missing or late is in Degraded alone.
-	NothingRelevant bool   `json:"nothing_relevant,omitempty"`
-	Incomplete      bool   `json:"incomplete,omitempty"`
-	Why             string `json:"why,omitempty"`
-	Redacted        bool   `json:"redacted,omitempty"`
+	NothingRelevant bool   `json:"nothing_relevant,omitempty" desc:"The search was complete and found nothing relevant."`
+	Incomplete      bool   `json:"incomplete,omitempty" desc:"Not all was searched, so what is missing here may exist; ask again."`
+	Why             string `json:"why,omitempty" desc:"Why it is incomplete."`
+	Redacted        bool   `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// Waiting says which files of the caller's repository are not read before the user
 	// agrees, and how to; it is said once.
-	Waiting string `json:"waiting,omitempty"`
+	Waiting string `json:"waiting,omitempty" mcp:"-"`
 	Tokens  int    `json:"tokens"`
-	Receipt string `json:"receipt"`
+	Receipt string `json:"receipt" desc:"Names this answer in the ledger, for feedback."`
 	// Text is the answer written out in the format asked for.
-	Text string `json:"text,omitempty"`
+	Text string `json:"text,omitempty" mcp:"-"`
 }
 
 // Receipt is what the ledger keeps of an answer: enough to explain it and to
@@ -249,7 +249,7 @@ type RecallResponse struct {
 type Receipt struct {
 	ID          string        `json:"id"`
 	At          time.Time     `json:"at"`
-	Request     RecallRequest `json:"request"`
+	Request     RecallRequest `json:"request" desc:"What was asked." mcp:"flat"`
 	Project     string        `json:"project"`
 	Items       []ReceiptItem `json:"items"`
 	Withheld    []Withheld    `json:"withheld"`
@@ -262,16 +262,16 @@ type Receipt struct {
 	Seq uint64 `json:"seq"`
 	// RequestID is the request's that it answers, of a context: a repetition is
 	// answered from it.
-	RequestID string `json:"request_id,omitempty"`
+	RequestID string `json:"request_id,omitempty" mcp:"-"`
 	// Purpose says what it is of. Session is the session that asked and Turn the
 	// request of that session which it served, counted from 1; 0 is before the first.
-	Purpose Purpose `json:"purpose,omitempty"`
+	Purpose Purpose `json:"purpose,omitempty" desc:"context, tools, or absent for an answer of recall."`
 	Session string  `json:"session,omitempty"`
 	Turn    int     `json:"turn,omitempty"`
 	// Settings are those that the answer was made with.
-	Settings *AnswerSettings `json:"settings,omitempty"`
+	Settings *AnswerSettings `json:"settings,omitempty" desc:"Those that it was made with." mcp:"flat"`
 	// ItemVerdict are the verdicts that came later, oldest first.
-	Judged []ItemVerdict `json:"judged,omitempty"`
+	Judged []ItemVerdict `json:"judged,omitempty" desc:"Verdicts, oldest first."`
 }
 
 // ReceiptItem is an item as the ledger keeps it.
@@ -279,24 +279,24 @@ type ReceiptItem struct {
 	ID          string       `json:"id"`
 	Kind        Kind         `json:"kind"`
 	Relevance   float64      `json:"relevance"`
-	RankFactors *RankFactors `json:"rank_factors,omitempty"`
+	RankFactors *RankFactors `json:"rank_factors,omitempty" mcp:"flat"`
 	Tokens      int          `json:"tokens"`
 	// Name and Server are those of a rule, reference or tool, and Name the id of a
 	// task. They stay readable when the item is gone.
 	Name   string `json:"name,omitempty"`
 	Server string `json:"server,omitempty"`
 	// Provenance is where it came from; code has none.
-	Provenance *Provenance `json:"provenance,omitempty"`
+	Provenance *Provenance `json:"provenance,omitempty" mcp:"-"`
 	// Mode says how an item got into a context.
-	Mode Include `json:"mode,omitempty"`
+	Mode Include `json:"mode,omitempty" desc:"How it got into a context."`
 	// Active says of a tool that it could be called and was handed out by its name:
 	// the core's and discovered ones that the context does not write out.
-	Active bool `json:"active,omitempty"`
+	Active bool `json:"active,omitempty" mcp:"-"`
 	// Hash is that of the text that a context handed out of it, by which the text is found
 	// again; receipts of before have none, nor what was handed out by its name alone. Bytes
 	// is how long that text was without the mark of a cut, of code and of what was cut, and
 	// Path where the code was.
-	Hash  string `json:"hash,omitempty"`
+	Hash  string `json:"hash,omitempty" desc:"Of its text."`
 	Bytes int    `json:"bytes,omitempty"`
 	Path  string `json:"path,omitempty"`
 }

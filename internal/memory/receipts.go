@@ -15,11 +15,11 @@ const (
 
 // ReceiptsRequest lists receipts. Zero values do not narrow.
 type ReceiptsRequest struct {
-	SessionID string    `json:"sessionId,omitempty"`
-	Turn      *int      `json:"turn,omitempty"`
-	Since     time.Time `json:"since,omitzero"`
-	Limit     int       `json:"limit,omitempty" given:"1–200"`
-	Project   string    `json:"project,omitempty"`
+	SessionID string    `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Only of this session."`
+	Turn      *int      `json:"turn,omitempty" limit:"0-1000000" desc:"Only of this turn of the session; 0 is before the first."`
+	Since     time.Time `json:"since,omitzero" desc:"Nothing older."`
+	Limit     int       `json:"limit,omitempty" limit:"1-200" default:"20" desc:"Most receipts."`
+	Project   string    `json:"project,omitempty" limit:"0-4096"`
 	Caller    Caller    `json:"caller,omitzero"`
 }
 
@@ -27,16 +27,16 @@ type ReceiptsRequest struct {
 type ReceiptList struct {
 	Project     string    `json:"project"`
 	ProjectName string    `json:"project_name,omitempty"`
-	Receipts    []Receipt `json:"receipts"`
+	Receipts    []Receipt `json:"receipts" desc:"Newest first."`
 	// More says that there are older ones.
-	More bool `json:"more,omitempty"`
+	More bool `json:"more,omitempty" desc:"There are older ones."`
 }
 
 // ContextOfRequest asks what a turn was given; 0 is the last one.
 type ContextOfRequest struct {
-	Turn int `json:"turn,omitempty" given:"1–1000000"`
+	Turn int `json:"turn,omitempty" limit:"1-1000000" desc:"Counted from 1; default: the last one."`
 	// Texts asks for the texts that were handed out, as far as they are as they were.
-	Texts bool `json:"texts,omitempty"`
+	Texts bool `json:"texts,omitempty" desc:"With the texts handed out, where they are as they were."`
 	SessionRef
 }
 
@@ -46,12 +46,12 @@ type TurnContext struct {
 	ProjectName string         `json:"project_name,omitempty"`
 	SessionID   string         `json:"sessionId"`
 	Turn        int            `json:"turn"`
-	Record      *ContextRecord `json:"record"` // null when the turn has none
-	Withheld    []Withheld     `json:"withheld"`
+	Record      *ContextRecord `json:"record" desc:"Null for a turn without one."` // null when the turn has none
+	Withheld    []Withheld     `json:"withheld" desc:"Candidates not handed out, and why."`
 	Receipt     string         `json:"receipt,omitempty"`
 	// Summary is contract 6's line, Text its list; without a record NoContext.
-	Summary string `json:"summary"`
-	Text    string `json:"text"`
+	Summary string `json:"summary" desc:"What it held, in a line."`
+	Text    string `json:"text" mcp:"-"`
 }
 
 // NoContext is the text of a turn without a record.
@@ -60,11 +60,11 @@ const NoContext = "No context data available"
 // FeedbackRequest is a verdict. Without an item it is on all that the receipt holds,
 // whatever was said of single items before.
 type FeedbackRequest struct {
-	RequestID string  `json:"request_id,omitempty"`
-	Receipt   string  `json:"receipt"`
-	Item      string  `json:"item,omitempty"`
-	Verdict   Verdict `json:"verdict"`
-	Note      string  `json:"note,omitempty"`
+	RequestID string  `json:"request_id,omitempty" limit:"0-200"`
+	Receipt   string  `json:"receipt" limit:"1-200" desc:"The receipt that the answer named."`
+	Item      string  `json:"item,omitempty" limit:"0-200" desc:"Id of one item of it; default: all."`
+	Verdict   Verdict `json:"verdict" enum:"worked,failed,irrelevant,outdated"`
+	Note      string  `json:"note,omitempty" limit:"0-1000" desc:"Why, in a sentence."`
 	Caller    Caller  `json:"caller,omitzero"`
 }
 
@@ -74,7 +74,7 @@ type ItemFeedback struct {
 	Kind Kind   `json:"kind"`
 	// SuccessRate and Verdicts are the counts as they are now. An item that is gone, and
 	// code, have none: the verdict stands on the receipt alone.
-	SuccessRate string         `json:"success_rate,omitempty"`
+	SuccessRate string         `json:"success_rate,omitempty" desc:"Successes of attempts, now."`
 	Verdicts    *VerdictCounts `json:"verdicts,omitempty"`
 }
 
@@ -85,20 +85,20 @@ type FeedbackResult struct {
 	Items   []ItemFeedback `json:"items"`
 	// Replaced says that the same item had another verdict on this receipt, which no
 	// longer counts.
-	Replaced bool   `json:"replaced,omitempty"`
+	Replaced bool   `json:"replaced,omitempty" desc:"An earlier verdict no longer counts."`
 	Seq      uint64 `json:"seq"`
 }
 
 // ReplayRequest asks past questions again: those of a session, or since a time.
 type ReplayRequest struct {
-	SessionID string    `json:"sessionId,omitempty"`
+	SessionID string    `json:"sessionId,omitempty" limit:"4-200" text:"id"`
 	Since     time.Time `json:"since,omitzero"`
-	Limit     int       `json:"limit,omitempty" given:"1–1000"`
+	Limit     int       `json:"limit,omitempty" limit:"1-1000" default:"1000"`
 	// The new settings; what is left out stays as it was recorded.
-	Embedder     string           `json:"embedder,omitempty"`
+	Embedder     string           `json:"embedder,omitempty" limit:"0-200"`
 	MinRelevance map[Kind]float64 `json:"min_relevance,omitempty"`
-	VectorWeight *float64         `json:"vector_weight,omitempty"`
-	Project      string           `json:"project,omitempty"`
+	VectorWeight *float64         `json:"vector_weight,omitempty" limit:"0-10"`
+	Project      string           `json:"project,omitempty" limit:"0-4096"`
 	Caller       Caller           `json:"caller,omitzero"`
 }
 

@@ -8,13 +8,13 @@ type (
 		Query   string       `json:"query"`
 		Scope   *Scope       `json:"scope,omitempty"`
 		Filters *StepFilters `json:"filters,omitempty"`
-		Limit   int          `json:"limit,omitempty" given:"1–100"`
+		Limit   int          `json:"limit,omitempty" limit:"1-100"`
 		Project string       `json:"project,omitempty"`
 		Caller  Caller       `json:"caller,omitzero"`
 	}
 	// LastStepsRequest lists the newest steps, newest first.
 	LastStepsRequest struct {
-		N       int          `json:"n,omitempty" given:"1–200"`
+		N       int          `json:"n,omitempty" limit:"1-200"`
 		Scope   *Scope       `json:"scope,omitempty"`
 		Filters *StepFilters `json:"filters,omitempty"`
 		Project string       `json:"project,omitempty"`
@@ -29,7 +29,7 @@ type (
 	// SessionsRequest lists sessions, newest first.
 	SessionsRequest struct {
 		Filters *StepFilters `json:"filters,omitempty"`
-		Limit   int          `json:"limit,omitempty" given:"1–50"`
+		Limit   int          `json:"limit,omitempty" limit:"1-50"`
 		Project string       `json:"project,omitempty"`
 		Caller  Caller       `json:"caller,omitzero"`
 	}

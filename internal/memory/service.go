@@ -11,22 +11,22 @@ import (
 type RememberRequest struct {
 	// RequestID is made by the client; a second request with the same id is
 	// answered as the first and changes nothing.
-	RequestID string    `json:"request_id,omitempty"`
-	Repo      string    `json:"repo,omitempty"`
-	Type      EventType `json:"event_type,omitempty"` // default: pattern
+	RequestID string    `json:"request_id,omitempty" limit:"0-200"`
+	Repo      string    `json:"repo,omitempty" limit:"0-200" desc:"Repository it speaks of; default: the one you work in."`
+	Type      EventType `json:"event_type,omitempty" enum:"error,success,pattern" usual:"pattern" desc:"error: it went wrong before it went right; success: a known problem solved; pattern: reusable."` // default: pattern
 	// AlsoType is Type under its short name. Validate puts it into Type.
-	AlsoType    EventType `json:"type,omitempty"`
-	Context     string    `json:"context,omitempty"`
-	Command     string    `json:"command,omitempty"`
-	Lesson      string    `json:"lesson"`
-	SuccessRate string    `json:"success_rate,omitempty"` // "9/10"
-	Tags        []string  `json:"tags,omitempty"`
-	AgentID     string    `json:"agent_id,omitempty"`
+	AlsoType    EventType `json:"type,omitempty" enum:"error,success,pattern" desc:"The same as event_type."`
+	Context     string    `json:"context,omitempty" limit:"0-2000" desc:"What was being attempted, with the error if there was one."`
+	Command     string    `json:"command,omitempty" limit:"0-2000" desc:"The exact command, where there is one."`
+	Lesson      string    `json:"lesson" limit:"1-4000" desc:"What was learned, so that it can be acted on."`
+	SuccessRate string    `json:"success_rate,omitempty" desc:"Successes of attempts: 9/10." pattern:"^\\d{1,7}/\\d{1,7}$"` // "9/10"
+	Tags        []string  `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words to group by."`
+	AgentID     string    `json:"agent_id,omitempty" limit:"0-200" desc:"Who writes; default: the client's name."`
 	// Supersedes are ids of lessons that this one replaces, Retracts ids of
 	// lessons that were found wrong. Both stay stored and are not recalled.
-	Supersedes []string `json:"supersedes,omitempty"`
-	Retracts   []string `json:"retracts,omitempty"`
-	Project    string   `json:"project,omitempty"`
+	Supersedes []string `json:"supersedes,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that this one replaces."`
+	Retracts   []string `json:"retracts,omitempty" limit:"0-20" each:"1-200" desc:"Ids of lessons that were found wrong; this one says why."`
+	Project    string   `json:"project,omitempty" limit:"0-4096"`
 	Caller     Caller   `json:"caller,omitzero"`
 }
 
@@ -37,14 +37,14 @@ type Remembered struct {
 	ProjectName string `json:"project_name,omitempty"`
 	Repo        string `json:"repo"`
 	// Merged says that the same lesson was there already.
-	Merged   bool `json:"merged,omitempty"`
-	Redacted bool `json:"redacted,omitempty"`
+	Merged   bool `json:"merged,omitempty" desc:"The same lesson was there already."`
+	Redacted bool `json:"redacted,omitempty" desc:"A secret was taken out."`
 	// Log is the log file that it was appended to, if logs are written; Warning
 	// says why it could not be. The record is there.
-	Log     string `json:"log,omitempty"`
-	Warning string `json:"warning,omitempty"`
+	Log     string `json:"log,omitempty" desc:"The log file that it was appended to."`
+	Warning string `json:"warning,omitempty" desc:"What could not be done beside; the lesson is kept."`
 	// Seq is the committed batch that holds it.
-	Seq uint64 `json:"seq"`
+	Seq uint64 `json:"seq" desc:"The committed batch that holds it."`
 }
 
 // ReferenceDoc is one text to be kept whole under a name.
@@ -58,8 +58,8 @@ type ReferenceDoc struct {
 // ForgetRequest names what is to be removed for good: records and sessions by id,
 // or a project with all it holds.
 type ForgetRequest struct {
-	IDs     []string `json:"ids,omitempty"`
-	Project string   `json:"project,omitempty"`
+	IDs     []string `json:"ids,omitempty" limit:"0-1000" each:"1-200"`
+	Project string   `json:"project,omitempty" limit:"0-4096"`
 }
 
 // Forgotten says what was removed. The steps of sessions are among the records.
@@ -75,11 +75,11 @@ type Forgotten struct {
 
 // IndexRequest asks for a folder to be indexed in the background.
 type IndexRequest struct {
-	Path         string    `json:"path,omitempty"`
-	ProjectID    string    `json:"project_id,omitempty"`
-	SandboxRoot  string    `json:"sandbox_root,omitempty"`
-	ChangedFiles []string  `json:"changed_files,omitempty"`
-	RequestedAt  time.Time `json:"requested_at,omitzero"`
+	Path         string    `json:"path,omitempty" limit:"0-4096" text:"exact" desc:"Folder of the repository; default: the one you work in."`
+	ProjectID    string    `json:"project_id,omitempty" limit:"0-200" desc:"The project's id, where known."`
+	SandboxRoot  string    `json:"sandbox_root,omitempty" limit:"0-4096" text:"exact" desc:"Another name of path."`
+	ChangedFiles []string  `json:"changed_files,omitempty" limit:"0-10000" each:"1-4096" desc:"Only these files, relative to the folder; default: all that changed."`
+	RequestedAt  time.Time `json:"requested_at,omitzero" text:"exact" desc:"When it was asked for; default: now."`
 	Caller       Caller    `json:"caller,omitzero"`
 }
 
@@ -87,12 +87,12 @@ type IndexRequest struct {
 type IndexQueued struct {
 	Job string `json:"job"`
 	// Position is the number of jobs ahead of it.
-	Position    int    `json:"position"`
-	Coalesced   bool   `json:"coalesced,omitempty"`
+	Position    int    `json:"position" desc:"Place in the queue."`
+	Coalesced   bool   `json:"coalesced,omitempty" desc:"Joined to a request that was waiting."`
 	Project     string `json:"project"`
 	ProjectName string `json:"project_name"`
 	Sandbox     string `json:"sandbox"`
-	Root        string `json:"root"`
+	Root        string `json:"root" desc:"The folder that is indexed."`
 }
 
 // Progress is how far an indexing run is.
@@ -171,9 +171,9 @@ type Paused struct {
 type FilesRequest struct {
 	// Pattern is words, each part of a path or of how the file begins, or a glob
 	// over the path with *, ** and ?. Case is ignored.
-	Pattern string `json:"pattern"`
-	Project string `json:"project,omitempty"` // id or name; the caller's if empty
-	Limit   int    `json:"limit,omitempty" given:"1–1000"`
+	Pattern string `json:"pattern" limit:"1-1000"`
+	Project string `json:"project,omitempty" limit:"0-4096"` // id or name; the caller's if empty
+	Limit   int    `json:"limit,omitempty" limit:"1-1000" default:"20"`
 	Caller  Caller `json:"caller,omitzero"`
 }
 
@@ -323,11 +323,11 @@ type QueueState struct {
 // are since the daemon started.
 type CodeState struct {
 	// Paused says that all work in the background is held.
-	Paused    bool `json:"paused,omitempty"`
+	Paused    bool `json:"paused,omitempty" desc:"All work in the background is held."`
 	Sandboxes int  `json:"sandboxes"`
-	Stale     int  `json:"stale"` // sandboxes whose index may lag behind the disk
+	Stale     int  `json:"stale" desc:"Sandboxes whose index may lag behind the disk."` // sandboxes whose index may lag behind the disk
 	// Waiting is the number of runs in the queue.
-	Waiting int `json:"waiting"`
+	Waiting int `json:"waiting" desc:"Runs in the queue."`
 	Runs    int `json:"runs"`
 	Failed  int `json:"failed"`
 	// MeanRun is how long a run took on average.
@@ -335,13 +335,13 @@ type CodeState struct {
 	// IndexBytes is about what all code takes on disk, of MaxBytes; 0 is no limit.
 	IndexBytes int64 `json:"index_bytes"`
 	MaxBytes   int64 `json:"max_bytes,omitempty"`
-	Pruned     int   `json:"pruned,omitempty"` // files without their chunks
+	Pruned     int   `json:"pruned,omitempty" desc:"Files without their chunks."` // files without their chunks
 	// Asked are the questions that code could have answered, Hits those whose answer
 	// held some, Fallbacks those that the light index answered, or that had to do
 	// without code because it was missing or late.
-	Asked     int `json:"asked"`
-	Hits      int `json:"hits"`
-	Fallbacks int `json:"fallbacks"`
+	Asked     int `json:"asked" desc:"Questions that code could have answered."`
+	Hits      int `json:"hits" desc:"Those answered with code."`
+	Fallbacks int `json:"fallbacks" desc:"Those answered by the light index, or without code because it was missing or late."`
 }
 
 // Savings is how many tokens answers with lessons took less than reading the logs of
@@ -351,7 +351,7 @@ type Savings struct {
 	Answers int   `json:"answers"`
 	Tokens  int64 `json:"tokens"`
 	// Projects are those with the most, at most 20.
-	Projects []Saving `json:"projects"`
+	Projects []Saving `json:"projects" desc:"Those with the most." mcp:"flat"`
 }
 
 // Saving is the share of one project.
@@ -385,7 +385,7 @@ type Status struct {
 	Socket   string `json:"socket"`
 	TCP      string `json:"tcp,omitempty"`
 	// State is loading, ready or draining.
-	State     string       `json:"state"`
+	State     string       `json:"state" desc:"loading, ready or draining"`
 	StartedAt time.Time    `json:"started_at"`
 	Records   map[Kind]int `json:"records"`
 	Documents int          `json:"documents"`
@@ -393,26 +393,26 @@ type Status struct {
 	RSSBytes  int64        `json:"rss_bytes,omitempty"`
 	DiskBytes int64        `json:"disk_bytes,omitempty"`
 	// Projects are the first of all sandboxes, of which there are ProjectsTotal.
-	Projects      []SandboxState    `json:"projects"`
-	ProjectsTotal int               `json:"projects_total"`
-	Collections   []CollectionState `json:"spaces"`
+	Projects      []SandboxState    `json:"projects" desc:"Sandboxes with the state of their index." mcp:"flat"`
+	ProjectsTotal int               `json:"projects_total" desc:"All of them, listed or not."`
+	Collections   []CollectionState `json:"spaces" desc:"How far each model's vectors are." mcp:"flat"`
 	Queue         QueueState        `json:"queue"`
-	Code          CodeState         `json:"code"`
+	Code          CodeState         `json:"code" desc:"Indexing of code and questions for it, since the daemon started."`
 	// Savings are what answers with lessons have saved since the daemon started; nil
 	// before the first.
-	Savings *Savings `json:"savings,omitempty"`
+	Savings *Savings `json:"savings,omitempty" desc:"What answers with lessons saved against reading their logs, since the daemon started."`
 	// Adapting is how far an adaptation of the built-in model is; nil without one.
-	Adapting *AdaptProgress `json:"adapting,omitempty"`
+	Adapting *AdaptProgress `json:"adapting,omitempty" mcp:"-"`
 	// ReadOnly says why nothing can be stored for now; empty when it can.
-	ReadOnly string `json:"read_only,omitempty"`
+	ReadOnly string `json:"read_only,omitempty" mcp:"-"`
 	// Notes say what the settings, or the environment, have left aside.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes,omitempty" desc:"What the settings, or the environment, have left aside."`
 	// Waiting are the files of repositories that are not read before somebody agrees,
 	// by root, the first 100.
-	Waiting []WaitingFiles `json:"waiting_files,omitempty"`
+	Waiting []WaitingFiles `json:"waiting_files,omitempty" mcp:"-"`
 	// Damage is what the store has lost; nil when nothing is known to be.
-	Damage *StoreDamage  `json:"damage,omitempty"`
-	Errors []LoggedError `json:"errors,omitempty"`
+	Damage *StoreDamage  `json:"damage,omitempty" mcp:"-"`
+	Errors []LoggedError `json:"errors,omitempty" desc:"The last ones." mcp:"flat"`
 }
 
 // DeadJob is a job that was given up, as seen from outside.

@@ -59,8 +59,8 @@ func (s *Session) Open() bool { return s.EndedAt.IsZero() && !s.Bare && !s.Impor
 
 // Git is where a repository stood.
 type Git struct {
-	Branch string `json:"branch,omitempty"`
-	Commit string `json:"commit,omitempty"`
+	Branch string `json:"branch,omitempty" limit:"0-4096" text:"exact"`
+	Commit string `json:"commit,omitempty" limit:"0-200" text:"exact"`
 	Dirty  bool   `json:"dirty,omitempty"`
 }
 

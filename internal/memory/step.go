@@ -28,20 +28,20 @@ type StepContent struct {
 // StepTool is the tool that a step used, and on what. Input and Target are any
 // JSON values.
 type StepTool struct {
-	Name   string          `json:"name"`
-	Input  json.RawMessage `json:"input,omitempty"`
-	Target json.RawMessage `json:"target,omitempty"`
+	Name   string          `json:"name" limit:"1-200" text:"exact"`
+	Input  json.RawMessage `json:"input,omitempty" desc:"What it was given."`
+	Target json.RawMessage `json:"target,omitempty" desc:"What it acted on: a file, a button, a selector."`
 }
 
 // Outcome is how a step ended. Error is nil when OK.
 type Outcome struct {
-	OK    bool       `json:"ok"`
-	Error *StepError `json:"error,omitempty"`
+	OK    bool       `json:"ok" required:"true or false"`
+	Error *StepError `json:"error,omitempty" desc:"Only when it failed."`
 }
 
 // StepError is what a step failed with.
 type StepError struct {
-	Code    string          `json:"code,omitempty"`
-	Message string          `json:"message,omitempty"`
-	Details json.RawMessage `json:"details,omitempty"`
+	Code    string          `json:"code,omitempty" limit:"0-200" text:"exact"`
+	Message string          `json:"message,omitempty" limit:"0-8000" text:"exact" desc:"The message as it was shown." out:"In a line."`
+	Details json.RawMessage `json:"details,omitempty" desc:"More of it." mcp:"-"`
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -15,14 +16,6 @@ const (
 	MaxLast         = 200
 	DefaultSessions = 10
 	MaxSessions     = 50
-	MinSessionID    = 4
-	MaxSinceHours   = 720
-)
-
-// The names of scopes.
-const (
-	ScopeCurrent = "current"
-	ScopeAll     = "all"
 )
 
 // ValidateSearch checks the limits of SearchSteps and fills in its defaults.
@@ -84,33 +77,13 @@ func (r *HistoryRequest) narrowed(scope string) error {
 	if r.Scope == nil || *r.Scope == (Scope{}) {
 		r.Scope = &Scope{Name: scope}
 	}
-	if err := r.Scope.validate(); err != nil {
+	if err := r.Scope.relations("scope."); err != nil {
 		return err
 	}
 	if r.Filters == nil {
 		return nil
 	}
-	return r.Filters.validate()
-}
-
-func (f *StepFilters) validate() error {
-	for _, t := range []struct {
-		field string
-		text  *string
-	}{
-		{"filters.flowTag", f.FlowTag}, {"filters.tag", f.Tag}, {"filters.screen", f.Screen}, {"filters.gitBranch", f.GitBranch},
-	} {
-		if t.text == nil {
-			continue
-		}
-		if err := Text(t.field, *t.text, 1, MaxNameText); err != nil {
-			return err
-		}
-	}
-	if h := f.SinceHours; h != nil && (*h < 1 || *h > MaxSinceHours) {
-		return Invalid("filters.sinceHours", fmt.Sprintf("1–%d", MaxSinceHours), "%d is out of range", *h)
-	}
-	return nil
+	return checkStruct(reflect.ValueOf(r.Filters).Elem(), "filters.")
 }
 
 // Sessions returns the sessions that the filters choose at a time; nil filters

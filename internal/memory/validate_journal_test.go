@@ -128,7 +128,7 @@ func TestJournalLimits(t *testing.T) {
 		"session of a step": {step(func(r *memory.RecordStepRequest) { r.SessionID = "abcd" }),
 			step(func(r *memory.RecordStepRequest) { r.SessionID = "a b c" }), "sessionId"},
 		"screenshot": {step(func(r *memory.RecordStepRequest) { r.Screenshot = repeat(200) }),
-			step(func(r *memory.RecordStepRequest) { r.Screenshot = repeat(201) }), "artifacts.screenshot"},
+			step(func(r *memory.RecordStepRequest) { r.Screenshot = repeat(201) }), "screenshot"},
 	} {
 		if err := tc.at.Validate(); err != nil {
 			t.Errorf("%s: at the limit: %v", name, err)

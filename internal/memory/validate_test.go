@@ -48,7 +48,7 @@ func TestLimits(t *testing.T) {
 		"query, most":    {recall(func(r *memory.RecallRequest) { r.Query = repeat(8000) }), recall(func(r *memory.RecallRequest) { r.Query = repeat(8001) }), "query"},
 		"query, NUL":     {recall(func(r *memory.RecallRequest) { r.Query = "a\tb" }), recall(func(r *memory.RecallRequest) { r.Query = "a\x00b" }), "query"},
 		"query, UTF-8":   {recall(func(r *memory.RecallRequest) { r.Query = "\ufffd" }), recall(func(r *memory.RecallRequest) { r.Query = "a\xff" }), "query"},
-		"kinds":          {recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{memory.Task} }), recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{"blocker"} }), "kinds"},
+		"kinds":          {recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{memory.Task} }), recall(func(r *memory.RecallRequest) { r.Kinds = []memory.Kind{"blocker"} }), "kinds[0]"},
 		"limit, least":   {recall(func(r *memory.RecallRequest) { r.Limit = 1 }), recall(func(r *memory.RecallRequest) { r.Limit = -1 }), "limit"},
 		"limit, most":    {recall(func(r *memory.RecallRequest) { r.Limit = 50 }), recall(func(r *memory.RecallRequest) { r.Limit = 51 }), "limit"},
 		"tokens, least":  {recall(func(r *memory.RecallRequest) { r.MaxTokens = 50 }), recall(func(r *memory.RecallRequest) { r.MaxTokens = 49 }), "max_tokens"},

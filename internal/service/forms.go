@@ -39,7 +39,7 @@ func (f stepForm) request() (memory.RecordStepRequest, error) {
 // summarizeForm accepts the older form of a scope, which wins over it.
 type summarizeForm struct {
 	memory.SummarizeRequest
-	SessionID string `json:"sessionId,omitempty" given:"4–200 characters"`
+	SessionID string `json:"sessionId,omitempty" limit:"4-200"`
 }
 
 func (f summarizeForm) request() (memory.SummarizeRequest, error) {

@@ -6,8 +6,9 @@
 // not know, and puts U+FFFD in the place of half a surrogate pair. A misspelt
 // filter would widen a search, and another text be remembered than was sent.
 //
-// A field with the tag `given:"LIMIT"` has a zero value that means "the default".
-// Spelled out, the zero is refused with that limit.
+// Where the zero value of a field says that it was left out, a zero that is spelled out
+// is refused with the field's limit. A field with the tag required must be there. See
+// the tags of package memory.
 //
 // Values that callers shape themselves (json.RawMessage, any) are taken as they
 // are.
@@ -35,17 +36,22 @@ import (
 // is a *memory.Error of CodeInvalidInput, or the one that a type's own decoding
 // returned.
 func Decode(text []byte, into any, whole string) error {
-	return decode(text, into, "", whole)
+	return checker{whole: whole}.decode(text, into, "")
+}
+
+// Arguments is Decode of the arguments of a tool. Fields that tools do not have are
+// unknown.
+func Arguments(text []byte, into any) error {
+	return checker{whole: "arguments", tool: true}.decode(text, into, "")
 }
 
 // Field is Decode of the value of a field: errors name path, and fields within
 // it as path.name.
 func Field(text []byte, into any, path string) error {
-	return decode(text, into, path, path)
+	return checker{whole: path}.decode(text, into, path)
 }
 
-func decode(text []byte, into any, path, whole string) error {
-	c := checker{whole: whole}
+func (c checker) decode(text []byte, into any, path string) error {
 	value, err := c.single(text)
 	if err == nil {
 		err = c.check(value, reflect.TypeOf(into).Elem(), path, "")
@@ -60,7 +66,10 @@ func decode(text []byte, into any, path, whole string) error {
 }
 
 // checker refuses what encoding/json would forgive.
-type checker struct{ whole string }
+type checker struct {
+	whole string
+	tool  bool // what is decoded are the arguments of a tool
+}
 
 // invalid names the field, or the whole where it has no name.
 func (c checker) invalid(path, limit, format string, args ...any) error {
@@ -185,8 +194,10 @@ func (c checker) own(value json.RawMessage, t reflect.Type, path string) error {
 // object checks the fields of a struct.
 func (c checker) object(value json.RawMessage, t reflect.Type, path string) error {
 	known := map[string]reflect.StructField{}
-	fieldsOf(t, known)
-	return c.members(value, path, func(name string, v json.RawMessage) error {
+	c.fieldsOf(t, known)
+	seen := map[string]bool{}
+	err := c.members(value, path, func(name string, v json.RawMessage) error {
+		seen[name] = string(v) != "null"
 		field, ok := known[name]
 		if !ok {
 			if name == "" {
@@ -199,19 +210,28 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 			slices.Sort(names)
 			return c.invalid(join(path, name), "known fields: "+strings.Join(names, ", "), "unknown field")
 		}
-		return c.check(v, field.Type, join(path, name), field.Tag.Get("given"))
+		return c.check(v, field.Type, join(path, name), memory.LimitsOf(field).Given)
 	})
+	if err != nil {
+		return err
+	}
+	for name, field := range known {
+		if limit := field.Tag.Get("required"); limit != "" && !seen[name] {
+			return c.invalid(join(path, name), limit, "is missing")
+		}
+	}
+	return nil
 }
 
 // fieldsOf lists a struct's fields by their names in JSON, those of embedded
 // structs as its own, as encoding/json does.
-func fieldsOf(t reflect.Type, into map[string]reflect.StructField) {
+func (c checker) fieldsOf(t reflect.Type, into map[string]reflect.StructField) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case name == "-" || !f.IsExported() && !f.Anonymous || c.tool && memory.HiddenFromTools(f):
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			fieldsOf(f.Type, into)
+			c.fieldsOf(f.Type, into)
 		case name == "":
 			into[f.Name] = f
 		default:

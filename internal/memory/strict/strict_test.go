@@ -17,12 +17,12 @@ import (
 
 type inner struct {
 	Tags []string `json:"tags,omitempty"`
-	N    int      `json:"n,omitempty" given:"1–5"`
+	N    int      `json:"n,omitempty" limit:"1-5"`
 }
 
 type call struct {
 	inner
-	Name  string            `json:"name,omitempty" given:"1–9 characters"`
+	Name  string            `json:"name,omitempty" limit:"1-9"`
 	Deep  *inner            `json:"deep,omitempty"`
 	List  []inner           `json:"list,omitempty"`
 	Rate  float64           `json:"rate,omitempty"`
@@ -105,7 +105,7 @@ func TestGivenTags(t *testing.T) {
 		{reflect.TypeFor[memory.Filters](), "Tag", fmt.Sprintf("1–%d characters", memory.MaxNameText)},
 		{reflect.TypeFor[memory.Filters](), "Path", fmt.Sprintf("1–%d characters", memory.MaxPathText)},
 	} {
-		if f, _ := tc.of.FieldByName(tc.field); f.Tag.Get("given") != tc.want {
+		if f, _ := tc.of.FieldByName(tc.field); memory.LimitsOf(f).Given != tc.want {
 			t.Errorf("%v.%s has the limit %q, want %q", tc.of, tc.field, f.Tag.Get("given"), tc.want)
 		}
 	}

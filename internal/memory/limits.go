@@ -1,0 +1,294 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// The tags of a request's fields hold its limits, once: requests are checked by them
+// (check), decoded by them (package strict), and described to agents by them (package
+// mcp).
+//
+//	limit    "1-50": of a number its value, of a text its characters, of a list its
+//	         items, of a JSON value its bytes
+//	each     the same, of each text in a list
+//	enum     "error,success": the values of a text, or of each text in a list
+//	form     of a JSON value: "object", "object,string", "object,array"
+//	default  what the zero value stands for; check fills it in
+//	usual    what the zero value stands for as a rule; others fill it in
+//	required what a field must hold whose zero value would hide that it is missing
+//	text     "exact": the text, or time, is taken as it is; "id": it is a session's id
+//	desc     what the field is for. Agents read it
+//	out      desc in responses, where it differs; "-" is none
+//	mcp      of tools: "-" hides the field, "out" hides it in requests, "optional"
+//	         does not require it there, "flat" does not describe what is in it,
+//	         "deprecated" marks an older name
+//
+// A field with omitempty or omitzero may be left out. What a limit cannot say is checked
+// by the type's method relations.
+
+// Limits are the limits of a field.
+type Limits struct {
+	Range, Each *Range
+	Enum, Forms []string
+	// Optional fields may be left out: then their limits do not apply.
+	Optional bool
+	// Given is the limit of a value that is spelled out, where the zero value says that
+	// the field is left out; else it is empty.
+	Given string
+}
+
+// Range is what a number, or a length, must lie in.
+type Range struct{ Min, Max int64 }
+
+func (r Range) String() string { return fmt.Sprintf("%d–%d", r.Min, r.Max) }
+
+// Of writes the range of a length: "1–50 characters", "at most 50 characters".
+func (r Range) Of(unit string) string {
+	if r.Min > 0 {
+		return r.String() + " " + unit
+	}
+	return fmt.Sprintf("at most %d %s", r.Max, unit)
+}
+
+// LimitsOf reads the tags of a field.
+func LimitsOf(f reflect.StructField) Limits {
+	_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	l := Limits{Range: rangeOf(f, "limit"), Each: rangeOf(f, "each"), Enum: words(f, "enum"), Forms: words(f, "form")}
+	omit := strings.Contains(options, "omit")
+	l.Optional = omit || strings.Contains(f.Tag.Get("mcp"), "optional")
+	switch kind := f.Type.Kind(); {
+	case !omit || l.Range == nil || l.Range.Min == 0:
+	case kind == reflect.String:
+		l.Given = l.Range.Of("characters")
+	case kind == reflect.Int:
+		l.Given = l.Range.String()
+	}
+	return l
+}
+
+// HiddenFromTools says that a tool's arguments do not have the field: transports fill in
+// who calls, and by which id; some fields are only for other clients.
+func HiddenFromTools(f reflect.StructField) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name == "request_id" || name == "caller" || f.Tag.Get("mcp") == "-" || f.Tag.Get("mcp") == "out"
+}
+
+func words(f reflect.StructField, tag string) []string {
+	if text := f.Tag.Get(tag); text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
+
+func rangeOf(f reflect.StructField, tag string) *Range {
+	text := f.Tag.Get(tag)
+	if text == "" {
+		return nil
+	}
+	least, most, _ := strings.Cut(text, "-")
+	r, err := new(Range), error(nil)
+	if r.Min, err = strconv.ParseInt(least, 10, 64); err == nil {
+		r.Max, err = strconv.ParseInt(most, 10, 64)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("memory: the tag %s of %s: %v", tag, f.Name, err)) // every request is checked by a test
+	}
+	return r
+}
+
+// related is implemented by types whose fields depend on one another. Errors name
+// fields that begin with at: "", or "entries[3].".
+type related interface{ relations(at string) error }
+
+// check holds a request against its limits, trims its texts, fills in its defaults, and
+// checks its relations, from the inside out. Lists and what pointers point to are
+// copied before they are changed: they are the caller's.
+func check(request any) error { return checkStruct(reflect.ValueOf(request).Elem(), "") }
+
+func checkStruct(v reflect.Value, at string) error {
+	for _, f := range fieldsOf(v.Type()) {
+		if err := f.check(v.FieldByIndex(f.index), at+f.name); err != nil {
+			return err
+		}
+	}
+	if r, ok := v.Addr().Interface().(related); ok {
+		return r.relations(at)
+	}
+	return nil
+}
+
+// field is a field of a struct, or of one that it embeds.
+type field struct {
+	Limits
+	name  string // in JSON
+	index []int
+	tag   reflect.StructTag
+}
+
+var fieldCache sync.Map // of reflect.Type to []field
+
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldCache.Load(t); ok {
+		return known.([]field)
+	}
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && !f.Anonymous && name != "-" && name != "" {
+			fields = append(fields, field{Limits: LimitsOf(f), name: name, index: f.Index, tag: f.Tag})
+		}
+	}
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+var (
+	timeType = reflect.TypeFor[time.Time]()
+	rawType  = reflect.TypeFor[json.RawMessage]()
+)
+
+func (f *field) check(v reflect.Value, path string) error {
+	switch {
+	case v.Type() == timeType && f.tag.Get("text") == "exact":
+		return nil
+	case v.Type() == timeType:
+		return ValidTime(path, v.Interface().(time.Time))
+	case v.Type() == rawType:
+		return f.json(v, path)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if f.tag.Get("text") == "" {
+			v.SetString(strings.TrimSpace(v.String()))
+		}
+		if v.String() == "" && f.Optional {
+			v.SetString(f.tag.Get("default"))
+			return nil
+		}
+		return f.text(v.String(), path, f.Range)
+	case reflect.Int, reflect.Int64:
+		if v.Int() == 0 && f.Optional {
+			n, _ := strconv.ParseInt(f.tag.Get("default"), 10, 64)
+			v.SetInt(n)
+			return nil
+		}
+		if f.Range != nil && (v.Int() < f.Range.Min || v.Int() > f.Range.Max) {
+			return Invalid(path, f.Range.String(), "%d is out of range", v.Int())
+		}
+	case reflect.Float64:
+		if x := v.Float(); f.Range != nil && !(x >= float64(f.Range.Min) && x <= float64(f.Range.Max)) { // NaN as well
+			return Invalid(path, f.Range.String(), "%v is out of range", x)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		own := reflect.New(v.Type().Elem())
+		own.Elem().Set(v.Elem())
+		v.Set(own)
+		given := *f
+		given.Optional = false
+		return given.check(own.Elem(), path)
+	case reflect.Struct:
+		return checkStruct(v, path+".")
+	case reflect.Slice:
+		return f.list(v, path)
+	}
+	return nil
+}
+
+// text checks a text, or an item of a list of texts.
+func (f *field) text(text, path string, limit *Range) error {
+	switch {
+	case f.Enum != nil && !slices.Contains(f.Enum, text):
+		return Invalid(path, strings.Join(f.Enum, ", "), "unknown %s %s", strings.TrimSuffix(f.name, "s"), Quote(text))
+	case f.tag.Get("text") == "id":
+		return ValidSessionID(path, text)
+	case limit != nil:
+		return Text(path, text, int(limit.Min), int(limit.Max))
+	}
+	return nil
+}
+
+func (f *field) list(v reflect.Value, path string) error {
+	if f.Range != nil && int64(v.Len()) > f.Range.Max {
+		return Invalid(path, fmt.Sprintf("at most %d", f.Range.Max), "%d of them", v.Len())
+	}
+	isStruct := v.Type().Elem().Kind() == reflect.Struct
+	if isStruct && v.Len() > 0 {
+		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(own, v)
+		v.Set(own)
+	}
+	for i := range v.Len() {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		var err error
+		switch item := v.Index(i); {
+		case isStruct:
+			err = checkStruct(item, at+".")
+		case item.Kind() == reflect.String:
+			err = f.text(item.String(), at, f.Each)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// json checks a JSON value. null is the same as leaving it out.
+func (f *field) json(v reflect.Value, path string) error {
+	text := strings.TrimSpace(string(v.Bytes()))
+	if text == "" || text == "null" && f.Optional {
+		v.SetBytes(nil)
+		if !f.Optional {
+			return Invalid(path, f.jsonLimit(), "is missing")
+		}
+		return nil
+	}
+	if f.Range != nil && int64(v.Len()) > f.Range.Max {
+		return Invalid(path, f.jsonLimit(), "%d bytes are too many", v.Len())
+	}
+	if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+		return Invalid(path, "valid JSON", "is not valid JSON")
+	}
+	if f.Range != nil && len(f.Forms) > 0 && !slices.Contains(f.Forms, formOf(text)) {
+		return Invalid(path, f.jsonLimit(), "is not %s", f.forms())
+	}
+	return nil
+}
+
+func (f *field) jsonLimit() string {
+	if f.Range == nil {
+		return f.forms()
+	}
+	return f.forms() + " of " + Range{0, f.Range.Max}.Of("bytes")
+}
+
+// forms says what a JSON value must be: "a JSON object or string".
+func (f *field) forms() string {
+	if len(f.Forms) == 0 {
+		return "a JSON value"
+	}
+	return "a JSON " + strings.Join(f.Forms, " or ")
+}
+
+func formOf(text string) string {
+	switch text[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	}
+	return ""
+}
