@@ -61,7 +61,7 @@ func judge(line string) (finding, bool) {
 	return best, best.weight > 0
 }
 
-// sign says whether the word line[i:end] is the sign of an error: where its
+// sign reports whether the word line[i:end] is the sign of an error: where its
 // core begins and how telling it is, or weight 0.
 func sign(line string, i, end int) (start, weight int) {
 	w, rest := line[i:end], line[end:]
@@ -105,7 +105,7 @@ func sign(line string, i, end int) (start, weight int) {
 	return 0, 0
 }
 
-// isException says that a word is named as exceptions are: TypeError,
+// isException reports whether a word is named as exceptions are: TypeError,
 // NullPointerException. "Error" itself and the English words with that ending
 // are none.
 func isException(w string) bool {
@@ -157,7 +157,7 @@ func cutNpm(line string) (rest string, ok bool) {
 	return line, false
 }
 
-// isNpmNote says that a line of npm's only accompanies an error.
+// isNpmNote reports whether a line of npm's only accompanies an error.
 func isNpmNote(line string) bool {
 	for _, p := range [...]string{"a complete log", "path", "syscall", "errno", "dest", "cwd", "command", "signal", "node ", "npm ", "at ", "see ", "this is ",
 		"for a full", "fix the", "or retry", "to accept", "<path>", "<url>", "found:", "argv", "lifecycle", "workspace", "location", "if you ",
@@ -169,7 +169,7 @@ func isNpmNote(line string) bool {
 	return false
 }
 
-// isWrapper says that a line only passes on that something else failed.
+// isWrapper reports whether a line only passes on that something else failed.
 func isWrapper(line string) bool {
 	for _, p := range [...]string{"make: *** [", "make[<n>]: *** [", "collect2: error: ld returned", "error: could not compile", "error: aborting due to",
 		"error command failed", "error: command failed", "error: process completed with", "error: subprocess", "command failed with exit code", "error: script",
@@ -187,7 +187,7 @@ func isWrapper(line string) bool {
 	return false
 }
 
-// tells says that a core is more than what every failure has in common.
+// tells reports whether a core is more than what every failure has in common.
 func tells(core string) bool {
 	words, own := 0, 0
 	for i := 0; i < len(core); {
@@ -226,7 +226,7 @@ func isTellingCode(core string) bool {
 	return false
 }
 
-// readsAsCode says that a line of a text is source code, which speaks of errors
+// readsAsCode reports whether a line of a text is source code, which speaks of errors
 // without telling of one: what a debugger or a compiler shows of a program.
 func readsAsCode(line string) bool {
 	line = strings.TrimSpace(line)

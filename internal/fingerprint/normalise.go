@@ -208,7 +208,7 @@ func (m *marker) word(w, rest string) int {
 	return len(w)
 }
 
-// keeps says that a number is a code: it follows a word that announces one, or
+// keeps reports whether a number is a code: it follows a word that announces one, or
 // is a status of HTTP with its name.
 func (m *marker) keeps(w, rest string) bool {
 	before, gap := lastWord(m.out)
@@ -243,7 +243,7 @@ func lastWord(s []byte) (word, gap string) {
 	return string(s[start:end]), string(s[end:])
 }
 
-// isStatusName says that the name of a status of HTTP stands at the front.
+// isStatusName reports whether the name of a status of HTTP stands at the front.
 func isStatusName(rest string) bool {
 	if !strings.HasPrefix(rest, " ") {
 		return false
@@ -264,7 +264,7 @@ func isStatusName(rest string) bool {
 	return false
 }
 
-// looksMade says that a word was made by a machine: hexadecimal digits, or
+// looksMade reports whether a word was made by a machine: hexadecimal digits, or
 // letters and digits in turns. It must not start with a digit.
 func looksMade(w string) bool {
 	hex, digits, turns, most := true, 0, 0, 0

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// startsToken says that a path or an address may begin behind c. Behind ">",
+// startsToken reports whether a path or an address may begin behind c. Behind ">",
 // which ends a mark, none does: normalising again would see more than before.
 func startsToken(c byte) bool { return strings.IndexByte(" '([{,;:=<|", c) >= 0 }
 
-// isToken says that c can stand in a path or a name with dots and dashes.
+// isToken reports whether c can stand in a path or a name with dots and dashes.
 func isToken(c byte) bool { return isWord(c) || strings.IndexByte(`-./\@+~$%#`, c) >= 0 }
 
 func tokenLen(s string) int {
@@ -79,7 +79,7 @@ func pathLen(s string, quoted bool) int {
 
 func trailing(s, signs string) int { return len(s) - len(strings.TrimRight(s, signs)) }
 
-// isRelative says that a token is a path by its beginning or its backslashes.
+// isRelative reports whether a token is a path by its beginning or its backslashes.
 func isRelative(token string) bool {
 	for _, start := range [...]string{"./", "../", "~/", `.\`, `..\`} {
 		if strings.HasPrefix(token, start) && len(token) > len(start) {
@@ -92,7 +92,7 @@ func isRelative(token string) bool {
 	return strings.Count(token, `\`) >= 2
 }
 
-// isFileName says that a token ends in an extension that files have.
+// isFileName reports whether a token ends in an extension that files have.
 func isFileName(token string) bool {
 	dot := strings.LastIndexByte(token, '.')
 	if dot < 0 || dot == 0 || !isWord(token[dot-1]) {

@@ -9,7 +9,7 @@ import (
 type phrase struct {
 	text   string
 	weight int
-	// fromHere says that the core begins with the phrase: what stands before it
+	// fromHere reports whether the core begins with the phrase: what stands before it
 	// says where, not what.
 	fromHere bool
 }
@@ -215,7 +215,7 @@ func codes(line string) []finding {
 	return found
 }
 
-// isOwnErrno says that only npm has such an error.
+// isOwnErrno reports whether only npm has such an error.
 func isOwnErrno(w string) bool {
 	switch w {
 	case "ebadengine", "ebadplatform", "eintegrity", "ejsonparse", "eneedauth", "enolock", "enoversions", "eotp", "epublishconflict", "eresolve",
@@ -225,7 +225,7 @@ func isOwnErrno(w string) bool {
 	return false
 }
 
-// isCode says that a word is a code that one tool documents: letters of the
+// isCode reports whether a word is a code that one tool documents: letters of the
 // tool with digits (E0382 of rustc, TS2345, MSB3644, P2002 of Prisma), or a
 // name like ERR_MODULE_NOT_FOUND.
 func isCode(w string) bool {

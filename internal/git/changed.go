@@ -27,13 +27,13 @@ type Worktree struct {
 	Head string
 }
 
-// slashesOnly says that a backslash is no separator here.
+// slashesOnly reports whether a backslash is no separator here.
 const slashesOnly = filepath.Separator == '/'
 
 // maxCompared bounds the content that one call of Changed reads, in bytes.
 const maxCompared = 16 << 20
 
-// Changed says whether files that git tracks differ from the commit, in the index or
+// Changed reports whether files that git tracks differ from the commit, in the index or
 // in the worktree. It compares as git does: attributes first, then content. Where
 // only a filter or a text conversion of the repository could tell, where the index
 // has a form that is not read here, and when ctx ends first, it is not known.
@@ -78,7 +78,7 @@ type comparison struct {
 	read    int64
 }
 
-// staged says whether the index differs from the commit: the tree that git would
+// staged reports whether the index differs from the commit: the tree that git would
 // write of it now is named by the hash of its entries.
 func (c *comparison) staged() (changed, known bool) {
 	for _, e := range c.entries {
@@ -142,7 +142,7 @@ func (c *comparison) tree(entries []Entry, folder int) (name []byte, ok bool) {
 	return hashObject("tree", text.Bytes(), c.hashLen), true
 }
 
-// edited says whether files of the worktree differ from the index.
+// edited reports whether files of the worktree differ from the index.
 func (c *comparison) edited() (changed, known bool) {
 	if at, ok := c.config.Get("core", "worktree"); ok {
 		if !filepath.IsAbs(at) {
@@ -210,7 +210,7 @@ func (c *comparison) programDiffers(e *Entry, info fs.FileInfo) bool {
 	return (e.Mode == modeProgram) != (info.Mode()&0o100 != 0)
 }
 
-// isAsIndexed says that a file's attributes prove that it is as git last saw it: size,
+// isAsIndexed reports whether a file's attributes prove that it is as git last saw it: size,
 // times and inode are the same, and it was not written so shortly before the index
 // that it could have been written again in the same moment.
 func (c *comparison) isAsIndexed(e *Entry, info fs.FileInfo) bool {
@@ -274,7 +274,7 @@ func (c *comparison) content(e *Entry, info fs.FileInfo, isLink bool) (changed, 
 	return true, !c.hasAttributes()
 }
 
-// hasAttributes says that files may be stored otherwise than they are in the worktree.
+// hasAttributes reports whether files may be stored otherwise than they are in the worktree.
 func (c *comparison) hasAttributes() bool {
 	if _, ok := c.config.Get("core", "attributesfile"); ok {
 		return true

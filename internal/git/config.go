@@ -36,7 +36,7 @@ func (c Config) Get(section, key string) (value string, ok bool) {
 	return value, ok
 }
 
-// Off says that a switch is set to false.
+// Off reports whether a switch is set to false.
 func (c Config) Off(section, key string) bool {
 	value, ok := c.Get(section, key)
 	switch strings.ToLower(value) {

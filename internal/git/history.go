@@ -3,7 +3,7 @@ package git
 // maxWalk bounds how many commits are read to find where a history begins.
 const maxWalk = 2048
 
-// Has says that the store holds a commit itself, with its text.
+// Has reports whether the store holds a commit itself, with its text.
 func (o *Objects) Has(id string) bool {
 	_, err := o.Commit(id)
 	return err == nil

@@ -158,7 +158,7 @@ func offsetVarint(b []byte) (v uint64, n int) {
 	return 0, 0
 }
 
-// isLocalPath says that a path of an index, or of anything else that a repository
+// isLocalPath reports whether a path of an index, or of anything else that a repository
 // brings, names something below the worktree.
 func isLocalPath(p string) bool {
 	if p == "" || p[0] == '/' || strings.ContainsRune(p, '\\') && !slashesOnly {

@@ -27,7 +27,7 @@ import (
 type Objects struct {
 	root  *os.Root
 	packs []*pack
-	// listed says that packs holds all there were.
+	// listed reports whether packs holds all there were.
 	listed bool
 	// in and unpack are used again for each object: most of the time goes into making
 	// them.

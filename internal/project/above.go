@@ -84,7 +84,7 @@ func repositoriesBelow(dir string, most int) []string {
 	return sorted(repos)
 }
 
-// isRepository says that a folder is the top of a repository. A worktree whose
+// isRepository reports whether a folder is the top of a repository. A worktree whose
 // repository is missing is one all the same; a folder that cannot be looked
 // into is not.
 func isRepository(dir string) bool {
@@ -97,7 +97,7 @@ func sorted(paths []string) []string {
 	return paths
 }
 
-// LooksInto says whether Below looks for repositories in a folder, named relative
+// LooksInto reports whether Below looks for repositories in a folder, named relative
 // to the one that it starts from, with slashes. It is in the last ones only to see
 // whether they are repositories.
 func LooksInto(name string) bool {
@@ -105,7 +105,7 @@ func LooksInto(name string) bool {
 	return len(parts) <= searchDepth && !slices.ContainsFunc(parts, isPassedOver)
 }
 
-// isPassedOver says that a folder is not searched, because of its name.
+// isPassedOver reports whether a folder is not searched, because of its name.
 func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains(notSearched, name)
 }

@@ -85,14 +85,14 @@ func commonDir(gitDir string) (string, error) {
 	return realPath(resolveIn(gitDir, text))
 }
 
-// isGitDir says that a folder is one of git's: it has a HEAD, as the git
+// isGitDir reports whether a folder is one of git's: it has a HEAD, as the git
 // folder of a linked worktree does too.
 func isGitDir(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && !info.IsDir()
 }
 
-// isBare says that a folder holds what git keeps at the top of a repository: a HEAD
+// isBare reports whether a folder holds what git keeps at the top of a repository: a HEAD
 // beside objects and refs, by which git itself knows one.
 func isBare(dir string) bool {
 	if !isGitDir(dir) {

@@ -24,7 +24,7 @@ const (
 	branches   = "refs/heads/"
 )
 
-// Head says where the repository stands that a folder lies in: its branch, empty
+// Head returns where the repository stands that a folder lies in: its branch, empty
 // when HEAD is detached, its commit, empty before the first, and whether files that
 // git tracks have changed since. All of it is read from git's files; git itself is
 // not run, because it would run filters that a repository configures. Untracked

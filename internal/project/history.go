@@ -124,7 +124,7 @@ func tips(common string) []string {
 	return ids
 }
 
-// sharedFolders says that two common folders have a commit in common.
+// sharedFolders reports whether two common folders have a commit in common.
 func (p *prover) sharedFolders(a, b memory.FolderRef) bool {
 	if a.Folder == b.Folder {
 		return true
@@ -135,7 +135,7 @@ func (p *prover) sharedFolders(a, b memory.FolderRef) bool {
 	})
 }
 
-// holds says that a folder has one of some commits, and another folder too, if named.
+// holds reports whether a folder has one of some commits, and another folder too, if named.
 func (p *prover) holds(at memory.FolderRef, commits []string, other memory.FolderRef) bool {
 	objects, err := git.OpenObjects(at.Folder)
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *prover) holds(at memory.FolderRef, commits []string, other memory.Folde
 	return slices.ContainsFunc(commits, func(id string) bool { return objects.Has(id) && (others == nil || others.Has(id)) })
 }
 
-// belongs says whether a folder, which claims to be of a known project, is: it was
+// belongs reports whether a folder, which claims to be of a known project, is: it was
 // found to be before, or has a commit in common with what is stored of the project or
 // with another folder of it.
 func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]memory.Sandbox, error)) bool {
@@ -205,7 +205,7 @@ func sameRemote(roots []string, key string) []memory.FolderRef {
 	return folders
 }
 
-// isMember says that a folder, here or moved here, was found to be of a project.
+// isMember reports whether a folder, here or moved here, was found to be of a project.
 func isMember(k memory.Project, at memory.FolderRef) bool {
 	return at.Mark != "" && slices.ContainsFunc(k.Folders, func(f memory.FolderRef) bool {
 		return f.Mark == at.Mark && (f.Folder == at.Folder || !isThere(f))
@@ -250,7 +250,7 @@ func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 
 func bounded(commits []string) []string { return commits[:min(len(commits), maxHistory)] }
 
-// ownsGit says whether a worktree's git folder is its own: it lies in the worktree, or
+// ownsGit reports whether a worktree's git folder is its own: it lies in the worktree, or
 // git has written there that the worktree is its. A .git file or link can be made to
 // lead to any repository. It returns why not.
 func ownsGit(root, gitDir, common string) (why string) {

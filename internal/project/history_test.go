@@ -24,7 +24,7 @@ func claims(t *testing.T, root, remote, commit string) {
 	gittest.Commit(t, filepath.Join(root, ".git"), commit)
 }
 
-// apart says why the project of a folder is one of its own.
+// apart returns why the project of a folder is one of its own.
 func (m *mover) apart(name string) string {
 	m.t.Helper()
 	p, _, err := m.r.Resolve(m.t.Context(), "", memory.Caller{Dir: m.at(name)})

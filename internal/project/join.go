@@ -90,14 +90,14 @@ func (id *Identity) joined(k memory.Project) memory.Project {
 	return p
 }
 
-// isFolderOf says that the folder is the one that a project was last seen in, at the
+// isFolderOf reports whether the folder is the one that a project was last seen in, at the
 // same path or at another one. A folder that can still be seen at the other path, by a
 // second mount for instance, was not moved.
 func (id *Identity) isFolderOf(k memory.Project) bool {
 	return id.place.Mark != "" && k.Place.Mark == id.place.Mark && (k.Place.Folder == id.place.Folder || !isThere(k.Place))
 }
 
-// tookPlaceOf says that the folder is not that of the project which is named by its
+// tookPlaceOf reports whether the folder is not that of the project which is named by its
 // path: that one has been moved and is there.
 func (id *Identity) tookPlaceOf(k memory.Project) bool {
 	return k.Place.Mark != "" && k.Place.Folder != id.place.Folder && isThere(k.Place)

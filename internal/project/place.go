@@ -16,5 +16,5 @@ func placeOf(folder string) memory.FolderRef {
 // empty where a file system does not tell.
 func MarkOf(folder string) string { return markOf(folder) }
 
-// isThere says that the folder with the mark is where it was.
+// isThere reports whether the folder with the mark is where it was.
 func isThere(p memory.FolderRef) bool { return markOf(p.Folder) == p.Mark }

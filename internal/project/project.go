@@ -41,9 +41,9 @@ type Identity struct {
 	folderID string
 	// place is the folder that it follows from.
 	place memory.FolderRef
-	// alone says that its .git leads to a repository that is not its own.
+	// alone reports whether its .git leads to a repository that is not its own.
 	alone bool
-	// apart says why the folder is not of the repository that its .git names.
+	// apart returns why the folder is not of the repository that its .git names.
 	apart string
 	// origins are the ids that a repository would have from which this one was
 	// cloned on this machine, if it is not there any more.
@@ -242,7 +242,7 @@ func realFolder(dir string) (string, error) {
 	return real, nil
 }
 
-// isWhole says that a folder is the home folder or the root of a file system.
+// isWhole reports whether a folder is the home folder or the root of a file system.
 func isWhole(real string) bool {
 	if filepath.Dir(real) == real {
 		return true

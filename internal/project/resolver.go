@@ -126,7 +126,7 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 	return id, err
 }
 
-// Stored says whether a project is known by its remote, all its names and its place,
+// Stored reports whether a project is known by its remote, all its names and its place,
 // so that there is nothing to be written of it.
 func (r *Resolver) Stored(p memory.Project) (bool, error) {
 	known, err := r.known.Projects()
@@ -155,7 +155,7 @@ func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error
 	})
 }
 
-// isPath says that a project is named by a folder rather than by name.
+// isPath reports whether a project is named by a folder rather than by name.
 func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
@@ -188,7 +188,7 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 	}
 }
 
-// isNew says that a folder gives a known project a remote or a name it has not had,
+// isNew reports whether a folder gives a known project a remote or a name it has not had,
 // that it is in another place, or that more is known of its folders and history.
 func isNew(known, p memory.Project) bool {
 	if known.Apart != p.Apart || !slices.Equal(known.Folders, p.Folders) || !slices.Equal(known.History, p.History) {

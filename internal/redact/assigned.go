@@ -85,7 +85,7 @@ func quoted(s string, quote byte) string {
 	return ""
 }
 
-// isEnvName says that text[start:end] ends a name in capitals that begins a
+// isEnvName reports whether text[start:end] ends a name in capitals that begins a
 // line, or follows export or a space: DB_PASSWORD in a shell or .env file.
 func isEnvName(text string, start, end int) bool {
 	for start > 0 && isWordByte(text[start-1]) {
@@ -135,7 +135,7 @@ func isSecretWord(s string, env bool) bool {
 // placeholders stand where a person is to put a secret.
 var placeholders = []string{"example", "changeme", "change_me", "change-me", "placeholder", "redacted", "your", "xxxx", "****", "....", "dummy", "sample", "notreal"}
 
-// isPlaceholder says that a value only shows where a secret goes: a variable,
+// isPlaceholder reports whether a value only shows where a secret goes: a variable,
 // a format, a mark of ours, or a word that says so.
 func isPlaceholder(s string) bool {
 	if s == "" || strings.ContainsAny(s[:1], "$%<{*&@") || strings.Contains(s, "${") || strings.Contains(s, "{{") ||

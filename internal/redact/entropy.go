@@ -15,7 +15,7 @@ const (
 	minEntropy = 3.0 // bits a byte; 20 random base64 digits have about 4
 )
 
-// DropHighEntropy says that a word of code looks like a key or a digest: a run
+// DropHighEntropy reports whether a word of code looks like a key or a digest: a run
 // of 32 or more hexadecimal digits, or one of 20 or more letters and digits in
 // no order that words have. Such words are left out of what is analysed and
 // embedded: nobody searches for them, and they may be secrets.
@@ -23,7 +23,7 @@ func DropHighEntropy(word string) bool {
 	return len(word) >= minRandom && (isHex(word) || looksRandom(word))
 }
 
-// looksMade says that a token was made by a machine, not written by a person.
+// looksMade reports whether a token was made by a machine, not written by a person.
 func looksMade(s string) bool {
 	return !isPlaceholder(s) && (looksRandom(s) || len(s) >= 32 && kindsOf(s).digits >= 3)
 }

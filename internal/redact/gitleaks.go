@@ -35,10 +35,10 @@ type leak struct {
 	// The pattern is compiled when a keyword of it is found first: all of them
 	// would take a tenth of a second.
 	compiled func() *regexp.Regexp
-	// begins says that the pattern begins with its keyword. It is then tried there
+	// begins reports whether the pattern begins with its keyword. It is then tried there
 	// alone: to look for where it begins would take a hundred times as long.
 	begins bool
-	// word says that no letter or digit may come right before the keyword.
+	// word reports whether no letter or digit may come right before the keyword.
 	word bool
 	// reads is how far the pattern reads over white space, in bytes; 0 where it reads
 	// a word or two.
@@ -62,7 +62,7 @@ func (r *leak) pattern() string {
 	return `\A(?:` + strings.Replace(r.Regex, namePrefix, "", 1) + `)`
 }
 
-// allowlist says what is no secret although a rule matches.
+// allowlist returns what is no secret although a rule matches.
 type allowlist struct {
 	Condition string   `toml:"condition"` // AND asks for all, paths too
 	Paths     []string `toml:"paths"`
@@ -131,7 +131,7 @@ func loadLeaks() (*leaks, error) {
 	return l, nil
 }
 
-// asksForPath says that an allowlist allows by the path, alone or as well.
+// asksForPath reports whether an allowlist allows by the path, alone or as well.
 func asksForPath(a allowlist) bool {
 	return len(a.Regexes)+len(a.Stopwords) == 0 || a.Condition == "AND" && len(a.Paths) > 0
 }
@@ -190,7 +190,7 @@ const (
 	vaultToken = "vault-service-token"
 )
 
-// isAssigned says that a value of six signs or more is given to the name that
+// isAssigned reports whether a value of six signs or more is given to the name that
 // begins at text[at:], as the generic rule asks for it: the rest of the name and
 // some white space, a quote or two, a sign that assigns, more of those.
 func isAssigned(text string, at int) bool {
@@ -212,14 +212,14 @@ func isAssigned(text string, at int) bool {
 	return wordRun(rest[i:]) >= 6
 }
 
-// isManifest says that a manifest of Kubernetes may be near text[at:].
+// isManifest reports whether a manifest of Kubernetes may be near text[at:].
 func isManifest(text string, at int) bool {
 	const near = 400
 	part := text[max(0, at-near):min(len(text), at+near)]
 	return indexFold(part, "kind:") >= 0 && indexFold(part, "data:") >= 0
 }
 
-// isNear says that one of some words may be behind text[at:].
+// isNear reports whether one of some words may be behind text[at:].
 func isNear(words ...string) func(text string, at int) bool {
 	return func(text string, at int) bool {
 		part := text[at:min(len(text), at+leakBehind+maxWord)]
@@ -227,7 +227,7 @@ func isNear(words ...string) func(text string, at int) bool {
 	}
 }
 
-// isLongWord says that a word as long as a token begins at text[at:].
+// isLongWord reports whether a word as long as a token begins at text[at:].
 func isLongWord(text string, at int) bool {
 	return wordRun(text[at:min(len(text), at+20)]) == 20
 }

@@ -64,11 +64,11 @@ func commands() []*rule {
 	}
 }
 
-// isNoPort says that a value is no mapping of ports, "3306:3306", behind a name of a
+// isNoPort reports whether a value is no mapping of ports, "3306:3306", behind a name of a
 // container.
 func isNoPort(s string) bool { return kindsOf(s).letters > 0 || !strings.Contains(s, ":") }
 
-// isNoAddress says that what follows a colon is no rest of an address.
+// isNoAddress reports whether what follows a colon is no rest of an address.
 func isNoAddress(s string) bool { return !strings.HasPrefix(s, "//") }
 
 var openSSL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-pass(?:in|out)?[ \t]+["']?\z`) })
@@ -127,17 +127,17 @@ func findPass(text string, at int) (int, int, bool) {
 // search of its password, in bytes.
 const command = 300
 
-// isReal says that a value is no placeholder.
+// isReal reports whether a value is no placeholder.
 func isReal(s string) bool { return !isPlaceholder(s) }
 
-// isMixed says that a value is no placeholder and no word: it has a digit, and a
+// isMixed reports whether a value is no placeholder and no word: it has a digit, and a
 // letter beside it.
 func isMixed(s string) bool {
 	k := kindsOf(s)
 	return !isPlaceholder(s) && k.digits > 0 && k.letters > 0
 }
 
-// hasCookie says that a cookie of a header is long enough to open a session.
+// hasCookie reports whether a cookie of a header is long enough to open a session.
 func hasCookie(header string) bool {
 	for pair := range strings.SplitSeq(header, ";") {
 		_, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -148,7 +148,7 @@ func hasCookie(header string) bool {
 	return false
 }
 
-// isUserAndPassword says that a text is base64 of "user:password".
+// isUserAndPassword reports whether a text is base64 of "user:password".
 func isUserAndPassword(s string) bool {
 	decoded, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
@@ -276,7 +276,7 @@ func passwordIn(line string, at, start, end int, passes func(string) bool) (int,
 	return at + start, at + end, true
 }
 
-// isTold says that a value in a sentence or a list of settings is a password
+// isTold reports whether a value in a sentence or a list of settings is a password
 // rather than a word or a type: letters and digits, or signs among them.
 func isTold(s string) bool {
 	k := kindsOf(s)
@@ -300,7 +300,7 @@ func valueAt(line string, i int) (start, end int) {
 // connectionNames stand beside a password in a connection string.
 var connectionNames = [...]string{"server=", "host=", "data source=", "user id=", "uid=", "user=", "username=", "database=", "dbname=", "initial catalog="}
 
-// inConnection says that text[at:] follows another pair of a connection string
+// inConnection reports whether text[at:] follows another pair of a connection string
 // or of the query of an address: "Server=db;User Id=sa;Password=", "host=db
 // password=", "?user=a&password=".
 func inConnection(text string, at int) bool {

@@ -287,10 +287,10 @@ func vague(what string) int {
 	return 0
 }
 
-// isMark says that a supposed secret is, or holds, what was put in place of one.
+// isMark reports whether a supposed secret is, or holds, what was put in place of one.
 func isMark(s string) bool { return strings.Contains(s, markStart) }
 
-// IsBlank says that marks are all that a redacted text says.
+// IsBlank reports whether marks are all that a redacted text says.
 func IsBlank(clean string) bool {
 	marks := 0
 	for {

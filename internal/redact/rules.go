@@ -140,7 +140,7 @@ func findPrivateKey(text string, at int) (int, int, bool) {
 	return at, trimEnd(text, at, end), true
 }
 
-// isKeyLine says that a line can stand within a PEM block: base64, a header
+// isKeyLine reports whether a line can stand within a PEM block: base64, a header
 // such as "DEK-Info: …", or nothing, within comment or string marks.
 func isKeyLine(line string) bool {
 	line = strings.Trim(line, "\"'`,+#*/;\\ \t\r")
@@ -206,7 +206,7 @@ func findTelegram(text string, at int) (int, int, bool) {
 	return start, end, true
 }
 
-// looksMixed says that a text has letters of both cases.
+// looksMixed reports whether a text has letters of both cases.
 func looksMixed(s string) bool { return strings.ToLower(s) != s && strings.ToUpper(s) != s }
 
 // findURLPassword takes the password of "scheme://user:password@host".

@@ -41,7 +41,7 @@ func givenTo(name, value string) (string, int) {
 	return strings.TrimSuffix(clean, `"`), n
 }
 
-// named says what a value is by its names; empty is no secret.
+// named returns what a value is by its names; empty is no secret.
 func named(value string, names []string) string {
 	if len(names) == 0 || len(value) < 4 {
 		return ""
@@ -70,9 +70,9 @@ type namedKind struct {
 	what string
 	// ends are words, joined, that names of it end with.
 	ends []string
-	// is says that a value can be one.
+	// is reports whether a value can be one.
 	is func(value string) bool
-	// holds says that an object of that name may hold such values by other names.
+	// holds reports whether an object of that name may hold such values by other names.
 	holds bool
 }
 
@@ -115,7 +115,7 @@ func kindOf(words []string) *namedKind {
 var valueNames = [...]string{"value", "val", "data", "raw", "plain", "plaintext", "text", "string", "content", "current",
 	"field", "input", "box", "textbox", "confirm", "confirmation", "again"}
 
-// isDescribing says that a name within an object about a secret is of what
+// isDescribing reports whether a name within an object about a secret is of what
 // describes it.
 func isDescribing(words []string) bool {
 	if len(words) == 0 {
@@ -162,10 +162,10 @@ func nameWords(name string) []string {
 // ones are texts.
 const maxName = 100
 
-// isWord says that a value holds no white space.
+// isWord reports whether a value holds no white space.
 func isWord(s string) bool { return !strings.ContainsAny(s, " \t\r\n") }
 
-// isAuthorization says that a value is what a header of that name holds: a scheme
+// isAuthorization reports whether a value is what a header of that name holds: a scheme
 // and something, or a key.
 func isAuthorization(s string) bool {
 	scheme, rest, spaced := strings.Cut(s, " ")
@@ -175,7 +175,7 @@ func isAuthorization(s string) bool {
 	return len(s) >= 8 && isMixed(s)
 }
 
-// isAbout says that a value behind a name of a secret only speaks of one: its
+// isAbout reports whether a value behind a name of a secret only speaks of one: its
 // type or state, a sentence, where it is kept or typed in.
 func isAbout(value string) bool {
 	lower := strings.ToLower(value)

@@ -22,7 +22,7 @@ type Hostile struct {
 	// Trigger is a git command that springs the trap in an unprotected git: it proves
 	// that the repository is armed. It is empty for those that only keep waiting.
 	Trigger []string
-	// Slow says that git itself waits, so that its time limit has to end it.
+	// Slow reports whether git itself waits, so that its time limit has to end it.
 	Slow bool
 }
 

@@ -32,7 +32,7 @@ const (
 // timer is when repositories are looked for next.
 type timer interface{ Reset(time.Duration) bool }
 
-// sayMissing says which folders do not exist, each once until it is there: most
+// sayMissing returns which folders do not exist, each once until it is there: most
 // likely its name is misspelt, and nothing of it would ever be indexed.
 func (r *refresher) sayMissing() {
 	for _, dir := range r.folders {
@@ -116,7 +116,7 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 	}
 }
 
-// finished says that a repository is not being made any more. What it belongs to is
+// finished reports whether a repository is not being made any more. What it belongs to is
 // not known earlier: its remote is written after its folder.
 func (r *refresher) finished(id project.Identity) bool {
 	since, waited := r.candidates[id.Root]
@@ -131,7 +131,7 @@ func (r *refresher) finished(id project.Identity) bool {
 	return true
 }
 
-// isFilling says that git is fetching objects into a repository, or writing its
+// isFilling reports whether git is fetching objects into a repository, or writing its
 // files: what it makes then has names of its own until it is whole.
 func isFilling(id project.Identity) bool {
 	if _, err := os.Lstat(filepath.Join(id.GitDir, "index.lock")); err == nil {
@@ -154,7 +154,7 @@ func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// isEmpty says that there is nothing in a repository but git's own files.
+// isEmpty reports whether there is nothing in a repository but git's own files.
 func isEmpty(id project.Identity) bool {
 	dir, err := os.Open(id.Root)
 	if err != nil {

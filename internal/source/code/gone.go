@@ -15,7 +15,7 @@ import (
 // files is dropped: a drive that is away for a moment loses nothing.
 const goneAfter = 24 * time.Hour
 
-// present says whether the folder of a sandbox is there, and writes down since when
+// present reports whether the folder of a sandbox is there, and writes down since when
 // it is not.
 func (s *Sandboxes) present(ctx context.Context, b memory.Sandbox) bool {
 	info, err := os.Lstat(b.Root)

@@ -9,7 +9,7 @@ import (
 	"github.com/recalld/recalld/internal/language"
 )
 
-// SkipReason says why a file is not indexed.
+// SkipReason returns why a file is not indexed.
 type SkipReason string
 
 // The reasons.
@@ -54,7 +54,7 @@ func (o *Options) skipName(name string) SkipReason {
 	return ""
 }
 
-// skipDir says that a folder is not entered.
+// skipDir reports whether a folder is not entered.
 func (o *Options) skipDir(base string) bool { return slices.Contains(o.SkipDirs, base) }
 
 // headSize is how much of a file its first guards look at.
@@ -77,7 +77,7 @@ func (o *Options) skipText(src []byte) SkipReason {
 	return ""
 }
 
-// isText says that bytes are UTF-8 without NUL.
+// isText reports whether bytes are UTF-8 without NUL.
 func isText(src []byte) bool { return bytes.IndexByte(src, 0) < 0 && utf8.Valid(src) }
 
 // generatedMarks are what generators write at the top of their files. Go's is

@@ -35,7 +35,7 @@ func newIgnores(root *os.Root, name string, base []ignoreRule) *ignores {
 	return &ignores{name: name, root: root, base: base, dirs: map[string]*ignoreDir{}}
 }
 
-// match says whether a path, relative with slashes, is excluded, itself or by a
+// match reports whether a path, relative with slashes, is excluded, itself or by a
 // folder that it lies in: what is in an excluded folder cannot be included
 // again.
 func (g *ignores) match(name string, isDir bool) bool {
@@ -205,7 +205,7 @@ func wildmatch(pattern, name string) bool {
 	return true
 }
 
-// doubleStar says whether "**" at p stands alone between slashes, and where the
+// doubleStar reports whether "**" at p stands alone between slashes, and where the
 // pattern goes on behind it and its slash.
 func doubleStar(pattern string, p int) (bool, int) {
 	if !strings.HasPrefix(pattern[p:], "**") || p > 0 && pattern[p-1] != '/' {

@@ -29,7 +29,7 @@ type RunRequest struct {
 	Project string `json:"project"`
 	// Changed restricts the run to some files and folders; none is all.
 	Changed []string `json:"changed,omitempty"`
-	// Asked says that somebody waits for it: what gave way to the size limit is
+	// Asked reports whether somebody waits for it: what gave way to the size limit is
 	// brought back.
 	Asked    bool `json:"asked,omitempty"`
 	Priority int  `json:"-"`
@@ -164,7 +164,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	return err
 }
 
-// goesOn says that a run was ended by its time limit and has got somewhere: the
+// goesOn reports whether a run was ended by its time limit and has got somewhere: the
 // rest is another run, behind those of other projects. One that gets nowhere has
 // failed.
 func goesOn(report Report, err error) bool {

@@ -13,7 +13,7 @@ import (
 // given changes; that it answers as before the run is enough. Its methods must be
 // safe for concurrent use.
 type Known interface {
-	// Metadata says how a file was indexed, and whether it was.
+	// Metadata returns how a file was indexed, and whether it was.
 	Metadata(path string) (memory.FileMetadata, bool, error)
 	// File returns the whole of it: what is stored now.
 	File(path string) (memory.File, bool, error)
@@ -106,7 +106,7 @@ func (k *stored) File(path string) (memory.File, bool, error) {
 	return f, known, err
 }
 
-// readable says whether something was found. What is damaged is as good as missing.
+// readable reports whether something was found. What is damaged is as good as missing.
 func readable(err error) (bool, error) {
 	switch {
 	case err == nil:

@@ -14,7 +14,7 @@ type watchedBox struct {
 	id string
 	// folder is the root's, by which it is known again when it was moved.
 	folder fs.FileInfo
-	// begun says that its first batch has come.
+	// begun reports whether its first batch has come.
 	begun bool
 }
 
@@ -97,7 +97,7 @@ func (s *Sandboxes) watchedBy(w *watch.Watcher) {
 	s.watcher = w
 }
 
-// watching says how changes of a sandbox are noticed. Callers hold mu.
+// watching returns how changes of a sandbox are noticed. Callers hold mu.
 func (s *Sandboxes) watching(b memory.Sandbox) watch.State {
 	if s.watcher == nil {
 		return watch.State{}

@@ -39,7 +39,7 @@ type liveRules struct {
 	tracked map[string]bool
 }
 
-// skip says that a folder is not to be watched, or a file does not matter.
+// skip reports whether a folder is not to be watched, or a file does not matter.
 func (l *liveRules) skip(name string, dir bool) bool {
 	if dir {
 		if l.opts.skipDir(path.Base(name)) {

@@ -45,7 +45,7 @@ func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory
 	return s.paused()
 }
 
-// paused says what is held.
+// paused returns what is held.
 func (s *Sandboxes) paused() (*memory.Paused, error) {
 	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (ma
 	return changed, nil
 }
 
-// beingForgotten says what errSuspended means to a caller.
+// beingForgotten returns what errSuspended means to a caller.
 func beingForgotten(err error) error {
 	if !errors.Is(err, errSuspended) {
 		return err
@@ -176,14 +176,14 @@ func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) 
 	return nil
 }
 
-// held says that a sandbox's runs are paused.
+// held reports whether a sandbox's runs are paused.
 func (s *Sandboxes) held(b memory.Sandbox) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return b.Paused || s.allPaused
 }
 
-// pausedProject says that somebody has paused a project, and so the sandboxes of it
+// pausedProject reports whether somebody has paused a project, and so the sandboxes of it
 // that appear later.
 func (s *Sandboxes) pausedProject(project string) (bool, error) {
 	boxes, err := s.opts.Store.ProjectSandboxes(project)

@@ -117,7 +117,7 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	return files, disk, nil
 }
 
-// inRun says that a sandbox is being indexed, or waits for the rest of a run: what
+// inRun reports whether a sandbox is being indexed, or waits for the rest of a run: what
 // that brings back would be taken away before all of it is there.
 func (s *Sandboxes) inRun(boxes []memory.Sandbox) bool {
 	s.mu.Lock()

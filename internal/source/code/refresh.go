@@ -216,7 +216,7 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 	}
 }
 
-// isDue says that a sandbox that lags may be looked at again by itself, and counts
+// isDue reports whether a sandbox that lags may be looked at again by itself, and counts
 // on that being done now. One of a project that is being forgotten may not.
 func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 	s.mu.Lock()

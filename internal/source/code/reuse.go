@@ -121,7 +121,7 @@ func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
 // sampleFiles is how many files tell whether most of a sandbox is known.
 const sampleFiles = 32
 
-// mostlyShared says that most of some files have the text of files that are indexed,
+// mostlyShared reports whether most of some files have the text of files that are indexed,
 // as in a second worktree, by a sample from all over them.
 func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 	if r.opts.NoChunks || len(files) == 0 {

@@ -40,7 +40,7 @@ type rig struct {
 	queue    *queue
 	disk     *writer
 	reads    reads
-	// closed says that the store was checked and closed.
+	// closed reports whether the store was checked and closed.
 	closed bool
 }
 

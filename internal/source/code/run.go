@@ -53,9 +53,9 @@ type Report struct {
 	// changed files hold.
 	Read, Documents int
 	Skipped         map[SkipReason]int
-	// Partial says that only some paths were looked at.
+	// Partial reports whether only some paths were looked at.
 	Partial bool
-	// Incomplete says that a folder could not be read. Nothing was dropped that
+	// Incomplete reports whether a folder could not be read. Nothing was dropped that
 	// may still be in it.
 	Incomplete     bool
 	Walking, Total time.Duration
@@ -266,7 +266,7 @@ feed:
 	return nil
 }
 
-// mayBeThere says that a file may exist although it was not seen. What lies behind a
+// mayBeThere reports whether a file may exist although it was not seen. What lies behind a
 // link does not: it is a file of another name, or of another folder.
 func (r *run) mayBeThere(name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
@@ -316,7 +316,7 @@ func (r *run) drop(ctx context.Context, only []string) error {
 // together.
 const dropWorkers = 32
 
-// covered says that a path is among, or lies below, sorted paths.
+// covered reports whether a path is among, or lies below, sorted paths.
 func covered(only []string, p string) bool {
 	for {
 		if _, ok := slices.BinarySearch(only, p); ok {

@@ -45,7 +45,7 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	return r.cut(ctx, *f, src)
 }
 
-// isUnchanged says that a file's attributes prove that it is as it was indexed: its
+// isUnchanged reports whether a file's attributes prove that it is as it was indexed: its
 // size, its times and its inode, as git compares them. A file that was stored without
 // a change time is compared by size and time of modification until it is put again.
 func isUnchanged(old memory.FileMetadata, e Entry) bool {
@@ -124,7 +124,7 @@ func (r *run) chunker() int {
 	return chunk.Version
 }
 
-// cutAsNow says that the chunks of a file are those that it would be given now, if
+// cutAsNow reports whether the chunks of a file are those that it would be given now, if
 // its text is the same. A file whose chunks gave way has none until somebody asks.
 func (r *run) cutAsNow(old memory.FileMetadata) bool {
 	if old.Project != r.sandbox.Project {
@@ -234,7 +234,7 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	r.step(1)
 }
 
-// mayAdd says whether there is room for a file that is not known. A run over everything
+// mayAdd reports whether there is room for a file that is not known. A run over everything
 // has counted its files as it walked.
 func (r *run) mayAdd() bool {
 	r.mu.Lock()

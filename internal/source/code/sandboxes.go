@@ -40,7 +40,7 @@ type Files interface {
 	Sizes
 }
 
-// Sizes says what indexes take and when they were used, at the cost of a look at
+// Sizes returns what indexes take and when they were used, at the cost of a look at
 // counters.
 type Sizes interface {
 	IndexSize(sandbox string) memory.IndexSize

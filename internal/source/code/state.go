@@ -25,7 +25,7 @@ type sandboxState struct {
 	// everything began. It is a counter so that a run does not clear what was missed
 	// while it ran.
 	dirty int
-	// unfinished says that the time limit ended the last run.
+	// unfinished reports whether the time limit ended the last run.
 	unfinished bool
 	// refreshed is when isDue last allowed a refresh.
 	refreshed time.Time
@@ -118,7 +118,7 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 	return states, nil
 }
 
-// Counts says what became of runs, and what their results take. The fields that
+// Counts returns what became of runs, and what their results take. The fields that
 // are about the queue and about questions are left to who knows of those.
 func (s *Sandboxes) Counts() (memory.CodeState, error) {
 	boxes, err := s.opts.Store.Sandboxes()
@@ -144,7 +144,7 @@ func (s *Sandboxes) Counts() (memory.CodeState, error) {
 	return c, nil
 }
 
-// stale says whether the index of a sandbox may lag behind the disk. One whose
+// stale reports whether the index of a sandbox may lag behind the disk. One whose
 // changes are noticed does not, however long ago it was indexed, unless something
 // waits to be looked at. Callers hold mu.
 func (s *Sandboxes) stale(b memory.Sandbox) bool {
@@ -183,7 +183,7 @@ func (s *Sandboxes) Missing(project string) string {
 	return why
 }
 
-// Stale says whether the code of a project may lag behind the disk: an index is
+// Stale reports whether the code of a project may lag behind the disk: an index is
 // older than StaleAfter, was never finished, or, seen, this very answer has met
 // code that is not as it was indexed. Then it has the project looked at again,
 // in the background and not too often.

@@ -180,7 +180,7 @@ func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, memory.
 	}
 }
 
-// reasonOf says why a file cannot be opened. What the system refuses has a
+// reasonOf returns why a file cannot be opened. What the system refuses has a
 // number; what os.OpenRoot refuses, because it leads out, has none.
 func reasonOf(err error) memory.Reason {
 	if isGone(err) {
@@ -192,7 +192,7 @@ func reasonOf(err error) memory.Reason {
 	return memory.Outside
 }
 
-// find says where the bytes of a chunk are: where they were, else at the place
+// find returns where the bytes of a chunk are: where they were, else at the place
 // nearest to that where as many lines of as many bytes have the same hash.
 func find(ctx context.Context, src []byte, c memory.FileChunk) (int, bool) {
 	size, lines := c.End-c.Start, c.EndLine-c.StartLine
@@ -225,7 +225,7 @@ func find(ctx context.Context, src []byte, c memory.FileChunk) (int, bool) {
 	return best, found
 }
 
-// wholeLines says that a range begins and ends with lines, so that nothing is
+// wholeLines reports whether a range begins and ends with lines, so that nothing is
 // shown of a line that has grown.
 func wholeLines(src []byte, start, end int) bool {
 	return (start == 0 || src[start-1] == '\n') &&

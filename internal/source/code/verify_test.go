@@ -38,7 +38,7 @@ func locate(root, name, src string, first, last int) memory.Location {
 	}}
 }
 
-// refused says that a verification was refused for a reason, with no text.
+// refused reports whether a verification was refused for a reason, with no text.
 func refused(t *testing.T, what string, v memory.Verified, err error, want memory.Reason) {
 	t.Helper()
 	gate, ok := errors.AsType[*memory.GateError](err)

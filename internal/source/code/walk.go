@@ -34,16 +34,16 @@ type Entry struct {
 	Lang string
 }
 
-// Walked says how a walk went.
+// Walked returns how a walk went.
 type Walked struct {
 	// View is whose view of the folder was taken: "git", or "ignore files"
 	// where git or the repository is missing.
 	View string
-	// Note says why git was not asked although there is a repository.
+	// Note returns why git was not asked although there is a repository.
 	Note    string
 	Files   int
 	Skipped map[SkipReason]int
-	// Incomplete says that some folder could not be read: a file that was not
+	// Incomplete reports whether some folder could not be read: a file that was not
 	// seen may exist all the same.
 	Incomplete bool
 }
@@ -225,7 +225,7 @@ func (w *walker) closeDir() {
 	}
 }
 
-// isGone says that a path does not exist, or not as what it was.
+// isGone reports whether a path does not exist, or not as what it was.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -108,7 +108,7 @@ type Result struct {
 	// at most memory.MaxRegistered entries and memory.MaxServers servers.
 	Files []memory.FileEntries
 	// Problems are what was passed over, in the same order, the first hundred and one
-	// that says that there are more. They show no text of a file but names: of fields,
+	// that reports whether there are more. They show no text of a file but names: of fields,
 	// entries, modes and files, which may be secrets in the wrong place.
 	Problems []memory.ImportProblem
 	// Hash names what was read: the same hash, the same entries. It is never empty.

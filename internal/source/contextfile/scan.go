@@ -32,7 +32,7 @@ type scanned struct {
 	found  Result
 	paths  []string // all that were looked at, whether they are there or not
 	stamps []stamp  // of paths
-	// settled says that no file had only just been written: the next change would
+	// settled reports whether no file had only just been written: the next change would
 	// show in its time.
 	settled bool
 }
@@ -80,7 +80,7 @@ func (s *Scanner) Scan(root string) (Result, error) {
 	return l.found, nil
 }
 
-// still says that no path has changed.
+// still reports whether no path has changed.
 func (k *scanned) still(root string) bool {
 	for i, p := range k.paths {
 		if stampOf(root, p) != k.stamps[i] {
@@ -248,7 +248,7 @@ func (l *scan) readListed(p string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// count says that one more file or folder may be read that is not one of the names.
+// count reports whether one more file or folder may be read that is not one of the names.
 func (l *scan) count() bool {
 	l.files++
 	return l.files <= l.opts.MaxFiles
@@ -288,12 +288,12 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	return raw, nil
 }
 
-// isAbsent says that there is nothing at a path, or a file where a folder would be.
+// isAbsent reports whether there is nothing at a path, or a file where a folder would be.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// unreadable says why a file cannot be opened.
+// unreadable returns why a file cannot be opened.
 func (l *scan) unreadable(name string, err error) error {
 	info, linkErr := l.at.Lstat(name)
 	switch {

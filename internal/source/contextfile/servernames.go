@@ -89,7 +89,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// next says that the next character is c, which stays.
+// next reports whether the next character is c, which stays.
 func (r *jsonReader) next(c byte) bool {
 	r.space()
 	return r.at < len(r.text) && r.text[r.at] == c

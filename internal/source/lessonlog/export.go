@@ -13,7 +13,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Exported says what an export wrote.
+// Exported returns what an export wrote.
 type Exported struct {
 	Files   int
 	Lessons int

@@ -50,7 +50,7 @@ type Follower struct {
 // folderState is what is known of one folder.
 type folderState struct {
 	logs map[string]*logState // by name
-	// tooMany says that the files beyond the limit were reported.
+	// tooMany reports whether the files beyond the limit were reported.
 	tooMany bool
 }
 

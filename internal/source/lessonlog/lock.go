@@ -79,13 +79,13 @@ func removeLock(folder *os.Root, name string) error {
 	return nil
 }
 
-// isTaken says that a lock could not be made because it exists. Windows denies
+// isTaken reports whether a lock could not be made because it exists. Windows denies
 // access to a folder that is just being removed.
 func isTaken(err error) bool {
 	return errors.Is(err, fs.ErrExist) || runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)
 }
 
-// sameLock says that a lock has not changed hands.
+// sameLock reports whether a lock has not changed hands.
 func sameLock(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime())
 }

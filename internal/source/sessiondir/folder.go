@@ -42,7 +42,7 @@ type folderState struct {
 	first time.Time
 	// waiting are files that are to be tried again, with what was reported of them.
 	waiting map[string]string
-	// nameless says that it was reported to have no id, tooMany that the steps
+	// nameless reports whether it was reported to have no id, tooMany that the steps
 	// beyond the limit were.
 	nameless, tooMany bool
 }
@@ -75,7 +75,7 @@ type reading struct {
 	tree     *tree
 	now      time.Time
 	maxSteps int
-	// final says that nothing is waited for.
+	// final reports whether nothing is waited for.
 	final bool
 }
 
@@ -110,7 +110,7 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	return true
 }
 
-// isQuiet says that nothing has changed in a folder for some time.
+// isQuiet reports whether nothing has changed in a folder for some time.
 func (s *folderState) isQuiet(now time.Time) bool {
 	return s.settled && now.Sub(s.stamp.newest()) > quietAge
 }
@@ -193,7 +193,7 @@ func (l *folderReader) file(in *os.Root, name, path string, info fs.FileInfo) fi
 	return file{in: in, name: name, path: path, info: info, hash: maphash.Comparable(l.tree.seed, id)}
 }
 
-// isYoung says that a file was changed a moment ago.
+// isYoung reports whether a file was changed a moment ago.
 func (l *folderReader) isYoung(info fs.FileInfo) bool {
 	return !l.final && l.now.Sub(info.ModTime()) < halfWritten
 }

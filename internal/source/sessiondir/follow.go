@@ -71,7 +71,7 @@ type tree struct {
 	next int
 	// seed is of the hashes by which files are known.
 	seed maphash.Seed
-	// newer says that files of a later version were reported, tooMany that the
+	// newer reports whether files of a later version were reported, tooMany that the
 	// sessions beyond the limit were.
 	newer, tooMany bool
 }

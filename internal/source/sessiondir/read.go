@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// IsSession says that a folder is a session's: it has a session file, or steps.
+// IsSession reports whether a folder is a session's: it has a session file, or steps.
 func IsSession(folder string) bool {
 	if info, err := os.Lstat(filepath.Join(folder, sessionFile)); err == nil && info.Mode().IsRegular() {
 		return true
@@ -24,7 +24,7 @@ func IsSession(folder string) bool {
 	return false
 }
 
-// IsTree says that a folder holds at least one session's folder.
+// IsTree reports whether a folder holds at least one session's folder.
 func IsTree(dir string) bool {
 	entries, _ := os.ReadDir(dir) // none if it cannot be read
 	for _, e := range entries {

@@ -279,7 +279,7 @@ func (l *folderReader) unreadable(path string, err error) {
 	l.waiting[path] = err.Error()
 }
 
-// isRefused says that trying again will not help before the file has changed.
+// isRefused reports whether trying again will not help before the file has changed.
 func isRefused(err error) bool {
 	code := memory.CodeOf(err)
 	return code == memory.CodeForbidden || code == memory.CodeInvalidInput

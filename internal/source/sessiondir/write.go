@@ -107,7 +107,7 @@ func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 	return nil, "", memory.Errorf(memory.CodeConflict, "other sessions have the folders that %s may have", id)
 }
 
-// ownedBy says that a folder is not another session's, as its file tells.
+// ownedBy reports whether a folder is not another session's, as its file tells.
 func ownedBy(folder *os.Root, id string) bool {
 	text, _, err := readFile(folder, sessionFile)
 	if err != nil {

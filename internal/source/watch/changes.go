@@ -30,7 +30,7 @@ func (c *changes) path(rel string) {
 	}
 }
 
-// everything says that anything may have changed.
+// everything reports whether anything may have changed.
 func (c *changes) everything() {
 	c.stamp()
 	c.all, c.paths = true, nil

@@ -43,7 +43,7 @@ const (
 	staleLock = time.Minute
 )
 
-// busy says whether git is at work on changes of which the first was heard of at
+// busy reports whether git is at work on changes of which the first was heard of at
 // some time.
 func (g *gitWork) busy(o *Options, gitDir string, first time.Time) bool {
 	if gitDir == "" || time.Since(first) >= o.GitHold {

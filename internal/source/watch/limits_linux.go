@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// errUnfit says why the system's notices are not used.
+// errUnfit returns why the system's notices are not used.
 var errUnfit error
 
 // unknownLimit is taken where the system does not say: what it gave at least before
@@ -27,7 +27,7 @@ func maxWatches() int {
 	return n / 4 * 3
 }
 
-// exhausted says what it means that there are no more watches.
+// exhausted returns what it means that there are no more watches.
 const exhausted = "the user's watches are used up; fs.inotify.max_user_watches says how many there are"
 
 // weight is how many watches a folder takes.

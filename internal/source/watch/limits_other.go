@@ -2,14 +2,14 @@
 
 package watch
 
-// errUnfit says why the system's notices are not used.
+// errUnfit returns why the system's notices are not used.
 var errUnfit error
 
 // maxWatches bounds the files that are kept open: kqueue needs every folder open
 // and every file in it, and the rest of the daemon needs some too.
 func maxWatches() int { return 4096 }
 
-// exhausted says what it means that there are no more watches.
+// exhausted returns what it means that there are no more watches.
 const exhausted = "too many files would have to be kept open"
 
 // weight is how many watches a folder takes that holds so many entries.

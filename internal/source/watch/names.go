@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isTemporary says that a file is what editors and desktops leave beside the file
+// isTemporary reports whether a file is what editors and desktops leave beside the file
 // that is edited, and take away again: vim's swap files and its test whether it may
 // write (4913), Emacs' locks and automatic saves, backups, JetBrains' and GNOME's
 // files that become the saved one by a rename, what Finder keeps of a folder.
@@ -23,7 +23,7 @@ func isTemporary(base string) bool {
 	return strings.HasPrefix(base, ".") && len(ext) == 4 && strings.HasPrefix(ext, ".sw") && 'a' <= ext[3] && ext[3] <= 'z' && base != ext
 }
 
-// changesRules says that a file of this name decides what else is looked at. A .git
+// changesRules reports whether a file of this name decides what else is looked at. A .git
 // that appears makes its folder a repository of its own.
 func changesRules(base string) bool {
 	switch base {

@@ -50,7 +50,7 @@ func (n fromSystem) Events() <-chan fsnotify.Event { return n.w.Events }
 func (n fromSystem) Errors() <-chan error          { return n.w.Errors }
 func (n fromSystem) Close() error                  { return n.w.Close() }
 
-// isExhausted says that an error is the system's way to say that it has no more
+// isExhausted reports whether an error is the system's way to say that it has no more
 // watches: none for the user (ENOSPC), or no more open files (EMFILE, ENFILE).
 func isExhausted(err error) bool {
 	return errors.Is(err, ErrNoWatches) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)

@@ -27,7 +27,7 @@ type root struct {
 	git     gitWork
 	// ready is what waits to be taken; nil is nothing.
 	ready *Batch
-	// stale says that the rules have changed, so that other folders are watched.
+	// stale reports whether the rules have changed, so that other folders are watched.
 	stale bool
 	polled
 
@@ -56,7 +56,7 @@ func (r *root) be(mode Mode, why string) {
 	r.state.Mode, r.state.Why = mode, why
 }
 
-// pend says whether something waits to be handed over or taken.
+// pend reports whether something waits to be handed over or taken.
 func (r *root) pend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

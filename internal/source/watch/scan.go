@@ -93,7 +93,7 @@ func (r *root) watchGit(keep map[string]bool) error {
 	return err
 }
 
-// isPassing says that a folder is gone, is none any more, or is not for us to read.
+// isPassing reports whether a folder is gone, is none any more, or is not for us to read.
 // None of its files can be indexed.
 func isPassing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) ||

@@ -102,7 +102,7 @@ type Rules struct {
 	// GitDir is where git keeps HEAD and the index of this worktree, which need not
 	// lie below the root. It is empty without git.
 	GitDir string
-	// Skip says that a folder is not watched, or that a file does not matter. The
+	// Skip reports whether a folder is not watched, or that a file does not matter. The
 	// path is relative to the root, with slashes. Nil skips nothing. Folders named
 	// .git are never watched but for GitDir, and symbolic links never followed.
 	Skip func(path string, dir bool) bool
@@ -115,9 +115,9 @@ type Batch struct {
 	// Paths are files and folders, relative to the root with slashes, sorted. A
 	// folder stands for all that is below it.
 	Paths []string
-	// All says that anything may have changed; Paths are empty then.
+	// All reports whether anything may have changed; Paths are empty then.
 	All bool
-	// Gone says that the root is missing. A batch of everything follows when it is
+	// Gone reports whether the root is missing. A batch of everything follows when it is
 	// back.
 	Gone bool
 }
@@ -139,9 +139,9 @@ const (
 // State is how a root is watched.
 type State struct {
 	Mode Mode
-	// Why says why a root is polled.
+	// Why returns why a root is polled.
 	Why string
-	// Pending says that something has changed that was not handed over.
+	// Pending reports whether something has changed that was not handed over.
 	Pending bool
 }
 
@@ -156,7 +156,7 @@ func (s State) String() string {
 	return ""
 }
 
-// Live says that changes are noticed and that all were handed over.
+// Live reports whether changes are noticed and that all were handed over.
 func (s State) Live() bool { return (s.Mode == Events || s.Mode == Polling) && !s.Pending }
 
 // Watcher watches roots until it is closed. It is safe for concurrent use.

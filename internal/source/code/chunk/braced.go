@@ -59,7 +59,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 	return units
 }
 
-// isLead says that a line belongs to the declaration below: a comment, an
+// isLead reports whether a line belongs to the declaration below: a comment, an
 // annotation, a label such as "public:".
 func (f *structured) isLead(i int, base lineInfo) bool {
 	l := f.lines[i]
@@ -83,7 +83,7 @@ func (f *structured) isLead(i int, base lineInfo) bool {
 	return f.syntax.preproc && bytes.HasPrefix(line, []byte("template")) && l.last == '>'
 }
 
-// endsBefore says that the declaration whose head is at line head, and whose
+// endsBefore reports whether the declaration whose head is at line head, and whose
 // last byte of code before line i is last, has ended where that line begins.
 func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	l := f.lines[i]
@@ -112,7 +112,7 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
 }
 
-// continues says that a line goes on with what a brace closed.
+// continues reports whether a line goes on with what a brace closed.
 func (f *structured) continues(i int) bool {
 	l := f.lines[i]
 	if l.first == ')' || l.first == ']' || l.first == ';' || l.first == ',' {
@@ -127,7 +127,7 @@ func (f *structured) continues(i int) bool {
 	return false
 }
 
-// opens says that a brace opens behind the head of a unit.
+// opens reports whether a brace opens behind the head of a unit.
 func (f *structured) opens(head, last int) bool {
 	for i := head + 1; i <= last; i++ {
 		if f.lines[i].brace > f.lines[head].brace {

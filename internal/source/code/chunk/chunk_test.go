@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkChunks says what is wrong with the chunks of a text; empty is nothing.
+// checkChunks returns what is wrong with the chunks of a text; empty is nothing.
 func checkChunks(src []byte, chunks []Chunk) string {
 	t := newText(src)
 	hidden := hiddenLines(t)

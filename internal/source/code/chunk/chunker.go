@@ -86,7 +86,7 @@ func (c *chunker) add(u unit, prefix string) {
 	}
 }
 
-// joins says that a unit goes into the chunk with those before it: one of them
+// joins reports whether a unit goes into the chunk with those before it: one of them
 // does not stand for itself, and together they stay well below a chunk.
 func (c *chunker) joins(u unit, size int) bool {
 	if c.onlyCloses(u) {
@@ -95,7 +95,7 @@ func (c *chunker) joins(u unit, size int) bool {
 	return (c.small || size < smallUnit) && c.t.size(c.joined.first, u.last) <= maxJoined
 }
 
-// onlyCloses says that a unit is nothing but the end of what it is in.
+// onlyCloses reports whether a unit is nothing but the end of what it is in.
 func (c *chunker) onlyCloses(u unit) bool {
 	for i := u.first; i <= u.last; i++ {
 		if line := bytes.Trim(c.t.line(i), "})]; \t,"); len(line) > 0 && string(line) != "end" {

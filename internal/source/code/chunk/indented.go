@@ -50,7 +50,7 @@ func (f *structured) indented(from, to, base int) []unit {
 	return units
 }
 
-// isIndentedLead says that a line belongs to the declaration below it.
+// isIndentedLead reports whether a line belongs to the declaration below it.
 func (f *structured) isIndentedLead(i int) bool {
 	l := f.lines[i]
 	return l.comment || l.first == '@' && !l.literal // a decorator, Elixir's @doc
@@ -138,7 +138,7 @@ var (
 	firstName  = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
 )
 
-// indentedName says what the declaration at a line declares.
+// indentedName returns what the declaration at a line declares.
 func (f *structured) indentedName(head int) signature {
 	line := string(f.t.line(head))
 	if len(line) > maxHead {

@@ -103,7 +103,7 @@ func underline(line []byte) int {
 	return 0
 }
 
-// isParagraph says that a line can be the text of a heading: no list, quote,
+// isParagraph reports whether a line can be the text of a heading: no list, quote,
 // table or rule.
 func isParagraph(t *text, i int) bool {
 	line := t.trimmed(i)

@@ -69,7 +69,7 @@ func (s *scanner) rawText() bool {
 	return true
 }
 
-// interpolates says that a text in these quotes may hold code.
+// interpolates reports whether a text in these quotes may hold code.
 func (s *scanner) interpolates(quote string) bool {
 	return s.interp != "" && s.nested < maxNested && strings.Contains(s.interpIn, quote[:1])
 }

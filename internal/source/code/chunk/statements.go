@@ -73,7 +73,7 @@ func (f *structured) statementEnd(i int, delimiter string) int {
 	return n - 1
 }
 
-// creates says that a statement makes what it names.
+// creates reports whether a statement makes what it names.
 func creates(line []byte) bool {
 	return len(line) > 6 && strings.EqualFold(string(line[:6]), "create")
 }

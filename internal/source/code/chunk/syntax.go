@@ -163,7 +163,7 @@ func (s *syntax) units(t *text, lang string) []unit {
 	return f.braced(0, t.lines()-1, "")
 }
 
-// bodiesByIndent says that a file of Scala shows bodies by indentation.
+// bodiesByIndent reports whether a file of Scala shows bodies by indentation.
 func (f *structured) bodiesByIndent() bool {
 	colons, opened := 0, 0
 	for _, l := range f.lines {
@@ -249,7 +249,7 @@ func sectionName(line string) string {
 	return Truncate(strings.Trim(line, "[]={} \t"), maxSymbol/2)
 }
 
-// stage says that the line that begins a section of a Dockerfile names it.
+// stage reports whether the line that begins a section of a Dockerfile names it.
 func stage(line string) bool {
 	fields := strings.Fields(line)
 	return len(fields) > 3 && strings.EqualFold(fields[len(fields)-2], "as")

@@ -354,7 +354,7 @@ scan:
 	return s
 }
 
-// isMacro says that a word is in capitals, as macros are.
+// isMacro reports whether a word is in capitals, as macros are.
 func isMacro(word string) bool {
 	upper := false
 	for i := range len(word) {

@@ -152,7 +152,7 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	return s, true
 }
 
-// quoted says that a name is a text: of a test, of another module.
+// quoted reports whether a name is a text: of a test, of another module.
 func (r *wordedReader) quoted(i int) bool { return r.at(i).kind == '"' }
 
 // name reads the name that follows a word.
@@ -245,7 +245,7 @@ func (r *wordedReader) values(i int) (signature, bool) {
 	return signature{name: cutNames(names), defines: names}, true
 }
 
-// valueKind says what a value is, from its first tokens.
+// valueKind returns what a value is, from its first tokens.
 func (r *wordedReader) valueKind(i int) declared {
 	for first := i; i < len(r.list); i++ {
 		t := r.list[i]
@@ -330,7 +330,7 @@ func (r *wordedReader) unworded(i int) signature {
 	return signature{name: name}
 }
 
-// bodyBehind says that a brace opens behind a list of parameters.
+// bodyBehind reports whether a brace opens behind a list of parameters.
 func (r *wordedReader) bodyBehind(i int) bool {
 	switch r.at(i).kind {
 	case '{':
