@@ -1,20 +1,15 @@
-// Package code makes memories of the source code in a sandbox and lets nothing
-// of it into an answer that is not on disk.
+// Package code indexes the source code of a sandbox, and checks every result against the
+// disk before it is shown.
 //
-// Vocabulary. A walk lists the files of a sandbox that may be indexed; a guard
-// is a reason to skip one. A piece is a part of a file that stands for itself:
-// a declaration, a section, some small ones together. Its symbol is the path of
-// the declarations or headings around it. Its document is the text that is
-// analysed and embedded: language, symbol and the piece without its secrets,
-// never the path, so that a renamed file and a second worktree cost nothing. A
-// run brings what is known of a sandbox up to date with the disk. A gate is a
-// check that a piece must pass, when it is recalled, before it is shown. The head
-// of a file is how it begins, which the light index knows. A brief is what is known
-// of a file without its chunks, its cut is what its text was cut into. To prune is to
-// take chunks away, and leave heads, when all indexes together are over their limit.
+// A walk lists the files of a sandbox that may be indexed. A guard is a reason to skip a
+// file. A run brings the index of a sandbox up to date with the disk; package chunk
+// splits its files into chunks. A gate is a check that a chunk must pass before it is
+// shown in an answer. The head of a file is its beginning, which the file-name index
+// holds as preview. Pruning removes chunks and keeps heads, when all indexes together are
+// over their size limit.
 //
-// Every file is opened through an os.Root of its sandbox, so that neither ".."
-// nor a symbolic link leads outside, whatever is changed meanwhile.
+// Every file is opened through an os.Root of its sandbox, so that neither ".." nor a
+// symbolic link leads outside, whatever changes meanwhile.
 package code
 
 import (
@@ -25,57 +20,54 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Options are the settings of walks and runs. The first ones, down to Workers,
-// are the section index of the settings, which has their defaults; those behind
-// are optional.
+// Options are the settings of walks and runs. Those down to Workers are required: they
+// are the section index of the settings, which has their defaults. The others are
+// optional.
 type Options struct {
 	// MaxFileSize is the largest file indexed, in bytes.
 	MaxFileSize int64
-	// MaxFiles is how many files of a sandbox are indexed at most.
+	// MaxFiles is the most files that are indexed in a sandbox.
 	MaxFiles int
-	// TimeLimit is how long a run may take.
+	// TimeLimit bounds the duration of a run.
 	TimeLimit time.Duration
-	// SkipDirs are names of folders that are not entered, even if what they
-	// hold is committed.
+	// SkipDirs are names of folders that are skipped, even if their files are committed.
 	SkipDirs []string
-	// SkipFiles are patterns, of path.Match, for names of files that are
-	// skipped.
+	// SkipFiles are patterns, as of path.Match, of file names that are skipped.
 	SkipFiles []string
 	// KeepGenerated indexes generated and minified files as well.
 	KeepGenerated bool
-	// Workers is how many files are read and cut at once.
+	// Workers is how many files are read and split at once.
 	Workers int
-	// NoChunks leaves out the full index, NoHeads the light one. A file that is not
-	// stored as they say is done again; with both, nothing stays indexed.
+	// NoChunks turns the chunks off, NoHeads the file-name index. Files that are stored
+	// in another way are indexed again. With both, nothing stays indexed.
 	NoChunks, NoHeads bool
 
-	// Restore gives files their chunks back that gave way to the size limit.
+	// Restore indexes the chunks of pruned files again.
 	Restore bool
-	// Indexed is how many files are indexed already: a run over some paths, which does
-	// not see the others, adds none above MaxFiles.
+	// Indexed is how many files are indexed already. A run over some paths does not see
+	// the others, and adds no file above MaxFiles.
 	Indexed int
-	// Git is the git program; "git" is looked for in PATH, "none" is not to run
-	// any and to read ignore files instead.
+	// Git is the git program: "git" is searched in PATH, "none" runs none and reads
+	// ignore files instead.
 	Git string
-	// GitLimit is how long git may list files before ignore files are read instead:
-	// 30 s. A repository may have git wait for ever.
+	// GitLimit bounds how long git may list files before ignore files are read instead.
+	// The default is 30 s. A repository can make git wait for ever.
 	GitLimit time.Duration
 
-	// Turn, if set, runs work that keeps a processor busy when it is its turn: while
-	// somebody asks, questions come first. It returns the work's error, or ctx's.
+	// Turn, if set, runs work that keeps a processor busy when no query is being
+	// answered. It returns the work's error, or ctx's.
 	Turn func(ctx context.Context, work func() error) error
-	// Progress, if set, is told how far a run is: at every change of phase and
-	// every ProgressEvery (100 ms) between. Calls do not overlap.
+	// Progress, if set, is called at every change of phase and every ProgressEvery (100
+	// ms by default) between. Calls do not overlap.
 	Progress      func(memory.Progress)
 	ProgressEvery time.Duration
-	// Skipped, if set, is told of every file that is skipped. Calls do not
-	// overlap.
+	// Skipped, if set, is called for every file that is skipped. Calls do not overlap.
 	Skipped func(Skip)
-	// Now is the clock: time.Now.
+	// Now is the clock. The default is time.Now.
 	Now func() time.Time
 }
 
-// turn is Turn, or runs the work at once.
+// turn calls Turn, or runs the work at once without one.
 func (o *Options) turn(ctx context.Context, work func() error) error {
 	if o.Turn == nil {
 		return work()
@@ -83,7 +75,7 @@ func (o *Options) turn(ctx context.Context, work func() error) error {
 	return o.Turn(ctx, work)
 }
 
-// validate fills in the defaults of what is optional and checks the rest.
+// validate checks the required fields and sets the defaults of the others.
 func (o *Options) validate() error {
 	for _, setting := range []struct {
 		field string

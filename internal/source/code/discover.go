@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// maxFound bounds the repositories looked for under one folder.
+	// maxFound bounds the repositories found below one folder.
 	maxFound = 1000
-	// lookEvery is how often repositories are looked for after something has appeared
-	// below the folders, and lookFor for how long: git makes a repository in steps,
-	// of which the watch sees the first.
+	// lookEvery is how often repositories are searched after something appeared below the
+	// folders, and lookFor for how long: git makes a repository in several steps, and the
+	// watcher reports the first.
 	lookEvery = 500 * time.Millisecond
 	lookFor   = 10 * time.Second
-	// emptyFor is how long a repository may hold nothing before it is taken for one
-	// that was just made, and not for one that is still being fetched.
+	// emptyFor is how long an empty repository is taken for one that is still being
+	// fetched.
 	emptyFor = 2 * time.Second
-	// unfinishedFor is how long a repository that git is filling is waited for.
+	// unfinishedFor bounds how long a repository is awaited that git is filling.
 	unfinishedFor = time.Hour
 )
 
-// timer is when repositories are looked for next.
+// timer sets the time of the next search for repositories.
 type timer interface{ Reset(time.Duration) bool }
 
-// sayMissing returns which folders do not exist, each once until it is there: most
-// likely its name is misspelt, and nothing of it would ever be indexed.
+// sayMissing logs the folders that do not exist, each once until it exists: most likely
+// its name is misspelt and would never be indexed.
 func (r *refresher) sayMissing() {
 	for _, dir := range r.folders {
 		info, err := os.Stat(dir)
@@ -47,15 +47,15 @@ func (r *refresher) sayMissing() {
 	}
 }
 
-// watchFolders has the folders watched as deep as repositories are looked for.
+// watchFolders watches the folders as deep as repositories are searched.
 func (r *refresher) watchFolders() {
 	for _, dir := range r.folders {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			real = dir // it may come
+			real = dir // it may be created later
 		}
 		if r.watched[real] != nil {
-			continue // it is a sandbox, and nothing in it is another one
+			continue // it is a sandbox, and contains no other
 		}
 		if err := r.watcher.Add(watch.Root{Path: real, Rules: func(context.Context) watch.Rules { return watch.Rules{Skip: folderRules(real)} }}); err != nil {
 			r.s.opts.Logger.Error("folder is not watched", "part", "code", "folder", dir, "error", err)
@@ -63,25 +63,25 @@ func (r *refresher) watchFolders() {
 	}
 }
 
-// folderRules are those of a folder in which only repositories matter.
+// folderRules are the rules of a folder in which only repositories matter.
 func folderRules(root string) func(string, bool) bool {
 	return func(name string, dir bool) bool {
 		if !dir || !project.LooksInto(name) {
 			return true
 		}
 		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name), ".git", "HEAD"))
-		return err == nil // found, and watched by itself
+		return err == nil // it was found and is watched as a sandbox
 	}
 }
 
-// appearing has repositories looked for now and for a while.
+// appearing searches for repositories now and for a while.
 func (r *refresher) appearing(look timer) {
 	r.lookUntil = time.Now().Add(lookFor)
 	look.Reset(0)
 }
 
-// discover queues the repositories below the folders that are not known, and looks
-// again soon while there is something to wait for.
+// discover queues unknown repositories below the folders, and schedules the next search
+// while some are still being made.
 func (r *refresher) discover(ctx context.Context, look timer) {
 	seen := map[string]bool{}
 	for _, dir := range r.folders {
@@ -116,8 +116,8 @@ func (r *refresher) discover(ctx context.Context, look timer) {
 	}
 }
 
-// finished reports whether a repository is not being made any more. What it belongs to is
-// not known earlier: its remote is written after its folder.
+// finished reports whether a repository is complete. Its project is not known earlier:
+// the remote is written after the folder.
 func (r *refresher) finished(id project.Identity) bool {
 	since, waited := r.candidates[id.Root]
 	if !waited {
@@ -131,8 +131,8 @@ func (r *refresher) finished(id project.Identity) bool {
 	return true
 }
 
-// isFilling reports whether git is fetching objects into a repository, or writing its
-// files: what it makes then has names of its own until it is whole.
+// isFilling reports whether git is fetching objects into a repository or writing its
+// files: it uses temporary names until it is done.
 func isFilling(id project.Identity) bool {
 	if _, err := os.Lstat(filepath.Join(id.GitDir, "index.lock")); err == nil {
 		return true
@@ -145,8 +145,8 @@ func isFilling(id project.Identity) bool {
 	return false
 }
 
-// escaped keeps the characters of a path from being taken for a pattern's. Windows
-// has no way to, and paths there seldom hold any.
+// escaped escapes the characters of a path that are special in a pattern. Windows has no
+// escape, and paths there seldom contain such characters.
 func escaped(path string) string {
 	if filepath.Separator != '/' {
 		return path
@@ -154,7 +154,7 @@ func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// isEmpty reports whether there is nothing in a repository but git's own files.
+// isEmpty reports whether a repository contains only git's own files.
 func isEmpty(id project.Identity) bool {
 	dir, err := os.Open(id.Root)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// goneAfter is how long a folder must have been missing before what is known of its
-// files is dropped: a drive that is away for a moment loses nothing.
+// goneAfter is how long a folder must be missing before its files are dropped from the
+// index, so that a drive that is disconnected for a while loses nothing.
 const goneAfter = 24 * time.Hour
 
-// present reports whether the folder of a sandbox is there, and writes down since when
-// it is not.
+// present reports whether the folder of a sandbox exists, and stores since when it does
+// not.
 func (s *Sandboxes) present(ctx context.Context, b memory.Sandbox) bool {
 	info, err := os.Lstat(b.Root)
 	there := err == nil && info.IsDir()
@@ -37,7 +37,7 @@ func (s *Sandboxes) present(ctx context.Context, b memory.Sandbox) bool {
 	return there
 }
 
-// dropGone drops the files of the sandboxes that have been missing for long.
+// dropGone drops the files of sandboxes that have been missing for goneAfter.
 func (r *refresher) dropGone(ctx context.Context) {
 	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
@@ -51,14 +51,14 @@ func (r *refresher) dropGone(ctx context.Context) {
 	}
 }
 
-// isDropped says of a sandbox whose folder is missing that nothing is known of its
-// files any more.
+// isDropped reports whether the folder of a sandbox is missing and its files were
+// dropped.
 func isDropped(b memory.Sandbox) bool {
 	return !b.GoneAt.IsZero() && b.IndexedAt.IsZero() && b.Files == 0
 }
 
-// moved drops the files of a sandbox whose folder is now that of another one: its
-// files are found there.
+// moved drops the files of a sandbox whose folder was moved to another sandbox, where
+// they are found.
 func (r *refresher) moved(ctx context.Context, to *watchedBox) {
 	if to.folder == nil {
 		return
@@ -74,7 +74,7 @@ func (r *refresher) moved(ctx context.Context, to *watchedBox) {
 	}
 }
 
-// drop drops the files of a sandbox, while other things go on.
+// drop drops the files of a sandbox in the background.
 func (r *refresher) drop(ctx context.Context, sandbox, why string) {
 	r.drops.Go(func() {
 		files, err := r.dropFiles(ctx, sandbox)
@@ -87,9 +87,9 @@ func (r *refresher) drop(ctx context.Context, sandbox, why string) {
 	})
 }
 
-// dropFiles drops all that is known of the files of a sandbox, if its folder is
-// missing, and returns how many there were. The sandbox stays, so that it is looked
-// at should its folder come back.
+// dropFiles drops all stored files of a sandbox whose folder is missing, and returns how
+// many there were. The sandbox itself stays, so that it is indexed if the folder comes
+// back.
 func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) {
 	r.dropping.Lock()
 	defer r.dropping.Unlock()
@@ -124,8 +124,8 @@ func (r *refresher) dropFiles(ctx context.Context, sandbox string) (int, error) 
 	}
 	s.forgotten(sandbox)
 	if s.present(ctx, b) {
-		// It came back meanwhile. Who has looked at it may have found files indexed that
-		// were dropped then.
+		// The folder came back meanwhile, and a run may have found files indexed that
+		// were dropped after that.
 		s.markDirty(sandbox)
 		s.again(ctx, b)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
-// headBytes is how much of a file its head is made from: secrets are looked for in
-// more than is kept, or half of one would stay.
+// headBytes is how much of a file is read for its head. It is more than the head holds,
+// so that a secret at its end is found whole.
 const headBytes = 2 << 10
 
-// head is how a text begins, without its secrets and without blank lines above.
+// head returns the beginning of a text, without secrets and leading blank lines.
 func head(src []byte) string {
 	text, _ := redact.Code(chunk.Truncate(string(src[:min(len(src), headBytes+4)]), headBytes))
 	text = strings.TrimLeft(text, "\uFEFF \t\r\n")

@@ -12,14 +12,13 @@ import (
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
-// headBatch is how many heads are put at once: one commit instead of a hundred,
-// and small enough to share a transaction with what else is written.
+// headBatch is how many heads are stored in one commit. It is small enough to share a
+// transaction with other writes.
 const headBatch = 128
 
-// heads puts how the files begin that are not known yet, without their chunks, so
-// that the light index answers for a repository long before all of it is cut. Only
-// the first run over a sandbox does so, and not over a second worktree; one that was
-// ended goes on where it was.
+// heads stores the heads of new files without their chunks, so that the file-name index
+// answers for a repository long before all of it is split. Only the first run over a
+// sandbox does so, and not over a second worktree; a run that was stopped continues here.
 func (r *run) heads(ctx context.Context, entries []Entry) error {
 	var fresh []Entry
 	for _, e := range entries {
@@ -31,7 +30,7 @@ func (r *run) heads(ctx context.Context, entries []Entry) error {
 			fresh = append(fresh, e)
 		}
 	}
-	// What is known by its text is put as a whole sooner than its heads would be.
+	// Files with known texts are stored whole sooner than their heads would be.
 	known, err := r.mostlyShared(ctx, fresh)
 	if err != nil || known || len(fresh) == 0 {
 		return err
@@ -44,8 +43,8 @@ func (r *run) heads(ctx context.Context, entries []Entry) error {
 	return err
 }
 
-// putHeads reads and puts the heads of some files. What cannot be read, or is no
-// text, is left to the pass that reads it whole.
+// putHeads stores the heads of some files. The later pass handles files that cannot be
+// read or are not text.
 func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 	files := make([]memory.File, 0, len(entries))
 	for _, e := range entries {
@@ -79,7 +78,7 @@ func (r *run) putHeads(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// beginning reads as much of a file as its head is made from; nil if it cannot.
+// beginning reads as much of a file as its head needs; nil if it cannot.
 func (r *run) beginning(e Entry) []byte {
 	f, _, err := fsx.OpenFile(r.root, filepath.FromSlash(e.Path))
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 // maxIgnoreFile is how much of an ignore file is read.
 const maxIgnoreFile = 1 << 20
 
-// ignores answers whether ignore files of one name, as .gitignore, exclude a
-// path. It reads them as the walk comes by, and remembers them for the folders
-// on the way.
+// ignores decides whether the ignore files of one name, such as .gitignore, exclude a
+// path. It reads them when the walk enters their folders, and keeps those of the path.
 type ignores struct {
 	name string
 	root *os.Root
-	base []ignoreRule // before any file, of the root folder
+	base []ignoreRule // before any file, for the root folder
 	dirs map[string]*ignoreDir
 }
 
-// ignoreDir is what applies in one folder.
+// ignoreDir has the rules of one folder.
 type ignoreDir struct {
 	excluded bool // the folder itself
 	rules    []ignoreRule
@@ -35,9 +34,8 @@ func newIgnores(root *os.Root, name string, base []ignoreRule) *ignores {
 	return &ignores{name: name, root: root, base: base, dirs: map[string]*ignoreDir{}}
 }
 
-// match reports whether a path, relative with slashes, is excluded, itself or by a
-// folder that it lies in: what is in an excluded folder cannot be included
-// again.
+// match reports whether a path, relative with slashes, is excluded, itself or by one of
+// its folders: a file in an excluded folder cannot be included again.
 func (g *ignores) match(name string, isDir bool) bool {
 	in := g.dir(path.Dir(name))
 	return in.excluded || in.match(name, isDir)
@@ -61,8 +59,8 @@ func (g *ignores) dir(name string) *ignoreDir {
 	return d
 }
 
-// match asks the nearest folder's rules first and in it the last rule: the
-// first that fits decides.
+// match asks the rules of the nearest folder first, and there the last rule: the first
+// match decides.
 func (d *ignoreDir) match(name string, isDir bool) bool {
 	for ; d != nil; d = d.parent {
 		for i := len(d.rules) - 1; i >= 0; i-- {
@@ -74,7 +72,7 @@ func (d *ignoreDir) match(name string, isDir bool) bool {
 	return false
 }
 
-// readIgnoreFile reads the rules of one file; a missing one has none.
+// readIgnoreFile reads the rules of one file; a missing file has none.
 func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
 	f, _, err := fsx.OpenFile(root, path.Join(dir, name))
 	if err != nil {
@@ -95,7 +93,7 @@ func readIgnoreFile(root *os.Root, dir, name string) []ignoreRule {
 
 // ignoreRule is one line of an ignore file, as "man gitignore" describes it.
 type ignoreRule struct {
-	dir      string // of the file, with a slash behind; empty for the root
+	dir      string // of the ignore file, with a slash; empty for the root
 	pattern  string
 	include  bool // "!"
 	dirOnly  bool // "/" at the end
@@ -118,7 +116,7 @@ func parseIgnores(text []byte, dir string) []ignoreRule {
 
 func parseIgnore(line string) (ignoreRule, bool) {
 	line = strings.TrimSuffix(line, "\r")
-	// Blanks at the end count only behind a backslash.
+	// Trailing blanks count only after a backslash.
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
 	}
@@ -155,11 +153,11 @@ func (r *ignoreRule) match(name string, isDir bool) bool {
 	return wildmatch(r.pattern, rel)
 }
 
-// wildmatch matches as git does: "*" and "?" do not match a slash, "**" between
-// slashes matches any number of folders, "[!a-z]" is a class.
+// wildmatch matches as git does: "*" and "?" do not match a slash, "**" between slashes
+// matches any number of folders, "[!a-z]" is a class.
 func wildmatch(pattern, name string) bool {
-	// The place to go back to when the rest does not fit: the last "*" takes
-	// one byte more, but never a slash; then the last "**" one folder more.
+	// The positions to return to on a mismatch: the last "*" takes one byte more, but
+	// never a slash; then the last "**" one folder more.
 	starP, starN := -1, 0
 	deepP, deepN := -1, 0
 	p, n := 0, 0
@@ -205,8 +203,8 @@ func wildmatch(pattern, name string) bool {
 	return true
 }
 
-// doubleStar reports whether "**" at p stands alone between slashes, and where the
-// pattern goes on behind it and its slash.
+// doubleStar reports whether "**" at p stands alone between slashes, and returns the
+// position after it and its slash.
 func doubleStar(pattern string, p int) (bool, int) {
 	if !strings.HasPrefix(pattern[p:], "**") || p > 0 && pattern[p-1] != '/' {
 		return false, 0
@@ -220,8 +218,8 @@ func doubleStar(pattern string, p int) (bool, int) {
 	return false, 0
 }
 
-// matchOne matches one byte of a name with what stands at pattern[p:], which is
-// no star, and returns where the pattern goes on.
+// matchOne matches one byte of a name with the pattern at p, which is not a star, and
+// returns the position after it.
 func matchOne(pattern string, p int, c byte) (int, bool) {
 	switch pattern[p] {
 	case '?':
@@ -237,7 +235,7 @@ func matchOne(pattern string, p int, c byte) (int, bool) {
 	return p + 1, pattern[p] == c
 }
 
-// matchClass matches a class whose bracket stands before p.
+// matchClass matches a class; p is the position after its bracket.
 func matchClass(pattern string, p int, c byte) (int, bool) {
 	negated := p < len(pattern) && (pattern[p] == '!' || pattern[p] == '^')
 	if negated {

@@ -12,25 +12,23 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The priorities of runs: what somebody waits for goes before what is looked at
-// again by itself.
+// The priorities of runs: requested ones go before background refreshes.
 const (
 	askedPriority   = 10
 	refreshPriority = 0
 )
 
-// maxChangedBytes bounds the paths that a waiting run names; a run with more
+// maxChangedBytes bounds the total length of the paths in a queued run. A run with more
 // looks at everything, which costs little more.
 const maxChangedBytes = 256 << 10
 
-// RunRequest is a run that waits in the queue: the payload of its job.
+// RunRequest is a queued run: the payload of its job.
 type RunRequest struct {
 	Sandbox string `json:"sandbox"`
 	Project string `json:"project"`
-	// Changed restricts the run to some files and folders; none is all.
+	// Changed restricts the run to some files and folders; empty means all.
 	Changed []string `json:"changed,omitempty"`
-	// Asked reports whether somebody waits for it: what gave way to the size limit is
-	// brought back.
+	// Asked means that a caller requested the run: it also restores pruned chunks.
 	Asked    bool `json:"asked,omitempty"`
 	Priority int  `json:"-"`
 }
@@ -62,7 +60,7 @@ func MergeRuns(older, newer json.RawMessage) json.RawMessage {
 	return joined
 }
 
-// boundChanged sorts the paths, or returns none when they are too many to keep.
+// boundChanged sorts the paths, or returns none if they are too many.
 func boundChanged(paths []string) []string {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -76,10 +74,10 @@ func boundChanged(paths []string) []string {
 	return paths
 }
 
-// Run handles the job of a RunRequest: it brings the index of the sandbox up to
-// date, writes down how that went, and prunes what is too much then. Run again, it
-// goes on where it was ended. A run that is held or paused is over: it is owed,
-// should the sandbox outlive that.
+// Run handles the job of a RunRequest: it brings the index of the sandbox up to date,
+// stores the outcome, and prunes if the index has become too large. Run again, it
+// continues where it was stopped. A run of a suspended or paused project ends at once and
+// leaves the sandbox dirty.
 func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	var req RunRequest
 	if err := json.Unmarshal(payload, &req); err != nil {
@@ -99,14 +97,14 @@ func (s *Sandboxes) Run(ctx context.Context, payload json.RawMessage) error {
 	return nil
 }
 
-// run is Run without what follows from it.
+// run is Run without pruning and catching up.
 func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	ctx, end, ok := s.begin(ctx, req)
 	if !ok {
 		return nil
 	}
 	defer end()
-	// Read only now: from here on nobody forgets it without waiting for the run.
+	// It is read only now: from here on, whoever forgets the sandbox waits for this run.
 	box, err := s.opts.Store.Sandbox(req.Sandbox)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 		s.forgotten(req.Sandbox)
@@ -116,8 +114,8 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return fmt.Errorf("read sandbox: %w", err)
 	}
 	if box.Project != req.Project {
-		// The folder is another project's by now, and whoever found that out has
-		// asked for a run: once this one is settled it is that one's turn.
+		// The folder belongs to another project now, and its discovery queued a run of
+		// its own.
 		return nil
 	}
 	if s.held(box) {
@@ -130,7 +128,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 	s.mu.Unlock()
 	changed := req.Changed
 	if dirty > 0 || box.IndexedAt.IsZero() || box.LastError != "" {
-		changed = nil // more is missing than was asked for
+		changed = nil // more was missed than was asked for
 	}
 	report, err := s.index(ctx, box, changed, req.Asked)
 	switch cause := context.Cause(ctx); {
@@ -138,7 +136,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		s.markDirty(req.Sandbox)
 		return nil
 	case cause != nil:
-		return cause // given back
+		return cause // the queue runs it again
 	}
 	if fault := s.finish(ctx, box, report, began, err); fault != nil {
 		return errors.Join(err, fault)
@@ -159,19 +157,18 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		}
 		return nil
 	case errors.Is(err, os.ErrNotExist):
-		return nil // said in the sandbox's state; trying again brings no folder back
+		return nil // stored as the sandbox's error; a retry does not help
 	}
 	return err
 }
 
-// goesOn reports whether a run was ended by its time limit and has got somewhere: the
-// rest is another run, behind those of other projects. One that gets nowhere has
-// failed.
+// goesOn reports whether the time limit ended a run that made progress: another run,
+// queued behind those of other projects, continues it. A run without progress has failed.
 func goesOn(report Report, err error) bool {
 	return errors.Is(err, ErrTimeLimit) && report.Changed+report.Touched+report.Heads+report.Dropped > 0
 }
 
-// begin makes a run known. It returns false for one that is held.
+// begin registers a run. It returns false if the project is suspended.
 func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Context, end func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +193,7 @@ func (s *Sandboxes) begin(ctx context.Context, req RunRequest) (_ context.Contex
 	}, true
 }
 
-// markDirty has the next run of a sandbox look at everything.
+// markDirty makes the next run of a sandbox look at everything.
 func (s *Sandboxes) markDirty(sandbox string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +229,8 @@ func (s *Sandboxes) index(ctx context.Context, box memory.Sandbox, changed []str
 	return Index(ctx, box, known, changed, s.opts.Writer, opts)
 }
 
-// finish writes down how a run went. The totals are those of the store, which
-// counts as it writes: a run over some files need not look at the others.
+// finish stores the outcome of a run. The totals come from the store, which counts as it
+// writes, because a run over some files does not see the others.
 func (s *Sandboxes) finish(ctx context.Context, box memory.Sandbox, report Report, began time.Time, failed error) error {
 	now := s.opts.Clock().UTC()
 	size := s.opts.Store.IndexSize(box.ID)

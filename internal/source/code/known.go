@@ -9,24 +9,24 @@ import (
 	"github.com/recalld/recalld/internal/source/code/chunk"
 )
 
-// Known is what was indexed of a sandbox before. It is asked while the Sink is
-// given changes; that it answers as before the run is enough. Its methods must be
+// Known is what a run knows of the files of a sandbox from earlier runs. It may be called
+// while the Sink is given changes, and may answer as before the run. Its methods must be
 // safe for concurrent use.
 type Known interface {
-	// Metadata returns how a file was indexed, and whether it was.
+	// Metadata returns the metadata of a file, and whether the file is indexed.
 	Metadata(path string) (memory.FileMetadata, bool, error)
-	// File returns the whole of it: what is stored now.
+	// File returns the file as it is stored now.
 	File(path string) (memory.File, bool, error)
-	// Chunks returns the chunks of any indexed file, of this sandbox or another one,
-	// that has a text, by the hash of its bytes, in a language, and was cut as
-	// files are cut now. They must not be written to.
+	// Chunks returns the chunks of any indexed file, in this sandbox or another, that has
+	// a text, by the hash of its bytes, in a language, and was split by this version. The
+	// result must not be modified.
 	Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error)
-	// Paths lists, in any order, the files that are among sorted paths or lie below
-	// one; nil lists all. A path may come twice.
+	// Paths yields, in any order, the files that are among sorted paths or below one of
+	// them; nil yields all. A path may come twice.
 	Paths(only []string) iter.Seq2[string, error]
 }
 
-// KnownFiles is Known from a map by path, which nobody may change meanwhile.
+// KnownFiles is Known from a map by path, which must not change meanwhile.
 type KnownFiles map[string]memory.File
 
 var _ Known = KnownFiles(nil)
@@ -64,26 +64,26 @@ func (k KnownFiles) Paths(only []string) iter.Seq2[string, error] {
 	}
 }
 
-// stored is Known from the store. A run over everything holds a brief of every
-// file; one over some paths looks up what it comes across, so that a saved file
-// costs the same in a small repository and a large one.
+// stored is Known from the store. A run over everything holds the metadata of every file.
+// A run over some paths looks up each file, so that a saved file costs the same in a
+// small repository and a large one.
 type stored struct {
 	store   Store
 	sandbox string
-	// briefs are of all files, nil for a run over some.
-	briefs map[string]memory.FileMetadata
+	// metadata has all files, nil for a run over some.
+	metadata map[string]memory.FileMetadata
 }
 
 var _ Known = (*stored)(nil)
 
-// knownOf returns what is stored of a sandbox, for a run over everything or not.
+// knownOf returns the stored files of a sandbox.
 func knownOf(store Store, sandbox string, everything bool) (*stored, error) {
 	k := &stored{store: store, sandbox: sandbox}
 	if !everything {
 		return k, nil
 	}
 	var err error
-	if k.briefs, err = store.FileMetadata(sandbox); err != nil {
+	if k.metadata, err = store.FileMetadata(sandbox); err != nil {
 		return nil, fmt.Errorf("list known files: %w", err)
 	}
 	return k, nil
@@ -91,22 +91,22 @@ func knownOf(store Store, sandbox string, everything bool) (*stored, error) {
 
 // Metadata implements Known.
 func (k *stored) Metadata(path string) (memory.FileMetadata, bool, error) {
-	if k.briefs != nil {
-		b, ok := k.briefs[path]
+	if k.metadata != nil {
+		b, ok := k.metadata[path]
 		return b, ok, nil
 	}
 	f, ok, err := k.File(path)
 	return f.Brief(), ok, err
 }
 
-// File implements Known. A file that is damaged is one that is not known.
+// File implements Known. A damaged file counts as missing.
 func (k *stored) File(path string) (memory.File, bool, error) {
 	f, err := k.store.File(k.sandbox, path)
 	known, err := readable(err)
 	return f, known, err
 }
 
-// readable reports whether something was found. What is damaged is as good as missing.
+// readable reports whether something was found. A damaged value counts as missing.
 func readable(err error) (bool, error) {
 	switch {
 	case err == nil:
@@ -128,7 +128,7 @@ func (k *stored) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, boo
 func (k *stored) Paths(only []string) iter.Seq2[string, error] {
 	if only == nil {
 		return func(yield func(string, error) bool) {
-			for path := range k.briefs {
+			for path := range k.metadata {
 				if !yield(path, nil) {
 					return
 				}

@@ -12,14 +12,13 @@ import (
 // watchedBox is a sandbox whose root is watched.
 type watchedBox struct {
 	id string
-	// folder is the root's, by which it is known again when it was moved.
+	// folder identifies the root after it was moved.
 	folder fs.FileInfo
-	// begun reports whether its first batch has come.
+	// begun is true after its first batch.
 	begun bool
 }
 
-// follow has the sandboxes watched that have become known, and no longer those that
-// were forgotten.
+// follow watches new sandboxes and stops watching forgotten ones.
 func (r *refresher) follow(ctx context.Context) {
 	if r.watcher == nil {
 		return
@@ -51,15 +50,14 @@ func (r *refresher) follow(ctx context.Context) {
 	}
 }
 
-// leave ends the watch over a sandbox that was forgotten. It may be a folder of the
-// settings.
+// leave stops watching a sandbox that was forgotten. It may be a folder of the settings.
 func (r *refresher) leave(root string) {
 	delete(r.watched, root)
 	r.watcher.Remove(root)
 	r.watchFolders()
 }
 
-// take has what a batch names looked at.
+// take queues a run over the paths of a batch.
 func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 	box := r.watched[batch.Root]
 	if box == nil {
@@ -77,10 +75,10 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 	}
 	priority := livePriority
 	if !box.begun {
-		priority = refreshPriority // nothing is known to have changed
+		priority = refreshPriority // no change is known
 	}
 	if batch.Gone {
-		r.appearing(look) // it may have been moved to where it is found
+		r.appearing(look) // it may have been moved to a discovered place
 	} else {
 		box.begun = true
 		if info, err := os.Lstat(batch.Root); err == nil {
@@ -90,7 +88,7 @@ func (r *refresher) take(ctx context.Context, batch watch.Batch, look timer) {
 	r.s.look(ctx, b, batch.Paths, priority)
 }
 
-// watchedBy says who watches, nil for nobody.
+// watchedBy sets the watcher, nil for none.
 func (s *Sandboxes) watchedBy(w *watch.Watcher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,10 +103,10 @@ func (s *Sandboxes) watching(b memory.Sandbox) watch.State {
 	return s.watcher.State(b.Root)
 }
 
-// follow has the watch look for sandboxes that have become known.
+// follow makes Refresh watch new sandboxes.
 func (s *Sandboxes) follow() {
 	select {
 	case s.appeared <- struct{}{}:
-	default: // it is about to
+	default: // a signal is pending
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/internal/source/watch"
 )
 
-// rulesOf returns what of a sandbox is watched: what a walk of it would list, as far
-// as names tell.
+// rulesOf returns the rules by which a sandbox is watched: a walk's rules, as far as they
+// need file names only.
 func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 	return func(ctx context.Context) watch.Rules {
 		opts := &s.opts.Run
@@ -28,18 +28,18 @@ func (s *Sandboxes) rulesOf(root string) func(context.Context) watch.Rules {
 	}
 }
 
-// liveRules are the rules of a sandbox as they were when they were last read. They
-// are for one goroutine at a time.
+// liveRules are the rules of a sandbox as of when they were read. They are for one
+// goroutine at a time.
 type liveRules struct {
 	root     string
 	opts     *Options
 	own, git *ignores
-	// tracked are the files that git tracks although its rules exclude them, and the
-	// folders that they lie in.
+	// tracked are the files that git tracks although its rules exclude them, and their
+	// folders.
 	tracked map[string]bool
 }
 
-// skip reports whether a folder is not to be watched, or a file does not matter.
+// skip reports whether a folder need not be watched, or a file does not matter.
 func (l *liveRules) skip(name string, dir bool) bool {
 	if dir {
 		if l.opts.skipDir(path.Base(name)) {
@@ -51,24 +51,23 @@ func (l *liveRules) skip(name string, dir bool) bool {
 	} else if l.opts.skipName(name) != "" {
 		return true
 	}
-	// The folder is opened for each answer: as long as it is open, some systems keep
-	// it from being moved.
+	// The folder is opened for each call: some systems do not let an open folder be
+	// moved.
 	root, err := fsx.OpenRoot(l.root)
 	if err != nil {
-		return false // it is gone, which is told in another way
+		return false // it is gone, which the watcher reports itself
 	}
 	defer root.Close() // only read
 	l.own.root, l.git.root = root, root
 	return l.own.match(name, dir) || !l.tracked[name] && l.git.match(name, dir)
 }
 
-// maxTracked bounds how many files are kept that git tracks anyway. Changes of the
-// others are noticed by the next look at everything.
+// maxTracked bounds the tracked files that are kept. Changes of the others are noticed by
+// the next full rescan.
 const maxTracked = 20_000
 
-// trackedAnyway asks git for the files that it tracks although its rules exclude
-// them, and returns them with the folders that they lie in. Without an answer the
-// rules decide.
+// trackedAnyway asks git for the files that it tracks although its rules exclude them,
+// and returns them with their folders. Without an answer the rules decide.
 func trackedAnyway(ctx context.Context, root, program string) map[string]bool {
 	if program == "none" {
 		return nil

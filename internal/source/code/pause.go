@@ -11,22 +11,22 @@ import (
 	"github.com/recalld/recalld/internal/project"
 )
 
-// errSuspended is why a run is cancelled, and a request refused, while a project is
-// being removed; errPaused is why a run is cancelled that somebody has paused.
+// errSuspended cancels runs and refuses requests while a project is being removed.
+// errPaused cancels runs that are paused.
 var (
 	errSuspended = errors.New("runs of the project are held")
 	errPaused    = errors.New("runs are paused")
 )
 
-// Switch keeps, also over a restart, whether all work in the background is held.
+// Switch stores whether all background work is paused, also over a restart.
 type Switch interface {
 	Paused() (bool, error)
 	SetPaused(ctx context.Context, on bool) error
 }
 
-// Pause holds the runs of a folder's project, or of all, or lets them go on. What
-// is asked for meanwhile is accepted and made up for afterwards. Who runs other
-// work in the background holds it by the answer's All. See memory.Repositories.
+// Pause pauses or resumes the runs of a folder's project, or of all. Requests are
+// accepted meanwhile and run after the pause. Callers that run other background work
+// pause it by the All of the response. See memory.Repositories.
 func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
 	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory
 	return s.paused()
 }
 
-// paused returns what is held.
+// paused returns what is paused.
 func (s *Sandboxes) paused() (*memory.Paused, error) {
 	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Sandboxes) pauseAll(ctx context.Context, on bool) error {
 	return s.makeUp(ctx, func(memory.Sandbox) bool { return true })
 }
 
-// pauseProject holds every sandbox of the project, for a run over one worktree
-// would answer for the others.
+// pauseProject pauses every sandbox of the project: a run over one worktree would index
+// text for the others.
 func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) error {
 	dir, err := folderOf(req.Path, req.Caller)
 	if err != nil {
@@ -112,9 +112,9 @@ func (s *Sandboxes) pauseProject(ctx context.Context, req memory.PauseRequest) e
 	return s.makeUp(ctx, func(b memory.Sandbox) bool { return changed[b.ID] })
 }
 
-// markPaused writes down for every sandbox of a project whether it is paused, and
-// returns those for which that is new. One that appears meanwhile is as the others
-// were when it was written, so it looks until none differs.
+// markPaused stores for every sandbox of a project whether it is paused, and returns
+// those that changed. A sandbox that appears meanwhile has the state of the others at
+// that time, so it repeats until none differs.
 func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (map[string]bool, error) {
 	changed := map[string]bool{}
 	for more := true; more; {
@@ -140,7 +140,7 @@ func (s *Sandboxes) markPaused(ctx context.Context, project string, on bool) (ma
 	return changed, nil
 }
 
-// beingForgotten returns what errSuspended means to a caller.
+// beingForgotten translates errSuspended for callers.
 func beingForgotten(err error) error {
 	if !errors.Is(err, errSuspended) {
 		return err
@@ -149,9 +149,9 @@ func beingForgotten(err error) error {
 		Hint: "ask again when that is done", Cause: err}
 }
 
-// makeUp queues runs over everything in sandboxes that were held, and whose folder is
-// there: one that comes back is looked at then. One that was asked for meanwhile is
-// done as if it were only now.
+// makeUp queues full runs of sandboxes that were paused and whose folder exists; a
+// missing folder is looked at when it comes back. A run requested during the pause keeps
+// its priority.
 func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) error {
 	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
@@ -169,22 +169,21 @@ func (s *Sandboxes) makeUp(ctx context.Context, held func(memory.Sandbox) bool) 
 			if ctx.Err() != nil {
 				return fmt.Errorf("queue run of %s: %w", b.Root, err)
 			}
-			s.markDirty(b.ID) // the queue is full: catchUp queues it when a run has ended
+			s.markDirty(b.ID) // the queue is full: catchUp queues it after another run
 			s.opts.Logger.Warn("sandbox waits for room in the queue", "part", "code", "root", b.Root, "error", err)
 		}
 	}
 	return nil
 }
 
-// held reports whether a sandbox's runs are paused.
+// held reports whether a sandbox is paused.
 func (s *Sandboxes) held(b memory.Sandbox) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return b.Paused || s.allPaused
 }
 
-// pausedProject reports whether somebody has paused a project, and so the sandboxes of it
-// that appear later.
+// pausedProject reports whether a project is paused, and so its future sandboxes.
 func (s *Sandboxes) pausedProject(project string) (bool, error) {
 	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
@@ -209,10 +208,10 @@ func (s *Sandboxes) end(cause error, which func(*running) bool) {
 	}
 }
 
-// Suspend ends the runs of a project and holds those to come until release is
-// called, so that nothing is added to a project that is being removed.
+// Suspend ends the runs of a project and prevents new ones until release is called, so
+// that nothing is added to a project that is being removed.
 func (s *Sandboxes) Suspend(project string) (release func()) {
-	s.records.Lock() // a change under way is written first, the next one refused
+	s.records.Lock() // a change under way is written first, the next one is refused
 	s.mu.Lock()
 	s.suspended[project]++
 	s.mu.Unlock()

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// pruneFloor is how far below its limit an index is pruned, in percent of the
-	// limit: so far that the next few files do not have it pruned again.
-	pruneFloor = 90
-	// pruneBatch is how many files lose their chunks at once, at most. Each batch is a
-	// commit, and between them the sizes are looked at again.
+	// pruneTarget is the size to which an index is pruned, in percent of its limit. It is
+	// below the limit so that the next few files do not start another pruning.
+	pruneTarget = 90
+	// pruneBatch is the most files that lose their chunks in one commit. The sizes are
+	// read again between commits.
 	pruneBatch = 64
 )
 
-// prune takes chunks away while the index of all code is over its limit: those of
-// the projects first that were used least recently, and of the least recently used
-// files in each. A project that is being indexed is left alone, and those behind it
-// too: the end of its run prunes again. What was pruned keeps its head.
+// prune removes chunks while the index of all code is over its limit: first those of the
+// least recently used projects, and of the least recently used files in each. A project
+// that is being indexed is left alone, and so are those after it in the order: the end of
+// its run prunes again. Pruned files keep their heads.
 func (s *Sandboxes) prune(ctx context.Context) error {
 	if s.opts.MaxSize == 0 || !s.pruning.TryLock() {
-		return nil // whoever prunes goes on until the size is right
+		return nil // the running prune continues until the size is right
 	}
 	defer s.pruning.Unlock()
 	sizes, disk := s.opts.Store.IndexSizes()
@@ -36,14 +36,14 @@ func (s *Sandboxes) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	floor, files := s.opts.MaxSize/100*pruneFloor, 0
+	target, files := s.opts.MaxSize/100*pruneTarget, 0
 	before := disk
 	for _, boxes := range order {
-		if disk <= floor || s.inRun(boxes) {
+		if disk <= target || s.inRun(boxes) {
 			break
 		}
 		var n int
-		if n, disk, err = s.pruneProject(ctx, boxes, floor); err != nil {
+		if n, disk, err = s.pruneProject(ctx, boxes, target); err != nil {
 			return err
 		}
 		files += n
@@ -57,8 +57,8 @@ func (s *Sandboxes) prune(ctx context.Context) error {
 	return nil
 }
 
-// leastUsed returns the sandboxes that have chunks by project, the least recently
-// used project first. Asking for a project to be indexed is using it.
+// leastUsed returns the sandboxes that have chunks, grouped by project, the least
+// recently used project first. A request to index a project counts as use.
 func (s *Sandboxes) leastUsed(sizes map[string]memory.IndexSize) ([][]memory.Sandbox, error) {
 	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
@@ -82,26 +82,26 @@ func (s *Sandboxes) leastUsed(sizes map[string]memory.IndexSize) ([][]memory.San
 	return order, nil
 }
 
-// prunable is a file that has chunks. It was used when code of it was last shown.
+// prunable is a file that has chunks. used is when its code was last shown.
 type prunable struct {
 	memory.FileKey
 	used, modified time.Time
 }
 
-// pruneProject prunes files of a project's sandboxes until the index is down to
-// the floor, and returns how many and what the index takes then.
-func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, floor int64) (files int, disk int64, err error) {
+// pruneProject prunes files of a project's sandboxes until the index is down to target
+// bytes. It returns how many files it pruned and the size of the index.
+func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, target int64) (files int, disk int64, err error) {
 	list, err := s.prunables(boxes)
 	if err != nil {
 		return 0, 0, err
 	}
 	sizes, disk := s.opts.Store.IndexSizes()
-	mean := int64(1) // what a file takes
+	mean := int64(1) // the mean size of a file
 	for _, b := range boxes {
 		mean += sizes[b.ID].Disk / int64(len(list)+1)
 	}
-	for len(list) > 0 && disk > floor {
-		n := min(len(list), pruneBatch, 1+int((disk-floor)/mean))
+	for len(list) > 0 && disk > target {
+		n := min(len(list), pruneBatch, 1+int((disk-target)/mean))
 		keys := s.idle(list[:n])
 		list = list[n:]
 		if len(keys) == 0 {
@@ -117,21 +117,21 @@ func (s *Sandboxes) pruneProject(ctx context.Context, boxes []memory.Sandbox, fl
 	return files, disk, nil
 }
 
-// inRun reports whether a sandbox is being indexed, or waits for the rest of a run: what
-// that brings back would be taken away before all of it is there.
+// inRun reports whether a sandbox is being indexed or has the rest of a run queued:
+// pruning would remove what that run restores.
 func (s *Sandboxes) inRun(boxes []memory.Sandbox) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(boxes, func(b memory.Sandbox) bool { return s.runs(b.ID) })
 }
 
-// runs is called with mu held.
+// Callers hold mu.
 func (s *Sandboxes) runs(sandbox string) bool {
 	st := s.state(sandbox)
 	return st.running != nil || st.unfinished
 }
 
-// idle names the files whose sandboxes have not come into a run meanwhile.
+// idle returns the files whose sandboxes are not in a run.
 func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 	keys := make([]memory.FileKey, 0, len(list))
 	s.mu.Lock()
@@ -144,18 +144,18 @@ func (s *Sandboxes) idle(list []prunable) []memory.FileKey {
 	return keys
 }
 
-// prunables lists what of some sandboxes can be pruned, least recently used first,
-// of what was never used the files first that were changed longest ago. The same
-// file of two worktrees comes together, for only both free what they share.
+// prunables lists the files that can be pruned, least recently used first; of files that
+// were never used the oldest first. The same file of two worktrees is adjacent, because
+// only both together free the text that they share.
 func (s *Sandboxes) prunables(boxes []memory.Sandbox) ([]prunable, error) {
 	var list []prunable
 	for _, b := range boxes {
-		briefs, err := s.opts.Store.FileMetadata(b.ID)
+		metadata, err := s.opts.Store.FileMetadata(b.ID)
 		if err != nil {
 			return nil, fmt.Errorf("list files: %w", err)
 		}
 		used := s.opts.Store.UsedAt(b.ID)
-		for path, f := range briefs {
+		for path, f := range metadata {
 			if f.Chunks > 0 {
 				list = append(list, prunable{memory.FileKey{Sandbox: b.ID, Path: path}, used[path], f.ModTime})
 			}

@@ -13,23 +13,21 @@ import (
 )
 
 const (
-	// refreshPause is how long a project that lags is left alone after it was
-	// looked at; refreshShare keeps the time spent on that to a tenth.
+	// refreshPause is how long a stale project is left alone after it was refreshed.
+	// refreshShare limits refreshing to a tenth of the time.
 	refreshPause = 10 * time.Second
 	refreshShare = 10
-	// minReconcile is the shortest time between two sandboxes that are looked at
-	// from top to bottom by themselves.
+	// minReconcile is the shortest time between two full rescans of sandboxes.
 	minReconcile = 100 * time.Millisecond
 )
 
-// livePriority is that of runs over what was just changed: whoever changed it may
-// ask for it in a moment.
+// livePriority is the priority of runs over files that just changed: a query about them
+// may come soon.
 const livePriority = (askedPriority + refreshPriority) / 2
 
-// Refresh keeps the index up to date until ctx ends. It has every known sandbox
-// looked at, and every repository below the folders, then what changes in them,
-// what appears there, and the projects that Stale was asked about; and everything
-// once more every ReconcileEvery.
+// Refresh keeps the index up to date until ctx ends. It rescans every known sandbox and
+// discovers every repository below the folders, then follows changes, new repositories
+// and the projects reported by Stale, and rescans everything every ReconcileEvery.
 func (s *Sandboxes) Refresh(ctx context.Context, folders []string) error {
 	r := &refresher{
 		s: s, folders: folders, missing: map[string]bool{}, candidates: map[string]time.Time{},
@@ -52,25 +50,25 @@ func (s *Sandboxes) Refresh(ctx context.Context, folders []string) error {
 	return r.run(ctx)
 }
 
-// refresher is what one Refresh knows. Its goroutine owns it.
+// refresher is the state of one Refresh. Its goroutine owns it.
 type refresher struct {
 	s       *Sandboxes
 	folders []string
-	missing map[string]bool // folders that were said to be
+	missing map[string]bool // folders that were reported as missing
 	// watcher is nil where nothing is watched.
 	watcher *watch.Watcher
 	// watched are the sandboxes whose roots are watched, by root.
 	watched map[string]*watchedBox
-	// candidates are repositories that are not finished, and since when.
+	// candidates are the repositories that are still being made, and since when.
 	candidates map[string]time.Time
-	// refused are the repositories that cannot be indexed, and why, as was said.
+	// refused are the repositories that cannot be indexed, with the reported reason.
 	refused map[string]string
-	// lookUntil is how long what appears below the folders is looked for often.
+	// lookUntil is the end of the time in which discover runs often.
 	lookUntil time.Time
-	// drops are the drops of files under way; dropping lets one go on at a time.
+	// drops are the goroutines that drop files; dropping serialises them.
 	drops    sync.WaitGroup
 	dropping sync.Mutex
-	// turn are the sandboxes in the order in which they are looked at by themselves.
+	// turn lists the sandboxes in the order of their full rescans.
 	turn []string
 }
 
@@ -116,8 +114,8 @@ func (r *refresher) run(ctx context.Context) error {
 	}
 }
 
-// start has every sandbox looked at that is known. One that is watched is looked at
-// when its first batch comes: from then on nothing is missed.
+// start rescans every known sandbox. A watched one is rescanned when its first batch
+// comes, because from then on no change is missed.
 func (r *refresher) start(ctx context.Context) error {
 	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
@@ -135,8 +133,8 @@ func (r *refresher) start(ctx context.Context) error {
 	return nil
 }
 
-// pace sets when the next sandbox is looked at by itself: all of them are in
-// ReconcileEvery, one after the other.
+// pace sets the time of the next full rescan: all sandboxes take turns within
+// ReconcileEvery.
 func (r *refresher) pace(next *time.Timer) {
 	next.Stop()
 	if every := r.s.opts.ReconcileEvery; every > 0 {
@@ -144,7 +142,7 @@ func (r *refresher) pace(next *time.Timer) {
 	}
 }
 
-// reconcile has the sandbox looked at whose turn it is.
+// reconcile rescans the sandbox whose turn it is.
 func (r *refresher) reconcile(ctx context.Context) {
 	boxes, err := r.s.opts.Store.Sandboxes()
 	if err != nil {
@@ -178,14 +176,14 @@ func (s *Sandboxes) busy(sandbox string) bool {
 	return s.state(sandbox).busy()
 }
 
-// again queues a run over everything that nobody waits for. A queue that is full is
-// said; the next question asks again.
+// again queues a full run that no caller waits for. If the queue is full it is logged,
+// and the next stale answer tries again.
 func (s *Sandboxes) again(ctx context.Context, b memory.Sandbox) {
 	s.look(ctx, b, nil, refreshPriority)
 }
 
-// look queues a run over what has changed, all if that is nil, unless the folder is
-// missing or the sandbox is paused: then everything is owed.
+// look queues a run over changed paths, over everything if changed is nil. It does
+// nothing if the folder is missing, and marks a paused sandbox as dirty.
 func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string, priority int) {
 	if !s.present(ctx, b) {
 		return
@@ -201,12 +199,12 @@ func (s *Sandboxes) look(ctx context.Context, b memory.Sandbox, changed []string
 	}
 }
 
-// refresh queues the sandboxes of a project that lags, but not again and again
-// while they are being looked at, or what was seen does not go away.
+// refresh queues the stale sandboxes of a project, at most once per refreshPause, so that
+// a difference that an index run does not remove causes no endless runs.
 func (s *Sandboxes) refresh(ctx context.Context, project string) {
 	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
-		return // said by Stale
+		return // logged by Stale
 	}
 	now := s.opts.Clock()
 	for _, b := range boxes {
@@ -216,8 +214,8 @@ func (s *Sandboxes) refresh(ctx context.Context, project string) {
 	}
 }
 
-// isDue reports whether a sandbox that lags may be looked at again by itself, and counts
-// on that being done now. One of a project that is being forgotten may not.
+// isDue reports whether a stale sandbox may be refreshed now, and if so records that it
+// is. Projects that are being forgotten may not.
 func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,8 +227,7 @@ func (s *Sandboxes) isDue(b memory.Sandbox, now time.Time) bool {
 	return true
 }
 
-// catchUp queues a sandbox that found no room in the queue: a run has just ended, so
-// there is room.
+// catchUp queues a dirty sandbox: a run has just ended, so there is room in the queue.
 func (s *Sandboxes) catchUp(ctx context.Context) {
 	s.mu.Lock()
 	var dirty []string

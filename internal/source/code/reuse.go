@@ -9,20 +9,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// waiting is a file that brings no documents, since its chunks are known, and waits to
-// be put together with others.
+// waiting is a file without new documents that is stored with the next batch.
 type waiting struct {
 	entry Entry
 	file  memory.File
 	what  outcome
 }
 
-// putBatch is how many files that bring no documents are put at once: one commit
-// instead of as many, and small enough that the files of a run become known as it goes.
+// putBatch is the size of such a batch: one commit instead of many, and small enough that
+// the files of a run become known as it goes.
 const putBatch = 64
 
-// touch puts a file whose text is that of its chunks, which stay, if anything else
-// of it changed. It returns false when the file is not what it was any more.
+// touch stores a file with its old chunks, because its text is unchanged, if another
+// attribute changed. It returns false if the stored file was replaced meanwhile.
 func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	old, known, err := r.known.File(f.Path)
 	if err != nil {
@@ -40,8 +39,8 @@ func (r *run) touch(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	return true, r.putSoon(ctx, waiting{e, f, touched})
 }
 
-// share puts a file whose text is that of another one, in another worktree or under
-// another name, with the chunks of that. It returns false when there is none.
+// share stores a file with the chunks of another file of the same text, in another
+// worktree or under another name. It returns false if there is none.
 func (r *run) share(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	if r.opts.NoChunks {
 		return false, nil
@@ -57,7 +56,7 @@ func (r *run) share(ctx context.Context, e Entry, f memory.File) (bool, error) {
 	return true, r.putSoon(ctx, waiting{e, f, shared})
 }
 
-// putSoon puts a file that brings no documents, with others once they are enough.
+// putSoon adds a file to the batch and stores the batch when it is full.
 func (r *run) putSoon(ctx context.Context, w waiting) error {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, w)
@@ -69,16 +68,15 @@ func (r *run) putSoon(ctx context.Context, w waiting) error {
 	return r.putKnown(ctx, batch)
 }
 
-// putRest puts the files that still wait. Nobody else may put any meanwhile.
+// putRest stores the last batch. No other goroutine may add to it.
 func (r *run) putRest(ctx context.Context) error {
 	batch := r.waiting
 	r.waiting = nil
 	return r.putKnown(ctx, batch)
 }
 
-// putKnown puts files that bring no documents. One whose documents have been swept
-// since it was looked up, with the last other file that had them, is cut after all;
-// those that were refused with it are put without it.
+// putKnown stores a batch. A file whose documents were swept since they were looked up is
+// split after all, and the others are stored without it.
 func (r *run) putKnown(ctx context.Context, batch []waiting) error {
 	if len(batch) == 0 {
 		return nil
@@ -105,7 +103,7 @@ func (r *run) putKnown(ctx context.Context, batch []waiting) error {
 	return r.cutAfterAll(ctx, batch[0])
 }
 
-// cutAfterAll cuts a file that could not be put with the chunks that were known.
+// cutAfterAll splits a file whose chunks are not stored any more.
 func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
 	old, known, err := r.known.Metadata(w.entry.Path)
 	if err != nil {
@@ -118,11 +116,11 @@ func (r *run) cutAfterAll(ctx context.Context, w waiting) error {
 	return r.cut(ctx, *f, src)
 }
 
-// sampleFiles is how many files tell whether most of a sandbox is known.
+// sampleFiles is the sample of mostlyShared.
 const sampleFiles = 32
 
-// mostlyShared reports whether most of some files have the text of files that are indexed,
-// as in a second worktree, by a sample from all over them.
+// mostlyShared reports whether most files of a sample have texts that are stored already,
+// as in a second worktree.
 func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 	if r.opts.NoChunks || len(files) == 0 {
 		return false, nil
@@ -131,7 +129,7 @@ func (r *run) mostlyShared(ctx context.Context, files []Entry) (bool, error) {
 	same := 0
 	for i := range n {
 		if same+n-i <= n/2 {
-			return false, nil // most are not
+			return false, nil // most have not
 		}
 		e := files[i*len(files)/n]
 		src, _, skip := r.read(ctx, e)

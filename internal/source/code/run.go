@@ -19,66 +19,63 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Sink takes what a run finds. Its methods are called by Options.Workers
-// goroutines at once, for one file once a run; an error ends the run.
+// Sink stores the results of a run. Its methods are called by Options.Workers goroutines
+// at once, at most once for a file in a run. An error ends the run.
 type Sink interface {
-	// PutFile replaces a file and its chunks as one. The chunks' documents are
-	// in docs, each once. Project, Sandbox and Generation of f are those of the
-	// sandbox and of what is known; the sink raises the generation.
+	// PutFile replaces a file and its chunks as one. docs has the chunks' documents, each
+	// once. f has the project and sandbox, and the generation that is stored; the sink
+	// raises it.
 	PutFile(ctx context.Context, f memory.File, docs []memory.Document) error
-	// PutFiles replaces files that bring no documents, all of them or none: they
-	// have no chunks, or those of a file that is stored. When a document of theirs
-	// is not stored any more, it returns memory.ErrDocMissing.
+	// PutFiles replaces files without new documents, all of them or none: they have no
+	// chunks, or the chunks of a stored file. It returns memory.ErrDocMissing if one of
+	// their documents is not stored any more.
 	PutFiles(ctx context.Context, files []memory.File) error
 	// DropFile removes a file with its chunks.
 	DropFile(ctx context.Context, sandbox, path string) error
 }
 
-// Report is what a run did.
+// Report is the outcome of a run.
 type Report struct {
-	View string // whose view of the folder was taken: see Walked
+	View string // see Walked
 	Note string
-	// Files are those that are indexed now, as far as the run looked; Chunks and
-	// Bytes are theirs.
+	// Files are indexed now, as far as the run looked; Chunks and Bytes are their totals.
 	Files  int
 	Chunks int
 	Bytes  int64
-	// Changed files have another text than before, or are new; Shared are those of
-	// them that were not cut, since another file with their text had been. Touched
-	// ones only have another time, Dropped ones are gone or no longer indexed.
+	// Changed files are new or have another text than before; Shared are those of them
+	// that took the chunks of another file with the same text. Touched files only have
+	// another time, Dropped ones are gone or no longer indexed.
 	Changed, Shared, Touched, Dropped int
-	// Heads are the files whose beginning was put ahead of the rest of them.
+	// Heads are the files whose heads were stored first.
 	Heads int
-	// Read is how many files were read, Documents how many documents the
-	// changed files hold.
+	// Read is how many files were read, Documents how many documents the changed files
+	// have.
 	Read, Documents int
 	Skipped         map[SkipReason]int
-	// Partial reports whether only some paths were looked at.
+	// Partial is true for a run over some paths.
 	Partial bool
-	// Incomplete reports whether a folder could not be read. Nothing was dropped that
-	// may still be in it.
+	// Incomplete is true if a folder could not be read. Its known files were not dropped.
 	Incomplete     bool
 	Walking, Total time.Duration
 }
 
-// racy is how long after a file was written its time does not prove that it is
-// as it was read: file systems keep times in steps of up to two seconds (FAT),
-// and it may have been written again within one. The same holds of its change time,
-// where the time of modification was set back.
+// racy is the age below which a file's time does not prove that it is unchanged since it
+// was read: file systems keep times in steps of up to two seconds (FAT), and it may have
+// been written twice within one. The same holds for its change time, in case the
+// modification time was set back.
 const racy = 2 * time.Second
 
-// Index brings what is known of a sandbox up to date with the disk. Changed
-// restricts it to some files and folders, absolute or relative to the root; nil
-// is all. Files whose size, times and inode are known and whose rules have not
-// changed are not read; those whose text is the same are not cut. Files that are known
-// and no longer there, or not to be indexed any more, are dropped, but only
-// after a walk that saw everything. When Index returns an error, what it gave
-// to the sink until then stands, and another run goes on from there; the error
-// wraps ErrTimeLimit when it was Options.TimeLimit that ended it.
+// Index brings the stored files of a sandbox up to date with the disk. changed restricts
+// it to some files and folders, absolute or relative to the root; nil means all. Files
+// whose size, times and inode are the stored ones are not read; files with a stored text
+// are not split. Stored files that are gone, or no longer to be indexed, are dropped, but
+// only after a walk that saw everything. If Index returns an error, everything that it
+// gave to the sink stays, and another run continues from there. The error wraps
+// ErrTimeLimit if Options.TimeLimit ended the run.
 //
-// The first run over a sandbox, one that has no IndexedAt, puts the heads of all
-// files before it cuts the first, unless most of them are known from elsewhere. Files whose chunks gave way to the size limit
-// keep to that while they are as they were, unless Options.Restore is set.
+// The first run over a sandbox, one without IndexedAt, stores the heads of all files
+// before it splits the first, unless the texts of most files are stored already. Pruned
+// files stay pruned while they are unchanged, unless Options.Restore is set.
 func Index(ctx context.Context, sandbox memory.Sandbox, known Known, changed []string, sink Sink, opts Options) (Report, error) {
 	if err := opts.validate(); err != nil {
 		return Report{}, err
@@ -118,18 +115,18 @@ type run struct {
 	root    *os.Root
 	began   time.Time
 
-	// mu guards what follows, and keeps the calls of the callbacks apart.
+	// mu guards the fields below and serialises the callbacks.
 	mu       sync.Mutex
 	report   Report
 	progress memory.Progress
 	told     time.Time
-	// seen are the paths whose files were put, or kept as they are.
+	// seen are the paths of the files that were stored or kept.
 	seen map[string]bool
-	// added are the files that a run over some paths found and that were not known.
+	// added counts the new files of a run over some paths.
 	added int
-	// headed are the paths whose heads were put.
+	// headed are the paths whose heads were stored.
 	headed []string
-	// waiting are the files that are put together with the next ones.
+	// waiting are the files of the next batch.
 	waiting []waiting
 }
 
@@ -144,7 +141,7 @@ func (r *run) index(ctx context.Context, changed []string) error {
 	r.report.Partial = only != nil
 	r.tell("walking")
 	var entries []Entry
-	if !r.opts.NoChunks || !r.opts.NoHeads { // else nothing is to be kept
+	if !r.opts.NoChunks || !r.opts.NoHeads { // else nothing is indexed
 		if entries, err = r.walk(ctx, only); err != nil {
 			return err
 		}
@@ -183,8 +180,8 @@ func (r *run) phase(name string) {
 	}
 }
 
-// hints makes the changed paths relative to the root. It returns nil, for a
-// full run, when there are none or when rules of what is ignored changed.
+// hints makes the changed paths relative to the root. It returns nil, which is a full
+// run, if there are none or if ignore files changed.
 func hints(root string, changed []string) []string {
 	if len(changed) == 0 {
 		return nil
@@ -203,7 +200,7 @@ func hints(root string, changed []string) []string {
 			return nil
 		}
 		if !filepath.IsLocal(filepath.FromSlash(p)) || !utf8.ValidString(p) {
-			continue // not of this sandbox
+			continue // outside of the sandbox
 		}
 		switch path.Base(p) {
 		case ".gitignore", recalldIgnore:
@@ -215,8 +212,8 @@ func hints(root string, changed []string) []string {
 	return slices.Compact(only)
 }
 
-// walk lists the files to look at. All are held at once, some 150 bytes each,
-// because what is to be dropped is known only when all were seen.
+// walk lists the files to look at. It holds all of them, some 150 bytes each, because
+// only then it is known which stored files are gone.
 func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 	var entries []Entry
 	walked, err := walk(ctx, r.sandbox.Root, only, r.opts, func(e Entry) error {
@@ -233,8 +230,8 @@ func (r *run) walk(ctx context.Context, only []string) ([]Entry, error) {
 	return entries, nil
 }
 
-// each gives the items to as many workers and waits for them. The first error ends
-// it and is returned.
+// each calls do for the items in several goroutines and waits for them. The first error
+// ends it and is returned.
 func each[T any](ctx context.Context, workers int, items []T, do func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -266,8 +263,8 @@ feed:
 	return nil
 }
 
-// mayBeThere reports whether a file may exist although it was not seen. What lies behind a
-// link does not: it is a file of another name, or of another folder.
+// mayBeThere reports whether a file may exist that the walk did not see. A path behind a
+// link does not count: it is a file of another name or folder.
 func (r *run) mayBeThere(name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := r.root.Lstat(filepath.FromSlash(at))
@@ -278,10 +275,10 @@ func (r *run) mayBeThere(name string) bool {
 	return true
 }
 
-// drop removes the known files that the run should have seen and has not.
+// drop removes the stored files that the run should have seen and did not.
 func (r *run) drop(ctx context.Context, only []string) error {
 	gone := map[string]bool{}
-	for _, p := range r.headed { // which were not known before
+	for _, p := range r.headed { // which are new
 		if !r.seen[p] {
 			gone[p] = true
 		}
@@ -294,7 +291,7 @@ func (r *run) drop(ctx context.Context, only []string) error {
 			continue
 		}
 		if r.report.Incomplete {
-			// Not seen is not gone, where a folder could not be looked into.
+			// A file in a folder that could not be read may still exist.
 			if r.mayBeThere(p) {
 				continue
 			}
@@ -312,11 +309,10 @@ func (r *run) drop(ctx context.Context, only []string) error {
 	})
 }
 
-// dropWorkers is how many files are dropped at once: what waits is committed
-// together.
+// dropWorkers is how many files are dropped at once, so that they share commits.
 const dropWorkers = 32
 
-// covered reports whether a path is among, or lies below, sorted paths.
+// covered reports whether a path is among, or below, sorted paths.
 func covered(only []string, p string) bool {
 	for {
 		if _, ok := slices.BinarySearch(only, p); ok {

@@ -45,9 +45,9 @@ func (r *run) file(ctx context.Context, e Entry) error {
 	return r.cut(ctx, *f, src)
 }
 
-// isUnchanged reports whether a file's attributes prove that it is as it was indexed: its
-// size, its times and its inode, as git compares them. A file that was stored without
-// a change time is compared by size and time of modification until it is put again.
+// isUnchanged reports whether a file's size, times and inode prove that it is as it was
+// indexed. git compares the same. A file stored without a change time is compared by size
+// and modification time.
 func isUnchanged(old memory.FileMetadata, e Entry) bool {
 	if old.Size != e.Size || old.ModTime.IsZero() || !old.ModTime.Equal(e.ModTime) {
 		return false
@@ -55,8 +55,8 @@ func isUnchanged(old memory.FileMetadata, e Entry) bool {
 	return old.ChangeTime.IsZero() || e.ChangeTime.IsZero() || old.ChangeTime.Equal(e.ChangeTime) && old.Inode == e.Inode
 }
 
-// look reads a file and returns what is to be stored of it but its chunks, and its
-// text; nil when it is not to be indexed, or cannot be looked at now.
+// look reads a file and returns it without its chunks, and its text. It returns nil for a
+// file that is skipped.
 func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known bool) (*memory.File, []byte, error) {
 	src, at, skip := r.read(ctx, e)
 	if skip != skipGone {
@@ -73,7 +73,7 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known 
 	case skip == skipGone:
 		return nil, nil, nil
 	case skip == SkipUnreadable && known:
-		// What cannot be read now may be there as it was; the gates decide.
+		// A file that cannot be read now may be unchanged; the gates check it.
 		r.skipped(e.Path, skip)
 		r.kept(e.Path, old.Size, old.Chunks, kept)
 		return nil, nil, nil
@@ -94,7 +94,7 @@ func (r *run) look(ctx context.Context, e Entry, old memory.FileMetadata, known 
 	return f, src, nil
 }
 
-// cut puts a file with the chunks and documents that its text is cut into.
+// cut splits a file and stores it with its chunks and documents.
 func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	docs := []memory.Document{}
 	if !r.opts.NoChunks {
@@ -116,7 +116,7 @@ func (r *run) cut(ctx context.Context, f memory.File, src []byte) error {
 	return nil
 }
 
-// chunker is the version of the rules that cut a file now; 0 is not cut at all.
+// chunker is the version of the chunker that files get; 0 is no chunks.
 func (r *run) chunker() int {
 	if r.opts.NoChunks {
 		return 0
@@ -124,8 +124,8 @@ func (r *run) chunker() int {
 	return chunk.Version
 }
 
-// cutAsNow reports whether the chunks of a file are those that it would be given now, if
-// its text is the same. A file whose chunks gave way has none until somebody asks.
+// cutAsNow reports whether the stored chunks of a file, if its text is the same, are
+// those that it would get now.
 func (r *run) cutAsNow(old memory.FileMetadata) bool {
 	if old.Project != r.sandbox.Project {
 		return false // the folder has become another project's
@@ -136,7 +136,7 @@ func (r *run) cutAsNow(old memory.FileMetadata) bool {
 	return old.Chunker == r.chunker()
 }
 
-// chunksOf returns what is stored of the chunks of a text.
+// chunksOf returns the stored form of the chunks of a text.
 func chunksOf(parts []chunk.Chunk, src []byte) ([]memory.FileChunk, []memory.Document) {
 	chunks := make([]memory.FileChunk, 0, len(parts))
 	docs := make([]memory.Document, 0, len(parts))
@@ -155,14 +155,14 @@ func chunksOf(parts []chunk.Chunk, src []byte) ([]memory.FileChunk, []memory.Doc
 	return chunks, docs
 }
 
-// stamp is what of a file's attributes proves that it is as it was read. It is zero
-// when they prove nothing, so that the next run reads the file again.
+// stamp has the attributes of a file as it was read. It is zero if they prove nothing, so
+// that the next run reads the file again.
 type stamp struct {
 	modTime, changed time.Time
 	inode            uint64
 }
 
-// read reads a file as the walk saw it.
+// read reads a file that the walk found.
 func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	f, before, err := fsx.OpenFile(r.root, filepath.FromSlash(e.Path))
 	switch {
@@ -182,7 +182,7 @@ func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	src, reason := readAll(ctx, f, before.Size(), r.opts.MaxFileSize)
 	switch reason {
 	case "":
-	case memory.Changed: // it grew meanwhile
+	case memory.Changed: // it has grown
 		return nil, stamp{}, SkipLarge
 	default:
 		return nil, stamp{}, SkipUnreadable
@@ -201,7 +201,7 @@ func (r *run) read(ctx context.Context, e Entry) ([]byte, stamp, SkipReason) {
 	return src, at, ""
 }
 
-// outcome is what became of a file.
+// outcome is how a file was brought up to date.
 type outcome int
 
 const (
@@ -234,8 +234,8 @@ func (r *run) kept(path string, size int64, chunks int, what outcome) {
 	r.step(1)
 }
 
-// mayAdd reports whether there is room for a file that is not known. A run over everything
-// has counted its files as it walked.
+// mayAdd reports whether there is room for a new file. A full run counted its files as it
+// walked.
 func (r *run) mayAdd() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,7 +246,7 @@ func (r *run) mayAdd() bool {
 	return true
 }
 
-// skipped counts a file that a guard of its text stops.
+// skipped counts a file that is skipped because of its text.
 func (r *run) skipped(name string, reason SkipReason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,8 +257,8 @@ func (r *run) skipped(name string, reason SkipReason) {
 	r.step(1)
 }
 
-// step counts files that are done and reports now and then. Holders of r.mu call
-// it.
+// step counts files that are done and reports progress from time to time. Callers hold
+// r.mu.
 func (r *run) step(files int) {
 	r.progress.FilesDone += files
 	if r.opts.Progress != nil && r.opts.Now().Sub(r.told) >= r.opts.ProgressEvery {

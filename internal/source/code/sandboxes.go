@@ -15,96 +15,94 @@ import (
 	"github.com/recalld/recalld/internal/source/watch"
 )
 
-// Store reads what is stored of sandboxes. Methods that look up one thing
-// return CodeNotFound when it is not there.
+// Store reads what is stored of sandboxes. Lookups of a missing thing return
+// CodeNotFound.
 type Store interface {
 	Projects() ([]memory.Project, error)
 	Sandboxes() ([]memory.Sandbox, error)
-	// ProjectSandboxes returns the sandboxes of a project, from memory: every question
-	// asks for them.
+	// ProjectSandboxes returns the sandboxes of a project. It must be fast: every query
+	// calls it.
 	ProjectSandboxes(project string) ([]memory.Sandbox, error)
 	Sandbox(id string) (memory.Sandbox, error)
 	Files
 }
 
-// Files reads what is stored of the files of a sandbox.
+// Files reads the stored files of a sandbox.
 type Files interface {
 	File(sandbox, path string) (memory.File, error)
-	// Cut returns the chunks that a text was cut into, of any sandbox, by the hash of
-	// its bytes, or CodeNotFound.
+	// Cut returns the chunks of a text, in any sandbox, by the hash of its bytes, or
+	// CodeNotFound.
 	Cut(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error)
 	// FileMetadata returns all files by path.
 	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
-	// PathsBelow returns the files that are among the paths or lie below one.
+	// PathsBelow returns the stored files that are among the paths or below one of them.
 	PathsBelow(sandbox string, paths []string) ([]string, error)
 	Sizes
 }
 
-// Sizes returns what indexes take and when they were used, at the cost of a look at
-// counters.
+// Sizes returns the sizes of indexes and when they were used. It reads counters only.
 type Sizes interface {
 	IndexSize(sandbox string) memory.IndexSize
-	// IndexSizes returns the sizes by sandbox, and about the bytes on disk of all,
-	// what sandboxes share counted once.
+	// IndexSizes returns the sizes by sandbox, and the approximate size on disk of all
+	// together, in which shared chunks count once.
 	IndexSizes() (map[string]memory.IndexSize, int64)
-	// UsedAt is when code of a sandbox's files was last shown, by path.
+	// UsedAt returns when code of each file was last shown, by path.
 	UsedAt(sandbox string) map[string]time.Time
 }
 
-// Writer is the write path, as far as code takes it.
+// Writer is the part of the write path that this package uses.
 type Writer interface {
 	Sink
-	// PutSandbox writes the state of a sandbox, and its project with it.
+	// PutSandbox writes a sandbox and its project.
 	PutSandbox(ctx context.Context, p memory.Project, b memory.Sandbox) error
-	// PruneFiles takes the chunks of files away, all of them or none, and returns how
-	// many had any.
+	// PruneFiles removes the chunks of files, all of them or none, and returns how many
+	// files had any.
 	PruneFiles(ctx context.Context, files []memory.FileKey) (int, error)
 }
 
-// Queue takes the runs that are asked for.
+// Queue takes requests for runs.
 type Queue interface {
-	// Enqueue adds a run durably, or joins it to one of the same sandbox that
-	// waits (see MergeRuns).
+	// Enqueue adds a run durably, or joins it to the waiting run of the same sandbox (see
+	// MergeRuns).
 	Enqueue(ctx context.Context, run RunRequest) (Queued, error)
 }
 
-// Queued is where a run stands in the queue.
+// Queued is the position of a run in the queue.
 type Queued struct {
 	Job string
 	// Position is the number of jobs ahead of it.
 	Position  int
 	Coalesced bool
-	// Dropped is the sandbox whose run gave way to this one; empty if none did.
+	// Dropped is the sandbox whose run was dropped to make room; empty if none was.
 	Dropped string
 }
 
-// Resolver finds the project of a folder, with all the names it has had.
+// Resolver finds the project of a folder, with all its names.
 type Resolver interface {
 	Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error)
 }
 
-// SandboxesOptions configure Sandboxes. What stands before MaxSize is required.
+// SandboxesOptions configure Sandboxes. The fields before MaxSize are required.
 type SandboxesOptions struct {
 	Store    Store
 	Writer   Writer
 	Queue    Queue
 	Projects Resolver
-	// Run are the settings of the runs; its Progress is not used.
+	// Run holds the settings of runs; its Progress is not used.
 	Run Options
-	// StaleAfter is the age from which an index counts as stale; the setting
-	// index.stale_after has its default.
+	// StaleAfter is the age from which an index counts as stale: the setting
+	// index.stale_after.
 	StaleAfter time.Duration
-	// MaxSize is what the index of all code may take on disk, in bytes; 0 is no
-	// limit.
+	// MaxSize limits the size on disk of all code indexes, in bytes; 0 is no limit.
 	MaxSize int64
-	// Watch has Refresh notice changes as they are made.
+	// Watch makes Refresh notice changes as they happen.
 	Watch bool
-	// ReconcileEvery is how often Refresh has everything looked at; 0 is only at the
-	// start and when an answer was found to be stale.
+	// ReconcileEvery is the interval between full rescans by Refresh; 0 rescans only at
+	// the start and after a stale answer.
 	ReconcileEvery time.Duration
-	// Switch keeps that everything is paused; nil forgets it with the process.
+	// Switch stores whether everything is paused. Without one, a restart ends the pause.
 	Switch Switch
-	// Ran is told of every run that is counted how long it took; nil tells nobody.
+	// Ran, if set, is called with the duration of every run that is counted.
 	Ran func(took time.Duration)
 	// Clock is time.Now if nil. Logger discards if nil.
 	Clock  func() time.Time
@@ -129,18 +127,18 @@ func (o *SandboxesOptions) validate() error {
 	return o.Run.validate()
 }
 
-// Sandboxes knows the folders that are indexed, has them indexed again, and
-// tells how far that is. It is safe for concurrent use.
+// Sandboxes manages the folders that are indexed: it queues and runs their indexing and
+// reports its state. It is safe for concurrent use.
 type Sandboxes struct {
 	opts SandboxesOptions
-	// wake holds the projects whose code was found to lag behind the disk.
+	// wake receives the projects whose code lags behind the disk.
 	wake chan string
 	// appeared receives when there may be sandboxes that Refresh does not know.
 	appeared chan struct{}
 
-	// records orders the changes of what is stored of sandboxes.
+	// records serialises changes of stored sandboxes.
 	records sync.Mutex
-	// pauses orders calls of Pause, and pruning lets one prune at a time.
+	// pauses serialises calls of Pause, pruning those of prune.
 	pauses, pruning sync.Mutex
 
 	mu        sync.Mutex               // guards what follows
@@ -151,8 +149,7 @@ type Sandboxes struct {
 	watcher   *watch.Watcher // nil while nothing is watched
 }
 
-// NewSandboxes returns the sandboxes of a store. Call Refresh to have them kept
-// up to date.
+// NewSandboxes returns the sandboxes of a store. Refresh keeps them up to date.
 func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -170,8 +167,7 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	}, nil
 }
 
-// IndexRepo queues the repository that a folder lies in. See
-// memory.Repositories.
+// IndexRepo queues the repository that contains a folder. See memory.Repositories.
 func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	return s.request(ctx, req, askedPriority)
 }
@@ -200,7 +196,7 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 		}
 		b.ID, b.Project, b.Root = box.ID, box.Project, box.Root
 		b.RequestedAt = latest(b.RequestedAt, askedAt(req.RequestedAt, s.opts.Clock()))
-		// A host may have a name of its own for the project; it is known by that too.
+		// The name that a host has for the project becomes one of its names.
 		return named(known, p, req.ProjectID)
 	})
 	if err := cmp.Or(beingForgotten(err), unread); err != nil {
@@ -220,8 +216,8 @@ func (s *Sandboxes) request(ctx context.Context, req memory.IndexRequest, priori
 	}, nil
 }
 
-// askedAt is when a run was asked for: what the caller says, who may have waited
-// for a connection, but not a time to come.
+// askedAt returns when a run was requested: the caller's time, which may be earlier than
+// now if it waited for a connection, but never later.
 func askedAt(told, now time.Time) time.Time {
 	if told.IsZero() || told.After(now) {
 		told = now
@@ -236,8 +232,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// named joins what is stored of a project, nothing if it is new, with what was
-// found of it and the name that a host has for it.
+// named merges the stored project, zero if it is new, with the project that was found and
+// the name that a host has for it.
 func named(known, found memory.Project, host string) memory.Project {
 	p := found
 	if known.ID != "" {
@@ -254,14 +250,13 @@ func named(known, found memory.Project, host string) memory.Project {
 	return p
 }
 
-// belowRoot writes changed paths relative to the root of the sandbox: callers
-// name them by, or relative to, the folder that they know, which may lie below
-// the root and may be reached by a symbolic link. A path elsewhere is left as it
-// is; the run passes it over.
+// belowRoot makes changed paths relative to the root of the sandbox. Callers give them
+// absolute or relative to their own folder, which may lie below the root and may be
+// reached by a symbolic link. Paths outside are kept as they are; the run ignores them.
 func belowRoot(root, dir string, changed []string) []string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil // it is going away: everything is looked at
+		return nil // the folder is going away: look at everything
 	}
 	out := make([]string, len(changed))
 	for i, p := range changed {
@@ -300,9 +295,9 @@ func (s *Sandboxes) enqueue(ctx context.Context, run RunRequest) (Queued, error)
 	return at, nil
 }
 
-// record changes what is stored of a sandbox and of its project, which are zero
-// if they are new. It returns errSuspended while the project's runs are held:
-// what is being removed must not come back.
+// record changes the stored sandbox and its project, which are zero if they are new. It
+// returns errSuspended while the project is suspended, so that a project that is being
+// removed does not come back.
 func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change func(memory.Project, *memory.Sandbox) memory.Project) error {
 	s.records.Lock()
 	defer s.records.Unlock()

@@ -11,9 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/project"
 )
 
-// Skipped lists what a run would leave out of the repository that a folder lies
-// in, and why. It is a run that keeps nothing: files that are indexed as they
-// are on disk are not read again.
+// Skipped lists the files of a repository that a run would skip, and why. It is a run
+// that stores nothing: files that are indexed as they are on disk are not read again.
 func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
 	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (s *Sandboxes) Skipped(ctx context.Context, req memory.SkippedRequest) (*me
 	return list, nil
 }
 
-// nowhere is a Sink that keeps nothing.
+// nowhere is a Sink that stores nothing.
 type nowhere struct{}
 
 var _ Sink = nowhere{}
@@ -69,7 +68,7 @@ func (nowhere) PutFiles(context.Context, []memory.File) error { return nil }
 // DropFile implements Sink.
 func (nowhere) DropFile(context.Context, string, string) error { return nil }
 
-// folderOf is the folder that a request names, as seen by its caller.
+// folderOf returns the folder that a request names, relative to its caller's folder.
 func folderOf(path string, caller memory.Caller) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil

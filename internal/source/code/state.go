@@ -9,23 +9,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// sandboxState is what is known of a sandbox besides what is stored. Sandboxes.mu guards
-// it.
+// sandboxState is the state of a sandbox besides what is stored. Sandboxes.mu guards it.
 //
-// A sandbox is shown as busy while a run of it is queued or running. queued counts the
-// calls of enqueue whose run has not ended, and a run that ends takes with it those that
-// were queued when it began: the queue keeps one waiting run for a sandbox and joins the
-// others to it. dirty and unfinished outlive runs: a dirty sandbox has missed a run, so
-// that the next one looks at everything, whatever it was asked for; an unfinished one has
-// the rest of a run in the queue, so it is never dirty at the same time by that run.
+// A sandbox is busy while a run of it is queued or running. queued counts the calls of
+// enqueue whose run has not ended; a run that ends takes with it those that were queued
+// when it began, because the queue holds one waiting run of a sandbox and joins the
+// others to it. dirty and unfinished outlive runs. A dirty sandbox has missed a run, so
+// the next run looks at everything, whatever was requested. An unfinished one has the
+// rest of a run in the queue; if that is dropped or held, it becomes dirty instead.
 type sandboxState struct {
 	queued  int
-	running *running // nil if none is
-	// dirty counts the runs that were dropped or held since the last one over
-	// everything began. It is a counter so that a run does not clear what was missed
-	// while it ran.
+	running *running // nil if none
+	// dirty counts the runs that were dropped or held since the last full run began. It
+	// is a counter so that a run does not clear what was missed while it ran.
 	dirty int
-	// unfinished reports whether the time limit ended the last run.
+	// unfinished is true if the time limit ended the last run.
 	unfinished bool
 	// refreshed is when isDue last allowed a refresh.
 	refreshed time.Time
@@ -52,7 +50,8 @@ func (s *Sandboxes) state(sandbox string) *sandboxState {
 // busy reports whether a run is queued or running.
 func (st *sandboxState) busy() bool { return st.queued > 0 || st.running != nil }
 
-// dequeue takes back n calls of enqueue. Runs of the last process are counted by none.
+// dequeue takes back n calls of enqueue. Runs queued by an earlier process are not
+// counted.
 func (st *sandboxState) dequeue(n int) { st.queued = max(0, st.queued-n) }
 
 // miss marks the sandbox as dirty. The rest of a run is not queued any more.
@@ -76,7 +75,7 @@ func (st *sandboxState) progress() *memory.Progress {
 	return nil
 }
 
-// counters count runs since the start, without those that were cancelled.
+// counters count runs since the start, without cancelled ones.
 type counters struct {
 	runs, failed int
 	took         time.Duration
@@ -118,8 +117,8 @@ func (s *Sandboxes) Repos(context.Context) ([]memory.SandboxState, error) {
 	return states, nil
 }
 
-// Counts returns what became of runs, and what their results take. The fields that
-// are about the queue and about questions are left to who knows of those.
+// Counts returns the totals of runs and indexes. Others fill in the fields about the
+// queue and about queries.
 func (s *Sandboxes) Counts() (memory.CodeState, error) {
 	boxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
@@ -144,13 +143,12 @@ func (s *Sandboxes) Counts() (memory.CodeState, error) {
 	return c, nil
 }
 
-// stale reports whether the index of a sandbox may lag behind the disk. One whose
-// changes are noticed does not, however long ago it was indexed, unless something
-// waits to be looked at. Callers hold mu.
+// stale reports whether the index of a sandbox may lag behind the disk. A watched sandbox
+// does not, however long ago it was indexed, unless a run is queued. Callers hold mu.
 func (s *Sandboxes) stale(b memory.Sandbox) bool {
 	switch {
 	case isDropped(b):
-		return false // nothing is known of it, which is right
+		return false // nothing of it is indexed, which is right
 	case s.state(b.ID).dirty > 0, b.IndexedAt.IsZero():
 		return true
 	case s.opts.Clock().Sub(b.IndexedAt) <= s.opts.StaleAfter:
@@ -159,8 +157,8 @@ func (s *Sandboxes) stale(b memory.Sandbox) bool {
 	return b.LastError != "" || s.state(b.ID).queued > 0 || !s.watching(b).Live()
 }
 
-// Missing says in a few words why the index has not all code of a project: it was
-// never asked for, or never finished. It is empty when it has.
+// Missing returns in a few words why the code of a project is not fully indexed: it was
+// never requested, or never finished. It is empty if the code is indexed.
 func (s *Sandboxes) Missing(project string) string {
 	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
@@ -183,10 +181,9 @@ func (s *Sandboxes) Missing(project string) string {
 	return why
 }
 
-// Stale reports whether the code of a project may lag behind the disk: an index is
-// older than StaleAfter, was never finished, or, seen, this very answer has met
-// code that is not as it was indexed. Then it has the project looked at again,
-// in the background and not too often.
+// Stale reports whether the code of a project may lag behind the disk: an index is older
+// than StaleAfter, was never finished, or this query met code that has changed (seen). It
+// then requests a refresh in the background.
 func (s *Sandboxes) Stale(project string, seen bool) bool {
 	boxes, err := s.opts.Store.ProjectSandboxes(project)
 	if err != nil {
@@ -202,7 +199,7 @@ func (s *Sandboxes) Stale(project string, seen bool) bool {
 	if stale {
 		select {
 		case s.wake <- project:
-		default: // others are looked at first; the next question asks again
+		default: // others are refreshed first; the next query tries again
 		}
 	}
 	return stale

@@ -21,26 +21,25 @@ import (
 
 var _ memory.Verifier = (*Verifier)(nil)
 
-// maxVerified is how large a file may have grown, in bytes, since it was
-// indexed. A larger one counts as changed.
+// maxVerified is the largest file that is verified, in bytes. A larger one counts as
+// changed.
 const maxVerified = 8 << 20
 
-// readBlock is how much is read between two looks at the deadline.
+// readBlock is how much is read between two checks of the deadline.
 const readBlock = 256 << 10
 
-// Verifier holds the gates of code. It keeps nothing between calls, no open
-// folder either: a handle would show a sandbox that was meanwhile replaced.
+// Verifier implements the gates of code. It keeps no state, not even an open folder: a
+// handle would show a sandbox that was replaced meanwhile.
 type Verifier struct{}
 
 // NewVerifier returns the gates.
 func NewVerifier() *Verifier { return &Verifier{} }
 
-// Verify reads a file once and shows of it only what it has read then. The text
-// has its secrets replaced, also those that begin or end outside of the chunk.
-// The error is a *memory.GateError: Outside when the path leaves the sandbox or
-// is none, Gone when there is no such file, Unreadable when it is a pipe or
-// may not be read, Binary when it is no longer text, Changed when the text of
-// the chunk is nowhere in it, TooSlow when ctx ends first.
+// Verify reads a file once and returns its current text, with secrets replaced, also
+// those that begin or end outside of the chunk. The error is a *memory.GateError: Outside
+// if the path is invalid or leaves the sandbox, Gone if there is no such file, Unreadable
+// if it is a pipe or may not be read, Binary if it is not text, Changed if the chunk's
+// text is nowhere in it, TooSlow if ctx ends first.
 func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verified, error) {
 	src, start, reason := chunkOf(ctx, at)
 	if reason != "" {
@@ -53,14 +52,13 @@ func (*Verifier) Verify(ctx context.Context, at memory.Location) (memory.Verifie
 	v.EndLine = v.StartLine + bytes.Count(src[start:end], []byte("\n"))
 	v.Moved = v.StartLine != c.StartLine
 	v.Text = redact.Apply(string(src[start:end]), start, redact.FindCode(string(src)))
-	// What was taken out may have left something behind that reads as another.
+	// The text left by the replacement may look like another secret.
 	v.Text, _ = redact.Code(v.Text)
 	return v, nil
 }
 
-// Document reads the document of a chunk again, through the same gates as
-// Verify and with its errors: what a model that embeds in the background is
-// given.
+// Document returns the document of a chunk, for models that embed in the background,
+// through the same gates as Verify and with its errors.
 func (*Verifier) Document(ctx context.Context, at memory.Location) (string, error) {
 	src, start, reason := chunkOf(ctx, at)
 	if reason != "" {
@@ -69,9 +67,9 @@ func (*Verifier) Document(ctx context.Context, at memory.Location) (string, erro
 	return chunk.DocText(at.Lang, at.Chunk.Symbol, string(src[start:start+at.Chunk.End-at.Chunk.Start])), nil
 }
 
-// Whole reads a file again that has the given hash, through the same gates as Verify
-// and with its errors; secrets are replaced. Changed is for a file of another hash: what
-// came since was not looked at by the rules of what is indexed.
+// Whole returns a file that has the given hash, with secrets replaced, through the same
+// gates as Verify and with its errors. A file with another hash is Changed: the guards
+// did not see its text.
 func (*Verifier) Whole(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
 	src, reason := textOf(ctx, at)
 	if reason == "" && hashOf(src) != hash {
@@ -84,7 +82,7 @@ func (*Verifier) Whole(ctx context.Context, at memory.Location, hash memory.DocI
 	return text, nil
 }
 
-// Head reads how a file begins, through the same gates as Verify and with its
+// Head returns the beginning of a file, through the same gates as Verify and with its
 // errors.
 func (*Verifier) Head(ctx context.Context, at memory.Location) (memory.Verified, error) {
 	src, reason := textOf(ctx, at)
@@ -110,13 +108,12 @@ func chunkOf(ctx context.Context, at memory.Location) (src []byte, start int, re
 	return src, start, ""
 }
 
-// textOf reads the file of a location through the gates that need no chunk.
+// textOf reads a file through the gates that do not need a chunk.
 func textOf(ctx context.Context, at memory.Location) ([]byte, memory.Reason) {
 	if ctx.Err() != nil {
 		return nil, memory.TooSlow
 	}
-	// A path with "..", an absolute one or one that is not UTF-8 was never
-	// written by a walk.
+	// A walk never stores a path with "..", an absolute one or one that is not UTF-8.
 	if !fs.ValidPath(at.Path) || !utf8.ValidString(at.Path) {
 		return nil, memory.Outside
 	}
@@ -129,7 +126,7 @@ func textOf(ctx context.Context, at memory.Location) ([]byte, memory.Reason) {
 
 // readInside reads a regular file through the root of its sandbox.
 func readInside(ctx context.Context, root, name string) ([]byte, memory.Reason) {
-	// A root has no links in it; one that is a link now leads elsewhere.
+	// A stored root has no links in it. If it is a link now, it leads elsewhere.
 	switch info, err := os.Lstat(root); {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return nil, memory.Outside
@@ -157,7 +154,7 @@ func readInside(ctx context.Context, root, name string) ([]byte, memory.Reason) 
 	return readAll(ctx, f, info.Size(), maxVerified)
 }
 
-// readAll reads a file of some size to its end, but no more than most.
+// readAll reads a file of some size to its end, at most most bytes.
 func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, memory.Reason) {
 	src := make([]byte, 0, size+1)
 	for {
@@ -180,8 +177,8 @@ func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, memory.
 	}
 }
 
-// reasonOf returns why a file cannot be opened. What the system refuses has a
-// number; what os.OpenRoot refuses, because it leads out, has none.
+// reasonOf returns why a file cannot be opened. Errors of the system have a number. The
+// error of os.Root for a path that leads outside has none.
 func reasonOf(err error) memory.Reason {
 	if isGone(err) {
 		return memory.Gone
@@ -192,8 +189,8 @@ func reasonOf(err error) memory.Reason {
 	return memory.Outside
 }
 
-// find returns where the bytes of a chunk are: where they were, else at the place
-// nearest to that where as many lines of as many bytes have the same hash.
+// find returns the position of a chunk's text: the stored one, else the nearest where as
+// many lines of as many bytes have the same hash.
 func find(ctx context.Context, src []byte, c memory.FileChunk) (int, bool) {
 	size, lines := c.End-c.Start, c.EndLine-c.StartLine
 	if size <= 0 || lines < 0 || c.Start < 0 || size > len(src) {
@@ -225,8 +222,8 @@ func find(ctx context.Context, src []byte, c memory.FileChunk) (int, bool) {
 	return best, found
 }
 
-// wholeLines reports whether a range begins and ends with lines, so that nothing is
-// shown of a line that has grown.
+// wholeLines reports whether a range begins and ends with lines, so that nothing of a
+// line that has grown is shown.
 func wholeLines(src []byte, start, end int) bool {
 	return (start == 0 || src[start-1] == '\n') &&
 		(end == len(src) || src[end] == '\n' || src[end] == '\r' && end+1 < len(src) && src[end+1] == '\n')
@@ -234,7 +231,7 @@ func wholeLines(src []byte, start, end int) bool {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// hashOf is the hash of raw bytes, as memory.File and memory.FileChunk hold it.
+// hashOf is the hash of raw bytes in memory.File and memory.FileChunk.
 func hashOf(b []byte) memory.DocID {
 	sum := sha256.Sum256(b)
 	return memory.DocID(sum[:len(memory.DocID{})])

@@ -21,44 +21,43 @@ import (
 	"github.com/recalld/recalld/internal/project"
 )
 
-// Entry is a file that no guard of its name, place or size stops.
+// Entry is a file that may be indexed, by its name, place and size.
 type Entry struct {
 	// Path is relative to the root, with slashes.
 	Path    string
 	Size    int64
 	ModTime time.Time
-	// ChangeTime and Inode are zero where the platform does not tell them.
+	// ChangeTime and Inode are zero where the platform has none.
 	ChangeTime time.Time
 	Inode      uint64
-	// Lang is empty when the name does not tell.
+	// Lang is empty if the name does not tell.
 	Lang string
 }
 
-// Walked returns how a walk went.
+// Walked is the outcome of a walk.
 type Walked struct {
-	// View is whose view of the folder was taken: "git", or "ignore files"
-	// where git or the repository is missing.
+	// View names the source of the list of files: "git", or "ignore files" where git or
+	// the repository is missing.
 	View string
-	// Note returns why git was not asked although there is a repository.
+	// Note is why git was not asked although there is a repository.
 	Note    string
 	Files   int
 	Skipped map[SkipReason]int
-	// Incomplete reports whether some folder could not be read: a file that was not
-	// seen may exist all the same.
+	// Incomplete is true if some folder could not be read: files that were not seen may
+	// exist.
 	Incomplete bool
 }
 
 // skipGone marks a folder that does not exist. Its files are not counted.
 const skipGone SkipReason = "gone"
 
-// recalldIgnore is the name of our own ignore files, which follow git's rules
-// and come on top of them.
+// recalldIgnore is the name of our own ignore files. They follow git's rules and add to
+// them.
 const recalldIgnore = ".recalldignore"
 
-// Walk calls visit for every file below root that may be indexed, in an order
-// that is the same while the files are. The guards that need a file's text are
-// left to whoever reads it. An error of visit ends the walk and is returned,
-// as is ctx's; then the walk has not seen everything.
+// Walk calls visit for every file below root that may be indexed, in an order that is
+// stable while the files are. It applies the guards that do not need a file's text. An
+// error of visit, or of ctx, ends the walk and is returned.
 func Walk(ctx context.Context, root string, opts Options, visit func(Entry) error) (Walked, error) {
 	if err := opts.validate(); err != nil {
 		return Walked{}, err
@@ -66,7 +65,7 @@ func Walk(ctx context.Context, root string, opts Options, visit func(Entry) erro
 	return walk(ctx, root, nil, &opts, visit)
 }
 
-// walk is Walk, of the files and folders in only, unless that is nil.
+// walk is Walk restricted to the files and folders in only, unless that is nil.
 func walk(ctx context.Context, root string, only []string, opts *Options, visit func(Entry) error) (Walked, error) {
 	dir, err := fsx.OpenRoot(root)
 	if err != nil {
@@ -104,7 +103,7 @@ type walker struct {
 	own   *ignores // .recalldignore
 	git   *ignores // .gitignore, where git is not asked
 
-	// The folder that the last file was in, for files come folder by folder.
+	// dir is the folder of the last file. Files come folder by folder.
 	dirName string
 	dir     *os.Root
 	dirSkip SkipReason
@@ -132,7 +131,7 @@ func (w *walker) file(name string) error {
 	switch reason := w.enter(path.Dir(name)); reason {
 	case "":
 	case skipGone:
-		return nil // git's index still has it
+		return nil // git's index still lists it
 	default:
 		w.skip(name, reason)
 		return nil
@@ -155,7 +154,7 @@ func (w *walker) file(name string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		w.skip(name, SkipLink)
 		return nil
-	case info.IsDir(): // a submodule, for git
+	case info.IsDir(): // for git, a submodule
 		w.skip(name, SkipNested)
 		return nil
 	case !info.Mode().IsRegular():
@@ -177,8 +176,7 @@ func (w *walker) file(name string) error {
 	return w.visit(Entry{Path: name, Size: info.Size(), ModTime: info.ModTime(), ChangeTime: changed, Inode: inode, Lang: lang})
 }
 
-// enter opens the folder of the files that come next, and says why they are
-// all skipped when they are.
+// enter opens the folder of the next files, or returns why all of them are skipped.
 func (w *walker) enter(name string) SkipReason {
 	if w.dir != nil && w.dirName == name || w.dirSkip != "" && w.dirName == name {
 		return w.dirSkip
@@ -192,7 +190,7 @@ func (w *walker) enter(name string) SkipReason {
 		}
 	}
 	// A folder that became a symbolic link leads to files under other names. One that
-	// became a file is gone, and a pipe must not be opened: that waits for a writer.
+	// became a file is gone. A pipe must not be opened, because that waits for a writer.
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := w.root.Lstat(at)
 		switch {
@@ -225,13 +223,12 @@ func (w *walker) closeDir() {
 	}
 }
 
-// isGone reports whether a path does not exist, or not as what it was.
+// isGone reports whether a path, or one of its folders, does not exist.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// walkFolders walks by itself, by the rules of the .gitignore files and of
-// .git/info/exclude.
+// walkFolders walks without git, by .gitignore files and .git/info/exclude.
 func (w *walker) walkFolders(id project.Identity, only []string) error {
 	w.git = newIgnores(w.root, ".gitignore", excludes(id))
 	if only == nil {
@@ -254,7 +251,7 @@ func (w *walker) walkFolders(id project.Identity, only []string) error {
 	return nil
 }
 
-// excludes are the rules of a repository's .git/info/exclude.
+// excludes returns the rules of a repository's .git/info/exclude.
 func excludes(id project.Identity) []ignoreRule {
 	if id.CommonDir == "" {
 		return nil
@@ -292,7 +289,7 @@ func (w *walker) subfolder(name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	// Git's own folder is no news to anybody.
+	// Git's own folder is not reported as skipped.
 	if path.Base(name) == ".git" {
 		return nil
 	}
@@ -313,8 +310,8 @@ func (w *walker) subfolder(name string) error {
 	return w.folder(name)
 }
 
-// readDir lists a folder, files before folders, so that the folder of files
-// stays open while they are looked at.
+// readDir lists a folder, files before folders, so that the folder stays open for its
+// files.
 func (w *walker) readDir(name string) ([]fs.DirEntry, error) {
 	f, err := fsx.OpenDir(w.root, name)
 	if err != nil {

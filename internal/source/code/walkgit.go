@@ -8,11 +8,10 @@ import (
 	"github.com/recalld/recalld/internal/git"
 )
 
-// maxPathspecs is how many paths one call of git is given.
+// maxPathspecs is the most paths that one call of git is given.
 const maxPathspecs = 200
 
-// walkGit walks the files that git lists: those it tracks, and those that it
-// would, as its ignore rules say.
+// walkGit walks the files that git tracks, or would by its ignore rules.
 func (w *walker) walkGit(root string, only []string) error {
 	if w.opts.Git == "none" {
 		return git.ErrNotAsked
@@ -33,17 +32,17 @@ func (w *walker) walkGit(root string, only []string) error {
 	return nil
 }
 
-// listGit runs git once and judges the files as it names them.
+// listGit runs git once and judges the files that it lists.
 func (w *walker) listGit(root string, only []string) error {
 	warned, err := git.List(w.ctx, w.opts.Git, root, git.Files.Within(w.opts.GitLimit), only, func(name string) error {
-		// A folder is listed when it is a repository of its own.
+		// Git lists a folder if it is a repository of its own.
 		if nested, ok := strings.CutSuffix(name, "/"); ok {
 			w.skip(nested, SkipNested)
 			return nil
 		}
 		return w.file(name)
 	})
-	// Git warns of folders that it cannot open, and goes on.
+	// Git warns of folders that it cannot open and goes on.
 	w.Incomplete = w.Incomplete || warned
 	return err
 }
