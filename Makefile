@@ -28,7 +28,7 @@ help: ## show this list
 build: ## build bin/recalld
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recalld
 
-test: ## run every test that needs nothing but Go
+test: ## run every test that needs only Go
 	$(GO) test ./...
 
 trainer: ## build, check and test the module of the trainer, which go test ./... does not see
@@ -42,32 +42,32 @@ lint: ## gofmt, go vet, staticcheck
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-cross: ## build for every platform that is supported
+cross: ## build for every supported platform
 	@for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build for $$target"; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/recalld || exit 1; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
 	done
 
-emulate: ## embed as linux/arm64 does, under QEMU: the vectors must be those of the golden files
+emulate: ## compare the vectors of linux/arm64, under QEMU, with the golden files
 	@if test -n "$(QEMU)"; then \
 		echo "embed for linux/arm64 under $(QEMU)"; \
 		CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) test -count 1 -exec '$(QEMU)' -run 'Golden|Conformance|Vector' \
 			./embedder/builtin ./embedder/builtin/table; \
 	else echo "not checked: the vectors of linux/arm64, for want of QEMU (package qemu-user-static)"; fi
 
-bench: ## run the benchmarks that BENCH matches, BENCHTIME each, one package after another
+bench: ## run the benchmarks matching BENCH, BENCHTIME each
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -p 1 -timeout 60m ./...
 
-bench-code: ## live through a day with real git repositories: make bench-code REPOS=dir:dir
+bench-code: ## measure indexing of real git repositories: make bench-code REPOS=dir:dir
 	@test -n "$(REPOS)" || { echo "REPOS names git repositories, in the manner of PATH"; exit 2; }
 	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'CodeBases|IndexStages' -benchtime 1x -timeout 60m ./cmd/recalld
 
-bench-adapt: ## adapt the built-in model to each folder and to all together: make bench-adapt REPOS=dir:dir
+bench-adapt: ## measure adapting the built-in model: make bench-adapt REPOS=dir:dir
 	@test -n "$(REPOS)" || { echo "REPOS names folders, in the manner of PATH"; exit 2; }
 	RECALLD_BENCH_REPOS=$(REPOS) $(GO) test -run '^$$' -bench 'Adapt$$' -benchtime 1x -timeout 60m ./cmd/recalld
 
-rivals: build ## ask recalld and the code search tools of this machine the same: make rivals [TREE=folder of Go code]
+rivals: build ## compare recalld with the code search tools of this machine: make rivals [TREE=folder of Go code]
 	cd $(TRAINER) && $(GO) run ./rivals -recalld $(CURDIR)/bin/recalld -tree $(or $(TREE),$(shell $(GO) env GOROOT)/src)
 
 eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
@@ -75,19 +75,19 @@ eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	@mkdir -p $(dir $(OUT))
 	bin/recalld eval --set $(SET) --out $(OUT)
 
-e2e: ## drive the built program from outside, as a person and as an MCP client
+e2e: ## test the built program from outside, as a person and as an MCP client
 	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
-torture: ## change a repository STEPS times at random while others recall, under the race detector
+torture: ## make STEPS random changes to a repository during recalls, under the race detector
 	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 30m ./internal/daemon
 
-busy: ## ask QUESTIONS times from the first moment of a start while all cores are busy
+busy: ## ask QUESTIONS times during a start while all cores are busy
 	RECALLD_BUSY=$(QUESTIONS) $(GO) test -count 1 -run '^TestBusyStart$$' -v -timeout 60m ./internal/daemon
 
-damage: ## damage stores in every way that the tests know, open them and repair them
+damage: ## damage stores in every known way, open and repair them
 	RECALLD_TEST_DAMAGE=1 $(GO) test -count 1 -run '^TestDamageTable$$' -v -timeout 30m ./internal/store
 
-fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
+fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	@{ $(GO) list -f '{{.Dir}}' ./...; cd $(TRAINER) && $(GO) list -f '{{.Dir}}' ./...; } | while read -r dir; do \
 		grep -hso '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | while read -r _ name; do \
 			echo "$$dir $$name"; \
@@ -95,7 +95,7 @@ fuzz: ## fuzz everything that parses foreign input, FUZZTIME each
 		done || exit 1; \
 	done
 
-golden: ## write the golden files anew; look at the difference before you commit it
+golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test . ./embedder/builtin ./embedder/builtin/table ./internal/agentctx ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/render ./internal/source/code/chunk -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
@@ -104,7 +104,7 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 test-ollama: ## run the tests that need the real Ollama, after make ollama
 	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m ./embedder/ollama/... ./internal/daemon/...
 
-ci: ## everything, from a bare machine on
+ci: ## run every check, from a bare machine on
 	.ci/run
 
 clean: ## remove what was built

@@ -1,10 +1,11 @@
-// Package configs embeds the settings file that documents every setting, the
-// entry that puts recalld into an MCP client, and the script that keeps lessons
-// where no daemon runs. Beside them lie files for people to copy: units for
-// service managers (systemd: ~/.config/systemd/user/recalld.service; launchd:
-// ~/Library/LaunchAgents/com.github.recalld.plist, with @RECALLD@ replaced by the
-// absolute path of the binary), and the entry of clients whose settings are TOML
-// or that speak HTTP, with @TOKEN@ in the place of the token.
+// Package configs embeds the settings file with every setting, the entry for MCP
+// clients, and the script that logs lessons without a daemon.
+//
+// The folder also holds files to copy by hand: units for systemd
+// (~/.config/systemd/user/recalld.service) and launchd
+// (~/Library/LaunchAgents/com.github.recalld.plist; replace @RECALLD@ by the absolute
+// path of the binary), and entries for clients with TOML settings or with MCP over HTTP
+// (replace @TOKEN@ by the token).
 package configs
 
 import _ "embed"
