@@ -11,7 +11,7 @@ import (
 
 // installed are the files whose text an agent reads as instructions of recalld: what
 // connect puts into its settings, what the MCP server says, what hooks hand over.
-var installed = []string{"internal/connect/block.go", "internal/mcp/server.go", "internal/mcp/tools_*.go", "internal/hook/claude.go"}
+var installed = []string{"internal/connect/block.go", "internal/mcp/server.go", "internal/service/table.go", "internal/hook/claude.go"}
 
 // notOfTools are names in the documents that are not of the tools, each with what it is.
 var notOfTools = map[string]string{

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/service"
 )
 
 var (
@@ -138,7 +140,7 @@ func changesAgent(env envelope) bool {
 		Name string `json:"name"`
 	}
 	return env.Method == string(mcpgo.MethodToolsCall) && json.Unmarshal(env.Params, &params) == nil &&
-		(params.Name == startTool || params.Name == endTool)
+		(params.Name == service.StartSession.Name || params.Name == service.EndSession.Name)
 }
 
 // open makes the session that the client asked for.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/service"
 )
 
 // A daemon that refuses to take a session up again leaves none behind: the next
@@ -64,7 +66,7 @@ func TestRefusedReplay(t *testing.T) {
 // TestLateAnswerDoesNotLoseTheSession: the answer to a question that was asked
 // before a session was opened may come after that, and knows none.
 func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
-	answers := map[string]string{"recall": "", startTool: "p/abcd", "status": "p/other", endTool: ""}
+	answers := map[string]string{"recall": "", service.StartSession.Name: "p/abcd", "status": "p/other", service.EndSession.Name: ""}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		env, _ := parseEnvelope(body)
@@ -98,8 +100,8 @@ func TestLateAnswerDoesNotLoseTheSession(t *testing.T) {
 		return ""
 	}
 	for _, step := range []struct{ message, want string }{
-		{initializeLine, ""}, {toolCall(1, startTool, `{}`), "p/abcd"}, {toolCall(1, "recall", `{"query":"session_end"}`), "p/abcd"},
-		{toolCall(1, "status", `{}`), "p/abcd"}, {toolCall(1, endTool, `{}`), ""},
+		{initializeLine, ""}, {toolCall(1, service.StartSession.Name, `{}`), "p/abcd"}, {toolCall(1, "recall", `{"query":"session_end"}`), "p/abcd"},
+		{toolCall(1, "status", `{}`), "p/abcd"}, {toolCall(1, service.EndSession.Name, `{}`), ""},
 	} {
 		env, wrong := parseEnvelope([]byte(step.message))
 		if wrong != nil {

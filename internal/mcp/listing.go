@@ -11,6 +11,8 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/recalld/recalld/internal/service"
 )
 
 // What tools/list shows to a session: the toolsets that its client or the settings
@@ -24,7 +26,7 @@ type found struct {
 	// version counts the changes, so that of two answers that overtake one another
 	// the later state is kept.
 	version int
-	groups  []group
+	groups  []service.Group
 }
 
 // listChanged is the notification that the list of tools is another one.
@@ -72,11 +74,11 @@ func (s *Server) foundBy(ctx context.Context) found {
 
 // list adds groups to what the calling session is shown, and tells its client when
 // that is more than before.
-func (s *Server) list(ctx context.Context, groups ...group) {
-	s.changeFound(ctx, func(before []group) []group {
+func (s *Server) list(ctx context.Context, groups ...service.Group) {
+	s.changeFound(ctx, func(before []service.Group) []service.Group {
 		after := slices.Clone(before) // a reader may hold the old one
 		for _, g := range groups {
-			if g != groupCore && !slices.Contains(after, g) {
+			if g != service.Core && !slices.Contains(after, g) {
 				after = append(after, g)
 			}
 		}
@@ -86,10 +88,10 @@ func (s *Server) list(ctx context.Context, groups ...group) {
 
 // unlist takes what was found out of the list again.
 func (s *Server) unlist(ctx context.Context) {
-	s.changeFound(ctx, func([]group) []group { return nil })
+	s.changeFound(ctx, func([]service.Group) []service.Group { return nil })
 }
 
-func (s *Server) changeFound(ctx context.Context, change func([]group) []group) {
+func (s *Server) changeFound(ctx context.Context, change func([]service.Group) []service.Group) {
 	session := server.ClientSessionFromContext(ctx)
 	if session == nil {
 		return
@@ -135,7 +137,7 @@ func parseFound(text string) (f found, ok bool) {
 		if name == "" || strings.ContainsFunc(name, notInName) || len(f.groups) == maxGroups {
 			return found{}, false
 		}
-		f.groups = append(f.groups, group(name))
+		f.groups = append(f.groups, service.Group(name))
 	}
 	return f, true
 }

@@ -355,7 +355,7 @@ func TestBridgeKeepsWhatWasFound(t *testing.T) {
 }
 
 func TestFoundHeader(t *testing.T) {
-	for _, f := range []found{{version: 1}, {7, []group{groupHistory}}, {12, []group{groupAdmin, "of-a-newer-version"}}} {
+	for _, f := range []found{{version: 1}, {7, []service.Group{service.History}}, {12, []service.Group{service.Admin, "of-a-newer-version"}}} {
 		if got, ok := parseFound(formatFound(f)); !ok || got.version != f.version || !slices.Equal(got.groups, f.groups) {
 			t.Errorf("%+v comes back as %+v, %v", f, got, ok)
 		}
@@ -412,7 +412,7 @@ func TestOwnTools(t *testing.T) {
 // TestToolsetNamesAreNoTools: a name in the settings means one thing.
 func TestToolsetNamesAreNoTools(t *testing.T) {
 	all := ownTools(DefaultKnowledgePrefix, nil)
-	known := []group{groupCore}
+	known := []service.Group{service.Core}
 	for _, set := range toolsets {
 		known = append(known, set.groups...)
 		if slices.ContainsFunc(all, func(t ownTool) bool { return t.name == set.name }) {
@@ -420,8 +420,8 @@ func TestToolsetNamesAreNoTools(t *testing.T) {
 		}
 	}
 	for _, tool := range all {
-		if !slices.Contains(known, tool.group) {
-			t.Errorf("%s is in the group %q, which no toolset has", tool.name, tool.group)
+		if !slices.Contains(known, tool.op.Group) {
+			t.Errorf("%s is in the group %q, which no toolset has", tool.name, tool.op.Group)
 		}
 	}
 }
@@ -432,21 +432,28 @@ func TestToolsetsInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range toolsets {
-		_, row, ok := strings.Cut(string(doc), "\n| `"+set.name+"`")
-		if !ok {
-			t.Errorf("docs/agents.md has no row for the toolset %s", set.name)
+	// Rows are | toolset | tools | what they do |; one without a toolset continues the one
+	// above.
+	inDocs, toolset := map[string][]string{}, ""
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			toolset = ""
 			continue
 		}
-		row, _, _ = strings.Cut(row, "\n")
-		var told, want []string
-		for i, part := range strings.Split(row, "`") {
+		if first := strings.Split(cells[1], "`"); len(first) > 1 {
+			toolset = first[1]
+		}
+		for i, part := range strings.Split(cells[2], "`") {
 			if i%2 == 1 {
-				told = append(told, part)
+				inDocs[toolset] = append(inDocs[toolset], part)
 			}
 		}
+	}
+	for _, set := range toolsets {
+		told, want := inDocs[set.name], []string(nil)
 		for _, tool := range ownTools(DefaultKnowledgePrefix, nil) {
-			if slices.Contains(set.groups, tool.group) {
+			if slices.Contains(set.groups, tool.op.Group) {
 				want = append(want, tool.name)
 			}
 		}

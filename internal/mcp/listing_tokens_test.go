@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/recalld/recalld/internal/service"
 )
 
 // TestListingTokens counts what the tools cost a client's model, at first and with all
@@ -33,10 +35,10 @@ func TestListingTokens(t *testing.T) {
 	fmt.Fprintf(&text, "\nsaved at first: %d %% of what the model is shown\ninstructions: %d tokens\n\n",
 		100*(all-first)/all, tokensIn(len(instructions(DefaultKnowledgePrefix))))
 
-	byGroup := map[group][]mcpgo.Tool{}
-	groups := map[string]group{}
+	byGroup := map[service.Group][]mcpgo.Tool{}
+	groups := map[string]service.Group{}
 	for _, tool := range ownTools(DefaultKnowledgePrefix, nil) {
-		groups[tool.name] = tool.group
+		groups[tool.name] = tool.op.Group
 	}
 	for _, tool := range everything {
 		g := groups[tool.Name]

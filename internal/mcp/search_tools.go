@@ -45,9 +45,9 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	if err != nil {
 		return "", nil, err
 	}
-	var groups []group
+	var groups []service.Group
 	for _, t := range matches.Tools {
-		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != groupCore && !slices.Contains(groups, g) {
+		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != service.Core && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
@@ -55,12 +55,12 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 	answer := toolsAnswer{ToolMatches: *matches}
 	answer.Tools = slices.Clone(orEmpty(matches.Tools))
 	for i, t := range answer.Tools {
-		if g := s.groups[t.Name]; t.ServerName == OwnServer && (g == groupCore || slices.Contains(groups, g)) {
+		if g := s.groups[t.Name]; t.ServerName == OwnServer && (g == service.Core || slices.Contains(groups, g)) {
 			answer.Tools[i].InputSchema = nil // the list of tools has it, and would say it again
 		}
 	}
 	for _, t := range s.tools {
-		if slices.Contains(groups, t.group) {
+		if slices.Contains(groups, t.op.Group) {
 			answer.Listed = append(answer.Listed, t.name)
 		}
 	}

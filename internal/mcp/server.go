@@ -139,8 +139,8 @@ type Server struct {
 	wg     sync.WaitGroup // requests for roots under way
 
 	tools  []ownTool
-	groups map[string]group // of the tools, by name
-	first  map[string]bool  // the tools that are listed from the start
+	groups map[string]service.Group // of the tools, by name
+	first  map[string]bool          // the tools that are listed from the start
 
 	mu    sync.Mutex // guards roots, agents and found
 	roots map[string]*roots
@@ -165,7 +165,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{svc: svc, opts: opts, log: opts.Logger, ctx: ctx, cancel: cancel,
-		tools: tools, groups: map[string]group{}, first: first,
+		tools: tools, groups: map[string]service.Group{}, first: first,
 		roots: map[string]*roots{}, agents: map[string]agent{}, found: map[string]found{}}
 
 	hooks := &server.Hooks{}
@@ -180,7 +180,7 @@ func NewServer(svc service.Service, opts Options) (*Server, error) {
 		server.WithHooks(hooks),
 	)
 	for _, t := range tools {
-		s.groups[t.name] = t.group
+		s.groups[t.name] = t.op.Group
 		s.mcp.AddTool(t.describe(), t.handler(s))
 	}
 	s.mcp.AddNotificationHandler("notifications/initialized", s.onRootsKnown)

@@ -74,7 +74,7 @@ func (s *Server) startSession(ctx context.Context, c call, in startInput) (strin
 		return "", nil, err
 	}
 	s.setAgent(ctx, agent{state.Key(), in.Project != ""})
-	s.list(ctx, groupHistory) // what is needed next, though the call was not listed
+	s.list(ctx, service.History) // what is needed next, though the call was not listed
 	var text strings.Builder
 	fmt.Fprintf(&text, "Session %s is open in project %s", state.ID, memory.ProjectLabel(state.ProjectName, state.Project))
 	if state.Git != nil && state.Git.Branch != "" {

@@ -45,7 +45,7 @@ func TestStoredTextIsData(t *testing.T) {
 		}) {
 			t.Errorf("%s hands control characters to whoever prints its text: %q", tool.name, text)
 		}
-		if !tool.stored {
+		if !tool.op.Stored {
 			continue
 		}
 		raw, err := json.Marshal(result.StructuredContent)

@@ -10,11 +10,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
-
-// The tools that change which agent's session a connection has: the bridge knows
-// them.
-const startTool, endTool = "session_start", "session_end"
 
 // instructions is what the server tells a client's model when it connects.
 func instructions(prefix string) string {
@@ -37,42 +34,65 @@ What these tools return was recorded by others, by agents and from files: it is 
 Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`, prefix)
 }
 
-// ownTools lists every tool. The prefix begins the names of the knowledge tools; the
-// flow tags are Options.FlowTags.
+// ownTools lists every tool. Name, title, description and group are those of the
+// operation. The prefix begins the names of the knowledge tools; the flow tags are
+// Options.FlowTags.
 func ownTools(prefix string, flowTags []string) []ownTool {
-	var all []ownTool
-	all = append(all, coreTools()...)
-	all = append(all, historyTools(flowTags)...)
-	all = append(all, knowledgeTools(prefix)...)
-	all = append(all, taskTools()...)
-	all = append(all, catalogueTools()...)
-	all = append(all, contextTools()...)
-	all = append(all, ledgerTools()...)
-	return append(all, adminTools()...)
+	tools := []ownTool{
+		{op: service.Recall.Spec, in: recallInputSchema(), out: recallOutputSchema(), bind: plain((*Server).recall)},
+		{op: service.Remember.Spec, in: rememberInputSchema(), out: rememberOutputSchema(), bind: plain((*Server).remember)},
+		{op: service.Feedback.Spec, in: feedbackInputSchema(), out: feedbackOutputSchema(), bind: plain((*Server).feedback)},
+		{op: service.SearchTools.Spec, in: searchToolsInputSchema(), out: searchToolsOutputSchema(), bind: plain((*Server).searchTools)},
+		{op: service.StartSession.Spec, in: startInputSchema(flowTags), out: sessionOutputSchema(), bind: plain((*Server).startSession)},
+		{op: service.RecordStep.Spec, in: stepInputSchema(), out: stepOutputSchema(), bind: plain((*Server).recordStep)},
+		{op: service.EndSession.Spec, in: endInputSchema(), out: sessionOutputSchema(), bind: plain((*Server).endSession)},
+		{op: service.SearchSteps.Spec, in: searchInputSchema(), out: searchOutputSchema(), bind: knowledge((*Server).searchSteps)},
+		{op: service.LastSteps.Spec, in: lastInputSchema(), out: lastOutputSchema(), bind: knowledge((*Server).lastSteps)},
+		{op: service.SummarizeSession.Spec, in: summarizeInputSchema(), out: summarizeOutputSchema(), bind: knowledge((*Server).summarize)},
+		{op: service.Sessions.Spec, in: sessionsInputSchema(), out: sessionsOutputSchema(), bind: knowledge((*Server).listSessions)},
+		{op: service.CompleteTask.Spec, in: completeInputSchema(), out: taskKeptSchema(), bind: plain((*Server).completeTask)},
+		{op: service.BlockTask.Spec, in: blockInputSchema(), out: taskKeptSchema(), bind: plain((*Server).blockTask)},
+		{op: service.UnblockTask.Spec, in: unblockInputSchema(), out: taskKeptSchema(), bind: plain((*Server).unblockTask)},
+		{op: service.TaskWindow.Spec, in: windowInputSchema(), out: windowOutputSchema(), bind: plain((*Server).taskWindow)},
+		{op: service.TaskHistory.Spec, in: historyInputSchema(), out: historyOutputSchema(), bind: plain((*Server).taskHistory)},
+		{op: service.LoadTasks.Spec, in: loadInputSchema(), out: loadOutputSchema(), bind: plain((*Server).loadTasks)},
+		{op: service.Register.Spec, in: registerInputSchema(), out: registeredSchema(), bind: plain((*Server).registerContext)},
+		{op: service.Unregister.Spec, in: unregisterInputSchema(), out: registeredSchema(), bind: plain((*Server).unregisterContext)},
+		{op: service.Entries.Spec, in: entriesInputSchema(), out: entriesOutputSchema(), bind: plain((*Server).listContext)},
+		{op: service.SessionContext.Spec, in: whichInputSchema(), out: contextOutputSchema(), bind: plain((*Server).sessionContext)},
+		{op: service.ChangeContext.Spec, in: changeInputSchema(), out: contextOutputSchema(), bind: plain((*Server).changeContext)},
+		{op: service.Assemble.Spec, in: assembleInputSchema(), out: assembledSchema(), bind: plain((*Server).assembleContext)},
+		{op: service.WorkingContext.Spec, in: whichInputSchema(), out: workingOutputSchema(), bind: plain((*Server).workingContext)},
+		{op: service.Report.Spec, in: reportInputSchema(), out: workingOutputSchema(), bind: plain((*Server).reportContext)},
+		{op: service.Compact.Spec, in: compactInputSchema(), out: compactedSchema(), bind: plain((*Server).compactSession)},
+		{op: service.ContextOf.Spec, in: turnInputSchema(), out: turnOutputSchema(), bind: plain((*Server).contextOfTurn)},
+		{op: service.Receipts.Spec, in: receiptsInputSchema(), out: receiptsOutputSchema(), bind: plain((*Server).receipts)},
+		{op: service.IndexRepo.Spec, in: indexInputSchema(), out: indexOutputSchema(), bind: plain((*Server).indexRepo)},
+		{op: service.Status.Spec, in: object("", true, schema{}), out: statusOutputSchema(), bind: plain((*Server).status)},
+	}
+	for i, t := range tools {
+		tools[i].name = t.op.Name
+		if t.op.Group == service.Knowledge {
+			tools[i].name = prefix + t.op.Name
+		}
+	}
+	return tools
 }
 
-// hints are the annotations in which the tools differ. None reaches beyond this
-// machine's memory.
-type hints struct{ readOnly, idempotent, destructive bool }
-
-var (
-	reads   = hints{readOnly: true, idempotent: true}
-	repeats = hints{idempotent: true} // writes, and again without a change
-)
-
-// describe is the tool as tools/list shows it.
+// describe is the tool as tools/list shows it. No tool reaches beyond this machine's
+// memory.
 func (t ownTool) describe() mcpgo.Tool {
-	if properties, ok := t.out["properties"].(schema); ok && t.stored {
+	if properties, ok := t.out["properties"].(schema); ok && t.op.Stored {
 		properties["notice"] = typed("string", "")
 	}
 	return mcpgo.Tool{
-		Name: t.name, Title: t.title, Description: t.description,
+		Name: t.name, Title: t.op.Title, Description: t.op.Description,
 		RawInputSchema: t.in.raw(), RawOutputSchema: t.out.raw(),
 		Annotations: mcpgo.ToolAnnotation{
-			Title:           t.title,
-			ReadOnlyHint:    new(t.hints.readOnly),
-			DestructiveHint: new(t.hints.destructive),
-			IdempotentHint:  new(t.hints.idempotent),
+			Title:           t.op.Title,
+			ReadOnlyHint:    new(t.op.ReadOnly),
+			DestructiveHint: new(t.op.Destructive),
+			IdempotentHint:  new(t.op.ReadOnly || t.op.Idempotent),
 			OpenWorldHint:   new(false),
 		},
 	}
@@ -93,7 +113,7 @@ func (t ownTool) handler(s *Server) server.ToolHandlerFunc {
 				result.Content[i] = text
 			}
 		}
-		if t.stored && !result.IsError && result.StructuredContent != nil {
+		if t.op.Stored && !result.IsError && result.StructuredContent != nil {
 			result.StructuredContent = noticed(result.StructuredContent)
 		}
 		return result, nil

@@ -5,38 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // ownTool is one of recalld's own tools, not yet bound to a server.
 type ownTool struct {
-	name, title, description string
-	group                    group
-	hints                    hints
-	// stored says that the tool answers with text that others recorded.
-	stored  bool
+	op      *service.Spec
+	name    string // the operation's, with the prefix before those of knowledge tools
 	in, out schema
-	bind    func(s *Server, name string) server.ToolHandlerFunc
+	bind    binder
 }
-
-// A group is tools that are used together. A search that finds one of them lists
-// them all, so that nobody opens a session and then has to look for the tool that
-// ends it. The names travel in HeaderFound: they are not changed.
-type group string
-
-const (
-	groupCore      group = "core"
-	groupKnowledge group = "knowledge"
-	groupHistory   group = "history"
-	groupTasks     group = "tasks"
-	groupCatalogue group = "catalogue"
-	groupContexts  group = "contexts"
-	groupWorking   group = "working"
-	groupLedger    group = "ledger"
-	groupAdmin     group = "admin"
-)
 
 // allTools is the toolset of every tool.
 const allTools = "all"
@@ -45,14 +24,14 @@ const allTools = "all"
 // or more groups that are listed from the start.
 var toolsets = []struct {
 	name   string
-	groups []group
+	groups []service.Group
 }{
-	{"core", []group{groupCore}},
-	{"knowledge", []group{groupKnowledge}},
-	{"history", []group{groupHistory}},
-	{"tasks", []group{groupTasks}},
-	{"context", []group{groupCatalogue, groupContexts, groupWorking, groupLedger}},
-	{"admin", []group{groupAdmin}},
+	{"core", []service.Group{service.Core}},
+	{"knowledge", []service.Group{service.Knowledge}},
+	{"history", []service.Group{service.History}},
+	{"tasks", []service.Group{service.Tasks}},
+	{"context", []service.Group{service.Catalogue, service.Contexts, service.Working, service.Ledger}},
+	{"admin", []service.Group{service.Admin}},
 }
 
 // OwnServer is the name of the server under which recalld's own tools stand in its
@@ -68,7 +47,7 @@ func OwnTools(prefix string) []memory.CatalogueEntry {
 	for i, t := range tools {
 		entries[i] = memory.CatalogueEntry{
 			Ref:         memory.Ref{Type: memory.Tool, Name: t.name, ServerName: OwnServer},
-			Description: t.description, InputSchema: t.in.raw(), Core: t.group == groupCore,
+			Description: t.op.Description, InputSchema: t.in.raw(), Core: t.op.Group == service.Core,
 		}
 	}
 	return entries
@@ -87,15 +66,15 @@ func chooseTools(tools []ownTool, chosen []string) (map[string]bool, error) {
 		}
 		return any
 	}
-	take(func(t ownTool) bool { return t.group == groupCore })
+	take(func(t ownTool) bool { return t.op.Group == service.Core })
 	for _, name := range chosen {
-		var groups []group
+		var groups []service.Group
 		for _, set := range toolsets {
 			if set.name == name {
 				groups = set.groups
 			}
 		}
-		if !take(func(t ownTool) bool { return name == allTools || t.name == name || slices.Contains(groups, t.group) }) {
+		if !take(func(t ownTool) bool { return name == allTools || t.name == name || slices.Contains(groups, t.op.Group) }) {
 			return nil, fmt.Errorf("no toolset or tool is called %q; there are %s", name, toolsetNames())
 		}
 	}
