@@ -17,7 +17,7 @@ func TestFormerStore(t *testing.T) {
 	cfg := newConfig(t)
 	must(t, os.CopyFS(cfg.Paths().Store, os.DirFS("testdata/store-hash-v1")))
 	s := serve(t, cfg)
-	s.await("replaced space dropped")
+	s.await("replaced collection dropped")
 	if log := s.log.String(); !strings.Contains(log, "space="+former) {
 		t.Errorf("another space than %s was dropped:\n%s", former, log)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/recalld/recalld/worker"
 )
 
-// The kinds of the jobs that fill a space: of a model that embeds in the background,
-// and of the built-in one, which is to embed what another model had embedded before it.
-// They are apart since only the former wait for a server. What is to be embedded is
-// derived: the documents that have no vector in the space.
+// The kinds of backfill jobs: of a background model, and of the built-in model, which
+// embeds what another model had embedded before. They are two kinds because only the
+// first waits for a server. A job lists no documents: it embeds those that have no
+// vector in the collection.
 const (
 	EmbedJob        = "embed"
 	EmbedBuiltinJob = "embed-builtin"
@@ -39,16 +39,16 @@ func embedJob(s *collection) (worker.Job, error) {
 	return worker.Job{Kind: kind, Key: s.name, Payload: payload}, err
 }
 
-// Follow names the jobs that follow from a change: every background space is to
-// be filled when there are new documents, and every space when one that it has
-// anySkipped over may lie elsewhere now.
+// Follow returns the jobs that follow from a change. New documents start a backfill of
+// every background collection. A written document that a collection has skipped starts
+// one of that collection: its text may have another location now.
 func (x *Indexer) Follow(c memory.Change) []worker.Job {
 	fresh := slices.ContainsFunc(c.Docs, func(d memory.Doc) bool { return d.Terms != nil })
-	// What the change adds is not indexed yet, so that nothing may seem to wait.
+	// The change is not indexed yet, so progress cannot be asked.
 	return x.jobsFor(func(s *collection) bool { return fresh && s.background || s.anySkipped(x.written(c)) })
 }
 
-// written are the documents of the records and files that a change has put.
+// written yields the documents of the records and files that a change has put.
 func (x *Indexer) written(c memory.Change) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		put := func(id memory.DocID) bool {
@@ -73,8 +73,8 @@ func (x *Indexer) written(c memory.Change) iter.Seq[uint32] {
 	}
 }
 
-// BackfillJobs returns the jobs that bring the spaces up to date; none for a space that
-// nothing waits for, and that has taken the place of no other.
+// BackfillJobs returns the jobs that complete the collections. Complete collections that
+// replace no older one get no job.
 func (x *Indexer) BackfillJobs() []worker.Job {
 	return x.jobsFor(func(s *collection) bool {
 		_, waiting, _ := s.progress(x.attrs.Len())
@@ -95,17 +95,16 @@ func (x *Indexer) jobsFor(wanted func(*collection) bool) []worker.Job {
 	return jobs
 }
 
-// Embed is the handler of EmbedJob and EmbedBuiltinJob: it embeds, in batches, every
-// document that has no vector in the space, lessons first, then steps and what is
-// listed, and code last. When none is left it drops the spaces whose place this one
-// has taken. What it has done stays done when it fails, so running it again costs only
-// what is missing.
+// Embed is the handler of EmbedJob and EmbedBuiltinJob. It embeds, in batches, every
+// document that has no vector in the collection: lessons first, then steps, listed
+// records and code. When none is left it drops the collections that this one replaces.
+// Each batch is stored, so a retry embeds only what is missing.
 func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 	var p embedPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
 		return worker.Permanent(fmt.Errorf("read job: %w", err))
 	}
-	// What is missing is not known before; most of it may lie in the store.
+	// What is missing is known only when the stored vectors are loaded.
 	if err := x.untilReady(ctx); err != nil {
 		return err
 	}
@@ -120,16 +119,16 @@ func (x *Indexer) Embed(ctx context.Context, job worker.Job) error {
 		}
 		err := x.embedBatch(ctx, s, batch)
 		if ctx.Err() != nil {
-			return ctx.Err() // says nothing about the model
+			return ctx.Err() // not a failure of the model
 		}
 		s.noteOutcome(err)
 		if err != nil {
-			return fmt.Errorf("fill space %s: %w", s.vectors.Name(), err)
+			return fmt.Errorf("backfill collection %s: %w", s.vectors.Name(), err)
 		}
 	}
 }
 
-// missing returns the documents to be embedded next.
+// missing returns the next batch of documents to embed.
 func (x *Indexer) missing(s *collection) []uint32 {
 	done := s.embeddedOrSkipped()
 	for _, kinds := range [][]string{
@@ -150,11 +149,10 @@ func (x *Indexer) missing(s *collection) []uint32 {
 	return nil
 }
 
-// embedBatch embeds documents and stores their vectors. A document whose text
-// cannot be had, or which the model refuses, is passed over until a record or
-// file that holds it is written again. A text that failed because the model
-// was out of reach is not: the vectors of the others are kept, and the error is
-// the batch's.
+// embedBatch embeds documents and stores their vectors. A document whose text cannot
+// be read, or that the model refuses, is skipped until a record or file with its text
+// is written again. If the model could not be reached for some documents, the vectors
+// of the others are stored and the error is returned.
 func (x *Indexer) embedBatch(ctx context.Context, s *collection, batch []uint32) error {
 	a := s.begin()
 	defer s.end(a)
@@ -168,7 +166,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *collection, batch []uint32)
 		}
 		text, err := x.text(ctx, num, id)
 		if ctx.Err() != nil {
-			return ctx.Err() // the text may well be there
+			return ctx.Err() // not a missing text
 		}
 		if err != nil {
 			x.skip(s, a, num, id, err)
@@ -185,7 +183,7 @@ func (x *Indexer) embedBatch(ctx context.Context, s *collection, batch []uint32)
 		return err
 	}
 	var err error
-	if s.background { // a server does the work
+	if s.background { // a server embeds
 		err = embed()
 	} else {
 		err = x.opts.Gate.Do(ctx, embed)
@@ -216,20 +214,20 @@ func (x *Indexer) embedBatch(ctx context.Context, s *collection, batch []uint32)
 	return errors.Join(err, late)
 }
 
-// transient says that the same text may be embedded another time.
+// transient reports whether the same text may be embedded later.
 func transient(err error) bool {
 	return errors.Is(err, embedder.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func (x *Indexer) skip(s *collection, a *attempt, num uint32, id memory.DocID, err error) {
-	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "space", s.name, "document", id, "error", err)
+	x.opts.Logger.Debug("document is not embedded", "part", "indexer", "collection", s.name, "document", id, "error", err)
 	s.skip(a, num)
 }
 
-// text returns the text that a document is the hash of: a record's from the
-// store, a chunk's from disk if it is still there.
+// text returns the text of a document: a record's from the store, a chunk's from disk
+// if it is still there. The text must have the hash that is the document's id.
 func (x *Indexer) text(ctx context.Context, num uint32, id memory.DocID) (string, error) {
-	err := error(memory.Errorf(memory.CodeNotFound, "nothing holds the document"))
+	err := error(memory.Errorf(memory.CodeNotFound, "no record or file has the document"))
 	for _, c := range x.allCandidates(num) {
 		var text string
 		if text, err = x.textOf(ctx, c); err != nil {

@@ -45,7 +45,7 @@ func TestFillEmbedsAllKindsLessonsFirst(t *testing.T) {
 	if got, want := strings.Join(order, ", "), "a lesson, a step, listed u-1, code one, code two"; got != want {
 		t.Errorf("embedded in the order %q, want %q", got, want)
 	}
-	if s := r.space(); s.Embedded != 5 || s.State != "ready" || r.degraded() != "" {
+	if s := r.collection(); s.Embedded != 5 || s.State != "ready" || r.degraded() != "" {
 		t.Errorf("after filling: %+v, degraded %q; want 5 embedded and ready", s, r.degraded())
 	}
 	if _, texts := fake.Calls(); texts != 5 {
@@ -77,7 +77,7 @@ func TestUnavailableModelCatchesUp(t *testing.T) {
 	if err := r.fill(); !errors.Is(err, embedder.ErrUnavailable) {
 		t.Fatalf("fill = %v, want %v", err, embedder.ErrUnavailable)
 	}
-	if s := r.space(); s.Embedded != 4 || s.State != "unavailable" || s.Error == "" {
+	if s := r.collection(); s.Embedded != 4 || s.State != "unavailable" || s.Error == "" {
 		t.Errorf("after a failure: %+v, want the first batch of 4 kept and unavailable", s)
 	}
 	if got := r.degraded(); !strings.HasPrefix(got, "unavailable") {
@@ -85,7 +85,7 @@ func TestUnavailableModelCatchesUp(t *testing.T) {
 	}
 	down = false
 	r.mustFill()
-	if s := r.space(); s.Embedded != 10 || s.State != "ready" || r.degraded() != "" {
+	if s := r.collection(); s.Embedded != 10 || s.State != "ready" || r.degraded() != "" {
 		t.Errorf("after it came back: %+v, degraded %q; want all 10", s, r.degraded())
 	}
 }
@@ -149,12 +149,12 @@ func TestHalfFailingBatchLosesNothing(t *testing.T) {
 			if err := r.fill(); (err != nil) != test.firstErr {
 				t.Errorf("the first fill = %v, want an error: %v", err, test.firstErr)
 			}
-			if got := r.space().Embedded; got != test.first {
+			if got := r.collection().Embedded; got != test.first {
 				t.Errorf("%d documents embedded at first, want %d", got, test.first)
 			}
 			bad = false
 			r.mustFill()
-			if s := r.space(); s.Embedded != test.second || s.State != test.secondNow {
+			if s := r.collection(); s.Embedded != test.second || s.State != test.secondNow {
 				t.Errorf("then %+v, want %d embedded and %s", s, test.second, test.secondNow)
 			}
 		})
@@ -171,7 +171,7 @@ func TestPassedDocumentIsTriedAgain(t *testing.T) {
 	key := memory.FileKey{Sandbox: "s-0", Path: "a.go"}
 	r.disk.set(key, "staysCHANGED")
 	r.mustFill()
-	if s := r.space(); s.Embedded != 1 || s.State != "ready" || r.degraded() != "" {
+	if s := r.collection(); s.Embedded != 1 || s.State != "ready" || r.degraded() != "" {
 		t.Errorf("with a changed chunk: %+v, degraded %q; want the other embedded and nothing waiting", s, r.degraded())
 	}
 	// The same text turns up in another file: no document is new, and yet there
@@ -186,7 +186,7 @@ func TestPassedDocumentIsTriedAgain(t *testing.T) {
 		t.Errorf("degraded = %q, want one waiting", got)
 	}
 	r.mustFill()
-	if s := r.space(); s.Embedded != 2 {
+	if s := r.collection(); s.Embedded != 2 {
 		t.Errorf("then %+v, want both embedded", s)
 	}
 }
@@ -207,12 +207,12 @@ func TestCancelledFillPassesNothingOver(t *testing.T) {
 	if err := r.index.Embed(ctx, r.index.BackfillJobs()[0]); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a cancelled fill = %v, want %v", err, context.Canceled)
 	}
-	if s := r.space(); s.State != "filling" {
-		t.Errorf("the space is %+v, want it to be filling still", s)
+	if s := r.collection(); s.State != "filling" {
+		t.Errorf("the collection is %+v, want it to be filling still", s)
 	}
 	r.index.opts.ChunkText = read
 	r.mustFill()
-	if s := r.space(); s.Embedded != 3 {
+	if s := r.collection(); s.Embedded != 3 {
 		t.Errorf("%d embedded by the next job, want 3", s.Embedded)
 	}
 }
@@ -220,23 +220,23 @@ func TestCancelledFillPassesNothingOver(t *testing.T) {
 func TestEmbedJobs(t *testing.T) {
 	r := newRig(t, &embeddertest.Fake{})
 	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
-		t.Errorf("%d jobs without a background space, want none: %+v", len(jobs), jobs)
+		t.Errorf("%d jobs without a background collection, want none: %+v", len(jobs), jobs)
 	}
-	space := r.attach()
+	name := r.attach()
 	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
-		t.Errorf("%d jobs for a space that nothing waits for, want none: %+v", len(jobs), jobs)
+		t.Errorf("%d jobs for a collection that nothing waits for, want none: %+v", len(jobs), jobs)
 	}
 	rememberMany(r, 2)
 	jobs := r.index.BackfillJobs()
-	if len(jobs) != 1 || jobs[0].Kind != EmbedJob || jobs[0].Key != space {
-		t.Fatalf("jobs = %+v, want one of kind %s and key %s", jobs, EmbedJob, space)
+	if len(jobs) != 1 || jobs[0].Kind != EmbedJob || jobs[0].Key != name {
+		t.Fatalf("jobs = %+v, want one of kind %s and key %s", jobs, EmbedJob, name)
 	}
 	if err := r.index.Embed(t.Context(), worker.Job{Kind: EmbedJob, Payload: []byte("{")}); err == nil {
 		t.Error("a job that cannot be read is no error")
 	}
 	gone := worker.Job{Kind: EmbedJob, Payload: []byte(`{"space":"gone@4-00"}`)}
 	if err := r.index.Embed(t.Context(), gone); err != nil {
-		t.Errorf("a job of a space that is gone = %v, want nothing to do", err)
+		t.Errorf("a job of a collection that is gone = %v, want nothing to do", err)
 	}
 	for name, test := range map[string]struct {
 		change memory.Change
@@ -296,7 +296,7 @@ func TestAttachOpensASpaceOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if got := len(r.index.Collections()); got != 2 {
-		t.Errorf("%d spaces, want the built-in one and one of the model", got)
+		t.Errorf("%d collections, want the built-in one and one of the model", got)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestWrittenWhileItIsRead(t *testing.T) {
 		return "", memory.Errorf(memory.CodeNotFound, "it has moved")
 	}
 	r.mustFill()
-	if s := r.space(); s.Embedded != 1 {
+	if s := r.collection(); s.Embedded != 1 {
 		t.Errorf("the text has moved and is %d times embedded, want once: %+v", s.Embedded, s)
 	}
 }

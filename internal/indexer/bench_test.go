@@ -189,7 +189,7 @@ func BenchmarkSelectSizes(b *testing.B) {
 	}
 }
 
-// BenchmarkMissing finds the next batch of a background space when half of
+// BenchmarkMissing finds the next batch of a background collection when half of
 // 100,000 documents are embedded; a fill does it once for every 64.
 func BenchmarkMissing(b *testing.B) {
 	fake := &embeddertest.Fake{Dim: 4}

@@ -11,10 +11,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Check compares the indexes with what the store holds: every document that a
-// record or file references is in them, with its attributes and its vectors,
-// every session is on the shelf with its steps and lessons in their order, every
-// record that is listed on the roster, and nothing else is. It must not run beside changes.
+// Check compares the indexes with the store, by loading a second set of indexes: every
+// referenced document with its attributes and vectors, every session with its steps and
+// lessons in order, every listed record, and nothing more. It must not run beside
+// changes.
 func (x *Indexer) Check(ctx context.Context) error {
 	fresh, err := New(Options{Builtin: x.opts.Builtin, Lexical: x.opts.Lexical, NoFileNames: x.opts.NoFileNames})
 	if err != nil {
@@ -57,17 +57,17 @@ func (x *Indexer) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// compare reports where the shelf differs from one that was just loaded.
+// compare reports where the session index differs from one that was just loaded.
 func (s *sessionIndex) compare(fresh *sessionIndex, bad func(string, ...any)) {
 	for k := range s.sessions {
 		if fresh.sessions[k] == nil {
-			bad("session %s: it is on the shelf, the store has nothing of it", k.ID)
+			bad("session %s: it is indexed and not stored", k.ID)
 		}
 	}
 	for k, want := range fresh.sessions {
 		have := s.sessions[k]
 		if have == nil {
-			bad("session %s: it is not on the shelf", k.ID)
+			bad("session %s: it is not indexed", k.ID)
 			continue
 		}
 		if have.stored != want.stored || !sameSession(&have.session, &want.session) {
@@ -85,13 +85,13 @@ func (s *sessionIndex) compare(fresh *sessionIndex, bad func(string, ...any)) {
 	for project, want := range fresh.listed {
 		same := func(a, b *indexedSession) bool { return a.session.ID == b.session.ID }
 		if !slices.EqualFunc(s.listed[project], want, same) {
-			bad("project %s: its sessions stand in another order", project)
+			bad("project %s: its sessions are in another order", project)
 		}
 	}
 }
 
-// sameSession compares what the shelf holds of two sessions. A stored one has no
-// empty lists and no monotonic clock, a fresh one may.
+// sameSession compares what the session index keeps of two sessions. A stored session
+// has no empty lists and no monotonic clock; one just written may have both.
 func sameSession(a, b *memory.Session) bool {
 	git := func(x *memory.Session) memory.Git {
 		if x.Git == nil {
@@ -119,19 +119,19 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 		bad("document %s: its attributes are %q, should be %q", id, have, want)
 	}
 	if have, want := x.refIDs(&a), fresh.refIDs(&b); !slices.Equal(have, want) {
-		bad("document %s: it lies at %q, should be at %q", id, have, want)
+		bad("document %s: its owners are %q, should be %q", id, have, want)
 	}
 	if x.several.Contains(ours) != fresh.several.Contains(theirs) && a.set == nil {
-		bad("document %s: it is taken for one that has several places, or not", id)
+		bad("document %s: whether it has several locations is wrong", id)
 	}
 	if fresh.mixed.Contains(theirs) && !x.mixed.Contains(ours) {
-		bad("document %s: its places differ, which is not known", id)
+		bad("document %s: its locations differ, which is not known", id)
 	}
 	if a.newest != 0 && !x.recency.Holds(ours, a.newest) {
 		bad("document %s: it is not found by its time", id)
 	}
 	if a.newest != b.newest {
-		bad("document %s: it is of %d ms, should be of %d", id, a.newest, b.newest)
+		bad("document %s: its time is %d ms, should be %d", id, a.newest, b.newest)
 	}
 	if a.names != b.names {
 		bad("document %s: the names that it declares differ", id)
@@ -142,7 +142,7 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	for _, s := range fresh.collections.list() {
 		own := x.collections.find(s.name)
 		if own == nil {
-			bad("space %s is not held", s.name)
+			bad("collection %s is not held", s.name)
 			continue
 		}
 		if !slices.Equal(own.vectors.Vector(ours), s.vectors.Vector(theirs)) {
@@ -151,8 +151,8 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 	}
 }
 
-// compareSessions reports which records are of other sessions than in indexes that
-// were just loaded.
+// compareSessions reports records whose session differs from indexes that were just
+// loaded.
 func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
 	if a, b := len(x.owners.sessions), len(fresh.owners.sessions); a != b {
 		bad("%d sessions have records, the store has %d", a, b)
@@ -173,7 +173,7 @@ func (x *Indexer) compareSessions(fresh *Indexer, bad func(string, ...any)) {
 	}
 }
 
-// refIDs are the entries that a document is referenced by, in order.
+// refIDs returns the owners of a document, in order.
 func (x *Indexer) refIDs(d *document) []string {
 	var ids []string
 	for r := range d.all() {
@@ -188,10 +188,10 @@ func (x *Indexer) refIDs(d *document) []string {
 	return ids
 }
 
-// Analyze turns a document into the encoded terms that the store keeps: the names
-// that it declares, and the words of its text and once more those of the names. What
-// a piece of code is called says more of what it does than any of its lines:
-// docs/quality.md has the figures.
+// Analyze turns a document into the encoded terms that the store keeps: the names that
+// it declares, the words of its text, and the words of the names once more. The name of
+// a piece of code describes it better than its lines do: docs/quality.md has the
+// figures.
 func Analyze(d memory.Document) []byte {
 	text := d.Text
 	if len(d.Defines) > 0 {

@@ -3,7 +3,6 @@ package indexer
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,102 +16,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// collection is the vectors of one model and, once attached, the model.
-type collection struct {
-	name      string // of the space
-	vectors   *vector.Collection
-	retriever index.Retriever
-	embed     embedder.Embedder
-	// background says that new documents are embedded by jobs, not at ingest.
-	background bool
-
-	mu       sync.Mutex      // guards what follows
-	skipped  *roaring.Bitmap // documents that are passed over, none of them held
-	attempts []*attempt      // under way
-	err      error           // of the last attempt to reach the model
-}
-
-// attempt is one at embedding some documents. What was written of a document since it
-// began may be what it lacked.
-type attempt struct{ written *roaring.Bitmap } // guarded by the space's mu
-
-func (s *collection) begin() *attempt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a := &attempt{roaring.New()}
-	s.attempts = append(s.attempts, a)
-	return a
-}
-
-func (s *collection) end(a *attempt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.attempts = slices.DeleteFunc(s.attempts, func(other *attempt) bool { return other == a })
-}
-
-// noteOutcome notes the outcome of an attempt to reach the model.
-func (s *collection) noteOutcome(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-}
-
-// progress returns how many documents are embedded, how many of all still wait for
-// it, and the error of the last attempt. What is passed over waits no more.
-func (s *collection) progress(all int) (embedded, waiting int, err error) {
-	embedded = s.vectors.Len()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return embedded, max(all-embedded-int(s.skipped.GetCardinality()), 0), s.err
-}
-
-// skip passes a document over that an attempt failed with, until a record or file that
-// holds it is written again; a nil attempt is the writing itself.
-func (s *collection) skip(a *attempt, num uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a == nil || !a.written.Contains(num) {
-		s.skipped.Add(num)
-	}
-}
-
-// anySkipped says whether any of some documents was passed over.
-func (s *collection) anySkipped(docs iter.Seq[uint32]) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.skipped.IsEmpty() {
-		return false
-	}
-	for num := range docs {
-		if s.skipped.Contains(num) {
-			return true
-		}
-	}
-	return false
-}
-
-// embeddedOrSkipped returns the documents that have a vector or are passed over.
-func (s *collection) embeddedOrSkipped() *roaring.Bitmap {
-	done := s.vectors.Held()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	done.Or(s.skipped)
-	return done
-}
-
-// collections are the spaces that take part in answers.
+// collections are the vector collections that are searched.
 type collections struct {
-	mu sync.RWMutex // guards what follows
-	// models are the background models asked for, by their name.
+	mu sync.RWMutex // guards the fields below
+	// models are the expected background models, by name.
 	models map[string]embedder.Embedder
 	all    []*collection // the built-in one first
-	// unused are how many vectors the spaces had that no model in use fills, when the
-	// indexes were loaded.
+	// unused counts the vectors of stored collections without a model in use, as they
+	// were when the indexes were loaded.
 	unused map[string]int
 }
 
-// Expect names a background model that should take part in answers. Vectors
-// that it made before are loaded, so Expect comes before Load.
+// Expect names a background model that is to be searched with. Load loads its stored
+// vectors, so Expect must be called before.
 func (x *Indexer) Expect(model string, e embedder.Embedder) {
 	x.collections.mu.Lock()
 	defer x.collections.mu.Unlock()
@@ -122,14 +38,14 @@ func (x *Indexer) Expect(model string, e embedder.Embedder) {
 	x.collections.models[model] = e
 }
 
-// Attach reaches for an expected model: it opens the model's space, or the one
-// that it filled before, and drops those that other weights of the same name left
-// behind. It returns the name of the space, or the error of embedder.Embedder.Model. It
-// waits for the end of Load, which opens the spaces that have vectors from before.
+// Attach connects an expected model: it opens the model's collection, new or stored,
+// and drops the collections of other weights of the same name. It returns the name of
+// the collection, or the error of embedder.Embedder.Model. It waits for the end of
+// Load, which opens the stored collections.
 //
-// The space of other weights goes at once, not when the new one is filled: nobody can
-// ask with them any more, and what was embedded between their exchange and its being
-// noticed is in their space and of the new ones.
+// The collection of other weights is dropped at once, not after the backfill: no query
+// can be embedded with these weights any more, and some of its vectors may be of the
+// new weights, embedded before the exchange was noticed.
 func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	x.attachMu.Lock()
 	defer x.attachMu.Unlock()
@@ -167,8 +83,8 @@ func (x *Indexer) Attach(ctx context.Context, model string) (string, error) {
 	return name, nil
 }
 
-// collectionOf returns the name of a model's space: of the one that the same weights
-// filled before, though the name that they would give it now may differ.
+// collectionOf returns the name of a model's collection. It is that of a stored one
+// with the same weights, if there is any: its fingerprint may differ.
 func (x *Indexer) collectionOf(m embedder.Model) string {
 	for _, stored := range x.store.Collections() {
 		if strings.HasPrefix(stored, m.Name+"@") && embedder.SameModel(x.store.Probes(stored), m.Probes) {
@@ -178,8 +94,8 @@ func (x *Indexer) collectionOf(m embedder.Model) string {
 	return m.Space()
 }
 
-// openCollections opens the built-in space and those that expected models filled
-// before.
+// openCollections opens the built-in collection and the stored ones of expected
+// models.
 func (x *Indexer) openCollections(ctx context.Context) error {
 	m, err := x.opts.Builtin.Model(ctx)
 	if err != nil {
@@ -209,7 +125,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	}
 	vectors, err := vector.NewCollection(vector.Options{Name: model, Dim: dim})
 	if err != nil {
-		return fmt.Errorf("open space %s: %w", name, err)
+		return fmt.Errorf("open collection %s: %w", name, err)
 	}
 	if err := x.store.OpenCollection(ctx, name, nil); err != nil {
 		return err
@@ -229,7 +145,7 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 			if err != nil {
 				return nil, err
 			}
-			s.noteOutcome(nil) // it is back, whatever a job met last
+			s.noteOutcome(nil) // the model is back, also if the last job failed
 			return vs[0], nil
 		})
 	}
@@ -239,13 +155,13 @@ func (x *Indexer) open(ctx context.Context, name string, e embedder.Embedder, ba
 	return nil
 }
 
-// errOtherModel is returned for a model that has come to have other weights, as long
-// as the space that takes the place of the present one was not opened by Attach.
+// errOtherModel is returned for a model whose weights have changed, until Attach
+// opens the collection of the new ones.
 var errOtherModel = fmt.Errorf("%w: the model has changed", embedder.ErrUnavailable)
 
-// embedAs embeds with the model of a space. A server may have other weights under the
-// name by now, whose vectors must not meet those of the space: who embeds is asked
-// before and after.
+// embedAs embeds with the model of a collection. A server may have other weights under
+// the name by now. Their vectors must not be mixed with those of the collection, so the
+// model is checked before and after.
 func (x *Indexer) embedAs(ctx context.Context, s *collection, purpose embedder.Purpose, texts []string) ([][]float32, error) {
 	if !s.background {
 		return s.embed.Embed(ctx, purpose, texts)
@@ -274,8 +190,8 @@ func (x *Indexer) checkModel(ctx context.Context, s *collection) error {
 	return nil
 }
 
-// Missed notes that a model is out of reach, so that its space, which may have
-// vectors from before, is said to be unavailable until Attach succeeds.
+// Missed notes that a model cannot be reached. Its collection, which may have stored
+// vectors, is reported as unavailable until Attach succeeds.
 func (x *Indexer) Missed(model string, err error) {
 	for _, s := range x.collections.list() {
 		if s.vectors.Name() == model {
@@ -284,12 +200,12 @@ func (x *Indexer) Missed(model string, err error) {
 	}
 }
 
-// parseCollection takes a space's name apart, see embedder.Model.Collection.
+// parseCollection splits a collection's name, see embedder.Model.Collection.
 func parseCollection(name string) (model string, dim int, err error) {
 	model, rest, _ := strings.Cut(name, "@")
 	width, _, _ := strings.Cut(rest, "-")
 	if dim, err = strconv.Atoi(width); err != nil || model == "" {
-		return "", 0, memory.Errorf(memory.CodeCorrupt, "space %q has no width in its name", name)
+		return "", 0, memory.Errorf(memory.CodeCorrupt, "collection %q has no width in its name", name)
 	}
 	return model, dim, nil
 }
@@ -297,9 +213,9 @@ func parseCollection(name string) (model string, dim int, err error) {
 func (s *collections) find(name string) *collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, x := range s.all {
-		if x.name == name {
-			return x
+	for _, c := range s.all {
+		if c.name == name {
+			return c
 		}
 	}
 	return nil
@@ -307,7 +223,7 @@ func (s *collections) find(name string) *collection {
 
 func (s *collections) wanted(name string) bool { return s.find(name) != nil }
 
-// remove takes a space out and ends what it still asks of its model.
+// remove removes a collection and ends the embeddings that it waits for.
 func (s *collections) remove(name string) {
 	gone := s.find(name)
 	if gone == nil {
@@ -319,8 +235,8 @@ func (s *collections) remove(name string) {
 	gone.vectors.Close()
 }
 
-// Close ends the embeddings of queries that are under way and waits for them. It
-// comes after the last question.
+// Close cancels the embeddings of queries and waits for them. It must be called after
+// the last query.
 func (x *Indexer) Close() {
 	for _, s := range x.collections.list() {
 		s.vectors.Close()
@@ -334,31 +250,25 @@ func (s *collections) list() []*collection {
 }
 
 func (s *collections) drop(num uint32) {
-	for _, x := range s.list() {
-		x.vectors.Delete(num)
+	for _, c := range s.list() {
+		c.vectors.Delete(num)
 	}
 	s.retry(num)
 }
 
-// retry lets a document that was passed over be tried again, and one that is being
-// noteOutcome. It comes after what was written of it can be found.
+// retry ends the skipping of a document in all collections.
 func (s *collections) retry(num uint32) {
-	for _, x := range s.list() {
-		x.mu.Lock()
-		x.skipped.Remove(num)
-		for _, a := range x.attempts {
-			a.written.Add(num)
-		}
-		x.mu.Unlock()
+	for _, c := range s.list() {
+		c.retry(num)
 	}
 }
 
-// skipWithoutVector passes over, in the spaces that are filled at ingest, a document that came
-// from there without a vector.
+// skipWithoutVector skips a new document that came without a vector, in the collections
+// that are filled at ingest.
 func (s *collections) skipWithoutVector(num uint32, doc *memory.Doc) {
-	for _, x := range s.list() {
-		if !x.background && doc.Vectors[x.name] == nil {
-			x.skip(nil, num)
+	for _, c := range s.list() {
+		if !c.background && doc.Vectors[c.name] == nil {
+			c.skip(nil, num)
 		}
 	}
 }
@@ -369,28 +279,29 @@ func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []fl
 		return
 	}
 	if err := s.vectors.Upsert(num, v); err != nil {
-		x.opts.Logger.Error("stored vector is unusable", "part", "indexer", "document", doc, "space", name, "error", err)
+		x.opts.Logger.Error("stored vector is unusable", "part", "indexer", "document", doc, "collection", name, "error", err)
 	}
 }
 
-// Sources returns the retrievers, the lexical one first, with what each lacks.
+// Sources returns the retrievers, the lexical one first, with the documents that each
+// lacks.
 func (x *Indexer) Sources() []index.Source {
-	parts := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
+	sources := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
 	for _, s := range x.collections.list() {
-		p := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
-		p.Missing, p.Degraded = x.missingFrom(s)
-		parts = append(parts, p)
+		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
+		src.Missing, src.Degraded = x.missingFrom(s)
+		sources = append(sources, src)
 	}
 	if !x.ready() {
-		for i := range parts {
-			parts[i].Retriever, parts[i].Degraded = nil, string(Loading)
+		for i := range sources {
+			sources[i].Retriever, sources[i].Degraded = nil, string(Loading)
 		}
 	}
-	return parts
+	return sources
 }
 
-// missingFrom returns the documents that wait for a space, nil for none, and what was
-// the matter when its model was last tried.
+// missingFrom returns the documents that wait for a collection, nil if none does, and
+// why its model could not be reached, empty if it could.
 func (x *Indexer) missingFrom(s *collection) (missing *roaring.Bitmap, degraded string) {
 	_, waiting, err := s.progress(x.attrs.Len())
 	if err != nil {

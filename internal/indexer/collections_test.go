@@ -19,7 +19,7 @@ import (
 func query(text string) index.Query { return index.Query{Text: text, Limit: 10} }
 
 // TestOtherWeightsReplaceTheSpace: another width under the same name is another
-// model, whose space takes the place of the one before.
+// model, whose collection replaces the former one.
 func TestOtherWeightsReplaceTheSpace(t *testing.T) {
 	fake := &embeddertest.Fake{}
 	r := newRig(t, fake)
@@ -33,19 +33,19 @@ func TestOtherWeightsReplaceTheSpace(t *testing.T) {
 	}
 	r.open()
 	rememberMany(r, 6)
-	if err := r.fill(); err == nil || r.space().Embedded != 5 {
-		t.Errorf("fill with another width = %v with %d embedded, want an error and the 5 of before", err, r.space().Embedded)
+	if err := r.fill(); err == nil || r.collection().Embedded != 5 {
+		t.Errorf("fill with another width = %v with %d embedded, want an error and the 5 of before", err, r.collection().Embedded)
 	}
-	space := r.attach()
-	if space == old {
-		t.Fatalf("the space is still %s", old)
+	name := r.attach()
+	if name == old {
+		t.Fatalf("the collection is still %s", old)
 	}
-	if names := r.store.Collections(); slices.Contains(names, old) || !slices.Contains(names, space) {
-		t.Errorf("the store has %v, want %s in place of %s", names, space, old)
+	if names := r.store.Collections(); slices.Contains(names, old) || !slices.Contains(names, name) {
+		t.Errorf("the store has %v, want %s in place of %s", names, name, old)
 	}
 	r.mustFill()
-	if s := r.space(); s.Dim != 32 || s.Embedded != 6 || s.State != "ready" {
-		t.Errorf("the space is %+v, want all 6 at width 32", s)
+	if s := r.collection(); s.Dim != 32 || s.Embedded != 6 || s.State != "ready" {
+		t.Errorf("the collection is %+v, want all 6 at width 32", s)
 	}
 }
 
@@ -66,11 +66,11 @@ func TestTheSameWeightsKeepTheirSpace(t *testing.T) {
 		t.Fatal("the model has the name of before: this tests nothing")
 	}
 	if got := r.attach(); got != old {
-		t.Errorf("attached to %s, want the space of before, %s", got, old)
+		t.Errorf("attached to %s, want the collection of before, %s", got, old)
 	}
 	r.reopen()
-	if got := r.attach(); got != old || r.space().Embedded != 5 {
-		t.Errorf("after reopening: attached to %s with %d vectors, want %s with 5", got, r.space().Embedded, old)
+	if got := r.attach(); got != old || r.collection().Embedded != 5 {
+		t.Errorf("after reopening: attached to %s with %d vectors, want %s with 5", got, r.collection().Embedded, old)
 	}
 }
 

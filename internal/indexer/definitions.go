@@ -12,17 +12,15 @@ import (
 )
 
 const (
-	// maxDefinitions bounds the documents that are looked at for one name: there are
-	// names, like main or String, that thousands declare. They are those of the
-	// selection, and among them those of the type that was named.
+	// maxDefinitions bounds the documents considered for one name: thousands may declare
+	// main or String. Those of the selection and of the named type are preferred.
 	maxDefinitions = 4096
-	// maxCompared is up to how many of them it is read how they write the name.
+	// maxCompared bounds the documents whose exact spelling of the name is read.
 	maxCompared = 48
 )
 
-// Definitions returns the documents of a selection that declare a name, in order of
-// their numbers. Where a container is named and some are declared in it, it returns
-// those alone.
+// Definitions returns the documents of a selection that declare a name, by their numbers.
+// If the name has a container and some are declared in it, it returns only those.
 func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.Definition {
 	var allow *roaring.Bitmap
 	docs := x.lexical.Named(name.Name, nil)
@@ -66,11 +64,11 @@ func (x *Indexer) Definitions(name memory.Name, sel memory.Selection) []memory.D
 	return defs
 }
 
-// writes says whether a document declares a name exactly so.
+// writes reports whether a document declares a name with exactly this spelling.
 func (x *Indexer) writes(doc memory.DocID, name string) bool {
 	encoded, err := x.store.Terms(doc)
 	if err != nil {
-		return false // swept since, or damaged, which is told elsewhere
+		return false // swept since, or damaged, which is logged elsewhere
 	}
 	terms, err := lexical.DecodeTerms(encoded)
 	if err != nil {
@@ -80,8 +78,8 @@ func (x *Indexer) writes(doc memory.DocID, name string) bool {
 	return slices.Contains(names, name)
 }
 
-// inModule says whether a file, or a folder that it lies in, has a name. Where
-// packages are folders, modules files and namespaces both, all are meant.
+// inModule reports whether a file, or a folder above it, has a name. That covers languages
+// in which packages are folders and those in which modules are files.
 func inModule(p, name string) bool {
 	if stem := strings.TrimSuffix(path.Base(p), path.Ext(p)); strings.EqualFold(stem, name) {
 		return true

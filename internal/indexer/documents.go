@@ -12,33 +12,32 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// document is what is known of one distinct text.
+// document is what is kept of one distinct text.
 type document struct {
-	// refs are the references to it in the order in which they came, or nil where
-	// they are many: then they are the crowd's.
+	// refs are its references in the order in which they came. A document with more than
+	// maxRefs has them in set instead.
 	refs []ref
 	set  *refSet
-	// paths are the places whose words the lexical index holds as the extra
-	// field, joined; it is analysed again only when they change.
+	// paths are the paths whose words the lexical index holds, joined. The words are
+	// analysed again only when they change.
 	paths string
-	// names is a hash of the names that the lexical index holds of it, see namesOf.
+	// names is a hash of the declared names in the lexical index, see namesOf.
 	names uint64
-	// newest is the created of the newest entry that may be recalled: of a text in
-	// one place a filter by time need not look further.
+	// newest is when the newest owner that may be recalled was created. For a text
+	// with one owner, a filter by time needs nothing else.
 	newest int64
-	// indexed says that the lexical index holds the text.
+	// indexed is set if the lexical index holds the text.
 	indexed bool
 }
 
-// A document at more places than this carries the path everywhere instead of
-// theirs: a text that lies in ten thousand files would otherwise take as many
-// attributes, made anew with every one of them.
+// A document with more paths than maxPaths has the path everywhere instead: a text in ten
+// thousand files would otherwise have ten thousand attributes.
 const (
 	maxPaths   = 32
 	everywhere = "\x00"
 )
 
-// The attributes that a filter can ask for.
+// The attributes that filters use.
 const (
 	attrKind    = "kind"
 	attrProject = "project"
@@ -48,8 +47,8 @@ const (
 	attrPath    = "path"
 	attrScreen  = "screen"
 	attrError   = "error" // a fingerprint
-	// attrFollowed is that of a record which was followed from a repository's file, and
-	// attrShared that of a lesson which was not: other projects may see it.
+	// attrFollowed marks records followed from a repository's file. attrShared marks the
+	// other lessons, which other projects may see.
 	attrFollowed = "followed"
 	attrShared   = "shared"
 )
@@ -124,20 +123,20 @@ func (x *Indexer) reference(id memory.DocID, r ref) uint32 {
 	return num
 }
 
-// dereference removes the references from a document to an entry, which must still
-// be there.
-func (x *Indexer) dereference(num, entry uint32) {
+// dereference removes the references from a document to an owner, which must still
+// exist.
+func (x *Indexer) dereference(num, n uint32) {
 	d, ok := x.docs.Get(num)
 	if !ok {
 		return
 	}
-	e := &x.owners.all[entry]
+	e := &x.owners.all[n]
 	newest := int64(0)
 	if d.set != nil {
-		d.set.remove(entry, e)
+		d.set.remove(n, e)
 		newest = d.set.newest()
 	} else {
-		d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.owner == entry })
+		d.refs = slices.DeleteFunc(d.refs, func(r ref) bool { return r.owner == n })
 		for _, r := range d.refs {
 			newest = max(newest, x.owners.all[r.owner].recalledAt())
 		}
@@ -146,7 +145,7 @@ func (x *Indexer) dereference(num, entry uint32) {
 	x.docs.Set(num, d)
 }
 
-// setNewest sets when the newest entry of a document was created.
+// setNewest sets when the newest owner of a document was created.
 func (x *Indexer) setNewest(num uint32, d *document, newest int64) {
 	if d.newest == newest {
 		return
@@ -160,7 +159,7 @@ func (x *Indexer) setNewest(num uint32, d *document, newest int64) {
 	d.newest = newest
 }
 
-// recalledAt is when an entry was created, or 0 if it must not be recalled.
+// recalledAt returns when an owner was created, or 0 if it must not be recalled.
 func (e *owner) recalledAt() int64 {
 	if e.withdrawn {
 		return 0
@@ -168,7 +167,7 @@ func (e *owner) recalledAt() int64 {
 	return max(e.created, 0)
 }
 
-// drop forgets a document. It is called without mu.
+// drop removes a document. It is called without mu.
 func (x *Indexer) drop(num uint32) {
 	x.lexical.Delete(num)
 	x.attrs.Delete(num) // before its vectors, see apply
@@ -184,24 +183,23 @@ func (x *Indexer) drop(num uint32) {
 	x.numbers.Free(num)
 }
 
-// lexicalFields are what the lexical index is to hold of a document.
+// lexicalFields are the fields of a document in the lexical index.
 type lexicalFields struct {
 	doc         uint32
 	text, paths index.Terms
 }
 
-// refresh brings a document's attributes and words up to date with its
-// references. encoded are its terms; nil when it may be indexed already. It is called
-// without mu.
+// refresh updates a document's attributes and words from its references. encoded are its
+// terms; nil if they may be indexed already. It is called without mu.
 func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 	if w, changed := x.describe(num, id, encoded); changed {
 		x.lexical.UpsertFields(num, w.text, w.paths)
 	}
 }
 
-// describe brings a document's attributes up to date and returns its words if
-// the lexical index does not hold them. It is called without mu: nobody else writes,
-// and readers wait for what is copied only, not for words to be read.
+// describe updates a document's attributes and returns its words if the lexical index
+// lacks them. It is called without mu: there is no other writer, and readers wait only
+// while the attributes are copied, not while terms are read.
 func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w lexicalFields, changed bool) {
 	d, ok := x.docs.Get(num)
 	if !ok {
@@ -238,15 +236,15 @@ func (x *Indexer) describe(num uint32, id memory.DocID, encoded []byte) (w lexic
 	return w, true
 }
 
-// setAttributes brings the attributes of a document up to date and returns the paths whose
-// lexicalFields are searched.
+// setAttributes updates the attributes of a document and returns the paths whose words
+// are searched.
 func (x *Indexer) setAttributes(num uint32, d *document) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if d.set != nil {
 		d.set.setAttributes(num, &x.attrs)
 		x.several.Add(num)
-		x.mixed.Add(num) // or nearly always
+		x.mixed.Add(num) // nearly always true
 		return strings.Join(d.set.first(wordedPaths), "\n")
 	}
 	attrs, differ := x.attributes(d.refs)
@@ -264,8 +262,8 @@ func mark(set *roaring.Bitmap, num uint32, in bool) {
 	}
 }
 
-// namesOf is a hash of the names among terms, 0 for none: the words of a document
-// follow from its id, what is known of its names may change with how it was cut.
+// namesOf returns a hash of the declared names among terms, 0 if there are none. The
+// words follow from the document's id; the names may change with the chunker.
 func namesOf(terms index.Terms) uint64 {
 	names, _ := lexical.SplitNames(terms)
 	if len(names) == 0 {
@@ -274,17 +272,17 @@ func namesOf(terms index.Terms) uint64 {
 	h := fnv.New64a()
 	for _, name := range names {
 		h.Write([]byte(name))
-		h.Write([]byte{0}) // which no name has
+		h.Write([]byte{0}) // no name contains it
 	}
 	return h.Sum64()
 }
 
-// wordedPaths is at how many places of a document the words of their paths are
-// searched: those of a license header's ten thousand places say nothing.
+// wordedPaths is how many paths of a document are searched by their words: the ten
+// thousand paths of a license header are no help.
 const wordedPaths = 4
 
-// paths joins the places of a document, at most a few. Which ones is a matter of the
-// places alone, not of the order in which they came.
+// paths joins the first few paths of a document in alphabetical order, so that the
+// order in which they came does not matter.
 func (x *Indexer) paths(refs []ref) string {
 	first := make([]string, 0, wordedPaths+1)
 	for _, r := range refs {
@@ -300,9 +298,9 @@ func (x *Indexer) paths(refs []ref) string {
 	return strings.Join(first, "\n")
 }
 
-// attributes are those of the entries that may be recalled. A document that only
-// has others is known and carries none. differ says that not all of them carry the
-// same, paths and sessions aside, or that the paths are not among them.
+// attributes returns the attributes of the owners that may be recalled, none if there is
+// no such owner. differ is set if these owners differ in more than path and session, or
+// if their paths are left out.
 func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 	paths, shared := 0, 0
 	var first *owner
@@ -338,13 +336,13 @@ func (x *Indexer) attributes(refs []ref) (attrs []index.Attr, differ bool) {
 	if paths == maxPaths {
 		attrs = slices.DeleteFunc(attrs, func(a index.Attr) bool { return a.Key == attrPath })
 		attrs = append(attrs, index.Attr{Key: attrPath, Value: everywhere})
-		differ = true // attributes do not say where it is
+		differ = true // its paths are left out
 	}
 	return attrs, differ
 }
 
-// attributes calls fn with those of an entry. Its session is none of them: a text
-// that many sessions share would carry as many; see entries.ofSession.
+// attributes calls fn with the attributes of an owner. Its session is not among them: a
+// text in many sessions would have too many; see owners.ofSession.
 func (e *owner) attributes(fn func(index.Attr)) {
 	add := func(key, value string) {
 		if value != "" {

@@ -8,11 +8,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// fileNames are the light indexes, one for each project, by the numbers of entries: what
-// is rare in a project is not what is rare among all, and no question pays for the
-// files of other projects. Its owner locks.
+// fileNames has a file-name index for each project, by the numbers of owners. What is
+// rare in one project may be common in another, and a query need not scan other projects.
+// The caller locks.
 type fileNames struct {
-	off      bool // files are counted and not found
+	off      bool // files are counted but not indexed
 	projects map[name]*projectFiles
 }
 
@@ -54,24 +54,23 @@ func (p *projectFiles) count(e *owner, by int) {
 	}
 }
 
-// of returns the light index of a project; none where nothing is held of it.
+// of returns the files of a project, nil if it has none.
 func (h *fileNames) of(project string) *projectFiles { return h.projects[nameOf(project)] }
 
-// FilesByName returns the files of a selection's project that hold most of a question by
-// their names and heads, best first and at most limit; see files.Index.Ask. The
-// filters of the selection hold exactly. It takes no model and no reading, and finds
-// while the indexes are being loaded what is loaded.
+// FilesByName returns the files of a selection's project that match a query best by path
+// and preview, at most limit; see files.Index.Ask. All filters of the selection apply. It
+// needs no model and reads no file, and works while the indexes are loaded.
 func (x *Indexer) FilesByName(question string, sel memory.Selection, limit int) []memory.Candidate {
 	return x.byName(question, sel, limit, func(*owner) bool { return true })
 }
 
-// PrunedFiles is FilesByName, of the files alone whose chunks gave way to the size limit.
+// PrunedFiles is FilesByName for the files whose chunks were removed by the size limit.
 func (x *Indexer) PrunedFiles(question string, sel memory.Selection, limit int) []memory.Candidate {
 	return x.byName(question, sel, limit, func(e *owner) bool { return e.pruned })
 }
 
 func (x *Indexer) byName(question string, sel memory.Selection, limit int, wanted func(*owner) bool) []memory.Candidate {
-	// What is found is code, whatever else was asked for.
+	// Files are code, whatever kinds were asked for.
 	if len(sel.Kinds) > 0 && !slices.Contains(sel.Kinds, memory.Chunk) {
 		return nil
 	}
@@ -88,8 +87,8 @@ func (x *Indexer) byName(question string, sel memory.Selection, limit int, wante
 	}, limit))
 }
 
-// Files returns the files of a project that a pattern fits, best first and at most
-// limit, and how many there are; see files.Index.Search.
+// Files returns the files of a project that match a pattern, best first and at most
+// limit, and the number of all matches; see files.Index.Search.
 func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Candidate, total int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -101,7 +100,7 @@ func (x *Indexer) Files(pattern, project string, limit int) (files []memory.Cand
 	return x.fileCandidates(matches), total
 }
 
-// Fits says whether Files would find a file that has this path and head.
+// Fits reports whether Files would find a file with this path and preview.
 func (x *Indexer) Fits(pattern, path, head string) bool { return files.Fits(pattern, path, head) }
 
 // CodeCounts counts the files of a project.
@@ -124,7 +123,7 @@ func (x *Indexer) fileCandidates(matches []files.Match) []memory.Candidate {
 	return out
 }
 
-// compareFileNames reports where the light indexes differ from those that were just
+// compareFileNames reports where the file-name indexes differ from those that were just
 // loaded.
 func (x *Indexer) compareFileNames(fresh *Indexer, bad func(string, ...any)) {
 	if a, b := len(x.fileNames.projects), len(fresh.fileNames.projects); a != b {
@@ -152,7 +151,7 @@ func (x *Indexer) compareFileNames(fresh *Indexer, bad func(string, ...any)) {
 	}
 }
 
-// fileNameOf writes by what the file of an entry is found.
+// fileNameOf describes a file in the file-name index.
 func (x *Indexer) fileNameOf(n uint32) string {
 	e := &x.owners.all[n]
 	path, head, held := x.fileNames.projects[e.project].index.File(n)

@@ -9,12 +9,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The methods of this file answer with nothing until Load has ended; State tells.
+// The methods of this file return nothing until Load has ended; State tells.
 
-// Sessions returns the sessions of a project that a filter chooses, newest first
-// by CreatedAt, those of one time by id. They lack Build, Launch and Extra, and
-// what they point to must not be written to. The zero filter chooses bare ones
-// as well.
+// Sessions returns the sessions of a project that a filter chooses, newest first by
+// CreatedAt, then by id. They have no Build, Launch and Extra, and the caller must not
+// change what they point to. The zero filter also chooses bare sessions.
 func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Session {
 	if project == "" || !x.ready() {
 		return nil
@@ -23,15 +22,15 @@ func (x *Indexer) Sessions(project string, f memory.SessionFilter) []memory.Sess
 	defer x.mu.RUnlock()
 	var found []*indexedSession
 	x.sessions.eachMatch(project, filterOf(f), func(s *indexedSession) { found = append(found, s) })
-	out := make([]memory.Session, len(found)) // they are large: copied once
+	out := make([]memory.Session, len(found)) // sessions are large: copied once
 	for i, s := range found {
 		out[i] = s.session
 	}
 	return out
 }
 
-// Session returns a session as Sessions does, the number of its steps, and
-// whether there is one of that id.
+// Session returns a session as Sessions does, the number of its steps, and whether it
+// exists.
 func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
 	if !x.ready() {
 		return memory.Session{}, 0, false
@@ -45,8 +44,7 @@ func (x *Indexer) Session(project, id string) (memory.Session, int, bool) {
 	return s.session, len(s.steps), true
 }
 
-// SessionSteps returns the ids of a session's steps, oldest first, those of one
-// millisecond by id.
+// SessionSteps returns the ids of a session's steps, oldest first, then by id.
 func (x *Indexer) SessionSteps(project, id string) []string {
 	if !x.ready() {
 		return nil
@@ -60,17 +58,17 @@ func (x *Indexer) SessionSteps(project, id string) []string {
 	return x.sessions.ids(s.steps)
 }
 
-// LastSteps returns the ids of the newest n steps of sessions, newest first,
-// whichever session they are of; those of one millisecond by id, the last first.
-// Nil sessions are all of the project, an empty screen is any.
+// LastSteps returns the ids of the newest n steps of sessions, newest first. Steps of one
+// millisecond are ordered by id, the last first. Nil sessions means all of the project, an
+// empty screen means any.
 func (x *Indexer) LastSteps(project string, sessions []string, screen string, n int) []string {
 	if n <= 0 || project == "" || !x.ready() {
 		return nil
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	// A heap of the sessions by the newest step of each: what it costs grows
-	// with the sessions and with n, not with the steps.
+	// A heap of the sessions by their newest step: the cost grows with the number of
+	// sessions and with n, not with the number of steps.
 	latest := latest{sessions: &x.sessions, screen: nameOf(screen)}
 	if sessions == nil {
 		latest.cursors = make([]cursor, 0, len(x.sessions.listed[project]))
@@ -100,14 +98,14 @@ func (x *Indexer) LastSteps(project string, sessions []string, screen string, n 
 	return ids
 }
 
-// latest is a heap of sessions, that with the newest step at its top.
+// latest is a heap of sessions; the one with the newest step is on top.
 type latest struct {
 	sessions *sessionIndex
-	screen   name // of the steps wanted; unnamed for any
+	screen   name // of the wanted steps; unnamed means any
 	cursors  []cursor
 }
 
-// cursor stands at a step of a session; those after it are done with.
+// cursor is a position in the steps of a session, moving from the newest to the oldest.
 type cursor struct {
 	step  sessionItem
 	steps []sessionItem // before it, oldest first
@@ -122,8 +120,8 @@ func (l *latest) add(s *indexedSession) {
 	}
 }
 
-// back moves a cursor to the step before it, on whatever screen: what it is on is
-// looked at when the cursor comes to the top. It says whether there is one.
+// back moves a cursor to the step before it, on any screen: the screen is checked when
+// the cursor comes to the top. It reports whether there is such a step.
 func (c *cursor) back() bool {
 	if len(c.steps) == 0 {
 		return false
@@ -147,18 +145,18 @@ func (l *latest) Pop() any {
 	return c
 }
 
-// maxFingerprinted bounds how many lessons, and how many steps, one error leads
-// to: twice what an answer can hold, so that some may still fall out.
+// maxFingerprinted bounds the lessons, and the steps, found for one error: twice what an
+// answer can hold, since some may be dropped later.
 const maxFingerprinted = 100
 
-// Fingerprinted returns the lessons and steps within a selection that are about
-// one of these errors: lessons before steps, those of the first fingerprint
-// before those of the next, the newest first, and at most 100 of either.
+// Fingerprinted returns the lessons and steps within a selection that are about one of
+// these errors: lessons before steps, in the order of the fingerprints, the newest first,
+// and at most 100 of either.
 func (x *Indexer) Fingerprinted(fingerprints []string, sel memory.Selection) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var lessons, steps []memory.Candidate
-	seen := map[uint32]bool{} // entries
+	seen := map[uint32]bool{} // owners
 	for _, fp := range fingerprints {
 		l, s := len(lessons), len(steps)
 		docs := x.attrs.Match(index.Clause{Key: attrError, Values: []string{fp}})

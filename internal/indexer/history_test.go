@@ -325,7 +325,7 @@ func TestAsideIsEmbedded(t *testing.T) {
 	aside.Event.Withdrawn = &memory.Withdrawal{Reason: "superseded", By: "other"}
 	r.remember(aside, lesson("other", "p-1", "another lesson"))
 	r.mustFill()
-	if s := r.space(); s.Embedded != 2 || s.State != "ready" {
+	if s := r.collection(); s.Embedded != 2 || s.State != "ready" {
 		t.Errorf("after filling: %+v, want both embedded", s)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// ProjectHoldings returns the records and files of a project, by id and by path,
-// without a look at those of others. It returns false before Load has ended.
+// ProjectHoldings returns the ids of a project's records and the keys of its files, both
+// sorted. It returns false before Load has ended.
 func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 	var h memory.Holdings
 	if !x.ready() {
@@ -30,8 +30,8 @@ func (x *Indexer) ProjectHoldings(project string) (memory.Holdings, bool) {
 	return h, true
 }
 
-// SessionHoldings returns the stored sessions of an id, one of each project that has
-// one, with their steps; the sessions as Sessions has them. It returns false before
+// SessionHoldings returns the stored sessions with an id, of all projects, and the ids
+// of their steps. The sessions are as Sessions returns them. It returns false before
 // Load has ended.
 func (x *Indexer) SessionHoldings(id string) ([]memory.SessionHoldings, bool) {
 	if !x.ready() {

@@ -1,15 +1,15 @@
 // Package indexer is the sole writer of the indexes. It maps records and files
 // to documents, applies committed changes in their order, rebuilds the indexes
-// at start, and fills the spaces of models that embed in the background.
+// at start, and backfills the vector collections of models.
 //
-// Vocabulary. An entry is a record, or a file with its chunks, as far as
-// filters need it. A reference leads from a document to an entry (and a chunk
-// of it). The words of the paths at which a document lies are its extra field:
-// they are searched but not embedded, so that a rename costs no embedding. The
-// sessions is where sessions stand, in the order of their time, each with its steps
-// and lessons: filters choose sessions from it before any step is looked at. The roster
-// holds whole what is listed: tasks, blockers and the entries of catalogues. Heads are
-// how files begin: the light index of every project.
+// Vocabulary. A document is one distinct text. An owner is a record, or a file with its
+// chunks: what has documents. A reference leads from a document to an owner, and to a
+// chunk of it. The words of the paths of a document's files are its extra field: they are
+// searched but not embedded, so that a rename costs no embedding. The session index has
+// the sessions in the order of their time, each with its steps and lessons: filters choose
+// sessions before any step is looked at. The record cache holds the records that are
+// listed: tasks, blockers and the entries of catalogues. The file-name index of a project
+// finds files by path and preview, which is the beginning of the file.
 package indexer
 
 import (
@@ -30,51 +30,50 @@ import (
 
 // Store is what the indexer reads and writes.
 type Store interface {
-	// Load tells all that is stored and counts it for the store's own use; Read
-	// only tells it.
+	// Load reads everything that is stored and counts it for the store's own use; Read
+	// only reads it.
 	Load(ctx context.Context, l memory.Loader) (uint64, error)
 	Read(ctx context.Context, l memory.Loader) (uint64, error)
 	Record(id string) (memory.Record, error)
-	// RecordIDs returns the ids that begin with a prefix, in order, at most some.
+	// RecordIDs returns the ids that begin with a prefix, sorted, at most `most`.
 	RecordIDs(prefix string, most int) ([]string, error)
 	Located
 	Vectors
 }
 
-// Located reads what a chunk's place is made of.
+// Located reads what the location of a chunk is made of.
 type Located interface {
 	File(sandbox, path string) (memory.File, error)
 	Sandbox(id string) (memory.Sandbox, error)
 	Terms(doc memory.DocID) ([]byte, error)
 }
 
-// Vectors are the stored spaces.
+// Vectors are the stored vector collections.
 type Vectors interface {
 	Collections() []string
-	// Probes are the vectors by which a space's model is known again.
-	Probes(space string) [][]float32
+	// Probes are the vectors that identify a collection's model.
+	Probes(collection string) [][]float32
 	OpenCollection(ctx context.Context, name string, probes [][]float32) error
 	DropCollection(ctx context.Context, name string) error
-	PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error)
-	CountVectors(space string) (int, error)
+	PutVectors(ctx context.Context, collection string, vectors []memory.DocVector) (int, error)
+	CountVectors(collection string) (int, error)
 }
 
 // Options configure an indexer.
 type Options struct {
-	// Builtin embeds at ingest; its space is always there. Where another one has
-	// embedded before, jobs make up for it. Required.
+	// Builtin embeds at ingest; its collection always exists. Documents that another
+	// model has embedded before are backfilled. Required.
 	Builtin embedder.Embedder
-	// ChunkText reads from disk the text of a chunk that is to be embedded, as
-	// it was analysed. Required where files are indexed.
+	// ChunkText reads the text of a chunk from disk, as it was analysed. Required
+	// where files are indexed.
 	ChunkText func(ctx context.Context, at memory.Location) (string, error)
-	// Lexical tunes the ranking by words.
+	// Lexical configures the lexical ranking.
 	Lexical lexical.Options
-	// NoFileNames leaves out the light index: no file is found by its name and beginning.
+	// NoFileNames leaves out the file-name index.
 	NoFileNames bool
-	// EmbedBatch is how many texts are handed to a model at once. Default 64.
+	// EmbedBatch is how many texts a model gets at once. Default 64.
 	EmbedBatch int
-	// Gate lets the built-in model make up for another while nobody asks; nil at any
-	// time.
+	// Gate delays backfills of the built-in model during requests; nil never does.
 	Gate   *worker.Gate
 	Logger *slog.Logger
 }
@@ -87,36 +86,37 @@ type Indexer struct {
 	attrs   index.Attributes
 	numbers index.Numbers
 
-	// mu guards what maps documents to entries, and entries to sessions.
+	// mu guards the fields below, up to fileNames. Every field is an index over the
+	// owners: a change of an owner updates all of them before mu is released.
 	mu      sync.RWMutex
 	docs    index.Table[document]
 	recency index.Recency // documents by document.newest
-	// several are the documents that have more than one reference, and mixed those
-	// whose references differ in what attributes say of them.
+	// several are the documents with more than one reference; mixed are those of them
+	// whose references differ in their attributes.
 	several, mixed *roaring.Bitmap
 	owners         owners
 	sessions       sessionIndex
 	fileNames      fileNames
 
-	// listed locks itself.
+	// listed has a lock of its own.
 	listed recordCache
 
-	// loadMu orders Apply and the end of Load, and guards what follows.
+	// loadMu orders Apply and the end of Load, and guards the fields below.
 	loadMu  sync.Mutex
 	state   State
 	pending []memory.Change
-	// loaded is closed when the state becomes Ready, for those who must not
-	// wait while a change is applied.
+	// loaded is closed when the state becomes Ready. Readers of it need not wait for
+	// loadMu while a change is applied.
 	loaded chan struct{}
-	// seq is of the last change that is held, for those who must not wait either.
+	// seq is the number of the last applied change, readable without loadMu.
 	seq atomic.Uint64
 
-	// attachMu keeps two Attach calls from opening one space twice.
+	// attachMu keeps two Attach calls from opening one collection twice.
 	attachMu    sync.Mutex
 	collections collections
 }
 
-// State says how far the indexes are.
+// State is how complete the indexes are.
 type State string
 
 // The states.
@@ -126,8 +126,8 @@ const (
 	Ready   State = "ready"
 )
 
-// New returns an indexer with empty indexes. Load gives it the store, which in
-// turn was given Apply: each needs the other.
+// New returns an indexer with empty indexes. The store needs Apply when it is opened,
+// and Load needs the store.
 func New(opts Options) (*Indexer, error) {
 	if opts.Builtin == nil {
 		return nil, memory.Invalid("builtin", "", "the indexer needs a built-in model")
@@ -151,7 +151,7 @@ func New(opts Options) (*Indexer, error) {
 }
 
 // Apply brings the indexes up to date with committed changes. The store calls
-// it in commit order, before it acknowledges.
+// it in commit order, before it acknowledges them.
 func (x *Indexer) Apply(changes []memory.Change) {
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
@@ -164,17 +164,17 @@ func (x *Indexer) Apply(changes []memory.Change) {
 	}
 }
 
-// State tells how far the indexes are and the last change they hold.
+// State returns how complete the indexes are and the last change they hold.
 func (x *Indexer) State() (State, uint64) {
 	x.loadMu.Lock()
 	defer x.loadMu.Unlock()
 	return x.state, x.seq.Load()
 }
 
-// Seq returns the number of the last change that is found, 0 while none is.
+// Seq returns the number of the last applied change, 0 before Load has ended.
 func (x *Indexer) Seq() uint64 { return x.seq.Load() }
 
-// ready says that Load has ended.
+// ready reports whether Load has ended.
 func (x *Indexer) ready() bool {
 	select {
 	case <-x.loaded:
@@ -194,7 +194,7 @@ func (x *Indexer) untilReady(ctx context.Context) error {
 	}
 }
 
-// Documents is how many distinct texts are indexed.
+// Documents returns the number of distinct texts indexed.
 func (x *Indexer) Documents() int { return x.numbers.Len() }
 
 // apply is called with loadMu held.
@@ -233,7 +233,7 @@ func (x *Indexer) apply(c memory.Change) {
 			}
 		}
 	}
-	x.mu.Unlock() // questions need not wait while words and vectors are indexed
+	x.mu.Unlock() // queries run while words and vectors are indexed
 	for _, id := range c.Swept {
 		if num, ok := x.numbers.Lookup(id); ok {
 			x.drop(num)
@@ -243,8 +243,8 @@ func (x *Indexer) apply(c memory.Change) {
 	for num := range touched {
 		x.collections.retry(num)
 	}
-	// Vectors of new documents come before their attributes, by which they begin to be
-	// searched: they would seem to lack one for a moment.
+	// Vectors of new documents come before their attributes, by which they are found:
+	// otherwise the documents would seem to lack vectors for a moment.
 	x.applyVectors(c.Docs, true)
 	for num, id := range touched {
 		x.refresh(num, id, terms[id])
@@ -253,7 +253,7 @@ func (x *Indexer) apply(c memory.Change) {
 	x.seq.Store(c.Seq)
 }
 
-// applyVectors takes in the vectors of documents that are new, or that are not.
+// applyVectors indexes the vectors of new documents, or of documents already indexed.
 func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
 	for i := range docs {
 		d := &docs[i]
@@ -261,8 +261,8 @@ func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
 		if !ok || fresh != (d.Terms != nil) {
 			continue
 		}
-		for space, v := range d.Vectors {
-			x.upsertVector(space, num, d.ID, v)
+		for collection, v := range d.Vectors {
+			x.upsertVector(collection, num, d.ID, v)
 		}
 		if fresh {
 			x.collections.skipWithoutVector(num, d)
@@ -270,9 +270,9 @@ func (x *Indexer) applyVectors(docs []memory.Doc, fresh bool) {
 	}
 }
 
-// Held says that a document is indexed, with the names that it declares, and thus
-// stored. One whose terms are damaged, or that was stored when other names were
-// known of it, is not: it is to be analysed again.
+// Held reports whether a document is indexed with the names that it declares, and thus
+// stored. It is false, and the document must be analysed again, if its terms are damaged
+// or if it was stored with other names.
 func (x *Indexer) Held(doc memory.Document) bool {
 	if !x.ready() {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// listedKindNames are the kinds of the roster, in the order of memory.Kinds.
+// listedKinds are the kinds in the record cache, in the order of memory.Kinds.
 var listedKinds = []memory.Kind{memory.Task, memory.Blocker, memory.Rule, memory.Reference, memory.Tool}
 
 func listedKindNames() []string {
@@ -21,18 +21,17 @@ func listedKindNames() []string {
 	return names
 }
 
-// recordCache holds whole the records that are listed rather than searched: what was done
-// and what is blocked, and the entries of catalogues. They are few, and every request
-// lists an agent asks for them. It has a lock of its own, so that nobody waits for the
-// words of a large file to be indexed.
+// recordCache holds the records that are listed, not searched: tasks, blockers and the
+// entries of catalogues. They are few, and every request of an agent lists them. The
+// cache has a lock of its own, so that a list need not wait while a large file is indexed.
 type recordCache struct {
-	mu   sync.RWMutex // guards what follows
+	mu   sync.RWMutex // guards the fields below
 	byID map[string]*memory.Record
-	// lists are the records of one project and kind in the order of Entries. They are
-	// values, so that a list is handed out by copying one piece of memory, not by
-	// following a thousand pointers. Their texts are those of byID.
+	// lists has the records of one project and kind in the order of Entries. They are
+	// values: a list is returned by copying one block of memory instead of following a
+	// thousand pointers. Both maps always hold the same records.
 	lists map[cacheKey][]memory.Record
-	// loading says that the lists are in any order: Load is at work.
+	// loading is set while Load runs: the lists are not sorted yet.
 	loading bool
 }
 
@@ -45,11 +44,10 @@ func newRecordCache() recordCache {
 	return recordCache{byID: map[string]*memory.Record{}, lists: map[cacheKey][]memory.Record{}, loading: true}
 }
 
-// Entries returns the records of a project that are of these kinds, or of all the
-// recordCache's when none is named, by Created, then Entry.Ord, then id. The roster's are
-// tasks and blockers with a Task, and rules, references and tools with an Entry: a
-// reference without one is a text of its own. While Load is at work they are those
-// that it has come across. What the records point to must not be written to.
+// Entries returns the records of a project that are of these kinds, or of all listed kinds
+// when none is named, by Created, then Entry.Ord, then id. Listed are tasks and blockers
+// with a Task, and rules, references and tools with an Entry. While Load runs, the result
+// holds what was loaded so far. The caller must not change what the records point to.
 func (x *Indexer) Entries(project string, kinds ...memory.Kind) []memory.Record {
 	if len(kinds) == 0 {
 		kinds = listedKinds
@@ -57,7 +55,7 @@ func (x *Indexer) Entries(project string, kinds ...memory.Kind) []memory.Record 
 	return x.listed.list(project, kinds)
 }
 
-// Entry returns a record of the roster, as Entries does, and whether it is there.
+// Entry returns a listed record, and whether there is one.
 func (x *Indexer) Entry(id string) (memory.Record, bool) {
 	x.listed.mu.RLock()
 	defer x.listed.mu.RUnlock()
@@ -68,10 +66,10 @@ func (x *Indexer) Entry(id string) (memory.Record, bool) {
 	return *r, true
 }
 
-// Loaded says that Load has ended: what is committed is found from here on.
+// Loaded reports whether Load has ended: then everything committed is found.
 func (x *Indexer) Loaded() bool { return x.ready() }
 
-// isListed says that a record belongs on the roster.
+// isListed reports whether a record belongs in the cache.
 func isListed(r *memory.Record) bool {
 	switch r.Kind {
 	case memory.Task, memory.Blocker:
@@ -102,7 +100,7 @@ func (l *recordCache) list(project string, kinds []memory.Kind) []memory.Record 
 	return merge(lists)
 }
 
-// merge joins lists that are in order, which are one for each kind at most.
+// merge merges sorted lists, one for each kind.
 func merge(lists [][]memory.Record) []memory.Record {
 	n := 0
 	for _, list := range lists {
@@ -125,9 +123,8 @@ func merge(lists [][]memory.Record) []memory.Record {
 	return all
 }
 
-// apply takes in what a change wrote and drops what it removed, all at once: nobody
-// finds a record missing that is being replaced. Records are kept and must not be
-// written to.
+// apply applies a change at once: a record that is being replaced is never missing. The
+// cache keeps the records, which must not be changed.
 func (l *recordCache) apply(changes []memory.RecordChange) {
 	wanted := func(c memory.RecordChange) bool {
 		return c.Old != nil && isListed(c.Old) || c.New != nil && isListed(c.New)
@@ -153,8 +150,7 @@ func idOf(c memory.RecordChange) string {
 	return c.Old.ID
 }
 
-// put takes a record in, in place of the one of its id, whatever was stored of
-// that. It is called with mu held.
+// put adds a record, or replaces the one with its id. It is called with mu held.
 func (l *recordCache) put(r *memory.Record) {
 	k := cacheKey{r.Project, r.Kind}
 	if old, ok := l.byID[r.ID]; ok {
@@ -173,7 +169,7 @@ func (l *recordCache) put(r *memory.Record) {
 	l.lists[k] = slices.Insert(l.lists[k], at, *r)
 }
 
-// find returns where a record of the roster is in its list. It is called with mu held.
+// find returns the index of a cached record in its list. It is called with mu held.
 func (l *recordCache) find(k cacheKey, r *memory.Record) int {
 	if !l.loading {
 		at, _ := slices.BinarySearchFunc(l.lists[k], *r, compareListedValues)
@@ -187,7 +183,7 @@ func (l *recordCache) find(k cacheKey, r *memory.Record) int {
 	return -1
 }
 
-// remove takes out a record as it is on the roster. It is called with mu held.
+// remove removes a cached record. It is called with mu held.
 func (l *recordCache) remove(r *memory.Record) {
 	delete(l.byID, r.ID)
 	k := cacheKey{r.Project, r.Kind}
@@ -197,7 +193,7 @@ func (l *recordCache) remove(r *memory.Record) {
 	}
 }
 
-// finishLoad orders what came in any order while loading.
+// finishLoad sorts the lists.
 func (l *recordCache) finishLoad() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +206,7 @@ func (l *recordCache) finishLoad() {
 // compareListedValues is the order of Entries.
 func compareListedValues(a, b memory.Record) int { return compareListed(&a, &b) }
 
-// compareListed is byPlace for those who compare many: records are large.
+// compareListed is compareListedValues without copying the records, which are large.
 func compareListed(a, b *memory.Record) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(ordOf(a), ordOf(b)), cmp.Compare(a.ID, b.ID))
 }
@@ -222,7 +218,7 @@ func ordOf(r *memory.Record) int {
 	return r.Entry.Ord
 }
 
-// compare reports where the roster differs from one that was just loaded.
+// compare reports where the cache differs from one that was just loaded.
 func (l *recordCache) compare(fresh *recordCache, bad func(string, ...any)) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -241,14 +237,14 @@ func (l *recordCache) compare(fresh *recordCache, bad func(string, ...any)) {
 	}
 }
 
-// sameRecord compares what two records say. A stored one has no empty lists and no
-// monotonic clock, a fresh one may.
+// sameRecord compares two records. A stored one has no empty lists and no monotonic
+// clock, a new one may have them.
 func sameRecord(a, b *memory.Record) bool {
 	said := func(r memory.Record) []byte {
 		r.Created, r.Updated = r.Created.UTC(), r.Updated.UTC()
 		b, err := json.Marshal(r)
 		if err != nil {
-			return []byte(r.ID) // raw JSON that is none: both have it, and cannot be told apart
+			return []byte(r.ID) // invalid raw JSON, which cannot be compared
 		}
 		return b
 	}

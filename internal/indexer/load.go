@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Load fills the indexes from the store and returns when everything committed
-// until then can be found. What is committed meanwhile is applied at its end.
+// Load fills the indexes from the store. Changes committed while it runs are applied at
+// its end.
 func (x *Indexer) Load(ctx context.Context, store Store) error { return x.load(ctx, store, store.Load) }
 
 func (x *Indexer) load(ctx context.Context, store Store, read func(context.Context, memory.Loader) (uint64, error)) error {
@@ -26,12 +26,12 @@ func (x *Indexer) load(ctx context.Context, store Store, read func(context.Conte
 	if err := x.openCollections(ctx); err != nil {
 		return fmt.Errorf("load indexes: %w", err)
 	}
-	line := x.startLexicalPipeline()
+	pipeline := x.startLexicalPipeline()
 	seq, err := read(ctx, memory.Loader{
-		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: line.add,
+		Session: x.loadSession, Record: x.loadRecord, File: x.loadFile, Terms: pipeline.add,
 		Collection: x.collections.wanted, Vector: x.loadVector,
 	})
-	line.end()
+	pipeline.end()
 	if err == nil {
 		err = x.countUnused()
 	}
@@ -78,9 +78,9 @@ func (x *Indexer) loadFile(f memory.File) error {
 	return nil
 }
 
-// lexicalPipeline hands the words of documents that are being loaded to a goroutine
-// that does nothing but add them to the lexical index: that is most of the work
-// of a start and cannot be shared, so reading and decoding go on beside it.
+// lexicalPipeline adds the words of loaded documents to the lexical index in a
+// goroutine of its own. That is most of the work of a start and cannot be split, so
+// reading and decoding run beside it.
 type lexicalPipeline struct {
 	x       *Indexer
 	batch   []lexicalFields
@@ -88,7 +88,7 @@ type lexicalPipeline struct {
 	indexer sync.WaitGroup
 }
 
-// pipelineBatch is how many documents are handed over at once.
+// pipelineBatch is how many documents are sent at once.
 const pipelineBatch = 64
 
 func (x *Indexer) startLexicalPipeline() *lexicalPipeline {
@@ -103,8 +103,8 @@ func (x *Indexer) startLexicalPipeline() *lexicalPipeline {
 	return l
 }
 
-// add comes after all records and files, so the references are complete, and
-// from one goroutine.
+// add is called from one goroutine, after all records and files, when the references
+// are complete.
 func (l *lexicalPipeline) add(doc memory.DocID, encoded []byte) error {
 	num, ok := l.x.numbers.Lookup(doc)
 	if !ok {
@@ -125,16 +125,16 @@ func (l *lexicalPipeline) flush() {
 	l.batch = make([]lexicalFields, 0, pipelineBatch)
 }
 
-// end waits until all words are indexed.
+// end waits for the index.
 func (l *lexicalPipeline) end() {
 	l.flush()
 	close(l.batches)
 	l.indexer.Wait()
 }
 
-func (x *Indexer) loadVector(space string, doc memory.DocID, v []float32) error {
+func (x *Indexer) loadVector(collection string, doc memory.DocID, v []float32) error {
 	if num, ok := x.numbers.Lookup(doc); ok {
-		x.upsertVector(space, num, doc, v)
+		x.upsertVector(collection, num, doc, v)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func TestConcurrentUse(t *testing.T) {
 	close(done)
 	looking.Wait()
 	r.mustFill()
-	if s := r.space(); s.State != "ready" || s.Embedded != r.index.Documents() {
+	if s := r.collection(); s.State != "ready" || s.Embedded != r.index.Documents() {
 		t.Errorf("after all: %+v, want all %d documents embedded", s, r.index.Documents())
 	}
 }

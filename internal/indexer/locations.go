@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// maxFiles is how many files of one name are looked into: "index.ts:10" may be any
-	// of hundreds.
+	// maxFiles is how many files of one name are read: "index.ts:10" may be any of
+	// hundreds.
 	maxFiles = 16
-	// maxMatches is how many are told apart by how near they are to what was named.
+	// maxMatches is how many files are compared by their distance from the path.
 	maxMatches = 512
 )
 
-// At returns the chunks of a selection at a place: that which holds the line, or
-// the nearest before it; without a line all of the files, in their order. Files are
-// found by the end of their path: by as much of it as the place names, or as the
-// file has where the place begins above the repository. Those that lie nearest
-// below what was named come first, and no more than maxFiles are looked into.
-func (x *Indexer) At(place memory.CodeLocation, sel memory.Selection) []memory.Candidate {
+// At returns the chunks of a selection at a location: the chunk with the line, or the
+// nearest before it; without a line all chunks, in order. A file matches if its path
+// ends with the location's, or the other way round where the location begins above the
+// repository. Files in the fewest folders below the location come first, at most
+// maxFiles of them.
+func (x *Indexer) At(at memory.CodeLocation, sel memory.Selection) []memory.Candidate {
 	var out []memory.Candidate
-	for _, key := range x.files(place.Path, sel) {
+	for _, key := range x.files(at.Path, sel) {
 		f, err := x.store.File(key.Sandbox, key.Path)
 		if err != nil {
-			continue // replaced or gone since
+			continue // replaced or removed since
 		}
-		first, last := chunksAt(f.Chunks, place.Line)
+		first, last := chunksAt(f.Chunks, at.Line)
 		out = append(out, x.chunks(key, f.Chunks, first, last)...)
 	}
 	return out
 }
 
-// chunks returns those of a file from first up to before last.
+// chunks returns the chunks first to last-1 of a file.
 func (x *Indexer) chunks(key memory.FileKey, chunks []memory.FileChunk, first, last int) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -49,7 +49,7 @@ func (x *Indexer) chunks(key memory.FileKey, chunks []memory.FileChunk, first, l
 	return out
 }
 
-// chunksAt returns which chunks are at a line; 0 is all.
+// chunksAt returns the range of the chunks at a line; 0 means all.
 func chunksAt(chunks []memory.FileChunk, line int) (first, last int) {
 	if line == 0 {
 		return 0, len(chunks)
@@ -57,7 +57,7 @@ func chunksAt(chunks []memory.FileChunk, line int) (first, last int) {
 	best := -1
 	for i, c := range chunks {
 		if c.StartLine <= line {
-			best = i // of two that overlap the later has more after the line
+			best = i // of two that overlap, the later has more text after the line
 		}
 	}
 	if best < 0 {
@@ -66,25 +66,24 @@ func chunksAt(chunks []memory.FileChunk, line int) (first, last int) {
 	return best, best + 1
 }
 
-// endsWith says whether a path ends with another, in whole parts.
+// endsWith reports whether a path ends with another, in whole components.
 func endsWith(p, end string) bool {
 	return strings.HasSuffix(p, end) && (len(p) == len(end) || p[len(p)-len(end)-1] == '/')
 }
 
-// files returns the files that a path may mean, the nearest first.
+// files returns the files that a path may name, the nearest first.
 func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	p = strings.TrimPrefix(path.Clean(strings.ReplaceAll(p, `\`, "/")), "/")
 	type match struct {
 		key memory.FileKey
-		// far is how many folders lie above what was named.
-		far int
+		far int // number of folders above the path that was named
 	}
 	var found, top []match
 	x.mu.RLock()
 	for _, n := range x.owners.byBase[path.Base(p)] {
 		e := &x.owners.all[n]
 		own := e.file.Path
-		// What is cheap to tell first: there may be thousands of files of a name.
+		// The cheap test first: there may be thousands of files of one name.
 		inside, above := endsWith(own, p), endsWith(p, own)
 		switch {
 		case !inside && !above || !x.selected(e, &sel):
@@ -99,8 +98,8 @@ func (x *Indexer) files(p string, sel memory.Selection) []memory.FileKey {
 	}
 	x.mu.RUnlock()
 	if len(found) == 0 {
-		// A path from elsewhere ends like that of a file at the top as easily as not:
-		// it must lie in the folder of the repository, by its name.
+		// Many paths end like a file in the top folder: such a path must be in a folder
+		// with the repository's name.
 		found = slices.DeleteFunc(top, func(m match) bool {
 			above := strings.TrimSuffix(p, m.key.Path)
 			if strings.Contains(m.key.Path, "/") {

@@ -12,37 +12,37 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// owner is a record or a file, as far as filters need it. There is one for every
-// step of every session, so it is kept small: what many entries share is a name,
-// and what most lack is in details.
+// owner is a record or a file, reduced to what filters need. There is one for every
+// step of every session, so it is small: strings that many owners share are names,
+// and what few have is in details.
 type owner struct {
-	id   string          // of a record
-	file *memory.FileKey // of a file
+	id   string          // if it is a record
+	file *memory.FileKey // if it is a file
 	kind, project, repo, session, lang,
 	screen name
 	*details
-	created int64  // milliseconds since 1970, which order the steps of a session
-	doc     uint32 // of a record
-	// withdrawn says that a lesson is kept but not recalled.
+	created int64  // milliseconds since 1970; orders the steps of a session
+	doc     uint32 // of a record: the number of its document
+	// withdrawn is set for a lesson that is kept but not recalled.
 	withdrawn bool
-	// followed says that a record was read from a file of the repository.
+	// followed is set for a record read from a file of the repository.
 	followed bool
-	// chunked says that a file has chunks, pruned that it had to give them up.
+	// chunked is set for a file with chunks, pruned for one that lost them to the size
+	// limit.
 	chunked, pruned bool
 }
 
-// details are what few entries have.
+// details are what few owners have.
 type details struct {
 	tags         []string
 	fingerprints []string
 	rate         *memory.Rate
 }
 
-// name is a string that many entries share: half the size of one and stored
-// once.
+// name is a string that many owners share, stored once and in half the size.
 type name = unique.Handle[string]
 
-// Shared by all entries that lack something.
+// Shared by all owners without a name, and without details.
 var (
 	unnamed = unique.Make("")
 	plain   = &details{}
@@ -55,26 +55,27 @@ func nameOf(s string) name {
 	return unique.Make(s)
 }
 
-// ref leads from a document to an entry, and to one chunk of a file.
+// ref leads from a document to an owner, and to one chunk of a file.
 type ref struct {
 	owner uint32
 	ord   uint32
 }
 
-// owners numbers records and files. Its owner locks.
+// owners numbers records and files. Every map below is an index over all: add and drop
+// change them together. The caller locks.
 type owners struct {
 	all     []owner
 	free    []uint32
 	records map[string]uint32
 	files   map[memory.FileKey]uint32
-	// byBase are the files by the last part of their path.
+	// byBase has the files by the last component of their path.
 	byBase map[string][]uint32
-	// sessions are the records of each session, of whichever project.
+	// sessions has the records of each session, of all projects.
 	sessions ownerSets
 	projects ownerSets // records and files
 }
 
-// ownerSets are the entries that have a name, such as those of a session.
+// ownerSets are sets of owners by a name that they share, such as their session.
 type ownerSets map[name]*roaring.Bitmap
 
 func (s ownerSets) add(of name, n uint32) {
@@ -143,13 +144,13 @@ func (e *owners) drop(n uint32) {
 	e.free = append(e.free, n)
 }
 
-// ofSession yields the records of a session, of whichever project.
+// ofSession yields the records of a session, of all projects.
 func (e *owners) ofSession(id string) iter.Seq[uint32] { return e.sessions.of(id) }
 
 // ofProject yields the records and files of a project.
 func (e *owners) ofProject(id string) iter.Seq[uint32] { return e.projects.of(id) }
 
-// dropBase costs a look at every file of that name.
+// dropBase scans the files with that base name.
 func (e *owners) dropBase(base string, n uint32) {
 	list := e.byBase[base]
 	i := slices.Index(list, n)
@@ -187,9 +188,8 @@ func recordOwner(r *memory.Record) owner {
 	return e
 }
 
-// verdictRate is how often what was handed out worked, of the verdicts that say so or
-// the opposite; nil when there is none. An irrelevant answer says nothing about what
-// it held.
+// verdictRate is the rate of success among the verdicts that report success or failure,
+// nil if there are none. A verdict of irrelevance says nothing about the content.
 func verdictRate(v memory.VerdictCounts) *memory.Rate {
 	n := v.Worked + v.Failed + v.Outdated
 	if n == 0 {
@@ -208,10 +208,10 @@ func fileOwner(f *memory.File) owner {
 	}
 }
 
-// is says that the entry is of a kind.
+// is reports whether the owner is of a kind.
 func (e *owner) is(kind memory.Kind) bool { return e.kind.Value() == string(kind) }
 
-// path is a file's; a record has none.
+// path returns a file's path, or "" for a record.
 func (e *owner) path() string {
 	if e.file == nil {
 		return ""

@@ -10,37 +10,36 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxRefs is how many references make a document crowded: what is needed of fewer
-// is found by looking at each. A text that an agent reads in every session has
-// thousands.
+// maxRefs is how many references are kept as a plain list, which every use scans. A text
+// that an agent reads in every session has thousands.
 //
-// Counting for every document would cost memory for the many that have one reference;
-// looking at each reference took 263 ms a write for a step of 3,000 sessions.
+// A counted set for every document would cost memory for the many that have one
+// reference; scanning a step of 3,000 sessions took 263 ms a write.
 const maxRefs = 32
 
-// maxCandidates is how many places of one text an answer is given, the newest of them: the
-// most that any answer shows is 100 steps.
+// maxCandidates is how many references of one text an answer gets, the newest: no answer
+// shows more than 100 steps.
 const maxCandidates = 100
 
-// refSet holds the references to a crowded document, ordered and counted, so that one
-// more or less costs the same however many there are.
+// refSet holds the references of a document that has many, ordered and counted, so that
+// adding and removing one costs the same however many there are.
 type refSet struct {
 	len int
-	// byProject are the references by project, newest first; those that must not be
-	// recalled are the last.
+	// byProject has the references by project, newest first; those that must not be
+	// recalled are last.
 	byProject map[name]*index.Sorted[datedRef]
-	// counts are the references that carry an attribute, of those that may be recalled.
+	// counts has the number of references with an attribute, of those that may be recalled.
 	counts map[index.Attr]int
 	paths  *index.Sorted[string]
-	// changed are the attributes but for paths that came or went since they were
-	// handed to the attributes.
+	// changed are the attributes, without paths, that were added or removed since the last
+	// setAttributes.
 	changed map[index.Attr]struct{}
-	// setPaths are the paths that the attributes have, or everywhere; nil before they
-	// were given any of the document's.
+	// setPaths are the paths among the document's attributes; nil before the first
+	// setAttributes.
 	setPaths []string
 }
 
-// datedRef is a reference with the time of its entry, see recalledAt.
+// datedRef is a reference with the time of its owner, see owner.recalledAt.
 type datedRef struct {
 	at int64
 	ref
@@ -69,15 +68,15 @@ func (c *refSet) add(r ref, e *owner) {
 	}
 }
 
-// remove takes out the references to an entry.
-func (c *refSet) remove(entry uint32, e *owner) {
+// remove removes the references to an owner.
+func (c *refSet) remove(n uint32, e *owner) {
 	list := c.byProject[e.project]
 	if list == nil {
 		return
 	}
 	var gone []datedRef
-	for r := range list.From(datedRef{e.recalledAt(), ref{owner: entry}}) {
-		if r.owner != entry {
+	for r := range list.From(datedRef{e.recalledAt(), ref{owner: n}}) {
+		if r.owner != n {
 			break
 		}
 		gone = append(gone, r)
@@ -113,7 +112,8 @@ func (c *refSet) count(e *owner, by int) {
 	})
 }
 
-// newest is when the newest entry that may be recalled was created, 0 for none.
+// newest returns when the newest owner that may be recalled was created, 0 if there is
+// none.
 func (c *refSet) newest() (at int64) {
 	for _, list := range c.byProject {
 		for r := range list.All() {
@@ -136,7 +136,7 @@ func (c *refSet) first(n int) []string {
 	return first
 }
 
-// setAttributes brings the attributes of a document up to date with its references.
+// setAttributes updates the attributes of a document.
 func (c *refSet) setAttributes(num uint32, attrs *index.Attributes) {
 	paths := []string{everywhere}
 	if c.paths.Len() < maxPaths {
@@ -173,9 +173,9 @@ func (c *refSet) setAttributes(num uint32, attrs *index.Attributes) {
 	clear(c.changed)
 }
 
-// newest returns the references of a document that are wanted, at most n: of a crowd
-// the newest of the selection's project, and if they are fewer, of the others. What is
-// wanted must be within the selection. It is called with mu held.
+// newest returns the references of a document that are wanted, at most n. For a refSet
+// these are the newest of the selection's project, then the newest of other projects.
+// wanted must accept only what the selection allows. It is called with mu held.
 func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, wanted func(ref, *owner) bool) []ref {
 	switch {
 	case d.set == nil:
@@ -198,7 +198,7 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 		for r := range list.All() {
 			e := &x.owners.all[r.owner]
 			if n == 0 || e.withdrawn || e.created < since {
-				return // as are all that follow
+				return // and so are all that follow
 			}
 			if wanted(r.ref, e) {
 				out = append(out, r)
@@ -222,7 +222,7 @@ func (x *Indexer) newest(num uint32, d *document, sel *memory.Selection, n int, 
 	return refsOf(out, n)
 }
 
-// newestIn is newest for a selection of one session, which may hold few of many.
+// newestIn is newest for a selection of one session.
 func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *owner) bool) []ref {
 	var out []datedRef
 	for at := range x.owners.ofSession(session) {
@@ -236,9 +236,9 @@ func (x *Indexer) newestIn(num uint32, session string, n int, wanted func(ref, *
 }
 
 // refsOf returns the first n references.
-func refsOf(crowded []datedRef, n int) []ref {
-	refs := make([]ref, 0, min(len(crowded), n))
-	for _, r := range crowded[:min(len(crowded), n)] {
+func refsOf(dated []datedRef, n int) []ref {
+	refs := make([]ref, 0, min(len(dated), n))
+	for _, r := range dated[:min(len(dated), n)] {
 		refs = append(refs, r.ref)
 	}
 	return refs

@@ -9,24 +9,23 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A model takes the place of another of its provider, which is what stands before the
-// slash of its name: "builtin", "ollama". The replaced space is kept, searched by
-// nobody, until the one in its place holds all that can be embedded, so that whoever
-// goes back to the former model before has its vectors. The space of a provider that
-// is not used at all is kept as it is.
+// A model replaces another model of the same provider: the part of its name before the
+// slash, such as "builtin" or "ollama". The replaced collection is kept, but not searched,
+// until the new one is complete. A user who switches back before then still has the old
+// vectors. The collection of a provider that is not in use at all is kept.
 
 func provider(model string) string {
 	name, _, _ := strings.Cut(model, "/")
 	return name
 }
 
-// unusedCollections are the stored spaces that no model in use fills.
+// unusedCollections returns the stored collections without a model in use.
 func (x *Indexer) unusedCollections() []string {
 	return slices.DeleteFunc(x.store.Collections(), x.collections.wanted)
 }
 
-// replaced are the spaces whose place a space has taken. Those of other weights of an
-// expected model are none: Attach drops them.
+// replaced returns the collections that one replaces. Those of other weights of an
+// expected model are not among them: Attach drops these.
 func (x *Indexer) replaced(s *collection) []string {
 	return slices.DeleteFunc(x.unusedCollections(), func(name string) bool {
 		model, _, _ := strings.Cut(name, "@")
@@ -34,19 +33,18 @@ func (x *Indexer) replaced(s *collection) []string {
 	})
 }
 
-// dropReplaced drops the spaces whose place a space has taken, which holds all that
-// can be embedded.
+// dropReplaced drops the collections that a complete one replaces.
 func (x *Indexer) dropReplaced(ctx context.Context, s *collection) error {
 	for _, name := range x.replaced(s) {
 		if err := x.store.DropCollection(ctx, name); err != nil {
-			return fmt.Errorf("drop replaced space: %w", err)
+			return fmt.Errorf("drop replaced collection: %w", err)
 		}
-		x.opts.Logger.Info("replaced space dropped", "part", "indexer", "space", name, "by", s.name)
+		x.opts.Logger.Info("replaced collection dropped", "part", "indexer", "collection", name, "by", s.name)
 	}
 	return nil
 }
 
-// countUnused counts the vectors of the spaces that no model in use fills.
+// countUnused counts the vectors of the unused collections.
 func (x *Indexer) countUnused() error {
 	left := map[string]int{}
 	for _, name := range x.unusedCollections() {
@@ -62,7 +60,7 @@ func (x *Indexer) countUnused() error {
 	return nil
 }
 
-// Collections tells how far every space is, those in use first.
+// Collections returns the state of every collection, those in use first.
 func (x *Indexer) Collections() []memory.CollectionState {
 	documents, waitable := x.numbers.Len(), x.attrs.Len()
 	var out []memory.CollectionState
@@ -83,15 +81,15 @@ func (x *Indexer) Collections() []memory.CollectionState {
 		out = append(out, st)
 	}
 	if !x.ready() {
-		return out // which are left over is not known yet
+		return out // the unused ones are counted at the end of Load
 	}
 	for _, name := range x.unusedCollections() {
 		model, dim, err := parseCollection(name)
 		if err != nil {
-			continue // nobody ever used it
+			continue // no model ever used it
 		}
 		st := memory.CollectionState{Name: name, Model: model, Dim: dim, Embedded: x.collections.unusedVectors(name), State: memory.CollectionUnused}
-		st.Documents = st.Embedded // it is to hold no more
+		st.Documents = st.Embedded // it will get no more
 		if st.ReplacedBy = x.successor(model); st.ReplacedBy != "" {
 			st.State = memory.CollectionReplaced
 		}
@@ -100,7 +98,7 @@ func (x *Indexer) Collections() []memory.CollectionState {
 	return out
 }
 
-// successor is the model in use that has taken the place of another; empty for none.
+// successor returns the model in use that replaces another, empty if none does.
 func (x *Indexer) successor(model string) string {
 	for _, s := range x.collections.list() {
 		if provider(s.vectors.Name()) == provider(model) {
@@ -111,7 +109,7 @@ func (x *Indexer) successor(model string) string {
 	defer x.collections.mu.RUnlock()
 	for expected := range x.collections.models {
 		if provider(expected) == provider(model) {
-			return expected // its server was not reached yet
+			return expected // its server has not answered yet
 		}
 	}
 	return ""
@@ -123,7 +121,7 @@ func (s *collections) unusedVectors(name string) int {
 	return s.unused[name]
 }
 
-// expects says that a background model is expected.
+// expects reports whether a background model is expected.
 func (s *collections) expects(model string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -16,7 +16,7 @@ import (
 func modelA() *embeddertest.Fake { return &embeddertest.Fake{Name: "builtin/a", Salt: "a"} }
 func modelB() *embeddertest.Fake { return &embeddertest.Fake{Name: "builtin/b", Salt: "b"} }
 
-func spaceName(t *testing.T, e embedder.Embedder) string {
+func collectionName(t *testing.T, e embedder.Embedder) string {
 	t.Helper()
 	m, err := e.Model(t.Context())
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *rig) switchTo(e embedder.Embedder) {
 func (r *rig) lacks() string { return r.index.Sources()[1].Lacks(r.index.attrs.Match()) }
 
 // heldBy returns the texts that have the vector of a model, and no other one, in the
-// built-in space.
+// built-in collection.
 func (r *rig) heldBy(e embedder.Embedder, texts ...string) []string {
 	r.t.Helper()
 	var held []string
@@ -69,7 +69,7 @@ func lessonText(i int) string { return fmt.Sprintf("%s lesson", wordOf(i)) }
 
 // TestBuiltinIsReplaced: what another built-in model has embedded is embedded by the
 // one of this program, code read again from disk; what cannot be had any more does not
-// keep the former's space.
+// keep the former's collection.
 func TestBuiltinIsReplaced(t *testing.T) {
 	r := newRig(t, nil)
 	a, b := modelA(), modelB()
@@ -91,32 +91,32 @@ func TestBuiltinIsReplaced(t *testing.T) {
 	if got := r.lacks(); got != "partial: 0 % embedded, 0 of 10 documents" {
 		t.Errorf("at first the built-in vectors are %q", got)
 	}
-	r.remember(lesson("l-new", "p-1", "written to the new space"))
-	if got := r.heldBy(b, append(all, "written to the new space")...); !slices.Equal(got, []string{"written to the new space"}) {
-		t.Errorf("before filling the space holds %q, want what was written since", got)
+	r.remember(lesson("l-new", "p-1", "written to the new collection"))
+	if got := r.heldBy(b, append(all, "written to the new collection")...); !slices.Equal(got, []string{"written to the new collection"}) {
+		t.Errorf("before filling the collection holds %q, want what was written since", got)
 	}
 	if got := r.lacks(); got != "partial: 9 % embedded, 1 of 11 documents" {
 		t.Errorf("after a write the built-in vectors are %q", got)
 	}
-	spaces := r.index.Collections()
-	if s := named(t, spaces, "builtin/b"); s.State != memory.CollectionBackfilling || s.Text() != "filling 9 %" || s.Embedded != 1 || s.Documents != 11 {
-		t.Errorf("the new space is %+v, %s", s, s.Text())
+	collections := r.index.Collections()
+	if s := named(t, collections, "builtin/b"); s.State != memory.CollectionBackfilling || s.Text() != "filling 9 %" || s.Embedded != 1 || s.Documents != 11 {
+		t.Errorf("the new collection is %+v, %s", s, s.Text())
 	}
-	if s := named(t, spaces, "builtin/a"); s.Text() != "replaced by builtin/b" || s.Embedded != 10 || s.Documents != 10 {
-		t.Errorf("the former space is %+v, %s", s, s.Text())
+	if s := named(t, collections, "builtin/a"); s.Text() != "replaced by builtin/b" || s.Embedded != 10 || s.Documents != 10 {
+		t.Errorf("the former collection is %+v, %s", s, s.Text())
 	}
 	jobs := r.index.BackfillJobs()
-	if len(jobs) != 1 || jobs[0].Kind != EmbedBuiltinJob || jobs[0].Key != spaceName(t, b) {
+	if len(jobs) != 1 || jobs[0].Kind != EmbedBuiltinJob || jobs[0].Key != collectionName(t, b) {
 		t.Fatalf("the jobs are %+v", jobs)
 	}
 	r.mustFill()
 	if got := r.heldBy(b, all...); !slices.Equal(got, all) {
-		t.Errorf("filled, the space holds %q, want %q", got, all)
+		t.Errorf("filled, the collection holds %q, want %q", got, all)
 	}
 	if s := r.index.Collections(); len(s) != 1 || s[0].State != memory.CollectionReady || s[0].Embedded != 10 || r.lacks() != "" {
-		t.Errorf("filled: %+v, lacking %q; want the new space alone, ready, with all but the file that is gone", s, r.lacks())
+		t.Errorf("filled: %+v, lacking %q; want the new collection alone, ready, with all but the file that is gone", s, r.lacks())
 	}
-	if names := r.store.Collections(); slices.Contains(names, spaceName(t, a)) {
+	if names := r.store.Collections(); slices.Contains(names, collectionName(t, a)) {
 		t.Errorf("the store still has %v", names)
 	}
 	if jobs := r.index.BackfillJobs(); len(jobs) != 0 {
@@ -126,11 +126,11 @@ func TestBuiltinIsReplaced(t *testing.T) {
 	r.reopen()
 	r.mustFill() // the file may be back
 	if _, after := b.Calls(); after != before || len(r.index.Collections()) != 1 {
-		t.Errorf("after reopening %d texts are embedded again, the spaces are %+v", after-before, r.index.Collections())
+		t.Errorf("after reopening %d texts are embedded again, the collections are %+v", after-before, r.index.Collections())
 	}
 }
 
-// TestBackToTheFormerModel: whoever goes back before the new space is filled finds the
+// TestBackToTheFormerModel: a switch back before the new collection is complete finds the
 // former's vectors and embeds what was written since; the unfinished one goes.
 func TestBackToTheFormerModel(t *testing.T) {
 	r := newRig(t, nil)
@@ -165,7 +165,7 @@ func TestBackToTheFormerModel(t *testing.T) {
 		t.Errorf("%d texts were embedded, want the one that was written since", texts)
 	}
 	if s := r.index.Collections(); len(s) != 1 || s[0].Model != "builtin/a" || s[0].Embedded != 11 || s[0].State != memory.CollectionReady {
-		t.Errorf("the spaces are %+v, want the former alone with all 11", s)
+		t.Errorf("the collections are %+v, want the former alone with all 11", s)
 	}
 }
 
@@ -194,18 +194,18 @@ func TestDropGoesOn(t *testing.T) {
 	}
 	for range 2 { // also in the process that it was ended in
 		if jobs := r.index.BackfillJobs(); len(jobs) != 1 {
-			t.Fatalf("with a space to be dropped the jobs are %+v", jobs)
+			t.Fatalf("with a collection to be dropped the jobs are %+v", jobs)
 		}
 		r.reopen()
 	}
 	r.mustFill()
-	if names := r.store.Collections(); slices.Contains(names, spaceName(t, a)) {
+	if names := r.store.Collections(); slices.Contains(names, collectionName(t, a)) {
 		t.Errorf("the store still has %v", names)
 	}
 }
 
 // TestSpacesOfOtherProviders: the built-in model takes the place of no server's, whose
-// space stays while it is switched off and goes when another of its models is filled.
+// collection stays while it is switched off and goes when another of its models is filled.
 func TestSpacesOfOtherProviders(t *testing.T) {
 	x := &embeddertest.Fake{Name: "ollama/x", Salt: "x"}
 	r := newRig(t, x)
@@ -242,8 +242,8 @@ func TestSpacesOfOtherProviders(t *testing.T) {
 		t.Errorf("the other model lacks %q", got)
 	}
 	r.mustFill()
-	if s := r.index.Collections(); len(s) != 2 || r.space().Embedded != 5 {
-		t.Errorf("filled: %+v, want the built-in space and that of ollama/y", s)
+	if s := r.index.Collections(); len(s) != 2 || r.collection().Embedded != 5 {
+		t.Errorf("filled: %+v, want the built-in collection and that of ollama/y", s)
 	}
 }
 
@@ -259,10 +259,10 @@ func TestRefusedAtIngest(t *testing.T) {
 		return nil
 	}
 	r.switchTo(b)
-	r.mustFill() // which drops the space of the rig's own
+	r.mustFill() // which drops the collection of the rig's own
 	r.remember(lesson("l-0", "p-1", "???"), lesson("l-1", "p-1", "with words"))
 	if s := r.index.Collections()[0]; s.State != memory.CollectionReady || s.Embedded != 1 || r.lacks() != "" || len(r.index.BackfillJobs()) > 0 {
-		t.Errorf("the space is %+v, lacks %q, jobs %+v", s, r.lacks(), r.index.BackfillJobs())
+		t.Errorf("the collection is %+v, lacks %q, jobs %+v", s, r.lacks(), r.index.BackfillJobs())
 	}
 	other := lesson("l-2", "p-1", "other words")
 	if jobs := r.index.Follow(memory.Change{Records: []memory.RecordChange{{New: &other}}}); len(jobs) != 0 {
@@ -275,7 +275,7 @@ func TestRefusedAtIngest(t *testing.T) {
 	r.reopen() // nobody knows that it was refused
 	r.mustFill()
 	if s := r.index.Collections()[0]; s.State != memory.CollectionReady || r.lacks() != "" {
-		t.Errorf("after reopening the space is %+v, lacks %q", s, r.lacks())
+		t.Errorf("after reopening the collection is %+v, lacks %q", s, r.lacks())
 	}
 }
 
@@ -313,7 +313,7 @@ func TestExchangedModelMeetsNoOtherVectors(t *testing.T) {
 		if err := r.index.Embed(t.Context(), jobs[0]); !errors.Is(err, errOtherModel) {
 			t.Errorf("%s: a fill in which it is exchanged ends with %v, want %v", when, err, errOtherModel)
 		}
-		if s := r.space(); s.Embedded != 3 {
+		if s := r.collection(); s.Embedded != 3 {
 			t.Errorf("%s: %d vectors are held, want the 3 of before", when, s.Embedded)
 		}
 		fake.Before, fake.Salt = nil, "before"

@@ -129,17 +129,17 @@ func (r *rig) putFile(project, sandbox, path string, chunks ...string) {
 	r.commit(memory.Batch{Files: []memory.File{f}}, chunks...)
 }
 
-// attach reaches for the rig's model and returns the name of its space.
+// attach reaches for the rig's model and returns the name of its collection.
 func (r *rig) attach() string {
 	r.t.Helper()
-	space, err := r.index.Attach(r.t.Context(), modelName(r.t, r.model))
+	name, err := r.index.Attach(r.t.Context(), modelName(r.t, r.model))
 	if err != nil {
 		r.t.Fatalf("attach: %v", err)
 	}
-	return space
+	return name
 }
 
-// fill runs the jobs that fill the background spaces.
+// fill runs the jobs that fill the background collections.
 func (r *rig) fill() error {
 	for _, job := range r.index.BackfillJobs() {
 		if err := r.index.Embed(r.t.Context(), job); err != nil {
@@ -156,8 +156,8 @@ func (r *rig) mustFill() {
 	}
 }
 
-// space returns the state of the rig's background space.
-func (r *rig) space() memory.CollectionState {
+// collection returns the state of the rig's background collection.
+func (r *rig) collection() memory.CollectionState {
 	r.t.Helper()
 	return named(r.t, r.index.Collections(), modelName(r.t, r.model))
 }
@@ -199,14 +199,14 @@ func placeOf(c memory.Candidate) string {
 	return c.File.Sandbox + "/" + c.File.Path
 }
 
-func named(t *testing.T, spaces []memory.CollectionState, model string) memory.CollectionState {
+func named(t *testing.T, collections []memory.CollectionState, model string) memory.CollectionState {
 	t.Helper()
-	for _, s := range spaces {
+	for _, s := range collections {
 		if s.Model == model {
 			return s
 		}
 	}
-	t.Fatalf("there is no space of %s among %+v", model, spaces)
+	t.Fatalf("there is no collection of %s among %+v", model, collections)
 	return memory.CollectionState{}
 }
 

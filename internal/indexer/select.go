@@ -14,11 +14,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Select returns the documents that a selection allows, and those whose
-// statistics count: the project's, those of the one beside it and, with AllLessons,
-// everyone's lessons, but for those that were followed from files of a repository.
-// Allowed is slightly more than selected where one text has several places,
-// unless a path, a time or certain records were asked for; Candidates is always exact.
+// Select returns the documents that a selection allows, and those whose statistics
+// count: the documents of the project, of the related project (Also) and, with AllLessons,
+// the lessons of all projects that were not followed from files of a repository. allow may
+// have a few too many where one text has several owners, unless a path, a time or certain
+// records were asked for; Candidates is always exact.
 func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap) {
 	if sel.Steps.IsZero() {
 		allow = x.match(sel)
@@ -31,8 +31,8 @@ func (x *Indexer) Select(sel memory.Selection) (allow, universe *roaring.Bitmap)
 	return allow, x.universe(sel)
 }
 
-// match returns the documents whose attributes a selection asks for, but for
-// what it asks of sessions by a filter.
+// match returns the documents with the attributes that a selection asks for. It ignores
+// the session filter.
 func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	kinds := make([]string, len(sel.Kinds))
 	for i, k := range sel.Kinds {
@@ -49,7 +49,7 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	add(attrLang, sel.Lang)
 	add(attrTag, sel.Tag)
 	if sel.Path != "" {
-		// All code has a path, so a pattern without a fixed part wants code.
+		// All code has a path, so a pattern without a fixed part selects all code.
 		add(attrKind, string(memory.Chunk))
 		clauses = append(clauses, index.Clause{Key: attrPath, Values: []string{everywhere}, Pattern: pathPattern(sel.Path)})
 	}
@@ -71,8 +71,8 @@ func (x *Indexer) match(sel memory.Selection) *roaring.Bitmap {
 	return allow
 }
 
-// followedOnly returns the documents of which all places, or nearly all, were followed
-// from files of a repository.
+// followedOnly returns the documents whose owners were all followed from files of a
+// repository, or nearly all.
 func (x *Indexer) followedOnly() *roaring.Bitmap {
 	docs := x.attrs.Match(index.Clause{Key: attrFollowed, Values: []string{everywhere}})
 	x.mu.RLock()
@@ -81,7 +81,7 @@ func (x *Indexer) followedOnly() *roaring.Bitmap {
 	return docs
 }
 
-// docsOf returns the documents of the records of a session that may be recalled.
+// docsOf returns the documents of a session's records that may be recalled.
 func (x *Indexer) docsOf(session string) *roaring.Bitmap {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -108,7 +108,7 @@ func (x *Indexer) universe(sel memory.Selection) *roaring.Bitmap {
 
 var allLessons = index.Clause{Key: attrShared, Values: []string{everywhere}}
 
-// own is a document of the project, or of the one beside it.
+// own matches the documents of the project and of the related one.
 func own(sel memory.Selection) index.Clause {
 	c := index.Clause{Key: attrProject, Values: []string{sel.Project}}
 	if sel.Also != "" {
@@ -121,10 +121,10 @@ func wantsAllLessons(sel memory.Selection) bool {
 	return sel.AllLessons && (len(sel.Kinds) == 0 || slices.Contains(sel.Kinds, memory.Lesson))
 }
 
-// narrow takes out what attributes cannot tell: what was written before, lies
-// elsewhere, or is another record. Left in, it would take the places of what was asked
-// for among the retrievers' hits. Only texts whose places differ are looked at one by
-// one: of the others attributes, the order by time and the order of paths tell it all.
+// narrow removes what attributes cannot exclude: documents with an older time, another
+// path, or of another record. They would displace hits of the retrievers. Only documents
+// with several owners are looked at one by one; for the others the attributes, the order
+// by time and the order of paths decide.
 func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -142,7 +142,7 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	}
 	doubtful := x.mixed
 	if sel.Only != nil || sel.Session != "" || !sel.Steps.IsZero() || sel.Path != "" && !sel.Since.IsZero() {
-		doubtful = x.several // what is asked for may be true of one place each
+		doubtful = x.several // each condition may hold for another owner
 	}
 	out := roaring.New()
 	for it := roaring.And(allow, doubtful).Iterator(); it.HasNext(); {
@@ -155,15 +155,15 @@ func (x *Indexer) narrow(allow *roaring.Bitmap, sel *memory.Selection) {
 	allow.AndNot(out)
 }
 
-// Repo says whether a record speaks of a repository of this name, also one that is no
-// longer recalled.
+// Repo reports whether a record names this repository, also one that is not recalled any
+// more.
 func (x *Indexer) Repo(name string) bool {
 	if !x.attrs.Match(index.Clause{Key: attrRepo, Values: []string{name}}).IsEmpty() {
 		return true
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, n := range x.owners.records { // lessons that were put aside have no attributes
+	for _, n := range x.owners.records { // withdrawn lessons have no attributes
 		if e := &x.owners.all[n]; e.withdrawn && e.repo.Value() == name {
 			return true
 		}
@@ -171,8 +171,8 @@ func (x *Indexer) Repo(name string) bool {
 	return false
 }
 
-// Repos returns the names of the repositories that the records of a selection speak
-// of. It looks at every record.
+// Repos returns the names of the repositories of a selection's records. It scans all
+// records.
 func (x *Indexer) Repos(sel memory.Selection) []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -185,8 +185,8 @@ func (x *Indexer) Repos(sel memory.Selection) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Candidates returns what of a document a selection allows, at most 100: where there
-// are more, the newest, those of the selection's project before others.
+// Candidates returns the owners of a document that a selection allows, at most 100: the
+// newest, those of the selection's project first.
 func (x *Indexer) Candidates(doc uint32, sel memory.Selection) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -206,7 +206,7 @@ func (x *Indexer) pick(num uint32, d *document, sel *memory.Selection, n int) []
 	return x.newest(num, d, sel, n, func(_ ref, e *owner) bool { return x.selected(e, sel) })
 }
 
-// allCandidates returns all that hangs off a document, also what is never recalled.
+// allCandidates returns all owners of a document, also those that are never recalled.
 func (x *Indexer) allCandidates(doc uint32) []memory.Candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -234,12 +234,12 @@ func (x *Indexer) selected(e *owner, sel *memory.Selection) bool {
 		(sel.Since.IsZero() || e.created >= sel.Since.UnixMilli())
 }
 
-// pathPattern is a pattern of paths as attributes know it.
+// pathPattern turns a path filter into a pattern over attributes.
 func pathPattern(pattern string) *index.Pattern {
 	return &index.Pattern{Name: pattern, Prefix: fixedPart(pattern), Fits: func(p string) bool { return pathMatches(pattern, p) }}
 }
 
-// fixedPart is what every path that a pattern matches begins with.
+// fixedPart returns the beginning that all matching paths have.
 func fixedPart(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "./")
 	if i := strings.IndexAny(pattern, "*?["); i >= 0 {
@@ -248,8 +248,8 @@ func fixedPart(pattern string) string {
 	return strings.TrimSuffix(pattern, "/")
 }
 
-// pathMatches says whether a path is the pattern, lies below it, or matches it
-// as a glob, in which ** crosses folders.
+// pathMatches reports whether a path is the pattern, is below it, or matches it as a
+// glob, in which ** matches any folders.
 func pathMatches(pattern, p string) bool {
 	pattern = strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/")
 	if !strings.ContainsAny(pattern, "*?[") {
@@ -258,8 +258,8 @@ func pathMatches(pattern, p string) bool {
 	return globMatches(strings.Split(pattern, "/"), strings.Split(p, "/"))
 }
 
-// globMatches keeps the places that the pattern so far can end at, so that no
-// pattern takes more than its length times the path's.
+// globMatches keeps the positions at which a match of the pattern so far can end: the
+// cost is bounded by the length of the pattern times that of the path.
 func globMatches(pattern, parts []string) bool {
 	ends := make([]bool, len(parts)+1)
 	ends[0] = true
@@ -280,17 +280,16 @@ func globMatches(pattern, parts []string) bool {
 // Record returns the record of a candidate.
 func (x *Indexer) Record(id string) (memory.Record, error) { return x.store.Record(id) }
 
-// IDs returns the ids of stored records that begin with a prefix, in order, at most
-// some of them.
+// IDs returns the ids of stored records that begin with a prefix, sorted, at most `most`.
 func (x *Indexer) IDs(prefix string, most int) []string {
 	ids, err := x.store.RecordIDs(prefix, most)
-	if err != nil { // a store that cannot be read has said so
+	if err != nil { // the store has logged it
 		return nil
 	}
 	return ids
 }
 
-// Selected says whether a selection allows a record.
+// Selected reports whether a selection allows a record.
 func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -298,9 +297,8 @@ func (x *Indexer) Selected(id string, sel memory.Selection) bool {
 	return held && x.selected(&x.owners.all[n], &sel)
 }
 
-// ChunksByPrefix returns the code of a selection whose ids begin with a prefix: chunks, and the
-// beginnings of files. Ids are made of what they name and kept nowhere, so all files of
-// the selection are read.
+// ChunksByPrefix returns the chunks and previews of a selection whose ids begin with a
+// prefix. Ids of code are computed, not stored, so all files of the selection are read.
 func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.Selection) ([]memory.ChunkRef, error) {
 	var files []memory.FileKey
 	x.mu.RLock()
@@ -320,11 +318,11 @@ func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.
 		}
 		f, err := x.store.File(key.Sandbox, key.Path)
 		if err != nil {
-			continue // it was dropped meanwhile
+			continue // removed meanwhile
 		}
 		add := func(id string, head bool, chunk memory.FileChunk) {
 			if !strings.HasPrefix(id, prefix) || slices.ContainsFunc(out, func(p memory.ChunkRef) bool { return p.ID == id }) {
-				return // a text that is there twice is shown once
+				return // a text that occurs twice is shown once
 			}
 			if at, err := x.location(&f); err == nil {
 				at.Chunk = chunk
@@ -339,9 +337,8 @@ func (x *Indexer) ChunksByPrefix(ctx context.Context, prefix string, sel memory.
 	return out, nil
 }
 
-// Location returns where the text of a chunk, or the head of a file, is to be read.
-// CodeNotFound says that the chunk was replaced meanwhile, or that the file is no
-// longer held.
+// Location returns where the text of a chunk, or the preview of a file, can be read.
+// CodeNotFound if the chunk was replaced or the file was removed.
 func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
 	f, err := x.store.File(c.File.Sandbox, c.File.Path)
 	if err != nil {
@@ -358,7 +355,7 @@ func (x *Indexer) Location(c memory.Candidate) (memory.Location, error) {
 	return at, err
 }
 
-// location is where a file is to be read again, and how it began.
+// location returns the location of a file, with its preview.
 func (x *Indexer) location(f *memory.File) (memory.Location, error) {
 	box, err := x.store.Sandbox(f.Sandbox)
 	if err != nil {

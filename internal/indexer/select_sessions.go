@@ -9,17 +9,17 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Selection.Steps speaks of sessions. What it lets through depends on the kind:
+// Selection.Steps filters by session. What it allows depends on the kind:
 //
 //   - a step, if its session is chosen and it is on the screen;
 //   - a lesson, with a flow tag, branch or screen, if its session is chosen; else
-//     with a tag, if it carries the tag itself;
+//     with a tag, if the lesson has the tag itself;
 //   - anything else, with a flow tag, branch or screen, never; else as a lesson.
 //
-// matchSessions and inSessions hold the same rules, for sets and for one entry.
+// matchSessions and inSessions implement the same rules, for sets and for one owner.
 
-// matchSessions returns the documents that a selection with a filter of sessions
-// allows. Sessions are chosen from their metadata first.
+// matchSessions returns the documents that a selection with a session filter allows.
+// Sessions are chosen from their metadata first.
 func (x *Indexer) matchSessions(sel memory.Selection) *roaring.Bitmap {
 	allow := roaring.New()
 	kinds := sel.Kinds
@@ -34,7 +34,7 @@ func (x *Indexer) matchSessions(sel memory.Selection) *roaring.Bitmap {
 	if slices.Contains(kinds, memory.Step) {
 		steps := part(memory.Step)
 		if sel.Steps.Tag != "" {
-			steps.Tag = "" // their session's tags decide
+			steps.Tag = "" // the tags of their session decide
 		}
 		docs := x.match(steps)
 		docs.And(x.sessionDocs(memory.Step, sel))
@@ -67,20 +67,20 @@ func (x *Indexer) matchSessions(sel memory.Selection) *roaring.Bitmap {
 // chooses.
 func (x *Indexer) sessionDocs(kind memory.Kind, sel memory.Selection) *roaring.Bitmap {
 	if !x.ready() {
-		return roaring.New() // the shelf is not in order yet
+		return roaring.New() // the sessions are not sorted yet
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.sessions.docsOf(kind, sel.Project, filterOf(sel.Steps))
 }
 
-// choosesLessons says that a filter of sessions narrows lessons to them as well.
+// choosesLessons reports whether a session filter also applies to lessons.
 func choosesLessons(f memory.SessionFilter) bool {
 	return f.FlowTag != "" || f.GitBranch != "" || f.Screen != ""
 }
 
-// inSessions says whether an entry is in the sessions asked for. It is called
-// with mu held.
+// inSessions reports whether the session filter allows an owner. It is called with mu
+// held.
 func (x *Indexer) inSessions(e *owner, sel *memory.Selection) bool {
 	f := &sel.Steps
 	if f.IsZero() {
@@ -96,8 +96,8 @@ func (x *Indexer) inSessions(e *owner, sel *memory.Selection) bool {
 	}
 }
 
-// chosen says whether the session of an entry is. Those of other projects are
-// never asked for, though their lessons may be.
+// chosen reports whether the session of an owner is chosen. Sessions of other projects
+// never are, though their lessons may be selected.
 func (x *Indexer) chosen(e *owner, sel *memory.Selection) bool {
 	if sel.Project != "" && e.project.Value() != sel.Project {
 		return false
@@ -106,8 +106,8 @@ func (x *Indexer) chosen(e *owner, sel *memory.Selection) bool {
 	return s != nil && s.matches(filterOf(sel.Steps))
 }
 
-// tagged says whether an entry carries the tag asked for. A step that is asked
-// for by its session's tags need not.
+// tagged reports whether an owner has the tag asked for. A step need not have it if its
+// session is chosen by that tag.
 func (x *Indexer) tagged(e *owner, sel *memory.Selection) bool {
 	return sel.Tag == "" || slices.Contains(e.tags, sel.Tag) || sel.Steps.Tag != "" && e.is(memory.Step)
 }

@@ -9,29 +9,28 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// sessionIndex holds the sessions with what was said in them. Its owner locks.
+// sessionIndex holds the sessions with their steps and lessons. The caller locks.
 type sessionIndex struct {
-	owners   *owners // whose numbers are placed
+	owners   *owners // of the steps and lessons
 	sessions map[memory.SessionKey]*indexedSession
-	// listed are the sessions of each project that are known or have a step,
-	// oldest first: the newest, which come and go, are at the end.
+	// listed has the sessions of each project that are stored or have a step, oldest
+	// first: new ones are added at the end. It is derived from sessions by change.
 	listed map[string][]*indexedSession
-	// loading leaves all lists unordered until settle orders them at once.
+	// loading is set while Load runs: the lists are not sorted yet.
 	loading bool
-	// docs is one more than the highest document that was placed.
+	// docs is one more than the highest document number added.
 	docs uint32
 }
 
-// indexedSession is one session. It is kept as long as it is stored or a record names
-// it.
+// indexedSession is one session. It exists as long as it is stored or a record names it.
 type indexedSession struct {
-	// session lacks Build, Launch and Extra, which nothing is chosen by. Bare
-	// and without a time where no more than a name is known.
+	// session has no Build, Launch and Extra: no filter uses them. It is bare and
+	// without a time where only its name is known.
 	session memory.Session
 	stored  bool
 	// steps and lessons are ordered by time, then id.
 	steps, lessons []sessionItem
-	// screens counts the steps of each; they are few.
+	// screens counts the steps of each screen; there are few.
 	screens []screenSteps
 }
 
@@ -52,7 +51,7 @@ func newSessionIndex(e *owners) sessionIndex {
 	}
 }
 
-// put takes a session in, in place of the one of its key.
+// put adds a session or replaces the one of its key.
 func (s *sessionIndex) put(x *memory.Session) {
 	s.change(x.Key(), func(to *indexedSession) {
 		to.session, to.stored = *x, true
@@ -60,15 +59,15 @@ func (s *sessionIndex) put(x *memory.Session) {
 	})
 }
 
-// drop forgets a session; its steps, if any are left, keep their places.
+// drop removes the metadata of a session; its steps stay.
 func (s *sessionIndex) drop(k memory.SessionKey) {
 	s.change(k, func(x *indexedSession) { x.session, x.stored = unknownSession(k), false })
 }
 
-// addItem puts a step or lesson that names a session into it.
-func (s *sessionIndex) addItem(entry, doc uint32) {
-	s.each(entry, func(x *indexedSession, list *[]sessionItem) {
-		p := sessionItem{created: s.owners.all[entry].created, owner: entry, doc: doc}
+// addItem adds a step or lesson to its session.
+func (s *sessionIndex) addItem(n, doc uint32) {
+	s.each(n, func(x *indexedSession, list *[]sessionItem) {
+		p := sessionItem{created: s.owners.all[n].created, owner: n, doc: doc}
 		s.docs = max(s.docs, doc+1)
 		at := len(*list)
 		if !s.loading {
@@ -76,41 +75,40 @@ func (s *sessionIndex) addItem(entry, doc uint32) {
 		}
 		*list = slices.Insert(*list, at, p)
 		if list == &x.steps {
-			x.countScreen(s.owners.all[entry].screen, 1)
+			x.countScreen(s.owners.all[n].screen, 1)
 		}
 	})
 }
 
-// removeItem takes out what place put in; the entry must still be there.
-func (s *sessionIndex) removeItem(entry uint32) {
-	s.each(entry, func(x *indexedSession, list *[]sessionItem) {
-		at := s.find(*list, entry)
+// removeItem removes a step or lesson from its session; the owner must still exist.
+func (s *sessionIndex) removeItem(n uint32) {
+	s.each(n, func(x *indexedSession, list *[]sessionItem) {
+		at := s.find(*list, n)
 		if at < 0 {
 			return
 		}
 		*list = slices.Delete(*list, at, at+1)
 		if list == &x.steps {
-			x.countScreen(s.owners.all[entry].screen, -1)
+			x.countScreen(s.owners.all[n].screen, -1)
 		}
 	})
 }
 
-// find returns where an entry is in a list, -1 if it is not.
-func (s *sessionIndex) find(list []sessionItem, entry uint32) int {
+// find returns the index of an owner in a list, or -1.
+func (s *sessionIndex) find(list []sessionItem, n uint32) int {
 	if s.loading {
-		return slices.IndexFunc(list, func(p sessionItem) bool { return p.owner == entry })
+		return slices.IndexFunc(list, func(p sessionItem) bool { return p.owner == n })
 	}
-	at, found := slices.BinarySearchFunc(list, sessionItem{created: s.owners.all[entry].created, owner: entry}, s.older)
+	at, found := slices.BinarySearchFunc(list, sessionItem{created: s.owners.all[n].created, owner: n}, s.older)
 	if !found {
 		return -1
 	}
 	return at
 }
 
-// each calls fn with the session that an entry names and the list that the entry
-// belongs to, if there is one.
-func (s *sessionIndex) each(entry uint32, fn func(*indexedSession, *[]sessionItem)) {
-	e := &s.owners.all[entry]
+// each calls fn with the session of an owner and the list for it, if there is one.
+func (s *sessionIndex) each(n uint32, fn func(*indexedSession, *[]sessionItem)) {
+	e := &s.owners.all[n]
 	if e.session == unnamed {
 		return
 	}
@@ -122,7 +120,7 @@ func (s *sessionIndex) each(entry uint32, fn func(*indexedSession, *[]sessionIte
 	}
 }
 
-// change has fn change a session, and lists it where it belongs afterwards.
+// change changes a session with fn, and moves it in listed if its position changed.
 func (s *sessionIndex) change(k memory.SessionKey, fn func(*indexedSession)) {
 	x := s.sessions[k]
 	if x == nil {
@@ -130,7 +128,7 @@ func (s *sessionIndex) change(k memory.SessionKey, fn func(*indexedSession)) {
 		s.sessions[k] = x
 	}
 	was, created := x.isListed(), x.session.CreatedAt
-	at := -1 // where it is listed, which is found by what it was
+	at := -1 // its old index in listed, found before fn changes it
 	if was && !s.loading {
 		at, _ = slices.BinarySearchFunc(s.listed[k.Project], x, olderSession)
 	}
@@ -144,8 +142,7 @@ func (s *sessionIndex) change(k memory.SessionKey, fn func(*indexedSession)) {
 	}
 }
 
-// list puts a session where it belongs. It was listed at a place, -1 if that is to be
-// looked for.
+// list moves a session in listed. at is its old index, -1 if that is not known.
 func (s *sessionIndex) list(x *indexedSession, was, is bool, at int) {
 	project := x.session.Project
 	list := s.listed[project]
@@ -167,7 +164,7 @@ func (s *sessionIndex) list(x *indexedSession, was, is bool, at int) {
 	}
 }
 
-// finishLoad orders what came in any order while loading.
+// finishLoad sorts what was added while loading.
 func (s *sessionIndex) finishLoad() {
 	for _, list := range s.listed {
 		slices.SortFunc(list, olderSession)
@@ -186,8 +183,8 @@ func (s *sessionIndex) older(a, b sessionItem) int {
 	return cmp.Compare(s.owners.all[a.owner].id, s.owners.all[b.owner].id)
 }
 
-// olderSession puts, of two as old, the first by id last, so that it comes first
-// where the newest do.
+// olderSession orders sessions by time. Of two of one time, the first by id is last, so
+// that it comes first in lists of the newest.
 func olderSession(a, b *indexedSession) int {
 	return cmp.Or(a.session.CreatedAt.Compare(b.session.CreatedAt), cmp.Compare(b.session.ID, a.session.ID))
 }
@@ -212,7 +209,7 @@ func (x *indexedSession) hasScreen(screen name) bool {
 	return slices.ContainsFunc(x.screens, func(c screenSteps) bool { return c.screen == screen })
 }
 
-// filter is a filter of sessions with its screen as entries have it.
+// filter is a session filter with its screen as a name.
 type filter struct {
 	memory.SessionFilter
 	screen name
@@ -220,8 +217,8 @@ type filter struct {
 
 func filterOf(f memory.SessionFilter) *filter { return &filter{f, nameOf(f.Screen)} }
 
-// matches says whether a filter chooses the session. One of which only steps are
-// known is chosen by none but the zero filter.
+// matches reports whether a filter chooses the session. Only the zero filter chooses a
+// session without metadata.
 func (x *indexedSession) matches(f *filter) bool {
 	if f.IsZero() {
 		return true
@@ -235,8 +232,8 @@ func (x *indexedSession) matches(f *filter) bool {
 		(f.Screen == "" || x.hasScreen(f.screen))
 }
 
-// eachMatch calls fn with the sessions of a project that a filter chooses, newest
-// first; without a project, with those of all.
+// eachMatch calls fn with the sessions of a project that a filter chooses, newest first;
+// without a project, with those of all projects.
 func (s *sessionIndex) eachMatch(project string, f *filter, fn func(*indexedSession)) {
 	if project == "" {
 		for project := range s.listed {
@@ -248,7 +245,7 @@ func (s *sessionIndex) eachMatch(project string, f *filter, fn func(*indexedSess
 	}
 	for _, x := range slices.Backward(s.listed[project]) {
 		if x.session.CreatedAt.Before(f.Since) {
-			return // as are all that follow
+			return // and so are all that follow
 		}
 		if x.matches(f) {
 			fn(x)
@@ -256,10 +253,10 @@ func (s *sessionIndex) eachMatch(project string, f *filter, fn func(*indexedSess
 	}
 }
 
-// docsOf returns the documents of the steps, or of the lessons, of the sessions
-// that a filter chooses.
+// docsOf returns the documents of the steps, or of the lessons, of the sessions that a
+// filter chooses.
 func (s *sessionIndex) docsOf(kind memory.Kind, project string, f *filter) *roaring.Bitmap {
-	// As words, not one by one: a filter may choose 100,000 steps.
+	// A dense set, not one by one: a filter may choose 100,000 steps.
 	set := make([]uint64, (s.docs+63)/64)
 	s.eachMatch(project, f, func(x *indexedSession) {
 		list := x.steps

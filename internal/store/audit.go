@@ -114,7 +114,7 @@ func (tx *Tx) eraseDetails(a *about) error {
 		}
 		k := keyAudit(lines[0].Seq)
 		// There may be more of them than fit a transaction.
-		tx.add(&tx.ahead, write{key: k, value: seal(k, b)})
+		tx.add(&tx.preWrites, write{key: k, value: seal(k, b)})
 		return nil
 	}
 	for _, k := range a.lines {

@@ -19,9 +19,9 @@ import (
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	refs, cuts := map[memory.DocID]int32{}, map[cutID]int32{}
+	refs, cuts := map[memory.DocID]int32{}, map[chunkSetID]int32{}
 	counts, logs := map[memory.Kind]int{}, logSizes{}
-	boxes := boxSizes{}
+	boxes := sandboxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
 		checkSessions(v, sessions, bad)
@@ -42,9 +42,9 @@ func (s *Store) Check() error {
 			counts[r.Kind]++
 			logs.add(&r, 1)
 		}
-		for f, err := range v.files("", v.cut) {
-			if f.cut != (cutID{}) {
-				cuts[f.cut]++
+		for f, err := range v.files("", v.chunkSet) {
+			if f.chunkSet != (chunkSetID{}) {
+				cuts[f.chunkSet]++
 			}
 			if err != nil {
 				errs = append(errs, err)
@@ -56,7 +56,7 @@ func (s *Store) Check() error {
 			counts[memory.Chunk] += len(f.Chunks)
 			boxes.change(memory.FileChange{New: &f.File})
 		}
-		s.checkCuts(v, cuts, bad)
+		s.checkChunkSets(v, cuts, bad)
 		s.checkUsed(v, bad)
 		terms := map[memory.DocID]bool{}
 		for k := range v.keys(prefixTerms) {
@@ -88,17 +88,17 @@ func (s *Store) Check() error {
 
 // checkVectors walks the vectors of all spaces, those that are not known included.
 func (s *Store) checkVectors(v View, terms map[memory.DocID]bool, bad func(string, ...any)) {
-	names := map[spaceKey]string{}
+	names := map[collectionKey]string{}
 	for _, name := range s.Collections() {
-		names[shortSpace(name)] = name
+		names[collectionKeyOf(name)] = name
 	}
 	for k := range v.keys(prefixVector) {
-		at := len(prefixVector) + len(spaceKey{})
+		at := len(prefixVector) + len(collectionKey{})
 		if len(k) != at+len(memory.DocID{}) {
 			bad("stored value %q: the key has the wrong length", k)
 			continue
 		}
-		name, known := names[spaceKey(k[len(prefixVector):at])]
+		name, known := names[collectionKey(k[len(prefixVector):at])]
 		doc := memory.DocID(k[at:])
 		if !known {
 			bad("document %s: it has a vector in a space that was dropped", doc)

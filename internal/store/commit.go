@@ -133,7 +133,7 @@ func (tx *Tx) putBatch(b memory.Batch, erased *about, out *memory.Committed) err
 		out.Put = append(out.Put, x.ID)
 	}
 	for _, r := range b.Records {
-		old, _, err := tx.recordThere(r.ID)
+		old, _, err := tx.existingRecord(r.ID)
 		if err != nil {
 			return err
 		}

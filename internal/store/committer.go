@@ -32,13 +32,13 @@ func (u *update) end(err error) {
 
 // group is what the updates of one transaction have in common.
 type group struct {
-	txn    *badger.Txn
-	extent extent
+	txn  *badger.Txn
+	size batchSize
 	// ran are the updates whose writes are in txn, in order.
 	ran       []*update
 	changes   []memory.Change
 	refs      map[memory.DocID]int32
-	cuts      map[cutID]int32
+	chunkSets map[chunkSetID]int32
 	seq       uint64
 	projects  bool // some were written or removed
 	sandboxes []sandboxChange
@@ -71,8 +71,8 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) (uint64, error) 
 }
 
 func (s *Store) submit(u *update) error {
-	s.intake.RLock()
-	defer s.intake.RUnlock()
+	s.acceptLock.RLock()
+	defer s.acceptLock.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
@@ -80,11 +80,11 @@ func (s *Store) submit(u *update) error {
 	return nil
 }
 
-// between runs fn in the committer between two commits, with mu held: everything
+// betweenCommits runs fn in the committer between two commits, with mu held: everything
 // that was run is settled then, and nothing is half written.
-func (s *Store) between(fn func()) error {
-	s.intake.RLock()
-	defer s.intake.RUnlock()
+func (s *Store) betweenCommits(fn func()) error {
+	s.acceptLock.RLock()
+	defer s.acceptLock.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
@@ -157,7 +157,7 @@ func (s *Store) commit(us []*update) {
 
 func (s *Store) begin() *group {
 	return &group{
-		txn: s.db.NewTransaction(true), refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, seq: s.Seq(),
+		txn: s.db.NewTransaction(true), refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, seq: s.Seq(),
 	}
 }
 
@@ -170,7 +170,7 @@ func (s *Store) run(g *group, u *update) *group {
 		err = tx.finish(g.seq+1, s.opts.Clock().UTC())
 	}
 	if err == nil {
-		err = errors.Join(writable(tx.ahead), writable(tx.writes))
+		err = errors.Join(writable(tx.preWrites), writable(tx.writes))
 	}
 	if err == nil && (!tx.empty() || len(tx.jobs) > 0) {
 		err = s.mayWrite(g)
@@ -179,7 +179,7 @@ func (s *Store) run(g *group, u *update) *group {
 		u.end(err)
 		return g
 	}
-	if len(g.ran) > 0 && !g.extent.plus(tx.extent).within(s.shared()) {
+	if len(g.ran) > 0 && !g.size.plus(tx.size).within(s.shared()) {
 		// What the update read was partly written by this group. It was numbered
 		// after it too: without the group the update must not be.
 		if err := s.end(g); err != nil {
@@ -196,7 +196,7 @@ func (s *Store) run(g *group, u *update) *group {
 		s.fail(g, err)
 		return s.begin()
 	}
-	g.note(u, tx)
+	g.include(u, tx)
 	if len(g.after) == 0 {
 		return g
 	}
@@ -206,27 +206,27 @@ func (s *Store) run(g *group, u *update) *group {
 
 // add writes an update into the group's transaction. What does not fit there
 // goes into others, in an order that a crash may end anywhere: new documents
-// ahead, since until the rest is committed nothing refers to them, and swept
+// preWrites, since until the rest is committed nothing refers to them, and swept
 // ones after, when nothing refers to them any more. Load sweeps what is left.
 func (s *Store) add(g *group, tx *Tx) error {
 	s.queue.plan(g, tx)
-	if tx.extent.within(s.whole()) {
-		return apply(g.txn, tx.ahead, tx.writes, tx.swept)
+	if tx.size.within(s.whole()) {
+		return apply(g.txn, tx.preWrites, tx.writes, tx.swept)
 	}
 	// Before anything is written ahead, it is certain that the rest fits.
 	if err := apply(g.txn, tx.writes); err != nil {
 		return err
 	}
-	if err := s.inPortions(tx.ahead); err != nil {
+	if err := s.inBatches(tx.preWrites); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	g.after = tx.swept
 	return nil
 }
 
-// note takes an update into the group whose transaction holds its writes.
-func (g *group) note(u *update, tx *Tx) {
-	g.extent = g.extent.plus(tx.extent)
+// include takes an update into the group whose transaction holds its writes.
+func (g *group) include(u *update, tx *Tx) {
+	g.size = g.size.plus(tx.size)
 	if !tx.empty() {
 		g.seq++
 		tx.change.Seq = g.seq
@@ -235,8 +235,8 @@ func (g *group) note(u *update, tx *Tx) {
 	for doc, n := range tx.refs {
 		g.refs[doc] += n
 	}
-	for id, n := range tx.cuts {
-		g.cuts[id] += n
+	for id, n := range tx.chunkSets {
+		g.chunkSets[id] += n
 	}
 	g.projects = g.projects || tx.projects
 	g.sandboxes = append(g.sandboxes, tx.sandboxes...)
@@ -251,13 +251,13 @@ func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
 		err := errors.Join(setUint(g.txn, keySeq, g.seq), setUint(g.txn, keyPrev, s.Seq()))
 		if err == nil {
-			err = s.makeRoom(g.extent)
+			err = s.makeRoom(g.size)
 		}
 		if err == nil {
 			err = g.txn.Commit()
 		}
 		if err == nil {
-			err = s.kept()
+			err = s.checkFiles()
 		}
 		if err != nil {
 			if memory.CodeOf(err) != memory.CodeReadOnly { // which says it all
@@ -269,12 +269,12 @@ func (s *Store) end(g *group) error {
 	}
 	g.txn.Discard()
 	// From here on the group is durable and nothing may fail it.
-	if err := s.inPortions(g.after); err != nil {
+	if err := s.inBatches(g.after); err != nil {
 		s.opts.Logger.Error("swept documents are left until the next start", "part", "store", "error", err)
 	}
 	s.settle(g)
 	if len(g.changes) > 0 {
-		s.testify()
+		s.writeWitness()
 	}
 	for _, hook := range g.hooks {
 		hook(true)
@@ -302,6 +302,6 @@ func (s *Store) fail(g *group, err error) {
 func (s *Store) newTx(g *group) *Tx {
 	return &Tx{
 		View: View{txn: g.txn}, s: s, group: g, refs: map[memory.DocID]int32{},
-		cuts: map[cutID]int32{}, written: map[cutID]storedCut{},
+		chunkSets: map[chunkSetID]int32{}, newChunkSets: map[chunkSetID]storedChunkSet{},
 	}
 }

@@ -14,12 +14,12 @@ func (s *Store) settle(g *group) {
 	docs := fileDocs(g.changes)
 	s.fileDocs -= s.referred(docs)
 	for doc, n := range g.refs {
-		refer(s.refs, doc, n, s.loaded)
+		addRefs(s.refs, doc, n, s.loaded)
 	}
 	s.fileDocs += s.referred(docs)
-	for id, n := range g.cuts {
-		refer(s.cuts, id, n, s.loaded)
-		if s.cuts[id] == 0 {
+	for id, n := range g.chunkSets {
+		addRefs(s.chunkSets, id, n, s.loaded)
+		if s.chunkSets[id] == 0 {
 			delete(s.unread, id)
 		}
 	}
@@ -38,10 +38,10 @@ func (s *Store) settle(g *group) {
 	s.settleSessions(g.changes)
 }
 
-// refer counts references. While loading a count may be negative for a moment, when
+// addRefs counts references. While loading a count may be negative for a moment, when
 // a reference was dropped before Load came across it, and one of zero is kept: Load
 // sweeps those at its end.
-func refer[ID comparable](counts map[ID]int32, id ID, n int32, loaded bool) {
+func addRefs[ID comparable](counts map[ID]int32, id ID, n int32, loaded bool) {
 	if counts[id] += n; counts[id] == 0 && loaded {
 		delete(counts, id)
 	}
@@ -95,7 +95,7 @@ func (s *Store) count(c memory.Change) {
 		if f.New != nil {
 			s.counts[memory.Chunk] += len(f.New.Chunks)
 		}
-		s.boxes.change(f)
+		s.sandboxSizes.change(f)
 		s.settleUsed(f)
 	}
 }
@@ -106,8 +106,8 @@ func (s *Store) references(doc memory.DocID) int32 {
 	return s.refs[doc]
 }
 
-// unreadCuts are the cuts that files name and that cannot be read.
-func (s *Store) unreadCuts() map[cutID]bool {
+// unreadChunkSets are the cuts that files name and that cannot be read.
+func (s *Store) unreadChunkSets() map[chunkSetID]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.unread)

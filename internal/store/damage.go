@@ -34,16 +34,16 @@ func (s *Store) writable() error {
 	return &memory.Error{Code: memory.CodeUnavailable, Message: d.Text(), Hint: memory.RepairCommand, Cause: &DamagedError{*d}}
 }
 
-// keepsNothing says that nothing is to be written that nobody asked for: it could not be,
+// readOnly says that nothing is to be written that nobody asked for: it could not be,
 // or the store is read from a copy, on a disk that may fill.
-func (s *Store) keepsNothing() bool { return s.scratch != "" || s.Trouble() != nil }
+func (s *Store) readOnly() bool { return s.scratch != "" || s.Trouble() != nil }
 
 // compare holds what Load has counted against the witness. It is called with mu held,
 // between two commits.
 func (s *Store) compare() {
 	if s.expected == nil {
 		s.expected = maps.Clone(s.seen)
-		s.testifyLocked()
+		s.writeWitnessLocked()
 		return
 	}
 	lost := s.expected.minus(s.seen)
@@ -60,15 +60,15 @@ func (s *Store) compare() {
 	}
 }
 
-// testify writes into the witness what was committed. A witness that cannot be written
+// writeWitness writes into the witness what was committed. A witness that cannot be written
 // stays as it was, which is behind the store, and refuses nothing.
-func (s *Store) testify() {
+func (s *Store) writeWitness() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.testifyLocked()
+	s.writeWitnessLocked()
 }
 
-func (s *Store) testifyLocked() {
+func (s *Store) writeWitnessLocked() {
 	if s.witness == nil {
 		return
 	}
@@ -97,13 +97,13 @@ func (s *Store) endWitness() error {
 	return s.witness.close()
 }
 
-// lookBefore ends a repair that was cut off and examines the files, while nobody has
+// examineFirst ends a repair that was cut off and examines the files, while nobody has
 // them open.
-func lookBefore(opts *Options) (*examined, error) {
+func examineFirst(opts *Options) (*examination, error) {
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err
 	}
-	release, err := hold(opts.Dir)
+	release, err := lockFolder(opts.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func lookBefore(opts *Options) (*examined, error) {
 	return examine(opts.Dir)
 }
 
-// hold takes the lock of Badger, who has none for those who only read: files that
+// lockFolder takes the lock of Badger, who has none for those who only read: files that
 // another process writes look damaged.
-func hold(dir string) (release func(), err error) {
+func lockFolder(dir string) (release func(), err error) {
 	if runtime.GOOS == "windows" { // there a file that is removed when it is closed
 		if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil && !os.IsNotExist(err) {
 			return nil, conflict(err)
@@ -139,7 +139,7 @@ func readablePath(dir string) string { return filepath.Clean(dir) + ".readable" 
 
 // openDamaged opens a copy of what can be read of a damaged store, or returns what is
 // damaged.
-func openDamaged(opts Options, x *examined) (*Store, error) {
+func openDamaged(opts Options, x *examination) (*Store, error) {
 	d := *x.damage
 	if !opts.ReadDamaged {
 		return nil, &DamagedError{d}

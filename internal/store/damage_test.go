@@ -37,7 +37,7 @@ func TestDamagedValueIsReplaced(t *testing.T) {
 	for name, k := range map[string][]byte{
 		"record": key(prefixRecord, "l-1"), "file": keyFile("s-1", "a.go"), "session": keySession(session.Key()),
 		"state": keyState(stateOf("x-1")),
-		"cut":   keyCut(cutOf(file.Hash, file.Lang, file.Chunker)), "terms": keyTerms(d.ID), "vector": keyVector(shortSpace(testSpace), d.ID),
+		"cut":   keyChunkSet(chunkSetIDOf(file.Hash, file.Lang, file.Chunker)), "terms": keyTerms(d.ID), "vector": keyVector(collectionKeyOf(testSpace), d.ID),
 	} {
 		t.Run(name+" put again", func(t *testing.T) {
 			s := open(t, Options{})

@@ -168,7 +168,7 @@ func remembered(t *testing.T, s *Store) map[string]string {
 	all := map[string]string{}
 	if err := s.View(func(v View) error {
 		for _, prefix := range [][]byte{
-			prefixRecord, prefixProject, prefixSandbox, prefixFile, prefixCut, prefixUsed, prefixTerms, prefixVector, prefixSpace,
+			prefixRecord, prefixProject, prefixSandbox, prefixFile, prefixChunkSet, prefixUsed, prefixTerms, prefixVector, prefixCollection,
 			prefixSession, prefixState, prefixTomb, prefixReceipt, prefixTurn,
 		} {
 			for k := range v.keys(prefix) {

@@ -27,10 +27,10 @@ func (e *DamagedError) Unwrap() error {
 	return &memory.Error{Code: memory.CodeCorrupt, Message: e.Damage.Text(), Hint: memory.RepairCommand}
 }
 
-// examined is what the files of a database say, read without Badger.
-type examined struct {
+// examination is what the files of a database say, read without Badger.
+type examination struct {
 	damage *memory.StoreDamage // nil: nothing is wrong
-	last   testimony           // of the witness
+	last   checkpoint          // of the witness
 	seq    uint64              // of the last update that is whole
 	notes  []string            // what is wrong and takes nothing
 	empty  bool                // there is no database
@@ -45,8 +45,8 @@ type seqEntry struct {
 
 // examine reads the files of the database in dir and holds them against the witness.
 // It changes nothing.
-func examine(dir string) (*examined, error) {
-	x := &examined{}
+func examine(dir string) (*examination, error) {
+	x := &examination{}
 	known := true
 	var err error
 	if x.last, err = readWitness(dir); err != nil {

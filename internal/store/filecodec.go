@@ -25,21 +25,21 @@ type storedFile struct {
 	Chunks     cbor.RawMessage // []storedChunk, none if they are in the cut
 	Head       string
 	Pruned     bool
-	// Cut is how many chunks the cut has that the file names; 0 names none. CutHead
+	// SetChunks is how many chunks the cut has that the file names; 0 names none. SetHead
 	// says that the head is the cut's too.
-	Cut     int
-	CutHead bool
+	SetChunks int
+	SetHead   bool
 	// ChangeTime is in ns since 1970; 0 is none.
 	ChangeTime int64
 	Inode      uint64
 }
 
-// cutID names the cut of the file; it is zero when it has none.
-func (f *storedFile) cutID() cutID {
-	if f.Cut == 0 {
-		return cutID{}
+// chunkSetID names the cut of the file; it is zero when it has none.
+func (f *storedFile) chunkSetID() chunkSetID {
+	if f.SetChunks == 0 {
+		return chunkSetID{}
 	}
-	return cutOf(f.Hash, f.Lang, f.Chunker)
+	return chunkSetIDOf(f.Hash, f.Lang, f.Chunker)
 }
 
 // fields is how many fields a storedFile has. A file that an earlier version of the
@@ -48,14 +48,14 @@ func (f *storedFile) cutID() cutID {
 const fields = 14
 
 // lacking are the last fields of a storedFile when they say nothing, in CBOR
-// (RFC 8949, 3): Head, Pruned, Cut, CutHead, ChangeTime, Inode.
+// (RFC 8949, 3): Head, Pruned, SetChunks, SetHead, ChangeTime, Inode.
 var lacking = [...]byte{0x60, 0xf4, 0x00, 0xf4, 0x00, 0x00}
 
 // arrayHeader begins an array of less than 24 elements in CBOR, which it counts.
 const arrayHeader = 0x80
 
-// storedCut is a cut on disk.
-type storedCut struct {
+// storedChunkSet is a cut on disk.
+type storedChunkSet struct {
 	_      struct{} `cbor:",toarray"`
 	Head   string
 	Chunks cbor.RawMessage // []storedChunk
@@ -136,14 +136,14 @@ func decodeStoredFile(payload []byte) (storedFile, error) {
 
 // decodeFile reads a file, and the cut that it names, which it also returns when
 // that cannot be read.
-func decodeFile(sandbox, path string, payload []byte, find cuts) (memory.File, cutID, error) {
+func decodeFile(sandbox, path string, payload []byte, find findChunkSet) (memory.File, chunkSetID, error) {
 	in, err := decodeStoredFile(payload)
 	if err != nil {
-		return memory.File{}, cutID{}, err
+		return memory.File{}, chunkSetID{}, err
 	}
-	c := cut{head: in.Head}
-	id := in.cutID()
-	if id == (cutID{}) {
+	c := chunkSet{head: in.Head}
+	id := in.chunkSetID()
+	if id == (chunkSetID{}) {
 		c.chunks, err = decodeChunks(in.Chunks)
 	} else {
 		c, err = in.from(find, id)
@@ -160,45 +160,45 @@ func decodeFile(sandbox, path string, payload []byte, find cuts) (memory.File, c
 }
 
 // from finds the cut that a file names and gives it the file's own head.
-func (f *storedFile) from(find cuts, id cutID) (cut, error) {
+func (f *storedFile) from(find findChunkSet, id chunkSetID) (chunkSet, error) {
 	c, err := find(id)
-	if err == nil && (len(c.chunks) != f.Cut || f.CutHead && c.head == "") {
+	if err == nil && (len(c.chunks) != f.SetChunks || f.SetHead && c.head == "") {
 		err = memory.Errorf(memory.CodeCorrupt, "decode file: its cut is another one")
 	}
-	if !f.CutHead {
+	if !f.SetHead {
 		c.head = f.Head
 	}
 	return c, err
 }
 
-func (c *storedCut) decoded() (cut, error) {
+func (c *storedChunkSet) decoded() (chunkSet, error) {
 	chunks, err := decodeChunks(c.Chunks)
-	return cut{c.Head, chunks}, err
+	return chunkSet{c.Head, chunks}, err
 }
 
-func decodeCut(payload []byte) (cut, error) {
-	in, err := decode[storedCut](payload)
+func decodeChunkSet(payload []byte) (chunkSet, error) {
+	in, err := decode[storedChunkSet](payload)
 	if err != nil {
-		return cut{}, err
+		return chunkSet{}, err
 	}
 	return in.decoded()
 }
 
-// decodeBrief reads of a file what its FileMetadata says, without its chunks.
-func decodeBrief(payload []byte) (memory.FileMetadata, cutID, error) {
+// decodeMetadata reads of a file what its FileMetadata says, without its chunks.
+func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 	in, err := decodeStoredFile(payload)
 	if err != nil {
-		return memory.FileMetadata{}, cutID{}, err
+		return memory.FileMetadata{}, chunkSetID{}, err
 	}
-	n := in.Cut
+	n := in.SetChunks
 	if n == 0 {
 		n, err = arrayLen(in.Chunks)
 	}
 	return memory.FileMetadata{
 		Project: in.Project, Hash: in.Hash, Size: in.Size, ModTime: time.Unix(0, in.ModTime).UTC(),
 		ChangeTime: momentOf(in.ChangeTime), Inode: in.Inode, Lang: in.Lang,
-		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.CutHead, Pruned: in.Pruned,
-	}, in.cutID(), err
+		Generation: in.Generation, Chunker: in.Chunker, Chunks: n, Head: in.Head != "" || in.SetHead, Pruned: in.Pruned,
+	}, in.chunkSetID(), err
 }
 
 // arrayLen is the length of an array in CBOR, which its header says (RFC 8949, 3).

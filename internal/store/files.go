@@ -11,7 +11,7 @@ import (
 func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	type brief struct {
 		path string
-		cut  cutID
+		cut  chunkSetID
 		memory.FileMetadata
 	}
 	return read(s, func(v View) (map[string]memory.FileMetadata, error) {
@@ -25,9 +25,9 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 			names[text] = text
 			return text
 		}
-		unread := s.unreadCuts()
+		unread := s.unreadChunkSets()
 		for f, err := range scan(v, prefix, func(k, b []byte) (brief, error) {
-			f, id, err := decodeBrief(b)
+			f, id, err := decodeMetadata(b)
 			return brief{string(k[len(prefix):]), id, f}, err
 		}) {
 			if s.damaged(err) || unread[f.cut] {
@@ -66,7 +66,7 @@ func (s *Store) PathsBelow(sandbox string, paths []string) ([]string, error) {
 // it is the update that reads the file keeps it from bringing back one that was
 // dropped, or an older state of one that was put.
 func (tx *Tx) PruneFile(sandbox, path string) (bool, error) {
-	f, _, _, err := tx.fileThere(sandbox, path)
+	f, _, _, err := tx.existingFile(sandbox, path)
 	if err != nil || f == nil || len(f.Chunks) == 0 {
 		return false, err
 	}

@@ -40,7 +40,7 @@ func putFile(t *testing.T, s *Store, sandbox, path string, chunks int) memory.Fi
 }
 
 // shelved is the value of a file, its chunks in it or in the cut that is returned.
-func shelved(t testing.TB, f *memory.File, inCut bool) ([]byte, cuts) {
+func shelved(t testing.TB, f *memory.File, inCut bool) ([]byte, findChunkSet) {
 	t.Helper()
 	chunks, err := encodeChunks(f.Chunks)
 	if err != nil {
@@ -49,35 +49,35 @@ func shelved(t testing.TB, f *memory.File, inCut bool) ([]byte, cuts) {
 	value := valueOf(f)
 	value.Chunks, value.Head = chunks, f.Head
 	if inCut {
-		value.Chunks, value.Cut, value.Head, value.CutHead = noChunks, len(f.Chunks), "", f.Head != ""
+		value.Chunks, value.SetChunks, value.Head, value.SetHead = noChunks, len(f.Chunks), "", f.Head != ""
 	}
 	b, err := encode(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := encode(storedCut{Head: f.Head, Chunks: chunks})
+	stored, err := encode(storedChunkSet{Head: f.Head, Chunks: chunks})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := cutOf(f.Hash, f.Lang, f.Chunker)
-	return b, func(asked cutID) (cut, error) {
+	id := chunkSetIDOf(f.Hash, f.Lang, f.Chunker)
+	return b, func(asked chunkSetID) (chunkSet, error) {
 		if asked != id {
-			return cut{}, corrupt(keyCut(asked), "it is another one")
+			return chunkSet{}, corrupt(keyChunkSet(asked), "it is another one")
 		}
-		return decodeCut(stored)
+		return decodeChunkSet(stored)
 	}
 }
 
 // TestFileCodec: a file is read as it was written, in whole and in brief, also one
 // of an earlier version.
 func TestFileCodec(t *testing.T) {
-	same := func(t *testing.T, f *memory.File, b []byte, find cuts) {
+	same := func(t *testing.T, f *memory.File, b []byte, find findChunkSet) {
 		t.Helper()
 		got, _, err := decodeFile(f.Sandbox, f.Path, b, find)
 		if diff := cmp.Diff(*f, got); diff != "" || err != nil {
 			t.Fatalf("%d chunks: %v (-written +read):\n%.2000s", len(f.Chunks), err, diff)
 		}
-		brief, _, err := decodeBrief(b)
+		brief, _, err := decodeMetadata(b)
 		if diff := cmp.Diff(f.Brief(), brief); diff != "" || err != nil {
 			t.Errorf("%d chunks in brief: %v (-written +read):\n%s", len(f.Chunks), err, diff)
 		}
@@ -128,13 +128,13 @@ func FuzzDecodeFile(f *testing.F) {
 	f.Add([]byte{arrayHeader + 10})
 	f.Add([]byte{arrayHeader + 12})
 	f.Add([]byte{})
-	shared := cut{head: "package shared", chunks: make([]memory.FileChunk, 1)}
+	shared := chunkSet{head: "package shared", chunks: make([]memory.FileChunk, 1)}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		whole, _, err := decodeFile("s", "p", b, func(cutID) (cut, error) { return shared, nil })
+		whole, _, err := decodeFile("s", "p", b, func(chunkSetID) (chunkSet, error) { return shared, nil })
 		if err != nil {
 			return
 		}
-		brief, _, err := decodeBrief(b)
+		brief, _, err := decodeMetadata(b)
 		if err != nil && cbor.Wellformed(b) == nil && len(whole.Chunks) > 0 {
 			t.Errorf("read in whole but not in brief: %v", err)
 		}
@@ -153,14 +153,14 @@ func FuzzDecodeCut(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		b, err := encode(storedCut{Head: file.Head, Chunks: list})
+		b, err := encode(storedChunkSet{Head: file.Head, Chunks: list})
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := decodeCut(b)
+		c, err := decodeChunkSet(b)
 		if err != nil {
 			return
 		}
@@ -168,7 +168,7 @@ func FuzzDecodeCut(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored := storedCut{Head: c.head, Chunks: list}
+		stored := storedChunkSet{Head: c.head, Chunks: list}
 		again, err := stored.decoded()
 		if diff := cmp.Diff(c.chunks, again.chunks); diff != "" || err != nil || again.head != c.head {
 			t.Errorf("written again: %v (-first +second):\n%s", err, diff)

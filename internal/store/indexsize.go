@@ -6,9 +6,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// boxSize counts what is stored of a sandbox. It follows from its files alone, so
+// sandboxSize counts what is stored of a sandbox. It follows from its files alone, so
 // that it grows and shrinks with them and needs no look at the disk.
-type boxSize struct {
+type sandboxSize struct {
 	files, chunks, pruned int
 	cuts                  int   // files that have chunks
 	source                int64 // bytes of the files
@@ -30,7 +30,7 @@ const (
 )
 
 // count adds a file n times; -1 takes it away.
-func (b *boxSize) count(f *memory.File, n int) {
+func (b *sandboxSize) count(f *memory.File, n int) {
 	if f == nil {
 		return
 	}
@@ -44,13 +44,13 @@ func (b *boxSize) count(f *memory.File, n int) {
 		cut += chunkBytes + len(c.Symbol)
 		covered += c.End - c.Start
 	}
-	b.add(boxSize{
+	b.add(sandboxSize{
 		files: n, chunks: n * len(f.Chunks), pruned: n * btoi(f.Pruned), cuts: n * btoi(cut > 0),
 		source: int64(n) * f.Size, values: int64(n * values), cut: int64(n * cut), covered: int64(n * covered),
 	})
 }
 
-func (b *boxSize) add(o boxSize) {
+func (b *sandboxSize) add(o sandboxSize) {
 	b.files += o.files
 	b.chunks += o.chunks
 	b.pruned += o.pruned
@@ -62,14 +62,14 @@ func (b *boxSize) add(o boxSize) {
 }
 
 // documents is about what as many documents take as the chunks name.
-func (b *boxSize) documents(vectors int) int64 {
+func (b *sandboxSize) documents(vectors int) int64 {
 	return b.covered*termShare/100 + int64(b.chunks)*int64(docBytes+vectors)
 }
 
-// boxSizes are sizes by sandbox.
-type boxSizes map[string]boxSize
+// sandboxSizes are sizes by sandbox.
+type sandboxSizes map[string]sandboxSize
 
-func (s boxSizes) change(c memory.FileChange) {
+func (s sandboxSizes) change(c memory.FileChange) {
 	f := c.New
 	if f == nil {
 		f = c.Old
@@ -80,7 +80,7 @@ func (s boxSizes) change(c memory.FileChange) {
 	s.set(f.Sandbox, b)
 }
 
-func (s boxSizes) add(other boxSizes) {
+func (s sandboxSizes) add(other sandboxSizes) {
 	for box, o := range other {
 		b := s[box]
 		b.add(o)
@@ -88,8 +88,8 @@ func (s boxSizes) add(other boxSizes) {
 	}
 }
 
-func (s boxSizes) set(box string, b boxSize) {
-	if b == (boxSize{}) {
+func (s sandboxSizes) set(box string, b sandboxSize) {
+	if b == (sandboxSize{}) {
 		delete(s, box)
 		return
 	}
@@ -100,12 +100,12 @@ func (s boxSizes) set(box string, b boxSize) {
 // of it takes on disk. Documents and cuts that several files share count in each of
 // their sandboxes, and once in all. Both are complete once Load has ended.
 func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
-	vectors := s.spaces.vectorBytes()
+	vectors := s.collections.vectorBytes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]memory.IndexSize, len(s.boxes))
-	var all boxSize
-	for box, b := range s.boxes {
+	out := make(map[string]memory.IndexSize, len(s.sandboxSizes))
+	var all sandboxSize
+	for box, b := range s.sandboxSizes {
 		out[box] = b.size(vectors)
 		all.add(b)
 	}
@@ -115,15 +115,15 @@ func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 			out[k.Sandbox] = b
 		}
 	}
-	return out, all.values + share(all.cut, all.cuts, len(s.cuts)) + share(all.documents(vectors), all.chunks, s.fileDocs)
+	return out, all.values + share(all.cut, all.cuts, len(s.chunkSets)) + share(all.documents(vectors), all.chunks, s.fileDocs)
 }
 
 // IndexSize returns the size of what is indexed of a sandbox.
 func (s *Store) IndexSize(sandbox string) memory.IndexSize {
-	vectors := s.spaces.vectorBytes()
+	vectors := s.collections.vectorBytes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.boxes[sandbox]
+	b := s.sandboxSizes[sandbox]
 	size := b.size(vectors)
 	for k, at := range s.used.at {
 		if k.Sandbox == sandbox && at.After(size.UsedAt) {
@@ -133,7 +133,7 @@ func (s *Store) IndexSize(sandbox string) memory.IndexSize {
 	return size
 }
 
-func (b *boxSize) size(vectors int) memory.IndexSize {
+func (b *sandboxSize) size(vectors int) memory.IndexSize {
 	return memory.IndexSize{
 		Files: b.files, Chunks: b.chunks, Pruned: b.pruned, Bytes: b.source, Disk: b.values + b.cut + b.documents(vectors),
 	}
@@ -150,10 +150,10 @@ func share(bytes int64, n, distinct int) int64 {
 }
 
 // checkSizes compares the sizes that were counted with those that files have.
-func (s *Store) checkSizes(stored boxSizes, bad func(string, ...any)) {
+func (s *Store) checkSizes(stored sandboxSizes, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !maps.Equal(stored, s.boxes) {
-		bad("sizes of sandboxes: %+v are stored, %+v are counted", stored, s.boxes)
+	if !maps.Equal(stored, s.sandboxSizes) {
+		bad("sizes of sandboxes: %+v are stored, %+v are counted", stored, s.sandboxSizes)
 	}
 }

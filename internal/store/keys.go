@@ -36,24 +36,24 @@ var (
 	keyPrev   = []byte("m/prev") // chains the commits: in logs a missing one shows
 	keyPaused = []byte("m/paused")
 
-	prefixRecord  = []byte("r/")
-	prefixProject = []byte("p/")
-	prefixSandbox = []byte("s/")
-	prefixFile    = []byte("f/")
-	prefixCut     = []byte("c/")
-	prefixUsed    = []byte("u/")
-	prefixTerms   = []byte("t/")
-	prefixVector  = []byte("v/")
-	prefixSpace   = []byte("x/")
-	prefixJob     = []byte("j/")
-	prefixDead    = []byte("J/")
-	prefixSession = []byte("n/")
-	prefixState   = []byte("g/")
-	prefixTomb    = []byte("d/")
-	prefixReceipt = []byte("l/")
-	prefixTurn    = []byte("i/")
-	prefixAudit   = []byte("a/")
-	prefixRequest = []byte("q/")
+	prefixRecord     = []byte("r/")
+	prefixProject    = []byte("p/")
+	prefixSandbox    = []byte("s/")
+	prefixFile       = []byte("f/")
+	prefixChunkSet   = []byte("c/")
+	prefixUsed       = []byte("u/")
+	prefixTerms      = []byte("t/")
+	prefixVector     = []byte("v/")
+	prefixCollection = []byte("x/")
+	prefixJob        = []byte("j/")
+	prefixDead       = []byte("J/")
+	prefixSession    = []byte("n/")
+	prefixState      = []byte("g/")
+	prefixTomb       = []byte("d/")
+	prefixReceipt    = []byte("l/")
+	prefixTurn       = []byte("i/")
+	prefixAudit      = []byte("a/")
+	prefixRequest    = []byte("q/")
 )
 
 func key(prefix []byte, id string) []byte { return append(slices.Clip(slices.Clone(prefix)), id...) }
@@ -62,7 +62,7 @@ func keyFile(sandbox, path string) []byte {
 	return key(prefixFile, sandbox+"\x00"+path)
 }
 
-func keyCut(id cutID) []byte { return key(prefixCut, string(id[:])) }
+func keyChunkSet(id chunkSetID) []byte { return key(prefixChunkSet, string(id[:])) }
 
 func keyUsed(k memory.FileKey) []byte {
 	return key(prefixUsed, k.Sandbox+"\x00"+k.Path)
@@ -92,19 +92,19 @@ func prefixSessionTurns(k memory.SessionKey) []byte {
 
 func keyTerms(doc memory.DocID) []byte { return append(slices.Clone(prefixTerms), doc[:]...) }
 
-// spaceKey shortens a space's name to 8 bytes.
-type spaceKey [8]byte
+// collectionKey shortens a space's name to 8 bytes.
+type collectionKey [8]byte
 
-func shortSpace(space string) spaceKey {
+func collectionKeyOf(space string) collectionKey {
 	id := memory.DocumentID(space)
-	return spaceKey(id[:8])
+	return collectionKey(id[:8])
 }
 
-func keyVector(space spaceKey, doc memory.DocID) []byte {
+func keyVector(space collectionKey, doc memory.DocID) []byte {
 	return append(prefixVectors(space), doc[:]...)
 }
 
-func prefixVectors(space spaceKey) []byte {
+func prefixVectors(space collectionKey) []byte {
 	return append(slices.Clone(prefixVector), space[:]...)
 }
 

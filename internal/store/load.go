@@ -16,14 +16,14 @@ import (
 
 // contents is what Load learns of the store beside what it hands on.
 type contents struct {
-	open     openSessions
-	refs     map[memory.DocID]int32
-	cuts     map[cutID]int32
-	unread   map[cutID]bool // they are named and cannot be read
-	counts   map[memory.Kind]int
-	logSizes logSizes
-	boxes    boxSizes
-	seen     tally
+	open         openSessions
+	refs         map[memory.DocID]int32
+	chunkSets    map[chunkSetID]int32
+	unread       map[chunkSetID]bool // they are named and cannot be read
+	counts       map[memory.Kind]int
+	logSizes     logSizes
+	sandboxSizes sandboxSizes
+	seen         totals
 	// fileDocs is how many documents the files name.
 	fileDocs int
 	orphans  orphans
@@ -40,18 +40,18 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	var seq, sessionsAt uint64
 	var txn *badger.Txn
 	done := func() {}
-	err := s.between(func() {
+	err := s.betweenCommits(func() {
 		var db *handle
 		db, done = s.use()
 		txn = db.NewTransaction(false)
 		seq, sessionsAt = s.seq, s.sessionsAt
 		s.loaded = false // nothing is swept by counts that are not complete
 		clear(s.refs)
-		clear(s.cuts)
+		clear(s.chunkSets)
 		clear(s.unread)
 		clear(s.counts)
 		clear(s.logSizes)
-		clear(s.boxes)
+		clear(s.sandboxSizes)
 		clear(s.seen)
 		s.fileDocs = 0
 	})
@@ -64,7 +64,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.between(func() {
+	err = s.betweenCommits(func() {
 		for doc, n := range c.refs {
 			s.refs[doc] += n
 		}
@@ -74,13 +74,13 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 				delete(s.refs, doc)
 			}
 		}
-		for id, n := range c.cuts {
-			s.cuts[id] += n
+		for id, n := range c.chunkSets {
+			s.chunkSets[id] += n
 		}
-		for id, n := range s.cuts {
+		for id, n := range s.chunkSets {
 			if n == 0 {
-				c.orphans.cuts = append(c.orphans.cuts, id)
-				delete(s.cuts, id)
+				c.orphans.chunkSets = append(c.orphans.chunkSets, id)
+				delete(s.chunkSets, id)
 			}
 		}
 		maps.Copy(s.unread, c.unread)
@@ -90,7 +90,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		for project, n := range c.logSizes {
 			s.logSizes.change(project, n)
 		}
-		s.boxes.add(c.boxes)
+		s.sandboxSizes.add(c.sandboxSizes)
 		s.fileDocs += c.fileDocs
 		s.keepOpen(c.open, sessionsAt)
 		s.loaded = true
@@ -100,7 +100,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := errors.Join(s.sweep(ctx, c.orphans.all()), s.sweepOrphanCuts(ctx, c.orphans.cuts)); err != nil {
+	if err := errors.Join(s.sweep(ctx, c.orphans.all()), s.sweepOrphanChunkSets(ctx, c.orphans.chunkSets)); err != nil {
 		// They take room and nothing else; the next Load tries again.
 		s.opts.Logger.Error("unreferenced documents are left", "part", "store", "error", err)
 	}
@@ -125,15 +125,15 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 // walk tells a loader all that a view holds.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
-		open: openSessions{}, refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, logSizes: logSizes{}, boxes: boxSizes{}, seen: tally{},
+		open: openSessions{}, refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
+		counts: map[memory.Kind]int{}, logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, seen: totals{},
 	}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
 		}
 		c.open.add(&x)
-		c.seen[tallySessions]++
+		c.seen[totalSessions]++
 		if err := l.Session(x); err != nil {
 			return nil, err
 		}
@@ -158,28 +158,28 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 
 // walkFiles tells a loader the files. The cuts are decoded before, each once.
 func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *contents) error {
-	all := s.loadCuts(v)
-	find := func(id cutID) (cut, error) {
+	all := s.loadChunkSets(v)
+	find := func(id chunkSetID) (chunkSet, error) {
 		found, ok := all[id]
 		if !ok {
-			return cut{}, corrupt(keyCut(id), "a file names it and it cannot be read")
+			return chunkSet{}, corrupt(keyChunkSet(id), "a file names it and it cannot be read")
 		}
 		return found, nil
 	}
 	for f, err := range v.files("", find) {
-		if f.cut != (cutID{}) {
-			c.cuts[f.cut]++
+		if f.chunkSet != (chunkSetID{}) {
+			c.chunkSets[f.chunkSet]++
 		}
 		if s.damaged(err) {
-			if f.cut != (cutID{}) {
-				c.unread[f.cut] = true
+			if f.chunkSet != (chunkSetID{}) {
+				c.unread[f.chunkSet] = true
 			}
 			continue
 		}
 		c.counts[memory.Chunk] += len(f.Chunks)
 		c.seen[string(memory.Chunk)] += len(f.Chunks)
-		c.seen[tallyFiles]++
-		c.boxes.change(memory.FileChange{New: &f.File})
+		c.seen[totalFiles]++
+		c.sandboxSizes.change(memory.FileChange{New: &f.File})
 		for _, chunk := range f.Chunks {
 			if c.refs[chunk.Doc]++; c.refs[chunk.Doc] == 1 {
 				c.fileDocs++
@@ -193,8 +193,8 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 		}
 	}
 	for id := range all {
-		if c.cuts[id] == 0 {
-			c.orphans.cuts = append(c.orphans.cuts, id)
+		if c.chunkSets[id] == 0 {
+			c.orphans.chunkSets = append(c.orphans.chunkSets, id)
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 // by the loaders of terms and of vectors, each with a set of its own.
 type orphans struct {
 	terms, vectors map[memory.DocID]struct{}
-	cuts           []cutID
+	chunkSets      []chunkSetID
 }
 
 func (o *orphans) all() iter.Seq[memory.DocID] {
@@ -233,12 +233,12 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 			if l.Collection != nil && !l.Collection(name) {
 				continue
 			}
-			err := s.each(ctx, v, prefixVectors(shortSpace(name)), func(doc memory.DocID, b []byte) error {
+			err := s.each(ctx, v, prefixVectors(collectionKeyOf(name)), func(doc memory.DocID, b []byte) error {
 				if refs[doc] == 0 {
 					o.vectors[doc] = struct{}{}
 					return nil
 				}
-				s.spaces.saw(name, len(b))
+				s.collections.saw(name, len(b))
 				vec, err := decodeVector(b)
 				if s.damaged(err) {
 					return nil
@@ -283,12 +283,12 @@ func (s *Store) each(ctx context.Context, v View, prefix []byte, fn func(memory.
 	return nil
 }
 
-// sweepPortion is how many documents are swept in one commit.
-const sweepPortion = 1000
+// sweepBatch is how many documents are swept in one commit.
+const sweepBatch = 1000
 
 // sweep removes documents that a crash left without a reference.
 func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
-	for part := range slices.Chunk(slices.Collect(docs), sweepPortion) {
+	for part := range slices.Chunk(slices.Collect(docs), sweepBatch) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, doc := range part {
 				tx.refs[doc] += 0 // touched: finish sweeps it when nothing refers to it
@@ -303,12 +303,12 @@ func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
 	return nil
 }
 
-// sweepOrphanCuts removes cuts that a crash left without a file.
-func (s *Store) sweepOrphanCuts(ctx context.Context, cuts []cutID) error {
-	for part := range slices.Chunk(cuts, sweepPortion) {
+// sweepOrphanChunkSets removes cuts that a crash left without a file.
+func (s *Store) sweepOrphanChunkSets(ctx context.Context, cuts []chunkSetID) error {
+	for part := range slices.Chunk(cuts, sweepBatch) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
 			for _, id := range part {
-				tx.cuts[id] += 0 // touched: finish sweeps it when no file names it
+				tx.chunkSets[id] += 0 // touched: finish sweeps it when no file names it
 			}
 			tx.Audit("sweep", map[string]any{"cuts": len(part)})
 			return nil

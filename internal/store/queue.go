@@ -145,7 +145,7 @@ func (q *Queue) Enqueue(ctx context.Context, job worker.Job) (out worker.Enqueue
 // Lease hands out the next job that is due. There is none while the store is
 // read-only.
 func (q *Queue) Lease(ctx context.Context, kinds []string) (out worker.Job, err error) {
-	if q.store.keepsNothing() {
+	if q.store.readOnly() {
 		return out, worker.ErrNoJob
 	}
 	err = q.change(ctx, func(s *worker.Schedule) (err error) {
@@ -166,7 +166,7 @@ func (q *Queue) Settle(ctx context.Context, id string, end worker.Settlement) er
 func (q *Queue) Changed() (<-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.store.keepsNothing() {
+	if q.store.readOnly() {
 		return q.changed, -1 // see wake
 	}
 	return q.changed, q.schedule.Wait(q.store.opts.Clock())

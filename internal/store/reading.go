@@ -64,7 +64,7 @@ func (h *handle) dropFolder() error {
 
 // openDB opens the database for writing, or for reading alone where there is no room or
 // the disk is read-only. Where there is no store yet the error is that of the guard.
-func openDB(o Options, x *examined) (*handle, error) {
+func openDB(o Options, x *examination) (*handle, error) {
 	if !o.NoSync {
 		g, err := newGuard(o.Dir)
 		if err != nil {
@@ -125,7 +125,7 @@ func setEmptyAside(o Options) error {
 // a log behind whose last transaction there is room, as there is after a kill: then a
 // folder in memory has copies of the logs, cut there, and links to the other files. A
 // store of an older layout is copied whole, and the copy is brought up to date.
-func openForReading(o Options, x *examined) (*handle, error) {
+func openForReading(o Options, x *examination) (*handle, error) {
 	h, err := openAsItIs(o)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (h *handle) openFolder(o Options) error {
 	from := o
 	if h.folder != "" {
 		from.Dir = h.folder
-		h.held, _ = hold(h.folder) // without it the copy of a killed process stays behind
+		h.held, _ = lockFolder(h.folder) // without it the copy of a killed process stays behind
 	}
 	var err error
 	h.DB, err = openBadger(badgerOptions(from).WithReadOnly(true).WithBypassLockGuard(true))
@@ -233,7 +233,7 @@ func copyElsewhere(dir string, need int64, fill func(to string) error) (to strin
 	for _, parent := range memoryFolders() {
 		left, _ := filepath.Glob(filepath.Join(parent, name+"*"))
 		for _, path := range left {
-			if release, err := hold(path); err == nil {
+			if release, err := lockFolder(path); err == nil {
 				release()
 				_ = os.RemoveAll(path) // it may be of another user
 			}
@@ -412,7 +412,7 @@ func (s *summed) entry() (meta byte, key, value []byte, err error) {
 // the database that it has; compactions, which remove files, wait for it (see gate).
 func (s *Store) promote() *memory.Error {
 	var failed error
-	err := s.between(func() {
+	err := s.betweenCommits(func() {
 		h, err := openForWriting(s.opts)
 		if err != nil {
 			failed = err
@@ -440,7 +440,7 @@ func (s *Store) promote() *memory.Error {
 // writeTo makes a database the one of the store, and lets the one before go once nobody
 // reads from it.
 func (s *Store) writeTo(h *handle) error {
-	a, err := newAhead(s.opts.Dir)
+	a, err := newPreallocator(s.opts.Dir)
 	if err != nil {
 		return err
 	}
@@ -449,7 +449,7 @@ func (s *Store) writeTo(h *handle) error {
 	before := s.db
 	s.db = h
 	s.swap.Unlock()
-	s.ahead = a
+	s.preallocator = a
 	s.guard.measure()
 	s.retired.Go(func() {
 		defer held()

@@ -16,7 +16,7 @@ import (
 // of the files in another, which it leaves as they are. Of a damaged one all tables
 // count that are not known to be dropped. It is the store that the witness knows, and
 // its sequence number is not below what that has seen.
-func rebuild(from string, x *examined, opts Options) error {
+func rebuild(from string, x *examination, opts Options) error {
 	// Mkdir takes no folder that another user has made meanwhile.
 	if err := errors.Join(os.RemoveAll(opts.Dir), os.Mkdir(opts.Dir, 0o700)); err != nil {
 		return fmt.Errorf("make room for what can be read: %w", err)
@@ -82,7 +82,7 @@ func (m *mender) put(key, payload []byte) {
 // gone, and makes anew what can be: terms from texts, sessions from their steps. A
 // file whose chunks are not all there is indexed again when its folder is looked at.
 // What nothing refers to any more goes with the next Load.
-func mend(db *badger.DB, analyze func(string) []byte, x *examined) error {
+func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 	m := &mender{analyze: analyze}
 	err := db.View(func(txn *badger.Txn) error {
 		m.View = View{txn}
@@ -140,15 +140,15 @@ func (m *mender) documents(unread map[string]bool) map[memory.DocID]bool {
 			terms[memory.DocID(k[len(prefixTerms):])] = true
 		}
 	}
-	spaces := map[spaceKey]bool{}
-	for k := range m.keys(prefixSpace) {
-		if len(k) == len(prefixSpace)+len(spaceKey{}) && !unread[string(k)] {
-			spaces[spaceKey(k[len(prefixSpace):])] = true
+	spaces := map[collectionKey]bool{}
+	for k := range m.keys(prefixCollection) {
+		if len(k) == len(prefixCollection)+len(collectionKey{}) && !unread[string(k)] {
+			spaces[collectionKey(k[len(prefixCollection):])] = true
 		}
 	}
-	at := len(prefixVector) + len(spaceKey{})
+	at := len(prefixVector) + len(collectionKey{})
 	for k := range m.keys(prefixVector) {
-		if len(k) != at+len(memory.DocID{}) || !spaces[spaceKey(k[len(prefixVector):at])] {
+		if len(k) != at+len(memory.DocID{}) || !spaces[collectionKey(k[len(prefixVector):at])] {
 			m.del(k)
 		}
 	}
@@ -217,9 +217,9 @@ next:
 		}
 		kept[string(k[len(prefixFile):])] = true
 	}
-	for k := range m.keys(prefixCut) {
+	for k := range m.keys(prefixChunkSet) {
 		if !unread[string(k)] {
-			if _, err := m.cutAt(k); err != nil {
+			if _, err := m.chunkSetAt(k); err != nil {
 				m.del(k)
 			}
 		}
@@ -227,11 +227,11 @@ next:
 	return kept
 }
 
-func (m *mender) cutAt(k []byte) (cut, error) {
-	if len(k) != len(prefixCut)+len(cutID{}) {
-		return cut{}, corrupt(k, "the key has the wrong length")
+func (m *mender) chunkSetAt(k []byte) (chunkSet, error) {
+	if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
+		return chunkSet{}, corrupt(k, "the key has the wrong length")
 	}
-	return m.cut(cutID(k[len(prefixCut):]))
+	return m.chunkSet(chunkSetID(k[len(prefixChunkSet):]))
 }
 
 // dangling removes what belongs to something that is gone, and gives receipts their
@@ -279,7 +279,7 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 
 // meta gives the store a schema version, which is lost only with all that was written
 // at first, and its sequence number.
-func (m *mender) meta(x *examined) error {
+func (m *mender) meta(x *examination) error {
 	if _, err := getUint(m.txn, keySchema); err != nil {
 		m.putNumber(keySchema, latest(migrations))
 	}

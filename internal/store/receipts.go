@@ -126,7 +126,7 @@ func (tx *Tx) dropReceipt(id string) error {
 // a damaged receipt are searched for.
 func (tx *Tx) turnsOf(id string) (keys [][]byte, _ error) {
 	r, err := tx.Receipt(id)
-	old, was, err := there(tx.s, r, err)
+	old, was, err := existing(tx.s, r, err)
 	switch {
 	case err != nil || !was || old != nil && old.Session == "":
 		return nil, err
@@ -146,9 +146,9 @@ func (tx *Tx) turnsOf(id string) (keys [][]byte, _ error) {
 func (tx *Tx) dropTurns(prefix []byte) {
 	for k := range tx.keys(prefix) {
 		if t, ok := parseTurn(k); ok {
-			tx.delAhead(k, key(prefixReceipt, t.receipt))
+			tx.preDelete(k, key(prefixReceipt, t.receipt))
 		} else {
-			tx.delAhead(k)
+			tx.preDelete(k)
 		}
 	}
 }

@@ -289,7 +289,7 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 		commit(t, s, b)
 	}
 	commit(t, s, memory.Batch{Receipts: []memory.Receipt{receipt(9000, inTurn("x-2", 1))}})
-	if twice := (extent{entries: 6000}); twice.within(s.whole()) {
+	if twice := (batchSize{entries: 6000}); twice.within(s.whole()) {
 		t.Fatal("all of it fits one transaction: the test tries too little")
 	}
 	held, err := s.ProjectReceipts("p-1")
@@ -405,10 +405,10 @@ func TestJoinedWritesShareATransaction(t *testing.T) {
 	for i := range 10 {
 		writes = append(writes, write{key: []byte{'k', byte(i)}, joined: i%2 == 1})
 	}
-	one := writes[0].extent().bytes
+	one := writes[0].size().bytes
 	for n := range int64(12) {
-		for limit, name := range map[extent]string{{100 * one, n}: "entries", {n * one, 100}: "bytes"} {
-			got := portion(writes, limit)
+		for limit, name := range map[batchSize]string{{100 * one, n}: "entries", {n * one, 100}: "bytes"} {
+			got := fitting(writes, limit)
 			want := min(2*max((int(n)+1)/2, 1), len(writes)) // whole pairs, one at least
 			if got != want {
 				t.Errorf("room for %d %s: the first transaction has %d writes, want %d", n, name, got, want)

@@ -26,7 +26,7 @@ type Repair struct {
 	opts Options
 	id   uint64
 	seq  uint64
-	seen tally
+	seen totals
 }
 
 // Names beside the folder of the database: a store that is being made, and one that is
@@ -40,7 +40,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	x, err := lookBefore(&opts)
+	x, err := examineFirst(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 }
 
 // make makes the new store and learns what it has.
-func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
+func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 	if err := rebuild(r.opts.Dir, x, opts); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
 		return err
 	}
 	s.start()
-	_, err = s.Load(ctx, noLoader())
+	_, err = s.Load(ctx, discardLoader())
 	if err == nil {
 		if r.seen = s.seen; x.last.Counts != nil {
 			r.Damage.Lost = x.last.Counts.minus(s.seen)
@@ -111,8 +111,8 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examined) error {
 	return errors.Join(err, s.Close())
 }
 
-// noLoader wants nothing: what Load itself counts and sweeps is enough.
-func noLoader() memory.Loader {
+// discardLoader wants nothing: what Load itself counts and sweeps is enough.
+func discardLoader() memory.Loader {
 	return memory.Loader{
 		Session: func(memory.Session) error { return nil },
 		Record:  func(memory.Record) error { return nil },

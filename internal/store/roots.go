@@ -51,7 +51,7 @@ func (s *Store) RecordProject(ctx context.Context, p memory.Project, root string
 // writes it may have read it before that.
 func (tx *Tx) putProject(p memory.Project) error {
 	old, err := tx.Project(p.ID)
-	known, _, err := there(tx.s, old, err)
+	known, _, err := existing(tx.s, old, err)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 	if x.ID == "" || strings.ContainsRune(x.Project+x.ID, 0) {
 		return memory.Invalid("sessionId", "", "%q cannot name a session", x.ID)
 	}
-	old, _, err := tx.sessionThere(x.Key())
+	old, _, err := tx.existingSession(x.Key())
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (tx *Tx) putSession(x memory.Session, merge func(old, new memory.Session) (
 // DropSession removes a session with its state and its receipts, not its steps, and
 // reports whether it was there.
 func (tx *Tx) DropSession(k memory.SessionKey) (bool, error) {
-	tx.delAhead(keyState(memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}))
+	tx.preDelete(keyState(memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}))
 	tx.dropTurns(prefixSessionTurns(k))
-	old, there, err := tx.sessionThere(k)
+	old, there, err := tx.existingSession(k)
 	if err != nil || !there {
 		return false, err
 	}
@@ -92,13 +92,13 @@ func (tx *Tx) hasSession(k memory.SessionKey) (bool, error) {
 			return true, nil
 		}
 	}
-	_, stored, err := tx.sessionThere(k)
+	_, stored, err := tx.existingSession(k)
 	return stored, err
 }
 
-func (tx *Tx) sessionThere(k memory.SessionKey) (*memory.Session, bool, error) {
+func (tx *Tx) existingSession(k memory.SessionKey) (*memory.Session, bool, error) {
 	x, err := tx.Session(k)
-	return there(tx.s, x, err)
+	return existing(tx.s, x, err)
 }
 
 // Session returns a session, or CodeNotFound.

@@ -44,7 +44,7 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 		return memory.Invalid("states", "", "a project, a kind and an id without NUL name a state, not %q, %q and %q", k.Project, k.Kind, k.ID)
 	}
 	stored, err := tx.State(k)
-	old, _, err := there(tx.s, stored, err)
+	old, _, err := existing(tx.s, stored, err)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 // dropStates removes the states under a prefix of keys.
 func (tx *Tx) dropStates(prefix []byte) {
 	for k := range tx.keys(prefix) {
-		tx.delAhead(k)
+		tx.preDelete(k)
 	}
 }
 

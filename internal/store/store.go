@@ -109,33 +109,33 @@ type Store struct {
 	db   *handle
 	// guard says whether the store may be written; nil with NoSync. ahead is the
 	// committer's, nil while the store is open for reading alone.
-	guard   *guard
-	ahead   *ahead
-	retired sync.WaitGroup // databases that are let go
-	closing chan struct{}  // closed when Close begins
-	watched chan struct{}  // closed when watch has ended
+	guard        *guard
+	preallocator *preallocator
+	retired      sync.WaitGroup // databases that are let go
+	closing      chan struct{}  // closed when Close begins
+	watched      chan struct{}  // closed when watch has ended
 
-	spaces spaces
+	collections collections
 
 	updates chan *update
 	pauses  chan func()   // to be run between two commits
 	flush   chan struct{} // a receipt waits
 	done    chan struct{} // closed when the committer has ended
 
-	// intake guards closed: submitting holds it shared, Close exclusively.
-	intake sync.RWMutex
-	closed bool
+	// acceptLock guards closed: submitting holds it shared, Close exclusively.
+	acceptLock sync.RWMutex
+	closed     bool
 
 	// mu guards what follows. Only the committer and Load change it, but for
 	// pending, which Later adds to, and used, which Used does.
-	mu       sync.Mutex
-	seq      uint64
-	refs     map[memory.DocID]int32 // references to each document
-	cuts     map[cutID]int32        // and to each cut
-	unread   map[cutID]bool         // cuts that files name and Load could not read
-	counts   map[memory.Kind]int
-	logSizes logSizes
-	loaded   bool // refs, cuts, unread, counts and boxes are complete
+	mu        sync.Mutex
+	seq       uint64
+	refs      map[memory.DocID]int32 // references to each document
+	chunkSets map[chunkSetID]int32   // and to each cut
+	unread    map[chunkSetID]bool    // cuts that files name and Load could not read
+	counts    map[memory.Kind]int
+	logSizes  logSizes
+	loaded    bool // refs, cuts, unread, counts and boxes are complete
 	// projects are those stored, kept because every question and every write asks
 	// for them; nil when they are to be read. projectsAt counts their changes.
 	projects   []memory.Project
@@ -146,10 +146,10 @@ type Store struct {
 	sandboxesAt uint64
 	// current holds the sessions that have not ended, for the same reason, and
 	// sessionsAt counts the commits that changed any.
-	current    openSessions
-	sessionsAt uint64
-	pending    []memory.Receipt // not yet written, see Later
-	boxes      boxSizes
+	current      openSessions
+	sessionsAt   uint64
+	pending      []memory.Receipt // not yet written, see Later
+	sandboxSizes sandboxSizes
 	// fileDocs is about how many documents files name: one that a record has the text
 	// of too, or that changes while Load runs, may be missed or counted too long.
 	fileDocs int
@@ -157,7 +157,7 @@ type Store struct {
 	id       uint64 // tells the store from others; 0 in an old one that is only read
 	// seen is what is stored, complete with counts; expected what should be, by the
 	// witness and the commits since, nil when that is not known.
-	seen, expected tally
+	seen, expected totals
 	damage         *memory.StoreDamage // nil: nothing is known to be lost
 
 	witness *witness // nil: the store is a copy that nothing is kept of
@@ -172,7 +172,7 @@ func Open(opts Options) (*Store, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	x, err := lookBefore(&opts)
+	x, err := examineFirst(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func Open(opts Options) (*Store, error) {
 	}
 	switch {
 	case x.empty:
-		s.expected = tally{}
+		s.expected = totals{}
 	case x.last.Seq == s.seq: // else it was written a moment before a commit, or by nobody
 		s.expected = x.last.Counts
 	}
@@ -215,13 +215,13 @@ func Open(opts Options) (*Store, error) {
 
 // beginWitness opens the witness of a store that is open for writing. It is called with
 // mu held.
-func (s *Store) beginWitness(last testimony) {
+func (s *Store) beginWitness(last checkpoint) {
 	var err error
 	if s.witness, err = openWitness(s.opts.Dir, last); err != nil {
 		// The store is whole; only the next damage would be found later.
 		s.opts.Logger.Error("damage to the store may not be noticed", "part", "store", "error", err)
 	}
-	s.testifyLocked()
+	s.writeWitnessLocked()
 }
 
 // start begins the work of an open store in the background.
@@ -253,7 +253,7 @@ func openBadger(opts badger.Options) (db *badger.DB, err error) {
 }
 
 // damagedBy is the damage of which only is known that the database does not open.
-func damagedBy(dir string, x *examined, err error) *memory.StoreDamage {
+func damagedBy(dir string, x *examination, err error) *memory.StoreDamage {
 	return &memory.StoreDamage{
 		Acknowledged: x.last.Seq, Found: x.seq, Files: []memory.DamagedFile{{Name: filepath.Base(dir), What: err.Error()}},
 	}
@@ -272,15 +272,15 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		updates: make(chan *update, maxGroup), pauses: make(chan func()),
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
 		closing: make(chan struct{}), watched: make(chan struct{}),
-		refs: map[memory.DocID]int32{}, cuts: map[cutID]int32{}, unread: map[cutID]bool{},
-		counts: map[memory.Kind]int{}, logSizes: logSizes{}, boxes: boxSizes{}, seen: tally{},
+		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
+		counts: map[memory.Kind]int{}, logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, seen: totals{},
 	}
 	err := s.openGuard()
 	if err == nil {
 		err = s.openSchema(migrations)
 	}
 	if err == nil {
-		err = s.openSpaces()
+		err = s.openCollections()
 	}
 	if err == nil {
 		err = s.openUsed()
@@ -326,14 +326,14 @@ func isLocked(err error) bool {
 // Close waits for the updates that were accepted, writes what was deferred and
 // closes the database. Calls after the first do nothing.
 func (s *Store) Close() error {
-	s.intake.Lock()
+	s.acceptLock.Lock()
 	first := !s.closed
 	if first {
 		s.closed = true
 		close(s.closing)
 		close(s.updates)
 	}
-	s.intake.Unlock()
+	s.acceptLock.Unlock()
 	<-s.done
 	<-s.watched
 	if !first {

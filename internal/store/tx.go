@@ -20,18 +20,18 @@ type Tx struct {
 	// and those that nothing references any more are removed last. What goes with a
 	// session or project is removed ahead, details of the audit log as well: until it
 	// is dropped itself, dropping it again removes the rest.
-	ahead  []write
-	writes []write // the rest, which makes them visible
-	swept  []write
-	extent extent // of all three
+	preWrites []write
+	writes    []write // the rest, which makes them visible
+	swept     []write
+	size      batchSize // of all three
 
-	change memory.Change
-	refs   map[memory.DocID]int32 // what this update adds to the references
-	cuts   map[cutID]int32        // and to those of cuts
-	// written are the cuts that this update writes.
-	written map[cutID]storedCut
-	group   *group
-	audit   []memory.AuditEntry
+	change    memory.Change
+	refs      map[memory.DocID]int32 // what this update adds to the references
+	chunkSets map[chunkSetID]int32   // and to those of cuts
+	// newChunkSets are the cuts that this update writes.
+	newChunkSets map[chunkSetID]storedChunkSet
+	group        *group
+	audit        []memory.AuditEntry
 	// projects says that projects were written or removed.
 	projects  bool
 	sandboxes []sandboxChange
@@ -48,16 +48,16 @@ func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
 }
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
 
-// delAhead deletes keys together, ahead of the rest.
-func (tx *Tx) delAhead(keys ...[]byte) {
+// preDelete deletes keys together, ahead of the rest.
+func (tx *Tx) preDelete(keys ...[]byte) {
 	for i, k := range keys {
-		tx.add(&tx.ahead, write{key: k, joined: i > 0})
+		tx.add(&tx.preWrites, write{key: k, joined: i > 0})
 	}
 }
 
 func (tx *Tx) add(list *[]write, w write) {
 	*list = append(*list, w)
-	tx.extent = tx.extent.plus(w.extent())
+	tx.size = tx.size.plus(w.size())
 }
 
 func (tx *Tx) putValue(key []byte, v any) error {
@@ -72,7 +72,7 @@ func (tx *Tx) putValue(key []byte, v any) error {
 // PutRecord writes a record. The document it names must be put in the same
 // update, or be referenced already.
 func (tx *Tx) PutRecord(r memory.Record) error {
-	old, _, err := tx.recordThere(r.ID)
+	old, _, err := tx.existingRecord(r.ID)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 
 // DropRecord removes a record and reports whether it was there.
 func (tx *Tx) DropRecord(id string) (bool, error) {
-	old, there, err := tx.recordThere(id)
+	old, there, err := tx.existingRecord(id)
 	if err != nil || !there {
 		return false, err
 	}
@@ -105,15 +105,15 @@ func (tx *Tx) DropRecord(id string) (bool, error) {
 	return true, nil
 }
 
-func (tx *Tx) recordThere(id string) (*memory.Record, bool, error) {
+func (tx *Tx) existingRecord(id string) (*memory.Record, bool, error) {
 	r, err := tx.Record(id)
-	return there(tx.s, r, err)
+	return existing(tx.s, r, err)
 }
 
-// there says whether a lookup found something to be replaced or dropped. A damaged
+// existing says whether a lookup found something to be replaced or dropped. A damaged
 // value is there and nil: nobody knows what it was, so it counts for nothing, as
 // Load has it, but it must not stay because of that.
-func there[T any](s *Store, found T, err error) (*T, bool, error) {
+func existing[T any](s *Store, found T, err error) (*T, bool, error) {
 	switch {
 	case err == nil:
 		return &found, true, nil
@@ -130,7 +130,7 @@ func there[T any](s *Store, found T, err error) (*T, bool, error) {
 // documents of its chunks must be put in the same update, or be referenced
 // already. The generation is set here.
 func (tx *Tx) PutFile(f memory.File) error {
-	old, was, _, err := tx.fileThere(f.Sandbox, f.Path)
+	old, was, _, err := tx.existingFile(f.Sandbox, f.Path)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (tx *Tx) PutFile(f memory.File) error {
 	}
 	tx.unrefFile(old, was)
 	value := valueOf(&f)
-	if err := tx.shelve(&f, &value); err != nil {
+	if err := tx.putChunks(&f, &value); err != nil {
 		return err
 	}
 	if err := tx.putValue(keyFile(f.Sandbox, f.Path), value); err != nil {
@@ -155,7 +155,7 @@ func (tx *Tx) PutFile(f memory.File) error {
 
 // DropFile removes a file with its chunks and reports whether it was there.
 func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
-	old, was, there, err := tx.fileThere(sandbox, path)
+	old, was, there, err := tx.existingFile(sandbox, path)
 	if err != nil || !there {
 		return false, err
 	}
@@ -168,18 +168,18 @@ func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
 	return true, nil
 }
 
-// fileThere says of a file what there says, and which cut it names: also one that is
+// existingFile says of a file what there says, and which cut it names: also one that is
 // damaged because its cut is.
-func (tx *Tx) fileThere(sandbox, path string) (*memory.File, cutID, bool, error) {
+func (tx *Tx) existingFile(sandbox, path string) (*memory.File, chunkSetID, bool, error) {
 	f, id, err := tx.file(sandbox, path)
-	old, ok, err := there(tx.s, f, err)
+	old, ok, err := existing(tx.s, f, err)
 	return old, id, ok, err
 }
 
 // unrefFile takes back what a file that fileThere found refers to.
-func (tx *Tx) unrefFile(f *memory.File, named cutID) {
-	if named != (cutID{}) {
-		tx.cuts[named]--
+func (tx *Tx) unrefFile(f *memory.File, named chunkSetID) {
+	if named != (chunkSetID{}) {
+		tx.chunkSets[named]--
 	}
 	if f == nil {
 		return
@@ -197,7 +197,7 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	}
 	written := memory.Doc{ID: d.ID, Terms: d.Terms, Vectors: make(map[string][]float32, len(d.Vectors))}
 	k := keyTerms(d.ID)
-	tx.add(&tx.ahead, write{key: k, value: seal(k, d.Terms)})
+	tx.add(&tx.preWrites, write{key: k, value: seal(k, d.Terms)})
 	for space, v := range d.Vectors {
 		decoded, err := tx.putVector(space, d.ID, v)
 		if err != nil {
@@ -221,7 +221,7 @@ func (tx *Tx) intact(d memory.Doc) bool {
 		return false
 	}
 	for space := range d.Vectors {
-		if get(tx.txn, keyVector(shortSpace(space), d.ID), func([]byte) error { return nil }) != nil {
+		if get(tx.txn, keyVector(collectionKeyOf(space), d.ID), func([]byte) error { return nil }) != nil {
 			return false
 		}
 	}
@@ -243,7 +243,7 @@ func (tx *Tx) PutVector(space string, doc memory.DocID, v []float32) (bool, erro
 }
 
 func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32, error) {
-	if !tx.s.spaces.known(space) {
+	if !tx.s.collections.known(space) {
 		return nil, fmt.Errorf("put vector: space %q was not opened", space)
 	}
 	codes := encodeVector(v)
@@ -251,9 +251,9 @@ func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32,
 	if err != nil {
 		return nil, fmt.Errorf("put vector of document %s: %w", doc, err)
 	}
-	k := keyVector(shortSpace(space), doc)
-	tx.add(&tx.ahead, write{key: k, value: seal(k, codes)})
-	tx.s.spaces.saw(space, len(codes))
+	k := keyVector(collectionKeyOf(space), doc)
+	tx.add(&tx.preWrites, write{key: k, value: seal(k, codes)})
+	tx.s.collections.saw(space, len(codes))
 	return decoded, nil
 }
 
@@ -291,7 +291,7 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 	if !tx.s.isLoaded() {
 		return nil // references are not all counted yet; Load sweeps at its end
 	}
-	tx.sweepCuts()
+	tx.sweepChunkSets()
 	fresh := make(map[memory.DocID]bool, len(tx.change.Docs))
 	for _, d := range tx.change.Docs {
 		fresh[d.ID] = true
@@ -309,7 +309,7 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 		}
 		tx.change.Swept = append(tx.change.Swept, doc)
 		tx.add(&tx.swept, write{key: keyTerms(doc)})
-		for _, space := range tx.s.spaces.all() {
+		for _, space := range tx.s.collections.all() {
 			tx.add(&tx.swept, write{key: keyVector(space, doc)})
 		}
 	}
@@ -321,4 +321,4 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 func (tx *Tx) Schedule(fn func(*worker.Schedule)) { tx.jobs = append(tx.jobs, fn) }
 
 // empty says that the update wrote nothing.
-func (tx *Tx) empty() bool { return len(tx.ahead)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }
+func (tx *Tx) empty() bool { return len(tx.preWrites)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }

@@ -16,8 +16,8 @@ type usage struct {
 	unwritten map[memory.FileKey]bool
 }
 
-// usedPortion is how many times are written in one update.
-const usedPortion = 500
+// usedBatch is how many times are written in one update.
+const usedBatch = 500
 
 // Used notes that code of files was shown. What is not indexed any more when that
 // is written down, within a second, is forgotten again.
@@ -73,7 +73,7 @@ func (s *Store) openUsed() error {
 
 // addUsed writes the times that wait for a commit.
 func (s *Store) addUsed(g *group) *group {
-	if s.keepsNothing() { // they wait
+	if s.readOnly() { // they wait
 		return g
 	}
 	s.mu.Lock()
@@ -83,7 +83,7 @@ func (s *Store) addUsed(g *group) *group {
 	}
 	clear(s.used.unwritten)
 	s.mu.Unlock()
-	for keys := range slices.Chunk(waiting, usedPortion) {
+	for keys := range slices.Chunk(waiting, usedBatch) {
 		g = s.run(g, &update{
 			fn: func(tx *Tx) error { return tx.putUsed(keys) },
 			then: func(err error) {
@@ -98,7 +98,7 @@ func (s *Store) addUsed(g *group) *group {
 
 func (tx *Tx) putUsed(keys []memory.FileKey) error {
 	for _, k := range keys {
-		_, _, there, err := tx.fileThere(k.Sandbox, k.Path)
+		_, _, there, err := tx.existingFile(k.Sandbox, k.Path)
 		if err != nil {
 			return err
 		}

@@ -60,10 +60,10 @@ func (v View) File(sandbox, path string) (memory.File, error) {
 }
 
 // file is File with the cut that the file names, also when that cannot be read.
-func (v View) file(sandbox, path string) (f memory.File, id cutID, err error) {
+func (v View) file(sandbox, path string) (f memory.File, id chunkSetID, err error) {
 	k := keyFile(sandbox, path)
 	err = get(v.txn, k, func(b []byte) (err error) {
-		f, id, err = decodeFile(sandbox, path, b, v.cut)
+		f, id, err = decodeFile(sandbox, path, b, v.chunkSet)
 		return err
 	})
 	return f, id, notFound(err, "file", k)
@@ -115,7 +115,7 @@ func (v View) Receipts() iter.Seq2[memory.Receipt, error] {
 // none is named.
 func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
 	return func(yield func(memory.File, error) bool) {
-		for f, err := range v.files(sandbox, v.cut) {
+		for f, err := range v.files(sandbox, v.chunkSet) {
 			if !yield(f.File, err) {
 				return
 			}
@@ -123,23 +123,23 @@ func (v View) Files(sandbox string) iter.Seq2[memory.File, error] {
 	}
 }
 
-// fileWithCut is a file and the cut that it names.
-type fileWithCut struct {
+// fileWithID is a file and the cut that it names.
+type fileWithID struct {
 	memory.File
-	cut cutID
+	chunkSet chunkSetID
 }
 
 // files is Files with the cuts that the files name, also of a file that cannot be
 // read because of its cut.
-func (v View) files(sandbox string, find cuts) iter.Seq2[fileWithCut, error] {
+func (v View) files(sandbox string, find findChunkSet) iter.Seq2[fileWithID, error] {
 	prefix := prefixFile
 	if sandbox != "" {
 		prefix = keyFile(sandbox, "")
 	}
-	return scan(v, prefix, func(k, b []byte) (fileWithCut, error) {
+	return scan(v, prefix, func(k, b []byte) (fileWithID, error) {
 		at := fileKeyOf(k[len(prefixFile):])
 		f, id, err := decodeFile(at.Sandbox, at.Path, b, find)
-		return fileWithCut{f, id}, err
+		return fileWithID{f, id}, err
 	})
 }
 

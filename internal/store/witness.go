@@ -31,8 +31,8 @@ import (
 // never ahead of it: a database that has less than the witness says has lost something.
 // With Options.NoSync the power may take what was acknowledged, and the witness says so.
 
-// testimony is what a slot of the witness holds.
-type testimony struct {
+// checkpoint is what a slot of the witness holds.
+type checkpoint struct {
 	// Number grows with every testimony: of two slots the larger counts.
 	Number uint64 `json:"number"`
 	// Store tells the store from others; 0 is unknown.
@@ -40,19 +40,19 @@ type testimony struct {
 	// Seq is the sequence number of the last acknowledged commit.
 	Seq uint64 `json:"seq"`
 	// Counts are what is stored at Seq; nil until they are known.
-	Counts tally `json:"counts,omitempty"`
+	Counts totals `json:"counts,omitempty"`
 }
 
-// tally is how many there are of each kind of record, of sessions and of files.
-type tally map[string]int
+// totals is how many there are of each kind of record, of sessions and of files.
+type totals map[string]int
 
 // What a tally counts beside the kinds of records.
 const (
-	tallySessions = "session"
-	tallyFiles    = "file"
+	totalSessions = "session"
+	totalFiles    = "file"
 )
 
-func (t tally) change(c memory.Change) {
+func (t totals) change(c memory.Change) {
 	for _, r := range c.Records {
 		if r.Old != nil {
 			t[string(r.Old.Kind)]--
@@ -63,25 +63,25 @@ func (t tally) change(c memory.Change) {
 	}
 	for _, f := range c.Files {
 		if f.Old != nil {
-			t[tallyFiles]--
+			t[totalFiles]--
 			t[string(memory.Chunk)] -= len(f.Old.Chunks)
 		}
 		if f.New != nil {
-			t[tallyFiles]++
+			t[totalFiles]++
 			t[string(memory.Chunk)] += len(f.New.Chunks)
 		}
 	}
 	for _, x := range c.Sessions {
 		if x.Old != nil {
-			t[tallySessions]--
+			t[totalSessions]--
 		}
 		if x.New != nil {
-			t[tallySessions]++
+			t[totalSessions]++
 		}
 	}
 }
 
-func (t tally) add(other tally) {
+func (t totals) add(other totals) {
 	for what, n := range other {
 		t[what] += n
 	}
@@ -89,7 +89,7 @@ func (t tally) add(other tally) {
 
 // minus returns what another tally has less, or with a negative number more; nil when
 // they are equal.
-func (t tally) minus(other tally) map[string]int {
+func (t totals) minus(other totals) map[string]int {
 	diff := map[string]int(maps.Clone(t))
 	if diff == nil {
 		diff = map[string]int{}
@@ -106,7 +106,7 @@ func (t tally) minus(other tally) map[string]int {
 
 // The layout of the witness: a slot begins at 0 and at slotApart, so that they share
 // no page; it has a checksum over the rest, the length of the testimony, and the
-// testimony in JSON, for people who look into it.
+// checkpoint in JSON, for people who look into it.
 const (
 	slotApart = 4096
 	slotSize  = 1024
@@ -120,7 +120,7 @@ func tablesPath(dir string) string  { return filepath.Clean(dir) + ".tables" }
 type witness struct {
 	dir  string // of the database
 	file *os.File
-	last testimony
+	last checkpoint
 	// failed keeps a disk that refuses writes from filling the log.
 	failed bool
 	// manifest is as the MANIFEST was when the tables were listed.
@@ -131,12 +131,12 @@ type witness struct {
 // readWitness returns what the witness of a database says. It returns an error that
 // says what is wrong with it, fs.ErrNotExist where there is none; one slot that
 // cannot be read is no error, since a crash may leave one.
-func readWitness(dir string) (testimony, error) {
+func readWitness(dir string) (checkpoint, error) {
 	b, err := os.ReadFile(witnessPath(dir))
 	if err != nil {
-		return testimony{}, err
+		return checkpoint{}, err
 	}
-	var best testimony
+	var best checkpoint
 	for slot := range 2 {
 		if t, ok := parseSlot(b[min(len(b), slot*slotApart):]); ok && t.Number > best.Number {
 			best = t
@@ -148,7 +148,7 @@ func readWitness(dir string) (testimony, error) {
 	return best, nil
 }
 
-func parseSlot(b []byte) (t testimony, ok bool) {
+func parseSlot(b []byte) (t checkpoint, ok bool) {
 	if len(b) < slotSize {
 		return t, false
 	}
@@ -163,7 +163,7 @@ func parseSlot(b []byte) (t testimony, ok bool) {
 
 // formatSlot returns a slot. Counts that do not fit are left out; there would have to
 // be some thirty kinds of records.
-func formatSlot(t testimony) []byte {
+func formatSlot(t checkpoint) []byte {
 	b := make([]byte, slotSize)
 	text, err := json.Marshal(t)
 	if err != nil || len(text) > slotSize-slotHead {
@@ -177,7 +177,7 @@ func formatSlot(t testimony) []byte {
 }
 
 // openWitness opens the witness for writing, or makes one, and lists the tables.
-func openWitness(dir string, last testimony) (*witness, error) {
+func openWitness(dir string, last checkpoint) (*witness, error) {
 	f, err := os.OpenFile(witnessPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open witness: %w", err)
@@ -194,12 +194,12 @@ func openWitness(dir string, last testimony) (*witness, error) {
 }
 
 // put writes what was acknowledged into the slot that is not the newest.
-func (w *witness) put(store, seq uint64, counts tally) error {
-	t := testimony{Number: w.last.Number + 1, Store: cmp.Or(store, w.last.Store), Seq: seq, Counts: counts}
+func (w *witness) put(store, seq uint64, counts totals) error {
+	t := checkpoint{Number: w.last.Number + 1, Store: cmp.Or(store, w.last.Store), Seq: seq, Counts: counts}
 	if _, err := w.file.WriteAt(formatSlot(t), int64(t.Number%2)*slotApart); err != nil {
 		return fmt.Errorf("write witness: %w", err)
 	}
-	w.last = testimony{Number: t.Number, Store: t.Store, Seq: seq}
+	w.last = checkpoint{Number: t.Number, Store: t.Store, Seq: seq}
 	return nil
 }
 

@@ -119,7 +119,7 @@ func readable(err error) (bool, error) {
 
 // Chunks implements Known.
 func (k *stored) Chunks(text memory.DocID, lang string) ([]memory.FileChunk, bool, error) {
-	chunks, err := k.store.Cut(text, lang, chunk.Version)
+	chunks, err := k.store.ChunksOf(text, lang, chunk.Version)
 	known, err := readable(err)
 	return chunks, known, err
 }

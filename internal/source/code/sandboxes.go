@@ -30,9 +30,9 @@ type Store interface {
 // Files reads the stored files of a sandbox.
 type Files interface {
 	File(sandbox, path string) (memory.File, error)
-	// Cut returns the chunks of a text, in any sandbox, by the hash of its bytes, or
+	// ChunksOf returns the chunks of a text, in any sandbox, by the hash of its bytes, or
 	// CodeNotFound.
-	Cut(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error)
+	ChunksOf(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error)
 	// FileMetadata returns all files by path.
 	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
 	// PathsBelow returns the stored files that are among the paths or below one of them.

@@ -33,13 +33,13 @@ func BenchmarkChecks(b *testing.B) {
 			b.Fatal(err)
 		}
 		commits += time.Since(start)
-		failed := s.between(func() {
+		failed := s.betweenCommits(func() {
 			start := time.Now()
 			if err = s.mayWrite(&group{}); err == nil {
-				err = s.makeRoom(extent{})
+				err = s.makeRoom(batchSize{})
 			}
 			if err == nil {
-				err = s.kept()
+				err = s.checkFiles()
 			}
 			checks += time.Since(start)
 		})

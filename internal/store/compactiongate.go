@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// gate keeps Badger from beginning a compaction. Badger must not begin one without
+// compactionGate keeps Badger from beginning a compaction. Badger must not begin one without
 // room: where a table cannot be made it goes on without it and removes those that held
 // the same entries (its subcompact loses the error), and a page without a block ends
 // the process. Badger has no setting for that. But it tells a tracer of every
@@ -20,13 +20,13 @@ import (
 //
 // A process has one gate, since the tracer is not told whose compaction begins. A
 // daemon has one store.
-type gate struct {
+type compactionGate struct {
 	mu     sync.Mutex // guards what follows
 	shut   int        // how many keep compactions from beginning whatever the guards say
 	guards map[*guard]bool
 }
 
-var theGate = gate{guards: map[*guard]bool{}}
+var theGate = compactionGate{guards: map[*guard]bool{}}
 
 // installGate makes the gate the tracer.
 var installGate = sync.OnceFunc(func() { otel.SetTracerProvider(gateProvider{}) })
@@ -35,21 +35,21 @@ var installGate = sync.OnceFunc(func() { otel.SetTracerProvider(gateProvider{}) 
 const gatePause = 50 * time.Millisecond
 
 // add has a guard asked before compactions, until remove.
-func (g *gate) add(x *guard) {
+func (g *compactionGate) add(x *guard) {
 	installGate()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.guards[x] = true
 }
 
-func (g *gate) remove(x *guard) {
+func (g *compactionGate) remove(x *guard) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.guards, x)
 }
 
 // hold shuts the gate and returns what opens it.
-func (g *gate) hold() func() {
+func (g *compactionGate) hold() func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut++
@@ -62,7 +62,7 @@ func (g *gate) hold() func() {
 
 // pass returns when a compaction may begin. Where it is never to, since its store
 // closes without room, it ends the goroutine, for which Close waits.
-func (g *gate) pass() {
+func (g *compactionGate) pass() {
 	for {
 		held, closing := g.held()
 		if !held {
@@ -75,7 +75,7 @@ func (g *gate) pass() {
 	}
 }
 
-func (g *gate) held() (held, closing bool) {
+func (g *compactionGate) held() (held, closing bool) {
 	g.mu.Lock()
 	held = g.shut > 0
 	guards := make([]*guard, 0, len(g.guards))

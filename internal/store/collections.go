@@ -11,8 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// spaces are the vector spaces that hold, or may hold, vectors.
-type spaces struct {
+// collections are the vector spaces that hold, or may hold, vectors.
+type collections struct {
 	mu    sync.RWMutex // guards what follows
 	names []string
 	// probes are the vectors by which the model of a space is known again.
@@ -24,7 +24,7 @@ type spaces struct {
 }
 
 // saw notes how many bytes a vector of a space takes.
-func (s *spaces) saw(name string, bytes int) {
+func (s *collections) saw(name string, bytes int) {
 	s.mu.RLock()
 	known := s.widths[name] == bytes
 	s.mu.RUnlock()
@@ -40,7 +40,7 @@ func (s *spaces) saw(name string, bytes int) {
 }
 
 // vectorBytes is what the vectors of a document take that has one in every space.
-func (s *spaces) vectorBytes() int {
+func (s *collections) vectorBytes() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	sum := 0
@@ -50,87 +50,87 @@ func (s *spaces) vectorBytes() int {
 	return sum
 }
 
-func (s *spaces) known(name string) bool {
+func (s *collections) known(name string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Contains(s.names, name)
 }
 
 // all returns the short names.
-func (s *spaces) all() []spaceKey {
+func (s *collections) all() []collectionKey {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	keys := make([]spaceKey, len(s.names))
+	keys := make([]collectionKey, len(s.names))
 	for i, n := range s.names {
-		keys[i] = shortSpace(n)
+		keys[i] = collectionKeyOf(n)
 	}
 	return keys
 }
 
 // Collections returns the names of the spaces that were opened and not dropped.
 func (s *Store) Collections() []string {
-	s.spaces.mu.RLock()
-	defer s.spaces.mu.RUnlock()
-	return slices.Clone(s.spaces.names)
+	s.collections.mu.RLock()
+	defer s.collections.mu.RUnlock()
+	return slices.Clone(s.collections.names)
 }
 
 // Probes returns the vectors of the embedder's probe texts by which the model of a
 // space is known again; nil when none were stored.
 func (s *Store) Probes(name string) [][]float32 {
-	s.spaces.mu.RLock()
-	defer s.spaces.mu.RUnlock()
-	return s.spaces.probes[name]
+	s.collections.mu.RLock()
+	defer s.collections.mu.RUnlock()
+	return s.collections.probes[name]
 }
 
 // OpenCollection makes a space known, so that vectors can be put into it, and keeps
 // its probes, if it has none yet. While nothing can be stored it is written later.
 func (s *Store) OpenCollection(ctx context.Context, name string, probes [][]float32) error {
-	if s.spaces.known(name) && (probes == nil || s.Probes(name) != nil) {
+	if s.collections.known(name) && (probes == nil || s.Probes(name) != nil) {
 		return nil
 	}
-	value, err := encodeSpace(name, probes)
+	value, err := encodeCollection(name, probes)
 	if err != nil {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
-	err = s.writeSpace(ctx, value)
+	err = s.writeCollection(ctx, value)
 	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly {
 		return fmt.Errorf("open space %s: %w", name, err)
 	}
-	s.spaces.mu.Lock()
-	defer s.spaces.mu.Unlock()
+	s.collections.mu.Lock()
+	defer s.collections.mu.Unlock()
 	if err != nil {
-		s.spaces.unwritten = append(s.spaces.unwritten, value)
+		s.collections.unwritten = append(s.collections.unwritten, value)
 	}
-	return s.spaces.add(value)
+	return s.collections.add(value)
 }
 
-func (s *Store) writeSpace(ctx context.Context, value []byte) error {
+func (s *Store) writeCollection(ctx context.Context, value []byte) error {
 	name, _, _ := bytes.Cut(value, []byte{0})
 	_, err := s.Update(ctx, func(tx *Tx) error {
-		short := shortSpace(string(name))
-		tx.put(key(prefixSpace, string(short[:])), value)
+		short := collectionKeyOf(string(name))
+		tx.put(key(prefixCollection, string(short[:])), value)
 		return nil
 	})
 	return err
 }
 
-// writeSpaces writes the spaces that were opened while nothing could be stored. The next
+// writeCollections writes the spaces that were opened while nothing could be stored. The next
 // start opens again those that cannot be written.
-func (s *Store) writeSpaces() {
-	s.spaces.mu.Lock()
-	values := s.spaces.unwritten
-	s.spaces.unwritten = nil
-	s.spaces.mu.Unlock()
+func (s *Store) writeCollections() {
+	s.collections.mu.Lock()
+	values := s.collections.unwritten
+	s.collections.unwritten = nil
+	s.collections.mu.Unlock()
 	for _, value := range values {
-		if err := s.writeSpace(context.Background(), value); err != nil && !errors.Is(err, ErrClosed) {
+		if err := s.writeCollection(context.Background(), value); err != nil && !errors.Is(err, ErrClosed) {
 			s.opts.Logger.Error("a vector space was not written", "part", "store", "error", err)
 		}
 	}
 }
 
-// encodeSpace gives a space's value: its name and, after a NUL, the codes of its
+// encodeCollection gives a space's value: its name and, after a NUL, the codes of its
 // probes' vectors in CBOR, if there are any.
-func encodeSpace(name string, probes [][]float32) ([]byte, error) {
+func encodeCollection(name string, probes [][]float32) ([]byte, error) {
 	if probes == nil {
 		return []byte(name), nil
 	}
@@ -143,7 +143,7 @@ func encodeSpace(name string, probes [][]float32) ([]byte, error) {
 }
 
 // add takes in a space by its value. It is called with mu held, but by Open.
-func (s *spaces) add(value []byte) error {
+func (s *collections) add(value []byte) error {
 	before, after, probed := bytes.Cut(value, []byte{0})
 	name := string(before)
 	if !slices.Contains(s.names, name) {
@@ -173,7 +173,7 @@ func (s *spaces) add(value []byte) error {
 func (s *Store) CountVectors(name string) (int, error) {
 	return read(s, func(v View) (int, error) {
 		n := 0
-		for range v.keys(prefixVectors(shortSpace(name))) {
+		for range v.keys(prefixVectors(collectionKeyOf(name))) {
 			n++
 		}
 		return n, nil
@@ -186,11 +186,11 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 	// In the committer, so that the updates that knew the space are committed
 	// before its vectors are listed.
 	_, err := s.Update(ctx, func(*Tx) error {
-		s.spaces.mu.Lock()
-		defer s.spaces.mu.Unlock()
-		s.spaces.names = slices.DeleteFunc(s.spaces.names, func(n string) bool { return n == name })
-		delete(s.spaces.probes, name)
-		delete(s.spaces.widths, name)
+		s.collections.mu.Lock()
+		defer s.collections.mu.Unlock()
+		s.collections.names = slices.DeleteFunc(s.collections.names, func(n string) bool { return n == name })
+		delete(s.collections.probes, name)
+		delete(s.collections.widths, name)
 		return nil
 	})
 	if err == nil {
@@ -199,14 +199,14 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 	if err == nil {
 		return nil
 	}
-	s.spaces.mu.Lock()
-	defer s.spaces.mu.Unlock()
-	return fmt.Errorf("drop space %s: %w", name, errors.Join(err, s.spaces.add([]byte(name))))
+	s.collections.mu.Lock()
+	defer s.collections.mu.Unlock()
+	return fmt.Errorf("drop space %s: %w", name, errors.Join(err, s.collections.add([]byte(name))))
 }
 
 // dropVectors removes the keys of a space, in portions.
 func (s *Store) dropVectors(ctx context.Context, name string) error {
-	short := shortSpace(name)
+	short := collectionKeyOf(name)
 	var keys [][]byte
 	err := s.View(func(v View) error {
 		for k := range v.keys(prefixVectors(short)) {
@@ -217,8 +217,8 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	keys = append(keys, key(prefixSpace, string(short[:]))) // last: what is left is known by it
-	const portion = 1000                                    // few enough to share a commit
+	keys = append(keys, key(prefixCollection, string(short[:]))) // last: what is left is known by it
+	const portion = 1000                                         // few enough to share a commit
 	for part := range slices.Chunk(keys, portion) {
 		if _, err := s.Update(ctx, func(tx *Tx) error {
 			for _, k := range part {
@@ -232,12 +232,12 @@ func (s *Store) dropVectors(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *Store) openSpaces() error {
+func (s *Store) openCollections() error {
 	return s.View(func(v View) error {
 		read := func(_, b []byte) ([]byte, error) { return slices.Clone(b), nil }
-		for value, err := range scan(v, prefixSpace, read) {
+		for value, err := range scan(v, prefixCollection, read) {
 			if err == nil {
-				err = s.spaces.add(value)
+				err = s.collections.add(value)
 			}
 			if err != nil {
 				return memory.Errorf(memory.CodeCorrupt, "read spaces: %w", err)

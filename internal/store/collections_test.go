@@ -94,7 +94,7 @@ func TestDropSpaceTakesVectorsOfUpdatesUnderWay(t *testing.T) {
 	errs := together(t, s, func(tx *Tx) error {
 		_, err := tx.PutVector(name, texts[0], []float32{1, 0, 0, 0})
 		go func() { dropped <- s.DropCollection(t.Context(), name) }()
-		for s.spaces.known(name) && len(s.updates) == 0 { // until the drop has begun
+		for s.collections.known(name) && len(s.updates) == 0 { // until the drop has begun
 		}
 		return err
 	})

@@ -14,7 +14,7 @@ const flushAfter = time.Second
 // the latest. A crash before that loses it.
 // While nothing can be stored there are no receipts.
 func (s *Store) EnqueueReceipt(r memory.Receipt) {
-	if s.keepsNothing() {
+	if s.readOnly() {
 		return
 	}
 	s.mu.Lock()

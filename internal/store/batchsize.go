@@ -18,35 +18,35 @@ type write struct {
 	joined bool
 }
 
-// extent is how much of a transaction something takes. Badger bounds both.
-type extent struct{ bytes, entries int64 }
+// batchSize is how much of a transaction something takes. Badger bounds both.
+type batchSize struct{ bytes, entries int64 }
 
 // entryOverhead is more than Badger counts for an entry beside key and value.
 const entryOverhead = 16
 
-func (w write) extent() extent {
-	return extent{int64(len(w.key) + len(w.value) + entryOverhead), 1}
+func (w write) size() batchSize {
+	return batchSize{int64(len(w.key) + len(w.value) + entryOverhead), 1}
 }
 
-func (e extent) plus(other extent) extent {
-	return extent{e.bytes + other.bytes, e.entries + other.entries}
+func (e batchSize) plus(other batchSize) batchSize {
+	return batchSize{e.bytes + other.bytes, e.entries + other.entries}
 }
 
-func (e extent) within(limit extent) bool {
+func (e batchSize) within(limit batchSize) bool {
 	return e.bytes <= limit.bytes && e.entries <= limit.entries
 }
 
 // whole is what one transaction holds.
-func (s *Store) whole() extent {
-	return extent{s.db.MaxBatchSize() * 9 / 10, s.db.MaxBatchCount() * 9 / 10}
+func (s *Store) whole() batchSize {
+	return batchSize{s.db.MaxBatchSize() * 9 / 10, s.db.MaxBatchCount() * 9 / 10}
 }
 
 // shared is how far updates may fill a transaction that they have in common. The
 // rest is for the jobs that follow from the last of them, which are known only
 // when there is no way back.
-func (s *Store) shared() extent {
+func (s *Store) shared() batchSize {
 	whole := s.whole()
-	return extent{whole.bytes * 3 / 4, whole.entries * 3 / 4}
+	return batchSize{whole.bytes * 3 / 4, whole.entries * 3 / 4}
 }
 
 // maxKey is how long a key may be; Badger takes 65,000 bytes.
@@ -89,13 +89,13 @@ func apply(txn *badger.Txn, lists ...[]write) error {
 	return nil
 }
 
-// inPortions commits writes in as many transactions as they need.
-func (s *Store) inPortions(writes []write) error {
+// inBatches commits writes in as many transactions as they need.
+func (s *Store) inBatches(writes []write) error {
 	for len(writes) > 0 {
-		n := portion(writes, s.whole())
-		var size extent
+		n := fitting(writes, s.whole())
+		var size batchSize
 		for _, w := range writes[:n] {
-			size = size.plus(w.extent())
+			size = size.plus(w.size())
 		}
 		if err := s.makeRoom(size); err != nil {
 			return err
@@ -108,12 +108,12 @@ func (s *Store) inPortions(writes []write) error {
 	return nil
 }
 
-// portion is how many of the writes, one at least, go into the next transaction. It
+// fitting is how many of the writes, one at least, go into the next transaction. It
 // may pass the limit by those that are joined, of which there is one after another.
-func portion(writes []write, limit extent) int {
-	n, size := 1, writes[0].extent()
-	for n < len(writes) && (writes[n].joined || size.plus(writes[n].extent()).within(limit)) {
-		size = size.plus(writes[n].extent())
+func fitting(writes []write, limit batchSize) int {
+	n, size := 1, writes[0].size()
+	for n < len(writes) && (writes[n].joined || size.plus(writes[n].size()).within(limit)) {
+		size = size.plus(writes[n].size())
 		n++
 	}
 	return n

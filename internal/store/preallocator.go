@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ahead sees to it that the logs (.mem) that a commit may be written to have blocks.
+// preallocator sees to it that the logs (.mem) that a commit may be written to have blocks.
 // Badger makes a log sparse and maps it; it turns to the next one when a commit finds
 // that the present one is full. That one is made here before, empty and with blocks
 // beyond its end: Badger takes an empty file of the right name for its own. The
 // committer alone uses it.
-type ahead struct {
+type preallocator struct {
 	dir    string
 	number int // of the log in use
 	live   *os.File
@@ -54,13 +54,13 @@ func lastLog(dir string) (int, error) {
 	return last, nil
 }
 
-// newAhead finds the log in use in the folder of a database that was just opened.
-func newAhead(dir string) (*ahead, error) {
+// newPreallocator finds the log in use in the folder of a database that was just opened.
+func newPreallocator(dir string) (*preallocator, error) {
 	number, err := lastLog(dir)
 	if err != nil {
 		return nil, err
 	}
-	a := &ahead{dir: dir, number: number}
+	a := &preallocator{dir: dir, number: number}
 	if a.live, err = os.OpenFile(filepath.Join(dir, logName(number)), os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoLog, err)
 	}
@@ -69,7 +69,7 @@ func newAhead(dir string) (*ahead, error) {
 
 // prepare gives blocks to the logs for a commit of at most size bytes. turned says that
 // Badger has turned to another log since the last call.
-func (a *ahead) prepare(size int64) (turned bool, err error) {
+func (a *preallocator) prepare(size int64) (turned bool, err error) {
 	if a.next != nil {
 		info, err := a.next.Stat()
 		if err != nil {
@@ -106,7 +106,7 @@ func (a *ahead) prepare(size int64) (turned bool, err error) {
 }
 
 // there says whether the log in use is still in its folder.
-func (a *ahead) there() bool {
+func (a *preallocator) there() bool {
 	own, err := a.live.Stat()
 	if err != nil {
 		return false
@@ -119,7 +119,7 @@ func (a *ahead) there() bool {
 	return a.next != nil && a.turned()
 }
 
-func (a *ahead) turned() bool {
+func (a *preallocator) turned() bool {
 	own, err := a.next.Stat()
 	if err != nil || own.Size() == 0 {
 		return false
@@ -130,7 +130,7 @@ func (a *ahead) turned() bool {
 
 // close lets the files go, and removes the next log if Badger has not taken it. A file of
 // that name that is another belongs to a store that took the place of this one.
-func (a *ahead) close() {
+func (a *preallocator) close() {
 	_ = a.live.Close()
 	if a.next == nil {
 		return

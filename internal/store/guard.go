@@ -278,14 +278,14 @@ func (s *Store) watch() {
 			s.opts.Logger.Error("writes are refused", "part", "store", "error", now)
 		case now == nil && before != nil:
 			s.opts.Logger.Warn("writes are taken again", "part", "store")
-			s.writeSpaces()
+			s.writeCollections()
 			s.queue.wake()
 		}
 	}
 }
 
 // openGuard makes the guard of a store whose database was just opened, and makes room
-// ahead of the first write.
+// preallocator of the first write.
 func (s *Store) openGuard() (err error) {
 	if s.opts.NoSync { // what may be lost needs no room of its own
 		return nil
@@ -299,7 +299,7 @@ func (s *Store) openGuard() (err error) {
 		s.opts.Logger.Error("writes are refused", "part", "store", "error", trouble)
 		return nil
 	}
-	if s.ahead, err = newAhead(s.opts.Dir); err != nil {
+	if s.preallocator, err = newPreallocator(s.opts.Dir); err != nil {
 		return fmt.Errorf("look at store: %w", err)
 	}
 	s.guard.keepReserve(false)
@@ -324,14 +324,14 @@ func (s *Store) mayWrite(g *group) error {
 }
 
 // makeRoom gives the log the blocks for a commit.
-func (s *Store) makeRoom(size extent) error {
+func (s *Store) makeRoom(size batchSize) error {
 	if s.guard == nil {
 		return nil
 	}
-	if s.ahead == nil { // what is swept by the way waits
+	if s.preallocator == nil { // what is swept by the way waits
 		return s.Trouble()
 	}
-	_, err := s.ahead.prepare(size.bytes + size.entries*entryBytes)
+	_, err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
 	if err == nil {
 		return nil
 	}
@@ -345,21 +345,21 @@ func (s *Store) makeRoom(size extent) error {
 	})
 }
 
-// kept says whether what was just committed is where the next start finds it.
-func (s *Store) kept() error {
+// checkFiles says whether what was just committed is where the next start finds it.
+func (s *Store) checkFiles() error {
 	if s.guard == nil {
 		return nil
 	}
 	trouble := s.guard.there()
-	if trouble == nil && !s.ahead.there() {
+	if trouble == nil && !s.preallocator.there() {
 		trouble = s.guard.lost("has lost its log")
 	}
 	if trouble != nil {
 		return s.guard.refuse(trouble)
 	}
-	if s.ahead.turned() {
+	if s.preallocator.turned() {
 		s.guard.measure()
-		s.awaitTable(s.ahead.live.Name())
+		s.awaitTable(s.preallocator.live.Name())
 	}
 	return nil
 }
@@ -392,11 +392,11 @@ func (s *Store) closeDB() error {
 		theGate.remove(s.guard)
 		return db.close()
 	}
-	if s.ahead == nil { // Open has failed
+	if s.preallocator == nil { // Open has failed
 		theGate.remove(s.guard)
 		return db.Close()
 	}
-	s.ahead.close()
+	s.preallocator.close()
 	s.guard.mu.Lock()
 	s.guard.closing = true
 	s.guard.mu.Unlock()

@@ -20,7 +20,7 @@ func sameText(f memory.File, sandbox, path string) memory.File {
 func storedCuts(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	if err := s.View(func(v View) error {
-		for range v.keys(prefixCut) {
+		for range v.keys(prefixChunkSet) {
 			n++
 		}
 		return nil
@@ -69,7 +69,7 @@ func TestCutIsShared(t *testing.T) {
 		for _, f := range files {
 			wantFile(t, s, f)
 		}
-		chunks, err := s.Cut(first.Hash, first.Lang, first.Chunker)
+		chunks, err := s.ChunksOf(first.Hash, first.Lang, first.Chunker)
 		if cuts == 0 {
 			if memory.CodeOf(err) != memory.CodeNotFound {
 				t.Errorf("%s the cut is found: %v", when, err)
@@ -91,7 +91,7 @@ func TestCutIsShared(t *testing.T) {
 	}{
 		{memory.DocumentID("another text"), first.Lang, first.Chunker}, {first.Hash, "c", first.Chunker}, {first.Hash, first.Lang, first.Chunker + 1},
 	} {
-		if _, err := s.Cut(unlike.hash, unlike.lang, unlike.chunker); memory.CodeOf(err) != memory.CodeNotFound {
+		if _, err := s.ChunksOf(unlike.hash, unlike.lang, unlike.chunker); memory.CodeOf(err) != memory.CodeNotFound {
 			t.Errorf("the cut of %+v is found: %v", unlike, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestCutWithoutDocuments(t *testing.T) {
 	first, docs := fileOf("s-1", "a.go", 3)
 	again := sameText(first, "s-2", "a.go")
 	commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{first}})
-	chunks, err := s.Cut(first.Hash, first.Lang, first.Chunker)
+	chunks, err := s.ChunksOf(first.Hash, first.Lang, first.Chunker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +165,12 @@ func TestOrphanCutsAreSwept(t *testing.T) {
 	kept := putFile(t, s, "s-1", "a.go", 2)
 	const n = 3000
 	for i := range n {
-		id := cutOf(memory.DocID{byte(i), byte(i >> 8)}, "go", 1)
-		b, err := encode(storedCut{Chunks: noChunks})
+		id := chunkSetIDOf(memory.DocID{byte(i), byte(i >> 8)}, "go", 1)
+		b, err := encode(storedChunkSet{Chunks: noChunks})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := setRaw(s, keyCut(id), seal(keyCut(id), b)); err != nil {
+		if err := setRaw(s, keyChunkSet(id), seal(keyChunkSet(id), b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,10 +189,10 @@ func TestOrphanCutsAreSwept(t *testing.T) {
 func TestLostCut(t *testing.T) {
 	first, docs := fileOf("s-1", "a.go", 3)
 	again := sameText(first, "s-2", "a.go")
-	id := keyCut(cutOf(first.Hash, first.Lang, first.Chunker))
+	id := keyChunkSet(chunkSetIDOf(first.Hash, first.Lang, first.Chunker))
 	for name, spoil := range map[string]func(*Store) error{
 		"damaged": func(s *Store) error { return setRaw(s, id, []byte("spoilt")) },
-		"lost":    func(s *Store) error { return s.inPortions([]write{{key: id}}) },
+		"lost":    func(s *Store) error { return s.inBatches([]write{{key: id}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Options{})
@@ -215,7 +215,7 @@ func TestLostCut(t *testing.T) {
 			}
 			unknown(first)
 			unknown(again)
-			if _, err := s.Cut(first.Hash, first.Lang, first.Chunker); memory.CodeOf(err) != memory.CodeNotFound {
+			if _, err := s.ChunksOf(first.Hash, first.Lang, first.Chunker); memory.CodeOf(err) != memory.CodeNotFound {
 				t.Errorf("the cut is found: %v", err)
 			}
 			commit(t, s, memory.Batch{Docs: docs, Files: []memory.File{first}})

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"strconv"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// A cut is what the text of a file was cut into: its chunks, and how it begins. It
+// follows from the bytes of the file, their language and the chunker, so that it is
+// stored once for all files that have these in common, in however many worktrees;
+// their values name it by what they hold anyhow. Cuts are counted as documents are,
+// and swept with the last file that names them.
+
+// chunkSetID names a cut by what it follows from; the zero value names none.
+type chunkSetID [16]byte
+
+func chunkSetIDOf(hash memory.DocID, lang string, chunker int) chunkSetID {
+	return chunkSetID(memory.DocumentID(string(hash[:]) + strconv.Itoa(chunker) + "\x00" + lang))
+}
+
+// chunkSet is a cut as it is read. Files that share it share its chunks, which nobody may
+// write to.
+type chunkSet struct {
+	head   string
+	chunks []memory.FileChunk
+}
+
+// findChunkSet finds the cut that a file names.
+type findChunkSet func(chunkSetID) (chunkSet, error)
+
+// chunkSet reads a cut that a file names: one that is not there is damaged.
+func (v View) chunkSet(id chunkSetID) (chunkSet, error) {
+	in, err := v.storedChunkSet(id)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		err = corrupt(keyChunkSet(id), "a file names it and it is not there")
+	}
+	if err != nil {
+		return chunkSet{}, err
+	}
+	return in.decoded()
+}
+
+func (v View) storedChunkSet(id chunkSetID) (in storedChunkSet, err error) {
+	err = get(v.txn, keyChunkSet(id), func(b []byte) (err error) {
+		in, err = decode[storedChunkSet](b)
+		return err
+	})
+	return in, err
+}
+
+// ChunksOf returns what the chunker has made of a text, by the hash of its bytes, if an
+// indexed file has that text, or CodeNotFound. The chunks must not be written to.
+// Their documents are stored now, and are not any more once the last such file is
+// gone: a commit that relies on them returns memory.ErrDocMissing then.
+func (s *Store) ChunksOf(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error) {
+	id := chunkSetIDOf(text, lang, chunker)
+	if !s.hasChunkSet(id) {
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no cut of text %s", text)
+	}
+	c, err := read(s, func(v View) (chunkSet, error) { return v.chunkSet(id) })
+	return c.chunks, err
+}
+
+// hasChunkSet says that files are known to name a cut, which can be read.
+func (s *Store) hasChunkSet(id chunkSetID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded && s.chunkSets[id] > 0 && !s.unread[id]
+}
+
+// putChunks completes the value of a file that is put: it names the cut of the file,
+// which is written unless it is stored, or holds the chunks itself.
+func (tx *Tx) putChunks(f *memory.File, value *storedFile) error {
+	chunks, err := encodeChunks(f.Chunks)
+	if err != nil {
+		return err
+	}
+	value.Chunks, value.Head = chunks, f.Head
+	if len(f.Chunks) == 0 {
+		return nil
+	}
+	id := chunkSetIDOf(f.Hash, f.Lang, f.Chunker)
+	c, ok, err := tx.sharedChunkSet(id, storedChunkSet{Head: f.Head, Chunks: chunks})
+	if err != nil || !ok || !bytes.Equal(c.Chunks, chunks) {
+		return err
+	}
+	value.Chunks, value.SetChunks = noChunks, len(f.Chunks)
+	if f.Head != "" && f.Head == c.Head {
+		value.Head, value.SetHead = "", true
+	}
+	tx.chunkSets[id]++
+	return nil
+}
+
+// sharedChunkSet returns the cut that is stored under an id, or stores this one. It
+// returns false where files name one that cannot be read: if that were written
+// again, they would have chunks that nobody has counted.
+func (tx *Tx) sharedChunkSet(id chunkSetID, wanted storedChunkSet) (storedChunkSet, bool, error) {
+	if c, ok := tx.newChunkSets[id]; ok { // which the view does not see
+		return c, true, nil
+	}
+	c, err := tx.storedChunkSet(id)
+	switch {
+	case err == nil:
+		return c, true, nil
+	case memory.CodeOf(err) == memory.CodeCorrupt:
+		tx.s.damaged(err)
+		return storedChunkSet{}, false, nil
+	case !errors.Is(err, badger.ErrKeyNotFound):
+		return storedChunkSet{}, false, err
+	case !tx.s.mayWriteChunkSet(id):
+		return storedChunkSet{}, false, nil
+	}
+	b, err := encode(wanted)
+	if err != nil {
+		return storedChunkSet{}, false, err
+	}
+	k := keyChunkSet(id)
+	tx.add(&tx.preWrites, write{key: k, value: seal(k, b)})
+	tx.newChunkSets[id] = wanted
+	return wanted, true, nil
+}
+
+// mayWriteChunkSet says that no file is known to name a cut that is not there. Until all
+// files were read, nobody knows.
+func (s *Store) mayWriteChunkSet(id chunkSetID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded && !s.unread[id]
+}
+
+// sweepChunkSets removes the cuts that no file names any more after this update.
+func (tx *Tx) sweepChunkSets() {
+	for id, delta := range tx.chunkSets {
+		if tx.s.chunkSetRefs(id)+tx.group.chunkSets[id]+delta <= 0 {
+			tx.add(&tx.swept, write{key: keyChunkSet(id)})
+		}
+	}
+}
+
+func (s *Store) chunkSetRefs(id chunkSetID) int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chunkSets[id]
+}
+
+// loadChunkSets reads all cuts, in the order in which they are stored. Damaged ones are
+// logged and left out.
+func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
+	type named struct {
+		id chunkSetID
+		chunkSet
+	}
+	all := map[chunkSetID]chunkSet{}
+	for c, err := range scan(v, prefixChunkSet, func(k, b []byte) (named, error) {
+		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
+			return named{}, corrupt(k, "the key has the wrong length")
+		}
+		c, err := decodeChunkSet(b)
+		return named{chunkSetID(k[len(prefixChunkSet):]), c}, err
+	}) {
+		if !s.damaged(err) {
+			all[c.id] = c.chunkSet
+		}
+	}
+	return all
+}
+
+// checkChunkSets holds the cuts that are stored against those that files name, and both
+// against what is counted.
+func (s *Store) checkChunkSets(v View, refs map[chunkSetID]int32, bad func(string, ...any)) {
+	for k := range v.keys(prefixChunkSet) {
+		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
+			bad("stored value %q: the key has the wrong length", k)
+		} else if id := chunkSetID(k[len(prefixChunkSet):]); refs[id] == 0 {
+			bad("cut %x: no file names it", id)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded && !maps.Equal(refs, s.chunkSets) {
+		bad("cuts: files name %d, %d are counted, or not as often", len(refs), len(s.chunkSets))
+	}
+}
