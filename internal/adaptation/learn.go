@@ -20,7 +20,7 @@ type recipe struct {
 }
 
 // shippedRecipe was found by trials on four repositories; docs/model.md has the
-// figures. Weights stay as they are: they come from far more text than one user has,
+// figures, the notebook of the trainer what was tried. Weights stay as they are: they come from far more text than one user has,
 // and moving them cost the general pairs most.
 var shippedRecipe = recipe{
 	batch: minLearned, part: 32, epochs: 16, looks: 12, patience: 3,
