@@ -11,42 +11,42 @@ import (
 // ready waits for the indexes and takes notice of where a caller is.
 func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
 	d.awaitLoad(ctx)
-	d.roots.see(ctx, caller.Dir)
+	d.roots.see(caller.Dir)
 }
 
 // CompleteTask implements memory.WorkingMemory.
 func (d *Daemon) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.CompleteTask(ctx, req)
 }
 
 // BlockTask implements memory.WorkingMemory.
 func (d *Daemon) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.BlockTask(ctx, req)
 }
 
 // UnblockTask implements memory.WorkingMemory.
 func (d *Daemon) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.UnblockTask(ctx, req)
 }
 
 // TaskWindow implements memory.WorkingMemory.
 func (d *Daemon) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.TaskWindow(ctx, req)
 }
 
 // LoadTasks implements memory.WorkingMemory.
 func (d *Daemon) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.LoadTasks(ctx, req)
 }
 
 // TaskHistory implements memory.WorkingMemory.
 func (d *Daemon) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Working.TaskHistory(ctx, req)
 }
 
@@ -130,13 +130,13 @@ func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*mem
 
 // WorkingContext implements memory.WorkingContexts.
 func (d *Daemon) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Session.WorkingContext(ctx, req)
 }
 
 // Report implements memory.WorkingContexts.
 func (d *Daemon) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Session.Report(ctx, req)
 }
 
@@ -148,13 +148,13 @@ func (d *Daemon) Compact(ctx context.Context, req memory.CompactRequest) (*memor
 
 // Receipts implements memory.Ledger.
 func (d *Daemon) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Ledger.Receipts(ctx, req)
 }
 
 // ContextOf implements memory.Ledger.
 func (d *Daemon) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Ledger.ContextOf(ctx, req)
 }
 

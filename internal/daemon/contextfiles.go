@@ -48,7 +48,7 @@ func (c *contextFiles) take(ctx context.Context, project string, caller memory.C
 	if c.scanner == nil || dir == "" {
 		return
 	}
-	id := c.roots.look(ctx, dir)
+	id := c.roots.look(dir)
 	if id == nil || dir != project && project != "" && project != id.Project.ID && !slices.Contains(id.Project.Names, project) {
 		return
 	}

@@ -65,6 +65,8 @@ type Core struct {
 	Ingest   *ingest.Service
 	Recall   *recall.Service
 	Projects *project.Resolver
+	// Recorder resolves projects for questions, and records what they reveal.
+	Recorder *project.Recorder
 	Verifier *code.Verifier
 	// What contexts are made of; see contexts.
 	Working   *agentctx.Tasks
@@ -141,7 +143,8 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 	if !opts.Config.Redact.Enabled {
 		clean, cleanValue = nil, nil
 	}
-	c.Projects = project.NewResolver(c.Store)
+	c.Recorder = project.NewRecorder(c.Store, opts.Logger)
+	c.Projects = c.Recorder.Resolver
 	labels, err := ingest.NewLabels(labelRules(opts.Config.Sessions.Labels))
 	if err != nil {
 		return fmt.Errorf("make write path: %w", err)
@@ -162,7 +165,7 @@ func (c *Core) paths(ctx context.Context, opts CoreOptions) error {
 		light = c.Indexer
 	}
 	c.Recall, err = recall.New(recall.Options{
-		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: noticing{c.Projects, c.Store, opts.Logger}, Verifier: c.Verifier, Ledger: c.Store,
+		Corpus: c.Indexer, Sessions: c.Indexer, Current: c.Store, Projects: c.Recorder, Verifier: c.Verifier, Ledger: c.Store,
 		Analyze:  func(text string) index.Terms { return lexical.Analyze(text) },
 		Content:  lexical.Content,
 		Names:    c.Projects.Names,
@@ -197,6 +200,7 @@ func (c *Core) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), diskGrace)
 	defer cancel()
 	_ = c.Recall.Close(ctx) // what is late stays behind
+	c.Recorder.Close()
 	c.Indexer.Close()
 	return c.Store.Close()
 }

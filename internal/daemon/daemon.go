@@ -342,7 +342,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err := d.newAdaptation(ctx, paths.Models, trouble); err != nil {
 		return err
 	}
-	d.roots = newRoots(d.core, d.log)
+	d.roots = newRoots(d.core)
 	d.files = newFiles(cfg, d.roots, d.log)
 	if d.trust, err = newTrust(d.core, cfg.Sources.Trusted, d.log); err != nil {
 		return err

@@ -46,7 +46,7 @@ func (f *files) close() {
 // is false where nothing is to be written: outside of the project that is meant, and in
 // a folder without git, unless dir is there. An absolute dir needs no repository.
 func (f *files) root(ctx context.Context, caller memory.Caller, project, dir string) (root string, ok bool) {
-	id := f.roots.look(ctx, caller.Dir)
+	id := f.roots.look(caller.Dir)
 	if id == nil || id.Project.ID != project {
 		return "", filepath.IsAbs(dir)
 	}

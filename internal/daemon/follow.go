@@ -194,7 +194,7 @@ func (f *follower) followLessons(ctx context.Context, root string) error {
 		if err := f.takeLines(ctx, part.File, owned, &again); err != nil {
 			return err // the part comes again
 		}
-		f.roots.look(ctx, root) // its project is stored now
+		f.roots.look(root) // its project is stored now
 	}
 	return again.take(ctx, f.core.Ingest)
 }
@@ -271,7 +271,7 @@ func (f *follower) followSessions(ctx context.Context, root string) error {
 			return err
 		}
 		f.problems(stepProblems(part, taken))
-		f.roots.look(ctx, root) // its project is stored now
+		f.roots.look(root) // its project is stored now
 	}
 	return nil
 }

@@ -159,27 +159,27 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 // SearchSteps implements memory.History.
 func (d *Daemon) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
 // LastSteps implements memory.History.
 func (d *Daemon) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
 // SummarizeSession implements memory.History.
 func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
 // Sessions implements memory.History.
 func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.Sessions(ctx, req)
 }

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"context"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -19,8 +17,7 @@ const maxPlaces = 4096
 // store remembers with their projects.
 type roots struct {
 	store    *store.Store
-	projects *project.Resolver
-	log      *slog.Logger
+	projects *project.Recorder
 
 	mu sync.Mutex
 	// places are callers' folders, so that a question does not look at them again;
@@ -33,16 +30,16 @@ type roots struct {
 type location struct {
 	root    string
 	project string // by id
-	// kept says that the store knows.
+	// kept says that the store knows the root, or that it is being recorded.
 	kept bool
 }
 
-func newRoots(core *Core, log *slog.Logger) *roots {
-	return &roots{store: core.Store, projects: core.Projects, log: log.With(attrPart, "follow"), places: map[string]location{}}
+func newRoots(core *Core) *roots {
+	return &roots{store: core.Store, projects: core.Recorder, places: map[string]location{}}
 }
 
-// see takes notice of a call from a folder.
-func (r *roots) see(ctx context.Context, dir string) {
+// see notices the folder of a call.
+func (r *roots) see(dir string) {
 	if dir == "" {
 		return
 	}
@@ -52,12 +49,13 @@ func (r *roots) see(ctx context.Context, dir string) {
 	if known && (at.kept || at.root == "" || !r.isStored(at.project)) {
 		return
 	}
-	r.look(ctx, dir)
+	r.look(dir)
 }
 
-// look finds out where a folder lies now, and has the store remember it. It returns
-// nil for a folder that cannot be a sandbox: whoever asks there is told.
-func (r *roots) look(ctx context.Context, dir string) *project.Identity {
+// look finds out where a folder lies now, and has the store remember it in the
+// background. It returns nil for a folder that cannot be a sandbox; its caller gets an
+// error elsewhere.
+func (r *roots) look(dir string) *project.Identity {
 	if dir == "" {
 		return nil
 	}
@@ -73,14 +71,22 @@ func (r *roots) look(ctx context.Context, dir string) *project.Identity {
 	if before.kept && before.root == at.root && before.project == at.project {
 		return &id
 	}
-	if r.isStored(at.project) {
-		at.kept, err = r.store.RecordProject(context.WithoutCancel(ctx), id.Project, id.Root)
-		if err != nil {
-			r.log.Warn("a repository is followed until the daemon ends only", "root", id.Root, attrError, err)
-		}
-	}
+	at.kept = r.isStored(at.project)
 	r.keep(dir, at)
+	if at.kept {
+		r.projects.Record(id.Project, id.Root, func(recorded bool) { r.recorded(dir, at, recorded) })
+	}
 	return &id
+}
+
+// recorded notes whether the store knows a location, unless it has changed meanwhile.
+func (r *roots) recorded(dir string, at location, recorded bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.places[dir] == at {
+		at.kept = recorded
+		r.places[dir] = at
+	}
 }
 
 // rootOf returns the repository of a folder that was looked at, empty for others.

@@ -44,7 +44,7 @@ func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.
 	d.handedOut(req, a)
 	d.savings.answer(a, d.core.Store.LessonLogSize(a.Project))
 	d.codeShown(req, a)
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	d.tellWaiting(req, a)
 	return a, nil
 }
@@ -77,7 +77,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 	if err != nil {
 		return nil, err
 	}
-	d.roots.see(ctx, req.Caller.Dir)
+	d.roots.see(req.Caller.Dir)
 	if line != nil {
 		d.files.appendLesson(ctx, req.Caller, kept, *line)
 	}

@@ -330,7 +330,7 @@ func (d *Daemon) agree(ctx context.Context, id project.Identity) error {
 	if err := d.trust.change(ctx, id, d.rootsOf(id), true); err != nil {
 		return err
 	}
-	d.roots.look(ctx, id.Root) // its project is stored now
+	d.roots.look(id.Root) // its project is stored now
 	d.follower.wakeUp()
 	return nil
 }

@@ -7,9 +7,9 @@
 //	lessons first → own versions → budget → fill → file names → share →
 //	more code → late code → answer → write → receipt
 //
-// The read path writes nothing but the receipt, which it hands to the ledger's queue.
-// What a question reveals about its project, such as a new remote of a known repository,
-// the composition root records after the answer has been given.
+// The read path writes nothing itself. Its receipt goes into the ledger's queue. What a
+// question reveals about its project, such as a new remote of a known repository, is
+// recorded in the background by project.Recorder, which is waited for at the end.
 //
 // Vocabulary. A candidate is a document that a retriever found. Its relevance says how
 // surely it has to do with the question, by words and vectors together, on a scale that
