@@ -80,7 +80,7 @@ func TestRefusedRequests(t *testing.T) {
 		"long query":         {memory.RecallRequest{Query: strings.Repeat("ü", 8001)}, memory.CodeInvalidInput, "query", true},
 		"NUL in the query":   {memory.RecallRequest{Query: "a\x00"}, memory.CodeInvalidInput, "query", true},
 		"no UTF-8":           {memory.RecallRequest{Query: "a\xff"}, memory.CodeInvalidInput, "query", true},
-		"unknown kind":       {memory.RecallRequest{Query: "q", Kinds: []memory.Kind{"blocker"}}, memory.CodeInvalidInput, "kinds", true},
+		"unknown kind":       {memory.RecallRequest{Query: "q", Kinds: []memory.Kind{"blocker"}}, memory.CodeInvalidInput, "kinds[0]", true},
 		"limit":              {memory.RecallRequest{Query: "q", Limit: 51}, memory.CodeInvalidInput, "limit", true},
 		"negative limit":     {memory.RecallRequest{Query: "q", Limit: -1}, memory.CodeInvalidInput, "limit", true},
 		"few tokens":         {memory.RecallRequest{Query: "q", MaxTokens: 49}, memory.CodeInvalidInput, "max_tokens", true},
