@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// encoded checks a line of a repository's log and writes it out.
+// encoded checks and encodes a line of a repository's log.
 func encoded(repo string, line memory.LogLine) ([]byte, error) {
 	if err := memory.Text("repo", repo, 1, memory.MaxNameText); err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func encoded(repo string, line memory.LogLine) ([]byte, error) {
 	return text, nil
 }
 
-// appendAll writes lines to a log under its lock, each by one append, and returns
-// how many are in the log.
+// appendAll appends lines to a log under its lock, each by one write, and returns how
+// many are in the log.
 func appendAll(ctx context.Context, root, dir, repo string, lines [][]byte) (path string, written int, err error) {
 	logs, at, err := fsx.OpenFolder(root, dir, true)
 	if err != nil {

@@ -13,23 +13,22 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Exported returns what an export wrote.
+// Exported counts what an export wrote.
 type Exported struct {
 	Files   int
 	Lessons int
-	// LeftOut counts lessons that were put aside by one that is not among those
-	// exported: without it, importing them would bring them back.
+	// LeftOut counts lessons superseded by a lesson that is not exported: importing them
+	// would bring them back.
 	LeftOut int
 }
 
-// Export writes lessons as new logs, one for every repository name, into a
-// folder that is empty or does not exist. The lines of a log are sorted by time,
-// then by the lesson's id, so that the same lessons always give the same bytes. A
-// lesson has a line for each telling that is known of it, in their order, and one
-// for its present rate if outcomes have changed that since; lessons that were put
-// aside are named by a line of the lesson that did it. So what is imported from an
-// export recalls the same, and importing it where it came from changes nothing.
-// CodeConflict when the folder is not empty or is a file.
+// Export writes lessons as new logs, one for every repository name, into a folder that is
+// empty or does not exist. The lines of a log are sorted by time and the lesson's id, so
+// that the same lessons always give the same bytes. A lesson has a line for each of its
+// observations, in order, and one for its current rate if outcomes have changed it since.
+// A superseded lesson is named by a line of the lesson that superseded it. Importing an
+// export gives the same results, and importing it where it came from changes nothing. It
+// returns CodeConflict if the folder is not empty or is a file.
 func Export(dir string, lessons []memory.Record) (Exported, error) {
 	if err := fsx.MakeEmpty(dir); err != nil {
 		return Exported{}, err
@@ -50,7 +49,7 @@ func Export(dir string, lessons []memory.Record) (Exported, error) {
 	return w, nil
 }
 
-// exported is a line with what it is sorted by beside its time.
+// exported is a line with its sort key.
 type exported struct {
 	memory.LogLine
 	id string // of the lesson
@@ -74,7 +73,7 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 		lines[id] = observations(r)
 		w.Lessons++
 	}
-	// In the order of ids, so that lists of several are stable.
+	// The order of ids makes lists of several stable.
 	for _, id := range slices.Sorted(maps.Keys(lines)) {
 		if a := by[id].Event.Withdrawn; a != nil {
 			putAside(lines[a.By], id, a)
@@ -85,7 +84,8 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 		log := append(lines[id], outcomes(by[id])...)
 		logs[by[id].Repo] = append(logs[by[id].Repo], log...)
 	}
-	// Stable: of one lesson's lines of one time the later telling is the last.
+	// The sort is stable: of lines of one lesson and time the later observation stays
+	// last.
 	for _, log := range logs {
 		slices.SortStableFunc(log, func(a, b exported) int {
 			return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.id, b.id))
@@ -94,7 +94,7 @@ func linesByRepo(lessons []memory.Record) (map[string][]exported, Exported) {
 	return logs, w
 }
 
-// observations makes the lines of what is known of a lesson's history, oldest first.
+// observations makes the lines of a lesson's history, oldest first.
 func observations(r *memory.Record) []exported {
 	var lines []exported
 	for _, t := range history(r) {
@@ -108,8 +108,8 @@ func observations(r *memory.Record) []exported {
 	return lines
 }
 
-// history returns a lesson's tellings in order of time. One that was stored before
-// they were kept has been told when it was made.
+// history returns a lesson's observations in order of time. A lesson stored before they
+// were kept has one, of its creation.
 func history(r *memory.Record) []memory.Observation {
 	e := r.Event
 	if len(e.Observations) == 0 {
@@ -118,14 +118,14 @@ func history(r *memory.Record) []memory.Observation {
 	return slices.SortedStableFunc(slices.Values(e.Observations), func(a, b memory.Observation) int { return a.At.Compare(b.At) })
 }
 
-// lineOf makes a line that says what a lesson says.
+// lineOf makes a line with the content of a lesson.
 func lineOf(r *memory.Record, at time.Time) memory.LogLine {
 	e := r.Event
 	return memory.LogLine{Timestamp: at, Repo: r.Repo, Type: e.Type, Context: e.Context, Command: e.Command, Lesson: e.Lesson}
 }
 
-// outcomes makes the line of a lesson's present rate, at the time of the last
-// outcome. There is none where a telling says as much.
+// outcomes makes the line of a lesson's current rate, at the time of the last outcome.
+// There is none if an observation has that rate.
 func outcomes(r *memory.Record) []exported {
 	now, at := r.Event.Rate, r.Event.RateAt
 	if now == nil {
@@ -148,7 +148,7 @@ func outcomes(r *memory.Record) []exported {
 	return []exported{{l, r.ID}}
 }
 
-// putAside names a lesson in the line that put it aside: the first that was told
+// putAside names a superseded lesson in the line that superseded it: the first observed
 // no earlier than that, else the last.
 func putAside(lines []exported, id string, a *memory.Withdrawal) {
 	at := len(lines) - 1
@@ -170,8 +170,7 @@ func encodeAll(lines []exported) []byte {
 	return text
 }
 
-// fileNames gives every repository a file of its own, where the system does not
-// tell case as well.
+// fileNames gives every repository its own file, also on systems that ignore case.
 type fileNames map[string]bool
 
 func newFileNames() fileNames { return fileNames{} }

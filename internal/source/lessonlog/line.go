@@ -13,8 +13,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// wireLine is the part of a line that this version knows, in the order in which
-// it is written.
+// wireLine has the fields that this version knows, in the order in which they are
+// written.
 type wireLine struct {
 	Timestamp   string           `json:"timestamp,omitempty"`
 	AgentID     string           `json:"agent_id,omitempty"`
@@ -34,11 +34,10 @@ type wireLine struct {
 var knownFields = []string{"timestamp", "agent_id", "repo", "event_type", "context", "command", "lesson",
 	"success_rate", "counted", "tags", "supersedes", "retracts"}
 
-// Parse reads one line, with or without its end, and sets its hash. Only the
-// lesson is required: a type that is missing is "pattern", a missing timestamp
-// the zero time. Fields that this version does not know are kept in Extra. Text
-// that is not UTF-8 is made so. The error is a *memory.Error that names the
-// field; the limits are those of memory.RememberRequest.
+// Parse decodes one line, with or without its end, and sets its hash. Only the lesson is
+// required: a missing type is "pattern", a missing timestamp the zero time. Unknown
+// fields are kept in Extra. Invalid UTF-8 is replaced. The error is a *memory.Error that
+// names the field; the limits are those of memory.RememberRequest.
 func Parse(line []byte) (memory.LogLine, error) {
 	if len(line) > MaxLine {
 		return memory.LogLine{}, tooLong(len(line))
@@ -101,7 +100,7 @@ func fromFields(fields map[string]json.RawMessage) (l memory.LogLine, err error)
 	return l, nil
 }
 
-// orNull makes a field that is missing the same as one that is null.
+// orNull returns null for a missing field.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage("null")
@@ -120,8 +119,7 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, memory.Invalid("timestamp", "RFC 3339", "%s is not a time", memory.Quote(s))
 }
 
-// checked returns the normal form of a line that keeps the limits of a lesson
-// that is remembered.
+// checked returns the normal form of a line if it keeps the limits of a lesson.
 func checked(l memory.LogLine) (memory.LogLine, error) {
 	l = normal(l)
 	r := memory.RememberRequest{
@@ -134,8 +132,8 @@ func checked(l memory.LogLine) (memory.LogLine, error) {
 	return l, nil
 }
 
-// normal brings a line into the form in which it is written, so that a line and
-// what is read of it have the same hash. Doing it again changes nothing.
+// normal brings a line into the form in which it is written, so that a line has the same
+// hash when it is read again. It is idempotent.
 func normal(l memory.LogLine) memory.LogLine {
 	for _, text := range []*string{&l.AgentID, &l.Repo, &l.Context, &l.Command, &l.Lesson, &l.SuccessRate} {
 		*text = clean(*text)
@@ -158,14 +156,13 @@ func normal(l memory.LogLine) memory.LogLine {
 
 func clean(s string) string { return strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")) }
 
-// Hash names a line by its content: the document id of its encoding. It depends
-// neither on the order of the fields nor on their spacing.
+// Hash returns the document id of a line's encoding. It does not depend on the order of
+// the fields or their spacing.
 func Hash(l memory.LogLine) memory.DocID { return memory.DocumentID(string(Encode(l))) }
 
-// Encode writes a line in its normal form: the known fields in the order of the
-// contract, those of Extra by name, without blanks and without escapes that JSON
-// does not ask for, and a line end. Fields that are empty are left out, but for
-// the type and the lesson. It does not check limits.
+// Encode writes a line in its normal form: the known fields in the order of the contract,
+// then those of Extra by name, without blanks and needless escapes, and a line end. Empty
+// fields are left out, except the type and the lesson. It does not check limits.
 func Encode(l memory.LogLine) []byte {
 	l = normal(l)
 	w := wireLine{
@@ -180,7 +177,7 @@ func Encode(l memory.LogLine) []byte {
 	b.Truncate(b.Len() - len("}"))
 	for _, name := range slices.Sorted(maps.Keys(l.Extra)) {
 		if slices.Contains(knownFields, name) {
-			continue // it would stand twice
+			continue // it would be written twice
 		}
 		b.WriteByte(',')
 		writeJSON(&b, strings.ToValidUTF8(name, "\uFFFD"))
@@ -191,7 +188,7 @@ func Encode(l memory.LogLine) []byte {
 	return b.Bytes()
 }
 
-// writeJSON appends a value that cannot fail to be encoded.
+// writeJSON appends a value whose encoding cannot fail.
 func writeJSON(b *bytes.Buffer, v any) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
@@ -199,8 +196,8 @@ func writeJSON(b *bytes.Buffer, v any) {
 	b.Truncate(b.Len() - 1) // the encoder's line end
 }
 
-// writeRaw appends a value as it came, but for blanks. What is no JSON, which
-// no line that was read can hold, becomes a text.
+// writeRaw appends a value unchanged but for blanks. Invalid JSON, which a line that was
+// read cannot contain, becomes a text.
 func writeRaw(b *bytes.Buffer, raw json.RawMessage) {
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	if n := b.Len(); json.Compact(b, raw) != nil {

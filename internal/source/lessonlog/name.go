@@ -6,16 +6,15 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// maxPlainName is the longest name, in bytes, that a file takes over whole: with
-// what may be added, a file's name stays under 100 bytes.
+// maxPlainName is the longest name, in bytes, that is used whole, so that a file's name
+// stays under 100 bytes.
 const maxPlainName = 80
 
-// FileName returns the name of a repository's log. A name of letters, digits
-// and "._-" stays as it is, "recalld" → "recalld.jsonl", as does what lies
-// outside ASCII. Whatever a system could take for a path, a hidden file, an
-// option or a device is replaced by "_", and a checksum of the name is added, so
-// that two repositories never share a log because of it. The script makes the
-// same names, which is why the checksum is that of cksum(1).
+// FileName returns the name of a repository's log. A name of letters, digits, "._-" and
+// bytes outside ASCII stays, "recalld" → "recalld.jsonl". Everything else, and what a
+// system could take for a path, a hidden file, an option or a device, becomes "_", and a
+// checksum of the name is added, so that two repositories never share a log. The script
+// makes the same names, with cksum(1).
 func FileName(repo string) string {
 	name := mapBytes(repo, func(c byte) bool { return c >= 0x80 || isPlain(c) })
 	if len(name) > maxPlainName {
@@ -36,7 +35,7 @@ func FileName(repo string) string {
 	return name + suffix
 }
 
-// mapBytes replaces every byte that keep refuses by "_".
+// mapBytes replaces every byte that keep rejects by "_".
 func mapBytes(s string, keep func(byte) bool) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -51,9 +50,8 @@ func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
-// cksum is the checksum of POSIX's cksum(1): a CRC of the text and, behind it,
-// of its length, lowest byte first, by the polynomial of Ethernet with the
-// highest bit first.
+// cksum is the checksum of POSIX cksum(1): a CRC of the text and of its length, lowest
+// byte first, with Ethernet's polynomial, highest bit first.
 func cksum(text string) uint32 {
 	crc := uint32(0)
 	add := func(c byte) {

@@ -17,30 +17,29 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A part is bounded in both, so that a log of any size takes little memory.
+// A batch is bounded in lines and bytes, so that a log of any size needs little memory.
 const (
 	partLines = 1000
 	partBytes = 1 << 20
 )
 
-// FileLines is a part of a log: lines that follow one another.
+// FileLines is a batch of consecutive lines of a log.
 type FileLines struct {
 	// File is the path of the log.
 	File string
-	// Lines are those that could be read. One without a repository has that of
-	// the log's name; one without a timestamp has the time at which the log was
-	// last changed, which its hash leaves out.
+	// Lines are the lines that could be read. A line without a repository has that of the
+	// log's name. A line without a timestamp has the time of the log's last change, which
+	// is not in its hash.
 	Lines []memory.LogLine
-	// Numbers are the numbers of Lines in the file. They count from 1.
+	// Numbers are the line numbers of Lines, from 1.
 	Numbers []int
-	// Problems are those that could not be read. Line is 0 where the whole file,
-	// or folder, is meant.
+	// Problems are the lines that could not be read. Line is 0 if the whole file or
+	// folder is meant.
 	Problems []memory.ImportProblem
 }
 
-// ReadFile reads a log from start to end, in parts. A last line without its end
-// is read as well. The error, which ends it, is fs.ErrNotExist for a file that
-// is missing and CodeForbidden for one that is no plain file.
+// ReadFile yields a log in batches, with a last line without its end. It ends with
+// fs.ErrNotExist for a missing file and CodeForbidden for anything but a regular file.
 func ReadFile(path string) iter.Seq2[FileLines, error] {
 	return func(yield func(FileLines, error) bool) {
 		folder, err := fsx.OpenRoot(filepath.Dir(path))
@@ -71,7 +70,7 @@ func ReadFile(path string) iter.Seq2[FileLines, error] {
 
 func (p *FileLines) isEmpty() bool { return len(p.Lines)+len(p.Problems) == 0 }
 
-// openLog opens a plain file for reading.
+// openLog opens a regular file for reading.
 func openLog(logs *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	if err := fsx.CheckPlain(logs, name); err != nil {
 		return nil, nil, err
@@ -100,8 +99,8 @@ func newReader(f io.ReaderAt, path string, info fs.FileInfo, from position) *rea
 	return &reader{position: from, in: in, path: path, info: info}
 }
 
-// part reads on until the part is full or the file ends. Without its end the
-// last line is left for later, unless it is the last for good.
+// part reads until the batch is full or the file ends. A last line without its end is
+// left for later, unless last is set.
 func (r *reader) part(last bool) (p FileLines, more bool, err error) {
 	p.File = r.path
 	start := r.offset
@@ -125,8 +124,8 @@ func (r *reader) part(last bool) (p FileLines, more bool, err error) {
 	return p, true, nil
 }
 
-// take reads one line, or the rest of one that is too long. Ended says that
-// nothing of the line is still to come.
+// take reads one line, or the rest of a line that is too long. ended means that the line
+// is complete.
 func (r *reader) take(p *FileLines, text []byte, ended bool) {
 	r.offset += int64(len(text))
 	if !ended {
@@ -152,8 +151,8 @@ func (r *reader) take(p *FileLines, text []byte, ended bool) {
 	p.Numbers = append(p.Numbers, r.line)
 }
 
-// complete fills in what a line leaves to its file. The hash covers the
-// repository, which stays, and not the file's time, which does not.
+// complete fills in the fields that a line leaves to its file. The hash covers the
+// repository, which is constant, but not the file's time.
 func (r *reader) complete(l memory.LogLine) memory.LogLine {
 	if l.Repo == "" {
 		l.Repo = strings.TrimSuffix(filepath.Base(r.path), suffix)

@@ -16,15 +16,15 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// ScriptPath is where the script lies in a repository, with slashes (contract 2).
+// ScriptPath is the path of the script in a repository, with slashes (contract 2).
 const ScriptPath = "agent-knowledge/scripts/log_memory.sh"
 
-// scriptMark stands in every version of the script.
+// scriptMark is in every version of the script.
 const scriptMark = "log_memory.sh: part of recalld"
 
-// InstallScript puts the script into a repository, in place of an older version
-// of it, and reports whether that changed anything. CodeConflict when another
-// file has its place, which is then left alone.
+// InstallScript writes the script into a repository, over an older version of it, and
+// reports whether that changed anything. It returns CodeConflict, and changes nothing, if
+// the file there is not the script.
 func InstallScript(root string) (file string, changed bool, err error) {
 	file = filepath.Join(root, filepath.FromSlash(ScriptPath))
 	repo, err := fsx.OpenRoot(root)
@@ -55,7 +55,7 @@ func InstallScript(root string) (file string, changed bool, err error) {
 	return file, true, nil
 }
 
-// maxScript bounds what is read of a file in the script's place, in bytes.
+// maxScript bounds the existing file that is read, in bytes.
 const maxScript = 1 << 20
 
 func readScript(repo *os.Root) ([]byte, error) {
@@ -67,8 +67,8 @@ func readScript(repo *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxScript))
 }
 
-// makeExecutable gives the script the mode that it lost, in an archive for
-// instance. Windows keeps no such mode.
+// makeExecutable restores the mode of the script, which an archive may have lost. Windows
+// has no such mode.
 func makeExecutable(folder *os.Root) (changed bool, err error) {
 	if runtime.GOOS == "windows" {
 		return false, nil

@@ -11,10 +11,9 @@ import (
 // maxWaiting bounds the lines that wait for one log.
 const maxWaiting = 10_000
 
-// A Writer appends lines to logs for many callers of one process. The lines of one
-// log wait in a queue, and whoever has the log's lock writes all that wait: the
-// process never competes with itself for a lock.
-// It is safe for concurrent use.
+// A Writer appends lines to logs for many callers of one process. The lines of one log
+// wait in a queue, and one goroutine takes the log's lock and writes all of them, so that
+// the process does not compete with itself for a lock. It is safe for concurrent use.
 type Writer struct {
 	ctx    context.Context // ends the writing in the background
 	cancel context.CancelFunc
@@ -25,13 +24,13 @@ type Writer struct {
 	logs   map[string]*queue // by folder and repository; guarded by mu
 }
 
-// queue holds the lines that wait for one log. It is in Writer.logs while a
-// goroutine writes them. Its fields are guarded by Writer.mu.
+// queue holds the waiting lines of one log. It is in Writer.logs while a goroutine writes
+// them. Writer.mu guards its fields.
 type queue struct {
 	waiting []*waitingLine
 }
 
-// waitingLine is a line in a queue. Path and err are written before done is closed.
+// waitingLine is a line in a queue. path and err are set before done is closed.
 type waitingLine struct {
 	text []byte
 	done chan struct{}
@@ -46,13 +45,13 @@ func NewWriter() *Writer {
 	return w
 }
 
-// Append writes a line to the log of a repository in the folder dir of root, both
-// made if they are missing, and returns the log's path. The line is whole in the log,
-// or the error says that it is not; it is not synced to disk, for the record behind it
-// is. When ctx ends first the line stays in the queue: the error is CodeUnavailable and
-// says so. CodeUnavailable too when 10,000 lines wait already, or after Close.
-// CodeInvalidInput names a field over its limit, or the line when it is longer than
-// MaxLine; CodeForbidden when the log is not a plain file.
+// Append appends a line to the log of a repository in the folder dir below root, creates
+// both if they are missing, and returns the log's path. Without an error the whole line
+// is in the log. It is not synced to disk, because the store has synced the record. If
+// ctx ends first, the line stays in the queue and the error, CodeUnavailable, says so. It
+// also returns CodeUnavailable if 10,000 lines are waiting, or after Close;
+// CodeInvalidInput for a field over its limit, or a line longer than MaxLine;
+// CodeForbidden if the log is not a regular file.
 func (w *Writer) Append(ctx context.Context, root, dir, repo string, line memory.LogLine) (path string, err error) {
 	text, err := encoded(repo, line)
 	if err != nil {
@@ -94,7 +93,7 @@ func (w *Writer) enqueue(root, dir, repo string, entry *waitingLine) error {
 	return nil
 }
 
-// drain writes what waits for one log until nothing does.
+// drain writes the waiting lines of one log until there are none.
 func (w *Writer) drain(key string, q *queue, root, dir, repo string) {
 	for {
 		w.mu.Lock()
@@ -120,8 +119,8 @@ func (w *Writer) drain(key string, q *queue, root, dir, repo string) {
 	}
 }
 
-// Close takes no more lines and waits until those that wait are written, or ctx
-// ends: they are given up then, and the error is that of ctx.
+// Close refuses new lines and waits until the waiting ones are written. If ctx ends
+// first, it gives them up and returns its error.
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

@@ -14,13 +14,12 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Export writes sessions with their steps into a folder that is empty or does
-// not exist, and returns how many files it wrote. The same sessions always give
-// the same bytes. Steps are in the order of time, tool and id where two would have
-// the same file name. Files are written but not synced to disk: an export that
-// was cut short is made anew. Pictures are not exported. CodeConflict when the
-// folder is not empty or is a file, CodeInvalidInput for an id that cannot name
-// a folder.
+// Export writes sessions with their steps into a folder that is empty or does not exist,
+// and returns how many files it wrote. The same sessions always give the same bytes:
+// steps that would have the same file name are ordered by time, tool and id. Files are
+// not synced to disk, because an interrupted export is made again. Pictures are not
+// exported. It returns CodeConflict if the folder is not empty or is a file, and
+// CodeInvalidInput for an id that cannot be the name of a folder.
 func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (files int, err error) {
 	if err := fsx.MakeEmpty(dir); err != nil {
 		return 0, err
@@ -41,8 +40,8 @@ func Export(dir string, sessions iter.Seq2[memory.Session, []memory.Record]) (fi
 	return files, nil
 }
 
-// exportSession writes one session. Taken are the folders of those before, in
-// small letters, for systems that do not tell case.
+// exportSession writes one session. taken are the folders of earlier sessions in lower
+// case, for systems that ignore case.
 func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps []memory.Record) (files int, err error) {
 	if err := memory.ValidSessionID("sessionId", s.ID); err != nil {
 		return 0, err
@@ -78,8 +77,8 @@ func exportSession(at *os.Root, taken map[string]bool, s memory.Session, steps [
 	return files + n, err
 }
 
-// exportSteps writes the steps of one session. Their order decides which of two
-// with the same name gets a number, so it is always the same.
+// exportSteps writes the steps of one session, in an order that decides which of two
+// steps with the same name gets a number.
 func exportSteps(at *os.Root, folder string, s memory.Session, steps []memory.Record) (files int, err error) {
 	steps = slices.SortedFunc(slices.Values(steps), compareSteps)
 	taken := map[string]bool{}
@@ -113,7 +112,7 @@ func toolOf(r memory.Record) string {
 	return r.Step.Tool.Name
 }
 
-// createFile writes a file that is not there yet.
+// createFile writes a file that does not exist yet.
 func createFile(at *os.Root, name string, text []byte) error {
 	f, err := fsx.Create(at, name, os.O_WRONLY|os.O_EXCL, newFileMode)
 	if err != nil {

@@ -15,45 +15,43 @@ import (
 )
 
 const (
-	// grain is the coarsest step in which a system keeps the time of a change (two
-	// seconds on FAT): what changes again within it shows no new time.
+	// grain is the coarsest resolution of file times, two seconds on FAT, and some more:
+	// two changes within it may have the same time.
 	grain = 3 * time.Second
-	// halfWritten is how long after its last change a file that is no JSON may
-	// still be on its way.
+	// halfWritten is the age below which a file that is not JSON may still be written.
 	halfWritten = 10 * time.Second
-	// Asking a system when folders were last changed is what a poll costs. Most
-	// sessions are over: those without a change for quietAge take turns, quietLooks
-	// of them in a poll, so that a poll costs the same however many there are.
+	// Most of the cost of a poll is reading the times of folders, and most sessions are
+	// over. So those without a change for quietAge take turns, quietLooks a poll: the
+	// cost of a poll does not depend on their number.
 	quietAge   = 10 * time.Minute
 	quietLooks = 100
 )
 
-// folderState is what is known of one session's folder.
+// folderState is the state of one session's folder.
 type folderState struct {
-	// stamp is of when everything in it was last read, settled that nothing there
-	// can have changed since without a new stamp.
+	// stamp is the folder's stamp when all of it was last read. settled means that any
+	// change since then gives a new stamp.
 	stamp   stamp
 	settled bool
-	// id is of the session as it was handed out.
+	// id is the id under which the session was yielded.
 	id string
-	// known are hashes of the files that were handed out or reported.
+	// known are hashes of the files that were yielded or reported.
 	known []uint64
 	// first is the time of its earliest step.
 	first time.Time
-	// waiting are files that are to be tried again, with what was reported of them.
+	// waiting are the files to try again, with the problem that was reported of each.
 	waiting map[string]string
-	// nameless reports whether it was reported to have no id, tooMany that the steps
-	// beyond the limit were.
+	// nameless and tooMany are true if a missing id, and steps beyond the limit, were
+	// reported.
 	nameless, tooMany bool
 }
 
-// stamp is when the parts of a session's folder were last changed, in
-// nanoseconds since 1970; 0 for what is not there. Reading three times is all
-// that an unchanged session costs.
+// stamp has the times of the last changes in a session's folder, in nanoseconds since
+// 1970; 0 for a missing file. An unchanged session costs reading three times.
 type stamp struct{ folder, steps, session, size int64 }
 
-// stampOf looks at a folder. That it follows links in the path does not matter:
-// nothing is read.
+// stampOf reads the stamp of a folder. It may follow links in the path, because it reads
+// nothing else.
 func stampOf(path string) stamp {
 	var s stamp
 	if info, err := os.Lstat(path); err == nil {
@@ -75,11 +73,11 @@ type reading struct {
 	tree     *tree
 	now      time.Time
 	maxSteps int
-	// final reports whether nothing is waited for.
+	// final means that there is no later poll to wait for.
 	final bool
 }
 
-// read hands out what is new in a folder. It returns false when yield did.
+// read yields what is new in a folder. It returns false when yield did.
 func (s *folderState) read(tree *os.Root, name, path string, how reading, yield func(Batch, error) bool) bool {
 	now := stampOf(path)
 	if s.settled && s.stamp == now {
@@ -91,7 +89,7 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	case errors.Is(err, fs.ErrNotExist):
 		return true // removed since the tree was listed
 	case err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
-		// A file beside the sessions' folders is none of ours.
+		// Other files beside the sessions' folders are ignored.
 	default:
 		if l.at, err = openFolder(tree, name, false); err != nil {
 			l.unreadable(path, err)
@@ -110,7 +108,7 @@ func (s *folderState) read(tree *os.Root, name, path string, how reading, yield 
 	return true
 }
 
-// isQuiet reports whether nothing has changed in a folder for some time.
+// isQuiet reports whether nothing has changed in a folder for quietAge.
 func (s *folderState) isQuiet(now time.Time) bool {
 	return s.settled && now.Sub(s.stamp.newest()) > quietAge
 }
@@ -124,7 +122,7 @@ type file struct {
 	hash uint64
 }
 
-// list returns the files that may be steps, by name: those of the steps folder,
+// list returns the files that may be steps, sorted by name: those in the steps folder,
 // and those beside the session file whose names begin with a time.
 func (l *folderReader) list() ([]file, error) {
 	files, err := l.listIn(l.at, l.path, func(name string) bool {
@@ -151,7 +149,7 @@ func (l *folderReader) list() ([]file, error) {
 	return files, nil
 }
 
-// listIn returns at most so many files of a folder.
+// listIn returns at most most files of a folder.
 func (l *folderReader) listIn(at *os.Root, path string, isStep func(name string) bool, most int) ([]file, error) {
 	d, err := at.Open(".")
 	if err != nil {
@@ -183,7 +181,7 @@ func (l *folderReader) listIn(at *os.Root, path string, isStep func(name string)
 	}
 }
 
-// file names a file by its path, size and time of change.
+// file identifies a file by its path, size and modification time.
 func (l *folderReader) file(in *os.Root, name, path string, info fs.FileInfo) file {
 	type identity struct {
 		path        string
@@ -198,7 +196,7 @@ func (l *folderReader) isYoung(info fs.FileInfo) bool {
 	return !l.final && l.now.Sub(info.ModTime()) < halfWritten
 }
 
-// problemBatch is a part that tells of a problem only.
+// problemBatch returns a batch with one problem.
 func problemBatch(folder, path, message string) Batch {
 	return Batch{Folder: folder, Problems: []memory.ImportProblem{{File: path, Message: message}}}
 }

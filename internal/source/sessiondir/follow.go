@@ -22,13 +22,12 @@ const (
 
 // Options are the settings of a Follower.
 type Options struct {
-	// MaxSessions bounds the sessions of one tree, 1 or more. Those whose ids sort
-	// last are read: most ids begin with a date. Zero means DefaultMaxSessions.
+	// MaxSessions bounds the sessions of one tree. The ids that sort last are read,
+	// because most ids begin with a date. Zero means DefaultMaxSessions.
 	MaxSessions int
-	// MaxSteps bounds the steps of one session, 1 or more. Zero means
-	// DefaultMaxSteps.
+	// MaxSteps bounds the steps of one session. Zero means DefaultMaxSteps.
 	MaxSteps int
-	// Now tells whether a file was changed a moment ago. Nil means time.Now.
+	// Now is the clock by which a file counts as just changed. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -59,20 +58,20 @@ type Follower struct {
 	trees fsx.Followed[tree]
 }
 
-// tree is what is known of one tree.
+// tree is the state of one tree.
 type tree struct {
 	folders map[string]*folderState // by name
-	// names lists the folders as of listed, when the tree was last changed; settled
-	// says that it cannot have changed since without a new time.
+	// names are the folders as of listed, the time of the tree's last change. settled
+	// means that any change since then gives a new time.
 	names   []string
 	listed  time.Time
 	settled bool
-	// next is where in names the next turn of quiet folders begins.
+	// next is the index in names of the next turn of quiet folders.
 	next int
-	// seed is of the hashes by which files are known.
+	// seed is the seed of the hashes of files.
 	seed maphash.Seed
-	// newer reports whether files of a later version were reported, tooMany that the
-	// sessions beyond the limit were.
+	// newer and tooMany are true if files of a later version, and sessions beyond the
+	// limit, were reported.
 	newer, tooMany bool
 }
 
@@ -141,7 +140,7 @@ func (f *Follower) Poll(root, dir string) iter.Seq2[Batch, error] {
 	}
 }
 
-// list returns the names of the folders, read anew only if the tree has changed.
+// list returns the names of the folders. It reads them only if the tree has changed.
 func (t *tree) list(at *os.Root, now time.Time) (names []string, anew bool, err error) {
 	info, err := at.Stat(".")
 	if err != nil {
@@ -159,8 +158,8 @@ func (t *tree) list(at *os.Root, now time.Time) (names []string, anew bool, err 
 	return t.names, true, nil
 }
 
-// turn tells which quiet folders, by their place in names, are looked at in this
-// poll: quietLooks of them, from where the last poll ended.
+// turn returns which quiet folders, by index in names, this poll reads: quietLooks of
+// them, after those of the last poll.
 func (t *tree) turn(names []string, now time.Time) func(i int) bool {
 	if t.next >= len(names) {
 		t.next = 0
@@ -188,9 +187,8 @@ func (t *tree) turn(names []string, now time.Time) func(i int) bool {
 	}
 }
 
-// listFolders returns the names of what may be sessions' folders, sorted. Hidden
-// ones are left alone. What kind of file they are is not asked for here, for it
-// takes longer than the list.
+// listFolders returns the names that may be sessions' folders, sorted and without hidden
+// ones. It does not ask for their kind, which takes longer than the listing.
 func listFolders(at *os.Root) ([]string, error) {
 	d, err := at.Open(".")
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// errNotJSON is returned for a text that is no JSON object: it may be half-written.
+// errNotJSON is returned for a text that is not a JSON object: it may be half-written.
 var errNotJSON = errors.New("is not a JSON object")
 
-// input is a JSON object that is being read. What is taken from it, in the form
-// in which it would be written, leaves it; what stays is its rest.
+// input is a JSON object that is being decoded. A field that is taken in the form in
+// which it would be written is removed; what remains is the rest.
 type input struct {
 	fields map[string]json.RawMessage
 	path   string // of the object in the file, "" or "tool."
-	err    *error // the first, of the whole file
+	err    *error // the first error in the whole file
 }
 
-// readInput reads a file's text. Text that is not UTF-8 is made so.
+// readInput decodes a file. Invalid UTF-8 is replaced.
 func readInput(text []byte) (*input, error) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
@@ -37,7 +37,7 @@ func readInput(text []byte) (*input, error) {
 	return in, nil
 }
 
-// take reads a field; one that is missing or null is none.
+// take decodes a field; a missing or null field is left alone.
 func (in *input) take(name string, into any, want string) bool {
 	raw, ok := in.fields[name]
 	if !ok || isNull(raw) || *in.err != nil {
@@ -67,7 +67,7 @@ func (in *input) list(name string) []string {
 	return list
 }
 
-// flag reads a flag, known says that the field is there.
+// flag takes a flag; known reports whether the field is there.
 func (in *input) flag(name string) (set, known bool) {
 	known = in.take(name, &set, "true or false")
 	if set {
@@ -76,7 +76,7 @@ func (in *input) flag(name string) (set, known bool) {
 	return set, known
 }
 
-// raw takes a value as it came.
+// raw takes a value unchanged.
 func (in *input) raw(name string) json.RawMessage {
 	raw, ok := in.fields[name]
 	if !ok || isNull(raw) {
@@ -86,7 +86,7 @@ func (in *input) raw(name string) json.RawMessage {
 	return raw
 }
 
-// time takes a time; in another form than it is written it stays as well.
+// time takes a time. In another form than it is written, it stays in the rest, too.
 func (in *input) time(name string) time.Time {
 	var s string
 	if !in.take(name, &s, "a time") || s == "" {
@@ -103,8 +103,8 @@ func (in *input) time(name string) time.Time {
 	return t
 }
 
-// whole takes a number, rounded; in another form than it is written it stays as
-// well.
+// whole takes a number and rounds it. In another form than it is written, it stays in the
+// rest, too.
 func (in *input) whole(name string) int64 {
 	var f float64
 	if !in.take(name, &f, "a number") {
@@ -120,7 +120,7 @@ func (in *input) whole(name string) int64 {
 	return n
 }
 
-// wholeOf rounds a number that an int64 can hold.
+// wholeOf rounds a number that fits an int64.
 func wholeOf(f float64) (int64, bool) {
 	if f = math.Round(f); math.Abs(f) >= 1<<63 {
 		return 0, false
@@ -128,15 +128,14 @@ func wholeOf(f float64) (int64, bool) {
 	return int64(f), true
 }
 
-// object reads an object among the fields, an empty one where there is none.
-// give returns what is left of it.
+// object decodes a nested object, an empty one if there is none. give puts its rest back.
 func (in *input) object(name string) *input {
 	child := &input{path: in.path + name + ".", err: in.err}
 	in.take(name, &child.fields, "an object")
 	return child
 }
 
-// give puts back what was not taken of an object among the fields.
+// give puts the rest of a nested object back into its field.
 func (in *input) give(name string, child *input) {
 	switch old := in.fields[name]; {
 	case len(child.fields) > 0:
@@ -146,7 +145,7 @@ func (in *input) give(name string, child *input) {
 	}
 }
 
-// rest is what was not taken, nil for nothing.
+// rest returns the fields that were not taken, nil for none.
 func (in *input) rest() map[string]json.RawMessage {
 	if len(in.fields) == 0 {
 		return nil
@@ -154,7 +153,7 @@ func (in *input) rest() map[string]json.RawMessage {
 	return in.fields
 }
 
-// version reads schemaVersion. One that is not ours stays.
+// version takes schemaVersion. Another version than ours stays in the rest.
 func (in *input) version() int {
 	var n float64
 	if json.Unmarshal(in.fields["schemaVersion"], &n) != nil {
@@ -176,7 +175,7 @@ func isEmptyObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &fields) == nil && len(fields) == 0
 }
 
-// readGit takes where a repository stood.
+// readGit takes the state of a repository.
 func readGit(in *input) *memory.Git {
 	object := in.object("git")
 	g := memory.Git{Branch: object.text("branch"), Commit: object.text("commit")}
@@ -188,7 +187,7 @@ func readGit(in *input) *memory.Git {
 	return &g
 }
 
-// timeOf reads a JSON value as a time, and as the text that it is.
+// timeOf decodes a JSON value as a time, and as text.
 func timeOf(raw json.RawMessage) (t time.Time, s string, ok bool) {
 	if json.Unmarshal(raw, &s) != nil {
 		return time.Time{}, "", false

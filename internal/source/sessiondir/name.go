@@ -12,19 +12,19 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// maxToolName is how many bytes of a tool's name a file's name takes over.
+// maxToolName is how many bytes of a tool's name are used in a file's name.
 const maxToolName = 60
 
-// stepName returns the name of a step's file without its end:
-// 2026-01-15T12-00-00.000Z-mm_click. Names sort by time and have nothing in them
-// that a system does not take. A tool's name that is changed for that gets a hash
-// of what it was, so that two tools of one moment have two files.
+// stepName returns the name of a step's file without extension:
+// 2026-01-15T12-00-00.000Z-mm_click. Names sort by time and are valid on every system. If
+// the tool's name must be changed for that, it gets a hash, so that two tools of one
+// moment have two files.
 func stepName(at time.Time, tool string) string {
 	return strings.ReplaceAll(formatTime(at), ":", "-") + "-" + safeName(tool, maxToolName)
 }
 
-// safeName makes a text a part of a file's name, of at most so many bytes and a
-// hash: letters, digits, "_" and "-" and single dots stay.
+// safeName returns a text as part of a file's name, of at most most bytes and a hash.
+// Letters, digits, "_", "-" and single dots stay.
 func safeName(text string, most int) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -47,16 +47,15 @@ func safeName(text string, most int) string {
 	return name
 }
 
-// shortHash is enough to tell a few names apart.
+// shortHash distinguishes a few names.
 func shortHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:4])
 }
 
-// folderNames are the names that the folder of a session may have: its id, or,
-// where a system takes that for a device or another session has it already, its
-// id with a hash. Systems that do not tell case give "Run-1" and "run-1" the same
-// folder.
+// folderNames are the possible names of the folder of a session: its id, or its id with a
+// hash if the id is a device on some system or another session has that folder. Systems
+// that ignore case give "Run-1" and "run-1" the same folder.
 func folderNames(id string) []string {
 	hashed := "s-" + id + "-" + shortHash([]byte(id))
 	if fsx.IsDevice(id) {
@@ -65,9 +64,9 @@ func folderNames(id string) []string {
 	return []string{id, hashed}
 }
 
-// timeInName reads the time that a step's file name begins with, as UTC, in the
-// forms that programs give it: 2026-01-15T12-00-00.000Z, with other separators
-// or none, with or without a fraction; or milliseconds since 1970.
+// timeInName returns the time, as UTC, at the start of a step's file name, in any common
+// form: 2026-01-15T12-00-00.000Z, with other separators or none, with or without a
+// fraction, or milliseconds since 1970.
 func timeInName(name string) (time.Time, bool) {
 	if n := leadingDigits(name); n == len("1768478400000") {
 		ms, err := strconv.ParseInt(name[:n], 10, 64)
@@ -89,13 +88,14 @@ func timeInName(name string) (time.Time, bool) {
 		rest = rest[width:]
 	}
 	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], fraction(rest), time.UTC)
-	// A date that there is not, like 30 February, has been moved.
+	// time.Date moves a date that does not exist, such as 30 February.
 	same := t.Month() == time.Month(parts[1]) && t.Day() == parts[2] && t.Hour() == parts[3] && t.Minute() == parts[4]
 	return t, same
 }
 
-// fraction reads the part of a second, ".123" or "-123Z", in nanoseconds. With
-// another separator than a dot only a Z tells it from what follows the time.
+// fraction returns the fraction of a second, ".123" or "-123Z", in nanoseconds. After
+// another separator than a dot it must end in Z, to distinguish it from the rest of the
+// name.
 func fraction(rest string) int {
 	if rest == "" || strings.IndexByte(".,-_", rest[0]) < 0 {
 		return 0

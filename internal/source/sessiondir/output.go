@@ -10,9 +10,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// output is a JSON object that is being written: its fields in the order in
-// which they are put, then those of its rest. A field that is empty is left to
-// the rest, in its place.
+// output is a JSON object that is being encoded: its fields in the order of the calls,
+// then the rest. An empty field is left to the rest.
 type output struct {
 	rest   map[string]json.RawMessage
 	names  []string
@@ -58,7 +57,7 @@ func (out *output) flag(name string, set bool) {
 	out.put(name, json.RawMessage("true"))
 }
 
-// raw writes a value as it came. One that is null says nothing.
+// raw writes a value unchanged. null counts as empty.
 func (out *output) raw(name string, value json.RawMessage) {
 	if len(value) == 0 || isNull(value) {
 		value = nil
@@ -66,7 +65,7 @@ func (out *output) raw(name string, value json.RawMessage) {
 	out.put(name, value)
 }
 
-// time writes a time. The rest may hold another form of it, which was read.
+// time writes a time, unless the rest has another form of the same time.
 func (out *output) time(name string, t time.Time) {
 	if t.IsZero() {
 		out.put(name, nil)
@@ -79,7 +78,7 @@ func (out *output) time(name string, t time.Time) {
 	out.put(name, marshal(formatTime(t)))
 }
 
-// whole writes a number. The rest may hold another form of it, which was read.
+// whole writes a number, unless the rest has another form of the same number.
 func (out *output) whole(name string, n int64) {
 	var f float64
 	if json.Unmarshal(out.rest[name], &f) == nil {
@@ -95,7 +94,7 @@ func (out *output) whole(name string, n int64) {
 	out.put(name, marshal(n))
 }
 
-// version writes schemaVersion, that of the file that was read if it has one.
+// version writes schemaVersion, or that of the file that was read.
 func (out *output) version() {
 	if _, ok := out.rest["schemaVersion"]; ok {
 		out.put("schemaVersion", nil)
@@ -104,16 +103,16 @@ func (out *output) version() {
 	out.put("schemaVersion", marshal(SchemaVersion))
 }
 
-// object begins an object among the fields; add puts it.
+// object begins a nested object; add writes it.
 func (out *output) object(name string) *output {
 	var rest map[string]json.RawMessage
 	if json.Unmarshal(out.rest[name], &rest) != nil {
-		rest = nil // what is known is an object, so it wins
+		rest = nil // the known fields are an object, so they win
 	}
 	return newOutput(rest)
 }
 
-// add puts an object unless it is empty.
+// add writes an object unless it is empty.
 func (out *output) add(name string, child *output) {
 	if len(child.names) == 0 && len(child.rest) == 0 {
 		out.put(name, nil)
@@ -122,7 +121,7 @@ func (out *output) add(name string, child *output) {
 	out.put(name, child.compact())
 }
 
-// all are the names of all fields, in order.
+// all returns the names of all fields, in order.
 func (out *output) all() []string {
 	names := slices.Clone(out.names)
 	for _, name := range slices.Sorted(maps.Keys(out.rest)) {
@@ -140,7 +139,7 @@ func (out *output) value(name string) json.RawMessage {
 	return out.rest[name]
 }
 
-// compact returns the object on one line. What is no JSON shows in file.
+// compact returns the object on one line. file reports invalid JSON.
 func (out *output) compact() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -156,8 +155,8 @@ func (out *output) compact() json.RawMessage {
 	return b.Bytes()
 }
 
-// file returns the text of a file, a line for each field. Values are not laid
-// out any deeper: one that is nested deeply would grow with the square of it.
+// file returns the text of a file, with a line for each field. Nested values stay on one
+// line: indentation of deeply nested ones would grow with the square of their depth.
 func (out *output) file() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -176,7 +175,7 @@ func (out *output) file() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeGit writes where a repository stood.
+// writeGit writes the state of a repository.
 func writeGit(out *output, g *memory.Git) {
 	object := out.object("git")
 	if g != nil {
@@ -187,8 +186,7 @@ func writeGit(out *output, g *memory.Git) {
 	out.add("git", object)
 }
 
-// marshal encodes a value that cannot fail to be: texts, numbers, and objects
-// that were read.
+// marshal encodes texts, numbers and objects that were read, which cannot fail.
 func marshal(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

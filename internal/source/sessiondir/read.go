@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// IsSession reports whether a folder is a session's: it has a session file, or steps.
+// IsSession reports whether a folder is a session's: it has a session file or steps.
 func IsSession(folder string) bool {
 	if info, err := os.Lstat(filepath.Join(folder, sessionFile)); err == nil && info.Mode().IsRegular() {
 		return true
@@ -35,13 +35,13 @@ func IsTree(dir string) bool {
 	return false
 }
 
-// ReadSession reads one session's folder from start to end, in parts. The error,
-// which ends it, is fs.ErrNotExist for a folder that is missing.
+// ReadSession yields one session's folder in batches. It ends with fs.ErrNotExist if the
+// folder is missing.
 func ReadSession(folder string) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		path, err := filepath.Abs(folder)
 		if err == nil {
-			path, err = filepath.EvalSymlinks(path) // whoever names a folder may name a link
+			path, err = filepath.EvalSymlinks(path) // a user may name a link
 		}
 		if err != nil {
 			yield(Batch{}, fmt.Errorf("find session folder: %w", err))
@@ -57,8 +57,8 @@ func ReadSession(folder string) iter.Seq2[Batch, error] {
 	}
 }
 
-// ReadTree reads all sessions of a tree, one after the other and in parts. The
-// error, which ends it, is fs.ErrNotExist for a tree that is missing.
+// ReadTree yields all sessions of a tree in batches. It ends with fs.ErrNotExist if the
+// tree is missing.
 func ReadTree(dir string) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		path, err := filepath.Abs(dir)
@@ -86,5 +86,5 @@ func ReadTree(dir string) iter.Seq2[Batch, error] {
 	}
 }
 
-// readAll reads what is there now: there is no later poll to wait for.
+// readAll is a reading without a later poll.
 func readAll(t *tree) reading { return reading{tree: t, maxSteps: DefaultMaxSteps, final: true} }

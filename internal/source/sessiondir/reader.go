@@ -12,31 +12,30 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A part is bounded in both, so that a session of any size takes little memory.
+// A batch is bounded in steps and bytes, so that a session of any size needs little
+// memory.
 const (
 	batchSteps = 256
 	batchBytes = 4 << 20
 )
 
-// Batch is something new of one session: the session itself, steps of it, or
-// both.
+// Batch is what is new of one session: the session itself, steps of it, or both.
 type Batch struct {
-	// Folder is the path of the session's folder, or of the tree for what
-	// concerns all of it.
+	// Folder is the path of the session's folder, or of the tree.
 	Folder string
-	// Session is without project and client. Its id is empty where there are
-	// only problems. One whose file has no time was created at its first step, or
-	// when its file was last changed.
+	// Session has no project and client. Its id is empty if there are only problems.
+	// Without a time in its file, its time is that of its first step, or of the file's
+	// last change.
 	Session memory.Session
-	// Steps are without id, project, text and screen.
+	// Steps have no id, project, text and screen.
 	Steps []memory.Record
 	// Files are the paths of Steps.
 	Files []string
-	// Problems are what was passed over.
+	// Problems are the files that were skipped.
 	Problems []memory.ImportProblem
 }
 
-// folderReader is one reading of one folder.
+// folderReader reads one folder once.
 type folderReader struct {
 	reading
 	state *folderState
@@ -45,9 +44,9 @@ type folderReader struct {
 	steps *os.Root // nil where there is none
 	yield func(Batch, error) bool
 
-	session memory.Session // as its file tells it, bare without
+	session memory.Session // as in its file; bare without one
 	changed time.Time      // of its file
-	fresh   bool           // it has not been handed out
+	fresh   bool // not yielded yet
 	more    bool           // there are more steps than are read
 
 	batch   Batch
@@ -56,7 +55,7 @@ type folderReader struct {
 	waiting map[string]string
 }
 
-// run hands out all parts but the last. It returns false when yield did.
+// run yields all batches but the last. It returns false when yield did.
 func (l *folderReader) run() bool {
 	defer func() {
 		if l.steps != nil {
@@ -90,7 +89,7 @@ func (l *folderReader) run() bool {
 		return false
 	}
 	l.state.tooMany = l.more
-	// What is gone is forgotten.
+	// Files that are gone are forgotten.
 	l.state.known = l.state.known[:0]
 	if meta != 0 {
 		l.state.known = append(l.state.known, meta)
@@ -103,9 +102,8 @@ func (l *folderReader) run() bool {
 	return true
 }
 
-// readSession reads the session file and returns its hash, 0 without one. Without
-// a file that can be used the session is bare. It is not ok while that has to be
-// waited for.
+// readSession reads the session file and returns its hash, 0 without one. Without a
+// usable file the session is bare. ok is false while a half-written file is waited for.
 func (l *folderReader) readSession() (hash uint64, ok bool) {
 	l.session = memory.Session{ID: l.state.id, Bare: true}
 	path := filepath.Join(l.path, sessionFile)
@@ -151,25 +149,25 @@ func (l *folderReader) readSession() (hash uint64, ok bool) {
 		l.session, l.changed, l.fresh = s, info.ModTime().UTC(), !told
 	}
 	if id := l.state.id; id != "" && l.session.ID != id {
-		l.state.known = nil // the steps were handed out as those of another session
+		l.state.known = nil // the steps were yielded as another session's
 		l.fresh = !l.session.Bare
 	}
 	return f.hash, true
 }
 
-// checked checks a session. One without an id has its folder's name.
+// checked validates a session. Without an id it gets its folder's name.
 func (l *folderReader) checked(s memory.Session) (memory.Session, error) {
 	if s.ID == "" {
 		s.ID = filepath.Base(l.path)
 	}
 	timed := s
 	if timed.CreatedAt.IsZero() {
-		timed.CreatedAt = time.Unix(0, 0) // it is filled in later
+		timed.CreatedAt = time.Unix(0, 0) // settleSession sets it
 	}
 	return s, timed.Validate()
 }
 
-// readStep reads one file into the part.
+// readStep reads one file into the batch.
 func (l *folderReader) readStep(f file) {
 	text, _, err := readFile(f.in, f.name)
 	switch {
@@ -206,8 +204,7 @@ func (l *folderReader) readStep(f file) {
 	l.batch.Files = append(l.batch.Files, f.path)
 }
 
-// flush hands out the part, unless there is nothing in it. What it told of is
-// known from then on.
+// flush yields the batch, unless it is empty, and marks its files as known.
 func (l *folderReader) flush() bool {
 	l.batch.Folder = l.path
 	if l.fresh || len(l.batch.Steps) > 0 {
@@ -230,8 +227,8 @@ func (l *folderReader) flush() bool {
 	return true
 }
 
-// settleSession puts the session into the part, with what its file left out, and
-// gives its id to the steps. One folder is one session, whatever its steps say.
+// settleSession puts the session into the batch, with defaults for missing fields, and
+// sets the session of its steps. One folder is one session, whatever its steps say.
 func (l *folderReader) settleSession() error {
 	s := l.session
 	if s.ID == "" {
@@ -271,7 +268,7 @@ func (l *folderReader) newer(path string, version int) {
 	}
 }
 
-// unreadable reports what could not be read and will be tried again, once.
+// unreadable reports a file that cannot be read and will be tried again, once.
 func (l *folderReader) unreadable(path string, err error) {
 	if l.state.waiting[path] != err.Error() {
 		l.problem(path, err.Error())
@@ -279,7 +276,7 @@ func (l *folderReader) unreadable(path string, err error) {
 	l.waiting[path] = err.Error()
 }
 
-// isRefused reports whether trying again will not help before the file has changed.
+// isRefused reports whether a file cannot be read until it changes.
 func isRefused(err error) bool {
 	code := memory.CodeOf(err)
 	return code == memory.CodeForbidden || code == memory.CodeInvalidInput

@@ -19,15 +19,14 @@ const MaxPicture = 10 << 20
 
 const maxPictureText = "at most 10485760 bytes"
 
-// StoreScreenshot copies the picture that a step names into the folder of its
-// session and returns what artifacts.screenshot is to say: the picture's path in
-// that folder, with slashes. When the session did not ask for pictures, or the
-// step names none, nothing is stored and name is returned as it is. The picture
-// lies in root, the sandbox: name is relative to it, or absolute and inside. The
-// same picture stored again gives the same path. CodeForbidden for a name that
-// leads out of root or to no plain file, CodeNotFound, CodeInvalidInput for what is
-// no PNG, JPEG or WebP, by its content, or is larger than MaxPicture; and the
-// errors of WriteSession.
+// StoreScreenshot copies the picture of a step into the folder of its session and returns
+// its path in that folder, with slashes, for artifacts.screenshot. If the session did not
+// ask for pictures, or the step has none, it stores nothing and returns name. The picture
+// must lie in root, the sandbox: name is relative to it, or absolute and inside. The same
+// picture always gives the same path. It returns CodeForbidden for a name that leads out
+// of root or to anything but a regular file, CodeNotFound, CodeInvalidInput if the
+// content is not PNG, JPEG or WebP or is larger than MaxPicture, and the errors of
+// WriteSession.
 func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact string, err error) {
 	if !s.Screenshots || name == "" {
 		return name, nil
@@ -82,7 +81,7 @@ func readPicture(root, name string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "artifacts.screenshot", Message: fmt.Sprintf("there is no %s", memory.Quote(name))}
-	case err != nil: // a link that leaves the sandbox, above all
+	case err != nil: // most likely a link that leaves the sandbox
 		outside.Cause = err
 		return nil, outside
 	case !info.Mode().IsRegular():
@@ -104,8 +103,8 @@ func readPicture(root, name string) ([]byte, error) {
 	return picture, nil
 }
 
-// below returns the path of a file in root. An absolute one may have been
-// written through a link that leads to root, as /tmp is on some systems.
+// below returns the path of a file in root. An absolute name may use a link that leads to
+// root, such as /tmp on some systems.
 func below(root, name string) (local string, ok bool) {
 	name = filepath.FromSlash(name)
 	if !filepath.IsAbs(name) {
@@ -123,8 +122,8 @@ func below(root, name string) (local string, ok bool) {
 	return local, err == nil && filepath.IsLocal(local)
 }
 
-// pictureKind tells a picture by how it begins and returns the end of its name,
-// "" for none.
+// pictureKind returns the file extension of a picture by its first bytes, "" if it is
+// none.
 func pictureKind(picture []byte) string {
 	switch {
 	case bytes.HasPrefix(picture, []byte("\x89PNG\r\n\x1a\n")):

@@ -1,19 +1,17 @@
-// Package sessiondir reads and writes sessions and their steps as files
-// (contract 1): <dir>/<sessionId>/session.json, and each step as
+// Package sessiondir reads and writes sessions and their steps as files (contract 1):
+// <dir>/<sessionId>/session.json, and each step as
 // <dir>/<sessionId>/steps/<timestamp>-<tool>.json.
 //
-// Vocabulary. A tree is a folder of sessions; a session's folder is one folder
-// of it, with a session file, step files, and the pictures that steps name under
-// screenshots/. A bare session is one without a session file. The rest of a
-// file is what this version does not know of it, or would write in another form:
-// it is kept as Extra and put back when the file is written again, below what
-// is known. A part is a bounded number of steps with their session; a problem
-// is a file that was passed over, which never stops the others. A file is
-// half-written when it is no JSON yet and was changed a moment ago.
+// A tree is a folder of sessions. The folder of a session has a session file, step files,
+// and the pictures of steps under screenshots/. A bare session has no session file.
+// Fields that this version does not know, or would write in another form, are kept as
+// Extra and written back after the known ones. A batch is a bounded number of steps with
+// their session. A problem is a file that was skipped; it never stops the others. A file
+// is half-written if it is not JSON yet and was changed a moment ago.
 //
-// A tree is named as package folder has it, and no symbolic link is followed below
-// it. Nothing depends on the name of a session's folder but the id of a
-// session whose files do not tell it.
+// A tree is named by a root and a path below it, as in package fsx. Symbolic links below
+// it are not followed. The name of a session's folder matters only if its files have no
+// id.
 package sessiondir
 
 import (
@@ -26,8 +24,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// SchemaVersion is the version of the files that are written. What is known of
-// files of a later one is read.
+// SchemaVersion is the version of the files that are written. Of files of a later version
+// the known fields are read.
 const SchemaVersion = 1
 
 // MaxFile is the largest session or step file that is read, in bytes.
@@ -39,11 +37,11 @@ const (
 	stepsFolder     = "steps"
 	picturesFolder  = "screenshots"
 	fileSuffix      = ".json"
-	newFileMode     = 0o666 // of which a file has what its folder has
+	newFileMode     = 0o666 // less the bits that the folder does not have
 	maxFileTooLarge = "at most 1048576 bytes"
 )
 
-// openFolder opens a folder of another that is no link, made when asked for.
+// openFolder opens a subfolder that is not a link, and creates it if asked to.
 func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	info, err := at.Lstat(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
@@ -60,10 +58,10 @@ func openFolder(at *os.Root, name string, create bool) (*os.Root, error) {
 	return fsx.OpenRootAt(at, name)
 }
 
-// readFile reads a plain file of at most MaxFile bytes. The error is CodeForbidden
-// for what is no plain file and CodeInvalidInput for one that is too large.
+// readFile reads a regular file of at most MaxFile bytes. It returns CodeForbidden for
+// other kinds of files and CodeInvalidInput for one that is too large.
 func readFile(folder *os.Root, name string) ([]byte, fs.FileInfo, error) {
-	// A link may lead to what is no session, a pipe makes its reader wait.
+	// A link may lead elsewhere, and opening a pipe waits.
 	info, err := folder.Lstat(name)
 	if err != nil {
 		return nil, nil, err

@@ -2,8 +2,8 @@ package sessiondir
 
 import "github.com/recalld/recalld/internal/memory"
 
-// decodeSession reads the text of a session file, whose fields may all be
-// missing, and its version. The error is errNotJSON or names a field.
+// decodeSession decodes a session file, in which every field is optional, and returns its
+// version. The error is errNotJSON or names a field.
 func decodeSession(text []byte) (s memory.Session, version int, err error) {
 	in, err := readInput(text)
 	if err != nil {
@@ -20,7 +20,7 @@ func decodeSession(text []byte) (s memory.Session, version int, err error) {
 		Git:       readGit(in),
 		Launch:    in.raw("launch"),
 	}
-	// Neither is the contract's own: of another kind they mean something else.
+	// Neither is in the contract: with another type it has another meaning.
 	if _, _, ok := timeOf(in.fields["endedAt"]); ok {
 		s.EndedAt = in.time("endedAt")
 	}
@@ -31,9 +31,8 @@ func decodeSession(text []byte) (s memory.Session, version int, err error) {
 	return s, version, *in.err
 }
 
-// encodeSession writes a session file. Two fields are not the contract's own:
-// endedAt, and screenshots where the session asked for pictures. Which project
-// and client it was of, files do not say.
+// encodeSession encodes a session file. Two fields are not in the contract: endedAt, and
+// screenshots if the session asked for pictures. Project and client are not written.
 func encodeSession(s memory.Session) ([]byte, error) {
 	out := newOutput(s.Extra)
 	out.version()

@@ -6,11 +6,10 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// decodeStep reads the text of a step file and its version. Only the tool's
-// name is required, and a time, in the file or else in its name. The record has
-// neither id nor project, and the session that the file names, if it does.
-// Without an outcome a step has succeeded, unless it has an error. The error is
-// errNotJSON or names a field.
+// decodeStep decodes a step file and returns its version. Only the tool's name is
+// required, and a time, in the file or in its name. The record has no id and project, and
+// the session that the file names, if any. Without an outcome a step has succeeded,
+// unless it has an error. The error is errNotJSON or names a field.
 func decodeStep(text []byte, name string) (r memory.Record, version int, err error) {
 	in, err := readInput(text)
 	if err != nil {
@@ -50,8 +49,8 @@ func readTiming(in *input) int64 {
 	return ms
 }
 
-// readOutcome takes the outcome. What it leaves out is filled in, for only one that
-// says so has failed.
+// readOutcome takes the outcome. Missing fields are filled in: only an outcome that says
+// so has failed.
 func readOutcome(in *input) memory.Outcome {
 	object := in.object("outcome")
 	failure, failed := object.fields["error"]
@@ -61,7 +60,7 @@ func readOutcome(in *input) memory.Outcome {
 		ok = !failed
 	}
 	o := memory.Outcome{OK: ok}
-	if failed && !ok { // the error of a success says nothing, and stays
+	if failed && !ok { // the error of a success has no meaning; it stays in the rest
 		e := object.object("error")
 		o.Error = &memory.StepError{Code: e.text("code"), Message: e.text("message"), Details: e.raw("details")}
 		object.give("error", e)
@@ -80,8 +79,8 @@ func readArtifacts(in *input) string {
 	return name
 }
 
-// encodeStep writes a step file. What the contract does not mark as optional is
-// always there. Screen and fingerprints are not, for they are derived.
+// encodeStep encodes a step file. Fields that are required by the contract are always
+// there. Screen and fingerprints are derived and left out.
 func encodeStep(r memory.Record, session string) ([]byte, error) {
 	c := r.Step
 	out := newOutput(c.Extra)
@@ -109,7 +108,7 @@ func encodeStep(r memory.Record, session string) ([]byte, error) {
 	}
 	out.add("outcome", outcome)
 
-	// Readers of the contract look for a state in it without asking.
+	// Readers of the contract expect a state in it.
 	observation := c.Observation
 	if _, ok := out.rest["observation"]; len(observation) == 0 && !ok {
 		observation = json.RawMessage("{}")

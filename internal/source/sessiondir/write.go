@@ -12,15 +12,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxSameName is how many steps of one moment and tool get files of their own.
+// maxSameName bounds the files of steps of one moment and tool.
 const maxSameName = 100
 
-// WriteSession writes the file of a session into its folder, both made if they
-// are missing, and returns the folder's path. Written again, when the session
-// has ended for instance, the file is replaced as one. A bare session has no file,
-// only the folder. CodeInvalidInput for an id that cannot name a folder,
-// CodeForbidden where a link stands in the way, CodeConflict when other sessions
-// have all names that the folder may have.
+// WriteSession writes the file of a session into its folder, creates both if they are
+// missing, and returns the folder's path. An existing file is replaced as one. A bare
+// session has a folder only. It returns CodeInvalidInput for an id that cannot be the
+// name of a folder, CodeForbidden if a link is in the way, and CodeConflict if other
+// sessions have all names that the folder may have.
 func WriteSession(root, dir string, s memory.Session) (path string, err error) {
 	at, path, err := sessionFolder(root, dir, s.ID)
 	if err != nil {
@@ -40,10 +39,10 @@ func WriteSession(root, dir string, s memory.Session) (path string, err error) {
 	return path, nil
 }
 
-// WriteStep writes a step of a session into a file of its own and returns its
-// path. A step of the same time, in milliseconds, and tool is the same step, and
-// is replaced. The errors are those of WriteSession, and CodeInvalidInput for a
-// record that is no step or has no time.
+// WriteStep writes a step of a session into a file of its own and returns its path. A
+// step of the same time, in milliseconds, and tool is the same step and is replaced. It
+// returns the errors of WriteSession, and CodeInvalidInput for a record that is not a
+// step or has no time.
 func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string, err error) {
 	text, err := stepText(s, r)
 	if err != nil {
@@ -69,7 +68,7 @@ func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string
 	return filepath.Join(below, stepsFolder, name), nil
 }
 
-// stepText encodes a step, unless it is none.
+// stepText encodes a step.
 func stepText(s memory.Session, r memory.Record) ([]byte, error) {
 	switch {
 	case r.Kind != memory.Step || r.Step == nil:
@@ -84,7 +83,7 @@ func stepText(s memory.Session, r memory.Record) ([]byte, error) {
 	return text, nil
 }
 
-// sessionFolder opens the folder of a session, made if it is missing.
+// sessionFolder opens the folder of a session and creates it if it is missing.
 func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 	if err := memory.ValidSessionID("sessionId", id); err != nil {
 		return nil, "", err
@@ -107,7 +106,8 @@ func sessionFolder(root, dir, id string) (at *os.Root, path string, err error) {
 	return nil, "", memory.Errorf(memory.CodeConflict, "other sessions have the folders that %s may have", id)
 }
 
-// ownedBy reports whether a folder is not another session's, as its file tells.
+// ownedBy reports whether a folder may be used for a session: its file names no other
+// one.
 func ownedBy(folder *os.Root, id string) bool {
 	text, _, err := readFile(folder, sessionFile)
 	if err != nil {
@@ -117,8 +117,8 @@ func ownedBy(folder *os.Root, id string) bool {
 	return err != nil || s.ID == "" || s.ID == id // a damaged one is written anew
 }
 
-// freeStepName returns the name for a step's file: one that is not there, or is
-// of the same step.
+// freeStepName returns the name for a step's file: an unused one, or that of the same
+// step.
 func freeStepName(steps *os.Root, r memory.Record) (string, error) {
 	plain := stepName(r.Created, r.Step.Tool.Name)
 	for i := 1; i <= maxSameName; i++ {
@@ -138,7 +138,7 @@ func freeStepName(steps *os.Root, r memory.Record) (string, error) {
 	return "", memory.Errorf(memory.CodeConflict, "%d files begin with %s", maxSameName, plain)
 }
 
-// numbered tells files of the same plain name apart.
+// numbered adds a number to a name.
 func numbered(plain string, i int) string {
 	if i > 1 {
 		plain += "-" + strconv.Itoa(i)

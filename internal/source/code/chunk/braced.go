@@ -2,12 +2,12 @@ package chunk
 
 import "bytes"
 
-// maxHead is how much of a declaration is looked at for its name.
+// maxHead is how many bytes of a declaration are searched for its name.
 const maxHead = 600
 
-// braced finds the units between two lines of a language with braces: from the
-// first line of a declaration, with the comments and annotations above, to the
-// line where all that it opened is closed and it has ended.
+// braced finds the units between two lines of a language with braces. A unit is a
+// declaration from its comments and annotations to the line where all its brackets are
+// closed and it ends.
 func (f *structured) braced(from, to int, in string) []unit {
 	if from > to || f.depth > maxDepth {
 		return nil
@@ -25,7 +25,7 @@ func (f *structured) braced(from, to int, in string) []unit {
 		for i <= to && f.isLead(i, base) && !f.t.blank(i) {
 			i++
 		}
-		if i > to || f.t.blank(i) { // comments that stand alone
+		if i > to || f.t.blank(i) { // comments that belong to no declaration
 			units = append(units, unit{first: first, last: i - 1})
 			continue
 		}
@@ -101,18 +101,18 @@ func (f *structured) endsBefore(i, head int, last byte, base lineInfo) bool {
 	case last == ';' || last == '}' || f.t.blank(i):
 		return !f.continues(i)
 	case f.syntax.ends:
-		// A macro that is called like a statement ends with its line.
+		// A macro called like a statement ends with its line.
 		return f.syntax.preproc && l.first == '#'
 	case l.comment:
 		return true
 	}
-	// Where lines end statements, one goes on when it is indented or begins, or
-	// the one before ends, with a sign that joins.
+	// Where lines end statements, a statement continues on a line that is indented, or if
+	// the line begins, or the line before ends, with a sign that joins.
 	return f.t.indent(i) <= f.t.indent(head) && bytes.IndexByte([]byte(".?:+|&=)]}"), max(l.first, ' ')) < 0 &&
 		bytes.IndexByte([]byte("=(+&|?:"), last) < 0
 }
 
-// continues reports whether a line goes on with what a brace closed.
+// continues reports whether a line continues what a brace closed.
 func (f *structured) continues(i int) bool {
 	l := f.lines[i]
 	if l.first == ')' || l.first == ']' || l.first == ';' || l.first == ',' {
@@ -127,7 +127,7 @@ func (f *structured) continues(i int) bool {
 	return false
 }
 
-// opens reports whether a brace opens behind the head of a unit.
+// opens reports whether a brace opens after the head of a unit.
 func (f *structured) opens(head, last int) bool {
 	for i := head + 1; i <= last; i++ {
 		if f.lines[i].brace > f.lines[head].brace {
@@ -137,8 +137,8 @@ func (f *structured) opens(head, last int) bool {
 	return false
 }
 
-// head is the text from a declaration's first line of code on, without lines
-// of comment, as much as its name can be in.
+// head returns the text of a declaration from its first line of code, without comment
+// lines, up to the size in which a name is searched.
 func (f *structured) head(from, to int) string {
 	var b []byte
 	for i := from; i <= to && len(b) < maxHead; i++ {
@@ -155,8 +155,8 @@ func (f *structured) head(from, to int) string {
 	return string(b)
 }
 
-// members are the units within the body of one: between the line that opens it
-// and the one that closes it.
+// members returns the units in the body of a unit: between the line that opens it and the
+// line that closes it.
 func (f *structured) members(head, last int, base lineInfo, in string) []unit {
 	from := head + 1
 	for from <= last && f.lines[from].brace <= base.brace {
@@ -176,7 +176,7 @@ func (f *structured) onlyCloses(i int) bool {
 	return f.t.blank(i) || len(bytes.Trim(f.t.line(i), "})]; \t\r,")) == 0 || f.lines[i].first == '}'
 }
 
-// lastName is the last name of a line.
+// lastName returns the last name of a line.
 func lastName(line []byte) string {
 	end := len(line)
 	for end > 0 && !isNameByte(line[end-1]) {

@@ -1,3 +1,18 @@
+// Package chunk splits a text into chunks, the parts of a file that are stored, analysed
+// and embedded. It is a pure function of the text and its language.
+//
+// A unit is what belongs together in a language: a declaration with its comment, a
+// section. Small units are joined to one chunk, large ones are split, by their members or
+// at the cheapest lines. The symbol of a chunk is the path of the declarations or headings
+// around it. Its document is the text that is analysed and embedded: language, symbol and
+// text without secrets. The path is not part of it, so that renamed files and further
+// worktrees share documents.
+//
+// Units are found by go/parser for Go, by headings for Markdown, and else by a scanner
+// that tells code from strings and comments (syntax.go is its table of languages) and two
+// cutters, one for braces and one for indentation. Heads of declarations are read word by
+// word: typed.go is for languages with the type before the name, worded.go for those with
+// a keyword before it.
 package chunk
 
 import (
@@ -8,52 +23,52 @@ import (
 	"github.com/recalld/recalld/internal/redact"
 )
 
-// Version names the rules by which files are cut and documents written.
-// It rises with every change of what comes out, so that what was cut by other
-// rules is cut again.
+// Version is the version of the rules by which files are split and documents written. It
+// rises with every change of the output, so that files split by older rules are split
+// again.
 const Version = 2
 
-// Sizes of chunks, in bytes. Code has some 3.5 to 4 bytes a token, so that
-// maxChunk is about 500 tokens.
+// Sizes of chunks, in bytes. Code has 3.5 to 4 bytes a token, so maxChunk is about 500
+// tokens.
 const (
 	maxChunk = 2000
-	// A unit below smallUnit does not stand for itself: it is joined with its
-	// neighbours up to maxJoined.
+	// A unit below smallUnit is joined with its neighbours up to maxJoined.
 	smallUnit = 300
 	maxJoined = 1200
-	// maxOverlap is how much of a part that was cut off begins the next one.
+	// maxOverlap is how much of the end of a part is repeated at the start of the next
+	// one.
 	maxOverlap = 200
-	// maxSymbol bounds the symbol of units that were joined.
+	// maxSymbol bounds the symbol of joined units.
 	maxSymbol = 160
 )
 
 // Chunk is a part of a file.
 type Chunk struct {
-	// Start and End are byte offsets in the file: from the start of a line to
-	// the end of one, without its line break and without blank lines around.
+	// Start and End are byte offsets in the file: from the start of a line to the end of
+	// one, without its line break and without blank lines around.
 	Start, End int
 	// StartLine and EndLine count from 1, both ends included.
 	StartLine, EndLine int
-	// Overlap is how many of its first lines the chunk before has as well. It
-	// is not zero only within a unit that is larger than a chunk.
+	// Overlap is how many of the first lines are also in the chunk before. It is zero
+	// except within a unit that is larger than a chunk.
 	Overlap int
-	// Symbol is the path of the declarations or headings: "Server.Serve",
-	// "Install > From source"; of units joined: "Open, Close".
+	// Symbol is the path of the declarations or headings, "Server.Serve" or "Install >
+	// From source"; for joined units their names, "Open, Close".
 	Symbol string
-	// Defines are the names that its own lines declare, in order and each once:
-	// functions, methods, types and their members, constants and variables,
-	// without what they are declared in: "Serve" for Server.Serve. Of a unit that
-	// was cut, only the part with the declaration's first line defines its name.
+	// Defines are the names declared in the lines of the chunk, in order and each once:
+	// functions, methods, types and their members, constants and variables, without their
+	// container: "Serve" for Server.Serve. Of a unit that was split, only the part with
+	// the first line of the declaration defines its name.
 	Defines []string
-	// Doc is the document: what is analysed and embedded.
+	// Doc is the document: the text that is analysed and embedded.
 	Doc string
 }
 
-// Chunk cuts a text into chunks, in order. Every line that is not blank is in
-// one chunk, those of a declared overlap in two, those of a secret of several
-// lines (a private key) in none. A line is never cut: one longer than a chunk
-// is a chunk by itself. The same text gives the same chunks. An unknown lang is
-// found by path; that is all that path is for. The text must be UTF-8.
+// Split splits a text into chunks, in order. Every line that is not blank is in one
+// chunk; lines of an overlap are in two; lines of a secret of several lines, such as a
+// private key, are in none. A line is never split: a longer one is a chunk of its own.
+// The result depends on the arguments only. If lang is empty, path and text tell the
+// language; path has no other effect. The text must be UTF-8.
 func Split(path, lang string, src []byte) []Chunk {
 	if lang == "" {
 		lang = language.Of(path, src)
@@ -69,7 +84,7 @@ func Split(path, lang string, src []byte) []Chunk {
 	return c.chunks
 }
 
-// unitsOf finds the units of a text and the names that they declare.
+// unitsOf finds the units of a text, and notes the names that they declare.
 func unitsOf(t *text, lang string) []unit {
 	switch syntax, known := syntaxes[lang]; {
 	case lang == "go":
@@ -84,8 +99,8 @@ func unitsOf(t *text, lang string) []unit {
 	return textUnits(t)
 }
 
-// hiddenLines marks the lines of secrets that span several. Where such a
-// secret is cut in two, neither half can be told for what it is.
+// hiddenLines marks the lines of secrets of several lines. Split in two, neither half of
+// such a secret would be recognised.
 func hiddenLines(t *text) []bool {
 	var hidden []bool
 	for _, s := range redact.FindCode(string(t.src)) {
@@ -102,14 +117,14 @@ func hiddenLines(t *text) []bool {
 	return hidden
 }
 
-// maxDocument is how much of a chunk its document holds. Only a line longer
-// than a chunk comes near: data, whose end nobody searches for.
+// maxDocument bounds the document of a chunk. Only single long lines reach it, which are
+// data that is not searched for.
 const maxDocument = 8000
 
-// DocText writes the document of a chunk: a line with its language and symbol,
-// then the text with its secrets replaced by marks and without words that look
-// like keys. It depends on nothing else, so that a document can be written
-// again from the disk and be told by its hash.
+// DocText writes the document of a chunk: a line with its language and symbol, then the
+// text with marks in place of its secrets and without words that look like keys. It
+// depends on its arguments only, so that a document can be written again from the file on
+// disk and recognised by its hash.
 func DocText(lang, symbol, raw string) string {
 	var b strings.Builder
 	b.Grow(len(lang) + len(symbol) + min(len(raw), maxDocument) + 2)
@@ -118,7 +133,7 @@ func DocText(lang, symbol, raw string) string {
 		b.WriteByte(' ')
 	}
 	if symbol != "" {
-		// A heading can hold what a text can.
+		// A heading can contain a secret, too.
 		clean, _ := redact.Code(symbol)
 		writeWords(&b, clean)
 	}
@@ -130,8 +145,7 @@ func DocText(lang, symbol, raw string) string {
 	return b.String()
 }
 
-// writeWords writes text without words that look like keys and with plain line
-// feeds.
+// writeWords writes text without words that look like keys, with plain line feeds.
 func writeWords(b *strings.Builder, text string) {
 	from := 0
 	for i := 0; i < len(text); {
@@ -157,7 +171,7 @@ func writeWords(b *strings.Builder, text string) {
 	b.WriteString(text[from:])
 }
 
-// minKey is the length from which on a word may be a key.
+// minKey is the length from which a word may be a key.
 const minKey = 20
 
 // keyByte are the bytes of base64, hexadecimal and UUIDs.
@@ -171,7 +185,7 @@ var keyByte = func() (is [256]bool) {
 	return is
 }()
 
-// Truncate returns the first n bytes of a text, less a rune that they cut.
+// Truncate returns the first n bytes of a text, or fewer to end with a whole rune.
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// unit is a part of a text that belongs together, as its language sees it.
+// unit is a part of a text that belongs together: a declaration, a section.
 type unit struct {
 	first, last int // lines
 	name        string
-	// inner are the members of a unit that is larger than a chunk, in order,
-	// if it is of a kind that has members.
+	// inner are the members of the unit, in order, if it is larger than a chunk and of a
+	// kind that has members.
 	inner []unit
 }
 
 // separator joins the names on the way to a unit.
 const separator = "."
 
-// chunker makes chunks of units: it joins small ones, takes those apart that
-// are too large, and leaves the others as they are.
+// chunker makes chunks of units: it joins small units, splits large ones, and leaves the
+// others as they are.
 type chunker struct {
 	t      *text
 	lang   string
 	hidden []bool // lines that must not be in any chunk; nil is none
 	chunks []Chunk
 
-	// The units that are being joined, none when open is false.
+	// The units that are being joined; none if open is false.
 	open   bool
 	joined unit
 	names  []string
-	small  bool // none of them stands for itself
+	small  bool // all of them are below smallUnit
 }
 
-// cut makes chunks of a whole text. What lies between units is a unit too.
+// cut makes chunks of a whole text. The lines between units are units, too.
 func (c *chunker) cut(units []unit) {
 	c.addAll(units, 0, c.t.lines()-1, "")
 	c.flush()
@@ -86,8 +86,8 @@ func (c *chunker) add(u unit, prefix string) {
 	}
 }
 
-// joins reports whether a unit goes into the chunk with those before it: one of them
-// does not stand for itself, and together they stay well below a chunk.
+// joins reports whether a unit is joined with the ones before it: one of them is small,
+// and together they stay well below a chunk.
 func (c *chunker) joins(u unit, size int) bool {
 	if c.onlyCloses(u) {
 		return c.t.size(c.joined.first, u.last) <= maxChunk
@@ -95,7 +95,7 @@ func (c *chunker) joins(u unit, size int) bool {
 	return (c.small || size < smallUnit) && c.t.size(c.joined.first, u.last) <= maxJoined
 }
 
-// onlyCloses reports whether a unit is nothing but the end of what it is in.
+// onlyCloses reports whether a unit consists of closing brackets only.
 func (c *chunker) onlyCloses(u unit) bool {
 	for i := u.first; i <= u.last; i++ {
 		if line := bytes.Trim(c.t.line(i), "})]; \t,"); len(line) > 0 && string(line) != "end" {
@@ -105,8 +105,8 @@ func (c *chunker) onlyCloses(u unit) bool {
 	return true
 }
 
-// addMembers adds a unit by its members: what comes before the first is its
-// head, what comes behind the last belongs to that.
+// addMembers adds a unit by its members. Lines before the first member are the head;
+// lines after the last belong to the last if they only close the unit.
 func (c *chunker) addMembers(u unit, name string) {
 	first := u.first
 	if head := u.inner[0].first; head > first {
@@ -121,8 +121,8 @@ func (c *chunker) addMembers(u unit, name string) {
 	c.addAll(members, first, u.last, name)
 }
 
-// addAround adds the parts of a unit around lines that are hidden, and says
-// whether there were any.
+// addAround adds the parts of a unit around hidden lines, and reports whether there were
+// any.
 func (c *chunker) addAround(u unit, prefix string) bool {
 	if c.hidden == nil {
 		return false
@@ -144,7 +144,7 @@ func (c *chunker) addAround(u unit, prefix string) bool {
 	return found
 }
 
-// split cuts lines that are more than a chunk where it costs least.
+// split splits lines that are more than a chunk at the cheapest places.
 func (c *chunker) split(first, last int, name string) {
 	t := c.t
 	from, overlap := first, 0
@@ -162,7 +162,7 @@ func (c *chunker) split(first, last int, name string) {
 		for from = next; from > first && t.size(from-1, next-1) <= maxOverlap; from-- {
 			overlap++
 		}
-		// An overlap neither begins with a blank line nor hides what is cut.
+		// An overlap does not begin with a blank line.
 		for overlap > 0 && t.blank(from) {
 			from++
 			overlap--
@@ -173,16 +173,16 @@ func (c *chunker) split(first, last int, name string) {
 	}
 }
 
-// partEnd chooses the last line of a part that begins at from and has its first
-// line of its own at start: all that is left if that fits, else the line before
-// the cheapest cut in the second half of a chunk, as late as possible.
+// partEnd returns the last line of a part that begins at from, whose first line outside
+// of the overlap is start: the last line if all fits, else the line before the cheapest
+// place in the second half of a chunk, as late as possible.
 func (c *chunker) partEnd(start, last, from int) int {
 	t := c.t
 	left := t.size(from, last)
 	if left <= maxChunk {
 		return last
 	}
-	// What is left is shared out evenly, so that no crumb remains.
+	// The rest is divided evenly, so that the last part is not tiny.
 	parts := (left + maxChunk - 1) / maxChunk
 	least := left / parts / 2
 	end, best := start, -1
@@ -207,7 +207,7 @@ func (c *chunker) addName(name string) {
 	}
 }
 
-// flush makes a chunk of the units that were joined.
+// flush makes a chunk of the joined units.
 func (c *chunker) flush() {
 	if c.open {
 		c.emit(c.joined.first, c.joined.last, 0, cutNames(c.names))
@@ -241,7 +241,7 @@ func joinNames(prefix, name string) string {
 	return prefix + separator + name
 }
 
-// cutNames lists names, as many as fit, each once.
+// cutNames joins names, each once, as many as fit.
 func cutNames(names []string) string {
 	var b strings.Builder
 	seen := map[string]bool{}

@@ -12,9 +12,8 @@ type defined struct {
 	name string
 }
 
-// define notes that a line declares a name. Of a path to it, "Server.Serve" or
-// "app.people", the last part is the name: what it is declared in has a line of
-// its own.
+// define notes that a line declares a name. Of a path, "Server.Serve" or "app.people",
+// only the last part counts: its container is declared in another line.
 func (t *text) define(line int, name string) {
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		name = name[i+1:]
@@ -22,7 +21,7 @@ func (t *text) define(line int, name string) {
 	t.defineWhole(line, name)
 }
 
-// defineWhole notes that a line declares a name that is no path: "lib.a".
+// defineWhole notes that a line declares a name with dots: "lib.a".
 func (t *text) defineWhole(line int, name string) {
 	if name == "" || name == "_" || len(name) > maxSymbol {
 		return
@@ -30,13 +29,12 @@ func (t *text) defineWhole(line int, name string) {
 	t.defines = append(t.defines, defined{line, name})
 }
 
-// sortDefines puts what was found while units were, inner ones first or last,
-// into the order of lines.
+// sortDefines sorts the names by line.
 func (t *text) sortDefines() {
 	slices.SortStableFunc(t.defines, func(a, b defined) int { return a.line - b.line })
 }
 
-// definedIn are the names that lines declare, each once, in order.
+// definedIn returns the names that lines declare, each once, in order.
 func (t *text) definedIn(first, last int) []string {
 	i, _ := slices.BinarySearchFunc(t.defines, first, func(d defined, line int) int { return d.line - line })
 	var names []string
@@ -48,11 +46,11 @@ func (t *text) definedIn(first, last int) []string {
 	return names
 }
 
-// maxHeadLines is how far below the first line of a head its name is looked for.
+// maxHeadLines is how many lines of a head are searched for its name.
 const maxHeadLines = 20
 
-// lineOf is the line of a head that holds a name: not the first where a type, or
-// parameters of one, stand on lines of their own above.
+// lineOf returns the line of a head that contains a name. It is not the first if a type,
+// or type parameters, stand above on lines of their own.
 func (f *structured) lineOf(name string, head, last int) int {
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		name = name[i+1:]
@@ -65,11 +63,11 @@ func (f *structured) lineOf(name string, head, last int) int {
 	return head
 }
 
-// declaresNothing are languages whose units have names that are no
-// declarations: rules, keys and sections.
+// declaresNothing are the languages whose units are not declarations but rules, keys and
+// sections.
 var declaresNothing = words("css scss json yaml ini toml diff tex asciidoc")
 
-// define notes the name that a line declares, in languages with declarations.
+// define notes the name that a line declares, unless the language has no declarations.
 func (f *structured) define(line int, name string) {
 	switch {
 	case declaresNothing[f.lang]:

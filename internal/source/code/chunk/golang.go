@@ -6,8 +6,8 @@ import (
 	"go/token"
 )
 
-// goUnits are the declarations of a Go file with their comments. A file that
-// does not parse is cut by its braces.
+// goUnits returns the declarations of a Go file with their comments. A file that does not
+// parse is split by its braces.
 func goUnits(t *text) []unit {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", t.src, parser.ParseComments|parser.SkipObjectResolution)
@@ -53,10 +53,10 @@ type goFile struct {
 	tok *token.File
 }
 
-// line is where a position is, whatever //line comments say.
+// line returns the line of a position; //line comments do not count.
 func (g *goFile) line(p token.Pos) int { return g.tok.PositionFor(p, false).Line - 1 }
 
-// lines are those of a node and of the comment above it.
+// lines returns a node as a unit, with the comment above it.
 func (g *goFile) lines(n ast.Node, doc *ast.CommentGroup) unit {
 	first := g.line(n.Pos())
 	if doc != nil {
@@ -81,7 +81,7 @@ func (g *goFile) decl(d ast.Decl) unit {
 		for _, s := range d.Specs {
 			in := g.spec(s)
 			names = append(names, in.name)
-			// The lines of specs that share one cannot be told apart.
+			// Specs on one line are one unit.
 			if n := len(u.inner); n == 0 || u.inner[n-1].last < in.first {
 				u.inner = append(u.inner, in)
 			} else {
@@ -103,8 +103,8 @@ func (g *goFile) decl(d ast.Decl) unit {
 	return g.lines(d, nil)
 }
 
-// define notes what a declaration declares: functions, methods, types, their
-// methods where they are interfaces, constants and variables.
+// define notes the names of a declaration: functions, methods, types, methods of
+// interfaces, constants and variables.
 func (g *goFile) define(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -150,7 +150,7 @@ func (g *goFile) spec(s ast.Spec) unit {
 	return g.lines(s, nil)
 }
 
-// receiver is the name of a receiver's type.
+// receiver returns the name of a receiver's type.
 func receiver(x ast.Expr) string {
 	for {
 		switch t := x.(type) {
@@ -170,8 +170,8 @@ func receiver(x ast.Expr) string {
 	}
 }
 
-// costs sets, for a unit that will be taken apart, what a cut costs: the depth
-// of the statement, field or element that begins at a line, and much elsewhere.
+// costs sets the cost of splitting a unit: at the first line of a statement, field or
+// element its depth, elsewhere much more.
 func (g *goFile) costs(u unit, d ast.Decl) {
 	t := g.t
 	if t.size(u.first, u.last) <= maxChunk {
@@ -190,7 +190,7 @@ func (g *goFile) costs(u unit, d ast.Decl) {
 	at := func(p token.Pos) {
 		i := g.line(p)
 		cost := 4 * depth
-		for i > u.first && g.commentLine(i-1) { // a comment goes with what it is on
+		for i > u.first && g.commentLine(i-1) { // a comment belongs to the line below it
 			i--
 		}
 		if i > u.first && !t.blank(i-1) {

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// indented finds the units between two lines of a language where indentation
-// shows what belongs together: a line, what is indented deeper below it, and
-// the words that close it.
+// indented finds the units between two lines of a language with indentation. A unit is a
+// line, the lines below it that are indented more, and the words that close it.
 func (f *structured) indented(from, to, base int) []unit {
 	if f.depth > maxDepth {
 		return nil
@@ -56,7 +55,7 @@ func (f *structured) isIndentedLead(i int) bool {
 	return l.comment || l.first == '@' && !l.literal // a decorator, Elixir's @doc
 }
 
-// indentedEnd is the last line of the unit whose head is at a line.
+// indentedEnd returns the last line of the unit whose head is at a line.
 func (f *structured) indentedEnd(head, to, base int) int {
 	base = max(base, 0)
 	last := head
@@ -69,7 +68,7 @@ func (f *structured) indentedEnd(head, to, base int) int {
 		case f.t.indent(i) > base:
 			last = i
 		case l.comment:
-			// A comment does not end a unit that goes on deeper behind it.
+			// A comment does not end a unit that continues after it.
 			next := f.behindComments(i, to)
 			if next > to || f.t.indent(next) <= base {
 				return last
@@ -84,7 +83,7 @@ func (f *structured) indentedEnd(head, to, base int) int {
 	return last
 }
 
-// behindComments is the next line that is neither blank nor comment only.
+// behindComments returns the next line that is neither blank nor only comment.
 func (f *structured) behindComments(i, to int) int {
 	for i <= to && (f.t.blank(i) || f.lines[i].comment) {
 		i++
@@ -92,7 +91,7 @@ func (f *structured) behindComments(i, to int) int {
 	return i
 }
 
-// closers are words that go on with or close what was begun on the same level.
+// closers are words that continue or close a unit at its own indentation.
 var closers = words("end end, end) fi done esac else elif elsif except finally rescue ensure when in then do endif endfunction " +
 	"endforeach endmacro endwhile endmodule endtask begin ) } ] }; }) ); ]; { end; endfunction()")
 
@@ -105,11 +104,11 @@ func (f *structured) closes(i, head int) bool {
 	if closers[word] || closers[string(line)] {
 		return true
 	}
-	// In YAML a list may be as far to the left as its key.
+	// In YAML a list may have the indentation of its key.
 	return f.lang == "yaml" && line[0] == '-' && !bytes.HasPrefix(line, []byte("---")) && f.lines[head].first != '-'
 }
 
-// indentedMembers are the units within the body of one.
+// indentedMembers returns the units in the body of a unit.
 func (f *structured) indentedMembers(head, last int) []unit {
 	from := head + 1
 	for from <= last && (f.t.blank(from) || f.lines[from].paren > f.lines[head].paren || f.lines[from].brace > f.lines[head].brace) {
@@ -125,7 +124,7 @@ func (f *structured) indentedMembers(head, last int) []unit {
 	return f.indented(from, last, base)
 }
 
-// Patterns of heads that the common rules do not read.
+// Patterns of declarations, by language.
 var (
 	luaName    = lazyPattern(`^\s*(?:local\s+)?(?:function\s+([\w.:]+)|([\w.]+)\s*(?:<\w+>\s*)?=)`)
 	shellName  = lazyPattern(`^\s*(?:function\s+([\w:.-]+)|([\w:.-]+)\s*\(\s*\))`)
@@ -138,7 +137,7 @@ var (
 	firstName  = lazyPattern(`^\s*(?:let |let rec |and |type |module |data |newtype |class |-spec |function!? )?\s*([\w'.]+)`)
 )
 
-// indentedName returns what the declaration at a line declares.
+// indentedName returns what the line at head declares.
 func (f *structured) indentedName(head int) signature {
 	line := string(f.t.line(head))
 	if len(line) > maxHead {
@@ -161,7 +160,7 @@ func (f *structured) indentedName(head int) signature {
 		if name := submatch(shellName(), line); name != "" {
 			return functionNamed(name)
 		}
-		// A value has no name as a unit: scripts are full of them.
+		// A value is not a unit: scripts have too many of them.
 		return signature{defines: one(submatch(shellValue(), line))}
 	case "make":
 		return makeTarget(line)
@@ -180,13 +179,13 @@ func (f *structured) indentedName(head int) signature {
 	return functionNamed(submatch(firstName(), line))
 }
 
-// functionNamed is the signature of a function, or what is like one.
+// functionNamed returns the signature of a function.
 func functionNamed(name string) signature {
 	return signature{name: name, kind: function, defines: one(name)}
 }
 
-// makeTarget reads a rule's targets. Special ones, patterns and those that are
-// made of variables name their unit and define nothing.
+// makeTarget reads the targets of a rule. Special targets, patterns and targets with
+// variables name their unit and define nothing.
 func makeTarget(line string) signature {
 	if name := submatch(makeValue(), line); name != "" {
 		return signature{defines: one(name)}
@@ -200,7 +199,7 @@ func makeTarget(line string) signature {
 	return s
 }
 
-// indentedWords stand before the name of what they declare.
+// indentedWords precede the name that they declare.
 var indentedWords = wordKinds("def fn func function proc macro defp defmacro defmacrop defguard defdelegate task subroutine program template iterator method",
 	"class module struct type enum object defmodule defprotocol defimpl interface trait lib package", "")
 
@@ -224,8 +223,8 @@ func wordBeforeName(line string) signature {
 	return signature{}
 }
 
-// pythonName reads the head of a class or function, of a block of statements
-// that may hold some, and the names of values: "a, b = …", "a: int".
+// pythonName reads the head of a class or function, a block of statements that may
+// contain some, and the names of values: "a, b = …", "a: int".
 func pythonName(line string) signature {
 	trimmed := strings.TrimSpace(line)
 	word := firstWord(trimmed)
@@ -265,8 +264,8 @@ func pythonName(line string) signature {
 // Words that may stand before "def" in Ruby.
 var rubyModifiers = words("private protected public module_function private_class_method memoize")
 
-// rubyName reads the head of a class, module or method, the names that a class
-// has accessors for, and constants.
+// rubyName reads the head of a class, module or method, the names of accessors, and
+// constants.
 func rubyName(line string) signature {
 	fields := strings.Fields(line)
 	for len(fields) > 1 && rubyModifiers[fields[0]] {
@@ -314,7 +313,7 @@ func submatch(re *regexp.Regexp, line string) string {
 	return ""
 }
 
-// lazyPattern compiles a pattern when it is needed first.
+// lazyPattern compiles a pattern at its first use.
 func lazyPattern(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

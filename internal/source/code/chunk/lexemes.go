@@ -4,17 +4,16 @@ import "strings"
 
 // lexeme is a word, a sign or a bracketed group of a head.
 type lexeme struct {
-	// kind is 'w' for a word, '"' for a text in quotes, ( [ and < for a group in
-	// brackets, '>' for an arrow, 'e' for ==, else the sign itself.
+	// kind is 'w' for a word, '"' for a quoted text, ( [ and < for a bracketed group, '>'
+	// for an arrow, 'e' for ==, else the sign itself.
 	kind byte
-	// text is the word, the text without its quotes, the inside of the group.
+	// text is the word, the text without its quotes, or the inside of the group.
 	text string
 }
 
-// lexemes reads a head up to the brace that opens its body, which is the last
-// token then. Words keep their qualifiers, joined by dots: "ns::Type::method" is
-// one word. Comments are left out, of those that begin with # only where hash
-// says so.
+// lexemes reads a head up to the brace that opens its body, which is the last lexeme
+// then. Words keep their qualifiers, joined by dots: "ns::Type::method" is one word.
+// Comments are left out; # begins a comment only if hash is set.
 func lexemes(s string, hash bool) []lexeme {
 	list := make([]lexeme, 0, 16)
 	for i := 0; i < len(s); {
@@ -37,7 +36,7 @@ func lexemes(s string, hash bool) []lexeme {
 		case c == '"' || c == '\'' || c == '`':
 			end := quoteEnd(s, i)
 			if end < 0 {
-				i++ // a lifetime, or a text that goes on behind the head
+				i++ // a lifetime, or a text that continues after the head
 				continue
 			}
 			list = append(list, lexeme{'"', s[i+1 : end]})
@@ -80,7 +79,7 @@ func lexemes(s string, hash bool) []lexeme {
 
 func isWordByte(c byte) bool { return isNameByte(c) || c == '$' || c == '~' || c == '@' }
 
-// wordEnd is where the word that begins at i ends.
+// wordEnd returns the end of the word that begins at i.
 func wordEnd(s string, i int) int {
 	for i++; i < len(s); {
 		next := i + 1
@@ -106,8 +105,8 @@ func qualified(word string) string {
 	return word
 }
 
-// quoteEnd is where the text in quotes that begins at i ends, below zero if it
-// does not in its line.
+// quoteEnd returns the end of the quoted text that begins at i, -1 if it does not end in
+// its line.
 func quoteEnd(s string, i int) int {
 	for j := i + 1; j < len(s) && s[j] != '\n'; j++ {
 		switch s[j] {
@@ -120,7 +119,7 @@ func quoteEnd(s string, i int) int {
 	return -1
 }
 
-// groupEnd is the place behind the bracket that closes the one at i, or the end.
+// groupEnd returns the position after the bracket that closes the one at i, or the end.
 func groupEnd(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -140,8 +139,8 @@ func groupEnd(s string, i int) int {
 	return len(s)
 }
 
-// anglesEnd is the place behind the angle that closes the one at i; below zero
-// where it is no bracket but a comparison or an operator.
+// anglesEnd returns the position after the angle that closes the one at i, -1 if that is
+// an operator.
 func anglesEnd(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -171,7 +170,7 @@ func lineLength(s string) int {
 	return len(s)
 }
 
-// firstWord is the first word in the inside of a group.
+// firstWord returns the first word of a text.
 func firstWord(s string) string {
 	for i := range len(s) {
 		if isNameByte(s[i]) {

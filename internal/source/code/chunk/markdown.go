@@ -8,8 +8,8 @@ import (
 // headingSeparator joins the headings on the way to a section.
 const headingSeparator = " > "
 
-// markdownUnits are the sections of a Markdown text, named by the path of their
-// headings. What looks like a heading in a block of code is none.
+// markdownUnits returns the sections of a Markdown text, named by the path of their
+// headings. Headings in code blocks do not count.
 func markdownUnits(t *text) []unit {
 	t.cost = make([]int, t.lines())
 	var units []unit
@@ -47,7 +47,7 @@ func markdownUnits(t *text) []unit {
 			begin(i, level, title)
 			continue
 		}
-		// A line of = or - under a text makes that a heading.
+		// A line of = or - makes the line above it a heading.
 		if level := underline(line); level > 0 && i > start && isParagraph(t, i-1) {
 			if n := len(units); n == 0 || units[n-1].first < i-1 {
 				begin(i-1, level, string(t.trimmed(i-1)))
@@ -57,8 +57,8 @@ func markdownUnits(t *text) []unit {
 	return units
 }
 
-// frontMatter returns the line behind the settings between two lines of "---"
-// that some files begin with.
+// frontMatter returns the line after the front matter, which is between two lines of
+// "---" at the start of some files.
 func frontMatter(t *text) int {
 	if string(t.trimmed(0)) != "---" {
 		return 0
@@ -71,7 +71,7 @@ func frontMatter(t *text) int {
 	return 0
 }
 
-// fenceOf returns the ``` or ~~~ that a line begins with.
+// fenceOf returns the ``` or ~~~ at the start of a line.
 func fenceOf(line []byte) []byte {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return nil
@@ -103,8 +103,8 @@ func underline(line []byte) int {
 	return 0
 }
 
-// isParagraph reports whether a line can be the text of a heading: no list, quote,
-// table or rule.
+// isParagraph reports whether a line can be the text of an underlined heading: it is not
+// a list, quote, table or rule.
 func isParagraph(t *text, i int) bool {
 	line := t.trimmed(i)
 	if len(line) == 0 || bytes.IndexByte([]byte("-*+>|#`~="), line[0]) >= 0 {
@@ -113,7 +113,7 @@ func isParagraph(t *text, i int) bool {
 	return i == 0 || t.blank(i-1)
 }
 
-// textUnits is for texts of no known structure: one unit, cut at paragraphs.
+// textUnits is for texts of no known structure: one unit, split at paragraphs.
 func textUnits(t *text) []unit {
 	t.cost = make([]int, t.lines())
 	for i := range t.cost {
@@ -122,8 +122,8 @@ func textUnits(t *text) []unit {
 	return []unit{{first: 0, last: t.lines() - 1}}
 }
 
-// paragraphCost makes the start of a paragraph cheap, and of a line that is
-// indented less cheaper than that of one that is more.
+// paragraphCost makes the start of a paragraph cheap, the less it is indented the
+// cheaper.
 func paragraphCost(t *text, i int) int {
 	if i > 0 && t.blank(i-1) {
 		return t.indent(i)

@@ -2,9 +2,8 @@ package chunk
 
 import "bytes"
 
-// markupUnits finds the units of HTML and of the components of Vue and Svelte:
-// the parts at the left margin, each named by its tag, and within its scripts
-// what they declare.
+// markupUnits finds the units of HTML, Vue and Svelte: the parts at the left margin,
+// named by their tags, and the declarations in their scripts.
 func markupUnits(t *text) []unit {
 	var units []unit
 	for i := 0; i < t.lines(); i++ {
@@ -36,7 +35,7 @@ func markupUnits(t *text) []unit {
 	return units
 }
 
-// scriptUnits are the units of a script between the lines of its tags.
+// scriptUnits returns the units of a script between the lines of its tags.
 func scriptUnits(t *text, open, last int) []unit {
 	lang := "javascript"
 	if tag := t.line(open); bytes.Contains(tag, []byte(`lang="ts`)) || bytes.Contains(tag, []byte(`lang='ts`)) {
@@ -59,8 +58,8 @@ func shiftUnits(units []unit, by int) {
 	}
 }
 
-// openingTag is the name of a tag that a line begins with and that holds a part
-// of a page or component.
+// openingTag returns the name of the tag at the start of a line that holds a part of a
+// page or component, else "".
 func openingTag(line []byte) string {
 	for _, tag := range [...]string{"script", "style", "template", "head", "body"} {
 		if hasPrefix(line, "<") && hasPrefix(line[1:], tag) && len(line) > len(tag)+1 && !isNameByte(line[len(tag)+1]) {
@@ -70,9 +69,8 @@ func openingTag(line []byte) string {
 	return ""
 }
 
-// closingTag is the line that closes a tag: the next one, or for tags that may
-// hold others of their name the next one at the same indentation. It is below
-// zero where there is none.
+// closingTag returns the line that closes a tag, -1 if there is none: for tags that may
+// be nested the next one at the same indentation, else the next one.
 func closingTag(t *text, open int, tag string) int {
 	end := []byte("</" + tag + ">")
 	for i := open; i < t.lines(); i++ {

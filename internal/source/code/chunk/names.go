@@ -2,7 +2,7 @@ package chunk
 
 import "strings"
 
-// What a head declares.
+// declared is what a head declares.
 type declared int
 
 const (
@@ -11,20 +11,20 @@ const (
 	container                 // members, which have names of their own
 )
 
-// signature is what the head of a unit says.
+// signature is what the head of a unit tells.
 type signature struct {
-	// name is what the unit is called: the declared name, or for units that
-	// declare nothing what tells them apart.
+	// name is the declared name, or for units that declare nothing what distinguishes
+	// them.
 	name string
 	kind declared
-	// word is what a container is: "class", "enum", "object". What its members
-	// define depends on it.
+	// word is the kind of a container, "class", "enum" or "object", by which its members
+	// are read.
 	word string
-	// defines are the names that the head declares.
+	// defines are the declared names.
 	defines []string
 }
 
-// Words that begin statements, which declare nothing.
+// controls begin statements, which declare nothing.
 var (
 	controls = words("if for while switch return catch else do try foreach elseif elif unless until match case new throw delete " +
 		"await yield assert sizeof typeof require import include defined print echo puts with using lock synchronized super this")
@@ -40,9 +40,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// declaration reads the head of a declaration, up to its body, and says what it
-// declares. in is the word of the container that it is in, body says that a
-// brace opens on the lines behind the head.
+// declaration reads the head of a declaration, up to its body. in is the word of its
+// container; body is true if a brace opens after the head.
 func declaration(lang, in, head string, body bool) signature {
 	switch lang {
 	case "css", "scss":
@@ -63,7 +62,7 @@ func declaration(lang, in, head string, body bool) signature {
 	return typed(lang, in, lexemes(head, hash), body)
 }
 
-// macroName is what a directive of C's preprocessor defines.
+// macroName returns the name that a directive of the C preprocessor defines.
 func macroName(directive string) string {
 	macro, ok := strings.CutPrefix(strings.TrimSpace(directive), "define")
 	if !ok {
@@ -72,8 +71,8 @@ func macroName(directive string) string {
 	return firstWord(upTo(strings.TrimSpace(macro), "( \t\n\\"))
 }
 
-// hclHead reads the head of a block, "resource "type" "name" {", which defines
-// its last label, and in a block of locals the names of values.
+// hclHead reads the head of a block, "resource "type" "name" {", which defines its last
+// label, and the names of values in a block of locals.
 func hclHead(in, head string) signature {
 	block := strings.Contains(upTo(head, "="), "{")
 	name := strings.Join(strings.Fields(strings.ReplaceAll(upTo(head, "{="), `"`, "")), separator)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// rawStyle is how a language writes texts without escapes, whose end depends on
-// how they begin.
+// rawStyle is how a language begins strings without escapes, on which their end depends.
 type rawStyle int
 
 const (
@@ -17,7 +16,7 @@ const (
 	rawFence              // Swift: #"…"#, with any number of #
 )
 
-// rawText passes over a raw text whose quote is at the current byte.
+// rawText skips a raw string whose quote is at the current byte.
 func (s *scanner) rawText() bool {
 	before := s.src[:s.at]
 	hashes := len(before) - len(bytes.TrimRight(before, "#"))
@@ -69,16 +68,16 @@ func (s *scanner) rawText() bool {
 	return true
 }
 
-// interpolates reports whether a text in these quotes may hold code.
+// interpolates reports whether a string in these quotes may contain code.
 func (s *scanner) interpolates(quote string) bool {
 	return s.interp != "" && s.nested < maxNested && strings.Contains(s.interpIn, quote[:1])
 }
 
-// maxNested bounds how deep texts within code within texts are followed.
+// maxNested bounds the nesting of strings in code in strings.
 const maxNested = 8
 
-// interpolation passes over the code within a text, which begins here, with the
-// texts that it holds. In a text of one line it ends there at the latest.
+// interpolation skips the code in a string, with the strings in it. In a string of one
+// line it ends with the line at the latest.
 func (s *scanner) interpolation(oneLine bool) {
 	s.at += len(s.interp)
 	opens := s.interp[len(s.interp)-1]
@@ -112,8 +111,7 @@ func (s *scanner) interpolation(oneLine bool) {
 	}
 }
 
-// percentText passes over Ruby's %w[…], %r!…! and %(…), up to the bracket or
-// sign that closes the one behind the letter.
+// percentText skips Ruby's %w[…], %r!…! and %(…).
 func (s *scanner) percentText() bool {
 	i := s.at + 1
 	letter := i < len(s.src) && strings.IndexByte("rqQwWiIxs", s.src[i]) >= 0

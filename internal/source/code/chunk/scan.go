@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// lineInfo is what the scanner says of a line.
+// lineInfo is what the scanner found out about a line.
 type lineInfo struct {
-	// brace and paren are how many of { and of ( [ are open where it begins.
+	// brace and paren are how many of { and of ( [ are open at its start.
 	brace, paren int
-	// first and last are its first and last bytes that are code; 0 is none.
+	// first and last are its first and last bytes of code; 0 if there are none.
 	first, last byte
-	// literal: it begins within a string or comment.
+	// literal: it begins in a string or comment.
 	literal bool
 	// comment: it has nothing but comment.
 	comment bool
 }
 
-// scanner goes through a text byte by byte and tells code from strings and
-// comments. It knows no grammar: where it is led astray, a string that ends
-// with its line and the preprocessor's branches bring it back.
+// scanner reads a text byte by byte and distinguishes code, strings and comments. It
+// knows no grammar. After an error it recovers at the end of a one-line string and at
+// branches of the preprocessor.
 type scanner struct {
 	*syntax
 	src   []byte
@@ -135,7 +135,7 @@ func (s *scanner) beginLine(literal bool) {
 			}
 		}
 	}
-	if s.directive { // what a macro opens is not open here
+	if s.directive { // brackets of a macro do not count
 		s.brace, s.paren = s.outside[0], s.outside[1]
 		s.directive = s.lines[s.line-1].last == '\\'
 	}
@@ -145,8 +145,7 @@ func (s *scanner) beginLine(literal bool) {
 	}
 }
 
-// preprocess makes all branches of an #if begin with the same open brackets, of
-// which each opens or closes its own.
+// preprocess makes all branches of an #if begin with the same open brackets.
 func (s *scanner) preprocess() {
 	rest := bytes.TrimLeft(s.src[s.at:min(len(s.src), s.at+40)], " \t")
 	if len(rest) == 0 || rest[0] != '#' {
@@ -164,14 +163,14 @@ func (s *scanner) preprocess() {
 	s.directive, s.outside = true, [2]int{s.brace, s.paren}
 }
 
-// comment passes over a comment, if one begins here.
+// comment skips a comment, if one begins here.
 func (s *scanner) comment() bool {
 	rest := s.src[s.at:]
 	for _, b := range s.block {
 		if !hasPrefix(rest, b[0]) {
 			continue
 		}
-		// Ruby's and Perl's = begins a comment only where it begins a line.
+		// = begins a comment of Ruby or Perl only at the start of a line.
 		if b[0][0] == '=' && s.at > 0 && s.src[s.at-1] != '\n' {
 			continue
 		}
@@ -188,7 +187,8 @@ func (s *scanner) comment() bool {
 		if !hasPrefix(rest, start) {
 			continue
 		}
-		// In a shell, # within a word is no comment; in CSS, // within one is an address.
+		// # within a word begins no comment in a shell, // within one is an address in
+		// CSS.
 		if start[0] == '#' && s.at > 0 && s.src[s.at-1] > ' ' && s.src[s.at-1] != ';' {
 			continue
 		}
@@ -199,7 +199,7 @@ func (s *scanner) comment() bool {
 	return false
 }
 
-// markComment notes that a line has a comment; code on it takes that back.
+// markComment notes that a line has a comment; code on it undoes that.
 func (s *scanner) markComment() {
 	if s.line < len(s.lines) && s.lines[s.line].first == 0 {
 		s.lines[s.line].comment = true
@@ -214,7 +214,7 @@ func (s *scanner) toLineEnd() {
 	}
 }
 
-// literal passes over a string, if one begins here.
+// literal skips a string, if one begins here.
 func (s *scanner) literal(c byte) bool {
 	rest := s.src[s.at:]
 	if c == '"' && s.rawStyle != noRaw && s.rawText() {
@@ -264,8 +264,8 @@ func (s *scanner) literal(c byte) bool {
 	return false
 }
 
-// until passes over everything up to and with an end, over several lines, and
-// says whether it was found. With escapes, a backslash hides the byte behind.
+// until skips everything up to and including end, over several lines, and reports whether
+// it was found. With escapes, a backslash escapes the next byte.
 func (s *scanner) until(end string, escapes, comment bool) bool {
 	interp := !comment && s.interpolates(end)
 	for s.at < len(s.src) {
@@ -289,7 +289,7 @@ func (s *scanner) until(end string, escapes, comment bool) bool {
 	return false
 }
 
-// untilNested passes over a comment that can hold others.
+// untilNested skips a comment that can contain others.
 func (s *scanner) untilNested(begin, end string) {
 	for depth := 1; s.at < len(s.src); {
 		switch rest := s.src[s.at:]; {
@@ -312,7 +312,7 @@ func (s *scanner) untilNested(begin, end string) {
 	}
 }
 
-// quoted passes over a string that ends with its line at the latest.
+// quoted skips a string that ends with its line at the latest.
 func (s *scanner) quoted(quote byte) {
 	s.code(quote)
 	interp := s.interpolates(string(quote))
@@ -331,7 +331,7 @@ func (s *scanner) quoted(quote byte) {
 			if s.at+1 < len(s.src) && s.src[s.at+1] != '\n' {
 				s.at++
 			} else if s.at+1 < len(s.src) {
-				s.at++ // the string goes on in the next line
+				s.at++ // the string continues on the next line
 				s.newline(true)
 				s.at--
 			}
@@ -341,7 +341,7 @@ func (s *scanner) quoted(quote byte) {
 	}
 }
 
-// char passes over 'x' or '\x'; any other ' is a lifetime, or separates digits.
+// char skips 'x' or '\x'; any other ' is a lifetime or separates digits.
 func (s *scanner) char() bool {
 	rest := s.src[s.at+1 : min(len(s.src), s.at+12)]
 	end := -1
@@ -360,7 +360,8 @@ func (s *scanner) char() bool {
 	return true
 }
 
-// regexMayBegin tells a regular expression from a division by what is before.
+// regexMayBegin decides by the text before whether / begins a regular expression or
+// divides.
 func (s *scanner) regexMayBegin() bool {
 	i := s.at - 1
 	for i >= 0 && (s.src[i] == ' ' || s.src[i] == '\t') {
@@ -376,7 +377,7 @@ func (s *scanner) regexMayBegin() bool {
 	return beforeRegex[string(s.src[start:i+1])]
 }
 
-// beforeRegex are words that a value follows, so that / begins an expression.
+// beforeRegex are words before a value, after which / begins an expression.
 var beforeRegex = words("return typeof case in of when if unless while and or not split grep match")
 
 func (s *scanner) regexp() bool {
@@ -398,8 +399,7 @@ func (s *scanner) regexp() bool {
 	return false
 }
 
-// hereDoc notes a here-document that begins behind this line, and passes over
-// its sign.
+// hereDoc notes a here-document that begins after this line, and skips its sign.
 func (s *scanner) hereDoc() bool {
 	rest := s.src[s.at:min(len(s.src), s.at+100)]
 	if !hasPrefix(rest, "<<") || hasPrefix(rest, "<<<") && s.raw != "" {
@@ -414,7 +414,7 @@ func (s *scanner) hereDoc() bool {
 	for n < len(rest) && isNameByte(rest[n]) {
 		n++
 	}
-	// Words in capitals, as is usual: << also shifts and appends.
+	// Only words in capitals, because << also shifts and appends.
 	if n < 2 || rest[0] < 'A' || rest[0] > 'Z' {
 		return false
 	}
@@ -430,7 +430,7 @@ func (s *scanner) hereDoc() bool {
 	return true
 }
 
-// hereDocs passes over the here-documents of the line before.
+// hereDocs skips the here-documents of the line before.
 func (s *scanner) hereDocs() {
 	for _, word := range s.docs {
 		for s.at < len(s.src) {

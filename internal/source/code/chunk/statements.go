@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// sqlName finds what a statement makes or changes.
+// sqlName finds the name of what a statement creates or changes.
 var sqlName = lazyPattern(`(?is)^\s*(?:create|alter|drop|insert|update|delete|comment|grant|with)\b[^;(]*?\b` +
 	`(?:table|view|function|procedure|proc|trigger|index|type|domain|schema|database|sequence|policy|role|extension|into|from|on)\s+` +
 	`(?:(?:concurrently|only|if\s+not\s+exists|if\s+exists)\s+)*([\w."\x60\[\]]+)`)
 
-// statements finds the statements of SQL: up to a line that ends with a
-// semicolon outside of brackets and of BEGIN … END, with what DELIMITER put in
-// its place, or is a batch's end by itself (GO, /).
+// statements finds the statements of SQL. One ends at a semicolon at the end of a line
+// outside of brackets and of BEGIN … END, at the sign set by DELIMITER, or at a line with
+// the end of a batch (GO, /).
 func (f *structured) statements() []unit {
 	var units []unit
 	n := f.t.lines()
@@ -49,7 +49,7 @@ func (f *structured) statements() []unit {
 	return units
 }
 
-// statementEnd is the last line of the statement that begins at a line.
+// statementEnd returns the last line of the statement that begins at a line.
 func (f *structured) statementEnd(i int, delimiter string) int {
 	n, blocks := f.t.lines(), 0
 	for ; i < n; i++ {
@@ -73,12 +73,12 @@ func (f *structured) statementEnd(i int, delimiter string) int {
 	return n - 1
 }
 
-// creates reports whether a statement makes what it names.
+// creates reports whether a statement creates what it names.
 func creates(line []byte) bool {
 	return len(line) > 6 && strings.EqualFold(string(line[:6]), "create")
 }
 
-// unquoteSQL takes the quotes and brackets off the parts of a name.
+// unquoteSQL removes quotes and brackets from a name.
 func unquoteSQL(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\"`[]", r) {
@@ -88,8 +88,8 @@ func unquoteSQL(name string) string {
 	}, name)
 }
 
-// blocksOpened is how many blocks of a procedure a line opens, less those that
-// it closes. BEGIN of a transaction is a statement, with a semicolon behind.
+// blocksOpened returns how many blocks of a procedure a line opens, less those that it
+// closes. BEGIN of a transaction is a statement with a semicolon.
 func (f *structured) blocksOpened(i int) int {
 	if f.lines[i].literal || f.lines[i].comment {
 		return 0

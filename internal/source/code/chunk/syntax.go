@@ -12,29 +12,28 @@ const (
 	sections                // up to the next line that begins one: INI, Dockerfile
 )
 
-// syntax is what the scanner has to know of a language: enough to tell code
-// from strings and comments, and where declarations begin and end.
+// syntax describes a language to the scanner: how to distinguish code, strings and
+// comments, and where declarations begin and end.
 type syntax struct {
 	family family
-	// line are the starts of comments to the end of the line, block the pairs
-	// around others.
+	// line are the starts of comments to the end of the line, block the pairs around
+	// other comments.
 	line  []string
 	block [][2]string
-	// quotes delimit strings within a line, with backslash escapes; multi those
-	// that may span lines, the longest first; raw those of multi without escapes.
+	// quotes delimit strings of one line with backslash escapes; multi those that may
+	// span lines, the longest first; raw those of multi without escapes.
 	quotes string
 	multi  []string
 	raw    string
-	// texts are the pairs around strings of several lines whose end differs from
-	// their beginning, without escapes; rawStyle says of other ones how they begin.
+	// texts are pairs around strings of several lines without escapes, whose end differs
+	// from their start; rawStyle is for strings whose end depends on their start.
 	texts    [][2]string
 	rawStyle rawStyle
-	// interp begins code within strings, of those that begin with one of the
-	// bytes of interpIn.
+	// interp begins code within strings that begin with one of the bytes of interpIn.
 	interp, interpIn string
-	// nests: comments in block can hold others.
+	// nests: comments in block can be nested.
 	nests bool
-	// escapes: outside of strings a backslash hides the byte behind it.
+	// escapes: a backslash outside of strings escapes the next byte.
 	escapes bool
 	// charQuote: ' is around one character, or stands alone (lifetimes).
 	charQuote bool
@@ -45,8 +44,8 @@ type syntax struct {
 	heredoc, heredocSpace bool
 	// percent: %w[…], %r{…} and the like are texts (Ruby).
 	percent bool
-	// anchors begin declarations that are never within braces, when they begin
-	// a line: there the scanner finds its way back.
+	// anchors begin declarations that are never within braces, at the start of a line:
+	// there the scanner recovers.
 	anchors []string
 	// dollar: $tag$ begins a text up to the same (PostgreSQL).
 	dollar bool
@@ -54,7 +53,7 @@ type syntax struct {
 	preproc bool
 	// ends: declarations end with ; or }, not with the line.
 	ends bool
-	// begin are the starts of a section, for that family.
+	// begin are the starts of sections.
 	begin []string
 }
 
@@ -66,8 +65,8 @@ var (
 	podBlocks = [][2]string{{"=pod", "=cut"}, {"=head", "=cut"}, {"=over", "=cut"}, {"=item", "=cut"}, {"=begin", "=cut"}, {"=for", "=cut"}, {"=encoding", "=cut"}}
 )
 
-// syntaxes are the languages with a structure that is scanned. Go is among them
-// for files that do not parse.
+// syntaxes are the languages whose structure is scanned. Go is for files that do not
+// parse.
 var syntaxes = map[string]*syntax{
 	"go":         {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, raw: "`"},
 	"javascript": {line: slashes, block: slashStar, quotes: `"'`, multi: []string{"`"}, regex: true, interp: "${", interpIn: "`"},
@@ -163,7 +162,7 @@ func (s *syntax) units(t *text, lang string) []unit {
 	return f.braced(0, t.lines()-1, "")
 }
 
-// bodiesByIndent reports whether a file of Scala shows bodies by indentation.
+// bodiesByIndent reports whether a file of Scala uses indentation instead of braces.
 func (f *structured) bodiesByIndent() bool {
 	colons, opened := 0, 0
 	for _, l := range f.lines {
@@ -177,7 +176,7 @@ func (f *structured) bodiesByIndent() bool {
 	return colons > opened
 }
 
-// defineMacros notes the macros of a file, which know no scope.
+// defineMacros notes the macros of a file, which have no scope.
 func (f *structured) defineMacros() {
 	for i, l := range f.lines {
 		if l.first != '#' || l.literal {
@@ -198,11 +197,11 @@ type structured struct {
 	depth  int // of members within members, at most maxDepth
 }
 
-// maxDepth bounds how deep members are looked for: nobody nests deeper, and
-// each level costs a pass over its lines.
+// maxDepth bounds the nesting of members that are searched: each level costs a pass over
+// its lines.
 const maxDepth = 12
 
-// sections are units that begin with a line of a certain look.
+// sections finds units that begin with certain lines.
 func (f *structured) sections() []unit {
 	var units []unit
 	for i := range f.lines {
@@ -230,7 +229,7 @@ func (f *structured) sections() []unit {
 	return units
 }
 
-// sectionName takes the signs off the line that begins a section.
+// sectionName returns the line that begins a section without its signs.
 func sectionName(line string) string {
 	line = strings.TrimSpace(line)
 	if fields := strings.Fields(line); len(fields) > 1 && strings.EqualFold(fields[0], "from") {
@@ -255,8 +254,8 @@ func stage(line string) bool {
 	return len(fields) > 3 && strings.EqualFold(fields[len(fields)-2], "as")
 }
 
-// commentsAbove is the first of the comment lines right above a line, but not
-// above least.
+// commentsAbove returns the first of the comment lines directly above a line, not above
+// least.
 func (f *structured) commentsAbove(i, least int) int {
 	for i > least && f.lines[i-1].comment && !f.t.blank(i-1) {
 		i--

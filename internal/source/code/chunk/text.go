@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// text is a file by its lines, counted from 0.
+// text is a file by its lines, which count from 0.
 type text struct {
 	src []byte
-	// starts are where the lines start, and where the one behind the last would.
+	// starts are the starts of the lines, and the end of the text.
 	starts []int
-	// cost is what it costs to begin a chunk at a line: low at the boundary of a
-	// statement or a paragraph. Nil is the cost of indentation.
+	// cost is the cost of beginning a chunk at a line: low at the boundary of a statement
+	// or paragraph. Nil means the cost of indentation.
 	cost []int
-	// defines are the names that lines declare, in order once the units are found.
+	// defines are the declared names, sorted by line once all units are found.
 	defines []defined
 }
 
@@ -87,7 +87,7 @@ func (t *text) indent(i int) int {
 	return n
 }
 
-// costAt is what it costs to begin a chunk at a line within a unit.
+// costAt returns the cost of beginning a chunk at a line within a unit.
 func (t *text) costAt(i int) int {
 	if t.cost != nil {
 		return t.cost[i]
@@ -95,12 +95,12 @@ func (t *text) costAt(i int) int {
 	return t.indentCost(i)
 }
 
-// costWithin is the cost of a cut within a literal, a comment or a statement.
+// costWithin is the cost of splitting a literal, a comment or a statement.
 const costWithin = 1000
 
-// indentCost tells the boundaries of statements by indentation: deeper is
-// dearer, behind a blank line is cheap, a closing bracket belongs to what it
-// closes.
+// indentCost recognises the boundaries of statements by indentation: deeper lines cost
+// more, a line after a blank one less, a closing bracket much, because it belongs to its
+// statement.
 func (t *text) indentCost(i int) int {
 	cost := 2 * t.indent(i)
 	if i > 0 && t.blank(i-1) {

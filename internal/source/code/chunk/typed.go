@@ -2,23 +2,22 @@ package chunk
 
 import "strings"
 
-// Words of languages that write a type before a name: C and what comes of it.
+// Words of languages that write a type before a name: C and its descendants.
 var (
-	// typeWords stand before the name of a type or of what holds declarations.
+	// typeWords precede the name of a type or namespace.
 	typeWords = words("class struct union enum interface namespace record module trait extension mixin service exception library contract @interface")
 	// behindParameters may stand between a function's parameters and its body.
 	behindParameters = words("const noexcept override final volatile throws throw requires where async sync native mutable returns restrict " +
 		"external virtual public private internal view pure payable abstract default and or is try __attribute__ __asm__ asm")
-	// noNames are words that a list of arguments follows, but no function's.
+	// noNames are words before an argument list that are not names of functions.
 	noNames = words("__attribute__ __declspec alignas decltype noexcept throw requires _Alignas typeof __typeof__ explicit if for while switch " +
 		"return catch else do new delete await yield assert sizeof static_assert _Static_assert using lock synchronized foreach when case defined super this")
-	// endings of the head of a type.
+	// typeEndings end the name in the head of a type.
 	typeEndings = words("extends implements permits with on where is final sealed non-sealed")
 )
 
-// typed reads the head of a declaration in a language that writes types before
-// names. in is the word that its container begins with, body says that a brace
-// opens behind the head.
+// typed reads the head of a declaration in such a language. in is the word of its
+// container; body is true if a brace opens after the head.
 func typed(lang, in string, list []lexeme, body bool) signature {
 	if n := len(list); n > 0 && list[n-1].kind == '{' {
 		body = true
@@ -49,7 +48,7 @@ func typed(lang, in string, list []lexeme, body bool) signature {
 	return r.function()
 }
 
-// typedReader goes through the tokens of a head.
+// typedReader reads the lexemes of a head.
 type typedReader struct {
 	lang, in string
 	list     []lexeme
@@ -64,7 +63,7 @@ func (r *typedReader) at(i int) lexeme {
 	return lexeme{}
 }
 
-// skipFront goes behind annotations, attributes, labels and parameters of types.
+// skipFront skips annotations, attributes, labels and type parameters.
 func (r *typedReader) skipFront() {
 	for r.i < len(r.list) {
 		t := r.list[r.i]
@@ -98,8 +97,8 @@ func (r *typedReader) wordsBefore(sign byte) int {
 	return n
 }
 
-// typeHead reads the head of a type, a namespace and the like. It is none where
-// the word only names the type of a function or variable.
+// typeHead reads the head of a type or namespace. It returns false if the word only names
+// the type of a function or variable.
 func (r *typedReader) typeHead() (signature, bool) {
 	i := r.i
 	for ; i < len(r.list); i++ {
@@ -145,7 +144,7 @@ func (r *typedReader) typeHead() (signature, bool) {
 			if word == "namespace" || word == "class" && r.lang == "kotlin" {
 				return signature{name: name, kind: container}, true
 			}
-			return signature{name: name}, true // only announced
+			return signature{name: name}, true // only a forward declaration
 		default:
 			return signature{}, false
 		}
@@ -161,9 +160,8 @@ func (r *typedReader) typeDefines(word, name string) []string {
 	return one(name)
 }
 
-// typedef reads "typedef struct tag { … } name;" up to its brace, and typedefs
-// of one head: "typedef int (*name)(int);". What follows the brace is for the
-// caller to read.
+// typedef reads "typedef struct tag { … } name;" up to its brace, and typedefs without
+// one: "typedef int (*name)(int);". The caller reads the rest.
 func (r *typedReader) typedef() signature {
 	r.i++
 	if s, ok := r.typeHead(); ok && r.body {
@@ -272,7 +270,7 @@ scan:
 	return s
 }
 
-// operator reads the signs of an operator and returns where they end.
+// operator reads the signs of an operator and returns their end.
 func (r *typedReader) operator(i int) (sign string, end int) {
 	var b strings.Builder
 	for start := i; i < len(r.list); i++ {

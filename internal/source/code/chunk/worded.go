@@ -2,8 +2,7 @@ package chunk
 
 import "strings"
 
-// worded says for the languages that write a word before a name which words
-// they are.
+// worded lists the words before names, for the languages that have them.
 var worded = map[string]map[string]declared{
 	"javascript": scriptWords, "typescript": scriptWords,
 	"kotlin":     wordKinds("fun", "class interface object", "val var typealias"),
@@ -34,17 +33,17 @@ func wordKinds(functions, containers, statements string) map[string]declared {
 	return m
 }
 
-// notDefining are words whose name is declared elsewhere.
+// notDefining are words before names that are declared elsewhere.
 var notDefining = words("impl extension extend oneof namespace schema")
 
-// selfNamed are members of Swift and Kotlin whose word is their name.
+// selfNamed are members of Swift and Kotlin that are named by their keyword.
 var selfNamed = words("init deinit subscript constructor")
 
-// valueWords declare names of values.
+// valueWords precede names of values.
 var valueWords = words("const let var val static")
 
-// wordedHead reads the head of a declaration in a language that writes a word
-// before the name. in is the word that its container begins with.
+// wordedHead reads the head of a declaration in such a language. in is the word of its
+// container.
 func wordedHead(lang, in string, list []lexeme, body bool) signature {
 	if len(list) > 2 && list[0].kind == '<' && list[1].kind == '?' { // <?php
 		list = list[3:]
@@ -86,7 +85,7 @@ func (r *wordedReader) read() signature {
 				return s
 			}
 		case t.kind == '(' && i == 0, t.kind == '!' || t.kind == ';' && i == 0:
-			// A function that is called at once holds a file's declarations.
+			// A function that is called at once contains a file's declarations.
 			if script(r.lang) && strings.Contains(t.text, "function") || t.kind != '(' {
 				continue
 			}
@@ -102,7 +101,7 @@ func script(lang string) bool {
 	return lang == "javascript" || lang == "typescript"
 }
 
-// word judges the word at i: whether a name follows that it declares.
+// word reads the word at i, and reports whether it declares the name after it.
 func (r *wordedReader) word(i int) (signature, bool) {
 	w := r.list[i].text
 	next := r.at(i + 1)
@@ -152,10 +151,10 @@ func (r *wordedReader) word(i int) (signature, bool) {
 	return s, true
 }
 
-// quoted reports whether a name is a text: of a test, of another module.
+// quoted reports whether a name is quoted: of a test, or of another module.
 func (r *wordedReader) quoted(i int) bool { return r.at(i).kind == '"' }
 
-// name reads the name that follows a word.
+// name returns the name after a word.
 func (r *wordedReader) name(i int, word string) string {
 	name := ""
 	for ; i < len(r.list); i++ {
@@ -206,7 +205,7 @@ func (r *wordedReader) name(i int, word string) string {
 	return name
 }
 
-// values reads what "const", "let", "val" and the like declare.
+// values reads the names after "const", "let", "val" and the like.
 func (r *wordedReader) values(i int) (signature, bool) {
 	var names []string
 	expect := true
@@ -239,13 +238,13 @@ func (r *wordedReader) values(i int) (signature, bool) {
 			}
 			return s, true
 		case t.kind == '{' && expect:
-			return signature{}, true // taken apart, mostly what another file declares
+			return signature{}, true // destructuring, mostly of names that another file declares
 		}
 	}
 	return signature{name: cutNames(names), defines: names}, true
 }
 
-// valueKind returns what a value is, from its first tokens.
+// valueKind returns the kind of a value by its first lexemes.
 func (r *wordedReader) valueKind(i int) declared {
 	for first := i; i < len(r.list); i++ {
 		t := r.list[i]
@@ -266,8 +265,8 @@ func (r *wordedReader) valueKind(i int) declared {
 	return statement
 }
 
-// unworded judges a head without such a word: members and assignments. i is
-// behind the words that begin it.
+// unworded reads a head without such a word: members and assignments. i is the position
+// after its first words.
 func (r *wordedReader) unworded(i int) signature {
 	sign, last := r.at(i), r.at(i-1)
 	if last.kind == '"' && r.lang != "perl" && r.in == "object" && sign.kind == ':' {
@@ -276,7 +275,7 @@ func (r *wordedReader) unworded(i int) signature {
 	if last.kind == '<' {
 		last = r.at(i - 2)
 	}
-	if (sign.kind == '?' || sign.kind == '!') && last.kind == 'w' { // may be missing
+	if (sign.kind == '?' || sign.kind == '!') && last.kind == 'w' { // optional
 		i++
 		sign = r.at(i)
 	}
@@ -330,7 +329,7 @@ func (r *wordedReader) unworded(i int) signature {
 	return signature{name: name}
 }
 
-// bodyBehind reports whether a brace opens behind a list of parameters.
+// bodyBehind reports whether a brace opens after a parameter list.
 func (r *wordedReader) bodyBehind(i int) bool {
 	switch r.at(i).kind {
 	case '{':

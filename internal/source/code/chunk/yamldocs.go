@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// yamlUnits are the keys at the top of a YAML text, within documents where
-// these say what they describe, as Kubernetes' do: "Deployment.web".
+// yamlUnits returns the top-level keys of a YAML text, grouped by documents that say what
+// they describe, as Kubernetes' do: "Deployment.web".
 func (f *structured) yamlUnits() []unit {
 	var units []unit
 	for first, n := 0, f.t.lines(); first < n; {
@@ -38,7 +38,7 @@ func isDocumentMark(line []byte) bool {
 	return hasPrefix(line, "---") && len(bytes.TrimSpace(line)) == 3
 }
 
-// describedBy is the kind and name of what a document describes.
+// describedBy returns the kind and name that a document describes.
 func (f *structured) describedBy(first, last int) string {
 	kind, name, metadata := "", "", false
 	for i := first; i <= last; i++ {
