@@ -46,7 +46,7 @@ type folderReader struct {
 
 	session memory.Session // as in its file; bare without one
 	changed time.Time      // of its file
-	fresh   bool // not yielded yet
+	fresh   bool           // not yielded yet
 	more    bool           // there are more steps than are read
 
 	batch   Batch
