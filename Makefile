@@ -96,7 +96,7 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 golden: ## rewrite the golden files; read the difference before you commit it
-	$(GO) test . ./embedder/builtin ./embedder/builtin/table ./internal/agentctx ./internal/cli ./internal/connect ./internal/daemon ./internal/ledger ./internal/mcp ./internal/metrics ./internal/render ./internal/source/code/chunk -update
+	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | grep -v '/training/' | xargs -n1 dirname | sort -u) -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)

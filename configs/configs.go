@@ -11,7 +11,7 @@ package configs
 import _ "embed"
 
 // YAML is recalld.yaml: every setting with its default and its explanation. A
-// test of internal/config holds it against the code.
+// test of internal/config compares it with the code.
 //
 //go:embed recalld.yaml
 var YAML []byte
