@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
+	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,98 +14,191 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// checked is a request that says itself what is wrong with it.
-type checked[Request any] interface {
-	*Request
-	Validate() error
+// callCommand calls any operation of the daemon with its JSON.
+func callCommand(a *App) *cobra.Command {
+	var schema bool
+	c := &cobra.Command{
+		Use:   "call [NAME [JSON]]",
+		Short: "Call any operation of the daemon with JSON",
+		Long: `Call any operation of the daemon, with a request in JSON: an argument, or - for
+standard input. The response is JSON. The working folder is filled in as the
+caller's. Without a name, list the operations; with --schema, the fields of a request.`,
+		Example: `  recalld call
+  recalld call complete_task --schema
+  recalld call complete_task '{"task_id": "task-042", "validation_report": {"valid": true}}'
+  recalld call session_start '{"goal": "Refund an order"}'`,
+		Args: cobra.MaximumNArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, op := range service.Operations() {
+				if len(args) == 0 && strings.HasPrefix(op.Name, typed) {
+					names = append(names, op.Name+"\t"+op.Title)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || schema {
+				if err := a.refuseSettings(); err != nil {
+					return err
+				}
+			}
+			if len(args) == 0 {
+				return a.listOperations()
+			}
+			op := service.Find(args[0])
+			if op == nil {
+				return &memory.Error{Code: memory.CodeInvalidInput, Field: "NAME", Message: "there is no operation " + memory.Quote(args[0]), Hint: "run 'recalld call' to list them"}
+			}
+			if schema {
+				return a.describeOperation(op)
+			}
+			text := []byte("{}")
+			if len(args) > 1 {
+				text = []byte(args[1])
+			}
+			if string(text) == "-" {
+				var err error
+				if text, err = a.readInput("JSON", "-"); err != nil {
+					return err
+				}
+			}
+			return a.callOperation(c, op, text)
+		},
+	}
+	c.Flags().BoolVar(&schema, "schema", false, "show the fields of the request instead of calling")
+	return c
 }
 
-// call checks a request, before a daemon is started for what it would refuse, and
-// makes it. That no session is open is said in the words of a shell.
-func call[Request, Answer any, R checked[Request]](
-	c *cobra.Command, a *App, request R, op service.Operation[Request, Answer],
-) (*Answer, error) {
-	if err := request.Validate(); err != nil {
-		return nil, err
-	}
-	svc, err := a.service(c.Context())
+// callOperation checks a request, before a daemon is started for what it would refuse,
+// and makes it.
+func (a *App) callOperation(c *cobra.Command, op *service.Spec, text []byte) error {
+	decoded, err := op.Decode(text, "JSON")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	answer, err := op.Do(c.Context(), svc, *request)
-	if err != nil {
-		return nil, orOpened(err)
-	}
-	return answer, nil
-}
-
-// whichFlags adds the flags that say whose session is meant.
-func (a *App) whichFlags(c *cobra.Command, w *memory.SessionRef) {
-	c.Flags().StringVar(&w.SessionID, "session", "", "the session's id (default: the current one)")
-	allowEmpty(c, "session") // refused by its field's name
-	a.completeSessions(c, "session")
-	a.projectFlag(c, &w.Project)
-}
-
-// which fills in who asks, and refuses a session that was given and is none.
-func (a *App) which(c *cobra.Command, w *memory.SessionRef) error {
-	w.Caller = a.caller()
-	return sessionFlag(c, "session", w.SessionID)
-}
-
-// projectFlag adds the flag that names a project.
-func (a *App) projectFlag(c *cobra.Command, project *string) {
-	c.Flags().StringVar(project, "project", "", "project id or name (default: the working folder's)")
-	a.completeProjects(c, "project")
-}
-
-// maxInput bounds what a command reads from a file, in bytes: the daemon takes no
-// longer request.
-const maxInput = 7 << 20
-
-// readInput reads the file that an argument names, "-" for standard input. Errors
-// name field.
-func (a *App) readInput(field, name string) ([]byte, error) {
-	in := a.opts.In
-	if name != "-" {
-		if err := memory.Text(field, name, 1, memory.MaxPathText); err != nil {
-			return nil, err
+	request := reflect.New(op.Request())
+	request.Elem().Set(reflect.ValueOf(decoded))
+	if checked, ok := request.Interface().(interface{ Validate() error }); ok {
+		if err := checked.Validate(); err != nil {
+			return err
 		}
-		file, err := os.Open(a.absolute(name))
+	}
+	if caller := request.Elem().FieldByName("Caller"); caller.IsValid() && caller.IsZero() {
+		caller.Set(reflect.ValueOf(a.caller()))
+	}
+	daemon, err := a.service(c.Context())
+	if err != nil {
+		return err
+	}
+	response, err := daemon.Call(c.Context(), op, request.Elem().Interface(), func(p any) {
+		// Progress that cannot be shown is no reason to stop.
+		_ = json.NewEncoder(a.opts.Err).Encode(map[string]any{"progress": p}) // as every command does with --json
+	})
+	if err != nil {
+		return err
+	}
+	a.json = true // the response is
+	return a.recorded(response, op.Stored, nil)
+}
+
+// listOperations lists what can be called.
+func (a *App) listOperations() error {
+	type operation struct {
+		Name        string `json:"name"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Group       string `json:"tool_group,omitempty"` // of MCP tools
+	}
+	list, rows := []operation{}, [][]string{{"OPERATION", "WHAT FOR"}}
+	for _, op := range service.Operations() {
+		list = append(list, operation{op.Name, op.Title, op.Description, string(op.Group)})
+		rows = append(rows, []string{op.Name, op.Title})
+	}
+	return a.answer(map[string]any{"operations": list}, func(w io.Writer) {
+		table(w, rows)
+		fmt.Fprintln(w, "\nTheir fields: recalld call NAME --schema")
+	})
+}
+
+// requestField is a field of a request, for people who write one.
+type requestField struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Required bool   `json:"required,omitempty"`
+	Limit    string `json:"limit,omitempty"`
+	About    string `json:"about,omitempty"`
+}
+
+// describeOperation shows what an operation is for and takes.
+func (a *App) describeOperation(op *service.Spec) error {
+	fields := requestFields("", op.Request())
+	answer := struct {
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Fields      []requestField `json:"fields"`
+	}{op.Name, op.Description, orEmpty(fields)}
+	return a.answer(answer, func(w io.Writer) {
+		fmt.Fprintf(w, "%s\n", op.Description)
+		if len(fields) == 0 {
+			fmt.Fprintln(w, "\nIt takes no request.")
+			return
+		}
+		fmt.Fprintln(w)
+		rows := [][]string{{"FIELD", "TYPE", "LIMIT", "ABOUT"}}
+		for _, f := range fields {
+			typ := f.Type
+			if f.Required {
+				typ += ", required"
+			}
+			rows = append(rows, []string{f.Name, typ, f.Limit, f.About})
+		}
+		table(w, rows)
+	})
+}
+
+// requestFields lists the fields of a request, those of objects and lists of objects
+// within it with their path.
+func requestFields(at string, t reflect.Type) (fields []requestField) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || f.Anonymous || name == "" || name == "-" || name == "caller" {
+			continue
+		}
+		limits, typ := memory.LimitsOf(f), f.Type
+		for typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		own := requestField{Name: at + name, Type: jsonType(typ), Required: !strings.Contains(options, "omit"), About: f.Tag.Get("desc")}
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &memory.Error{Code: memory.CodeNotFound, Field: field, Message: fmt.Sprintf("there is no file %s", printable(name)), Hint: "- reads standard input"}
-		case err != nil:
-			return nil, fmt.Errorf("open %s: %w", field, err)
+		case len(limits.Enum) > 0:
+			own.Limit = strings.Join(limits.Enum, ", ")
+		case limits.Range != nil:
+			own.Limit = limits.Range.String()
 		}
-		defer file.Close()
-		if info, err := file.Stat(); err == nil && info.IsDir() {
-			return nil, memory.Invalid(field, "a file", "%s is a folder", printable(name))
+		fields = append(fields, own)
+		inside := typ
+		if typ.Kind() == reflect.Slice {
+			inside, name = typ.Elem(), name+"[]"
 		}
-		in = file
+		if jsonType(inside) == "object" && inside.Kind() == reflect.Struct {
+			fields = append(fields, requestFields(at+name+".", inside)...)
+		}
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	return fields
+}
+
+// jsonType is what a type is in JSON.
+func jsonType(t reflect.Type) string {
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", field, err)
-	case len(text) > maxInput:
-		return nil, memory.Invalid(field, "at most "+bytesText(maxInput), "is too long")
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "any JSON"
+	case t == reflect.TypeFor[memory.Scope]():
+		return `"current", "all" or {"sessionId"}`
+	case t.Kind() == reflect.Struct && t.NumField() > 0 && !t.Field(0).IsExported():
+		return "time"
 	}
-	return text, nil
-}
-
-// givenBool returns what a flag of three values says: true, false, or nothing.
-func givenBool(c *cobra.Command, flag string, value bool) *bool {
-	if !c.Flags().Changed(flag) {
-		return nil
-	}
-	return &value
-}
-
-// givenFloat does the same for a number whose zero means something.
-func givenFloat(c *cobra.Command, flag string, value float64) *float64 {
-	if !c.Flags().Changed(flag) {
-		return nil
-	}
-	return &value
+	return cmp.Or(map[reflect.Kind]string{
+		reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Slice: "list", reflect.Map: "object", reflect.Struct: "object",
+	}[t.Kind()], "integer")
 }

@@ -167,7 +167,7 @@ func TestEveryCommand(t *testing.T) {
 	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
-		"catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
+		"call", "catalogue", "catalogue register", "catalogue remove", "compact", "completion", "connect", "context", "context add", "context for", "context remove",
 		"context show", "context turn", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp", "model", "model adapt", "model list", "model pull", "model reset", "model show",
 		"pause", "recall", "receipts", "remember", "replay", "repos", "resume", "serve", "session", "session end", "session start", "sessions", "show", "status", "step", "steps",
 		"stop", "summarize", "task", "task block", "task done", "task history", "task load", "task unblock", "tasks", "tools", "trust", "up", "version", "working", "working report",

@@ -32,10 +32,16 @@ var withoutDaemon = []string{"completion", "connect", "stop", "version"}
 func (a *App) begin(c *cobra.Command) error {
 	a.command = strings.Fields(strings.TrimPrefix(c.CommandPath(), "recalld"))
 	if len(a.command) > 0 && slices.Contains(withoutDaemon, a.command[0]) {
-		if setting := a.foreignSetting(); setting != "" {
-			return &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Message: setting + " means nothing to recalld " + a.command[0],
-				Hint: "write it into the settings file, and start the daemon again"}
-		}
+		return a.refuseSettings()
+	}
+	return nil
+}
+
+// refuseSettings refuses a --set that is for the daemon: none is asked.
+func (a *App) refuseSettings() error {
+	if setting := a.foreignSetting(); setting != "" {
+		return &memory.Error{Code: memory.CodeInvalidInput, Field: "--set", Message: setting + " means nothing to recalld " + a.command[0],
+			Hint: "write it into the settings file, and start the daemon again"}
 	}
 	return nil
 }
