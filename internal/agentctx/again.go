@@ -32,10 +32,8 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 	// Nothing is weighed again: what the first answer held had room in it.
 	lost := 0
 	shown := map[taskKey]bool{}
-	then := make([]memory.PastText, len(first.Items))
-	if m := a.s.opts.Assembly.Memories; m != nil {
-		then = m.Then(ctx, a.project, memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller), first.Items)
-	}
+	inside := memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller)
+	then := a.s.opts.Recall.Then(ctx, a.project, inside, first.Items)
 	for i, item := range first.Items {
 		if item.Kind == memory.SummaryItem {
 			then[i] = thenSummary(item, wc.Summary)
@@ -103,17 +101,15 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 // first returns the receipt of the request that is repeated. CodeConflict when the id
 // is of another request.
 func (a *assembly) first() (memory.Receipt, error) {
-	if a.s.opts.Assembly.Ledger != nil {
-		receipts, _, err := a.s.opts.Assembly.Ledger.Receipts(memory.ReceiptFilter{
-			Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
-		}, memory.MaxReplayed)
-		if err != nil {
-			return memory.Receipt{}, err
-		}
-		for _, r := range receipts {
-			if r.RequestID == a.req.RequestID {
-				return r, nil
-			}
+	receipts, _, err := a.s.opts.Receipts.Receipts(memory.ReceiptFilter{
+		Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
+	}, memory.MaxReplayed)
+	if err != nil {
+		return memory.Receipt{}, err
+	}
+	for _, r := range receipts {
+		if r.RequestID == a.req.RequestID {
+			return r, nil
 		}
 	}
 	return memory.Receipt{}, &memory.Error{

@@ -10,35 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// TaskWindows shows what was done and what is blocked.
-type TaskWindows interface {
-	TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error)
-}
-
-// Ledger reads receipts.
-type Ledger interface {
-	// Receipts returns the receipts that a filter chooses, newest first, at most limit.
-	Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error)
-}
-
-// Assembly is what request contexts are made from. Each part may be nil: without
-// memories there are none in a context, without tasks no window.
-type Assembly struct {
-	Memories Memories
-	Tasks    TaskWindows
-	// Ledger answers repeated requests. Without it they are refused.
-	Ledger Ledger
-	// LeaveOut says that contexts for a type of task go without history and code where
-	// the request does not say. Nil: none do.
-	LeaveOut func(project memory.Project, taskType string) bool
-	// Records names the records of tasks and blockers, by which receipts have them, and
-	// says whether the catalogue is there. Nil: receipts have their names alone, and it
-	// is.
-	Shelf Records
-	// AssemblySettings are the user's choices; nil is DefaultAssemblySettings.
-	Settings *AssemblySettings
-}
-
 // AssemblySettings are what a user may choose about request contexts. A request that names
 // another value overrides them.
 type AssemblySettings struct {
@@ -61,28 +32,22 @@ func DefaultAssemblySettings() AssemblySettings {
 	}
 }
 
-func (a *Assembly) validate() error {
-	if a.LeaveOut == nil {
-		a.LeaveOut = func(memory.Project, string) bool { return false }
-	}
-	if a.Settings == nil {
-		a.Settings = new(DefaultAssemblySettings())
-	}
+func (s *AssemblySettings) validate() error {
 	for _, n := range []struct {
 		field            string
 		value, min, most int
 	}{
-		{"max_tokens", a.Settings.MaxTokens, memory.MinBudget, memory.MaxBudget},
-		{"top_k", a.Settings.TopK, 1, memory.MaxTopK}, {"top_n", a.Settings.TopN, 1, memory.MaxTopN},
+		{"max_tokens", s.MaxTokens, memory.MinBudget, memory.MaxBudget},
+		{"top_k", s.TopK, 1, memory.MaxTopK}, {"top_n", s.TopN, 1, memory.MaxTopN},
 	} {
 		if n.value < n.min || n.value > n.most {
 			return memory.Invalid(n.field, fmt.Sprintf("%d–%d", n.min, n.most), "%d is out of range", n.value)
 		}
 	}
-	if s := a.Settings.IncludeScore; !(s >= 0 && s <= 1) {
-		return memory.Invalid("include_score", "0–1", "%v is out of range", s)
+	if !(s.IncludeScore >= 0 && s.IncludeScore <= 1) {
+		return memory.Invalid("include_score", "0–1", "%v is out of range", s.IncludeScore)
 	}
-	return validShares(a.Settings.Shares)
+	return validShares(s.Shares)
 }
 
 // assembly is one request on its way to a context.
@@ -110,19 +75,20 @@ func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*m
 	if a.project, a.session, err = s.find(ctx, req.SessionRef); err != nil {
 		return nil, err
 	}
-	a.req = s.opts.Assembly.Settings.fill(req)
+	a.req = s.opts.Settings.fill(req)
 	a.kept = a.withoutSecrets()
-	a.loading = s.loading() // before they are read, or the last may be missed
+	a.loading = !s.opts.Records.Loaded() // before they are read, or the last may be missed
 	a.items = s.items(ctx, a.project.ID, req.SessionRef)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
 	}
 	var out *memory.Assembled
-	var receipt memory.Receipt
-	w, err := s.change(ctx, a.project, a.session.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+	w, err := s.update(ctx, a.project, a.session.ID, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (bool, error) {
+		var receipt memory.Receipt
 		out, receipt = a.assemble(wc)
+		b.Receipts = []memory.Receipt{receipt}
 		return true, nil
-	}, func(b *memory.Batch) { b.Receipts = []memory.Receipt{receipt} })
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +112,13 @@ func (s *AssemblySettings) fill(req memory.AssembleRequest) memory.AssembleReque
 // code are left out for a task that requires no context; what was learned is not.
 func (a *assembly) gather(ctx context.Context) error {
 	bare := a.req.RequiresContext != nil && !*a.req.RequiresContext ||
-		a.req.RequiresContext == nil && a.s.opts.Assembly.LeaveOut(a.project, a.req.TaskType)
+		a.req.RequiresContext == nil && a.s.opts.Tasks.Settings(a.project, a.req.TaskType).LeaveOut
 	var missing []memory.Degraded
 	if a.loading {
 		missing = append(missing, memory.Degraded{Part: partCatalogue, Reason: "loading"})
 		defer func() { a.found.incomplete = cmp.Or(a.found.incomplete, "the catalogue is loading") }()
 	}
-	if tasks := a.s.opts.Assembly.Tasks; tasks != nil && !bare {
+	if tasks := a.s.opts.Tasks; !bare {
 		request := memory.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
 		window, err := tasks.TaskWindow(ctx, request)
 		switch {
@@ -176,15 +142,11 @@ func (a *assembly) gather(ctx context.Context) error {
 	if a.req.NoSearch {
 		a.found.lacks(partSearch, "switched off")
 	} else {
-		var questions []memory.RecallRequest
-		if a.s.opts.Assembly.Memories != nil {
-			questions = a.questions(bare)
-		}
 		wc, err := a.s.loadHead(a.session.Key())
 		if err != nil {
 			return err
 		}
-		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc, a.session.Started()), a.req.TopK), questions); err != nil {
+		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc, a.session.Started()), a.req.TopK), a.questions(bare)); err != nil {
 			return err
 		}
 		set := a.found.settings
@@ -233,7 +195,7 @@ func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memor
 	if a.loading {
 		h.gone = nil // nobody knows that yet
 	}
-	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.alike)
+	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.opts.Recall.Alike)
 	b := newBudget(a.req.MaxTokens)
 	b.summary(wc.Summary)
 	b.held(h, a.window, a.shorter)
@@ -242,7 +204,7 @@ func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memor
 	}
 	held := b.withheld
 	b.withheld = nil
-	b.relevant(a.s.opts.Assembly.Settings.Shares, chosen, a.found.memories, wc)
+	b.relevant(a.s.opts.Settings.Shares, chosen, a.found.memories, wc)
 	wc.Turn++
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
@@ -266,26 +228,4 @@ func tell(lists ...[]memory.Withheld) []memory.Withheld {
 		told = append(told, list[:min(len(list), share)]...)
 	}
 	return told
-}
-
-// loading says that the catalogue is not all there yet.
-func (s *Contexts) loading() bool {
-	return s.opts.Assembly.Shelf != nil && !s.opts.Assembly.Shelf.Loaded()
-}
-
-// ready returns CodeUnavailable as long as the catalogue is loading: what is not there
-// yet would be taken for gone.
-func (s *Contexts) ready() error {
-	if !s.loading() {
-		return nil
-	}
-	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "try again in a moment"}
-}
-
-// alike says that two texts are near-duplicates.
-func (s *Contexts) alike(a, b string) bool {
-	if m := s.opts.Assembly.Memories; m != nil {
-		return m.Alike(a, b)
-	}
-	return a == b
 }

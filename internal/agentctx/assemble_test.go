@@ -15,6 +15,7 @@ import (
 // matcher answers with the scores that a test chooses, by the names of entries, best
 // first; of what is not in the catalogue it says nothing.
 type matcher struct {
+	Recall
 	items  func() []memory.EntryState
 	scores []score
 	err    error
@@ -47,7 +48,7 @@ func (m *matcher) Match(_ context.Context, _ string, sel memory.Selection, limit
 // contexts memories add nothing.
 func withMatcher(t testing.TB) (*desk, *matcher) {
 	m := &matcher{}
-	d := newDesk(t, func(o *ContextOptions) { o.Matcher, o.Assembly.Memories = m, nil })
+	d := newDesk(t, func(o *ContextOptions) { m.Recall, o.Recall = onlyMatches{o.Recall}, m })
 	m.items = func() []memory.EntryState { return d.catalogue.Items(d.project.ID) }
 	return d, m
 }
@@ -194,10 +195,22 @@ func TestMemoriesTasksAndBlockersAreInTheRecord(t *testing.T) {
 	}
 }
 
+// leaving leaves history and code out of the contexts of chores.
+type leaving struct {
+	TaskReader
+	leave *bool
+}
+
+func (l leaving) Settings(p memory.Project, taskType string) TaskTypeSettings {
+	s := l.TaskReader.Settings(p, taskType)
+	s.LeaveOut = *l.leave && p.Name == "demo" && taskType == "chore"
+	return s
+}
+
 func TestATaskThatRequiresNoContextGetsNoHistory(t *testing.T) {
 	leave := false
 	d := newDesk(t, func(o *ContextOptions) {
-		o.Assembly.LeaveOut = func(p memory.Project, taskType string) bool { return leave && p.Name == "demo" && taskType == "chore" }
+		o.Tasks = leaving{o.Tasks, &leave}
 	})
 	d.remember("npm install fails with EACCES", "change the owner of the npm cache folder")
 	if _, err := d.ingest.RecordStep(t.Context(), memory.RecordStepRequest{
@@ -376,14 +389,14 @@ func TestTurnsOfManyRequestsAtOnceAreAllDifferent(t *testing.T) {
 }
 
 // failingParts answers no question.
-type failingParts struct{ *recall.Service }
+type failingParts struct{ Recall }
 
 func (failingParts) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
 	return nil, memory.Receipt{}, errors.New("the disk is on fire")
 }
 
 func TestMemoriesThatCannotBeFoundAreMissingAndNamed(t *testing.T) {
-	d := newDesk(t, func(o *ContextOptions) { o.Assembly.Memories = failingParts{} })
+	d := newDesk(t, func(o *ContextOptions) { o.Recall = failingParts{o.Recall} })
 	d.registerExample()
 	out := d.assemble(memory.AssembleRequest{Message: "How do users authenticate with a password?"})
 	if got, want := handedOut(out), "rule A always, reference X always, rule C agent"; got != want {

@@ -91,7 +91,7 @@ func BenchmarkAssemble(b *testing.B) {
 func assembleParts(b *testing.B, d *desk) {
 	prepare := func(b *testing.B, i int) *assembly {
 		a := &assembly{s: d.contexts, start: deskTime, project: d.project, session: memory.Session{ID: d.session, Project: d.project.ID}}
-		a.req = d.contexts.opts.Assembly.Settings.fill(memory.AssembleRequest{Message: "How do I " + caseOf(i) + "?", SessionRef: d.which()})
+		a.req = d.contexts.opts.Settings.fill(memory.AssembleRequest{Message: "How do I " + caseOf(i) + "?", SessionRef: d.which()})
 		a.items = d.catalogue.Items(d.project.ID)
 		return a
 	}

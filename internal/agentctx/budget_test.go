@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,14 +16,29 @@ import (
 
 // pure returns an assembly that nothing was gathered for.
 func pure(req memory.AssembleRequest) *assembly {
-	opts := ContextOptions{Clock: func() time.Time { return deskTime }}
-	if err := opts.Assembly.validate(); err != nil {
-		panic(err)
+	opts := ContextOptions{
+		Ports: Ports{Clock: func() time.Time { return deskTime }, Records: loaded{}}, Recall: onlyMatches{}, Settings: new(DefaultAssemblySettings()),
 	}
 	s := &Contexts{opts: opts}
 	return &assembly{s: s, start: deskTime, project: memory.Project{ID: "p-1", Name: "demo"}, session: memory.Session{ID: "session-1", Project: "p-1"},
-		req: opts.Assembly.Settings.fill(req)}
+		req: opts.Settings.fill(req)}
 }
+
+// loaded holds no records.
+type loaded struct{ Records }
+
+func (loaded) Loaded() bool { return true }
+
+func (loaded) Entries(string, ...memory.Kind) []memory.Record { return nil }
+
+// onlyMatches finds no memories; texts are alike if they are equal.
+type onlyMatches struct{ Recall }
+
+func (onlyMatches) Ask(context.Context, memory.RecallRequest, recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
+	return &memory.RecallResponse{}, memory.Receipt{}, nil
+}
+
+func (onlyMatches) Alike(a, b string) bool { return a == b }
 
 func stateText(e memory.CatalogueEntry) memory.EntryState {
 	s := memory.EntryState{CatalogueEntry: e, ID: itemName(e.Ref, "id"), Mode: memory.IncludeAlways, On: e.Enabled == nil || *e.Enabled}
@@ -277,7 +293,7 @@ func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 			[]memory.Item{lesson("a", 180), step("c", 100)}, "a"},
 	} {
 		a := pure(memory.AssembleRequest{MaxTokens: 1000})
-		a.s.opts.Assembly.Settings.Shares = c.shares
+		a.s.opts.Settings.Shares = c.shares
 		a.found.memories = c.memories
 		out, _ := a.assemble(newWorkingContext("session-1"))
 		var got []string
@@ -367,13 +383,12 @@ func TestSettingsAreChecked(t *testing.T) {
 	} {
 		settings := DefaultAssemblySettings()
 		c.change(&settings)
-		a := Assembly{Settings: &settings}
-		if err := a.validate(); err == nil || memory.AsError(err).Field != c.field {
+		if err := settings.validate(); err == nil || memory.AsError(err).Field != c.field {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	a := Assembly{}
-	if err := a.validate(); err != nil {
+	settings := DefaultAssemblySettings()
+	if err := settings.validate(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 }

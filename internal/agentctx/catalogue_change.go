@@ -54,7 +54,7 @@ var errNothing = errors.New("nothing to write")
 
 // write carries out a change. The caller holds s.writing.
 func (s *Catalogue) write(ctx context.Context, c *change) (*memory.Registered, error) {
-	c.now = s.opts.Clock().UTC().Truncate(time.Millisecond)
+	c.now = s.opts.now()
 	out := &memory.Registered{Project: c.project.ID, ProjectName: c.project.Name, Redacted: c.secrets > 0}
 	tried := map[string]bool{} // ids of earlier parts
 	for {
@@ -167,7 +167,7 @@ func mergeEntry(old, changed memory.Record) memory.Record {
 // now is when new entries are created: after all that are there, so that time and
 // place in the request are the order of registration.
 func (s *Catalogue) now(stored map[memory.Ref]*memory.Record) time.Time {
-	now := s.opts.Clock().UTC().Truncate(time.Millisecond)
+	now := s.opts.now()
 	for _, r := range stored {
 		if !now.After(r.Created) {
 			now = r.Created.Add(time.Millisecond)
@@ -178,7 +178,7 @@ func (s *Catalogue) now(stored map[memory.Ref]*memory.Record) time.Time {
 
 // byRef returns the entries of a project.
 func (s *Catalogue) byRef(project string) map[memory.Ref]*memory.Record {
-	records := s.opts.Shelf.Entries(project, memory.EntryKinds...)
+	records := s.opts.Records.Entries(project, memory.EntryKinds...)
 	byRef := make(map[memory.Ref]*memory.Record, len(records))
 	for i := range records {
 		byRef[refOf(&records[i])] = &records[i]

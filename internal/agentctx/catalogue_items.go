@@ -13,7 +13,7 @@ import (
 // schemas must not be written to. Settings of servers that cannot be read, which is
 // logged, count as none.
 func (s *Catalogue) Items(project string) []memory.EntryState {
-	records := s.opts.Shelf.Entries(project, memory.EntryKinds...)
+	records := s.opts.Records.Entries(project, memory.EntryKinds...)
 	servers := s.settings(project)
 	items := make([]memory.EntryState, len(records))
 	for i := range records {
@@ -24,7 +24,7 @@ func (s *Catalogue) Items(project string) []memory.EntryState {
 
 // Find returns one entry with what applies to it, and whether it exists.
 func (s *Catalogue) Find(project string, ref memory.Ref) (memory.EntryState, bool) {
-	r, ok := s.opts.Shelf.Entry(EntryID(project, ref))
+	r, ok := s.opts.Records.Entry(EntryID(project, ref))
 	if !ok || refOf(&r) != ref { // an unknown type has the letter of none
 		return memory.EntryState{}, false
 	}
@@ -50,7 +50,7 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
 	inside := memory.AsksFrom(ctx, s.opts.Projects, project.ID, req.Project, req.Caller)
@@ -69,7 +69,7 @@ func (s *Catalogue) Entries(ctx context.Context, req memory.EntriesRequest) (*me
 		}
 	}
 	named := map[string]bool{}
-	for _, r := range s.opts.Shelf.Entries(project.ID, memory.EntryKinds...) {
+	for _, r := range s.opts.Records.Entries(project.ID, memory.EntryKinds...) {
 		name := r.Entry.Server
 		if isFile(r.Entry.Source) && !inside {
 			continue

@@ -76,7 +76,7 @@ func (s *Catalogue) RegisterOwn(ctx context.Context, tools []memory.CatalogueEnt
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return fmt.Errorf("register own tools: %w", err)
 	}
 	if _, err := s.write(ctx, c); err != nil {
@@ -88,7 +88,7 @@ func (s *Catalogue) RegisterOwn(ctx context.Context, tools []memory.CatalogueEnt
 // clean takes the secrets out of a change. What is stored already as it is was
 // cleaned then, and looking for secrets costs more than all else.
 func (s *Catalogue) clean(c *change) error {
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return err
 	}
 	stored := s.byRef(c.project.ID)

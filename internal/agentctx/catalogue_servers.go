@@ -136,7 +136,7 @@ type knownServers struct {
 
 // serversOf returns the servers of a project. They must not be written to.
 func (s *Catalogue) serversOf(project string) (knownServers, error) {
-	raw, err := s.opts.States.State(serverKey(project))
+	raw, err := s.opts.Store.State(serverKey(project))
 	if err != nil {
 		if memory.CodeOf(err) == memory.CodeNotFound {
 			return knownServers{}, nil

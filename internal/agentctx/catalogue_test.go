@@ -385,7 +385,7 @@ func (loadingEntries) Loaded() bool { return false }
 
 func TestWhileLoading(t *testing.T) {
 	r := newCatalogueRig(t)
-	s, err := NewCatalogue(CatalogueOptions{Writer: r.ingest, Shelf: loadingEntries{r.index}, States: r.store, Projects: r.catalogue.opts.Projects})
+	s, err := NewCatalogue(Ports{Writer: r.ingest, Records: loadingEntries{r.index}, Store: r.store, Projects: r.catalogue.opts.Projects})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +412,7 @@ func TestWhileLoading(t *testing.T) {
 }
 
 func TestOptionsAreRequired(t *testing.T) {
-	if _, err := NewCatalogue(CatalogueOptions{}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if _, err := NewCatalogue(Ports{}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("New without anything = %v, want invalid input", err)
 	}
 }

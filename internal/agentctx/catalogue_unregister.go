@@ -25,7 +25,7 @@ func (s *Catalogue) Unregister(ctx context.Context, req memory.UnregisterRequest
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
 	s.taken.forget(project.ID)

@@ -70,8 +70,8 @@ func (r *catalogueRig) open() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.catalogue, err = NewCatalogue(CatalogueOptions{
-		Writer: r.ingest, Shelf: r.index, States: r.store, Projects: project.NewResolver(r.store), Clock: func() time.Time { return testTime },
+	r.catalogue, err = NewCatalogue(Ports{
+		Writer: r.ingest, Records: r.index, Store: r.store, Projects: project.NewResolver(r.store), Clock: func() time.Time { return testTime },
 	})
 	if err != nil {
 		r.t.Fatal(err)

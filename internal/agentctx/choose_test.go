@@ -67,7 +67,7 @@ func TestWhichMatchesAreTaken(t *testing.T) {
 // Those that relevance does not decide on match better, by the hundred, and one that the
 // session was given does: neither takes a place among those considered.
 func TestOthersTakeNoPlaceAmongThoseConsidered(t *testing.T) {
-	d := newDesk(t, func(o *ContextOptions) { o.Assembly.Memories = nil })
+	d := newDesk(t, func(o *ContextOptions) { o.Recall = onlyMatches{o.Recall} })
 	for i := range 300 {
 		mode := []string{"manual", "agent off"}[i%2]
 		d.register(entry(fmt.Sprintf("rule other-%d %s", i, mode), fmt.Sprintf("Rotate the signing keys, case %d.", i)))

@@ -20,7 +20,7 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil { // or a summary could name tools that are not there yet
+	if err := s.opts.ready(); err != nil { // or a summary could name tools that are not there yet
 		return nil, err
 	}
 	project, meant, err := s.find(ctx, req.SessionRef)
@@ -52,17 +52,16 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 		}
 	}
 	var cleared cleared
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (bool, error) {
 		if err := checkSummary(out.Summary, slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)); err != nil {
 			return false, err
 		}
 		cleared = compact(wc, unseen)
-		wc.Summary, wc.CompactedAt = out.Summary, s.now()
-		return true, nil
-	}, func(b *memory.Batch) {
+		wc.Summary, wc.CompactedAt = out.Summary, s.opts.now()
 		b.Action, b.Detail = "compact session", map[string]any{
 			"session": meant.ID, "project": project.ID, "tools": cleared.tools, "entities": cleared.entities, "model": out.Model,
 		}
+		return true, nil
 	})
 	if err != nil {
 		return nil, err

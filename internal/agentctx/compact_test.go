@@ -20,10 +20,10 @@ func TestCompact(t *testing.T) {
 	r.search(id, "open an issue in the repository")
 	r.report(id, memory.ReportRequest{UsedTools: []memory.ToolRef{toolRef("github", "create_issue"), toolRef("", "Bash")}, Entities: []memory.Entity{{ID: "12"}, {ID: "13"}}})
 	byHand := memory.ContextItem{Ref: memory.Ref{Type: memory.Rule, Name: "style"}, IncludeMode: memory.IncludeManual}
-	_, err := r.change(t.Context(), r.projectOf(), id, "", func(wc *memory.WorkingContext) (bool, error) {
+	_, err := r.update(t.Context(), r.projectOf(), id, "", func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
 		wc.Turn, wc.Added = 3, []memory.ContextItem{byHand}
 		return true, nil
-	}, nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

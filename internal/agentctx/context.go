@@ -126,7 +126,7 @@ func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
 	project, meant, err := s.find(ctx, req.SessionRef)
@@ -145,7 +145,7 @@ func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRe
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil {
+	if err := s.opts.ready(); err != nil {
 		return nil, err
 	}
 	project, meant, err := s.find(ctx, req.SessionRef)
@@ -153,9 +153,9 @@ func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRe
 		return nil, err
 	}
 	items := s.items(ctx, project.ID, req.SessionRef)
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
 		return byHand(items, wc, req, meant.Started())
-	}, nil)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func TestWhatIsNotLoadedIsNotTakenForGone(t *testing.T) {
 	d.alter(added("rule B"))
 	// As long as it loads, the catalogue may lack anything.
 	d.change = append(d.change, func(o *ContextOptions) {
-		o.Assembly.Shelf, o.Catalogue = loadingShelf{o.Assembly.Shelf}, nothing{}
+		o.Records, o.Catalogue = loadingShelf{o.Records}, nothing{}
 	})
 	d.reopen()
 	out := d.assemble(memory.AssembleRequest{Message: "a message"})
@@ -187,8 +187,8 @@ func TestWhatIsLoadedWhileAContextIsAssembledIsNotTakenForGone(t *testing.T) {
 	d.register(entry("rule B manual", "Write tests."))
 	d.alter(added("rule B"))
 	d.change = append(d.change, func(o *ContextOptions) {
-		l := &loads{Records: o.Assembly.Shelf}
-		o.Assembly.Shelf, o.Catalogue = l, l
+		l := &loads{Records: o.Records}
+		o.Records, o.Catalogue = l, l
 	})
 	d.reopen()
 	out := d.assemble(memory.AssembleRequest{Message: "a message"})

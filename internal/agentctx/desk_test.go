@@ -12,7 +12,6 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/internal/render"
 )
 
 var deskTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -23,7 +22,6 @@ type desk struct {
 	parts
 	t        testing.TB
 	dir      string // the store's
-	working  *Tasks
 	contexts *Contexts
 	caller   memory.Caller
 	project  memory.Project
@@ -76,14 +74,7 @@ func (d *desk) open() {
 		registered: func() time.Time { return deskTime },
 	})
 	var err error
-	d.working, err = NewTasks(TaskOptions{
-		Writer: d.ingest, Projects: d.projects, Shelf: d.index, Store: d.store, Tokens: render.Tokens, Clock: d.now,
-	})
-	if err != nil {
-		d.t.Fatalf("make working memory: %v", err)
-	}
 	opts := d.options(d.now)
-	opts.Assembly = Assembly{Memories: d.recall, Tasks: d.working, Ledger: d.store, Shelf: d.index}
 	for _, c := range d.change {
 		c(&opts)
 	}

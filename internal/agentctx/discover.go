@@ -46,18 +46,15 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 		writeTools(out, several)
 		return out, nil
 	}
-	var changed bool
 	tokens := receipt.Tokens
-	w, err := s.change(ctx, project, open, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+	w, err := s.update(ctx, project, open, req.RequestID, func(wc *memory.WorkingContext, b *memory.Batch) (changed bool, err error) {
 		out.Tools, out.Guidance, changed = found.discover(wc)
 		receipt.Turn, receipt.Tokens = wc.Turn, tokens+render.Tokens(out.Guidance)
-		return changed, nil
-	}, func(b *memory.Batch) {
-		// A request that has an id is written in any case, or its repetition would not be
-		// known for one.
+		// A request with an id is always written, so that a repetition is recognized.
 		if changed || req.RequestID != "" {
 			b.Receipts = []memory.Receipt{receipt}
 		}
+		return changed, nil
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +152,7 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 			sel.Only[id] = true
 		}
 	}
-	matches, err := s.opts.Matcher.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(toolFloor)})
+	matches, err := s.opts.Recall.Match(ctx, req.Query, sel, req.Limit, recall.AskOptions{MinRelevance: new(toolFloor)})
 	if err != nil {
 		return foundTools{}, fmt.Errorf("match tools: %w", err)
 	}

@@ -246,7 +246,7 @@ func TestWriteTools(t *testing.T) {
 
 // While nothing can be searched, nobody is told that there is nothing.
 func TestSearchIsNotReady(t *testing.T) {
-	r := newRig(t, func(r *rig, o *ContextOptions) { o.Matcher = loadingCatalogue{} })
+	r := newRig(t, func(r *rig, o *ContextOptions) { o.Recall = loadingCatalogue{o.Recall} })
 	r.register(toolbox()...)
 	m := r.search(r.start("x"), "open an issue in the repository")
 	if want := "Not all tools could be searched: the memory is loading. Ask again in a moment.\n"; m.Text != want || !m.Incomplete || m.Why != "the memory is loading" || len(m.Degraded) != 1 || m.Tools == nil {
@@ -255,7 +255,7 @@ func TestSearchIsNotReady(t *testing.T) {
 }
 
 // loadingCatalogue matches as the read path does before the indexes are filled.
-type loadingCatalogue struct{}
+type loadingCatalogue struct{ Recall }
 
 func (loadingCatalogue) Match(context.Context, string, memory.Selection, int, recall.AskOptions) (recall.Matches, error) {
 	return recall.Matches{

@@ -25,6 +25,7 @@ type parts struct {
 	ingest    *ingest.Service
 	recall    *recall.Service
 	catalogue *Catalogue
+	working   *Tasks
 }
 
 // making says how parts are made.
@@ -69,16 +70,22 @@ func openParts(t testing.TB, m making) (p parts) {
 	if m.registered == nil {
 		m.registered = m.clock
 	}
-	p.catalogue, err = NewCatalogue(CatalogueOptions{Writer: p.ingest, Shelf: p.index, States: p.store, Projects: p.projects, Clock: m.registered})
+	p.catalogue, err = NewCatalogue(p.ports(m.registered))
 	fail("make catalogue", err)
+	p.working, err = NewTasks(TaskOptions{Ports: p.ports(m.clock)})
+	fail("make tasks", err)
 	return p
 }
 
-// options are those of a Catalogue over the parts, without an Assembly.
+// ports are those of a service over the parts.
+func (p *parts) ports(clock func() time.Time) Ports {
+	return Ports{Writer: p.ingest, Projects: p.projects, Records: p.index, Store: p.store, Clock: clock}
+}
+
+// options are those of Contexts over the parts.
 func (p *parts) options(clock func() time.Time) ContextOptions {
 	return ContextOptions{
-		Projects: p.projects, Sessions: p.ingest, States: p.store, Writer: p.ingest, Catalogue: p.catalogue,
-		Matcher: p.recall, Receipts: p.store, Steps: p.recall, Clock: clock,
+		Ports: p.ports(clock), Sessions: p.ingest, Receipts: p.store, Catalogue: p.catalogue, Recall: p.recall, Tasks: p.working,
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"log/slog"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -40,14 +42,10 @@ type Records interface {
 	Loaded() bool
 }
 
-// States reads states.
-type States interface {
+// Store reads what is stored.
+type Store interface {
 	// State returns the bytes of a state as they were written, or CodeNotFound.
 	State(key memory.StateKey) ([]byte, error)
-}
-
-// Store reads stored records and the audit log.
-type Store interface {
 	// ProjectRecords walks the records of a kind. It may scan the whole store.
 	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
 	// Tombstoned reports whether an id was forgotten.
@@ -55,4 +53,57 @@ type Store interface {
 	// AuditBack walks the audit log backwards, from before an update or, with 0, from its
 	// end: the lines of one update at a time. It reads no more than it yields.
 	AuditBack(before uint64) iter.Seq2[[]memory.AuditEntry, error]
+}
+
+// Ports are the parts of recalld that tasks, catalogue and contexts work on. All are
+// required but Clock and Logger.
+type Ports struct {
+	Writer   Writer
+	Projects Projects
+	Records  Records
+	Store    Store
+	// Clock gives the time of writes. Default time.Now.
+	Clock func() time.Time
+	// Logger receives problems that fail no request. Default: discarded.
+	Logger *slog.Logger
+}
+
+func (p *Ports) validate() error {
+	err := required(
+		port{"writer", p.Writer != nil}, port{"projects", p.Projects != nil}, port{"records", p.Records != nil}, port{"store", p.Store != nil})
+	if p.Clock == nil {
+		p.Clock = time.Now
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	return err
+}
+
+// now is the time of a write, in milliseconds like the times of all records.
+func (p *Ports) now() time.Time { return p.Clock().UTC().Truncate(time.Millisecond) }
+
+// port is a field of options.
+type port struct {
+	field string
+	isSet bool
+}
+
+// required returns CodeInvalidInput for the first port that is not set.
+func required(ports ...port) error {
+	for _, p := range ports {
+		if !p.isSet {
+			return memory.Invalid(p.field, "", "this option is required")
+		}
+	}
+	return nil
+}
+
+// ready returns CodeUnavailable until all records are in memory: before, a missing entry
+// would look new or gone.
+func (p *Ports) ready() error {
+	if p.Records.Loaded() {
+		return nil
+	}
+	return &memory.Error{Code: memory.CodeUnavailable, Message: "the memory is still loading", Hint: "try again in a moment"}
 }

@@ -157,11 +157,9 @@ type taskKey struct {
 // taskRecords are the records of a project's tasks and blockers.
 func (a *assembly) taskRecords() map[taskKey]memory.Record {
 	records := map[taskKey]memory.Record{}
-	if shelf := a.s.opts.Assembly.Shelf; shelf != nil {
-		for _, r := range shelf.Entries(a.project.ID, memory.Task, memory.Blocker) {
-			if r.Task != nil {
-				records[taskKey{r.Kind, r.Task.TaskID}] = r
-			}
+	for _, r := range a.s.opts.Records.Entries(a.project.ID, memory.Task, memory.Blocker) {
+		if r.Task != nil {
+			records[taskKey{r.Kind, r.Task.TaskID}] = r
 		}
 	}
 	return records

@@ -10,17 +10,6 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// Memories finds lessons, steps and code.
-type Memories interface {
-	// Ask answers a question and leaves its receipt to the caller; see
-	// recall.Contexts.Ask.
-	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
-	// Alike says that two texts are near-duplicates.
-	Alike(a, b string) bool
-	// PastText finds what was handed out again; see recall.Contexts.PastText.
-	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
-}
-
 // What may be missing of a context, as Degraded names it.
 const (
 	partSearch    = "search"   // all that is relevant
@@ -54,7 +43,7 @@ type found struct {
 // search asks for relevant entries and for memories, all at once. What cannot be
 // answered is missing and named; only the end of ctx is an error.
 func (s *Contexts) search(ctx context.Context, project memory.Project, message string, entries considered, questions []memory.RecallRequest) (found, error) {
-	opts := recall.AskOptions{Project: &project, At: s.now()}
+	opts := recall.AskOptions{Project: &project, At: s.opts.now()}
 	var matches recall.Matches
 	var matchErr error
 	type answer struct {
@@ -67,13 +56,13 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 	if len(entries.kinds) > 0 {
 		wg.Go(func() {
 			sel := memory.Selection{Kinds: entries.kinds, Only: entries.only, Project: project.ID, Followed: entries.followed}
-			matches, matchErr = s.opts.Matcher.Match(ctx, message, sel, entries.limit, opts)
+			matches, matchErr = s.opts.Recall.Match(ctx, message, sel, entries.limit, opts)
 		})
 	}
 	for i, q := range questions {
 		wg.Go(func() {
 			a := &answers[i]
-			a.answer, a.receipt, a.err = s.opts.Assembly.Memories.Ask(ctx, q, opts)
+			a.answer, a.receipt, a.err = s.opts.Recall.Ask(ctx, q, opts)
 		})
 	}
 	wg.Wait()

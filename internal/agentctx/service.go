@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -26,21 +25,6 @@ type Entries interface {
 	Items(project string) []memory.EntryState
 }
 
-// Matcher finds entries by meaning.
-type Matcher interface {
-	// Match finds the records of a selection that have to do with a text; see
-	// recall.Contexts.Match.
-	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
-}
-
-// Receipts keeps receipts that need not be durable at once.
-type Receipts interface{ EnqueueReceipt(memory.Receipt) }
-
-// Steps tells what a session did.
-type Steps interface {
-	SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error)
-}
-
 // Summarizer writes texts with a chat model.
 type Summarizer interface {
 	// Summarize returns what the model answers to a prompt, and the model's name. Its
@@ -48,41 +32,63 @@ type Summarizer interface {
 	Summarize(ctx context.Context, prompt string) (text, model string, err error)
 }
 
-// ContextOptions configure a Contexts. The fields up to Steps are required.
+// Receipts writes and reads receipts.
+type Receipts interface {
+	// EnqueueReceipt writes a receipt a little later.
+	EnqueueReceipt(memory.Receipt)
+	// Receipts returns the receipts that a filter selects, newest first, at most limit.
+	Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error)
+}
+
+// Recall is the read path; see recall.Service.
+type Recall interface {
+	// Ask answers a query for lessons, steps and code. The caller writes its receipt.
+	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
+	// Match finds the catalogue entries that are relevant to a text.
+	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
+	// Alike reports whether two texts are near-duplicates.
+	Alike(a, b string) bool
+	// Then returns the texts that a receipt's items had.
+	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
+	// SummarizeSession summarizes the steps of a session.
+	SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error)
+}
+
+// TaskReader reads the tasks of a project; see Tasks.
+type TaskReader interface {
+	TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error)
+	// Settings returns the settings of a type of task.
+	Settings(project memory.Project, taskType string) TaskTypeSettings
+}
+
+// ContextOptions configure Contexts. The fields up to Tasks are required.
 type ContextOptions struct {
-	Projects  Projects
+	Ports
 	Sessions  Sessions
-	States    States
-	Writer    Writer
-	Catalogue Entries
-	Matcher   Matcher
 	Receipts  Receipts
-	Steps     Steps
-	// Summarizer writes the summary of a compaction where the host gives none. Nil:
-	// nobody does.
+	Catalogue Entries
+	Recall    Recall
+	Tasks     TaskReader
+	// Summarizer writes the summary of a compaction when the host gives none. With nil,
+	// the host must.
 	Summarizer Summarizer
-	// SummaryTimeout bounds what the Summarizer takes for one compaction; 1 minute.
+	// SummaryTimeout bounds the Summarizer for one compaction. Default 1 minute.
 	SummaryTimeout time.Duration
-	// Assembly is what request contexts are made from.
-	Assembly Assembly
-	// KeepTurns is how many recent turns a host is told to keep after a compaction,
-	// 1–100; DefaultKeepTurns when zero.
+	// KeepTurns is the number of recent turns that a host should keep after a compaction,
+	// 1–100. Default DefaultKeepTurns.
 	KeepTurns int
-	// Clock gives the time of writes. Default time.Now.
-	Clock func() time.Time
-	// Logger is told what is wrong and not worth an error. Default: silent.
-	Logger *slog.Logger
+	// Settings are the user's choices. Default DefaultAssemblySettings.
+	Settings *AssemblySettings
 }
 
 func (o *ContextOptions) validate() error {
-	for field, missing := range map[string]bool{
-		"projects": o.Projects == nil, "sessions": o.Sessions == nil, "states": o.States == nil,
-		"writer": o.Writer == nil, "catalogue": o.Catalogue == nil, "steps": o.Steps == nil,
-		"matcher": o.Matcher == nil, "receipts": o.Receipts == nil,
-	} {
-		if missing {
-			return memory.Invalid(field, "", "contexts need it")
-		}
+	if err := o.Ports.validate(); err != nil {
+		return err
+	}
+	if err := required(
+		port{"sessions", o.Sessions != nil}, port{"receipts", o.Receipts != nil}, port{"catalogue", o.Catalogue != nil},
+		port{"recall", o.Recall != nil}, port{"tasks", o.Tasks != nil}); err != nil {
+		return err
 	}
 	if o.KeepTurns == 0 {
 		o.KeepTurns = memory.DefaultKeepTurns
@@ -93,13 +99,10 @@ func (o *ContextOptions) validate() error {
 	if o.SummaryTimeout = cmp.Or(o.SummaryTimeout, time.Minute); o.SummaryTimeout < 0 {
 		return memory.Invalid("summary_timeout", "more than 0", "%v is negative", o.SummaryTimeout)
 	}
-	if o.Clock == nil {
-		o.Clock = time.Now
+	if o.Settings == nil {
+		o.Settings = new(DefaultAssemblySettings())
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o.Assembly.validate()
+	return o.Settings.validate()
 }
 
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.
@@ -112,9 +115,6 @@ func NewContexts(opts ContextOptions) (*Contexts, error) {
 	}
 	return &Contexts{opts: opts}, nil
 }
-
-// now is the time of a write, in milliseconds as other programs keep it.
-func (s *Contexts) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
 
 // items returns the entries of a project's catalogue for a caller: what was followed
 // from files of its repository is last, and left out for one who asks from elsewhere.

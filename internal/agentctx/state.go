@@ -10,9 +10,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// errMoved refuses a batch that was made from a working context which another writer
-// has changed since.
-var errMoved = errors.New("the working context has changed meanwhile")
+// errContextChanged refuses a batch that was made from a working context which another
+// writer has changed since.
+var errContextChanged = errors.New("the working context has changed meanwhile")
 
 // stateKey names the state that a session's working context is kept in.
 func stateKey(key memory.SessionKey) memory.StateKey {
@@ -22,7 +22,7 @@ func stateKey(key memory.SessionKey) memory.StateKey {
 // load returns the working context of a session and the bytes that it is stored as,
 // nil where nothing is. One that is not stored yet has version 0.
 func (s *Contexts) load(key memory.SessionKey) (*memory.WorkingContext, []byte, error) {
-	raw, err := s.opts.States.State(stateKey(key))
+	raw, err := s.opts.Store.State(stateKey(key))
 	switch {
 	case err == nil:
 	case memory.CodeOf(err) == memory.CodeNotFound:
@@ -43,80 +43,76 @@ func newWorkingContext(id string) *memory.WorkingContext {
 	}
 }
 
-// written is what became of a change.
-type written struct {
+// contextUpdate is the result of an update of a working context.
+type contextUpdate struct {
 	// context is what is stored now.
 	context *memory.WorkingContext
-	// changed says that edit changed it. repeated says that the request was done before:
-	// nothing was written, and context is as it is now.
+	// changed reports that the edit changed it. repeated reports that the request was done
+	// before: nothing was written, and context is the present one.
 	changed, repeated bool
-	seq               uint64 // of the update; 0 where nothing was written
+	seq               uint64 // of the commit; 0 if nothing was written
 }
 
-// change edits the working context of a session and raises its version once. edit says
-// whether it changed anything. extra, which may be nil, adds to the batch what is to be
-// as durable as the change; it is called after edit, and may look at what that noted.
-// Where neither has anything to write, nothing is written. An error of edit ends the
-// change. CodeNotFound for a session that was forgotten meanwhile.
+// contextEdit changes a working context and reports whether it did. It adds to the batch
+// what must be as durable as the change. It may be called several times, each time with a
+// newer context and an empty batch.
+type contextEdit func(*memory.WorkingContext, *memory.Batch) (changed bool, err error)
+
+// update edits the working context of a session and raises its version by one. It writes
+// nothing if the edit changes nothing and adds nothing to the batch. An error of edit ends
+// the update. CodeNotFound if the session was forgotten in the meantime.
 //
-// What is committed follows from what is stored then: a commit is refused if another
-// writer was there in between, and edit and extra are called again, on the new
-// context. Both must therefore begin anew at every call. To run edit within the commit
-// instead would leave nothing for extra to look at before it.
-func (s *Contexts) change(ctx context.Context, project memory.Project, sessionID, requestID string,
-	edit func(*memory.WorkingContext) (changed bool, err error), extra func(*memory.Batch)) (written, error) {
+// The commit is refused if another writer changed the context in between; then edit runs
+// again on the new context.
+func (s *Contexts) update(ctx context.Context, project memory.Project, sessionID, requestID string, edit contextEdit) (contextUpdate, error) {
 	key := memory.SessionKey{Project: project.ID, ID: sessionID}
 	for {
-		w, err := s.changeOnce(ctx, project, key, requestID, edit, extra)
-		if errors.Is(err, errMoved) && ctx.Err() == nil {
-			continue // one writer got through, so this ends
+		u, err := s.tryUpdate(ctx, project, key, requestID, edit)
+		if errors.Is(err, errContextChanged) && ctx.Err() == nil {
+			continue // another writer succeeded, so this ends
 		}
-		return w, err
+		return u, err
 	}
 }
 
-func (s *Contexts) changeOnce(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string,
-	edit func(*memory.WorkingContext) (bool, error), extra func(*memory.Batch)) (written, error) {
-	var w written
-	var base []byte
-	var err error
-	if w.context, base, err = s.load(key); err != nil {
-		return written{}, err
-	}
-	if w.changed, err = edit(w.context); err != nil {
-		return written{}, err
+// tryUpdate is update, or errContextChanged if another writer was faster.
+func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key memory.SessionKey, requestID string, edit contextEdit) (contextUpdate, error) {
+	wc, base, err := s.load(key)
+	if err != nil {
+		return contextUpdate{}, err
 	}
 	b := memory.Batch{RequestID: requestID}
-	if w.changed {
-		w.context.Version++
-		state, err := w.context.MarshalJSON()
+	u := contextUpdate{context: wc}
+	if u.changed, err = edit(wc, &b); err != nil {
+		return contextUpdate{}, err
+	}
+	if u.changed {
+		wc.Version++
+		state, err := wc.MarshalJSON()
 		if err != nil {
-			return written{}, fmt.Errorf("write working context: %w", err)
+			return contextUpdate{}, fmt.Errorf("write working context: %w", err)
 		}
 		b.States = []memory.StateEdit{{Key: stateKey(key), Edit: func(old []byte) ([]byte, error) {
 			if !bytes.Equal(old, base) {
-				return nil, errMoved
+				return nil, errContextChanged
 			}
 			return state, nil
 		}}}
 	}
-	if extra != nil {
-		extra(&b)
-	}
 	if len(b.States)+len(b.Receipts)+len(b.Records) == 0 {
-		return w, nil
+		return u, nil
 	}
 	done, err := s.opts.Writer.Write(ctx, project, b)
 	if err != nil {
-		return written{}, err
+		return contextUpdate{}, err
 	}
-	if w.seq = done.Seq; done.Repeated {
-		w.changed, w.repeated = false, true
-		if w.context, _, err = s.load(key); err != nil {
-			return written{}, err
+	if u.seq = done.Seq; done.Repeated {
+		u.changed, u.repeated = false, true
+		if u.context, _, err = s.load(key); err != nil {
+			return contextUpdate{}, err
 		}
 	}
-	return w, nil
+	return u, nil
 }
 
 // Turn returns how many requests of a session were assembled, 0 where none was or the
@@ -133,7 +129,7 @@ func (s *Contexts) Turn(key memory.SessionKey) int {
 // the changes by hand, and takes microseconds however much else there is. A state that
 // cannot be read is CodeCorrupt.
 func (s *Contexts) loadHead(key memory.SessionKey) (*memory.WorkingContext, error) {
-	raw, err := s.opts.States.State(stateKey(key))
+	raw, err := s.opts.Store.State(stateKey(key))
 	wc := newWorkingContext(key.ID)
 	switch {
 	case memory.CodeOf(err) == memory.CodeNotFound:

@@ -187,13 +187,13 @@ func TestChangeOfForgottenSession(t *testing.T) {
 	id := r.start("x")
 	r.report(id, memory.ReportRequest{Entities: []memory.Entity{{ID: "a"}}})
 	p := r.projectOf()
-	_, err := r.change(t.Context(), p, id, "", func(wc *memory.WorkingContext) (bool, error) {
+	_, err := r.update(t.Context(), p, id, "", func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
 		if _, err := r.store.Commit(t.Context(), memory.Batch{DropSessions: []memory.SessionKey{{Project: p.ID, ID: id}}}); err != nil {
 			t.Error(err)
 		}
 		wc.Turn++
 		return true, nil
-	}, nil)
+	})
 	if memory.CodeOf(err) != memory.CodeNotFound || r.stored(id) != nil {
 		t.Errorf("the change ended with %v and stored %s; want %s and nothing", err, r.stored(id), memory.CodeNotFound)
 	}
@@ -203,7 +203,7 @@ func TestChangeEndsWithErrors(t *testing.T) {
 	r := newRig(t)
 	id := r.start("x")
 	failed := errors.New("refused")
-	if _, err := r.change(t.Context(), r.projectOf(), id, "", func(*memory.WorkingContext) (bool, error) { return true, failed }, nil); !errors.Is(err, failed) {
+	if _, err := r.update(t.Context(), r.projectOf(), id, "", func(*memory.WorkingContext, *memory.Batch) (bool, error) { return true, failed }); !errors.Is(err, failed) {
 		t.Errorf("the change ended with %v, want %v", err, failed)
 	}
 	key := stateKey(memory.SessionKey{Project: r.projectOf().ID, ID: id})
@@ -229,7 +229,7 @@ func TestTurn(t *testing.T) {
 		t.Errorf("without a state the turn is %d", got)
 	}
 	for want := 1; want <= 2; want++ {
-		_, err := r.change(t.Context(), p, id, "", func(wc *memory.WorkingContext) (bool, error) { wc.Turn++; return true, nil }, nil)
+		_, err := r.update(t.Context(), p, id, "", func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) { wc.Turn++; return true, nil })
 		if got := r.Turn(key); err != nil || got != want {
 			t.Errorf("the turn is %d, %v; want %d", got, err, want)
 		}

@@ -19,7 +19,7 @@ var actions = map[memory.TaskEventName]string{
 // event begins an event of a project.
 func (s *Tasks) event(name memory.TaskEventName, p memory.Project, caller memory.Caller) *memory.TaskEvent {
 	client, _ := s.opts.Writer.Clean(caller.Client, memory.MaxNameText)
-	return &memory.TaskEvent{Event: name, At: s.now(), Project: p.ID, Client: client}
+	return &memory.TaskEvent{Event: name, At: s.opts.now(), Project: p.ID, Client: client}
 }
 
 // detailOf is an event for the store's log.

@@ -53,7 +53,7 @@ func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) 
 		out.Before = 0
 	}
 	out.Text = render.TaskHistory(out.Events)
-	out.Tokens = s.opts.Tokens(out.Text)
+	out.Tokens = render.Tokens(out.Text)
 	return out, nil
 }
 

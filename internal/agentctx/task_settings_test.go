@@ -38,9 +38,8 @@ func TestOptions(t *testing.T) {
 	for field, change := range map[string]func(*TaskOptions){
 		"writer":   func(o *TaskOptions) { o.Writer = nil },
 		"projects": func(o *TaskOptions) { o.Projects = nil },
-		"shelf":    func(o *TaskOptions) { o.Shelf = nil },
+		"records":  func(o *TaskOptions) { o.Records = nil },
 		"store":    func(o *TaskOptions) { o.Store = nil },
-		"tokens":   func(o *TaskOptions) { o.Tokens = nil },
 		"window":   func(o *TaskOptions) { o.Settings = &TaskSettings{} },
 		"overrides[1].window": func(o *TaskOptions) {
 			o.Settings = &TaskSettings{Window: 1, Overrides: []TaskOverride{{}, {Window: new(101)}}}

@@ -38,8 +38,8 @@ func (s *Tasks) state(project string) (taskState, error) {
 
 // held returns the tasks and blockers of a project, oldest first.
 func (s *Tasks) held(project string) ([]memory.Record, error) {
-	if s.opts.Loaded() {
-		return s.opts.Shelf.Entries(project, memory.Task, memory.Blocker), nil
+	if s.opts.Records.Loaded() {
+		return s.opts.Records.Entries(project, memory.Task, memory.Blocker), nil
 	}
 	var all []memory.Record
 	for _, kind := range []memory.Kind{memory.Task, memory.Blocker} {

@@ -36,6 +36,6 @@ func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*
 	limit := cmp.Or(req.Limit, s.Settings(p, req.TaskType).Window)
 	w.Tasks = w.Tasks[max(0, w.Total-limit):]
 	w.Text, w.Shortened, w.LeftOut = render.RecentTasks(w.Tasks, w.Blockers)
-	w.Tokens = s.opts.Tokens(w.Text)
+	w.Tokens = render.Tokens(w.Text)
 	return w, nil
 }

@@ -133,7 +133,7 @@ func TestWindowSettings(t *testing.T) {
 func TestWindowWhileLoading(t *testing.T) {
 	loaded := true
 	r := newTaskRig(t, func(r *taskRig, o *TaskOptions) {
-		o.Loaded, o.Shelf = func() bool { return loaded }, &emptied{Records: o.Shelf, not: &loaded}
+		o.Records = &emptied{Records: o.Records, not: &loaded}
 	})
 	for _, id := range []string{"t1", "t2", "t3"} {
 		r.complete(memory.CompleteTaskRequest{TaskID: id})
@@ -154,6 +154,8 @@ type emptied struct {
 	Records
 	not *bool
 }
+
+func (e *emptied) Loaded() bool { return *e.not }
 
 func (e *emptied) Entries(project string, kinds ...memory.Kind) []memory.Record {
 	if !*e.not {

@@ -17,7 +17,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/project"
 	"github.com/recalld/recalld/internal/redact"
-	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/store"
 )
 
@@ -76,9 +75,7 @@ func newTaskRig(t testing.TB, change ...func(*taskRig, *TaskOptions)) *taskRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := TaskOptions{
-		Writer: r.ingest, Projects: projects, Shelf: r.index, Store: r.store, Tokens: render.Tokens, Loaded: r.index.Loaded, Clock: clock,
-	}
+	opts := TaskOptions{Ports: Ports{Writer: r.ingest, Projects: projects, Records: r.index, Store: r.store, Clock: clock}}
 	for _, c := range change {
 		c(r, &opts)
 	}

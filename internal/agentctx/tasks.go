@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
@@ -15,46 +13,21 @@ import (
 // the file's path; no path where the caller is in no repository of the project.
 type AuditFile func(ctx context.Context, caller memory.Caller, project string, line []byte) (path string, err error)
 
-// TaskOptions configure working memory. The fields up to Tokens are required.
+// TaskOptions configure Tasks.
 type TaskOptions struct {
-	Writer   Writer
-	Projects Projects
-	Shelf    Records
-	Store    Store
-	// Tokens counts the tokens of a text.
-	Tokens func(text string) int
-	// Loaded says that the shelf holds all that is stored. Until then the store is
-	// asked, which is slow and right. Nil is always.
-	Loaded func() bool
-	// AuditFile appends every event to a file as well; nil does not.
+	Ports
+	// AuditFile also appends every event to a file. Nil writes no file.
 	AuditFile AuditFile
-	// TaskSettings are by default DefaultTaskSettings.
+	// Settings are by default DefaultTaskSettings.
 	Settings *TaskSettings
-	// Clock gives the time of what does not say it. Default time.Now.
-	Clock func() time.Time
-	// Logger receives what is only a warning to the caller. Default: discarded.
-	Logger *slog.Logger
 }
 
 func (o *TaskOptions) validate() error {
-	for field, missing := range map[string]bool{
-		"writer": o.Writer == nil, "projects": o.Projects == nil, "shelf": o.Shelf == nil, "store": o.Store == nil, "tokens": o.Tokens == nil,
-	} {
-		if missing {
-			return memory.Invalid(field, "", "working memory needs it")
-		}
-	}
-	if o.Loaded == nil {
-		o.Loaded = func() bool { return true }
+	if err := o.Ports.validate(); err != nil {
+		return err
 	}
 	if o.Settings == nil {
 		o.Settings = new(DefaultTaskSettings())
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o.Settings.validate()
 }
@@ -76,9 +49,6 @@ func NewTasks(opts TaskOptions) (*Tasks, error) {
 	}
 	return &Tasks{opts: opts, seed: maphash.MakeSeed()}, nil
 }
-
-// now is the time of an event, in milliseconds as that of every record.
-func (s *Tasks) now() time.Time { return s.opts.Clock().UTC().Truncate(time.Millisecond) }
 
 // change commits what prepare makes of the state of a project, as the only writer of
 // that state. A request that was done before is answered as then, even where the

@@ -42,7 +42,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 	e := s.event(memory.TaskCompleted, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
 		if t.CompletedAt.IsZero() {
-			t.CompletedAt = stamp(s.now(), st.tasks)
+			t.CompletedAt = stamp(s.opts.now(), st.tasks)
 		}
 		return taskRecord(p, t, nil)
 	})
@@ -69,7 +69,7 @@ func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*me
 	e := s.event(memory.TaskBlocked, p, req.Caller)
 	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
 		if b.BlockedAt.IsZero() {
-			b.BlockedAt = stamp(s.now(), st.blockers)
+			b.BlockedAt = stamp(s.opts.now(), st.blockers)
 		}
 		return blockerRecord(p, b, nil)
 	})

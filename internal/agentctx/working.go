@@ -35,7 +35,7 @@ func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memor
 		return nil, err
 	}
 	entities := s.withoutSecrets(req.Entities)
-	w, err := s.change(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext) (bool, error) {
+	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
 		changed := false
 		if req.ClearDiscovered && len(wc.DiscoveredTools) > 0 {
 			wc.DiscoveredTools, changed = []memory.ToolRef{}, true
@@ -47,7 +47,7 @@ func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memor
 				used[t] = true
 				wc.UsedTools = append(wc.UsedTools, t)
 			}
-			count(wc, t, s.now())
+			count(wc, t, s.opts.now())
 		}
 		if addEntities(wc, entities) {
 			changed = true
@@ -56,7 +56,7 @@ func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memor
 			return changed, nil // nothing was added
 		}
 		return changed, bounded(wc)
-	}, nil)
+	})
 	return w.context, err
 }
 

@@ -7,35 +7,24 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/ledger"
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/render"
 )
 
 // contexts puts what contexts are made of over the two paths.
 func (c *Core) contexts(opts CoreOptions) (err error) {
 	cfg := opts.Config
 	tasks := taskSettings(cfg.Tasks)
-	c.Working, err = agentctx.NewTasks(agentctx.TaskOptions{
-		Writer: c.Ingest, Projects: c.Projects, Shelf: c.Indexer, Store: c.Store, Tokens: render.Tokens, Loaded: c.Indexer.Loaded,
-		AuditFile: opts.AuditFile, Settings: &tasks, Logger: opts.Logger,
-	})
+	ports := agentctx.Ports{Writer: c.Ingest, Projects: c.Projects, Records: c.Indexer, Store: c.Store, Logger: opts.Logger}
+	c.Working, err = agentctx.NewTasks(agentctx.TaskOptions{Ports: ports, AuditFile: opts.AuditFile, Settings: &tasks})
 	if err != nil {
-		return fmt.Errorf("make working memory: %w", err)
+		return fmt.Errorf("make tasks: %w", err)
 	}
-	c.Catalogue, err = agentctx.NewCatalogue(agentctx.CatalogueOptions{
-		Writer: c.Ingest, Shelf: c.Indexer, States: c.Store, Projects: c.Projects, Logger: opts.Logger,
-	})
-	if err != nil {
+	if c.Catalogue, err = agentctx.NewCatalogue(ports); err != nil {
 		return fmt.Errorf("make catalogue: %w", err)
 	}
 	settings := contextSettings(cfg.Context)
 	c.Session, err = agentctx.NewContexts(agentctx.ContextOptions{
-		Projects: c.Projects, Sessions: c.Ingest, States: c.Store, Writer: c.Ingest, Catalogue: c.Catalogue, Matcher: c.Recall,
-		Receipts: c.Store, Steps: c.Recall, Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout,
-		KeepTurns: cfg.Context.KeepTurns, Logger: opts.Logger,
-		Assembly: agentctx.Assembly{
-			Memories: c.Recall, Tasks: c.Working, Ledger: c.Store, Shelf: c.Indexer, Settings: &settings,
-			LeaveOut: func(p memory.Project, taskType string) bool { return c.Working.Settings(p, taskType).LeaveOut },
-		},
+		Ports: ports, Sessions: c.Ingest, Receipts: c.Store, Catalogue: c.Catalogue, Recall: c.Recall, Tasks: c.Working,
+		Summarizer: opts.Summarizer, SummaryTimeout: cfg.Context.SummaryTimeout, KeepTurns: cfg.Context.KeepTurns, Settings: &settings,
 	})
 	if err != nil {
 		return fmt.Errorf("make contexts: %w", err)
