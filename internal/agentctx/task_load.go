@@ -31,7 +31,7 @@ func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*me
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
 	e := s.event(memory.StateLoaded, p, req.Caller)
-	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(p.ID, e) })
+	done, err := s.commit(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(p.ID, e) })
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}

@@ -36,9 +36,9 @@ func (o *TaskOptions) validate() error {
 type Tasks struct {
 	opts TaskOptions
 	seed maphash.Seed // of turns
-	// turns guard what a project holds between the reading of its state and the
-	// commit of the next: each the projects whose ids fall on it. There are more than
-	// writers at a time, so that projects seldom wait for one another.
+	// turns guard the states of projects from the read of a state to the commit of the next.
+	// Each guards the projects whose ids hash to it; there are many, so that projects seldom
+	// wait for one another.
 	turns [64]sync.Mutex
 }
 
@@ -50,10 +50,10 @@ func NewTasks(opts TaskOptions) (*Tasks, error) {
 	return &Tasks{opts: opts, seed: maphash.MakeSeed()}, nil
 }
 
-// change commits what prepare makes of the state of a project, as the only writer of
-// that state. A request that was done before is answered as then, even where the
-// state would refuse it now: that it was done may be why.
-func (s *Tasks) change(ctx context.Context, p memory.Project, requestID string, prepare func() (memory.Batch, error)) (memory.Committed, error) {
+// commit commits the batch that prepare makes of the state of a project, as the only writer
+// of that state. A repeated request is answered like the first one, even if the state would
+// refuse it now: the first one may be the reason.
+func (s *Tasks) commit(ctx context.Context, p memory.Project, requestID string, prepare func() (memory.Batch, error)) (memory.Committed, error) {
 	turn := &s.turns[maphash.String(s.seed, p.ID)%uint64(len(s.turns))]
 	turn.Lock()
 	defer turn.Unlock()
@@ -67,8 +67,7 @@ func (s *Tasks) change(ctx context.Context, p memory.Project, requestID string, 
 	})
 }
 
-// errOtherRequest is the error for a request's id under which something else was
-// done.
+// errOtherRequest is the error for a request id that another request had.
 func errOtherRequest() error {
-	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "it is the id of another request"}
+	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request had this id"}
 }

@@ -40,12 +40,12 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 		ID: identify("t", p.ID, t.TaskID), TaskID: t.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0, NotKept: notKept,
 	}
 	e := s.event(memory.TaskCompleted, p, req.Caller)
-	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
+	return s.report(ctx, taskReport{p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
 		if t.CompletedAt.IsZero() {
 			t.CompletedAt = stamp(s.opts.now(), st.tasks)
 		}
 		return taskRecord(p, t, nil)
-	})
+	}})
 }
 
 // BlockTask implements memory.WorkingMemory. CodeConflict, with the bound, when the
@@ -67,30 +67,41 @@ func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*me
 		ID: blockerID(p.ID, b.TaskID), TaskID: b.TaskID, Project: p.ID, ProjectName: p.Name, Redacted: redacted > 0,
 	}
 	e := s.event(memory.TaskBlocked, p, req.Caller)
-	return s.report(ctx, p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
+	return s.report(ctx, taskReport{p, req.RequestID, req.Caller, e, out, func(st *taskState) memory.Record {
 		if b.BlockedAt.IsZero() {
 			b.BlockedAt = stamp(s.opts.now(), st.blockers)
 		}
 		return blockerRecord(p, b, nil)
-	})
+	}})
 }
 
-// report keeps the task or blocker of an event, which newRecord makes for the present
-// taskState, and lets go what gives way to it. out has what is known before.
-func (s *Tasks) report(ctx context.Context, p memory.Project, requestID string, caller memory.Caller, e *memory.TaskEvent, out *memory.TaskSaved, newRecord func(*taskState) memory.Record) (*memory.TaskSaved, error) {
-	done, err := s.change(ctx, p, requestID, func() (memory.Batch, error) {
-		st, err := s.state(p.ID)
+// taskReport is a task or blocker that is reported.
+type taskReport struct {
+	project   memory.Project
+	requestID string
+	caller    memory.Caller
+	event     *memory.TaskEvent
+	saved     *memory.TaskSaved // the answer, as far as it is known before the commit
+	// record makes the record of the task or blocker for the present state.
+	record func(*taskState) memory.Record
+}
+
+// report writes a task or blocker and drops the tasks that the state has no room for.
+func (s *Tasks) report(ctx context.Context, t taskReport) (*memory.TaskSaved, error) {
+	e := t.event
+	done, err := s.commit(ctx, t.project, t.requestID, func() (memory.Batch, error) {
+		st, err := s.state(t.project.ID)
 		if err != nil {
 			return memory.Batch{}, err
 		}
-		r := newRecord(&st)
+		r := t.record(&st)
 		r.Provenance = memory.Provenance{Origin: memory.OriginTold, Agent: e.Client}
-		if memory.ValidSessionID("caller.session", caller.Session) == nil {
-			r.Provenance.Session = caller.Session
+		if memory.ValidSessionID("caller.session", t.caller.Session) == nil {
+			r.Provenance.Session = t.caller.Session
 		}
 		st.put(r)
 		b := memory.Batch{
-			Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event], About: []string{p.ID, r.ID},
+			Records: []memory.Record{r}, DropTombstones: []string{r.ID}, Action: actions[e.Event], About: []string{t.project.ID, r.ID},
 		}
 		if r.Kind == memory.Blocker {
 			if err := st.checkBlockers(); err != nil {
@@ -109,7 +120,7 @@ func (s *Tasks) report(ctx context.Context, p memory.Project, requestID string, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", actions[e.Event], err)
 	}
-	return s.kept(ctx, caller, out, e, done)
+	return s.kept(ctx, t.caller, t.saved, e, done)
 }
 
 // UnblockTask implements memory.WorkingMemory.
@@ -126,7 +137,7 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 	var redacted int
 	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, memory.MaxResolution)
 	out.Redacted = redacted > 0
-	done, err := s.change(ctx, p, req.RequestID, func() (memory.Batch, error) {
+	done, err := s.commit(ctx, p, req.RequestID, func() (memory.Batch, error) {
 		st, err := s.state(p.ID)
 		if err != nil {
 			return memory.Batch{}, err

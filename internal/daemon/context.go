@@ -166,5 +166,5 @@ func (d *Daemon) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 // Replay implements memory.Ledger.
 func (d *Daemon) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	d.ready(ctx, req.Caller)
-	return d.core.Replay.Replay(ctx, req, progress)
+	return d.core.Ledger.Replay(ctx, req, progress)
 }

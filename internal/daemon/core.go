@@ -73,7 +73,6 @@ type Core struct {
 	Catalogue *agentctx.Catalogue
 	Session   *agentctx.Contexts
 	Ledger    *ledger.Ledger
-	Replay    *ledger.Replayer
 	// QuoteFilter knows what was handed out; see Daemon.Recall.
 	QuoteFilter *ingest.QuoteFilter
 }

@@ -30,18 +30,11 @@ func (c *Core) contexts(opts CoreOptions) (err error) {
 		return fmt.Errorf("make contexts: %w", err)
 	}
 	c.Ledger, err = ledger.New(ledger.Options{
-		Store: c.Store, Writer: c.Ingest, Projects: c.Projects, Sessions: c.Ingest, Clean: c.Ingest.Clean,
-		Texts: c.Recall, Summary: c.Session.ThenSummary,
+		Store: c.Store, Writer: c.Ingest, Projects: c.Projects, Sessions: c.Ingest, Recall: c.Recall, Catalogue: c.Catalogue,
+		Summary: c.Session.ThenSummary, Choice: ledger.Choice{TopK: settings.TopK, TopN: settings.TopN, IncludeScore: settings.IncludeScore},
 	})
 	if err != nil {
 		return fmt.Errorf("make ledger: %w", err)
-	}
-	c.Replay, err = ledger.NewReplayer(ledger.ReplayOptions{
-		Asker: c.Recall, Ledger: c.Store, Projects: c.Projects, Sessions: c.Ingest, Catalogue: c.Catalogue,
-		Taken: ledger.Taken{TopK: settings.TopK, TopN: settings.TopN, IncludeScore: settings.IncludeScore},
-	})
-	if err != nil {
-		return fmt.Errorf("make replay: %w", err)
 	}
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Feedback implements memory.Ledger. The verdict is kept with the receipt, and the
-// counts of the records move in the same batch. CodeNotFound for a receipt that there
-// is not, or an item that it does not hold.
+// Feedback implements memory.Ledger. One batch writes the verdict with the receipt and the
+// counts of its records. CodeNotFound for an unknown receipt, or an item that it does not
+// have.
 func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	note, _ := l.opts.Clean(req.Note, memory.MaxNote)
+	note, _ := l.opts.Writer.Clean(req.Note, memory.MaxNote)
 	verdict := memory.ItemVerdict{
 		Item: req.Item, Verdict: req.Verdict, Note: note,
-		// Milliseconds, as all that files may tell of.
+		// Milliseconds, like all times that files have.
 		At: l.opts.Clock().UTC().Truncate(time.Millisecond),
 	}
 	l.judging.Lock()
@@ -30,7 +30,7 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	}
 	var w *weighing
 	done, err := l.opts.Writer.WriteWith(ctx, memory.Project{ID: receipt.Project}, func() (memory.Batch, error) {
-		// Again, where nothing is forgotten any more: it may have been just now.
+		// Again, as it may have been forgotten since; from here on it cannot be.
 		if receipt, err = l.opts.Store.Receipt(req.Receipt); err != nil {
 			return memory.Batch{}, notFound(err, "receipt", "the receipt was forgotten", "")
 		}
@@ -46,10 +46,10 @@ func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*mem
 	if done.Repeated {
 		return l.repeated(req, done)
 	}
-	return l.taken(req, w.items, w.replaced, done)
+	return l.feedback(req, w.items, w.replaced, done)
 }
 
-// notFound says in words of the ledger that something is not there; other errors stay.
+// notFound replaces CodeNotFound by an error in the words of the ledger.
 func notFound(err error, field, message, hint string) error {
 	if memory.CodeOf(err) != memory.CodeNotFound {
 		return err
@@ -57,18 +57,18 @@ func notFound(err error, field, message, hint string) error {
 	return &memory.Error{Code: memory.CodeNotFound, Field: field, Message: message, Hint: hint, Cause: err}
 }
 
-// weighing is what a verdict comes to.
+// weighing is a verdict with all that it changes.
 type weighing struct {
 	receipt memory.Receipt // with the verdict
 	verdict memory.ItemVerdict
-	items   []memory.ReceiptItem // that it is on
-	records []memory.Record      // of these, as they are
+	items   []memory.ReceiptItem // that the verdict is on
+	records []memory.Record      // of the items
 	before  map[string]*memory.ItemVerdict
-	// replaced says that an item had another verdict.
+	// replaced reports that an item had another verdict.
 	replaced bool
 }
 
-// weigh finds out what a verdict is on and what it replaces.
+// weigh reads the items of a verdict and the verdicts that it replaces.
 func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*weighing, error) {
 	w := &weighing{receipt: receipt, verdict: verdict, items: receipt.Items, before: map[string]*memory.ItemVerdict{}}
 	if verdict.Item != "" {
@@ -104,8 +104,8 @@ func (l *Ledger) weigh(receipt memory.Receipt, verdict memory.ItemVerdict) (*wei
 	return w, nil
 }
 
-// batch writes the verdict and the counts. They are counted inside the commit, on
-// what is stored by then: other receipts may hold the same record.
+// batch writes the verdict and the counts. Counting happens inside the commit, on the
+// record that is stored then, because other receipts may have the same record.
 func (w *weighing) batch(req memory.FeedbackRequest) memory.Batch {
 	return memory.Batch{
 		RequestID: req.RequestID,
@@ -120,8 +120,8 @@ func (w *weighing) batch(req memory.FeedbackRequest) memory.Batch {
 	}
 }
 
-// repeated answers a request that was committed before: it changes nothing. One that
-// was committed as something else is refused.
+// repeated answers a request that was committed before, without a change. A request with
+// the id of another one is refused.
 func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*memory.FeedbackResult, error) {
 	receipt, err := l.opts.Store.Receipt(req.Receipt)
 	if err != nil {
@@ -136,11 +136,11 @@ func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*m
 			return nil, memory.Invalid("request_id", "another id for every request", "another request had this id")
 		}
 	}
-	return l.taken(req, items, false, done)
+	return l.feedback(req, items, false, done)
 }
 
-// taken tells what a verdict came to, with the counts as they are now.
-func (l *Ledger) taken(req memory.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*memory.FeedbackResult, error) {
+// feedback returns the result of a verdict, with the present counts.
+func (l *Ledger) feedback(req memory.FeedbackRequest, items []memory.ReceiptItem, replaced bool, done memory.Committed) (*memory.FeedbackResult, error) {
 	out := &memory.FeedbackResult{
 		Receipt: req.Receipt, Verdict: req.Verdict, Items: make([]memory.ItemFeedback, len(items)), Replaced: replaced, Seq: done.Seq,
 	}

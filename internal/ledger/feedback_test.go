@@ -216,6 +216,7 @@ func TestFeedbackOnWhatIsNotThere(t *testing.T) {
 
 // late drops a record between what the ledger reads and what it commits.
 type late struct {
+	Writer
 	*rig
 	drop string
 }
@@ -235,7 +236,7 @@ func TestFeedbackBringsNothingBack(t *testing.T) {
 	r := newRig(t)
 	rule := r.rule("Style", "Use tabs.")
 	receipt := r.receipt(memory.ReceiptItem{ID: rule, Kind: memory.Rule})
-	r.ledger.opts.Writer = late{r, rule}
+	r.ledger.opts.Writer = late{r.ingest, r, rule}
 	r.judge(receipt, rule, memory.Worked)
 	if _, err := r.store.Record(rule); memory.CodeOf(err) != memory.CodeNotFound {
 		t.Errorf("the rule that went meanwhile = %v, want it not found", err)

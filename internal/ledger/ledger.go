@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/recall"
 	"github.com/recalld/recalld/internal/render"
 )
 
@@ -36,11 +37,14 @@ type Store interface {
 	Record(id string) (memory.Record, error)
 }
 
-// Writer commits batches that follow from what is stored.
+// Writer is the write path.
 type Writer interface {
 	// WriteWith commits the batch that prepare makes. Nothing is forgotten between the
 	// two; an error of prepare is returned as it is.
 	WriteWith(ctx context.Context, project memory.Project, prepare func() (memory.Batch, error)) (memory.Committed, error)
+	// Clean removes the secrets of a text and returns their number. A text that held one is
+	// cut to most characters.
+	Clean(text string, most int) (clean string, n int)
 }
 
 // Projects finds the project that a caller means.
@@ -57,40 +61,56 @@ type Sessions interface {
 	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
 }
 
-// Texts finds what was handed out again.
-type Texts interface {
-	// PastText has for each item what is left of its text; inside says that the caller asks
-	// from the project. See recall.Service.PastText.
+// Recall is the read path; see recall.Service.
+type Recall interface {
+	Ask(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (*memory.RecallResponse, memory.Receipt, error)
+	Match(ctx context.Context, text string, sel memory.Selection, limit int, opts recall.AskOptions) (recall.Matches, error)
+	// Settings are today's.
+	Settings() memory.AnswerSettings
+	// Then returns what is left of the texts of items; inside says that the caller asks from
+	// the project.
 	Then(ctx context.Context, project memory.Project, inside bool, items []memory.ReceiptItem) []memory.PastText
 }
 
-// Options configure a ledger. The first four fields are required.
+// Catalogue lists the entries of a project.
+type Catalogue interface {
+	Items(project string) []memory.EntryState
+}
+
+// Options configure a Ledger. The fields up to Catalogue are required.
 type Options struct {
-	Store    Store
-	Writer   Writer
-	Projects Projects
-	Sessions Sessions
-	// Texts finds the texts of a context again, and Summary that of the summary of a
-	// session's compaction. Nil: of none is said what became of it.
-	Texts   Texts
+	Store     Store
+	Writer    Writer
+	Projects  Projects
+	Sessions  Sessions
+	Recall    Recall
+	Catalogue Catalogue
+	// Summary returns what is left of the summary of a session's compaction. With nil,
+	// explanations do not say.
 	Summary func(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error)
-	// Clean takes secrets out of a text, which is cut to most characters then, and
-	// says how many there were. Default: nothing.
-	Clean func(text string, most int) (string, int)
+	// Choice is how contexts choose entries today. Default: contract 6's.
+	Choice Choice
 	// Clock gives the time of verdicts. Default time.Now.
 	Clock func() time.Time
 }
 
 func (o *Options) validate() error {
-	for field, missing := range map[string]bool{
-		"store": o.Store == nil, "writer": o.Writer == nil, "projects": o.Projects == nil, "sessions": o.Sessions == nil,
+	for _, option := range []struct {
+		field string
+		isSet bool
+	}{
+		{"store", o.Store != nil}, {"writer", o.Writer != nil}, {"projects", o.Projects != nil}, {"sessions", o.Sessions != nil},
+		{"recall", o.Recall != nil}, {"catalogue", o.Catalogue != nil},
 	} {
-		if missing {
-			return memory.Invalid(field, "", "the ledger needs it")
+		if !option.isSet {
+			return memory.Invalid(option.field, "", "this option is required")
 		}
 	}
-	if o.Clean == nil {
-		o.Clean = func(text string, _ int) (string, int) { return text, 0 }
+	if o.Choice == (Choice{}) {
+		o.Choice = DefaultChoice()
+	}
+	if o.Choice.TopK < 1 || o.Choice.TopN < 1 {
+		return memory.Invalid("choice", "at least 1", "%d of %d entries", o.Choice.TopN, o.Choice.TopK)
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -98,12 +118,10 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Ledger answers for what was handed out: memory.Ledger but for Replay, which
-// package replay implements. It is safe for concurrent use.
+// Ledger implements memory.Ledger. It is safe for concurrent use.
 type Ledger struct {
 	opts Options
-	// judging is held while a verdict is taken: from reading what was said of a
-	// receipt until what is said now is written.
+	// judging is held from reading the verdicts of a receipt until a new one is written.
 	judging sync.Mutex
 }
 
@@ -115,13 +133,7 @@ func New(opts Options) (*Ledger, error) {
 	return &Ledger{opts: opts}, nil
 }
 
-var _ interface {
-	Receipts(context.Context, memory.ReceiptsRequest) (*memory.ReceiptList, error)
-	ContextOf(context.Context, memory.ContextOfRequest) (*memory.TurnContext, error)
-	Feedback(context.Context, memory.FeedbackRequest) (*memory.FeedbackResult, error)
-} = (*Ledger)(nil)
-
-// Receipts implements memory.Ledger. CodeNotFound for a session that there is not.
+// Receipts implements memory.Ledger. CodeNotFound for an unknown session.
 func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -148,8 +160,8 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 	return list, nil
 }
 
-// ContextOf implements memory.Ledger. A turn that was given no context is no error:
-// it has no record. The errors are those of session.Which.
+// ContextOf implements memory.Ledger. A turn without a context has no record, which is not
+// an error. Errors are those of Sessions.
 func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -188,14 +200,11 @@ func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*m
 	return out, nil
 }
 
-// then says of the items of a record what became of their texts, and adds those that are
-// as they were if the request asks for them.
+// then sets whether the texts of a record's items have changed, and adds the unchanged texts
+// if the request asks for them.
 func (l *Ledger) then(ctx context.Context, req memory.ContextOfRequest, project memory.Project, r *memory.Receipt, record *memory.ContextRecord) error {
-	then := make([]memory.PastText, len(r.Items))
-	if l.opts.Texts != nil {
-		inside := memory.AsksFrom(ctx, l.opts.Projects, project.ID, req.Project, req.Caller)
-		then = l.opts.Texts.Then(ctx, project, inside, r.Items)
-	}
+	inside := memory.AsksFrom(ctx, l.opts.Projects, project.ID, req.Project, req.Caller)
+	then := l.opts.Recall.Then(ctx, project, inside, r.Items)
 	for i, item := range r.Items {
 		if item.Kind == memory.SummaryItem && l.opts.Summary != nil {
 			var err error

@@ -8,10 +8,10 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// compare puts three answers to one question side by side: first what there is after,
-// then what there was before and is not any more, then what is only recorded. An answer
-// is changed when an item comes, goes, or changes places with another that stays.
-func compare(recorded []hit, before, after replayOutcome) (items []memory.ReplayedItem, byData, bySettings bool) {
+// compare joins the three results of a query: the items after, then those only before, then
+// those only recorded. A result has changed if an item comes, goes, or changes places with
+// another item that stays.
+func compare(recorded []hit, before, after result) (items []memory.ReplayedItem, byData, bySettings bool) {
 	items = []memory.ReplayedItem{}
 	ranks := [3]map[string]int{ranksOf(recorded), ranksOf(before.items), ranksOf(after.items)}
 	seen := map[string]bool{}
@@ -40,7 +40,7 @@ func compare(recorded []hit, before, after replayOutcome) (items []memory.Replay
 	return items, byData, bySettings
 }
 
-// ranksOf are the places of items, from 1. Of an id that comes twice the first counts.
+// ranksOf returns the ranks of items, from 1; the first of equal ids counts.
 func ranksOf(hits []hit) map[string]int {
 	ranks := make(map[string]int, len(hits))
 	for i, h := range hits {
@@ -55,9 +55,8 @@ func recordedRank(i memory.ReplayedItem) int { return i.Recorded }
 func beforeRank(i memory.ReplayedItem) int   { return i.Before }
 func afterRank(i memory.ReplayedItem) int    { return i.After }
 
-// movedBetween returns the ids of the items that two answers both have, at another
-// place among those: an item that only moves up because another one went has not
-// moved.
+// movedBetween returns the ids of items that two results share in another order. An item
+// that moves up only because another one went has not moved.
 func movedBetween(items []memory.ReplayedItem, from, to func(memory.ReplayedItem) int) map[string]bool {
 	both := slices.DeleteFunc(slices.Clone(items), func(i memory.ReplayedItem) bool { return from(i) == 0 || to(i) == 0 })
 	then := slices.SortedFunc(slices.Values(both), func(a, b memory.ReplayedItem) int { return from(a) - from(b) })
@@ -78,7 +77,7 @@ func movedInAnswer(items []memory.ReplayedItem) map[string]bool {
 	return moved
 }
 
-// tally sums up answers in items.
+// tally counts the items of answers.
 func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
 	var t memory.ReplayCounts
 	count := func(n *int, is bool) {
@@ -101,16 +100,15 @@ func tally(answers []memory.ReplayedAnswer) memory.ReplayCounts {
 	return t
 }
 
-// title fills in the titles of items that only the receipt has, as far as the record
-// is still there.
-func (p *Replayer) title(items []memory.ReplayedItem, r memory.Receipt, before, after replayOutcome, outside bool) {
+// title sets the titles of items that only the receipt has, if their records exist.
+func (l *Ledger) title(items []memory.ReplayedItem, r memory.Receipt, before, after result, outside bool) {
 	titles := map[string]string{}
 	for _, h := range slices.Concat(before.items, after.items) {
 		titles[h.id] = h.title
 	}
 	for i, x := range items {
 		if outside {
-			if record, err := p.opts.Ledger.Record(x.ID); err == nil && record.Provenance.Followed() {
+			if record, err := l.opts.Store.Record(x.ID); err == nil && record.Provenance.Followed() {
 				items[i].Title = ""
 				continue
 			}
@@ -121,7 +119,7 @@ func (p *Replayer) title(items []memory.ReplayedItem, r memory.Receipt, before, 
 		if items[i].Title = titles[x.ID]; items[i].Title != "" || x.Kind == memory.Chunk {
 			continue
 		}
-		if record, err := p.opts.Ledger.Record(x.ID); err == nil {
+		if record, err := l.opts.Store.Record(x.ID); err == nil {
 			items[i].Title = render.Title(record.Text)
 		}
 	}

@@ -11,60 +11,57 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// question is what a receipt has asked.
-type question struct {
-	p       *Replayer
+// query is the query of a receipt.
+type query struct {
+	ledger  *Ledger
 	receipt memory.Receipt
 	project memory.Project
-	// outside says that it is replayed from elsewhere than its project, where nothing is
-	// shown that was followed from the project's files.
+	// outside reports that the replay is requested from outside the project. Then nothing
+	// from the project's files is shown.
 	outside bool
-	// entries are those that a context of the project may choose, by id.
+	// entries are the catalogue entries that relevance decides on, by id.
 	entries func() map[string]memory.EntryState
-	// aside is what is not compared, by id: what the context held anyway, with no reason,
-	// and what it withheld of what it had chosen.
-	aside map[string]memory.Reason
+	// excluded are the items that are not compared, by id: those that the context had without
+	// a search, with no reason, and chosen ones that it withheld.
+	excluded map[string]memory.Reason
 }
 
-// replayOutcome is what a question found.
-type replayOutcome struct {
+// result is the result of a query.
+type result struct {
 	items    []hit
 	withheld []memory.Withheld
 	degraded []memory.Degraded
 }
 
-// hit is an item of an outcome.
+// hit is an item of a result.
 type hit struct {
 	id, title string
 	kind      memory.Kind
 	path      string // of code
 }
 
-// prepare finds out what of a context is not compared.
-func (q *question) prepare() {
+// prepare collects the items of a context that are not compared.
+func (q *query) prepare() {
 	if q.receipt.Purpose != memory.PurposeContext {
 		return
 	}
-	q.aside = map[string]memory.Reason{}
+	q.excluded = map[string]memory.Reason{}
 	for _, item := range q.receipt.Items {
 		if cmp.Or(item.Mode, memory.IncludeAgent) != memory.IncludeAgent {
-			q.aside[item.ID] = ""
+			q.excluded[item.ID] = ""
 		}
 	}
 	for _, w := range q.receipt.Withheld {
 		if w.Reason == memory.OverBudget || w.Reason == memory.Duplicate {
-			q.aside[w.ID] = w.Reason
+			q.excluded[w.ID] = w.Reason
 		}
 	}
 }
 
-// choosable are the entries that a context of a project may choose by relevance.
-func (p *Replayer) choosable(project memory.Project) map[string]memory.EntryState {
+// choosable returns the entries of a project that relevance decides on.
+func (l *Ledger) choosable(project memory.Project) map[string]memory.EntryState {
 	chosen := map[string]memory.EntryState{}
-	if p.opts.Catalogue == nil {
-		return chosen
-	}
-	for _, e := range p.opts.Catalogue.Items(project.ID) {
+	for _, e := range l.opts.Catalogue.Items(project.ID) {
 		if e.On && e.Mode == memory.IncludeAgent {
 			chosen[e.ID] = e
 		}
@@ -72,8 +69,8 @@ func (p *Replayer) choosable(project memory.Project) map[string]memory.EntryStat
 	return chosen
 }
 
-// recorded is what the receipt shows, as far as it is compared.
-func (q *question) recorded() []hit {
+// recorded returns the items of the receipt that are compared.
+func (q *query) recorded() []hit {
 	var hits []hit
 	for _, item := range q.receipt.Items {
 		hits = append(hits, hit{id: item.ID, kind: item.Kind, title: render.Name(item.Server, item.Name)})
@@ -81,16 +78,14 @@ func (q *question) recorded() []hit {
 	return q.compared(hits)
 }
 
-// compared leaves out what is not compared. A context's parts come in the order of
-// kinds, whatever order it has them in.
-func (q *question) compared(hits []hit) []hit {
+// compared drops the items that are not compared, and orders those of a context by kind.
+func (q *query) compared(hits []hit) []hit {
 	if q.receipt.Purpose != memory.PurposeContext {
 		return hits
 	}
 	hits = slices.DeleteFunc(hits, func(h hit) bool {
-		entry := slices.Contains(memory.EntryKinds, h.kind)
-		_, aside := q.aside[h.id]
-		return aside || h.kind == memory.Task || h.kind == memory.Blocker || entry && q.p.opts.Catalogue == nil
+		_, isExcluded := q.excluded[h.id]
+		return isExcluded || h.kind == memory.Task || h.kind == memory.Blocker
 	})
 	slices.SortStableFunc(hits, func(a, b hit) int {
 		return cmp.Compare(slices.Index(memory.Kinds, a.kind), slices.Index(memory.Kinds, b.kind))
@@ -98,37 +93,37 @@ func (q *question) compared(hits []hit) []hit {
 	return hits
 }
 
-// ask asks the question under some settings, nil for today's. Floors that were asked
-// for anew are among them, and count as if the question named them.
-func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, anew map[memory.Kind]float64) (replayOutcome, error) {
+// ask runs the query with some settings, nil for today's. Thresholds that the replay
+// changes count as if the query had named them.
+func (q *query) ask(ctx context.Context, settings *memory.AnswerSettings, anew map[memory.Kind]float64) (result, error) {
 	opts := recall.AskOptions{Settings: settings, Project: &q.project, At: q.receipt.At, Outside: q.outside}
 	req := q.receipt.Request
 	req.Explain = false
 	if floor, ok := anew[memory.Chunk]; ok {
-		req.MinRelevance = &floor // of code, where files that are known by their beginning alone have one of their own
+		req.MinRelevance = &floor // for code, because the file-name index has a threshold of its own
 	}
 	if req.Scope != nil && req.Scope.Name == memory.ScopeCurrent {
 		if q.receipt.Session == "" {
-			return replayOutcome{}, memory.Errorf(memory.CodeNotFound, "its session is not known")
+			return result{}, memory.Errorf(memory.CodeNotFound, "its session is not known")
 		}
 		req.Scope = &memory.Scope{Session: q.receipt.Session}
 	}
 	if q.receipt.Purpose != memory.PurposeContext {
 		return q.askMemories(ctx, req, opts)
 	}
-	var out replayOutcome
+	var out result
 	for _, one := range recall.ContextQuestions(req) {
 		found, err := q.askMemories(ctx, one, opts)
 		if err != nil {
-			return replayOutcome{}, err
+			return result{}, err
 		}
 		out.add(found)
 	}
 	entries := slices.DeleteFunc(slices.Clone(req.Kinds), func(k memory.Kind) bool { return !slices.Contains(memory.EntryKinds, k) })
-	if q.p.opts.Catalogue != nil && len(entries) > 0 {
+	if len(entries) > 0 {
 		found, err := q.match(ctx, entries, opts)
 		if err != nil {
-			return replayOutcome{}, err
+			return result{}, err
 		}
 		out.add(found)
 	}
@@ -136,18 +131,18 @@ func (q *question) ask(ctx context.Context, settings *memory.AnswerSettings, ane
 	return out, nil
 }
 
-func (o *replayOutcome) add(other replayOutcome) {
+func (o *result) add(other result) {
 	o.items = append(o.items, other.items...)
 	o.withheld = append(o.withheld, other.withheld...)
 	o.degraded = append(o.degraded, other.degraded...)
 }
 
-func (q *question) askMemories(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (replayOutcome, error) {
-	a, _, err := q.p.opts.Asker.Ask(ctx, req, opts)
+func (q *query) askMemories(ctx context.Context, req memory.RecallRequest, opts recall.AskOptions) (result, error) {
+	a, _, err := q.ledger.opts.Recall.Ask(ctx, req, opts)
 	if err != nil {
-		return replayOutcome{}, err
+		return result{}, err
 	}
-	out := replayOutcome{withheld: a.Withheld, degraded: a.Degraded, items: make([]hit, len(a.Items))}
+	out := result{withheld: a.Withheld, degraded: a.Degraded, items: make([]hit, len(a.Items))}
 	for i, item := range a.Items {
 		out.items[i] = hit{id: item.ID, kind: item.Kind, title: render.Title(item.Text), path: item.Source.Path}
 		if item.Source.Path != "" {
@@ -160,41 +155,41 @@ func (q *question) askMemories(ctx context.Context, req memory.RecallRequest, op
 	return out, nil
 }
 
-// taken says which entries the context took, or takes by today's settings where its
-// receipt does not say.
-func (q *question) taken() Taken {
+// choice returns how the context chose entries, by today's settings if its receipt does
+// not say.
+func (q *query) choice() Choice {
 	if s := q.receipt.Settings; s != nil && s.TopK > 0 {
-		return Taken{TopK: s.TopK, TopN: s.TopN, IncludeScore: s.IncludeScore}
+		return Choice{TopK: s.TopK, TopN: s.TopN, IncludeScore: s.IncludeScore}
 	}
-	return q.p.opts.Taken
+	return q.ledger.opts.Choice
 }
 
-// match chooses entries as a context does. What its budget left out took a place among
-// those that it chose; what it held was none of them.
-func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.AskOptions) (replayOutcome, error) {
-	take := q.taken()
+// match chooses entries as a context does. Entries that the budget left out count as
+// chosen; entries that the context has without a search do not.
+func (q *query) match(ctx context.Context, kinds []memory.Kind, opts recall.AskOptions) (result, error) {
+	take := q.choice()
 	asked := q.receipt.Request
 	sel := memory.Selection{
 		Kinds: kinds, Project: q.project.ID, Only: map[string]bool{},
-		Followed: !q.outside && memory.AsksFrom(ctx, q.p.opts.Projects, q.project.ID, asked.Project, asked.Caller),
+		Followed: !q.outside && memory.AsksFrom(ctx, q.ledger.opts.Projects, q.project.ID, asked.Project, asked.Caller),
 	}
 	for id := range q.entries() {
-		if reason, aside := q.aside[id]; !aside || reason != "" {
+		if reason, isExcluded := q.excluded[id]; !isExcluded || reason != "" {
 			sel.Only[id] = true
 		}
 	}
-	m, err := q.p.opts.Asker.Match(ctx, q.receipt.Request.Query, sel, take.TopK, opts)
+	m, err := q.ledger.opts.Recall.Match(ctx, q.receipt.Request.Query, sel, take.TopK, opts)
 	if err != nil {
-		return replayOutcome{}, err
+		return result{}, err
 	}
-	out := replayOutcome{withheld: m.Withheld, degraded: m.Degraded}
+	out := result{withheld: m.Withheld, degraded: m.Degraded}
 	chosen := 0
 	for _, x := range m.Items {
 		e := q.entries()[x.ID]
 		switch {
 		case chosen >= take.TopN && x.Relevance < take.IncludeScore:
 			out.withheld = append(out.withheld, memory.Withheld{ID: x.ID, Kind: x.Kind, Reason: memory.OverLimit, NearestScore: x.Relevance})
-		case q.aside[x.ID] == memory.Duplicate:
+		case q.excluded[x.ID] == memory.Duplicate:
 		default:
 			chosen++
 			out.items = append(out.items, hit{id: x.ID, kind: x.Kind, title: render.Name(e.ServerName, e.Name)})
@@ -203,10 +198,10 @@ func (q *question) match(ctx context.Context, kinds []memory.Kind, opts recall.A
 	return out, nil
 }
 
-// reason is why an outcome lacks an item; empty where it does not tell.
-func (o *replayOutcome) reason(h hit) memory.Reason {
+// reason returns why a result lacks an item, or nothing if it is unknown.
+func (o *result) reason(h hit) memory.Reason {
 	for _, w := range o.withheld {
-		// Code that was not read has no id of its own yet, only a path.
+		// Code that was not read has a path and no id yet.
 		if w.ID == h.id || h.path != "" && w.Path == h.path {
 			return w.Reason
 		}

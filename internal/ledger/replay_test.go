@@ -371,7 +371,7 @@ func TestCompare(t *testing.T) {
 		"all is another":       {"a", "b", "c", true, true, memory.ReplayCounts{DataAdded: 1, DataRemoved: 1, SettingsAdded: 1, SettingsRemoved: 1}},
 		"twice counts as once": {"a a", "a", "a", false, false, memory.ReplayCounts{Same: 1}},
 	} {
-		items, data, settings := compare(hits(test.recorded), replayOutcome{items: hits(test.before)}, replayOutcome{items: hits(test.after)})
+		items, data, settings := compare(hits(test.recorded), result{items: hits(test.before)}, result{items: hits(test.after)})
 		got := tally([]memory.ReplayedAnswer{{Items: items}})
 		test.want.Questions = 1
 		if data != test.data || settings != test.settings {

@@ -30,7 +30,7 @@ type replayRig struct {
 	recall    *recall.Service
 	catalogue *agentctx.Catalogue
 	contexts  *agentctx.Contexts
-	replayer  *Replayer
+	replayer  *Ledger
 }
 
 // newReplayRig opens a rig that is closed at the end of the test.
@@ -66,14 +66,16 @@ func newReplayRig(t testing.TB) *replayRig {
 		Analyze: func(text string) index.Terms { return lexical.Analyze(text) }, Content: lexical.Content, Clock: clock,
 	})
 	fail("make read path", err)
-	r.catalogue, err = agentctx.NewCatalogue(agentctx.CatalogueOptions{Writer: r.ingest, Shelf: indexes, States: r.store, Projects: projects, Clock: clock})
+	ports := agentctx.Ports{Writer: r.ingest, Projects: projects, Records: indexes, Store: r.store, Clock: clock}
+	r.catalogue, err = agentctx.NewCatalogue(ports)
 	fail("make catalogue", err)
+	tasks, err := agentctx.NewTasks(agentctx.TaskOptions{Ports: ports})
+	fail("make tasks", err)
 	r.contexts, err = agentctx.NewContexts(agentctx.ContextOptions{
-		Projects: projects, Sessions: r.ingest, States: r.store, Writer: r.ingest, Catalogue: r.catalogue,
-		Matcher: r.recall, Receipts: r.store, Steps: r.recall, Clock: clock, Assembly: agentctx.Assembly{Memories: r.recall, Ledger: r.store},
+		Ports: ports, Sessions: r.ingest, Receipts: r.store, Catalogue: r.catalogue, Recall: r.recall, Tasks: tasks,
 	})
 	fail("make contexts", err)
-	r.replayer, err = NewReplayer(ReplayOptions{Asker: r.recall, Ledger: r.store, Projects: projects, Sessions: r.ingest, Catalogue: r.catalogue})
+	r.replayer, err = New(Options{Recall: r.recall, Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Catalogue: r.catalogue})
 	fail("make replayer", err)
 	return r
 }

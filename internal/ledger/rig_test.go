@@ -70,13 +70,18 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Clean: r.ingest.Clean, Texts: r.recall, Clock: clock})
+	r.ledger, err = New(Options{Store: r.store, Writer: r.ingest, Projects: projects, Sessions: r.ingest, Recall: r.recall, Catalogue: noEntries{}, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.write(memory.Batch{}) // the project
 	return r
 }
+
+// noEntries is a catalogue without entries.
+type noEntries struct{}
+
+func (noEntries) Items(string) []memory.EntryState { return nil }
 
 // redactSecret takes out one word, so that a test sees where it was looked for.
 func redactSecret(text string) (string, int) {

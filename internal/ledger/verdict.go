@@ -11,8 +11,8 @@ import (
 // memory.ParseRate).
 const maxAttempts = 9_999_999
 
-// judge adds a verdict to those of a receipt and returns them. One on an item takes
-// the place of the one on it before, one on the whole receipt that of all.
+// judge returns the verdicts of a receipt with one more. A verdict on an item replaces the
+// former one on it; a verdict on the whole receipt replaces all.
 func judge(judged []memory.ItemVerdict, v memory.ItemVerdict) []memory.ItemVerdict {
 	if v.Item == "" {
 		return []memory.ItemVerdict{v}
@@ -21,8 +21,7 @@ func judge(judged []memory.ItemVerdict, v memory.ItemVerdict) []memory.ItemVerdi
 	return append(kept, v)
 }
 
-// on returns the verdict on an item that counts: the last one on it or on the whole
-// receipt.
+// on returns the last verdict on an item or on the whole receipt.
 func on(judged []memory.ItemVerdict, item string) (memory.ItemVerdict, bool) {
 	for _, j := range slices.Backward(judged) {
 		if j.Item == item || j.Item == "" {
@@ -32,8 +31,8 @@ func on(judged []memory.ItemVerdict, item string) (memory.ItemVerdict, bool) {
 	return memory.ItemVerdict{}, false
 }
 
-// count returns a record with a verdict counted, and the one that it replaces no
-// longer, if there is one. What the record given points to is not changed.
+// count returns a record that counts a verdict in place of the one before, if there is one.
+// It does not change what the given record points to.
 func count(r memory.Record, v memory.ItemVerdict, before *memory.ItemVerdict) memory.Record {
 	counts := memory.VerdictCounts{}
 	if r.Verdicts != nil {
@@ -55,7 +54,7 @@ func count(r memory.Record, v memory.ItemVerdict, before *memory.ItemVerdict) me
 	return r
 }
 
-// add changes the count of a verdict, which stays at least 0.
+// add changes the count of a verdict; it is never negative.
 func add(counts *memory.VerdictCounts, v memory.Verdict, n int) {
 	of := map[memory.Verdict]*int{
 		memory.Worked: &counts.Worked, memory.Failed: &counts.Failed,
@@ -67,7 +66,7 @@ func add(counts *memory.VerdictCounts, v memory.Verdict, n int) {
 }
 
 // outcome is what a verdict adds to a lesson's rate: worked +1/+1, failed and
-// outdated +0/+1. What was irrelevant was not tried.
+// outdated +0/+1. An irrelevant lesson was not tried.
 func outcome(v memory.Verdict) memory.Rate {
 	switch v {
 	case memory.Worked:
@@ -78,7 +77,7 @@ func outcome(v memory.Verdict) memory.Rate {
 	return memory.Rate{}
 }
 
-// tried counts a verdict in the rate of a lesson; any other record has no event.
+// tried counts a verdict in the rate of a lesson. Other records have no event.
 func tried(e *memory.Event, v memory.ItemVerdict) {
 	o := outcome(v.Verdict)
 	if e == nil || o.Attempts == 0 {
@@ -94,8 +93,8 @@ func tried(e *memory.Event, v memory.ItemVerdict) {
 	setRate(e, memory.Rate{Successes: rate.Successes + o.Successes, Attempts: rate.Attempts + o.Attempts}, v.At)
 }
 
-// takeBack takes a verdict out of the rate of a lesson, unless the lesson was told
-// with a rate since: that says what its teller knew, and holds no verdict of ours.
+// takeBack removes a verdict from the rate of a lesson, unless the lesson was reported with
+// a rate since: such a rate contains no verdicts.
 func takeBack(e *memory.Event, v memory.ItemVerdict) {
 	o := outcome(v.Verdict)
 	if e == nil || e.Rate == nil || o.Attempts == 0 {
@@ -109,7 +108,7 @@ func takeBack(e *memory.Event, v memory.ItemVerdict) {
 	setRate(e, left, v.At)
 }
 
-// setRate keeps a rate and when it changed; one of no attempts is none.
+// setRate sets a rate and the time of its change. A rate without attempts is removed.
 func setRate(e *memory.Event, rate memory.Rate, at time.Time) {
 	if e.Rate = &rate; rate.Attempts == 0 {
 		e.Rate = nil
