@@ -1,14 +1,13 @@
-// Package fingerprint gives an error message a name that stays the same while
-// paths, numbers, addresses, times and colours in it change, so that a lesson
-// about an error is found by the error itself, on any machine.
+// Package fingerprint gives an error message a name that is the same whatever its paths,
+// numbers, addresses, times and colours, so that a lesson about an error is found by the
+// error itself, on any machine.
 //
-// Vocabulary. A line is normalised: what differs between two machines or two
-// runs is replaced by a mark (<path>, <url>, <n>), and case, quotes and white
-// space are made one. The core of a line is the part that says what went
-// wrong, without who said it and where. A core that every failure shares
-// ("exit status 1", "build failed") tells nothing and has no fingerprint. A
-// code is a word that a tool documents (E0382, TS2345, ERESOLVE): it has a
-// fingerprint of its own, so that a lesson which only names the code is found.
+// A line is normalised: parts that differ between machines or runs are replaced by a mark
+// (<path>, <url>, <n>), and case, quotes and white space are unified. The core of a line
+// says what went wrong, without who said it and where. A generic core ("exit status 1",
+// "build failed") has no fingerprint. A code is a word that a tool documents (E0382,
+// TS2345, ERESOLVE): it has a fingerprint of its own, so that a lesson which only names
+// the code is found.
 package fingerprint
 
 import (
@@ -21,22 +20,21 @@ import (
 )
 
 const (
-	// Max is how many fingerprints a text has at most.
+	// Max is the most fingerprints of a text.
 	Max = 8
-	// maxLine is how much of a line is read, in bytes; what tells one error from
-	// another comes early, and what follows is often data.
+	// maxLine is how much of a line is read, in bytes: the distinctive part of an error
+	// comes early, and the rest is often data.
 	maxLine = 1000
 	// maxCore is how much of a core counts, in bytes.
 	maxCore = 300
-	// maxText is how much of a text is read, in bytes: half of it from the
-	// front, half from the end, where the errors of a long output are.
+	// maxText is how much of a text is read, in bytes: half from the front, half from the
+	// end, where the errors of a long output are.
 	maxText = 256 << 10
 )
 
-// Of returns the fingerprints of the errors that a text tells, the most telling
-// first, Max at most; none for a text that tells of no error. A fingerprint is
-// 16 hexadecimal digits: the first half of a SHA-256 of what was normalised.
-// It takes time linear in the text.
+// Of returns the fingerprints of the errors in a text, the most specific first, at most
+// Max; none for a text without errors. A fingerprint is 16 hexadecimal digits: the first
+// half of the SHA-256 of the normalised core. It takes time linear in the text.
 func Of(text string) []string {
 	var found []finding
 	seen := make(map[string]int) // core to its place in found
@@ -52,7 +50,7 @@ func Of(text string) []string {
 		if readsAsCode(line) {
 			continue
 		}
-		// A person who tells of an error quotes it, in the middle of a sentence.
+		// A person quotes an error in the middle of a sentence.
 		for part := range quotations(line) {
 			if f, ok := judge(Normalise(part)); ok {
 				add(f)
@@ -74,10 +72,10 @@ func Of(text string) []string {
 	return prints
 }
 
-// finding is an error that a line tells of.
+// finding is an error in a line.
 type finding struct {
 	core   string
-	weight int // how telling it is
+	weight int // how specific it is
 }
 
 func hash(core string) string {
@@ -85,8 +83,8 @@ func hash(core string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// lines yields the lines of a text, each cut at maxLine. Of a text over maxText
-// the middle is left out.
+// lines yields the lines of a text, each cut at maxLine. It skips the middle of a text
+// over maxText.
 func lines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		parts := []string{text}
@@ -103,8 +101,8 @@ func lines(text string) func(yield func(string) bool) {
 	}
 }
 
-// quotations yields what stands in double quotes or backticks, of two words or
-// more. Single quotes are left out: messages use them within themselves.
+// quotations yields the texts in double quotes or backticks, of two words or more. Single
+// quotes do not count: messages use them themselves.
 func quotations(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {

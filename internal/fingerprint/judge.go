@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Weights of findings, from what a person wrote in passing to what a tool says
-// in its own words.
+// Weights of findings, from casual mentions to messages of tools.
 const (
 	weak     = 1 // a phrase of failure
 	telling  = 2 // a code, or a phrase that belongs to one kind of error
@@ -14,7 +13,7 @@ const (
 	decisive = 4 // a named exception, or an error with its code
 )
 
-// judge finds the core of the error that a normalised line tells of.
+// judge finds the core of the error in a normalised line.
 func judge(line string) (finding, bool) {
 	line = trimPrefixes(line)
 	rest, npm := cutNpm(line)
@@ -31,7 +30,7 @@ func judge(line string) (finding, bool) {
 			core, _, _ = strings.Cut(core, "'") // a message that is quoted
 		}
 		core = cut(strings.Trim(core, " .,:;!-"), maxCore)
-		// The last of the strong ones is the cause of those before it.
+		// The last of the strong findings is the cause of those before it.
 		if weight < best.weight && (best.weight < strong || weight < strong) || !tells(core) {
 			return
 		}
@@ -122,8 +121,8 @@ func isException(w string) bool {
 	return ok && len(stem) >= 2 && stem[len(stem)-1] != '_'
 }
 
-// trimPrefixes takes off what says where and when and by whom: places, times,
-// levels in brackets and the names of shells.
+// trimPrefixes removes time, source and place from the front of a line: file positions,
+// times, levels in brackets and the names of shells.
 func trimPrefixes(line string) string {
 	for {
 		before := line
@@ -147,7 +146,7 @@ func trimPrefixes(line string) string {
 	}
 }
 
-// cutNpm takes npm's mark off its lines: "npm ERR!" of old, "npm error" now.
+// cutNpm removes npm's mark: "npm ERR!" or, since 10, "npm error".
 func cutNpm(line string) (rest string, ok bool) {
 	for _, mark := range [...]string{"npm err! ", "npm error ", "pnpm err! "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok {
@@ -157,7 +156,7 @@ func cutNpm(line string) (rest string, ok bool) {
 	return line, false
 }
 
-// isNpmNote reports whether a line of npm's only accompanies an error.
+// isNpmNote reports whether a line of npm only accompanies an error.
 func isNpmNote(line string) bool {
 	for _, p := range [...]string{"a complete log", "path", "syscall", "errno", "dest", "cwd", "command", "signal", "node ", "npm ", "at ", "see ", "this is ",
 		"for a full", "fix the", "or retry", "to accept", "<path>", "<url>", "found:", "argv", "lifecycle", "workspace", "location", "if you ",
@@ -169,7 +168,7 @@ func isNpmNote(line string) bool {
 	return false
 }
 
-// isWrapper reports whether a line only passes on that something else failed.
+// isWrapper reports whether a line only reports that another command failed.
 func isWrapper(line string) bool {
 	for _, p := range [...]string{"make: *** [", "make[<n>]: *** [", "collect2: error: ld returned", "error: could not compile", "error: aborting due to",
 		"error command failed", "error: command failed", "error: process completed with", "error: subprocess", "command failed with exit code", "error: script",
@@ -187,7 +186,7 @@ func isWrapper(line string) bool {
 	return false
 }
 
-// tells reports whether a core is more than what every failure has in common.
+// tells reports whether a core is specific, not common to every failure.
 func tells(core string) bool {
 	words, own := 0, 0
 	for i := 0; i < len(core); {
@@ -213,8 +212,8 @@ func tells(core string) bool {
 	return own >= 2 || own == 1 && words >= 3 || isTellingCode(core)
 }
 
-// isTellingCode keeps the exit codes that mean something by themselves: 126 and
-// above, where a signal or the shell itself ended the command.
+// isTellingCode keeps the exit codes with a meaning of their own: 126 and above, where a
+// signal or the shell ended the command.
 func isTellingCode(core string) bool {
 	for _, p := range [...]string{"exit code ", "exited with code ", "exit code: ", "exit status "} {
 		if i := strings.Index(core, p); i >= 0 {
@@ -226,8 +225,8 @@ func isTellingCode(core string) bool {
 	return false
 }
 
-// readsAsCode reports whether a line of a text is source code, which speaks of errors
-// without telling of one: what a debugger or a compiler shows of a program.
+// readsAsCode reports whether a line is source code, which mentions errors without
+// reporting one.
 func readsAsCode(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, end := range [...]string{"{", ";", "=>", "->", "):", "});"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The bounds of the search below a folder. A person's projects lie two or three
-// folders deep; the number of folders keeps a network drive from hanging it.
+// Bounds of the search below a folder. Projects usually lie two or three folders deep;
+// the bound on folders keeps the search short on a network drive.
 const (
 	searchDepth   = 3
 	searchRepos   = 20
@@ -22,8 +22,8 @@ const (
 // notSearched are folders that hold other people's repositories, or none.
 var notSearched = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__"}
 
-// AboveError is returned when a folder lies in no repository but above some. It
-// wraps an error of memory.CodeConflict.
+// AboveError is returned for a folder that is not in a repository but has some below it.
+// It wraps an error with memory.CodeConflict.
 type AboveError struct {
 	Dir string
 	// Repos are the roots found, sorted, at most 20 of them.
@@ -34,13 +34,13 @@ func (e *AboveError) Error() string {
 	return fmt.Sprintf("%s lies in no repository but above %d: %s", e.Dir, len(e.Repos), strings.Join(e.Repos, ", "))
 }
 
-// Unwrap gives the error as the outside sees it.
+// Unwrap returns the error with its code.
 func (e *AboveError) Unwrap() error {
 	return &memory.Error{Code: memory.CodeConflict, Field: "path", Message: e.Error(), Hint: "name one of them"}
 }
 
-// Below returns the roots of the repositories that lie below a folder, at most
-// as many as asked for, and the folder itself if it is one.
+// Below returns the roots of at most most repositories below a folder, or the folder
+// itself if it is one.
 func Below(dir string, most int) []string {
 	if isRepository(dir) {
 		return []string{dir}
@@ -48,9 +48,8 @@ func Below(dir string, most int) []string {
 	return repositoriesBelow(dir, most)
 }
 
-// repositoriesBelow searches breadth first, so that the nearest repositories
-// are found when there are more than are listed. Folders that cannot be read
-// are passed over.
+// repositoriesBelow searches breadth first, so that the nearest repositories are found
+// first. It skips folders that cannot be read.
 func repositoriesBelow(dir string, most int) []string {
 	var repos []string
 	level := []string{dir}
@@ -85,8 +84,7 @@ func repositoriesBelow(dir string, most int) []string {
 }
 
 // isRepository reports whether a folder is the top of a repository. A worktree whose
-// repository is missing is one all the same; a folder that cannot be looked
-// into is not.
+// repository is missing counts; a folder that cannot be read does not.
 func isRepository(dir string) bool {
 	gitDir, err := gitDirOf(dir)
 	return gitDir != "" || errors.Is(err, errNoRepository)
@@ -97,15 +95,14 @@ func sorted(paths []string) []string {
 	return paths
 }
 
-// LooksInto reports whether Below looks for repositories in a folder, named relative
-// to the one that it starts from, with slashes. It is in the last ones only to see
-// whether they are repositories.
+// LooksInto reports whether Below searches a folder, named relative to its start, with
+// slashes. At the greatest depth it only checks whether folders are repositories.
 func LooksInto(name string) bool {
 	parts := strings.Split(name, "/")
 	return len(parts) <= searchDepth && !slices.ContainsFunc(parts, isPassedOver)
 }
 
-// isPassedOver reports whether a folder is not searched, because of its name.
+// isPassedOver reports whether a folder is skipped because of its name.
 func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains(notSearched, name)
 }

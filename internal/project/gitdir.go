@@ -20,10 +20,9 @@ const maxGitFile = 64 << 10
 // missing.
 var errNoRepository = errors.New("project: the repository of the worktree is missing")
 
-// findGit climbs from a folder to the first one that holds a repository. The
-// home folder and the file system's root never count, so that dotfiles kept in
-// git do not swallow every folder below. It returns empty strings when there
-// is no repository.
+// findGit climbs from a folder to the first one that holds a repository. The home folder
+// and the root of the file system never count, so that dotfiles kept in git do not
+// include every folder below. It returns empty strings if there is no repository.
 func findGit(dir string) (root, gitDir string, err error) {
 	for d := dir; !isWhole(d); d = filepath.Dir(d) {
 		gitDir, err := gitDirOf(d)
@@ -49,7 +48,7 @@ func gitDirOf(dir string) (string, error) {
 		return "", fmt.Errorf("look at git folder: %w", err)
 	}
 	if info.IsDir() {
-		// An empty .git folder, as some tools leave behind, is no repository.
+		// An empty .git folder, which some tools leave behind, is not a repository.
 		if !isGitDir(path) {
 			return "", nil
 		}
@@ -92,8 +91,8 @@ func isGitDir(dir string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// isBare reports whether a folder holds what git keeps at the top of a repository: a HEAD
-// beside objects and refs, by which git itself knows one.
+// isBare reports whether a folder looks like the top of a bare repository to git: a HEAD
+// beside objects and refs.
 func isBare(dir string) bool {
 	if !isGitDir(dir) {
 		return false

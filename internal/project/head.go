@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// changedTimeout is how long changed files are looked for. Where that takes
-	// longer, dirty stays unset.
+	// changedTimeout bounds the search for changed files. If it takes longer, dirty stays
+	// unset.
 	changedTimeout = 300 * time.Millisecond
 	// maxPackedRefs bounds the file of packed references, in bytes.
 	maxPackedRefs = 64 << 20
-	// maxSymrefs bounds how many references that name one another are followed.
+	// maxSymrefs bounds a chain of symbolic references.
 	maxSymrefs = 5
 	branches   = "refs/heads/"
 )
 
-// Head returns where the repository stands that a folder lies in: its branch, empty
-// when HEAD is detached, its commit, empty before the first, and whether files that
-// git tracks have changed since. All of it is read from git's files; git itself is
-// not run, because it would run filters that a repository configures. Untracked
-// files do not count: our own would make every repository dirty. Where it cannot be
-// told, dirty stays unset. Head returns nil outside of git, and where git's files
-// cannot be read.
+// Head returns the state of the repository that contains a folder: its branch, empty if
+// HEAD is detached; its commit, empty before the first; and whether tracked files have
+// changed since. It reads git's files and does not run git, which would run filters that
+// the repository configures. Untracked files do not count: our own would make every
+// repository dirty. If dirty cannot be determined it stays unset. Head returns nil
+// outside of git and if git's files cannot be read.
 func Head(dir string) *memory.Git {
 	real, err := realFolder(dir)
 	if err != nil {
@@ -67,14 +66,14 @@ func Head(dir string) *memory.Git {
 	return g
 }
 
-// symref returns what a reference names when it names another one.
+// symref returns the target of a symbolic reference.
 func symref(text string) (string, bool) {
 	ref, ok := strings.CutPrefix(text, "ref:")
 	return strings.TrimSpace(ref), ok
 }
 
-// readRef returns the commit that a reference names, empty if there is none. A
-// worktree has references of its own beside those that all share.
+// readRef returns the commit of a reference, empty if there is none. A worktree has
+// references of its own besides the shared ones.
 func readRef(gitDir, common, ref string) string {
 	for range maxSymrefs {
 		if !strings.HasPrefix(ref, "refs/") || !filepath.IsLocal(filepath.FromSlash(ref)) {
@@ -112,8 +111,7 @@ func packedRef(path, ref string) string {
 	return ""
 }
 
-// objectName returns the name of an object, 40 or 64 hexadecimal digits, or
-// nothing for what is none.
+// objectName returns the name of an object, 40 or 64 hexadecimal digits, or "".
 func objectName(text string) string {
 	if n := len(text); n != 40 && n != 64 || strings.Trim(text, "0123456789abcdef") != "" {
 		return ""

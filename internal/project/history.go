@@ -12,21 +12,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Anybody can write any address into a .git/config. So a folder that names a known
-// project by its remote, or by the folder that it was cloned from, belongs to it only
-// if their histories have a commit in common. Both must hold the commit itself, text
-// and all: a name can be known to strangers, and objects that are borrowed from
-// another folder prove nothing. All of it is read from git's files, with or without
-// git.
+// Any address can be written into a .git/config. So a folder that names a known project
+// by its remote, or by the folder that it was cloned from, belongs to it only if their
+// histories have a commit in common. Both must hold the commit itself with its text: a
+// name can be known to strangers, and objects borrowed from another folder prove nothing.
+// All of it is read from git's files, with or without git.
 
-// recheck is how long an answer about histories is kept: a fetch may change it.
+// recheck is how long a result is cached: a fetch may change it.
 const recheck = time.Minute
 
-// maxVerdicts bounds the answers and histories that are kept.
+// maxVerdicts bounds the cached results and histories.
 const maxVerdicts = 4096
 
-// prover compares histories and keeps the answers for a while. It is safe for
-// concurrent use.
+// prover compares histories and caches the results. It is safe for concurrent use.
 type prover struct {
 	now func() time.Time
 
@@ -55,8 +53,8 @@ func newProver() *prover {
 	return &prover{now: time.Now, verdicts: map[pair]verdict{}, histories: map[memory.FolderRef]history{}}
 }
 
-// decide returns the answer about a pair, found anew when it is not kept. A folder
-// without a mark may be another one by now, so nothing is kept of it.
+// decide returns the result for a pair, from the cache or by find. A folder without a
+// mark may be another one by now, so its results are not cached.
 func (p *prover) decide(of pair, find func() bool) bool {
 	keep := of.a.Mark != "" && (of.b == memory.FolderRef{} || of.b.Mark != "")
 	p.mu.Lock()
@@ -77,7 +75,7 @@ func (p *prover) decide(of pair, find func() bool) bool {
 	return v.same
 }
 
-// history names commits by which a common folder's history is known again.
+// history returns commits that identify the history of a common folder.
 func (p *prover) history(at memory.FolderRef) []string {
 	p.mu.Lock()
 	h, ok := p.histories[at]
@@ -99,7 +97,7 @@ func (p *prover) history(at memory.FolderRef) []string {
 	return h.commits
 }
 
-// tips are the commits that the main references of a common folder name.
+// tips returns the commits of the main references of a common folder.
 func tips(common string) []string {
 	var ids []string
 	for _, ref := range []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master"} {
@@ -135,7 +133,8 @@ func (p *prover) sharedFolders(a, b memory.FolderRef) bool {
 	})
 }
 
-// holds reports whether a folder has one of some commits, and another folder too, if named.
+// holds reports whether a folder has one of some commits, and another folder, if given,
+// too.
 func (p *prover) holds(at memory.FolderRef, commits []string, other memory.FolderRef) bool {
 	objects, err := git.OpenObjects(at.Folder)
 	if err != nil {
@@ -152,8 +151,8 @@ func (p *prover) holds(at memory.FolderRef, commits []string, other memory.Folde
 	return slices.ContainsFunc(commits, func(id string) bool { return objects.Has(id) && (others == nil || others.Has(id)) })
 }
 
-// belongs reports whether a folder, which claims to be of a known project, is: it was
-// found to be before, or has a commit in common with what is stored of the project or
+// belongs reports whether a folder that claims to be of a known project is: it was found
+// to be before, or it has a commit in common with the stored history of the project or
 // with another folder of it.
 func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]memory.Sandbox, error)) bool {
 	at := id.place
@@ -169,8 +168,8 @@ func (p *prover) belongs(id *Identity, k memory.Project, sandboxes func() ([]mem
 			folders = append(folders, k.Place)
 		}
 		if len(folders) == 0 && len(k.History) == 0 {
-			// An earlier version stored it, which asked for the remote alone. The folders
-			// that it was met in stay what they were.
+			// An earlier version, which compared only the remote, stored it. Its folders
+			// stay members.
 			roots := slices.Clone(k.Roots)
 			if boxes, err := sandboxes(); err == nil {
 				for _, b := range boxes {
@@ -205,7 +204,8 @@ func sameRemote(roots []string, key string) []memory.FolderRef {
 	return folders
 }
 
-// isMember reports whether a folder, here or moved here, was found to be of a project.
+// isMember reports whether a folder, here or moved here, is recorded as part of a
+// project.
 func isMember(k memory.Project, at memory.FolderRef) bool {
 	return at.Mark != "" && slices.ContainsFunc(k.Folders, func(f memory.FolderRef) bool {
 		return f.Mark == at.Mark && (f.Folder == at.Folder || !isThere(f))
@@ -215,8 +215,8 @@ func isMember(k memory.Project, at memory.FolderRef) bool {
 // maxHistory bounds the commits that are stored of a project.
 const maxHistory = 64
 
-// addFolder keeps in mind that a folder belongs to a project, and by which commits its
-// history is known again. Nothing changes when the folder is known.
+// addFolder records a folder of a project, and commits that identify its history. It
+// changes nothing if the folder is recorded.
 func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 	if at.Mark == "" {
 		if len(k.History) == 0 {
@@ -235,7 +235,7 @@ func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 			folders = slices.DeleteFunc(folders, func(f memory.FolderRef) bool { return !isThere(f) })
 		}
 		if len(folders) >= memory.MaxRoots {
-			return // it is compared again when it is next met
+			return // it is compared again the next time
 		}
 		k.Folders = append(folders, at)
 	}
@@ -250,9 +250,9 @@ func (p *prover) addFolder(k *memory.Project, at memory.FolderRef) {
 
 func bounded(commits []string) []string { return commits[:min(len(commits), maxHistory)] }
 
-// ownsGit reports whether a worktree's git folder is its own: it lies in the worktree, or
-// git has written there that the worktree is its. A .git file or link can be made to
-// lead to any repository. It returns why not.
+// ownsGit returns why a worktree's git folder is not its own, "" if it is: it lies in the
+// worktree, or git has recorded there that the worktree is its. A .git file or link can
+// lead to any repository.
 func ownsGit(root, gitDir, common string) (why string) {
 	if gitDir != common {
 		back, err := readSmall(filepath.Join(gitDir, "gitdir"))

@@ -9,21 +9,20 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// join finds the known project that a folder belongs to, if there is one. The first
-// of these is it:
+// join finds the known project that a folder belongs to. It is the first of these:
 //
-//   - the one that is named by its remote, which others have made known by that, if
-//     their histories have a commit in common;
-//   - the one whose folder this is, here or moved here since, as its mark says;
-//   - the one that is named by this folder, unless its own was moved away and is
-//     still there: what was made in its place is a project of its own;
-//   - the one that was moved here before another folder took its place;
-//   - the one that got the remote later, for clones of it. Of two repositories that
-//     got the same remote each stays its own, so that neither loses what it remembers;
-//   - the one of the folder on this machine that it was cloned from and that is gone.
+//   - the project named by the folder's remote, if it is known by that remote and their
+//     histories have a commit in common;
+//   - the project whose folder this is, by its mark, here or before it was moved here;
+//   - the project named by this path, unless its own folder was moved away and still
+//     exists: the new folder in its place is a project of its own;
+//   - the project that was moved here before another folder took its place;
+//   - for clones: the project that got the remote later. Of two repositories that got the
+//     same remote each stays a project of its own, so that neither loses its memories;
+//   - the project of the folder on this machine that it was cloned from and that is gone.
 //
-// A clone, too, must have a commit in common with what it is a clone of. One that has
-// none is a project of its own.
+// A clone, too, must have a commit in common with its origin, else it is a project of its
+// own.
 func (r *Resolver) join(known []memory.Project, id Identity) (p memory.Project, old bool) {
 	p, old = r.find(known, &id)
 	if id.GitDir != "" && !id.alone {
@@ -82,23 +81,23 @@ func (r *Resolver) find(known []memory.Project, id *Identity) (p memory.Project,
 	return own, false
 }
 
-// joined is a known project with what the folder adds to it. A remote that is taken
-// away stays: it may have clones.
+// joined returns a known project with the names and remote of the folder. A remote that
+// was removed stays, because clones may have it.
 func (id *Identity) joined(k memory.Project) memory.Project {
 	p := withNames(k, id.Project.Names)
 	p.Remote = cmp.Or(id.Project.Remote, k.Remote)
 	return p
 }
 
-// isFolderOf reports whether the folder is the one that a project was last seen in, at the
-// same path or at another one. A folder that can still be seen at the other path, by a
-// second mount for instance, was not moved.
+// isFolderOf reports whether the folder is the last folder of a project, at the same path
+// or moved. A folder that still exists at the other path, by a second mount for instance,
+// was not moved.
 func (id *Identity) isFolderOf(k memory.Project) bool {
 	return id.place.Mark != "" && k.Place.Mark == id.place.Mark && (k.Place.Folder == id.place.Folder || !isThere(k.Place))
 }
 
-// tookPlaceOf reports whether the folder is not that of the project which is named by its
-// path: that one has been moved and is there.
+// tookPlaceOf reports whether the folder took the path of a project whose own folder was
+// moved and still exists.
 func (id *Identity) tookPlaceOf(k memory.Project) bool {
 	return k.Place.Mark != "" && k.Place.Folder != id.place.Folder && isThere(k.Place)
 }

@@ -1,15 +1,14 @@
-// Package project tells which repository a folder belongs to, and where it
-// stands, from git's files; git itself is not run.
+// Package project finds the repository that contains a folder, and its state, from git's
+// files. It does not run git.
 //
-// Vocabulary. A project is a repository's identity: its normalised remote, or,
-// without one, the folder that git keeps its data in. Worktrees and clones of
-// one repository are therefore one project, if their histories have a commit in
-// common: an address alone is a claim that anybody can make. One that is known by its folder stays
-// the same when it gets a remote, and when the folder is moved: its place says where
-// the folder is, and by which mark it is known again. A sandbox is one folder of it on
-// disk: the top of a worktree. The git folder is where git keeps what belongs
-// to this worktree, the common folder what all worktrees share. A folder
-// without git is a project by itself.
+// A project is the identity of a repository: its normalised remote, or without one the
+// folder that git keeps its data in. Worktrees and clones of one repository are therefore
+// one project, if their histories have a commit in common: a remote alone is only a
+// claim. A project named by its folder keeps its identity when it gets a remote and when
+// the folder is moved: its place records the folder's path and mark. A sandbox is one
+// folder of a project on disk: the top of a worktree. The git folder holds what belongs
+// to one worktree, the common folder what all worktrees share. A folder without git is a
+// project of its own.
 package project
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Identity is what a folder belongs to.
+// Identity is the project, sandbox and git folders of a folder.
 type Identity struct {
 	Project memory.Project
 	// Root is the sandbox's root: the top folder of the worktree, or the folder
@@ -39,27 +38,25 @@ type Identity struct {
 
 	// folderID is the project's id without its remote.
 	folderID string
-	// place is the folder that it follows from.
+	// place is the folder that folderID is derived from.
 	place memory.FolderRef
-	// alone reports whether its .git leads to a repository that is not its own.
+	// alone means that .git leads to a repository that is not the folder's own.
 	alone bool
-	// apart returns why the folder is not of the repository that its .git names.
+	// apart is why the folder is not part of the repository that its .git names.
 	apart string
-	// origins are the ids that a repository would have from which this one was
-	// cloned on this machine, if it is not there any more.
+	// origins are the possible ids of the repository from which this one was cloned on
+	// this machine, if that is gone.
 	origins []string
 }
 
-// maxClones bounds how many clones of clones are followed to the repository
-// that the first was cloned from.
+// maxClones bounds a chain of local clones.
 const maxClones = 8
 
-// Identify finds the repository that dir lies in. It returns CodeNotFound when
-// dir does not exist, CodeInvalidInput when it is no folder, *AboveError
-// (CodeConflict) when dir lies in no repository but above some, CodeConflict when
-// it lies in a bare one, which has no files but git's own, and CodeForbidden for
-// the home folder and for the root of a file system, which are too much to be one
-// project.
+// Identify finds the repository that contains dir. It returns CodeNotFound if dir does
+// not exist, CodeInvalidInput if it is not a folder, *AboveError (CodeConflict) if dir is
+// not in a repository but above some, CodeConflict if it is in a bare one, which has no
+// files, and CodeForbidden for the home folder and the root of a file system, which are
+// too large for one project.
 func Identify(dir string) (Identity, error) {
 	real, err := realFolder(dir)
 	if err != nil {
@@ -87,9 +84,9 @@ func refuseBare(real string) error {
 	return nil
 }
 
-// identifyReal is Identify for a real folder that may be a project. In one that is
-// a project by itself, and known as one by its id, no repositories are looked
-// for: that takes milliseconds in a large folder, for every question asked there.
+// identifyReal is Identify for a folder without links in its path. If the folder is known
+// as a project without git, it does not search for repositories below: that takes
+// milliseconds in a large folder, on every query.
 func identifyReal(real string, p *prover, known func(id string) bool) (Identity, error) {
 	root, gitDir, err := findGit(real)
 	if err != nil {
@@ -126,13 +123,13 @@ func (id *Identity) standAlone() {
 	}
 }
 
-// folderProject is the project that a folder without git is by itself.
+// folderProject returns the project of a folder without git.
 func folderProject(real string) memory.Project {
 	name := filepath.Base(real)
 	return memory.Project{ID: idByFolder(real), Name: name, Names: []string{name}}
 }
 
-// folderIdentity is that of a folder without git.
+// folderIdentity returns the identity of a folder without git.
 func folderIdentity(real string) Identity {
 	id := Identity{Project: folderProject(real), Root: real, place: placeOf(real)}
 	id.folderID = id.Project.ID
@@ -142,15 +139,15 @@ func folderIdentity(real string) Identity {
 	return id
 }
 
-// SandboxID names the sandbox with this root, as Identify gives it.
+// SandboxID returns the id of the sandbox with this root, as Identify returns it.
 func SandboxID(root string) string { return hashed("s-", foldCase(filepath.Clean(root))) }
 
-// idByFolder is the id of a project that is named by its folder.
+// idByFolder returns the id of a project that is named by its folder.
 func idByFolder(folder string) string { return hashed("p-", "folder", foldCase(folder)) }
 
-// find names the repository that the roots and folders are of. A clone of a folder on
-// this machine is the project of that folder, so its remotes are followed until one
-// lies elsewhere or there is none, or the two have no commit in common.
+// find sets the project. A clone of a folder on this machine belongs to the project of
+// that folder, so its remotes are followed until one is elsewhere, there is none, or the
+// two have no commit in common.
 func (id *Identity) find(p *prover) {
 	own := filepath.Base(id.Root)
 	key, name := "", own
@@ -197,8 +194,8 @@ func (id *Identity) find(p *prover) {
 
 type repository struct{ root, common string }
 
-// localRepository finds the repository at a path that a remote names: a
-// worktree, its .git folder, or a bare repository.
+// localRepository finds the repository at a local path that a remote names: a worktree,
+// its .git folder, or a bare repository.
 func localRepository(path string) (repository, bool) {
 	real, err := realFolder(path)
 	if err != nil {
@@ -269,8 +266,8 @@ func foldCase(path string) string {
 	return path
 }
 
-// hashed is a prefix and 64 bits of the parts' SHA-256: short enough to read,
-// long enough for any number of repositories that one person has.
+// hashed returns a prefix and 64 bits of the SHA-256 of the parts: short, and unique for
+// any number of repositories that one person has.
 func hashed(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + hex.EncodeToString(sum[:8])

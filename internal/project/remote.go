@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/git"
 )
 
-// remote is where a repository was cloned from: key for one on a server, path
-// for one on this machine, both empty for none.
+// remote is the origin of a clone: key if it is on a server, path if it is on this
+// machine, both empty for none.
 type remote struct {
 	// key is "host/path", the same for every way of writing the address.
 	key  string
@@ -20,9 +20,9 @@ type remote struct {
 // name is the last part of the address.
 func (r remote) name() string { return path.Base(r.key) }
 
-// parseRemote normalises an address of git's. Scheme, user, password, port,
-// the .git at the end and the host's case are taken out: the ssh and the https
-// address of a repository differ in just these.
+// parseRemote normalises an address of git. It removes scheme, user, password, port, the
+// .git at the end and the case of the host, in which the ssh and https addresses of a
+// repository differ.
 func parseRemote(address string) remote {
 	address = strings.TrimSpace(address)
 	if address == "" {
@@ -70,9 +70,8 @@ func localPath(host, p string) string {
 	return filepath.FromSlash(p)
 }
 
-// readRemote returns the address of the remote "origin", else of the only
-// remote, from a git config file; empty when there is none or the file cannot
-// be read.
+// readRemote returns the address of the remote "origin", else of the only remote, from a
+// git config file; empty if there is none or the file cannot be read.
 func readRemote(config string) string { return originURL(git.ReadConfig(config)) }
 
 // originURL is readRemote of a config. Of several addresses of a remote git fetches

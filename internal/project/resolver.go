@@ -11,8 +11,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Directory lists the projects that are known, and the folders of them that are
-// indexed.
+// Directory lists the known projects and their indexed folders.
 type Directory interface {
 	Projects() ([]memory.Project, error)
 	Sandboxes() ([]memory.Sandbox, error)
@@ -27,20 +26,19 @@ type Resolver struct {
 // NewResolver returns a resolver over the known projects.
 func NewResolver(known Directory) *Resolver { return &Resolver{known, newProver()} }
 
-// Resolve returns the project named by its id, by one of its names or by a
-// folder of it; without a name, that of the caller's folder. It also says
-// whether the project is known already; a known one may have got a new name by it,
-// see Stored. It returns CodeNotFound, with the names nearest to it, for a name that
-// no known project has, CodeConflict for one that several have, CodeInvalidInput
-// when neither a project nor a folder is given, and the errors of Identify.
+// Resolve returns the project named by its id, one of its names, or a folder of it;
+// without a name, the project of the caller's folder. known tells whether the project is
+// stored; a stored project may have got a new name, see Stored. It returns CodeNotFound,
+// with similar names, for an unknown name, CodeConflict for a name of several projects,
+// CodeInvalidInput without name and folder, and the errors of Identify.
 func (r *Resolver) Resolve(ctx context.Context, name string, caller memory.Caller) (memory.Project, bool, error) {
 	id, old, err := r.resolve(ctx, name, caller)
 	return id.Project, old, err
 }
 
-// ResolveRepo is Resolve, and the name of the repository that the caller speaks of
-// by default (contract 2): that of the folder it lies in. Outside of the project, or
-// without a folder, it is the project's own.
+// ResolveRepo is Resolve, and returns the name of the caller's default repository
+// (contract 2): the one that contains its folder, or the project's own if the folder is
+// missing or outside of the project.
 func (r *Resolver) ResolveRepo(ctx context.Context, name string, caller memory.Caller) (p memory.Project, repo string, err error) {
 	id, _, err := r.resolve(ctx, name, caller)
 	if err != nil {
@@ -49,7 +47,7 @@ func (r *Resolver) ResolveRepo(ctx context.Context, name string, caller memory.C
 	root := id.Root
 	if name != "" { // it may be of another folder than the caller's
 		root = ""
-		if filepath.IsAbs(caller.Dir) { // this process's own folder is nobody's business
+		if filepath.IsAbs(caller.Dir) { // the daemon's own folder must not count
 			if own, err := r.Locate(caller.Dir); err == nil && own.Project.ID == id.Project.ID {
 				root = own.Root
 			}
@@ -61,7 +59,7 @@ func (r *Resolver) ResolveRepo(ctx context.Context, name string, caller memory.C
 	return id.Project, filepath.Base(root), nil
 }
 
-// resolve is Resolve, with the folder where the project was found by one.
+// resolve is Resolve, and returns the folder by which the project was found.
 func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Caller) (id Identity, old bool, err error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -86,7 +84,7 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 			Hint: "name a project or a folder of it",
 		}
 	}
-	if !filepath.IsAbs(dir) { // this process's own folder is nobody's business
+	if !filepath.IsAbs(dir) { // the daemon's own folder must not count
 		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
 			"the folder %q is relative and the caller's is not known", dir)
 	}
@@ -103,8 +101,8 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 	return id, old, nil
 }
 
-// Named returns the project that has a name, which is neither taken for an id nor
-// for a folder: for text that others wrote. The errors are those of Resolve.
+// Named returns the project that has a name, which is not tried as an id or a folder: for
+// text that others wrote. The errors are those of Resolve.
 func (r *Resolver) Named(name string) (memory.Project, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -113,7 +111,7 @@ func (r *Resolver) Named(name string) (memory.Project, error) {
 	return named(known, name)
 }
 
-// Locate is Identify, with the project that Resolve gives for the folder.
+// Locate is Identify with the project that Resolve returns for the folder.
 func (r *Resolver) Locate(dir string) (Identity, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -126,8 +124,8 @@ func (r *Resolver) Locate(dir string) (Identity, error) {
 	return id, err
 }
 
-// Stored reports whether a project is known by its remote, all its names and its place,
-// so that there is nothing to be written of it.
+// Stored reports whether a project is stored with its remote, all its names and its
+// place, so that nothing must be written.
 func (r *Resolver) Stored(p memory.Project) (bool, error) {
 	known, err := r.known.Projects()
 	if err != nil {
@@ -155,7 +153,7 @@ func (r *Resolver) ofFolder(dir string, known []memory.Project) (Identity, error
 	})
 }
 
-// isPath reports whether a project is named by a folder rather than by name.
+// isPath reports whether a project is named by a path.
 func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
@@ -188,8 +186,8 @@ func named(known []memory.Project, name string) (memory.Project, error) {
 	}
 }
 
-// isNew reports whether a folder gives a known project a remote or a name it has not had,
-// that it is in another place, or that more is known of its folders and history.
+// isNew reports whether p has a remote, name, place, folder or history that known does
+// not have.
 func isNew(known, p memory.Project) bool {
 	if known.Apart != p.Apart || !slices.Equal(known.Folders, p.Folders) || !slices.Equal(known.History, p.History) {
 		return true
@@ -197,7 +195,7 @@ func isNew(known, p memory.Project) bool {
 	return known.Remote != p.Remote || p.Place != (memory.FolderRef{}) && known.Place != p.Place || slices.ContainsFunc(p.Names, func(n string) bool { return !slices.Contains(known.Names, n) })
 }
 
-// withNames adds names to a known project, the ones it has first.
+// withNames adds names to a known project, after its own.
 func withNames(known memory.Project, names []string) memory.Project {
 	known.Names = slices.Clone(known.Names)
 	for _, n := range names {
@@ -208,7 +206,7 @@ func withNames(known memory.Project, names []string) memory.Project {
 	return known
 }
 
-// Names returns the names of all known projects, of which a folder may have several.
+// Names returns the names of all known projects.
 func (r *Resolver) Names() []string {
 	known, err := r.known.Projects()
 	if err != nil {

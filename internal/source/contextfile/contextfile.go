@@ -68,7 +68,7 @@ const (
 	vscodeMCP   // under "servers"
 )
 
-// scannedPaths are the paths that a scan looks at, in the order in which their entries count.
+// scannedPaths are the paths of a scan, in the order in which their entries count.
 var scannedPaths = []struct {
 	path   string
 	format format
@@ -88,8 +88,8 @@ var scannedPaths = []struct {
 
 const cursorFolder = ".cursor/rules"
 
-// Names returns the paths that a scan looks at, relative to the repository; the one
-// that is a folder, .cursor/rules, ends in a slash.
+// Names returns the paths of a scan, relative to the repository. The folder .cursor/rules
+// ends in a slash.
 func Names() []string {
 	var names []string
 	for _, x := range scannedPaths {
@@ -104,14 +104,15 @@ func Names() []string {
 
 // Result is what the files of a repository have for its catalogue.
 type Result struct {
-	// Files are those that have something, in the order of Names. Together they have
-	// at most memory.MaxRegistered entries and memory.MaxServers servers.
+	// Files are the files with entries, in the order of Names. Together they have at most
+	// memory.MaxRegistered entries and memory.MaxServers servers.
 	Files []memory.FileEntries
-	// Problems are what was passed over, in the same order, the first hundred and one
-	// that reports whether there are more. They show no text of a file but names: of fields,
-	// entries, modes and files, which may be secrets in the wrong place.
+	// Problems are what was skipped and why, in the same order: the first hundred, and
+	// one that says that there are more. They quote no text of a file except names of
+	// fields, entries, modes and files, because text may be a secret in the wrong place.
 	Problems []memory.ImportProblem
-	// Hash names what was read: the same hash, the same entries. It is never empty.
+	// Hash identifies what was read: the same hash means the same entries. It is never
+	// empty.
 	Hash string
 }
 
@@ -119,10 +120,10 @@ type Result struct {
 type Options struct {
 	// MaxFileSize is the largest file that is read, in bytes. Default 256 KiB.
 	MaxFileSize int64
-	// MaxFiles is how many files are read beside the names: those in .cursor/rules, with
-	// its folders, and those that .recalld/context.yaml names. Default 200.
+	// MaxFiles bounds the files beyond Names: those in .cursor/rules and its folders, and
+	// those that .recalld/context.yaml names. Default 200.
 	MaxFiles int
-	// Clock tells whether a file has only just been written. Default time.Now.
+	// Clock is the clock by which a file counts as just written. Default time.Now.
 	Clock func() time.Time
 }
 
@@ -145,9 +146,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Scanner scans repositories and keeps in mind what it found, so that one that has not
-// changed costs little more than a look at each file's time and size. It is safe for
-// concurrent use.
+// Scanner scans repositories and caches the results: scanning an unchanged one costs
+// little more than reading each file's time and size. It is safe for concurrent use.
 type Scanner struct {
 	opts Options
 
@@ -155,7 +155,7 @@ type Scanner struct {
 	known map[string]*scanned
 }
 
-// maxKnown bounds the repositories that are kept in mind.
+// maxKnown bounds the cached repositories.
 const maxKnown = 256
 
 // New returns a scanner.

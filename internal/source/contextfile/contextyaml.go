@@ -53,8 +53,8 @@ type contextReader struct {
 	servers map[string]bool
 }
 
-// readContext reads .recalld/context.yaml. An item that is wrong is a problem and does
-// not stop the others.
+// readContext reads .recalld/context.yaml. A wrong item is a problem and does not stop
+// the others.
 func (l *scan) readContext(p, text string) memory.FileEntries {
 	r := contextReader{scan: l, file: memory.FileEntries{Path: p}, refs: map[memory.Ref]bool{}, servers: map[string]bool{}}
 	fields, line, err := parseYAML(text)
@@ -170,8 +170,7 @@ func (r *contextReader) named(name string) (string, error) {
 	return text, nil
 }
 
-// maxNesting bounds how deep values stand in one another; a schema rarely needs ten
-// levels.
+// maxNesting bounds the nesting of values; a schema rarely needs ten levels.
 const maxNesting = 64
 
 // parseYAML returns the fields of a text that is one mapping. The line of an error
@@ -204,9 +203,9 @@ func parseYAML(text string) (fields []*ast.MappingValueNode, line int, err error
 	return nil, 1, errors.New("is not a mapping of rules, references, servers and tools")
 }
 
-// plainYAML refuses what a file of settings needs not and what could make a small one
-// large: references, tags, keys with a mark, and nesting without end in one line. By
-// indentation a file of the largest size holds some 700 levels, which do no harm.
+// plainYAML rejects features that settings do not need or that make a small file
+// expensive: references, tags, complex keys, and unlimited nesting in one line. By
+// indentation a file of the largest size has at most some 700 levels, which are harmless.
 func plainYAML(tokens token.Tokens) (line int, err error) {
 	flow, dashes, on := 0, 0, 0
 	for _, t := range tokens {
@@ -251,8 +250,8 @@ func lineOf(n ast.Node) int {
 	return 0
 }
 
-// yamlProblem says in one line what is wrong, and where; line is that of what is read.
-// The library's own messages may hold lines of the file.
+// yamlProblem returns an error of the YAML library in one line, with the line in the
+// file. The library's own messages may quote the file.
 func yamlProblem(err error, line int) (at int, why string) {
 	located, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -291,7 +290,7 @@ func typeName(t reflect.Type) string {
 	return "a mapping"
 }
 
-// maxMessage bounds what is kept of a message of the library, in characters.
+// maxMessage bounds a message of the library, in characters.
 const maxMessage = 160
 
 func firstLine(message string) string {

@@ -6,8 +6,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// cursorRule makes a rule of an .mdc file of Cursor: front matter with description,
-// globs and alwaysApply, and the text.
+// cursorRule makes a rule of an .mdc file of Cursor: front matter with description, globs
+// and alwaysApply, and the text.
 func (l *scan) cursorRule(p, text string) memory.FileEntries {
 	matter, body, line, ok := frontMatter(text)
 	if !ok {
@@ -33,8 +33,8 @@ func (l *scan) cursorRule(p, text string) memory.FileEntries {
 	return l.splitRule(p, strings.TrimSpace(trimmed), line, like)
 }
 
-// frontMatter splits a text into the lines between a first --- and the next, and the
-// rest, which begins at a line. It is not ok when there is no next one.
+// frontMatter splits a text into the lines of its front matter and the rest, which begins
+// at line. It is not ok if the front matter does not end.
 func frontMatter(text string) (matter []string, body string, line int, ok bool) {
 	first, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t") != "---" {
@@ -51,9 +51,9 @@ func frontMatter(text string) (matter []string, body string, line int, ok bool) 
 	return nil, "", 0, false
 }
 
-// matterFields reads the fields of front matter. It is not quite YAML: Cursor writes
-// "globs: *.ts", which YAML takes for an alias. A list becomes "a, b", and a text over
-// several lines one line.
+// matterFields reads the fields of front matter. It is not YAML: Cursor writes "globs:
+// *.ts", which is an alias in YAML. A list becomes "a, b", a text over several lines one
+// line.
 func matterFields(lines []string) map[string]string {
 	fields := map[string]string{}
 	last := ""
@@ -62,7 +62,7 @@ func matterFields(lines []string) map[string]string {
 		switch {
 		case text == "" || text[0] == '#':
 		case line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(text, "- "):
-			// What belongs to the field above.
+			// The line continues the field above.
 			if item, ok := strings.CutPrefix(text, "- "); ok {
 				if item = unquote(item); fields[last] != "" {
 					item = ", " + item
@@ -98,7 +98,7 @@ func list(value string) string {
 	return strings.Join(items, ", ")
 }
 
-// unquote takes the quotes from around a value.
+// unquote removes the quotes around a value.
 func unquote(value string) string {
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		return value[1 : n-1]

@@ -8,7 +8,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// wholeRule makes a rule of a file that is one.
+// wholeRule makes a rule of a whole file.
 func (l *scan) wholeRule(p, text string) memory.FileEntries {
 	if text = strings.TrimSpace(text); text == "" || l.texts[text] {
 		return memory.FileEntries{Path: p} // CLAUDE.md is often a link to AGENTS.md
@@ -17,8 +17,8 @@ func (l *scan) wholeRule(p, text string) memory.FileEntries {
 	return l.splitRule(p, text, 1, memory.CatalogueEntry{Include: memory.IncludeAlways})
 }
 
-// splitRule makes a rule of a text that begins at a line of a file, or several where it
-// is over the limit. like has what they have in common.
+// splitRule makes a rule of a text that begins at a line of a file, or several rules if
+// it is over the limit. like has their common fields.
 func (l *scan) splitRule(p, text string, line int, like memory.CatalogueEntry) memory.FileEntries {
 	f := memory.FileEntries{Path: p}
 	names := map[string]int{}
@@ -42,7 +42,7 @@ func (l *scan) splitRule(p, text string, line int, like memory.CatalogueEntry) m
 	return f
 }
 
-// sectionName is the name of a part of a file: "AGENTS.md: Build and test".
+// sectionName returns the name of a part of a file: "AGENTS.md: Build and test".
 func sectionName(p, title string) string {
 	name := p
 	if title = strings.Join(strings.Fields(title), " "); title != "" {
@@ -56,14 +56,13 @@ func sectionName(p, title string) string {
 
 // section is a part of a text.
 type section struct {
-	title string // of its heading; empty for what stands before the first
+	title string // of its heading; empty before the first one
 	line  int    // where it begins, from 1
 	text  string
 }
 
-// sections returns a text as it is if it has at most limit characters, and otherwise
-// split at its headings of the highest level that has several. What has only white
-// space is left out.
+// sections splits a text at its headings of the highest level that has several, unless it
+// has at most limit characters. Parts of only white space are left out.
 func sections(text string, limit int) []section {
 	if utf8.RuneCountInString(text) <= limit {
 		return []section{{line: 1, text: text}}
@@ -103,7 +102,7 @@ type heading struct {
 	title       string
 }
 
-// headingsOf finds the headings written with #, not within fenced code.
+// headingsOf finds the headings written with #, except in fenced code.
 func headingsOf(lines []string) []heading {
 	var found []heading
 	fence := ""

@@ -23,21 +23,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// rules is the version of how files are read. It is part of the hash, so that what was
-// read by other rules is taken anew.
+// rules is the version of how files are read. It is part of the hash, so that files read
+// by older rules are read again.
 const rules = "1"
 
-// scanned is a repository as it was found.
+// scanned is the result of one scan.
 type scanned struct {
 	found  Result
-	paths  []string // all that were looked at, whether they are there or not
+	paths  []string // all that were looked at, missing ones too
 	stamps []stamp  // of paths
-	// settled reports whether no file had only just been written: the next change would
-	// show in its time.
+	// settled means that no file was just written, so that the next change gives a new
+	// time.
 	settled bool
 }
 
-// stamp is by what a file is known to be as it was.
+// stamp has the attributes by which a file counts as unchanged.
 type stamp struct {
 	size             int64
 	modTime, changed int64 // nanoseconds
@@ -45,13 +45,12 @@ type stamp struct {
 	mode             fs.FileMode
 }
 
-// settleTime is how long ago a file must have been written for the next change to have
-// another time: file systems tell times of two seconds apart at worst (FAT).
+// settleTime is the age from which the next change of a file gives a new time: the
+// coarsest file times have steps of two seconds (FAT).
 const settleTime = 2 * time.Second
 
-// Scan looks at the files of a repository, whose root is an absolute path. What is
-// wrong with a file is a problem; an error is returned for a root that cannot be opened
-// only. Nobody may write to what is returned.
+// Scan reads the files of a repository; root is an absolute path. A faulty file is a
+// problem; Scan fails only if root cannot be opened. The result must not be modified.
 func (s *Scanner) Scan(root string) (Result, error) {
 	s.mu.Lock()
 	before := s.known[root]
@@ -76,7 +75,7 @@ func (s *Scanner) Scan(root string) (Result, error) {
 	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
-	s.known[root] = new(l.scanned) // a copy: what was needed to read is not kept
+	s.known[root] = new(l.scanned) // a copy without what only the scan needed
 	return l.found, nil
 }
 
@@ -90,8 +89,8 @@ func (k *scanned) still(root string) bool {
 	return true
 }
 
-// stampOf returns the zero stamp for what is not there, or cannot be looked at. A
-// folder's tells of files that were made and removed in it.
+// stampOf returns the stamp of a path, zero if it is missing or cannot be read. The stamp
+// of a folder changes when a file is created or removed in it.
 func stampOf(root, p string) stamp {
 	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(p)))
 	if err != nil {
@@ -109,17 +108,15 @@ type scan struct {
 	root  string
 	now   time.Time
 	hash  hash.Hash
-	files int // and folders that were read and are no names
-	// seen are the entries that were found, by the file that has them, texts those of
-	// whole rules.
+	files int // and folders beyond the names
+	// seen are the entries found so far, by their file; texts are those of whole rules.
 	seen    map[memory.Ref]string
 	texts   map[string]bool
 	entries int
 	servers int
 }
 
-// maxProblems bounds the problems of one scan: a file of nothing but mistakes has a
-// hundred thousand.
+// maxProblems bounds the problems of one scan.
 const maxProblems = 100
 
 func (l *scan) problem(file string, line int, format string, args ...any) {
@@ -132,7 +129,7 @@ func (l *scan) problem(file string, line int, format string, args ...any) {
 	l.found.Problems = append(l.found.Problems, memory.ImportProblem{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// add makes a part of what was read count in the hash.
+// add adds a part of what was read to the hash.
 func (l *scan) add(name string, text []byte) {
 	for _, part := range [][]byte{[]byte(name), text} {
 		l.hash.Write([]byte(strconv.Itoa(len(part)) + " "))
@@ -140,8 +137,8 @@ func (l *scan) add(name string, text []byte) {
 	}
 }
 
-// watch keeps a path in mind. It is called before the path is read, so that a change
-// in between is noticed the next time.
+// watch records the stamp of a path. It is called before the path is read, so that a
+// change in between is noticed by the next scan.
 func (l *scan) watch(p string) {
 	if slices.Contains(l.paths, p) {
 		return
@@ -153,7 +150,7 @@ func (l *scan) watch(p string) {
 	}
 }
 
-// take reads what is at a path.
+// take reads a path.
 func (l *scan) take(p string, as format) {
 	if as == cursorRules {
 		l.watch(p)
@@ -176,7 +173,7 @@ func (l *scan) take(p string, as format) {
 	}
 }
 
-// maxFolderDepth is how deep folders of rules are looked into.
+// maxFolderDepth is how deep folders of rules are read.
 const maxFolderDepth = 4
 
 func (l *scan) takeFolder(p string, depth int) {
@@ -233,13 +230,12 @@ func (l *scan) read(p string) (string, error) {
 	return lineEnds(string(bytes.TrimPrefix(raw, []byte("\uFEFF")))), nil // as some editors put it
 }
 
-// lineEnds makes the line ends of every system those of one.
+// lineEnds replaces all line ends by newlines.
 func lineEnds(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// readListed is read for a file that need not be there; why it is not read is a
-// problem of its own.
+// readListed reads a file that need not exist. If it cannot be read, that is a problem.
 func (l *scan) readListed(p string) (text string, ok bool) {
 	text, err := l.read(p)
 	if err != nil && !errors.Is(err, errNotThere) {
@@ -248,7 +244,7 @@ func (l *scan) readListed(p string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// count reports whether one more file or folder may be read that is not one of the names.
+// count reports whether one more file or folder beyond the names may be read.
 func (l *scan) count() bool {
 	l.files++
 	return l.files <= l.opts.MaxFiles
@@ -257,8 +253,8 @@ func (l *scan) count() bool {
 // errNotThere is returned for a file that does not exist.
 var errNotThere = errors.New("is not there")
 
-// readFile returns the bytes of a file that is text, or an error that reads on from
-// its path and says nothing of this machine.
+// readFile returns the text of a file. Its errors continue a sentence that begins with
+// the path, and reveal nothing about this machine.
 func (l *scan) readFile(p string) ([]byte, error) {
 	name := filepath.FromSlash(p)
 	info, err := l.at.Stat(name)
@@ -288,7 +284,7 @@ func (l *scan) readFile(p string) ([]byte, error) {
 	return raw, nil
 }
 
-// isAbsent reports whether there is nothing at a path, or a file where a folder would be.
+// isAbsent reports whether a path does not exist.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -307,7 +303,7 @@ func (l *scan) unreadable(name string, err error) error {
 	return errors.New("cannot be read, or lies outside of the repository")
 }
 
-// keep takes over what a file has: what is valid, and not in another one already.
+// keep adds a file's valid entries that no earlier file has.
 func (l *scan) keep(f memory.FileEntries) {
 	kept := memory.FileEntries{Path: f.Path}
 	for _, e := range f.Entries {

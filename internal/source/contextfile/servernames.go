@@ -8,8 +8,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// serverNames reads the names of servers from the settings of an MCP client, and
-// nothing else: problems quote nothing, for a name may be a secret in the wrong place.
+// serverNames reads the names of servers from the settings of an MCP client, and nothing
+// else. Problems quote nothing, because a name may be a secret in the wrong place.
 func (l *scan) serverNames(p, text, under string) memory.FileEntries {
 	f := memory.FileEntries{Path: p}
 	names, line, err := namesUnder(text, under)
@@ -34,10 +34,10 @@ func (l *scan) serverNames(p, text, under string) memory.FileEntries {
 
 var errNotJSON = errors.New("is not a JSON object")
 
-// namesUnder returns the names of the objects in the field under of the object that a
-// text holds. Comments and commas too many are allowed, as editors write them. The
-// line, from 1, is where the text stops being JSON. Everything that is not such a name
-// is passed over without being decoded or copied.
+// namesUnder returns the names of the objects in the field under of a JSON object.
+// Comments and trailing commas are allowed, as editors write them. If the text is not
+// JSON, line, from 1, is where it stops being so. Everything else is skipped without
+// being decoded or copied.
 func namesUnder(text, under string) (names []string, line int, err error) {
 	r := &jsonReader{text: text}
 	ok := r.object(func(field string) bool {
@@ -57,8 +57,8 @@ func namesUnder(text, under string) (names []string, line int, err error) {
 	return names, 0, nil
 }
 
-// jsonReader walks over JSON with comments. Its methods return false where the text is
-// none, and at stands there.
+// jsonReader reads JSON with comments. Its methods return false at invalid JSON, and at
+// is its position.
 type jsonReader struct {
 	text string
 	at   int
@@ -95,7 +95,7 @@ func (r *jsonReader) next(c byte) bool {
 	return r.at < len(r.text) && r.text[r.at] == c
 }
 
-// take passes over c if it is next.
+// take skips c if it is next.
 func (r *jsonReader) take(c byte) bool {
 	ok := r.next(c)
 	if ok {
@@ -104,8 +104,7 @@ func (r *jsonReader) take(c byte) bool {
 	return ok
 }
 
-// object passes over an object and calls member with each name; member passes over the
-// value.
+// object skips an object and calls member with each name; member skips the value.
 func (r *jsonReader) object(member func(name string) bool) bool {
 	if !r.take('{') {
 		return false
@@ -121,7 +120,7 @@ func (r *jsonReader) object(member func(name string) bool) bool {
 	return true
 }
 
-// string passes over a string, without looking at what is in it.
+// string skips a string.
 func (r *jsonReader) string() bool {
 	for i := r.at + 1; i < len(r.text); i++ {
 		switch r.text[i] {
@@ -135,8 +134,7 @@ func (r *jsonReader) string() bool {
 	return false
 }
 
-// skip passes over a value. Lists and objects are only looked at for where they end,
-// not whether what is in them is JSON.
+// skip skips a value. Of lists and objects it only finds the end, without checking them.
 func (r *jsonReader) skip() bool {
 	depth := 0
 	for {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// changes are what of a root has changed since the last batch.
+// changes are the changes of a root since the last batch.
 type changes struct {
 	paths map[string]struct{}
 	all   bool
-	// first and last are when the first and the last change were heard of; held is
-	// until when they wait for git. All are zero without changes.
+	// first and last are the times of the first and the last change; held is until when
+	// they wait for git. All are zero without changes.
 	first, last, held time.Time
 }
 
@@ -43,10 +43,10 @@ func (c *changes) stamp() {
 	}
 }
 
-// hold lets them wait a little longer.
+// hold delays them.
 func (c *changes) hold(pause time.Duration) { c.held = time.Now().Add(pause) }
 
-// due is when they are to be handed over, if there are any.
+// due returns when they are to be handed over, if there are any.
 func (c *changes) due(o *Options) (time.Time, bool) {
 	if c.empty() {
 		return time.Time{}, false
@@ -71,7 +71,7 @@ func (c *changes) batch(root string, most int) Batch {
 	return b.tidy(most)
 }
 
-// tidy sorts the paths, leaves out those below others, and makes too many of them
+// tidy sorts the paths, removes those below others, and replaces too many of them by
 // everything.
 func (b Batch) tidy(most int) Batch {
 	if b.All {
@@ -98,8 +98,7 @@ func (b Batch) tidy(most int) Batch {
 	return b
 }
 
-// joined is one batch that says what two of a root do, of which the older was not
-// taken yet.
+// joined returns one batch for two of a root, the older of which was not taken yet.
 func joined(older, newer *Batch, most int) *Batch {
 	if older == nil {
 		return newer

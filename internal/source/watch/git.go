@@ -8,16 +8,16 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// gitWork is what is known of git's work in a root.
+// gitWork is the state of git's work in a root.
 type gitWork struct {
-	// last is when git last wrote down something that belongs to it.
+	// last is when git last wrote a file that belongs to it.
 	last time.Time
 }
 
-// gitSteps are the files that git replaces as it works on a worktree: it builds the
-// index as index.lock, changes the files, and renames it; HEAD moves last. The
-// others stand for work of several steps. A status that finds nothing new touches
-// none of them but index.lock, which is not a step.
+// gitSteps are the files that git replaces as it works on a worktree: it builds the index
+// as index.lock, changes the files, and renames it; HEAD moves last. The others mark work
+// of several steps. A status without new results touches only index.lock, which is not a
+// step.
 var gitSteps = map[string]bool{
 	"index": true, "HEAD": true, "ORIG_HEAD": true,
 	"MERGE_HEAD": true, "CHERRY_PICK_HEAD": true, "REVERT_HEAD": true, "REBASE_HEAD": true,
@@ -31,20 +31,19 @@ func (g *gitWork) event(base string, op fsnotify.Op) {
 	}
 }
 
-// gitSequences exist while git works in several steps, with pauses between them.
-// They also exist as long as a conflict waits for the user, who edits meanwhile:
-// they only make the pauses longer that count as an end.
+// gitSequences exist while git works in several steps, with pauses between them. They
+// also exist while a conflict waits for the user, who edits meanwhile, so they only
+// lengthen the pause that counts as the end.
 var gitSequences = []string{"rebase-merge", "rebase-apply", "sequencer"}
 
 const (
-	// sequenceFactor is how much longer git must be quiet in such work.
+	// sequenceFactor is how much longer the pause must be in such work.
 	sequenceFactor = 3
-	// staleLock is the age at which a lock is what a git that died has left behind.
+	// staleLock is the age from which a lock was left by a git that died.
 	staleLock = time.Minute
 )
 
-// busy reports whether git is at work on changes of which the first was heard of at
-// some time.
+// busy reports whether git is working on changes of which the first came at some time.
 func (g *gitWork) busy(o *Options, gitDir string, first time.Time) bool {
 	if gitDir == "" || time.Since(first) >= o.GitHold {
 		return false

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// errUnfit returns why the system's notices are not used.
+// errUnfit is why the system's events are not used.
 var errUnfit error
 
-// unknownLimit is taken where the system does not say: what it gave at least before
-// Linux 5.11.
+// unknownLimit is used if the system reports no limit: the least one before Linux 5.11.
 const unknownLimit = 8192
 
-// maxWatches leaves a quarter of what the user may have to other programs: an
-// editor that gets none says so to the user, and we can poll.
+// maxWatches leaves a quarter of the user's watches to other programs: an editor without
+// watches complains to the user, and we can poll.
 func maxWatches() int {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	if err != nil {
@@ -27,7 +26,7 @@ func maxWatches() int {
 	return n / 4 * 3
 }
 
-// exhausted returns what it means that there are no more watches.
+// exhausted returns the error for running out of watches.
 const exhausted = "the user's watches are used up; fs.inotify.max_user_watches says how many there are"
 
 // weight is how many watches a folder takes.

@@ -2,15 +2,15 @@
 
 package watch
 
-// errUnfit returns why the system's notices are not used.
+// errUnfit is why the system's events are not used.
 var errUnfit error
 
-// maxWatches bounds the files that are kept open: kqueue needs every folder open
-// and every file in it, and the rest of the daemon needs some too.
+// maxWatches bounds the open files: kqueue needs every folder and every file in it open,
+// and the rest of the daemon needs some, too.
 func maxWatches() int { return 4096 }
 
-// exhausted returns what it means that there are no more watches.
+// exhausted returns the error for running out of watches.
 const exhausted = "too many files would have to be kept open"
 
-// weight is how many watches a folder takes that holds so many entries.
+// weight is how many watches a folder with so many entries takes.
 func weight(entries int) int { return 1 + entries }

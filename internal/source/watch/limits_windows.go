@@ -2,14 +2,14 @@ package watch
 
 import "errors"
 
-// errUnfit returns why the system's notices are not used: they are had through a
-// handle on every folder, and a folder cannot be renamed as long as one below it is
-// open, which would be in the user's way.
+// errUnfit is why the system's events are not used: they need an open handle on every
+// folder, and a folder cannot be renamed while one below it is open, which would hinder
+// the user.
 var errUnfit = errors.New("watches would keep folders from being renamed")
 
 func maxWatches() int { return 0 }
 
-// exhausted returns what it means that there are no more watches.
+// exhausted returns the error for running out of watches.
 const exhausted = "no watches are left"
 
 func weight(int) int { return 1 }

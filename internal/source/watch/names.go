@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// isTemporary reports whether a file is what editors and desktops leave beside the file
-// that is edited, and take away again: vim's swap files and its test whether it may
-// write (4913), Emacs' locks and automatic saves, backups, JetBrains' and GNOME's
-// files that become the saved one by a rename, what Finder keeps of a folder.
+// isTemporary reports whether a file is one that editors and desktops create beside an
+// edited file and remove again: vim's swap files and its write test (4913), Emacs' locks
+// and automatic saves, backups, files of JetBrains and GNOME that become the saved file
+// by a rename, and Finder's.
 func isTemporary(base string) bool {
 	switch {
 	case base == "4913", base == ".DS_Store",
@@ -23,8 +23,8 @@ func isTemporary(base string) bool {
 	return strings.HasPrefix(base, ".") && len(ext) == 4 && strings.HasPrefix(ext, ".sw") && 'a' <= ext[3] && ext[3] <= 'z' && base != ext
 }
 
-// changesRules reports whether a file of this name decides what else is looked at. A .git
-// that appears makes its folder a repository of its own.
+// changesRules reports whether a file of this name changes what is watched. A .git makes
+// its folder a repository of its own.
 func changesRules(base string) bool {
 	switch base {
 	case ".gitignore", ".recalldignore", ".git":

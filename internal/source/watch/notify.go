@@ -7,14 +7,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Notifier is what the system tells of changes, one folder at a time. Its methods
-// but for the channels are safe for concurrent use.
+// Notifier reports changes of the system, one folder at a time. Its methods, except the
+// channels, are safe for concurrent use.
 type Notifier interface {
-	// Add watches a folder; one that is watched stays so. ErrNoWatches, or the
-	// system's own error, when there are no more.
+	// Add watches a folder; it is a no-op for a watched one. It returns ErrNoWatches, or
+	// the system's own error, if there are no more watches.
 	Add(dir string) error
-	// Remove ends the watch over a folder. Its error is of no interest: the system
-	// ends it by itself when the folder goes.
+	// Remove stops watching a folder. Its error does not matter: the system stops by
+	// itself when the folder is removed.
 	Remove(dir string) error
 	// Events and Errors are closed by Close. The error fsnotify.ErrEventOverflow
 	// says that events were lost.
@@ -31,8 +31,8 @@ type fromSystem struct{ w *fsnotify.Watcher }
 
 var _ Notifier = fromSystem{}
 
-// SystemNotifier connects to the system's notices. It fails where there are none,
-// where they are not to be used, or when the system has no connection left.
+// SystemNotifier connects to the system's events. It fails if there are none, if they are
+// not to be used, or if the system has no connection left.
 func SystemNotifier() (Notifier, error) {
 	if errUnfit != nil {
 		return nil, errUnfit

@@ -13,7 +13,7 @@ import (
 	"github.com/recalld/recalld/internal/fsx"
 )
 
-// polled is what a root without watches knows of its folders.
+// polled is the state of a root without watches.
 type polled struct {
 	// snapshot is what each folder held when it was last read, by its path; nil
 	// while the root is not polled.
@@ -22,8 +22,8 @@ type polled struct {
 	nextPoll, retryAt time.Time
 }
 
-// entry is what of a file or folder is compared: files by size, times and inode,
-// folders only by being there.
+// entry has the compared attributes: of files size, times and inode, of folders only that
+// they exist.
 type entry struct {
 	name             string
 	dir              bool
@@ -32,7 +32,7 @@ type entry struct {
 	inode            uint64
 }
 
-// usePolls gives up the watches of the root and reads it from time to time.
+// usePolls gives up the watches of the root and polls it.
 func (r *root) usePolls(why string) {
 	r.w.system.release(r, nil)
 	r.retryAt = time.Now().Add(r.w.opts.RetryAfter)
@@ -79,7 +79,7 @@ func (r *root) compare(old, now map[string][]entry) {
 	}
 }
 
-// diff tells of each name that only one of two sorted lists has, or that differs.
+// diff calls tell with each name that only one of two sorted lists has, or that differs.
 func diff(before, after []entry, tell func(name string, op fsnotify.Op)) {
 	for len(before) > 0 || len(after) > 0 {
 		switch {

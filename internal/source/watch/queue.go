@@ -6,11 +6,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxQueued bounds the events that wait, about 200 bytes each. Of more than that it
-// is quicker to look at everything.
+// maxQueued bounds the waiting events, about 200 bytes each. With more it is quicker to
+// look at everything.
 const maxQueued = 50_000
 
-// queue holds events until somebody has time for them. Putting one in never waits.
+// queue holds events until they are taken. Adding one never waits.
 type queue struct {
 	// ready receives when there is something to take.
 	ready chan struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// root is one that is watched. Its goroutine, run, owns all that mu does not guard.
+// root is a watched root. Its goroutine, run, owns all that mu does not guard.
 type root struct {
 	w     *Watcher
 	at    Root
@@ -25,9 +25,9 @@ type root struct {
 	info    fs.FileInfo // of the folder that is watched; nil while it is missing
 	changes changes
 	git     gitWork
-	// ready is what waits to be taken; nil is nothing.
+	// ready is the batch that waits to be taken; nil for none.
 	ready *Batch
-	// stale reports whether the rules have changed, so that other folders are watched.
+	// stale means that the rules have changed, so that other folders are watched.
 	stale bool
 	polled
 
@@ -40,7 +40,7 @@ func newRoot(w *Watcher, at Root) *root {
 	return &root{w: w, at: at, ctx: ctx, cancel: cancel, ended: make(chan struct{}), inbox: newQueue()}
 }
 
-// told is the state as others see it.
+// told returns the state for others.
 func (r *root) told() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *root) run() {
 	}
 }
 
-// hear takes in what the system has told.
+// hear handles what the system reported.
 func (r *root) hear() {
 	events, lost := r.inbox.take()
 	for _, e := range events {
@@ -118,7 +118,7 @@ func (r *root) hear() {
 		}
 	}
 	if lost && r.info != nil && r.ctx.Err() == nil {
-		// Folders may have moved unseen, with their watches: all are made anew.
+		// Folders may have moved unnoticed with their watches: all are made again.
 		r.appear()
 	}
 }
@@ -139,8 +139,8 @@ func (r *root) event(e fsnotify.Event) {
 	}
 	if rel = filepath.ToSlash(rel); rel == "." {
 		if e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-			// All its watches have ended. What is there by now cannot be told from what was:
-			// file systems give the number of a removed folder to the next one.
+			// All its watches have ended. Its new state cannot be compared with the old
+			// one: file systems reuse the number of a removed folder.
 			r.appear()
 		}
 		return
@@ -178,7 +178,7 @@ func (r *root) changed(rel, base string, op fsnotify.Op) {
 
 func (r *root) skip(rel string, dir bool) bool { return r.rules.Skip != nil && r.rules.Skip(rel, dir) }
 
-// appear begins to watch: the root is new, is back, or was not told of all.
+// appear begins to watch a root that is new, is back, or lost events.
 func (r *root) appear() {
 	info, err := os.Lstat(r.at.Path)
 	if err != nil || !info.IsDir() {
@@ -194,7 +194,7 @@ func (r *root) appear() {
 	r.changes.everything()
 }
 
-// follow has every folder watched that the rules want, or the root polled.
+// follow watches every folder that the rules want, or polls the root.
 func (r *root) follow() {
 	r.rules = Rules{}
 	if r.at.Rules != nil {
@@ -210,8 +210,8 @@ func (r *root) follow() {
 	r.scanned(err)
 }
 
-// scanned looks at how a scan ended: a root that cannot be watched whole is polled,
-// and gives its watches to others.
+// scanned handles the end of a scan: a root that cannot be watched whole is polled, and
+// gives its watches to others.
 func (r *root) scanned(err error) {
 	if err == nil || r.ctx.Err() != nil {
 		return
@@ -226,7 +226,7 @@ func (r *root) scanned(err error) {
 	r.usePolls(why)
 }
 
-// vanish takes in that the root is missing.
+// vanish handles a missing root.
 func (r *root) vanish() {
 	if r.info == nil && r.told().Mode == Missing {
 		return
@@ -238,7 +238,7 @@ func (r *root) vanish() {
 	r.ready = &Batch{Root: r.at.Path, Gone: true}
 }
 
-// look sees whether the root is still the folder that is watched.
+// look checks whether the root is still the watched folder.
 func (r *root) look() {
 	info, err := os.Lstat(r.at.Path)
 	switch {
@@ -249,7 +249,7 @@ func (r *root) look() {
 	}
 }
 
-// flush makes a batch of what has changed, unless git is still at work.
+// flush makes a batch of the changes, unless git is still working.
 func (r *root) flush() {
 	if r.git.busy(&r.w.opts, r.rules.GitDir, r.changes.first) {
 		r.changes.hold(r.w.opts.Quiet)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// scanAll has all folders watched that the rules want, and returns their paths.
+// scanAll watches all folders that the rules want, and returns their paths.
 func (r *root) scanAll() (map[string]bool, error) {
 	select {
 	case r.w.scans <- struct{}{}:
@@ -25,9 +25,9 @@ func (r *root) scanAll() (map[string]bool, error) {
 	return keep, err
 }
 
-// scan has a folder watched with all below it that the rules do not skip, and adds
-// them to keep if that is not nil. A folder is read after it is watched: what is put
-// there meanwhile is told of.
+// scan watches a folder with all below it that the rules do not skip, and adds them to
+// keep unless that is nil. A folder is read after it is watched, so that new files in
+// between are reported.
 func (r *root) scan(rel string, keep map[string]bool) error {
 	todo := []string{rel}
 	for len(todo) > 0 {
@@ -37,7 +37,7 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 		rel := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		full := filepath.Join(r.at.Path, filepath.FromSlash(rel))
-		// What was a folder may be a link by now, which leads elsewhere.
+		// The folder may be a link by now, which leads elsewhere.
 		info, err := os.Lstat(full)
 		if err != nil || !info.IsDir() {
 			continue
@@ -67,7 +67,7 @@ func (r *root) scan(rel string, keep map[string]bool) error {
 	return nil
 }
 
-// watched has a folder watched and lists it.
+// watched watches a folder and lists it.
 func (r *root) watched(full string) ([]fs.DirEntry, error) {
 	holds := 0
 	if weight(1) > 1 {
@@ -83,7 +83,7 @@ func (r *root) watched(full string) ([]fs.DirEntry, error) {
 	return os.ReadDir(full)
 }
 
-// watchGit has the folder watched that tells what git is doing.
+// watchGit watches the folder of git's own files.
 func (r *root) watchGit(keep map[string]bool) error {
 	err := r.w.system.watch(r, r.rules.GitDir, 16)
 	if isPassing(err) {
@@ -93,8 +93,8 @@ func (r *root) watchGit(keep map[string]bool) error {
 	return err
 }
 
-// isPassing reports whether a folder is gone, is none any more, or is not for us to read.
-// None of its files can be indexed.
+// isPassing reports whether a folder is gone, is not a folder any more, or may not be
+// read. None of its files can be indexed.
 func isPassing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) ||
 		errors.Is(err, syscall.ELOOP)

@@ -11,9 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// system shares the system's notices among the roots: it keeps the watches, each
-// once for all roots that want it, and passes events on to whoever wants those of
-// their folder.
+// system shares the system's watches among the roots: each folder is watched once, and
+// its events go to every root that wants them.
 type system struct {
 	connect func() (Notifier, error)
 	log     *slog.Logger
@@ -28,7 +27,7 @@ type system struct {
 	used     int // the weights of all folders
 }
 
-// folder is one that is watched.
+// folder is a watched folder.
 type folder struct {
 	path   string
 	weight int
@@ -80,9 +79,8 @@ func (s *system) connected() (Notifier, error) {
 	return n, nil
 }
 
-// pump takes what the system tells, at once and whatever else goes on: it has room
-// for little, and on some systems watches are neither added nor removed while
-// somebody is being told.
+// pump reads the system's events at once, whatever else happens: its buffer is small, and
+// on some systems watches cannot be added or removed while an event is delivered.
 func pump(n Notifier, q *queue, log *slog.Logger) {
 	defer q.close()
 	events, errs := n.Events(), n.Errors()
@@ -101,16 +99,15 @@ func pump(n Notifier, q *queue, log *slog.Logger) {
 			case errors.Is(err, fsnotify.ErrEventOverflow):
 				q.lose()
 			case err != nil:
-				// It is about one folder. Looking at everything for it could have no end.
+				// It is about one folder. Looking at everything for it might never end.
 				log.Warn("changes of a folder may be missed", "part", "watch", "error", err)
 			}
 		}
 	}
 }
 
-// dispatch passes an event on. The watches at and below a folder that has gone are
-// ended before anybody knows: moved, it would keep them under its old name, also
-// for whoever watches it anew.
+// dispatch passes an event on. The watches at and below a removed folder end before
+// anybody is told: if it was moved, they would keep its old name.
 func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 	s.mu.Lock()
 	own, in := s.folders[e.Name], s.folders[filepath.Dir(e.Name)]
@@ -135,8 +132,8 @@ func (s *system) dispatch(n Notifier, e fsnotify.Event) {
 	}
 }
 
-// unwatch ends the watches over folders that were forgotten. A root that has taken one
-// up since then may have lost its watch with that, and makes all of its own anew.
+// unwatch ends the watches of forgotten folders. A root that has taken one up since then
+// may have lost its watch, and makes all of its own again.
 func (s *system) unwatch(n Notifier, paths []string) {
 	for _, path := range paths {
 		_ = n.Remove(path) // the system has ended it by itself, or does now

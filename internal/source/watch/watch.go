@@ -1,16 +1,14 @@
-// Package watch tells which files of some folders have changed, soon after they
-// did.
+// Package watch reports which files below some folders have changed, soon after they did.
 //
-// Vocabulary. A root is a folder that is watched with all that is below it. The
-// system tells of changes in one folder at a time: a watch is its promise to do so,
-// and they are few. What has changed since the last time is pending until it is
-// handed over as a batch, when nothing has changed for a moment. Git's work - a
-// switch of branches, a rebase - is held back until it is done, so that it is one
-// batch. A root that has no watches is polled: its folders are read from time to
-// time, and compared.
+// A root is a folder that is watched with everything below it. The system reports changes
+// of one folder at a time; a watch asks it to, and their number is limited. Changes are
+// pending until they are handed over as a batch, when nothing has changed for a moment.
+// While git works - a switch of branches, a rebase - batches are held back, so that its
+// work is one batch. A root without watches is polled: its folders are read and compared
+// from time to time.
 //
-// A batch says where to look, not what is there: paths may be of files that are
-// gone, were never there, or have not changed.
+// A batch tells where to look, not what is there: its paths may be of files that are
+// gone, never existed, or have not changed.
 package watch
 
 import (
@@ -29,20 +27,20 @@ var ErrClosed = errors.New("watch: the watcher is closed")
 // Options configure a Watcher. All have defaults.
 type Options struct {
 	// Quiet is how long nothing may change before a batch is handed over: 100 ms.
-	// MaxDelay bounds that from the first change on: 500 ms.
+	// MaxDelay bounds that from the first change: 500 ms.
 	Quiet, MaxDelay time.Duration
-	// GitQuiet is how long git's own files must have been quiet: 300 ms. GitHold
-	// bounds how long its work is held back, from the first change on: 10 s.
+	// GitQuiet is how long git's own files must not change: 300 ms. GitHold bounds how
+	// long its work is held back, from the first change: 10 s.
 	GitQuiet, GitHold time.Duration
-	// MaxPaths is how many paths a batch names; with more it is of everything: 300.
+	// MaxPaths is the most paths in a batch; with more changes it is of everything: 300.
 	MaxPaths int
-	// LookEvery is how often a root itself is looked for, which the system does not
-	// always tell of when it is moved away and back: 3 s.
+	// LookEvery is how often the root itself is checked, because the system does not
+	// always report that it is moved away and back: 3 s.
 	LookEvery time.Duration
-	// PollEvery is how often a root without watches is read: 2 s. It is read less
-	// often when that would take more than a twentieth of the time.
+	// PollEvery is how often a root without watches is read: 2 s, or less often if that
+	// would take more than a twentieth of the time.
 	PollEvery time.Duration
-	// RetryAfter is how long after it ran out of watches a root tries again: 1 min.
+	// RetryAfter is how long after running out of watches a root tries again: 1 min.
 	RetryAfter time.Duration
 	// Notify connects to the system: SystemNotifier. It is called again after it
 	// failed.
@@ -51,7 +49,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// pollShare bounds the time that is spent polling a root to one part in so many.
+// pollShare limits polling a root to one part in so many of the time.
 const pollShare = 20
 
 func (o *Options) validate() error {
@@ -91,13 +89,13 @@ func (o *Options) validate() error {
 type Root struct {
 	// Path is absolute and free of symbolic links. The folder need not exist yet.
 	Path string
-	// Rules returns what holds below it. It is asked at the start and again whenever
-	// an ignore file or a .git has changed, by one goroutine at a time, and ends early
-	// with its context. Nil is no rules.
+	// Rules returns the rules of the root. It is called at the start and whenever an
+	// ignore file or a .git has changed, by one goroutine at a time, and ends early with
+	// its context. Nil is no rules.
 	Rules func(context.Context) Rules
 }
 
-// Rules say what of a root is watched.
+// Rules select what is watched of a root.
 type Rules struct {
 	// GitDir is where git keeps HEAD and the index of this worktree, which need not
 	// lie below the root. It is empty without git.
@@ -108,17 +106,17 @@ type Rules struct {
 	Skip func(path string, dir bool) bool
 }
 
-// Batch is what has changed below a root. The first one of a root is of
-// everything, for what happened before it was watched is not known.
+// Batch is a set of changes below a root. The first batch of a root is of everything,
+// because earlier changes are not known.
 type Batch struct {
 	Root string
 	// Paths are files and folders, relative to the root with slashes, sorted. A
 	// folder stands for all that is below it.
 	Paths []string
-	// All reports whether anything may have changed; Paths are empty then.
+	// All means that anything may have changed; Paths are empty then.
 	All bool
-	// Gone reports whether the root is missing. A batch of everything follows when it is
-	// back.
+	// Gone means that the root is missing. When it is back, a batch of everything
+	// follows.
 	Gone bool
 }
 
@@ -139,13 +137,13 @@ const (
 // State is how a root is watched.
 type State struct {
 	Mode Mode
-	// Why returns why a root is polled.
+	// Why is why a root is polled.
 	Why string
-	// Pending reports whether something has changed that was not handed over.
+	// Pending means that changes wait to be handed over.
 	Pending bool
 }
 
-// String is "events", "polling: " and why, or empty when nothing is noticed now.
+// String returns "events", "polling: " with the reason, or "" if nothing is noticed now.
 func (s State) String() string {
 	switch s.Mode {
 	case Events:
@@ -156,7 +154,7 @@ func (s State) String() string {
 	return ""
 }
 
-// Live reports whether changes are noticed and that all were handed over.
+// Live reports whether changes are noticed and all were handed over.
 func (s State) Live() bool { return (s.Mode == Events || s.Mode == Polling) && !s.Pending }
 
 // Watcher watches roots until it is closed. It is safe for concurrent use.
@@ -175,8 +173,8 @@ type Watcher struct {
 	closed bool
 }
 
-// maxScans is how many roots are scanned for folders at once: a large one does not
-// hold up the others, and a hundred do not read the disk at once.
+// maxScans bounds the roots that are scanned at once: a large root does not hold up the
+// others, and a hundred do not read the disk at once.
 const maxScans = 4
 
 // New returns a watcher without roots. Close it.
@@ -193,12 +191,12 @@ func New(opts Options) (*Watcher, error) {
 	return w, nil
 }
 
-// Batches returns where the batches are handed over. Those of a root that nobody
-// takes are joined. The channel is closed by Close.
+// Batches returns the channel of batches. Batches of one root that wait are joined. Close
+// closes the channel.
 func (w *Watcher) Batches() <-chan Batch { return w.batches }
 
-// Add has a root watched from now on, and returns at once. A root that is watched
-// already stays as it is. ErrClosed.
+// Add watches a root from now on, and returns at once. It is a no-op for a watched root.
+// It returns ErrClosed after Close.
 func (w *Watcher) Add(at Root) error {
 	at.Path = filepath.Clean(at.Path)
 	if !filepath.IsAbs(at.Path) {
@@ -218,8 +216,7 @@ func (w *Watcher) Add(at Root) error {
 	return nil
 }
 
-// Remove ends the watch over a root and waits for it. Nothing of it is handed over
-// any more.
+// Remove stops watching a root and waits until nothing of it is handed over any more.
 func (w *Watcher) Remove(path string) {
 	path = filepath.Clean(path)
 	w.mu.Lock()
@@ -232,7 +229,7 @@ func (w *Watcher) Remove(path string) {
 	}
 }
 
-// State tells how a root is watched. It is zero for one that is not.
+// State returns how a root is watched; zero if it is not.
 func (w *Watcher) State(path string) State {
 	w.mu.Lock()
 	r := w.roots[filepath.Clean(path)]
@@ -243,7 +240,7 @@ func (w *Watcher) State(path string) State {
 	return r.told()
 }
 
-// Close ends all watching and waits for it. It may be called again.
+// Close stops all watching and waits for its end. It may be called again.
 func (w *Watcher) Close() error {
 	w.mu.Lock()
 	first := !w.closed
