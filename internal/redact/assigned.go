@@ -2,10 +2,9 @@ package redact
 
 import "strings"
 
-// findAssigned takes the value that is given to a name such as password or
-// api_key: `DB_PASSWORD=value`, `"token": "value"`, `secret: value`,
-// `--password value` is left to the shell. Names and values are told from
-// code's own: what is called, referred to or a placeholder stays.
+// findAssigned finds the value given to a name such as password or api_key:
+// `DB_PASSWORD=value`, `"token": "value"`, `secret: value`. `--password value` is left to
+// the rules for commands. Calls, references and placeholders are code and stay.
 func findAssigned(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
@@ -72,7 +71,7 @@ func assignment(s string) string {
 	return ""
 }
 
-// quoted returns what stands before the closing quote; empty when none comes.
+// quoted returns the text before the closing quote; empty if there is none.
 func quoted(s string, quote byte) string {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -102,8 +101,8 @@ func isEnvName(text string, start, end int) bool {
 	return start < end
 }
 
-// isSecretString judges a value in quotes: at least 6 bytes, no blanks, letters
-// and digits or signs mixed, as words of a language are not.
+// isSecretString judges a quoted value: at least 6 bytes, no blanks, letters and digits
+// or signs mixed, unlike words of a language.
 func isSecretString(s string) bool {
 	if len(s) < 6 || isPlaceholder(s) || strings.ContainsAny(s, " \t(){}<>") {
 		return false
@@ -119,8 +118,8 @@ func isSecretString(s string) bool {
 	return k.signs > 0 && k.digits > 0 && len(s) >= 8 || k.digits > 0 && k.separators == 0 && k.digits*8 >= len(s)
 }
 
-// isSecretWord judges a value without quotes, which in code is an expression
-// and in a file of settings (env) a string.
+// isSecretWord judges a value without quotes, which is an expression in code and a string
+// in a file of settings (env).
 func isSecretWord(s string, env bool) bool {
 	if len(s) < 8 || isPlaceholder(s) || strings.ContainsAny(s, "(){}<>[]|\\") {
 		return false
@@ -132,11 +131,11 @@ func isSecretWord(s string, env bool) bool {
 	return looksRandom(s) || k.letters > 0 && k.digits > 0 && k.signs > 0 && !strings.ContainsAny(s, "*&")
 }
 
-// placeholders stand where a person is to put a secret.
+// placeholders stand for a secret that is still to be filled in.
 var placeholders = []string{"example", "changeme", "change_me", "change-me", "placeholder", "redacted", "your", "xxxx", "****", "....", "dummy", "sample", "notreal"}
 
-// isPlaceholder reports whether a value only shows where a secret goes: a variable,
-// a format, a mark of ours, or a word that says so.
+// isPlaceholder reports whether a value only shows where a secret goes: a variable, a
+// format, a mark, or a word that says so.
 func isPlaceholder(s string) bool {
 	if s == "" || strings.ContainsAny(s[:1], "$%<{*&@") || strings.Contains(s, "${") || strings.Contains(s, "{{") ||
 		strings.Contains(s, "%s") || strings.Contains(s, "%v") || isMark(s) {

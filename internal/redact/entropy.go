@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Bounds of what is taken for a key. Words of a language, also joined as in
-// identifiers, have 4 letters or more between changes of case or kind; random
-// base64 has 1.9, random hexadecimal 2.1, random lower-case base36 2.5.
+// Bounds for words that look like keys. Words of a language, also joined as in
+// identifiers, have 4 or more letters between changes of case or kind; random base64 has
+// 1.9, random hexadecimal 2.1, random lower-case base36 2.5.
 const (
 	minRandom  = 20
 	minHex     = 32
@@ -15,10 +15,10 @@ const (
 	minEntropy = 3.0 // bits a byte; 20 random base64 digits have about 4
 )
 
-// DropHighEntropy reports whether a word of code looks like a key or a digest: a run
-// of 32 or more hexadecimal digits, or one of 20 or more letters and digits in
-// no order that words have. Such words are left out of what is analysed and
-// embedded: nobody searches for them, and they may be secrets.
+// DropHighEntropy reports whether a word of code looks like a key or a digest: a run of
+// 32 or more hexadecimal digits, or of 20 or more letters and digits in an order that
+// words do not have. Such words are not analysed and embedded: they are not searched for,
+// and may be secrets.
 func DropHighEntropy(word string) bool {
 	return len(word) >= minRandom && (isHex(word) || looksRandom(word))
 }
@@ -41,8 +41,8 @@ func isHex(s string) bool {
 	return true
 }
 
-// looksRandom judges by how often letters and digits alternate, for entropy
-// alone cannot tell a long identifier from a key.
+// looksRandom judges by how often letters and digits alternate, because entropy alone
+// cannot distinguish a long identifier from a key.
 func looksRandom(s string) bool {
 	if len(s) < minRandom {
 		return false
@@ -83,7 +83,7 @@ func looksRandom(s string) bool {
 	return digits > 0 && separators*8 <= len(s) && words*perWord >= len(s)-separators && entropy(s) >= minEntropy
 }
 
-// entropy is Shannon's, in bits a byte.
+// entropy is Shannon's entropy, in bits a byte.
 func entropy(s string) float64 {
 	var count [256]int
 	for i := range len(s) {

@@ -12,9 +12,9 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-// The part of a text that a rule of gitleaks is shown around its keyword, in
-// bytes: its patterns begin up to 50 signs before the keyword and end within
-// some hundred behind it; one for a curl command reads over several lines.
+// How much text around its keyword a rule of gitleaks sees, in bytes: its patterns begin
+// up to 50 characters before the keyword and end within some hundred after it; one for a
+// curl command reads over several lines.
 const (
 	leakBefore = 160
 	leakBehind = 1200
@@ -29,32 +29,31 @@ type leak struct {
 	Keywords []string    `toml:"keywords"`
 	Allow    []allowlist `toml:"allowlists"`
 
-	// likely says cheaply whether the pattern can match with its keyword at
-	// text[at:]; nil for those whose keywords are rare enough.
+	// likely is a cheap check of whether the pattern can match with its keyword at
+	// text[at:]; nil for rules whose keywords are rare.
 	likely func(text string, at int) bool
-	// The pattern is compiled when a keyword of it is found first: all of them
-	// would take a tenth of a second.
+	// pattern is compiled at its first use: all patterns would take a tenth of a second.
 	compiled func() *regexp.Regexp
-	// begins reports whether the pattern begins with its keyword. It is then tried there
-	// alone: to look for where it begins would take a hundred times as long.
+	// begins means that the pattern begins with its keyword. It is then tried only there:
+	// searching for its start would take a hundred times as long.
 	begins bool
-	// word reports whether no letter or digit may come right before the keyword.
+	// word means that no letter or digit may precede the keyword.
 	word bool
-	// reads is how far the pattern reads over white space, in bytes; 0 where it reads
-	// a word or two.
+	// reads is how far the pattern reads over white space, in bytes; 0 if it reads a word
+	// or two.
 	reads int
 }
 
-// namePrefix is how gitleaks lets a name begin before the keyword. It can be empty, so
-// a pattern without it matches at the keyword where the whole one matches around it.
+// namePrefix is how gitleaks lets a name begin before the keyword. It can be empty, so a
+// pattern without it matches at the keyword wherever the whole pattern matches.
 const namePrefix = `[\w.-]{0,50}?`
 
-// keywordWithin are rules whose keyword stands within what they match, not at its front.
+// keywordWithin are rules whose keyword is not at the start of their match.
 var keywordWithin = []string{"airtable-personnal-access-token", "azure-ad-client-secret", "cloudflare-origin-ca-key", "facebook-access-token",
 	"freemius-secret-key", "hashicorp-tf-api-token", "intra42-client-secret", "kubernetes-secret-yaml", "maxmind-license-key",
 	"microsoft-teams-webhook", "openai-api-key", "sidekiq-sensitive-url", "sourcegraph-access-token"}
 
-// pattern is the rule's pattern as it is tried.
+// pattern returns the rule's pattern as it is tried.
 func (r *leak) pattern() string {
 	if !r.begins {
 		return r.Regex
@@ -62,7 +61,7 @@ func (r *leak) pattern() string {
 	return `\A(?:` + strings.Replace(r.Regex, namePrefix, "", 1) + `)`
 }
 
-// allowlist returns what is no secret although a rule matches.
+// allowlist returns the reasons for which a match is not a secret.
 type allowlist struct {
 	Condition string   `toml:"condition"` // AND asks for all, paths too
 	Paths     []string `toml:"paths"`
@@ -73,20 +72,20 @@ type allowlist struct {
 	compiled func() []*regexp.Regexp
 }
 
-// leaks are the rules of gitleaks and what none of them may take.
+// leaks are the rules of gitleaks, and the allowlist of all of them.
 type leaks struct {
 	rules []*leak
 	allow allowlist
 }
 
-// withoutPath are rules that mean nothing, or too much, where a text has no path:
-// one looks at the path only, to the other any string behind the word password
-// would do outside of Terraform.
+// withoutPath are rules that mean nothing, or too much, in a text without a path: one
+// looks at the path only, the other takes any string after the word password outside of
+// Terraform.
 var withoutPath = []string{"pkcs12-file", "hashicorp-tf-password"}
 
-// loadLeaks reads the rules that the library holds, in its own form: its loader
-// would compile all patterns at once. An error is one of the version in go.mod,
-// which the tests find.
+// loadLeaks reads the rules of the library in its own form, because its loader would
+// compile all patterns at once. It fails only for another version of the library, which
+// the tests notice.
 func loadLeaks() (*leaks, error) {
 	var all struct {
 		Allowlist allowlist
@@ -131,7 +130,7 @@ func loadLeaks() (*leaks, error) {
 	return l, nil
 }
 
-// asksForPath reports whether an allowlist allows by the path, alone or as well.
+// asksForPath reports whether an allowlist depends on the path.
 func asksForPath(a allowlist) bool {
 	return len(a.Regexes)+len(a.Stopwords) == 0 || a.Condition == "AND" && len(a.Paths) > 0
 }
@@ -149,8 +148,8 @@ func (a *allowlist) prepare() {
 	}
 }
 
-// find returns the secrets of one rule in text[from:to], which lie where the
-// rule's keyword is.
+// find returns the secrets of one rule in text[from:to], which is around the rule's
+// keyword.
 func (l *leaks) find(r *leak, text string, from, to int) []Span {
 	var spans []Span
 	part := text[from:to]
@@ -163,7 +162,7 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 		if r.Entropy > 0 && runeEntropy(secret) <= r.Entropy {
 			continue
 		}
-		// The rule for keys of no provider takes identifiers that end in a number.
+		// The generic rule takes identifiers that end in a number.
 		if r.ID == genericKey && !looksMade(secret) && digitRuns(secret) < 2 {
 			continue
 		}
@@ -183,18 +182,18 @@ func (l *leaks) find(r *leak, text string, from, to int) []Span {
 	return spans
 }
 
-// The rules of gitleaks that are singled out: that for keys which no other rule
-// knows, and one whose keyword, "s.", ends many a sentence.
+// The rules of gitleaks with special treatment: the generic one for keys of unknown
+// providers, and one whose keyword, "s.", ends many sentences.
 const (
 	genericKey = "generic-api-key"
 	vaultToken = "vault-service-token"
 )
 
-// isAssigned reports whether a value of six signs or more is given to the name that
-// begins at text[at:], as the generic rule asks for it: the rest of the name and
-// some white space, a quote or two, a sign that assigns, more of those.
+// isAssigned reports whether a value of six or more characters is given to the name that
+// begins at text[at:], in the form of the generic rule: the rest of the name, white
+// space, a quote or two, a sign that assigns, more of those.
 func isAssigned(text string, at int) bool {
-	const longest = 60 // of what stands between keyword and value
+	const longest = 60 // of the text between keyword and value
 	rest := text[at:min(len(text), at+longest+6)]
 	i := 0
 	for i < len(rest) && (isWordByte(rest[i]) || rest[i] == '.' || rest[i] == '-' || rest[i] == ' ' || rest[i] == '\t') {
@@ -219,7 +218,7 @@ func isManifest(text string, at int) bool {
 	return indexFold(part, "kind:") >= 0 && indexFold(part, "data:") >= 0
 }
 
-// isNear reports whether one of some words may be behind text[at:].
+// isNear reports whether one of some words may be after text[at:].
 func isNear(words ...string) func(text string, at int) bool {
 	return func(text string, at int) bool {
 		part := text[at:min(len(text), at+leakBehind+maxWord)]
@@ -254,8 +253,8 @@ func digitRuns(s string) int {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// secretOf picks the secret's group of a match: the one named, or the first that
-// is not empty, or all of the match.
+// secretOf returns the secret's group of a match: the named one, or the first that is not
+// empty, or all of the match.
 func secretOf(m []int, group int) (start, end int) {
 	if group > 0 && 2*group+1 < len(m) && m[2*group] >= 0 {
 		return m[2*group], m[2*group+1]
@@ -293,8 +292,8 @@ func (a *allowlist) allows(secret, match, line string) bool {
 	return false
 }
 
-// lineAround returns the lines that text[start:end] lies on, or what of them is near:
-// a line may be the whole text, and every match of it is asked for its own.
+// lineAround returns the lines around text[start:end], or the near part of them: a line
+// may be the whole text, and is read for every match.
 func lineAround(text string, start, end int) string {
 	const near = 1024
 	from, to := max(0, start-near), min(len(text), end+near)
@@ -307,8 +306,8 @@ func lineAround(text string, start, end int) string {
 	return text[from:to]
 }
 
-// runeEntropy is Shannon's, in bits a sign and over the bytes of the whole, as
-// gitleaks reckons it: its bounds are made for that.
+// runeEntropy is Shannon's entropy, in bits a character and over the bytes of the whole,
+// as gitleaks computes it: its bounds are made for that.
 func runeEntropy(s string) float64 {
 	counts := make(map[rune]int)
 	for _, r := range s {

@@ -1,27 +1,27 @@
 package redact
 
-// keywords finds the keywords of all rules in one pass: an Aho–Corasick
-// automaton without failure links left (every state has a step for every
-// class of bytes), blind to the case of ASCII letters.
+// keywords finds the keywords of all rules in one pass. It is an Aho–Corasick automaton,
+// ignoring ASCII case, in which every state has a step for every class of bytes instead
+// of failure links.
 type keywords struct {
 	class   [256]uint8 // byte to class; 0 is every byte that no keyword holds
 	classes int
 	next    []uint32 // state*classes + class to state, while it is built
 	found   [][]keyword
-	// steps is next as scan wants it: place and result are states already
-	// multiplied by classes, and the top bit says that a keyword ends there.
+	// steps is next in the form that scan needs: positions and results are states
+	// multiplied by classes, and the top bit means that a keyword ends there.
 	steps []uint32
 }
 
 const ends = 1 << 31
 
-// keyword is one that ends in a state.
+// keyword is a keyword that ends in a state.
 type keyword struct {
 	rule *rule
 	len  int
 }
 
-// hit is a place where a rule is to be tried.
+// hit is a position at which a rule is tried.
 type hit struct {
 	rule *rule
 	at   int // of the keyword's first byte
@@ -67,8 +67,8 @@ func (k *keywords) addState() int {
 	return len(k.found) - 1
 }
 
-// link fills in the missing steps, breadth first: a state without a step takes
-// that of the longest suffix that is a state too.
+// link fills in the missing steps, breadth first: a state without a step takes that of
+// its longest suffix that is a state.
 func (k *keywords) link() {
 	suffix := make([]int, len(k.found))
 	var queue []int
@@ -94,8 +94,8 @@ func (k *keywords) link() {
 	}
 }
 
-// pack makes steps of next. A place fits in 31 bits by far: the keywords of all
-// rules have some 1,500 states of 40 classes.
+// pack makes steps of next. A state fits in 31 bits: the keywords have some 1,500 states
+// of 40 classes.
 func (k *keywords) pack() {
 	k.steps = make([]uint32, len(k.next))
 	for i, state := range k.next {

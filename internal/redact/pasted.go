@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// pasted are the rules for what people paste into lessons and tools print:
-// commands, headers, files of settings. In source code the same forms are
-// ordinary far too often.
+// pasted are the rules for what people paste into lessons and tools print: commands,
+// headers, settings. In source code the same forms are far too common.
 func pasted() []*rule {
 	return append(commands(), []*rule{
 		{what: "private", keywords: []string{"<private"}, find: findPrivateText},
@@ -38,17 +37,17 @@ func pasted() []*rule {
 // given is the value of a flag, bare or in quotes.
 const given = `(?:"([^\s",;:)\]}][^"\n]*)"|'([^\s',;:)\]}][^'\n]*)'|([^\s"'|&;<>-][^\s"'|&;<>]*))`
 
-// commands are the rules for passwords on command lines. A flag means a password to
-// some commands and something else to all others: -p is a port, a project, parents.
+// commands are the rules for passwords on command lines. The same flag means a password
+// to some commands and something else to others: -p is a port, a project, parents.
 func commands() []*rule {
-	// flags are alternatives of a pattern, each with what parts it from its value.
+	// flags are alternatives of a pattern, each with the separator before its value.
 	of := func(keywords []string, name, flags string, checks ...func(string) bool) *rule {
 		pattern := `(?i:` + name + `)(?:[ \t](?:[^\n]|\\\n)*?)??[ \t](?:` + flags + `)` + given
 		return &rule{what: "password", keywords: keywords, reads: command, find: within(command, pattern, append(checks, isReal)...)}
 	}
 	return []*rule{
 		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p`, isNoPort),
-		// Behind a blank it is the name of a database, but for people who mistake it.
+		// After a blank it is the name of a database, unless people mistake it.
 		of([]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[a-z-]*`, `-p[ \t]+`, isTold),
 		of([]string{"mongo"}, `mongo[a-z]*`, `-p[ \t]?`, isNoPort),
 		of([]string{"sshpass "}, `sshpass`, `-p[ \t]*`),
@@ -64,11 +63,11 @@ func commands() []*rule {
 	}
 }
 
-// isNoPort reports whether a value is no mapping of ports, "3306:3306", behind a name of a
-// container.
+// isNoPort reports whether a value is not a mapping of ports, "3306:3306", after the name
+// of a container.
 func isNoPort(s string) bool { return kindsOf(s).letters > 0 || !strings.Contains(s, ":") }
 
-// isNoAddress reports whether what follows a colon is no rest of an address.
+// isNoAddress reports whether the text after a colon is not part of an address.
 func isNoAddress(s string) bool { return !strings.HasPrefix(s, "//") }
 
 var openSSL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-pass(?:in|out)?[ \t]+["']?\z`) })
@@ -84,14 +83,14 @@ func findOpenSSL(text string, at int) (int, int, bool) {
 	return start, start + len(value), value != "" && isReal(value)
 }
 
-// passNames are whose password a name says that ends in pass: without one, a pass may
-// be one of a compiler.
+// passNames say whose password a name that ends in pass holds. Without one, a pass may be
+// one of a compiler.
 var passNames = [...]string{"admin", "root", "user", "db", "database", "mysql", "pg", "postgres", "redis", "mongo", "rabbitmq", "amqp", "smtp", "imap",
 	"mail", "email", "ftp", "sftp", "ssh", "ldap", "proxy", "wifi", "vpn", "auth", "http", "login", "sudo", "account", "master", "service", "keystore", "vault", "api"}
 
-// findPass takes the value that is given to a name that ends in pass: admin_pass,
-// DB_PASS, smtp-pass. Of a name that says whose it is it takes any word that is alone
-// on the rest of its line, else one that looks like a password.
+// findPass finds the value given to a name that ends in pass: admin_pass, DB_PASS,
+// smtp-pass. If the name says whose password it is, any word that is alone on the rest of
+// its line counts, else only one that looks like a password.
 func findPass(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	line, _, _ = strings.Cut(line, "\n")
@@ -123,15 +122,15 @@ func findPass(text string, at int) (int, int, bool) {
 	return passwordIn(line, at, start, end, passes)
 }
 
-// command is how much of a command, or an entry of a netrc file, is read in
-// search of its password, in bytes.
+// command is how much of a command, or of an entry of a netrc file, is searched for its
+// password, in bytes.
 const command = 300
 
-// isReal reports whether a value is no placeholder.
+// isReal reports whether a value is not a placeholder.
 func isReal(s string) bool { return !isPlaceholder(s) }
 
-// isMixed reports whether a value is no placeholder and no word: it has a digit, and a
-// letter beside it.
+// isMixed reports whether a value is neither a placeholder nor a word: it has a digit and
+// a letter.
 func isMixed(s string) bool {
 	k := kindsOf(s)
 	return !isPlaceholder(s) && k.digits > 0 && k.letters > 0
@@ -157,9 +156,8 @@ func isUserAndPassword(s string) bool {
 	return err == nil && strings.Contains(string(decoded), ":")
 }
 
-// findPrivateText takes what a person marked as private in a text that is to be
-// kept. Marks may be nested; one that is not closed hides all that follows, for
-// nobody can tell how far it was meant to reach.
+// findPrivateText finds text that a person marked as private. Marks may be nested. An
+// open mark hides everything after it, because its intended end is unknown.
 func findPrivateText(text string, at int) (int, int, bool) {
 	body := at + tagLen(text[at:], "<private")
 	if body == at || strings.TrimSpace(text[body:]) == "" {
@@ -196,8 +194,8 @@ func tagLen(s, name string) int {
 	return end + 1
 }
 
-// findFlag takes the value of a flag such as --password: any behind "=", behind
-// a blank only one that is no word, for then it may be prose.
+// findFlag finds the value of a flag such as --password: any value after "=", after a
+// blank only one that is not a word, because that may be prose.
 func findFlag(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	i := 2
@@ -226,8 +224,8 @@ func findFlag(text string, at int) (int, int, bool) {
 	return at + start, at + end, true
 }
 
-// findPassword takes what is given as a password where findAssigned is too
-// careful: in a connection string, in a line of settings, in a sentence.
+// findPassword finds passwords where findAssigned is too careful: in connection strings,
+// lines of settings, and sentences.
 func findPassword(text string, at int) (int, int, bool) {
 	line := text[at:min(len(text), at+window)]
 	if i := strings.IndexByte(line, '\n'); i >= 0 {
@@ -267,7 +265,7 @@ func findPassword(text string, at int) (int, int, bool) {
 	return passwordIn(line, at, start, end, isTold)
 }
 
-// passwordIn hands out line[start:end], which begins at text[at:], if it passes.
+// passwordIn returns line[start:end], which begins at text[at:], if it passes.
 func passwordIn(line string, at, start, end int, passes func(string) bool) (int, int, bool) {
 	value := line[start:end]
 	if isPlaceholder(value) || strings.ContainsAny(value, " (){}[]<>\\") || !passes(value) {
@@ -276,15 +274,15 @@ func passwordIn(line string, at, start, end int, passes func(string) bool) (int,
 	return at + start, at + end, true
 }
 
-// isTold reports whether a value in a sentence or a list of settings is a password
-// rather than a word or a type: letters and digits, or signs among them.
+// isTold reports whether a value in a sentence or list of settings is a password, not a
+// word or a type: it has letters and digits, or signs.
 func isTold(s string) bool {
 	k := kindsOf(s)
 	return len(s) >= 6 && k.letters > 0 && k.digits > 0 && k.separators == 0 || len(s) >= 6 && k.letters > 0 && k.signs > 0 && k.digits > 0
 }
 
-// valueAt returns the place of the value at line[i:]: within its quotes, or up to
-// white space or a sign that ends one.
+// valueAt returns the position of the value at line[i:]: within its quotes, or up to
+// white space or a closing sign.
 func valueAt(line string, i int) (start, end int) {
 	if i < len(line) && strings.IndexByte("\"'`", line[i]) >= 0 {
 		value := quoted(line[i+1:], line[i])
@@ -300,9 +298,9 @@ func valueAt(line string, i int) (start, end int) {
 // connectionNames stand beside a password in a connection string.
 var connectionNames = [...]string{"server=", "host=", "data source=", "user id=", "uid=", "user=", "username=", "database=", "dbname=", "initial catalog="}
 
-// inConnection reports whether text[at:] follows another pair of a connection string
-// or of the query of an address: "Server=db;User Id=sa;Password=", "host=db
-// password=", "?user=a&password=".
+// inConnection reports whether text[at:] follows another pair of a connection string or
+// of the query of an address: "Server=db;User Id=sa;Password=", "host=db password=",
+// "?user=a&password=".
 func inConnection(text string, at int) bool {
 	start := at
 	for start > 0 && at-start < 300 && text[start-1] != '\n' {

@@ -1,20 +1,20 @@
-// Package redact takes secrets out of text.
+// Package redact replaces secrets in text.
 //
-// Vocabulary. A rule says what a kind of secret looks like and which keywords
-// one cannot be without. The prefilter finds the keywords of all rules in one
-// pass over the text; only where one stands is its rule tried, so that text
-// without keywords costs little. What a rule finds is a span, and a span is
-// replaced by a mark, "[redacted:jwt]", that no rule takes for a secret.
+// A rule describes a kind of secret, and the keywords without which it cannot occur. The
+// prefilter finds the keywords of all rules in one pass over the text, and a rule is
+// tried only where one of its keywords is, so that text without keywords costs little. A
+// rule finds spans, and a span is replaced by a mark, "[redacted:jwt]", that no rule
+// takes for a secret.
 //
-// There are two sets of rules. That for code is ours: the common forms of
-// secrets, read at the speed of a disk, with no false alarm on ordinary source.
-// That for texts, for lessons, steps and answers, adds the rules of gitleaks and
-// what people paste: commands, headers, files of settings.
+// There are two sets of rules. The set for code is ours: the common forms of secrets,
+// fast and without false alarms on ordinary source. The set for texts, such as lessons,
+// steps and answers, adds the rules of gitleaks and what people paste: commands, headers,
+// settings.
 //
-// A value of JSON, a flag or a setting has names as well, and is taken out for what
-// it is called; see Value.
+// A value of JSON, a flag or a setting also has names, and may be a secret because of
+// them; see Value.
 //
-// This is a guard against accidents, not a proof: it knows the common forms of
+// This protects against accidents. It is not a proof: it knows the common forms of
 // secrets and leaves ordinary code alone.
 package redact
 
@@ -26,25 +26,24 @@ import (
 	"unicode"
 )
 
-// Span is a secret's place in a text, in bytes, and what it was taken for.
+// Span is the position of a secret in a text, in bytes, and its kind.
 type Span struct {
 	Start, End int
 	What       string
 }
 
-// maxPasses bounds how often the text is looked at again after something was
-// taken out of it. Two passes are the rule: one that finds, one that does not.
+// maxPasses bounds how often the text is searched again after a replacement. Two passes
+// are usual: one that finds, one that does not.
 const maxPasses = 8
 
 const markStart = "[redacted:"
 
-// Redact returns the text with every secret replaced by "[redacted:WHAT]", and
-// how many there were: what people and tools wrote, read with all rules.
-// Redacting the result again changes nothing. Valid UTF-8 stays valid.
+// Redact returns the text with every secret replaced by "[redacted:WHAT]", and their
+// number, by all rules. It is idempotent. Valid UTF-8 stays valid.
 func Redact(text string) (clean string, n int) { return redact(text, Find) }
 
-// Code is Redact for source code, with the rules that are sure enough for it and
-// fast enough for whole repositories.
+// Code is Redact with the rules for source code, which are fast enough for whole
+// repositories.
 func Code(text string) (clean string, n int) { return redact(text, FindCode) }
 
 func redact(text string, find func(string) []Span) (string, int) {
@@ -60,19 +59,19 @@ func redact(text string, find func(string) []Span) (string, int) {
 	return text, n
 }
 
-// Find returns the secrets of a text in their order. They do not overlap.
+// Find returns the secrets of a text in order. They do not overlap.
 func Find(text string) []Span { return all().find(text) }
 
 // FindCode is Find for source code; see Code.
 func FindCode(text string) []Span { return code().find(text) }
 
-// set is a number of rules behind one prefilter.
+// set is a set of rules with one prefilter.
 type set struct {
 	words *keywords
 	leaks *leaks
 }
 
-// code and all are made when the first text comes.
+// code and all are made at their first use.
 var (
 	code = sync.OnceValue(func() *set { return newSet(codeRules(), nil) })
 	all  = sync.OnceValue(func() *set {
@@ -95,11 +94,11 @@ func newSet(rules []*rule, l *leaks) *set {
 
 func (s *set) find(text string) []Span { return s.look(text, func(*rule, int) {}) }
 
-// look is find; it tells what each rule has read in vain, in bytes.
+// look is find; it counts what each rule has read in vain, in bytes.
 func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 	var spans, leaked []Span
 	done := make(map[*rule]int)       // where a rule's last match ended
-	windows := make(map[*rule][2]int) // what of a rule of gitleaks is to be looked at
+	windows := make(map[*rule][2]int) // the window of each rule of gitleaks that is to be searched
 	look := func(r *rule, w [2]int) {
 		leaked = append(leaked, s.leaks.find(r.leak, text, w[0], w[1])...)
 	}
@@ -126,7 +125,7 @@ func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 				continue
 			}
 			w := [2]int{breakBefore(text, hit.at-leakBefore), breakBehind(text, hit.at+leakBehind)}
-			// Windows that meet are looked at as one.
+			// Adjacent windows are searched as one.
 			if last, ok := windows[r]; ok && w[0] <= last[1] {
 				w[0] = last[0]
 			} else if ok {
@@ -151,26 +150,25 @@ func (s *set) look(text string, tell func(r *rule, read int)) []Span {
 	for r, w := range windows {
 		look(r, w)
 	}
-	// Windows come in no order; of two names for a secret the same one is to win
-	// every time.
+	// Windows come in no order; of two names for a secret the same one must always win.
 	slices.SortFunc(leaked, func(a, b Span) int { return cmp.Compare(a.What, b.What) })
 	return settle(append(spans, leaked...))
 }
 
-// Bounds of the work on one rule. A try without a result costs what it has read. In
-// ordinary text that is a word or two. Where it is more, as in a long line without
-// blanks, a rule may read so much in each part of the text and is then left alone until
-// the next part begins. The work on a text is thus a multiple of its length, whatever
-// it repeats; what is given up is a secret among keywords that stand closer together
-// than in any text that a person writes.
+// Bounds of the work of one rule. A try without a result costs what it has read, which in
+// ordinary text is a word or two. If it is more, as in a long line without blanks, a rule
+// may read so much in each part of the text and is skipped until the next part begins. So
+// the work is a constant multiple of the text's length, whatever it repeats. A secret may
+// be missed only among keywords that are closer together than in any text that a person
+// writes.
 const (
 	partSize = 1024 // bytes
 	maxRead  = 4096 // bytes, by one rule in a part
-	// mismatch is the most that a pattern which does not match is taken to have read.
+	// mismatch is the most that a pattern without a match counts as having read.
 	mismatch = 512
 )
 
-// tries counts what a rule read in vain in the present part of a text.
+// tries counts what a rule read in vain in the current part of a text.
 type tries struct{ part, read int }
 
 func triesOf(all map[*rule]*tries, r *rule) *tries {
@@ -184,7 +182,7 @@ func triesOf(all map[*rule]*tries, r *rule) *tries {
 
 func (t *tries) may(at int) bool { return t.part != at/partSize || t.read < maxRead }
 
-// failed counts a try at a place.
+// failed counts a try at a position.
 func (t *tries) failed(at, read int) {
 	if t.part != at/partSize {
 		*t = tries{part: at / partSize}
@@ -192,7 +190,7 @@ func (t *tries) failed(at, read int) {
 	t.read += read
 }
 
-// runLen returns how many bytes from text[at:] on hold no white space, at most limit.
+// runLen returns how many bytes of text[at:] have no white space, at most limit.
 func runLen(text string, at, limit int) int {
 	n := 0
 	for n < limit && at+n < len(text) && text[at+n] > ' ' {
@@ -201,9 +199,9 @@ func runLen(text string, at, limit int) int {
 	return n
 }
 
-// breakBefore and breakBehind move the end of a window out to white space, or
-// to a rune's border where there is none near, so that no pattern takes it for
-// the end of a word.
+// breakBefore and breakBehind move the end of a window out to white space, or to the
+// border of a rune if there is none near, so that a pattern does not take it for the end
+// of a word.
 func breakBefore(text string, at int) int {
 	for near := max(0, at-maxWord); at > near; at-- {
 		if c := text[at-1]; c == ' ' || c == '\n' {
@@ -233,9 +231,9 @@ func breakBehind(text string, at int) int {
 // maxWord is how far white space is looked for, in bytes.
 const maxWord = 400
 
-// Apply replaces the spans of text by marks. Spans are relative to a larger
-// text, of which this one begins at offset: what lies outside is passed over,
-// what reaches in is cut to what is there. They must be as Find gives them.
+// Apply replaces the spans of text by marks. Spans, as returned by Find, are relative to
+// a larger text in which this one begins at offset: spans outside are ignored, spans that
+// reach in are clipped.
 func Apply(text string, offset int, spans []Span) string {
 	var b strings.Builder
 	at := 0
@@ -257,9 +255,8 @@ func Apply(text string, offset int, spans []Span) string {
 	return b.String()
 }
 
-// settle orders the spans and drops those that overlap an earlier or, from the
-// same place on, a longer one. Of two names for one place, the more particular
-// one is kept.
+// settle sorts the spans and drops those that overlap an earlier one or, at the same
+// start, a longer one. Of two names for one span it keeps the more specific one.
 func settle(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans
@@ -276,7 +273,7 @@ func settle(spans []Span) []Span {
 	return kept
 }
 
-// vague ranks names: a provider's says more than that there is some secret.
+// vague ranks names: a provider's is more specific than a general one.
 func vague(what string) int {
 	switch what {
 	case genericKey:
@@ -287,10 +284,10 @@ func vague(what string) int {
 	return 0
 }
 
-// isMark reports whether a supposed secret is, or holds, what was put in place of one.
+// isMark reports whether a supposed secret is, or contains, a mark.
 func isMark(s string) bool { return strings.Contains(s, markStart) }
 
-// IsBlank reports whether marks are all that a redacted text says.
+// IsBlank reports whether a redacted text has nothing but marks.
 func IsBlank(clean string) bool {
 	marks := 0
 	for {

@@ -8,42 +8,41 @@ import (
 
 // rule is one kind of secret.
 type rule struct {
-	// what names it in the mark: lower case, no spaces, none of ",;)}&<>".
+	// what is the kind in the mark: lower case, no spaces, none of ",;)}&<>".
 	what string
-	// keywords, in lower case: find is called where one stands in the text,
-	// whatever its case. A keyword should be rare in ordinary text.
+	// keywords, in lower case: find is called for each occurrence, in any case. A keyword
+	// should be rare in ordinary text.
 	keywords []string
-	// find returns the secret that belongs to the keyword at text[at:]. Without one, end
-	// is how far it has read where that is more than a few words, else 0.
+	// find returns the secret that belongs to the keyword at text[at:]. If there is none,
+	// end is how far it has read if that is more than a few words, else 0.
 	find func(text string, at int) (start, end int, ok bool)
-	// reads is how far find reads over white space, in bytes; 0 where it reads a word
-	// or two.
+	// reads is how far find reads over white space, in bytes; 0 if it reads a word or
+	// two.
 	reads int
 	// leak is set instead of find for a rule of gitleaks.
 	leak *leak
 }
 
-// window is how much text behind a keyword a pattern is shown. No token is
-// longer; private keys and private text are found without patterns.
+// window is how much text after a keyword a pattern sees. No token is longer; private
+// keys and private text are found without patterns.
 const window = 4096
 
-// codeRules lists the rules for source code. A kind of secret that no rule of
-// gitleaks knows, or that stands in code, is added here.
+// codeRules lists the rules for source code. New kinds of secrets that gitleaks does not
+// know, or that occur in code, are added here.
 func codeRules() []*rule {
 	return append(formats(), &rule{what: "private", keywords: []string{"<private>"}, find: findPrivate})
 }
 
-// textRules lists our rules for what people and tools write, beside those of
-// gitleaks.
+// textRules lists our rules for other texts, in addition to those of gitleaks.
 func textRules() []*rule {
 	return append(formats(), pasted()...)
 }
 
-// formats are the rules that both sets have.
+// formats are the rules of both sets.
 func formats() []*rule {
 	return []*rule{
 		{what: "private-key", keywords: []string{"-----begin"}, find: findPrivateKey},
-		// Formats as the providers document them, and as gitleaks knows them.
+		// Formats as documented by the providers and known to gitleaks.
 		{what: "aws-key", keywords: []string{"akia", "asia", "abia", "acca"}, find: token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`)},
 		{what: "github-token", keywords: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, find: token(`gh[pousr]_[A-Za-z0-9]{36,255}`)},
 		{what: "github-token", keywords: []string{"github_pat_"}, find: token(`github_pat_[A-Za-z0-9_]{36,255}`)},
@@ -68,8 +67,8 @@ func formats() []*rule {
 	}
 }
 
-// token makes a find for secrets that are known by their own beginning, where
-// the keyword stands. No letter or digit may come right before or behind.
+// token makes a find for secrets that begin with the keyword. No letter or digit may be
+// adjacent.
 func token(pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
 	find := after("("+pattern+")", checks...)
 	return func(text string, at int) (int, int, bool) {
@@ -84,14 +83,14 @@ func token(pattern string, checks ...func(string) bool) func(string, int) (int, 
 	}
 }
 
-// after makes a find whose pattern begins at the keyword and whose first group
-// that is not empty is the secret. The pattern is compiled when it is needed first.
+// after makes a find whose pattern begins at the keyword, and whose first group that is
+// not empty is the secret. The pattern is compiled at its first use.
 func after(pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
 	return within(window, pattern, checks...)
 }
 
-// within is after for patterns that skip what stands between keyword and secret,
-// and would read all of a long line for each keyword: they are shown n bytes.
+// within is after for patterns that skip text between keyword and secret, and would read
+// all of a long line for each keyword: they see n bytes.
 func within(n int, pattern string, checks ...func(string) bool) func(string, int) (int, int, bool) {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A` + pattern) })
 	return func(text string, at int) (int, int, bool) {
@@ -110,8 +109,8 @@ func within(n int, pattern string, checks ...func(string) bool) func(string, int
 	}
 }
 
-// findPrivateKey takes a PEM block of a private key: from its first line to its
-// last one, or, where that is missing, as far as the lines look like one's.
+// findPrivateKey finds a PEM block of a private key: from its first to its last line, or,
+// without a last line, as far as the lines look like those of a key.
 func findPrivateKey(text string, at int) (int, int, bool) {
 	head, _, _ := strings.Cut(text[at:min(len(text), at+100)], "\n")
 	if !strings.Contains(head, "PRIVATE KEY") || strings.Count(head, "-----") < 2 {
@@ -120,7 +119,7 @@ func findPrivateKey(text string, at int) (int, int, bool) {
 	end := at + len("-----BEGIN")
 	end += strings.Index(text[end:], "-----") + len("-----")
 	for end < len(text) {
-		// A key within a string has \n in two characters.
+		// A key in a string literal has \n as two characters.
 		line := text[end:min(len(text), end+maxKeyLine)]
 		if i := strings.IndexByte(line, '\n'); i >= 0 {
 			line = line[:i+1]
@@ -140,8 +139,8 @@ func findPrivateKey(text string, at int) (int, int, bool) {
 	return at, trimEnd(text, at, end), true
 }
 
-// isKeyLine reports whether a line can stand within a PEM block: base64, a header
-// such as "DEK-Info: …", or nothing, within comment or string marks.
+// isKeyLine reports whether a line may be in a PEM block: base64, a header such as
+// "DEK-Info: …", or nothing, possibly in a comment or string.
 func isKeyLine(line string) bool {
 	line = strings.Trim(line, "\"'`,+#*/;\\ \t\r")
 	if line == "" || strings.HasPrefix(line, "Proc-Type:") || strings.HasPrefix(line, "DEK-Info:") {
@@ -159,8 +158,8 @@ func trimEnd(text string, start, end int) int {
 	return start + len(strings.TrimRight(text[start:end], " \t\r\n"))
 }
 
-// findPrivate takes what a person marked as private in code, where a mark that is
-// not closed may as well be one that is only spoken of: it hides one line.
+// findPrivate finds text marked as private in code. An open mark hides one line only,
+// because it may just be mentioned.
 func findPrivate(text string, at int) (int, int, bool) {
 	const closing = "</private>"
 	body := at + len("<private>")
@@ -173,7 +172,7 @@ func findPrivate(text string, at int) (int, int, bool) {
 		return 0, 0, false
 	}
 	for end := body + len(line); end > body; end-- {
-		// The cut at maxPrivate may lie within a rune.
+		// The cut at maxPrivate may be within a rune.
 		if end == len(text) || text[end]&0xC0 != 0x80 {
 			return at, end, true
 		}
@@ -181,15 +180,15 @@ func findPrivate(text string, at int) (int, int, bool) {
 	return 0, 0, false
 }
 
-// maxPrivate is how far the end of private text is looked for.
+// maxPrivate is how far the end of private text is searched.
 const maxPrivate = 16 << 10
 
-// maxKeyLine is how long a line of a private key is: one within a string holds all of
-// the key.
+// maxKeyLine is the longest line of a private key: in a string literal one line holds the
+// whole key.
 const maxKeyLine = 64 << 10
 
-// findTelegram takes the token of a bot: its number, a colon and 35 signs, which
-// begin with AA.
+// findTelegram finds the token of a bot: its number, a colon and 35 characters that begin
+// with AA.
 func findTelegram(text string, at int) (int, int, bool) {
 	start := at
 	for start > 0 && isDigit(text[start-1]) && at-start < 11 {
@@ -209,7 +208,7 @@ func findTelegram(text string, at int) (int, int, bool) {
 // looksMixed reports whether a text has letters of both cases.
 func looksMixed(s string) bool { return strings.ToLower(s) != s && strings.ToUpper(s) != s }
 
-// findURLPassword takes the password of "scheme://user:password@host".
+// findURLPassword finds the password of "scheme://user:password@host".
 func findURLPassword(text string, at int) (int, int, bool) {
 	if at == 0 || !isAlnum(text[at-1]) {
 		return 0, 0, false
@@ -219,7 +218,7 @@ func findURLPassword(text string, at int) (int, int, bool) {
 	if i := strings.IndexAny(rest, " \t\r\n\"'`<>/?#\\"); i >= 0 {
 		rest = rest[:i]
 	}
-	// A password may hold "@"; the host does not.
+	// A password may contain "@"; the host does not.
 	userinfo, host := rest, ""
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		userinfo, host = rest[:i], rest[i+1:]
@@ -234,7 +233,7 @@ func findURLPassword(text string, at int) (int, int, bool) {
 	return start, start + len(password), true
 }
 
-// indexFold is strings.Index for ASCII text, blind to case.
+// indexFold is strings.Index for ASCII text, ignoring case.
 func indexFold(s, sub string) int {
 	for i := 0; i+len(sub) <= len(s); i++ {
 		if s[i] == sub[0] && strings.EqualFold(s[i:i+len(sub)], sub) {

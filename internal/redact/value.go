@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// Value is Redact for a value that has names, such as one of a JSON object, a
-// setting or a flag: the keys that lead to it, the nearest last. Behind a name
-// that says password, secret, token or the like the whole value is taken out,
-// whatever it looks like, if it can be one: a number can be a password and is
-// otherwise a count; a sentence, a type or a placeholder is about a secret.
+// Value is Redact for a value with names, such as a member of a JSON object, a setting or
+// a flag: the keys that lead to it, the nearest last. After a name such as password,
+// secret or token the whole value is redacted, whatever it looks like, if it can be a
+// secret: a number can be a password, but otherwise is a count; a sentence, a type or a
+// placeholder is not a secret.
 func Value(value string, names ...string) (clean string, n int) {
 	if what := named(strings.TrimSpace(value), names); what != "" {
 		return markStart + what + "]", 1
@@ -21,7 +21,7 @@ func Value(value string, names ...string) (clean string, n int) {
 	return givenTo(names[len(names)-1], value)
 }
 
-// givenTo redacts a value as what stands behind a key.
+// givenTo redacts a value as if it were assigned to a key.
 func givenTo(name, value string) (string, int) {
 	if name == "" || strings.ContainsAny(name+value, "\"\\\n") {
 		return value, 0
@@ -41,7 +41,7 @@ func givenTo(name, value string) (string, int) {
 	return strings.TrimSuffix(clean, `"`), n
 }
 
-// named returns what a value is by its names; empty is no secret.
+// named returns the kind of secret that a value is by its names; empty if it is none.
 func named(value string, names []string) string {
 	if len(names) == 0 || len(value) < 4 {
 		return ""
@@ -65,14 +65,15 @@ func named(value string, names []string) string {
 	return ""
 }
 
-// namedKind is a kind of secret that a value is for what it is called.
+// namedKind is a kind of secret that is recognised by its name.
 type namedKind struct {
 	what string
-	// ends are words, joined, that names of it end with.
+	// ends are words, joined, in which its names end.
 	ends []string
 	// is reports whether a value can be one.
 	is func(value string) bool
-	// holds reports whether an object of that name may hold such values by other names.
+	// holds reports whether an object of that name may contain such values under other
+	// names.
 	holds bool
 }
 
@@ -87,7 +88,7 @@ var namedKinds = [...]namedKind{
 	{"cookie", []string{"cookie"}, hasCookie, false},
 }
 
-// kindOf returns the kind of secret that a name is of, or nil.
+// kindOf returns the kind of secret of a name, or nil.
 func kindOf(words []string) *namedKind {
 	for len(words) > 1 && slices.Contains(valueNames[:], words[len(words)-1]) {
 		words = words[:len(words)-1] // "password field", "secret_value"
@@ -102,7 +103,7 @@ func kindOf(words []string) *namedKind {
 	}
 	for i, k := range namedKinds {
 		for _, end := range k.ends {
-			// Joined as in "authtoken", but for words as short as "compass".
+			// Joined as in "authtoken", except for words as short as "compass".
 			if last == end || two == end || len(end) > len("secret")-1 && strings.HasSuffix(last, end) {
 				return &namedKinds[i]
 			}
@@ -115,8 +116,7 @@ func kindOf(words []string) *namedKind {
 var valueNames = [...]string{"value", "val", "data", "raw", "plain", "plaintext", "text", "string", "content", "current",
 	"field", "input", "box", "textbox", "confirm", "confirmation", "again"}
 
-// isDescribing reports whether a name within an object about a secret is of what
-// describes it.
+// isDescribing reports whether a name in an object about a secret is of a description.
 func isDescribing(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -129,8 +129,8 @@ func isDescribing(words []string) bool {
 	return false
 }
 
-// nameWords cuts a name into its words, in lower case, without numbers:
-// "DB_PASSWORD1", "dbPassword", "--db-password".
+// nameWords splits a name into its words, in lower case, without numbers: "DB_PASSWORD1",
+// "dbPassword", "--db-password".
 func nameWords(name string) []string {
 	if len(name) > maxName {
 		return nil
@@ -158,15 +158,14 @@ func nameWords(name string) []string {
 	return words
 }
 
-// maxName is how long a name may be that is read word by word, in bytes: longer
-// ones are texts.
+// maxName is the longest name that is read word by word, in bytes: longer ones are texts.
 const maxName = 100
 
 // isWord reports whether a value holds no white space.
 func isWord(s string) bool { return !strings.ContainsAny(s, " \t\r\n") }
 
-// isAuthorization reports whether a value is what a header of that name holds: a scheme
-// and something, or a key.
+// isAuthorization reports whether a value is that of an authorization header: a scheme
+// and a word, or a key.
 func isAuthorization(s string) bool {
 	scheme, rest, spaced := strings.Cut(s, " ")
 	if rest = strings.TrimSpace(rest); spaced {
@@ -175,8 +174,8 @@ func isAuthorization(s string) bool {
 	return len(s) >= 8 && isMixed(s)
 }
 
-// isAbout reports whether a value behind a name of a secret only speaks of one: its
-// type or state, a sentence, where it is kept or typed in.
+// isAbout reports whether a value after a name of a secret is only about one: its type or
+// state, a sentence, where it is kept or typed in.
 func isAbout(value string) bool {
 	lower := strings.ToLower(value)
 	if strings.Contains(lower, "password") && kindsOf(lower).digits == 0 { // "#password", "Enter password"
