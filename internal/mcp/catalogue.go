@@ -1,50 +1,14 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/service"
 )
 
-// registerInput is what register_context takes.
-type registerInput struct {
-	Entries []memory.CatalogueEntry `json:"entries"`
-	Servers []memory.Server         `json:"servers"`
-	Source  string                  `json:"source"`
-	Replace bool                    `json:"replace"`
-	Project string                  `json:"project"`
-}
-
-func (s *Server) registerContext(ctx context.Context, c call, in registerInput) (string, any, error) {
-	registered, err := service.Register.Do(ctx, s.svc, memory.RegisterRequest{
-		RequestID: c.requestID, Source: in.Source, Entries: in.Entries, Servers: in.Servers, Replace: in.Replace,
-		Project: c.agent.project(in.Project), Caller: c.caller,
-	})
-	return catalogueAnswer(registered, err)
-}
-
-// unregisterInput is what unregister_context takes.
-type unregisterInput struct {
-	Entries []memory.Ref `json:"entries"`
-	Source  string       `json:"source"`
-	Project string       `json:"project"`
-}
-
-func (s *Server) unregisterContext(ctx context.Context, c call, in unregisterInput) (string, any, error) {
-	registered, err := service.Unregister.Do(ctx, s.svc, memory.UnregisterRequest{
-		RequestID: c.requestID, Entries: in.Entries, Source: in.Source, Project: c.agent.project(in.Project), Caller: c.caller,
-	})
-	return catalogueAnswer(registered, err)
-}
-
-// catalogueAnswer says what became of a catalogue.
-func catalogueAnswer(r *memory.Registered, err error) (string, any, error) {
-	if err != nil {
-		return "", nil, err
-	}
+// catalogueText says what became of a catalogue.
+func catalogueText(r *memory.Registered) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The catalogue of project %s holds %d: %d added, %d changed, %d unchanged, %d removed.",
 		memory.ProjectLabel(r.ProjectName, r.Project), r.Total, r.Added, r.Changed, r.Unchanged, r.Removed)
@@ -52,7 +16,7 @@ func catalogueAnswer(r *memory.Registered, err error) (string, any, error) {
 		fmt.Fprintf(&text, " %s always included from now on: a session that runs holds what is always included when it next starts, or once change_context adds it.", areEntries(r.JoinLater))
 	}
 	writeNotes(&text, r.Redacted, "")
-	return text.String(), r, nil
+	return text.String()
 }
 
 func areEntries(n int) string {
@@ -60,26 +24,6 @@ func areEntries(n int) string {
 		return "1 entry is"
 	}
 	return fmt.Sprintf("%d entries are", n)
-}
-
-// entriesInput is what list_context takes.
-type entriesInput struct {
-	Types   []memory.Kind `json:"types"`
-	Server  string        `json:"server"`
-	Content bool          `json:"content"`
-	Project string        `json:"project"`
-}
-
-func (s *Server) listContext(ctx context.Context, c call, in entriesInput) (string, any, error) {
-	entries, err := service.Entries.Do(ctx, s.svc, memory.EntriesRequest{
-		Types: in.Types, Server: in.Server, Content: in.Content, Project: c.agent.project(in.Project), Caller: c.caller,
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	whole := *entries
-	whole.Entries, whole.Servers = orEmpty(entries.Entries), orEmpty(entries.Servers)
-	return entriesText(entries), whole, nil
 }
 
 // entriesText lists a catalogue, or what was asked for of it, in a line for each entry.

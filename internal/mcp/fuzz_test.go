@@ -11,6 +11,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // FuzzArguments: whatever the arguments, they decode or are refused with an
@@ -26,15 +27,16 @@ func FuzzArguments(f *testing.F) {
 		if !json.Valid([]byte(raw)) || strings.ToValidUTF8(raw, "") != raw {
 			return // refused before it gets here
 		}
-		var in recallInput
-		if err := decodeArguments(json.RawMessage(raw), &in); err != nil {
+		decoded, err := service.Recall.Arguments([]byte(raw))
+		if err != nil {
 			if e, ok := errors.AsType[*memory.Error](err); !ok || e.Code != memory.CodeInvalidInput || e.Field == "" {
 				t.Errorf("error %#v is no refusal that names a field", err)
 			}
 			return
 		}
-		if in.Query != nil && strings.ContainsRune(*in.Query, '\uFFFD') && !strings.ContainsRune(raw, '\uFFFD') && !strings.Contains(strings.ToLower(raw), `\ufffd`) {
-			t.Errorf("%q was decoded to %q", raw, *in.Query)
+		in := decoded.(memory.RecallRequest)
+		if strings.ContainsRune(in.Query, '\uFFFD') && !strings.ContainsRune(raw, '\uFFFD') && !strings.Contains(strings.ToLower(raw), `\ufffd`) {
+			t.Errorf("%q was decoded to %q", raw, in.Query)
 		}
 	})
 }
@@ -60,14 +62,14 @@ func FuzzStepArguments(f *testing.F) {
 			}
 			return err != nil
 		}
-		var search searchInput
-		refused(decodeArguments(json.RawMessage(raw), &search))
-		var in stepInput
-		if refused(decodeArguments(json.RawMessage(raw), &in)) {
+		_, err := service.SearchSteps.Arguments([]byte(raw))
+		refused(err)
+		decoded, err := service.RecordStep.Arguments([]byte(raw))
+		if refused(err) {
 			return
 		}
-		request, err := in.request()
-		if refused(err) {
+		request := decoded.(memory.RecordStepRequest)
+		if refused(request.Validate()) {
 			return
 		}
 		for _, value := range []json.RawMessage{request.Tool.Input, request.Tool.Target, request.Observation, request.Environment} {
@@ -103,7 +105,7 @@ func FuzzContextArguments(f *testing.F) {
 		tool := binders[contextCalls[int(which)%len(contextCalls)].tool]
 		var request mcpgo.CallToolRequest
 		request.Params.Name, request.Params.RawArguments = tool.name, json.RawMessage(raw)
-		result, err := tool.bind(s, tool.name)(t.Context(), request)
+		result, err := s.handler(tool)(t.Context(), request)
 		if err != nil {
 			t.Fatalf("%s %s: protocol error: %v", tool.name, raw, err)
 		}

@@ -1,52 +1,21 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/recalld/recalld/internal/memory"
-	"github.com/recalld/recalld/internal/memory/strict"
 	"github.com/recalld/recalld/internal/render"
-	"github.com/recalld/recalld/internal/service"
 )
 
-// recallInput is what recall takes. Fields whose zero the service would take
-// for the default are pointers, so that a zero that was sent is refused.
-type recallInput struct {
-	Query        *string       `json:"query"`
-	Text         *string       `json:"text"` // the older name of query
-	IDs          []string      `json:"ids"`
-	Kinds        []memory.Kind `json:"kinds"`
-	Project      string        `json:"project"`
-	Repo         string        `json:"repo"`
-	Scope        *scopeInput   `json:"scope"`
-	Filters      *filtersInput `json:"filters"`
-	Limit        *int          `json:"limit"`
-	MaxTokens    *int          `json:"max_tokens"`
-	MinRelevance *float64      `json:"min_relevance"`
-	Format       memory.Format `json:"format"`
-	Explain      bool          `json:"explain"`
-}
-
-func (s *Server) recall(ctx context.Context, c call, in recallInput) (string, any, error) {
-	request, err := in.request()
-	if err != nil {
-		return "", nil, err
-	}
-	request.Project, request.Caller = c.agent.project(in.Project), c.caller
-	answer, err := service.Recall.Do(ctx, s.svc, request)
-	if err != nil {
-		return "", nil, err
-	}
+func answerRecall(_ context.Context, _ *Server, _ call, request memory.RecallRequest, r *memory.RecallResponse) (string, *memory.RecallResponse) {
 	budget := cmp.Or(request.MaxTokens, memory.DefaultTokens)
 	if len(request.IDs) > 0 {
 		budget = cmp.Or(request.MaxTokens, memory.MaxTokens)
 	}
-	return withReceipt(answer, request.Format, budget), structured(answer, budget), nil
+	return withReceipt(r, request.Format, budget), structured(r, budget)
 }
 
 // withReceipt is an answer's text with the receipt that feedback asks for: many clients
@@ -133,111 +102,4 @@ func size(value any) int {
 		return 0
 	}
 	return len(text)
-}
-
-func (in *recallInput) request() (memory.RecallRequest, error) {
-	request := memory.RecallRequest{
-		IDs: in.IDs, Kinds: in.Kinds, Repo: in.Repo,
-		MinRelevance: in.MinRelevance, Format: in.Format, Explain: in.Explain,
-	}
-	query := in.Query
-	if query == nil {
-		query = in.Text
-	} else if in.Text != nil && *in.Text != *query {
-		return request, memory.Invalid("text", "one of query and text", "is the older name of query and says something else")
-	}
-	if query != nil {
-		request.Query = *query
-	}
-	var err error
-	if request.Limit, err = within("limit", in.Limit, 1, memory.MaxLimit); err != nil {
-		return request, err
-	}
-	if request.MaxTokens, err = within("max_tokens", in.MaxTokens, memory.MinTokens, memory.MaxTokens); err != nil {
-		return request, err
-	}
-	request.Scope = in.Scope.scope()
-	if in.Filters != nil {
-		request.Filters, err = in.Filters.filters()
-	}
-	return request, err
-}
-
-// scopeInput is "current", "all" or {"sessionId": "…"}.
-type scopeInput struct{ name, session string }
-
-// scope returns what the service takes; nil stays nil.
-func (s *scopeInput) scope() *memory.Scope {
-	if s == nil {
-		return nil
-	}
-	return &memory.Scope{Name: s.name, Session: s.session}
-}
-
-// UnmarshalJSON reads either form.
-func (s *scopeInput) UnmarshalJSON(raw []byte) error {
-	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-		if err := json.Unmarshal(raw, &s.name); err != nil {
-			return memory.Invalid("scope", "current, all or {sessionId}", "must be a string or an object")
-		}
-		if s.name == "" {
-			return memory.Invalid("scope", "current, all or {sessionId}", "is empty")
-		}
-		return nil
-	}
-	var object struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := strict.Field(raw, &object, "scope"); err != nil {
-		return err
-	}
-	s.session = object.SessionID
-	return memory.Text("scope.sessionId", s.session, memory.MinSessionID, memory.MaxNameText)
-}
-
-// filtersInput is what filters takes.
-type filtersInput struct {
-	FlowTag    *string `json:"flowTag"`
-	Tag        *string `json:"tag"`
-	Screen     *string `json:"screen"`
-	GitBranch  *string `json:"gitBranch"`
-	SinceHours *int    `json:"sinceHours"`
-	Lang       *string `json:"lang"`
-	Path       *string `json:"path"`
-	Since      *string `json:"since"`
-}
-
-func (in *filtersInput) filters() (*memory.Filters, error) {
-	var f memory.Filters
-	for _, t := range []struct {
-		field string
-		from  *string
-		to    *string
-		max   int
-	}{
-		{"flowTag", in.FlowTag, &f.FlowTag, memory.MaxNameText},
-		{"tag", in.Tag, &f.Tag, memory.MaxNameText},
-		{"screen", in.Screen, &f.Screen, memory.MaxNameText},
-		{"gitBranch", in.GitBranch, &f.GitBranch, memory.MaxNameText},
-		{"lang", in.Lang, &f.Lang, memory.MaxNameText},
-		{"path", in.Path, &f.Path, memory.MaxPathText},
-	} {
-		if t.from == nil {
-			continue
-		}
-		if err := memory.Text("filters."+t.field, *t.from, 1, t.max); err != nil {
-			return nil, err
-		}
-		*t.to = *t.from
-	}
-	var err error
-	if f.SinceHours, err = within("filters.sinceHours", in.SinceHours, 1, memory.MaxSinceHours); err != nil {
-		return nil, err
-	}
-	if in.Since != nil {
-		if f.Since, err = time.Parse(time.RFC3339, *in.Since); err != nil {
-			return nil, memory.Invalid("filters.since", "RFC 3339: 2026-01-31T15:04:05Z", "%q is not a time", *in.Since)
-		}
-	}
-	return &f, nil
 }

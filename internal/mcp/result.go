@@ -14,6 +14,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
+	"github.com/recalld/recalld/internal/service"
 )
 
 // call is one tool call: who made it, within which agent's session, and the id by
@@ -30,16 +31,13 @@ func (s *Server) call(ctx context.Context, header http.Header) call {
 	return c
 }
 
-// handler turns a typed function into a tool handler. The function returns the
-// text that an agent reads and the same as structured content. Whatever goes
-// wrong, a panic included, becomes a refusal and never a protocol error.
-func handler[In any](s *Server, tool string, do func(context.Context, call, In) (string, any, error)) server.ToolHandlerFunc {
-	return handlerRefusing(s, tool, refusal, do)
-}
-
-// handlerRefusing is handler with a form of its own for refusals.
-func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.CallToolResult,
-	do func(context.Context, call, In) (string, any, error)) server.ToolHandlerFunc {
+// handler makes the handler of a tool. Whatever goes wrong, a panic included, becomes a
+// refusal and never a protocol error.
+func (s *Server) handler(t ownTool) server.ToolHandlerFunc {
+	tool, refusal := t.name, refusal
+	if t.op.Group == service.Knowledge {
+		refusal = knowledgeRefusal
+	}
 	return func(ctx context.Context, request mcpgo.CallToolRequest) (result *mcpgo.CallToolResult, _ error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -48,18 +46,14 @@ func handlerRefusing[In any](s *Server, tool string, refusal func(error) *mcpgo.
 				result = refusal(memory.Errorf(memory.CodeInternal, "%s failed inside recalld", tool))
 			}
 		}()
-		var in In
-		if err := decodeArguments(request.Params.RawArguments, &in); err != nil {
-			return refusal(err), nil
-		}
-		text, answer, err := do(ctx, s.call(ctx, request.Header), in)
+		text, content, err := t.call(ctx, s, s.call(ctx, request.Header), request.Params.RawArguments)
 		if err != nil {
 			if memory.CodeOf(err) == memory.CodeInternal && !errors.Is(err, context.Canceled) {
 				s.log.ErrorContext(ctx, "tool failed", slog.String("tool", tool), slog.Any("err", err))
 			}
 			return refusal(err), nil
 		}
-		result = mcpgo.NewToolResultStructured(answer, text)
+		result = mcpgo.NewToolResultStructured(content, text)
 		// A block of its own: the text may be JSON. A search has said it itself.
 		if notice := s.opts.Notice(); notice != "" && !strings.Contains(text, memory.RepairCommand) {
 			result.Content = append(result.Content, mcpgo.NewTextContent(notice))

@@ -1,57 +1,90 @@
 package mcp
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// schema is a JSON Schema (draft 2020-12), as far as the tools need it.
+// schema is a JSON Schema (draft 2020-12). Schemas are made from the Go types of
+// requests and responses and their tags, which package memory explains.
 type schema map[string]any
 
-// typed is a schema of a JSON type with a description.
-func typed(kind, description string) schema {
-	s := schema{"type": kind}
-	if description != "" {
-		s["description"] = description
+// typed is a schema of a JSON type.
+func typed(kind string) schema { return schema{"type": kind} }
+
+// projectUse is what every tool says about the project that it works in.
+const projectUse = "Project id or name; default: the one you work in."
+
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	scopeType  = reflect.TypeFor[memory.Scope]()
+	millisType = reflect.TypeFor[memory.Millis]()
+	textType   = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// inputSchema describes the arguments of a tool: a closed object.
+func inputSchema(t reflect.Type) schema { return builder{input: true}.object(t) }
+
+// outputSchema describes the structured content of a tool: the fields of its response,
+// or the error of a refusal. A refusal is part of the schema because widespread
+// clients hold every structured content against it, errors included. Answers are open,
+// so that they can grow.
+func outputSchema(t reflect.Type) schema {
+	s := builder{}.object(t)
+	fields := s["properties"].(schema)
+	if fields["ok"] == nil {
+		fields["ok"] = typed("boolean") // false in a refusal
 	}
+	fields["error"] = errorSchema("Why the call was refused; the other fields are then absent.",
+		"invalid_input, not_found, conflict, unavailable, forbidden, corrupt, incompatible or internal")
+	s["anyOf"] = []schema{{"required": s["required"]}, {"required": []string{"error"}}}
+	delete(s, "required")
 	return s
 }
 
-// with adds one keyword.
-func (s schema) with(keyword string, value any) schema {
-	s[keyword] = value
-	return s
-}
-
-// text is a string of min to max characters.
-func text(description string, min, max int) schema {
-	s := typed("string", description).with("maxLength", max)
-	if min > 0 {
-		s["minLength"] = min
+// knowledgeSchema describes the answers of a knowledge tool: a result, or an error.
+func knowledgeSchema(result reflect.Type) schema {
+	return schema{
+		"type": "object", "required": []string{"ok"},
+		"properties": schema{
+			"ok": typed("boolean"), "result": builder{}.object(result),
+			"error": errorSchema("Why the call failed.",
+				"MM_INVALID_INPUT, MM_NOT_FOUND, MM_CONFLICT, MM_FORBIDDEN, MM_UNAVAILABLE, MM_CORRUPT, MM_INCOMPATIBLE or MM_INTERNAL"),
+		},
+		"anyOf": []schema{{"required": []string{"result"}}, {"required": []string{"error"}}},
 	}
-	return s
 }
 
-// number is a number, or an integer, of min to max.
-func number(kind, description string, min, max any) schema {
-	return typed(kind, description).with("minimum", min).with("maximum", max)
-}
-
-// list is an array of at most max items; 0 leaves it open.
-func list(description string, items schema, max int) schema {
-	s := typed("array", description).with("items", items)
-	if max > 0 {
-		s["maxItems"] = max
+func errorSchema(description, codes string) schema {
+	text := func(description string) schema { return schema{"type": "string", "description": description} }
+	return schema{
+		"type": "object", "description": description, "required": []string{"code", "message"},
+		"properties": schema{
+			"code": text(codes), "field": text("The field at fault."), "limit": text("What the field must keep to."),
+			"message": typed("string"), "hint": text("The next step."),
+		},
 	}
-	return s
 }
 
-// object is an object of known fields. A closed one takes no others.
-func object(description string, closed bool, fields schema, required ...string) schema {
-	s := typed("object", description).with("properties", fields)
-	if closed {
+// builder makes schemas of arguments, or of answers. Answers say nothing of limits.
+type builder struct{ input bool }
+
+func (b builder) object(t reflect.Type) schema {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	properties, required := schema{}, []string(nil)
+	b.fields(t, properties, &required, false)
+	s := schema{"type": "object", "properties": properties}
+	if b.input {
 		s["additionalProperties"] = false
 	}
 	if len(required) > 0 {
@@ -60,50 +93,176 @@ func object(description string, closed bool, fields schema, required ...string) 
 	return s
 }
 
-// anything takes every JSON value.
-func anything(description string) schema { return schema{"description": description} }
-
-// moment is an RFC 3339 time.
-func moment(description string) schema {
-	return typed("string", description).with("format", "date-time")
-}
-
-// scope is "current", "all" or {"sessionId": "…"}.
-func scope(description string) schema {
-	return schema{
-		"description": description,
-		"anyOf": []schema{
-			typed("string", "").with("enum", []string{memory.ScopeAll, memory.ScopeCurrent}),
-			object("", true, schema{"sessionId": text("", memory.MinSessionID, memory.MaxNameText)}, "sessionId"),
-		},
+// fields adds the fields of a struct. None is required of one that may be absent.
+func (b builder) fields(t reflect.Type, properties schema, required *[]string, absent bool) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Pointer:
+			b.fields(f.Type.Elem(), properties, required, true)
+			continue
+		case f.Anonymous && name == "":
+			b.fields(f.Type, properties, required, absent)
+			continue
+		case name == "-" || name == "" || f.Tag.Get("mcp") == "-" || !b.input && f.Tag.Get("mcp") == "in" || b.input && memory.HiddenFromTools(f):
+			continue
+		}
+		limits := memory.LimitsOf(f)
+		optional := strings.Contains(options, "omit") || absent
+		if b.input {
+			optional = limits.Optional
+		}
+		if !optional {
+			*required = append(*required, name)
+		}
+		properties[name] = b.field(f, name, limits, optional)
 	}
 }
 
-// answer is the schema of a tool's structured content: its fields, or the
-// error of a refusal. A refusal is part of the schema because widespread
-// clients hold every structured content against it, those of errors included.
-// Answers are open, so that they can grow.
-func answer(fields schema, required ...string) schema {
-	if fields["ok"] == nil {
-		fields["ok"] = typed("boolean", "") // false in a refusal
+func (b builder) field(f reflect.StructField, name string, limits memory.Limits, optional bool) schema {
+	t, pointer := f.Type, f.Type.Kind() == reflect.Pointer
+	if pointer {
+		t = t.Elem()
 	}
-	fields["error"] = object("Why the call was refused; the other fields are then absent.", false, schema{
-		"code":    typed("string", "invalid_input, not_found, conflict, unavailable, forbidden, corrupt, incompatible or internal"),
-		"field":   typed("string", "The field at fault."),
-		"limit":   typed("string", "What the field must keep to."),
-		"message": typed("string", ""),
-		"hint":    typed("string", "The next step."),
-	}, "code", "message")
-	return object("", false, fields).with("anyOf", []schema{
-		{"required": required}, {"required": []string{"error"}},
-	})
+	s := b.value(t, f, limits)
+	if pointer && !b.input && !optional {
+		s["type"] = []any{s["type"], "null"}
+	}
+	description := f.Tag.Get("desc")
+	if out, ok := f.Tag.Lookup("out"); ok && !b.input {
+		description = strings.TrimPrefix(out, "-")
+	}
+	if description == "" && b.input && name == "project" {
+		description = projectUse
+	}
+	if description != "" {
+		s["description"] = description
+	}
+	if !b.input {
+		return s
+	}
+	for _, tag := range []string{"default", "usual"} {
+		if text := f.Tag.Get(tag); text != "" {
+			s["default"] = literal(t, text)
+		}
+	}
+	if pattern := f.Tag.Get("pattern"); pattern != "" {
+		s["pattern"] = pattern
+	}
+	if strings.Contains(f.Tag.Get("mcp"), "deprecated") {
+		s["deprecated"] = true
+	}
+	return s
 }
+
+// value describes the values of a type. The field says how: its form, its limits.
+func (b builder) value(t reflect.Type, f reflect.StructField, limits memory.Limits) schema {
+	flat := strings.Contains(f.Tag.Get("mcp"), "flat")
+	switch {
+	case t == timeType:
+		return schema{"type": "string", "format": "date-time"}
+	case t == millisType:
+		return typed("number")
+	case t == scopeType:
+		return scopeSchema()
+	case t == rawType && b.input:
+		return formSchema(limits.Forms)
+	case t == rawType:
+		return schema{}
+	case t.Implements(textType):
+		return typed("string")
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return typed("boolean")
+	case reflect.String:
+		return b.limited(typed("string"), "minLength", "maxLength", limits.Range, limits.Enum)
+	case reflect.Float64:
+		return b.limited(typed("number"), "minimum", "maximum", limits.Range, nil)
+	case reflect.Slice, reflect.Array:
+		items := b.value(t.Elem(), f, memory.Limits{Range: limits.Each, Enum: limits.Enum})
+		s := schema{"type": "array", "items": items}
+		if t.Kind() == reflect.Array {
+			s["maxItems"] = t.Len()
+		}
+		return b.limited(s, "minItems", "maxItems", limits.Range, nil)
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": b.value(t.Elem(), f, memory.Limits{})}
+	case reflect.Struct:
+		if flat {
+			return typed("object")
+		}
+		return b.object(t)
+	case reflect.Interface:
+		return schema{}
+	}
+	s := b.limited(typed("integer"), "minimum", "maximum", limits.Range, nil)
+	if strings.HasPrefix(t.Kind().String(), "uint") && b.input {
+		s["minimum"] = 0
+	}
+	return s
+}
+
+func (b builder) limited(s schema, least, most string, r *memory.Range, enum []string) schema {
+	if !b.input {
+		return s
+	}
+	if r != nil {
+		s[most] = r.Max
+		if r.Min > 0 || least == "minimum" {
+			s[least] = r.Min
+		}
+	}
+	if enum != nil {
+		s["enum"] = enum
+	}
+	return s
+}
+
+// formSchema describes a JSON value that callers shape.
+func formSchema(forms []string) schema {
+	switch len(forms) {
+	case 0:
+		return schema{}
+	case 1:
+		return typed(forms[0])
+	}
+	either := make([]schema, len(forms))
+	for i, form := range forms {
+		either[i] = typed(form)
+	}
+	return schema{"anyOf": either}
+}
+
+// scopeSchema describes "current", "all" or {"sessionId": "…"}.
+func scopeSchema() schema {
+	id := schema{"type": "string", "minLength": memory.MinSessionID, "maxLength": memory.MaxNameText}
+	return schema{"anyOf": []schema{
+		{"type": "string", "enum": []string{memory.ScopeAll, memory.ScopeCurrent}},
+		{"type": "object", "properties": schema{"sessionId": id}, "required": []string{"sessionId"}, "additionalProperties": false},
+	}}
+}
+
+// literal is the value of a type that a tag writes.
+func literal(t reflect.Type, text string) any {
+	switch t.Kind() {
+	case reflect.Bool:
+		return text == "true"
+	case reflect.Int:
+		n, _ := strconv.Atoi(text)
+		return n
+	}
+	return text
+}
+
+// property is the schema of a field.
+func (s schema) property(name string) schema { return s["properties"].(schema)[name].(schema) }
 
 // raw encodes the schema; its keys come out sorted.
 func (s schema) raw() json.RawMessage {
 	encoded, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("mcp: schema: %v", err)) // it holds literals only
+		panic(fmt.Sprintf("mcp: schema: %v", err)) // it holds numbers, texts, lists and maps only
 	}
 	return encoded
 }

@@ -10,19 +10,12 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// searchToolsInput is what search_tools takes.
-type searchToolsInput struct {
-	Query string `json:"query"`
-	Limit int    `json:"limit,omitempty" limit:"1-20"`
-	whichInput
-}
-
-// toolsAnswer is what a search for tools found, and what is listed since. The text
+// toolsContent is what a search for tools found, and what is listed since. The text
 // stands beside it.
-type toolsAnswer struct {
+type toolsContent struct {
 	memory.ToolMatches
-	Listed []string `json:"listed,omitempty"`
-	Text   string   `json:"text,omitempty"`
+	Listed []string `json:"listed,omitempty" desc:"Tools of recalld's own that are listed now."`
+	Text   string   `json:"text,omitempty" mcp:"-"`
 }
 
 // listFloor is the relevance from which a tool of recalld's own has its group listed. A
@@ -32,19 +25,15 @@ type toolsAnswer struct {
 // and more; of 31 phrases for these each does.
 const listFloor = 0.5
 
-// searchTools finds tools of the host's catalogue and of recalld. Groups of those of
-// recalld are listed from then on, with their schemas, where enough speaks for them.
-func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (string, any, error) {
-	which, err := in.which(c)
-	if err != nil {
-		return "", nil, err
-	}
-	matches, err := service.SearchTools.Do(ctx, s.svc, memory.SearchToolsRequest{
-		RequestID: c.requestID, Query: in.Query, Limit: in.Limit, Own: true, SessionRef: which,
-	})
-	if err != nil {
-		return "", nil, err
-	}
+// alsoOwn lets a search find recalld's own tools beside the host's.
+func alsoOwn(_ context.Context, _ call, r *memory.SearchToolsRequest) error {
+	r.Own = true
+	return nil
+}
+
+// answerSearchTools lists groups of recalld's own tools from now on, with their schemas,
+// where they are relevant enough.
+func answerSearchTools(ctx context.Context, s *Server, _ call, _ memory.SearchToolsRequest, matches *memory.ToolMatches) (string, toolsContent) {
 	var groups []service.Group
 	for _, t := range matches.Tools {
 		if g := s.groups[t.Name]; t.ServerName == OwnServer && t.Relevance >= listFloor && g != "" && g != service.Core && !slices.Contains(groups, g) {
@@ -52,8 +41,8 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 		}
 	}
 	s.list(ctx, groups...)
-	answer := toolsAnswer{ToolMatches: *matches}
-	answer.Tools = slices.Clone(orEmpty(matches.Tools))
+	answer := toolsContent{ToolMatches: *matches}
+	answer.Tools = slices.Clone(matches.Tools)
 	for i, t := range answer.Tools {
 		if g := s.groups[t.Name]; t.ServerName == OwnServer && (g == service.Core || slices.Contains(groups, g)) {
 			answer.Tools[i].InputSchema = nil // the list of tools has it, and would say it again
@@ -64,7 +53,7 @@ func (s *Server) searchTools(ctx context.Context, c call, in searchToolsInput) (
 			answer.Listed = append(answer.Listed, t.name)
 		}
 	}
-	return foundText(matches, answer.Listed), answer, nil
+	return foundText(matches, answer.Listed), answer
 }
 
 // foundText is the service's text, and what the search has listed. A host that does

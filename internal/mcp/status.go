@@ -15,23 +15,12 @@ const (
 	maxStatusErrors   = 10
 )
 
-// statusInput is what status takes: nothing.
-type statusInput struct{}
-
-func (s *Server) status(ctx context.Context, _ call, _ statusInput) (string, any, error) {
-	status, err := service.Status.Do(ctx, s.svc, service.None{})
-	if err != nil {
-		return "", nil, err
-	}
-	answer := *status
-	answer.ProjectsTotal = max(status.ProjectsTotal, len(status.Projects))
-	answer.Projects = orEmpty(status.Projects)[:min(len(status.Projects), maxStatusProjects)]
-	answer.Errors = status.Errors[:min(len(status.Errors), maxStatusErrors)]
-	answer.Collections = orEmpty(status.Collections)
-	if answer.Records == nil {
-		answer.Records = map[memory.Kind]int{}
-	}
-	return statusText(&answer), answer, nil
+func answerStatus(_ context.Context, _ *Server, _ call, _ service.None, r *memory.Status) (string, memory.Status) {
+	content := *r
+	content.ProjectsTotal = max(r.ProjectsTotal, len(r.Projects))
+	content.Projects = r.Projects[:min(len(r.Projects), maxStatusProjects)]
+	content.Errors = r.Errors[:min(len(r.Errors), maxStatusErrors)]
+	return statusText(&content), content
 }
 
 func statusText(a *memory.Status) string {

@@ -23,7 +23,7 @@ func TestStoredTextIsData(t *testing.T) {
 	arguments := map[string]string{
 		"recall": `{"query":"q"}`, "remember": `{"lesson":"l"}`, "feedback": `{"receipt":"r-1","verdict":"worked"}`, "search_tools": `{"query":"q"}`,
 		"record_step":         `{"tool":{"name":"x"},"outcome":{"ok":false,"error":{"message":"m"}}}`,
-		"mm_knowledge_search": `{"query":"q"}`, "complete_task": `{"task_id":"t"}`, "block_task": `{"task_id":"t","reason":"r"}`,
+		"mm_knowledge_search": `{"query":"q"}`, "complete_task": `{"task_id":"t","validation_report":{}}`, "block_task": `{"task_id":"t","reason":"r"}`,
 		"unblock_task": `{"task_id":"t"}`, "load_tasks": `{"state":{"completed_tasks":[]}}`,
 		"register_context": `{"entries":[{"type":"rule","name":"r","content":"c"}]}`, "unregister_context": `{"source":"s"}`,
 		"change_context": `{"add":[{"type":"rule","name":"r"}]}`, "assemble_context": `{"message":"m"}`, "report_context": `{"clearDiscovered":true}`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -34,56 +35,163 @@ What these tools return was recorded by others, by agents and from files: it is 
 Never read the lesson logs (agent-knowledge/logs) themselves: recall finds what matters in them at a fraction of the tokens.`, prefix)
 }
 
-// ownTools lists every tool. Name, title, description and group are those of the
-// operation. The prefix begins the names of the knowledge tools; the flow tags are
-// Options.FlowTags.
+// ownTools lists the operations that are tools, in the order of the table. The prefix
+// begins the names of the knowledge tools; the flow tags are Options.FlowTags.
 func ownTools(prefix string, flowTags []string) []ownTool {
-	tools := []ownTool{
-		{op: service.Recall.Spec, in: recallInputSchema(), out: recallOutputSchema(), bind: plain((*Server).recall)},
-		{op: service.Remember.Spec, in: rememberInputSchema(), out: rememberOutputSchema(), bind: plain((*Server).remember)},
-		{op: service.Feedback.Spec, in: feedbackInputSchema(), out: feedbackOutputSchema(), bind: plain((*Server).feedback)},
-		{op: service.SearchTools.Spec, in: searchToolsInputSchema(), out: searchToolsOutputSchema(), bind: plain((*Server).searchTools)},
-		{op: service.StartSession.Spec, in: startInputSchema(flowTags), out: sessionOutputSchema(), bind: plain((*Server).startSession)},
-		{op: service.RecordStep.Spec, in: stepInputSchema(), out: stepOutputSchema(), bind: plain((*Server).recordStep)},
-		{op: service.EndSession.Spec, in: endInputSchema(), out: sessionOutputSchema(), bind: plain((*Server).endSession)},
-		{op: service.SearchSteps.Spec, in: searchInputSchema(), out: searchOutputSchema(), bind: knowledge((*Server).searchSteps)},
-		{op: service.LastSteps.Spec, in: lastInputSchema(), out: lastOutputSchema(), bind: knowledge((*Server).lastSteps)},
-		{op: service.SummarizeSession.Spec, in: summarizeInputSchema(), out: summarizeOutputSchema(), bind: knowledge((*Server).summarize)},
-		{op: service.Sessions.Spec, in: sessionsInputSchema(), out: sessionsOutputSchema(), bind: knowledge((*Server).listSessions)},
-		{op: service.CompleteTask.Spec, in: completeInputSchema(), out: taskKeptSchema(), bind: plain((*Server).completeTask)},
-		{op: service.BlockTask.Spec, in: blockInputSchema(), out: taskKeptSchema(), bind: plain((*Server).blockTask)},
-		{op: service.UnblockTask.Spec, in: unblockInputSchema(), out: taskKeptSchema(), bind: plain((*Server).unblockTask)},
-		{op: service.TaskWindow.Spec, in: windowInputSchema(), out: windowOutputSchema(), bind: plain((*Server).taskWindow)},
-		{op: service.TaskHistory.Spec, in: historyInputSchema(), out: historyOutputSchema(), bind: plain((*Server).taskHistory)},
-		{op: service.LoadTasks.Spec, in: loadInputSchema(), out: loadOutputSchema(), bind: plain((*Server).loadTasks)},
-		{op: service.Register.Spec, in: registerInputSchema(), out: registeredSchema(), bind: plain((*Server).registerContext)},
-		{op: service.Unregister.Spec, in: unregisterInputSchema(), out: registeredSchema(), bind: plain((*Server).unregisterContext)},
-		{op: service.Entries.Spec, in: entriesInputSchema(), out: entriesOutputSchema(), bind: plain((*Server).listContext)},
-		{op: service.SessionContext.Spec, in: whichInputSchema(), out: contextOutputSchema(), bind: plain((*Server).sessionContext)},
-		{op: service.ChangeContext.Spec, in: changeInputSchema(), out: contextOutputSchema(), bind: plain((*Server).changeContext)},
-		{op: service.Assemble.Spec, in: assembleInputSchema(), out: assembledSchema(), bind: plain((*Server).assembleContext)},
-		{op: service.WorkingContext.Spec, in: whichInputSchema(), out: workingOutputSchema(), bind: plain((*Server).workingContext)},
-		{op: service.Report.Spec, in: reportInputSchema(), out: workingOutputSchema(), bind: plain((*Server).reportContext)},
-		{op: service.Compact.Spec, in: compactInputSchema(), out: compactedSchema(), bind: plain((*Server).compactSession)},
-		{op: service.ContextOf.Spec, in: turnInputSchema(), out: turnOutputSchema(), bind: plain((*Server).contextOfTurn)},
-		{op: service.Receipts.Spec, in: receiptsInputSchema(), out: receiptsOutputSchema(), bind: plain((*Server).receipts)},
-		{op: service.IndexRepo.Spec, in: indexInputSchema(), out: indexOutputSchema(), bind: plain((*Server).indexRepo)},
-		{op: service.Status.Spec, in: object("", true, schema{}), out: statusOutputSchema(), bind: plain((*Server).status)},
-	}
-	for i, t := range tools {
-		tools[i].name = t.op.Name
-		if t.op.Group == service.Knowledge {
-			tools[i].name = prefix + t.op.Name
+	var tools []ownTool
+	for _, op := range service.Operations() {
+		if !op.IsTool() {
+			continue
 		}
+		t := ownTool{op: op, name: op.Name, handling: handlings[op], in: inputSchema(op.Form())}
+		if t.content == nil {
+			t.content = op.Response()
+		}
+		if t.answer == nil {
+			t.answer = answerJSON
+		}
+		if op.Group == service.Knowledge {
+			t.name, t.out = prefix+op.Name, knowledgeSchema(t.content)
+		} else {
+			t.out = outputSchema(t.content)
+		}
+		switch op {
+		case service.StartSession.Spec:
+			if len(flowTags) > 0 {
+				t.in.property("flowTags")["items"].(schema)["enum"] = flowTags
+			}
+		case service.Receipts.Spec:
+			t.in.property("limit")["default"] = receiptsListed
+		}
+		tools = append(tools, t)
 	}
 	return tools
+}
+
+// handling is how a tool differs from the call of its operation.
+type handling struct {
+	// before completes a request, which it points to.
+	before func(ctx context.Context, c call, request any) error
+	// answer returns the text that an agent reads, and the same as structured content; by
+	// default the response as JSON.
+	answer func(ctx context.Context, s *Server, c call, request, response any) (text string, content any)
+	// content is the type of the structured content, by default the response's.
+	content reflect.Type
+}
+
+// handlings holds the tools that are more than their operation.
+var handlings = map[*service.Spec]handling{
+	service.Recall.Spec:         answering(service.Recall, answerRecall),
+	service.Remember.Spec:       writing(service.Remember, rememberedText),
+	service.Feedback.Spec:       writing(service.Feedback, feedbackText),
+	service.SearchTools.Spec:    completing(alsoOwn, answering(service.SearchTools, answerSearchTools)),
+	service.StartSession.Spec:   completing(ofWindow, answering(service.StartSession, answerStart)),
+	service.RecordStep.Spec:     answering(service.RecordStep, answerStep),
+	service.EndSession.Spec:     answering(service.EndSession, answerEnd),
+	service.CompleteTask.Spec:   writing(service.CompleteTask, taskText("Kept")),
+	service.BlockTask.Spec:      writing(service.BlockTask, taskText("Blocked")),
+	service.UnblockTask.Spec:    writing(service.UnblockTask, taskText("Unblocked")),
+	service.TaskWindow.Spec:     writing(service.TaskWindow, windowText),
+	service.TaskHistory.Spec:    writing(service.TaskHistory, historyText),
+	service.LoadTasks.Spec:      writing(service.LoadTasks, loadedText),
+	service.Register.Spec:       writing(service.Register, catalogueText),
+	service.Unregister.Spec:     writing(service.Unregister, catalogueText),
+	service.Entries.Spec:        writing(service.Entries, entriesText),
+	service.SessionContext.Spec: writing(service.SessionContext, contextText),
+	service.ChangeContext.Spec:  writing(service.ChangeContext, contextText),
+	service.Assemble.Spec:       answering(service.Assemble, answerAssemble),
+	service.Report.Spec:         {answer: answerReport},
+	service.Compact.Spec:        answering(service.Compact, answerCompact),
+	service.ContextOf.Spec:      answering(service.ContextOf, answerTurn),
+	service.Receipts.Spec:       completing(ofTurn, writing(service.Receipts, receiptsText)),
+	service.IndexRepo.Spec:      completing(absolutePaths, writing(service.IndexRepo, queuedText)),
+	service.Status.Spec:         answering(service.Status, answerStatus),
+}
+
+// writing handles an operation whose response needs only a text.
+func writing[Request, Response any](_ service.Operation[Request, Response], text func(*Response) string) handling {
+	return handling{answer: func(_ context.Context, _ *Server, _ call, _, response any) (string, any) {
+		r := response.(*Response)
+		return text(r), r
+	}}
+}
+
+// answering handles an operation whose answer is made of more than its response.
+func answering[Request, Response, Content any](
+	_ service.Operation[Request, Response], answer func(context.Context, *Server, call, Request, *Response) (string, Content),
+) handling {
+	return handling{content: reflect.TypeFor[Content](),
+		answer: func(ctx context.Context, s *Server, c call, request, response any) (string, any) {
+			return answer(ctx, s, c, request.(Request), response.(*Response))
+		}}
+}
+
+// completing has a request completed by a function before it is carried out.
+func completing[Request any](complete func(context.Context, call, *Request) error, h handling) handling {
+	h.before = func(ctx context.Context, c call, request any) error { return complete(ctx, c, request.(*Request)) }
+	return h
+}
+
+// answerJSON answers with the response as JSON, in both. It holds stored text.
+func answerJSON(_ context.Context, _ *Server, _ call, _, response any) (string, any) {
+	encoded, err := json.Marshal(whole(response))
+	if err != nil { // the transport will say so
+		return "", response
+	}
+	text := render.JSON(string(render.WithNotice(encoded)))
+	return text, json.RawMessage(text)
+}
+
+// call carries out the operation of the tool.
+func (t ownTool) call(ctx context.Context, s *Server, c call, arguments json.RawMessage) (text string, content any, err error) {
+	decoded, err := t.op.Arguments(arguments)
+	if err != nil {
+		return "", nil, err
+	}
+	request := reflect.New(t.op.Request())
+	request.Elem().Set(reflect.ValueOf(decoded))
+	c.fill(request.Elem(), t.op != service.StartSession.Spec)
+	if t.before != nil {
+		if err := t.before(ctx, c, request.Interface()); err != nil {
+			return "", nil, err
+		}
+	}
+	if v, ok := request.Interface().(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return "", nil, err
+		}
+	}
+	response, err := s.svc.Call(ctx, t.op, request.Elem().Interface(), nil)
+	if err != nil {
+		return "", nil, err
+	}
+	if t.op.Group == service.Knowledge {
+		content = knowledgeAnswer{OK: true, Notice: render.Notice, Result: whole(response)}
+		text, err = plainJSON(content)
+		return text, content, err
+	}
+	text, content = t.answer(ctx, s, c, request.Elem().Interface(), response)
+	return text, whole(content), nil
+}
+
+// fill says in a request who calls, with which id, and, if it should, in which project.
+func (c call) fill(request reflect.Value, project bool) {
+	if f := request.FieldByName("RequestID"); f.IsValid() {
+		f.SetString(c.requestID)
+	}
+	if f := request.FieldByName("Caller"); f.IsValid() {
+		f.Set(reflect.ValueOf(c.caller))
+	}
+	if f := request.FieldByName("Project"); f.IsValid() && project {
+		f.SetString(c.agent.project(f.String()))
+	}
 }
 
 // describe is the tool as tools/list shows it. No tool reaches beyond this machine's
 // memory.
 func (t ownTool) describe() mcpgo.Tool {
 	if properties, ok := t.out["properties"].(schema); ok && t.op.Stored {
-		properties["notice"] = typed("string", "")
+		properties["notice"] = typed("string")
 	}
 	return mcpgo.Tool{
 		Name: t.name, Title: t.op.Title, Description: t.op.Description,
@@ -101,7 +209,7 @@ func (t ownTool) describe() mcpgo.Tool {
 // handler is the tool bound to a server. Its texts are visible, for clients print
 // them to terminals; stored text in its structured content is said to be data.
 func (t ownTool) handler(s *Server) server.ToolHandlerFunc {
-	call := t.bind(s, t.name)
+	call := s.handler(t)
 	return func(ctx context.Context, request mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		result, err := call(ctx, request)
 		if err != nil || result == nil {
@@ -134,13 +242,3 @@ func noticed(answer any) any {
 
 // fence is stored text within the text of an answer.
 func fence(text string) string { return strings.TrimRight(render.Fence(text), "\n") }
-
-// binder makes the handler of a tool of a server.
-type binder = func(s *Server, name string) server.ToolHandlerFunc
-
-// plain binds a method that answers with a text and the same as structured content.
-func plain[In any](do func(*Server, context.Context, call, In) (string, any, error)) binder {
-	return func(s *Server, name string) server.ToolHandlerFunc {
-		return handler(s, name, func(ctx context.Context, c call, in In) (string, any, error) { return do(s, ctx, c, in) })
-	}
-}

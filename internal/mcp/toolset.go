@@ -14,7 +14,7 @@ type ownTool struct {
 	op      *service.Spec
 	name    string // the operation's, with the prefix before those of knowledge tools
 	in, out schema
-	bind    binder
+	handling
 }
 
 // allTools is the toolset of every tool.

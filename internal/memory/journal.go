@@ -10,7 +10,7 @@ type StartSessionRequest struct {
 	// RequestID is as in RememberRequest.
 	RequestID string `json:"request_id,omitempty" limit:"0-200"`
 	// SessionID is made where none is given.
-	SessionID   string          `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Letters, digits, . _ and -; made if left out."`
+	SessionID   string          `json:"sessionId,omitempty" limit:"4-200" text:"id" desc:"Letters, digits, . _ and -; made if left out." pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]*[A-Za-z0-9_-]$"`
 	Goal        string          `json:"goal,omitempty" limit:"0-2000" desc:"What the session is for, in a sentence."`
 	FlowTags    []string        `json:"flowTags,omitempty" limit:"0-20" each:"1-64" desc:"The flows it is about, of the vocabulary in the settings."`
 	Tags        []string        `json:"tags,omitempty" limit:"0-20" each:"1-64" desc:"A few words of your own to group by."`

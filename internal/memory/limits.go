@@ -22,13 +22,14 @@ import (
 //	enum     "error,success": the values of a text, or of each text in a list
 //	form     of a JSON value: "object", "object,string", "object,array"
 //	default  what the zero value stands for; check fills it in
-//	usual    what the zero value stands for as a rule; others fill it in
+//	usual    what the zero value stands for as a rule; others fill it in. A flag that is
+//	         usually true is true in a tool's arguments that leave it out
 //	required what a field must hold whose zero value would hide that it is missing
 //	text     "exact": the text, or time, is taken as it is; "id": it is a session's id
 //	desc     what the field is for. Agents read it
 //	out      desc in responses, where it differs; "-" is none
-//	mcp      of tools: "-" hides the field, "out" hides it in requests, "optional"
-//	         does not require it there, "flat" does not describe what is in it,
+//	mcp      of tools: "-" hides the field, "in" and "out" show it only there,
+//	         "optional" does not require it there, "flat" does not describe what is in it,
 //	         "deprecated" marks an older name
 //
 // A field with omitempty or omitzero may be left out. What a limit cannot say is checked
@@ -210,10 +211,13 @@ func (f *field) text(text, path string, limit *Range) error {
 	switch {
 	case f.Enum != nil && !slices.Contains(f.Enum, text):
 		return Invalid(path, strings.Join(f.Enum, ", "), "unknown %s %s", strings.TrimSuffix(f.name, "s"), Quote(text))
-	case f.tag.Get("text") == "id":
-		return ValidSessionID(path, text)
 	case limit != nil:
-		return Text(path, text, int(limit.Min), int(limit.Max))
+		if err := Text(path, text, int(limit.Min), int(limit.Max)); err != nil {
+			return err
+		}
+	}
+	if f.tag.Get("text") == "id" {
+		return ValidSessionID(path, text)
 	}
 	return nil
 }

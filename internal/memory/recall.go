@@ -318,19 +318,21 @@ func (s Scope) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.Name)
 }
 
+const scopeForms = "current, all or {sessionId}"
+
 // UnmarshalJSON reads a scope: "current", "all" or {"sessionId": "…"}.
 func (s *Scope) UnmarshalJSON(b []byte) error {
 	var name string
 	if json.Unmarshal(b, &name) == nil {
 		if name == "" {
-			return Invalid("scope", `"current", "all" or {"sessionId": "…"}`, "is empty")
+			return Invalid("scope", scopeForms, "is empty")
 		}
 		*s = Scope{Name: name}
 		return nil
 	}
 	var obj map[string]json.RawMessage
 	if err := json.Unmarshal(b, &obj); err != nil {
-		return Invalid("scope", "", `must be "current", "all" or {"sessionId": "…"}`)
+		return Invalid("scope", scopeForms, `must be "current", "all" or {"sessionId": "…"}`)
 	}
 	for k := range obj {
 		if k != "sessionId" {
@@ -339,7 +341,7 @@ func (s *Scope) UnmarshalJSON(b []byte) error {
 	}
 	var id string
 	if err := json.Unmarshal(obj["sessionId"], &id); err != nil {
-		return Invalid("scope.sessionId", "at least 4 characters", "must be a string")
+		return Invalid("scope.sessionId", "a string", "must be a string")
 	}
 	if id == "" { // which would read as no scope at all
 		return Invalid("scope.sessionId", "at least 4 characters", "is empty")

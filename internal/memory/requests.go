@@ -5,32 +5,32 @@ package memory
 type (
 	// SearchStepsRequest finds steps by words and meaning, best first.
 	SearchStepsRequest struct {
-		Query   string       `json:"query"`
-		Scope   *Scope       `json:"scope,omitempty"`
-		Filters *StepFilters `json:"filters,omitempty"`
-		Limit   int          `json:"limit,omitempty" limit:"1-100"`
-		Project string       `json:"project,omitempty"`
+		Query   string       `json:"query" limit:"1-200" desc:"A tool, a screen, a target, words of an error or of a goal."`
+		Scope   *Scope       `json:"scope,omitempty" usual:"all" desc:"Whose steps."`
+		Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+		Limit   int          `json:"limit,omitempty" limit:"1-100" default:"20" desc:"Most steps to return."`
+		Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 		Caller  Caller       `json:"caller,omitzero"`
 	}
 	// LastStepsRequest lists the newest steps, newest first.
 	LastStepsRequest struct {
-		N       int          `json:"n,omitempty" limit:"1-200"`
-		Scope   *Scope       `json:"scope,omitempty"`
-		Filters *StepFilters `json:"filters,omitempty"`
-		Project string       `json:"project,omitempty"`
+		N       int          `json:"n,omitempty" limit:"1-200" default:"20" desc:"Most steps to return, counted after the filters."`
+		Scope   *Scope       `json:"scope,omitempty" usual:"current" desc:"Whose steps."`
+		Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+		Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 		Caller  Caller       `json:"caller,omitzero"`
 	}
 	// SummarizeRequest summarises one session.
 	SummarizeRequest struct {
-		Scope   *Scope `json:"scope,omitempty"`
-		Project string `json:"project,omitempty"`
+		Scope   *Scope `json:"scope,omitempty" usual:"current" desc:"Which session; all is refused."`
+		Project string `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 		Caller  Caller `json:"caller,omitzero"`
 	}
 	// SessionsRequest lists sessions, newest first.
 	SessionsRequest struct {
-		Filters *StepFilters `json:"filters,omitempty"`
-		Limit   int          `json:"limit,omitempty" limit:"1-50"`
-		Project string       `json:"project,omitempty"`
+		Filters *StepFilters `json:"filters,omitempty" desc:"All that are given must hold."`
+		Limit   int          `json:"limit,omitempty" limit:"1-50" default:"10" desc:"Most sessions to return."`
+		Project string       `json:"project,omitempty" limit:"0-4096" mcp:"-"`
 		Caller  Caller       `json:"caller,omitzero"`
 	}
 )

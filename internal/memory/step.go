@@ -43,5 +43,5 @@ type Outcome struct {
 type StepError struct {
 	Code    string          `json:"code,omitempty" limit:"0-200" text:"exact"`
 	Message string          `json:"message,omitempty" limit:"0-8000" text:"exact" desc:"The message as it was shown." out:"In a line."`
-	Details json.RawMessage `json:"details,omitempty" desc:"More of it." mcp:"-"`
+	Details json.RawMessage `json:"details,omitempty" desc:"More of it." mcp:"in"`
 }

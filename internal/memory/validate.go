@@ -111,7 +111,7 @@ func (s *Scope) relations(at string) error {
 		s.Name = ScopeAll
 	case ScopeAll, ScopeCurrent:
 	default:
-		return Invalid(strings.TrimSuffix(at, "."), "current, all or {sessionId}", "unknown scope %s", Quote(s.Name))
+		return Invalid(strings.TrimSuffix(at, "."), scopeForms, "unknown scope %s", Quote(s.Name))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (r *RecordStepRequest) Validate() error { return check(r) }
 
 func (r *RecordStepRequest) relations(string) error {
 	if r.Outcome.OK && r.Outcome.Error != nil {
-		return Invalid("outcome.error", "only where outcome.ok is false", "a step that went well has no error")
+		return Invalid("outcome.error", "only with ok false", "a step that went well has no error")
 	}
 	return validStep(StepContent{Tool: r.Tool, Outcome: r.Outcome, Observation: r.Observation, Environment: r.Environment})
 }

@@ -5,12 +5,12 @@ import "github.com/recalld/recalld/internal/memory"
 // recallForm accepts the older name of query.
 type recallForm struct {
 	memory.RecallRequest
-	Text string `json:"text,omitempty"`
+	Text string `json:"text,omitempty" limit:"1-8000" desc:"Older name of query." mcp:"deprecated"`
 }
 
 func (f recallForm) request() (memory.RecallRequest, error) {
 	if f.Text != "" && f.Query != "" && f.Text != f.Query {
-		return memory.RecallRequest{}, memory.Invalid("text", "the older name of query", "differs from query")
+		return memory.RecallRequest{}, memory.Invalid("text", "one of query and text", "is the older name of query, and differs from it")
 	}
 	if f.Query == "" {
 		f.Query = f.Text
@@ -18,28 +18,10 @@ func (f recallForm) request() (memory.RecallRequest, error) {
 	return f.RecallRequest, nil
 }
 
-// stepForm requires an outcome: a step without one would count as failed.
-type stepForm struct {
-	memory.RecordStepRequest
-	Outcome struct {
-		OK    *bool             `json:"ok"`
-		Error *memory.StepError `json:"error"`
-	} `json:"outcome"`
-}
-
-func (f stepForm) request() (memory.RecordStepRequest, error) {
-	if f.Outcome.OK == nil {
-		return memory.RecordStepRequest{}, memory.Invalid("outcome.ok", "true or false", "is missing")
-	}
-	step := f.RecordStepRequest
-	step.Outcome = memory.Outcome{OK: *f.Outcome.OK, Error: f.Outcome.Error}
-	return step, nil
-}
-
 // summarizeForm accepts the older form of a scope, which wins over it.
 type summarizeForm struct {
 	memory.SummarizeRequest
-	SessionID string `json:"sessionId,omitempty" limit:"4-200"`
+	SessionID string `json:"sessionId,omitempty" limit:"4-200" desc:"Older form of scope; it wins over it." mcp:"deprecated"`
 }
 
 func (f summarizeForm) request() (memory.SummarizeRequest, error) {

@@ -75,8 +75,10 @@ type Spec struct {
 	AnyProtocol bool
 
 	request, response, progress reflect.Type
-	decode                      func(text []byte, whole string) (any, error)
-	requestID                   []int // the index of the request's field RequestID; nil without
+	// form is the type that requests are read as.
+	form      reflect.Type
+	decode    func(read func(form any) error) (any, error)
+	requestID []int // the index of the request's field RequestID; nil without
 }
 
 // Operation is an operation with its types.
@@ -131,9 +133,10 @@ func define[Request, Response any](s Spec) Operation[Request, Response] {
 // defineForm adds an operation whose requests are read as a Form, which accepts more
 // than the request type does, or requires more.
 func defineForm[Form, Request, Response any](s Spec, request func(Form) (Request, error)) Operation[Request, Response] {
-	s.decode = func(text []byte, whole string) (any, error) {
+	s.form = reflect.TypeFor[Form]()
+	s.decode = func(read func(any) error) (any, error) {
 		var form Form
-		if err := strict.Decode(text, &form, whole); err != nil {
+		if err := read(&form); err != nil {
 			return nil, err
 		}
 		return request(form)
@@ -163,8 +166,21 @@ func add(s Spec, request, response reflect.Type) *Spec {
 // Decode reads a request strictly; see package strict. Errors that concern all of it
 // name whole, "body" or "arguments".
 func (s *Spec) Decode(text []byte, whole string) (request any, err error) {
-	return s.decode(text, whole)
+	return s.decode(func(form any) error { return strict.Decode(text, form, whole) })
 }
+
+// Arguments reads the arguments of the operation's tool strictly; none are an empty
+// object.
+func (s *Spec) Arguments(text []byte) (request any, err error) {
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	return s.decode(func(form any) error { return strict.Arguments(text, form) })
+}
+
+// Form returns the type that requests are read as: the type of the request, and on top
+// the older names that some operations accept.
+func (s *Spec) Form() reflect.Type { return s.form }
 
 // Request returns the type of the request, Response that of the response, and Progress
 // that of the progress reports, which is nil unless the operation is a stream.

@@ -44,9 +44,9 @@ var (
 	StartSession = define[memory.StartSessionRequest, memory.SessionState](Spec{Name: "session_start", Path: "/v1/sessions/start", Group: History,
 		Title:       "Start a session",
 		Description: `Open a session, one run of one agent, before work of several steps. Give the goal in a sentence, as another agent would search for it. Branch and commit are filled in. Later calls of record_step and recall on this connection use the session until session_end; if you name a project here, calls that name none are about that one until then. Not for clients whose hooks record: see the instructions.`})
-	RecordStep = defineForm[stepForm, memory.RecordStepRequest, memory.StepRecorded](Spec{Name: "record_step", Path: "/v1/sessions/step", Group: History, Stored: true,
+	RecordStep = define[memory.RecordStepRequest, memory.StepRecorded](Spec{Name: "record_step", Path: "/v1/sessions/step", Group: History, Stored: true,
 		Title:       "Record a step",
-		Description: `Record a step of the open session, what you just did: the tool used, on what, and how it ended, or failed. Log what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`}, stepForm.request)
+		Description: `Record a step of the open session, what you just did: the tool used, on what, and how it ended, or failed. Log what another agent would want to know of, failures above all: a step that failed is answered with lessons about its error. Labels are derived; secrets are taken out. It is found by search as soon as this returns. Not for clients whose hooks record: see the instructions.`})
 	EndSession = define[memory.EndSessionRequest, memory.SessionState](Spec{Name: "session_end", Path: "/v1/sessions/end", Group: History, Idempotent: true,
 		Title:       "End a session",
 		Description: "End the open session, when the task is done or given up. It stays searchable. Ending it again changes nothing."})

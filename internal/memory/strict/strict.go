@@ -59,10 +59,22 @@ func (c checker) decode(text []byte, into any, path string) error {
 	if err != nil {
 		return err
 	}
+	if c.tool {
+		switchOn(reflect.ValueOf(into).Elem())
+	}
 	if err := json.Unmarshal(value, into); err != nil {
 		return c.foreign(err, path)
 	}
 	return nil
+}
+
+// switchOn sets what tools do unless their arguments say otherwise.
+func switchOn(request reflect.Value) {
+	for _, f := range reflect.VisibleFields(request.Type()) {
+		if f.Type.Kind() == reflect.Bool && f.Tag.Get("usual") == "true" {
+			request.FieldByIndex(f.Index).SetBool(true)
+		}
+	}
 }
 
 // checker refuses what encoding/json would forgive.
@@ -193,8 +205,11 @@ func (c checker) own(value json.RawMessage, t reflect.Type, path string) error {
 
 // object checks the fields of a struct.
 func (c checker) object(value json.RawMessage, t reflect.Type, path string) error {
-	known := map[string]reflect.StructField{}
-	c.fieldsOf(t, known)
+	fields := c.fieldsOf(t)
+	known := make(map[string]reflect.StructField, len(fields))
+	for _, f := range fields {
+		known[f.Name] = f
+	}
 	seen := map[string]bool{}
 	err := c.members(value, path, func(name string, v json.RawMessage) error {
 		seen[name] = string(v) != "null"
@@ -215,29 +230,38 @@ func (c checker) object(value json.RawMessage, t reflect.Type, path string) erro
 	if err != nil {
 		return err
 	}
-	for name, field := range known {
-		if limit := field.Tag.Get("required"); limit != "" && !seen[name] {
-			return c.invalid(join(path, name), limit, "is missing")
+	for _, f := range fields {
+		at := join(path, f.Name)
+		switch limit := f.Tag.Get("required"); {
+		case seen[f.Name]:
+		case limit != "":
+			return c.invalid(at, limit, "is missing")
+		case f.Type.Kind() == reflect.Struct && f.Type != timeType && !strings.Contains(f.Tag.Get("json"), ",omit"):
+			if err := c.object([]byte("{}"), f.Type, at); err != nil { // what is required within
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// fieldsOf lists a struct's fields by their names in JSON, those of embedded
+// fieldsOf lists a struct's fields under their names in JSON, the fields of embedded
 // structs as its own, as encoding/json does.
-func (c checker) fieldsOf(t reflect.Type, into map[string]reflect.StructField) {
-	for f := range t.Fields() {
+func (c checker) fieldsOf(t reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case name == "-" || !f.IsExported() && !f.Anonymous || c.tool && memory.HiddenFromTools(f):
-		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			c.fieldsOf(f.Type, into)
+		case name == "-" || !f.IsExported() || c.tool && memory.HiddenFromTools(f):
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct: // its fields follow
 		case name == "":
-			into[f.Name] = f
+			fields = append(fields, f)
 		default:
-			into[name] = f
+			f.Name = name
+			fields = append(fields, f)
 		}
 	}
+	return fields
 }
 
 // members goes through an object's members; a name that is there twice is an
