@@ -1,10 +1,10 @@
-// Package embedder holds the contract of everything that turns text into
-// vectors. Implementations sit in the folders below, one technology each, and
-// all of them pass the suite in embeddertest.
+// Package embedder is the contract of embedders, which turn texts into vectors. The
+// folders below have implementations, one technology each. All of them pass the suite in
+// embeddertest.
 //
-// Vocabulary. A model is identified by its name, its width and the vectors it
-// gives three probe texts; together they name its space, and vectors of
-// different spaces are never compared. Vectors are unit length (L2), float32.
+// Vocabulary. A model is identified by its name, its width and its vectors of three probe
+// texts. Together they name its vector space; vectors of different spaces are never
+// compared. Vectors have length 1 (L2) and float32 components.
 package embedder
 
 import (
@@ -14,9 +14,8 @@ import (
 )
 
 var (
-	// ErrUnavailable is returned when the model cannot be reached for now:
-	// the server is down, busy or too slow, or the circuit breaker is open.
-	// The same call may succeed later.
+	// ErrUnavailable is returned when the model cannot be reached: the server is down,
+	// busy or too slow, or the circuit breaker is open. The same call may succeed later.
 	ErrUnavailable = errors.New("embedder: unavailable")
 	// ErrModelNotFound is returned when the server does not have the model.
 	// Retrying does not help; pulling the model does.
@@ -25,14 +24,14 @@ var (
 	ErrNotEmbedding = errors.New("embedder: not an embedding model")
 )
 
-// Purpose says which side of a search a text is on. Asymmetric models want a
-// different prefix for each.
+// Purpose says which side of a search a text is on. Asymmetric models need another
+// prefix for each side.
 type Purpose int
 
 const (
-	// Document is a text to be found.
+	// Document is a text that searches find.
 	Document Purpose = iota
-	// Query is a text to find with.
+	// Query is a text that searches.
 	Query
 )
 
@@ -58,12 +57,12 @@ type Model struct {
 	Probes [][]float32
 }
 
-// Space names the vectors of the model: name, width and fingerprint. Two models
-// with the same space may share vectors; others may only if SameModel says so.
+// Space names the model's vector space by name, width and fingerprint. Models with the
+// same space can share vectors; other models only if SameModel says so.
 func (m Model) Space() string { return fmt.Sprintf("%s@%d-%s", m.Name, m.Dim, m.Fingerprint) }
 
-// Reason says in a few words, for people and agents, why a model does not take
-// part. What the errors of this package do not cover is said as it is.
+// Reason says in a few words, for people and agents, why a model is not used. Errors that
+// are not of this package are quoted.
 func Reason(err error) string {
 	for _, known := range []struct {
 		err    error
@@ -83,36 +82,33 @@ func Reason(err error) string {
 // Embedder turns texts into unit vectors. Implementations are safe for
 // concurrent use.
 type Embedder interface {
-	// Model returns the identity of the model. Remote implementations ask the
-	// server the first time; they return ErrUnavailable, ErrModelNotFound or
-	// ErrNotEmbedding when it cannot be told.
+	// Model returns the identity of the model. Remote implementations ask the server
+	// the first time, and return ErrUnavailable, ErrModelNotFound or ErrNotEmbedding.
 	Model(ctx context.Context) (Model, error)
-	// Embed returns one vector per text, in order. A text may be of any
-	// length: what a model cannot read at once is split and its parts' mean is
-	// taken, never silently cut. An empty or blank text fails on its own. When
-	// only some texts fail the others' vectors are returned together with a
-	// *PartialError, the failed places being nil. Errors of the whole call are
-	// those of Model and ctx's.
+	// Embed returns one vector per text, in order. A text may have any length: a text
+	// beyond the model's context is split, and its vector is the mean of its parts. It
+	// is never silently cut. An empty or blank text fails by itself. If only some texts
+	// fail, Embed returns the vectors of the others, nil for those that failed, and a
+	// *PartialError. Errors of the whole call are the errors of Model and of ctx.
 	Embed(ctx context.Context, purpose Purpose, texts []string) ([][]float32, error)
 }
 
-// Weigher is an Embedder that can be told how much each word of a question counts
-// where the question is asked. Words that all documents have tell none of them from
-// the others, whatever they are worth elsewhere: in the memory of a talk the names of
-// those who talk, in a repository its own name.
+// Weigher is an Embedder that takes a weight for each word of a query. Words that all
+// documents contain do not distinguish any of them, such as the names of the speakers in
+// a conversation, or the name of a repository in itself.
 type Weigher interface {
 	Embedder
-	// EmbedWeighted returns the vector of a question. weight is called with each
-	// word, lower case, and says what it counts besides what the model gives it, 0
-	// to 1; the bytes are valid only during the call. A blank text fails. Errors are
-	// those of Model and ctx's.
+	// EmbedWeighted returns the vector of a query. weight is called with each word in
+	// lower case and returns a factor, 0 to 1, for the model's own weight of the word;
+	// the bytes are valid only during the call. A blank text fails. Other errors are
+	// the errors of Model and of ctx.
 	EmbedWeighted(ctx context.Context, text string, weight func(word []byte) float64) ([]float32, error)
 }
 
-// PartialError is returned when some texts of a batch could not be embedded.
-// The others' vectors are valid.
+// PartialError is returned when some texts of a batch could not be embedded. The vectors
+// of the other texts are valid.
 type PartialError struct {
-	// Failed maps the place of a text in the batch to what was wrong with it.
+	// Failed maps the index of a text in the batch to its error.
 	Failed map[int]error
 }
 

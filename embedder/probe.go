@@ -14,10 +14,10 @@ var Probes = []string{
 	"größere Änderung – 数据库连接失败",
 }
 
-// Fingerprint returns a short hash of the probes' vectors, each component rounded
-// to a multiple of .04. Other weights have another one; so may the same weights on
-// another processor, since of thousands of components some lie at the edge of two
-// multiples. It names a new space, therefore, and SameModel knows one again.
+// Fingerprint returns a short hash of the probes' vectors, each component rounded to a
+// multiple of .04. Other weights have another fingerprint. So may the same weights on
+// another processor, if a component is at the edge of two multiples. The fingerprint names
+// a new vector space; SameModel recognises a known one.
 func Fingerprint(vectors [][]float32) string {
 	h := sha256.New()
 	for _, v := range vectors {
@@ -28,10 +28,9 @@ func Fingerprint(vectors [][]float32) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// SameCosine is the least cosine of a probe's vectors at which a model counts as
-// the same. Other threads, batches and processors stay far above it, and so does
-// one byte a component, as vectors are stored; other weights, even of another
-// quantisation, do not matter until they fall below.
+// SameCosine is the least cosine of a probe's vectors at which a model counts as the same.
+// Other threads, batches and processors, and storing a byte per component, stay far above
+// it.
 const SameCosine = .99
 
 // SameModel says whether two lists of the probes' vectors come from the same

@@ -1,10 +1,13 @@
-// Package adaptation has the built-in model learn from what is remembered, keeps
-// the model that came of it in the data folder, and takes it back.
+// Package adaptation trains the built-in model further on what is remembered, keeps the
+// adapted model in the data folder, and removes it.
 //
-// Vocabulary. The shipped model is the one inside the program, an adapted one came
-// of it (package adapt says how, and when it is refused). Which one is in use is
-// settled when the daemon starts: an adapted model is a model of its own, whose
-// space is filled in the background like any other's.
+// Vocabulary. The shipped model is the one inside the program, the base of training. A
+// pair is two texts that belong together, with the document that it comes from. Whole
+// documents are held out: the tuning pairs say when to stop, the judged pairs what the
+// training was worth, and neither is learned from. The general pairs have nothing to do
+// with what is remembered: a loss on them is the price. A table that does not find more
+// is refused. Which model is used is decided when the daemon starts: an adapted model is
+// a model of its own, and its collection is filled in the background like any other.
 package adaptation
 
 import (
@@ -30,10 +33,10 @@ const (
 type Options struct {
 	// Dir is the folder of models. It is made when it is needed.
 	Dir string
-	// InUse is the name of the model that embeds, Trouble why it is not the adapted
-	// one, though there is one.
+	// InUse is the name of the model that embeds. Trouble says why an adapted model
+	// exists and is not used.
 	InUse, Trouble string
-	Shelf          Shelf
+	Store          Store
 	Read           Read
 	// General are pairs that have nothing to do with what is remembered.
 	General func() ([]Pair, error)
@@ -41,7 +44,7 @@ type Options struct {
 	MinPairs int
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
-	// Logger receives what came of it; nil discards it.
+	// Logger receives the outcome; nil discards it.
 	Logger *slog.Logger
 }
 
@@ -71,10 +74,10 @@ func New(o Options) *Service {
 
 var errBusy = &memory.Error{Code: memory.CodeConflict, Message: "the model is being adapted already", Hint: "`recalld model show` says how far it is"}
 
-// Adapt trains the shipped model further on what is remembered, and keeps what came
-// of it if it finds more; Adaptation.Refused says why not, then a model that was
-// adapted before stays. progress is called in order, not often. CodeConflict while
-// another adaptation runs and when there is too little to learn from.
+// Adapt trains the shipped model further on what is remembered, and keeps the result if
+// it finds more. Otherwise Adaptation.Refused says why, and the last adapted model stays.
+// progress is called in order, a hundred times at most for a phase. The error has
+// CodeConflict while another adaptation runs, and when there is too little to learn from.
 func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -97,7 +100,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	run := training{
 		base: builtin.File(), corpus: corpus, general: general, recipe: shippedRecipe, minPairs: cmp.Or(s.opts.MinPairs, defaultMinPairs),
 		workers: max(req.Threads, 1), timeLimit: cmp.Or(req.TimeLimit.Duration(), defaultTimeLimit), now: s.opts.Now,
-		progress: func(done, total int) { s.tell(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total}) },
+		progress: func(done, total int) { s.report(memory.AdaptProgress{Phase: phaseTraining, Done: done, Total: total}) },
 	}
 	result, err := run.run(ctx)
 	if little, ok := errors.AsType[*tooLittleError](err); ok {
@@ -114,7 +117,7 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 		log.Info("model was adapted and is not kept", "why", out.Refused)
 		return out, nil
 	}
-	if err := ctx.Err(); err != nil { // nobody waits for it any more
+	if err := ctx.Err(); err != nil { // the request has ended
 		return nil, err
 	}
 	if err := keep(s.opts.Dir, result.file, out); err != nil {
@@ -130,8 +133,8 @@ func (s *Service) Adapt(ctx context.Context, req memory.AdaptRequest, progress f
 	return out, nil
 }
 
-// Reset removes the adapted model; the shipped one is used from the next start on.
-// CodeNotFound when there is none, CodeConflict while one is made.
+// Reset removes the adapted model; the shipped one is used from the next start on. The
+// error has CodeNotFound if there is none, CodeConflict while one is made.
 func (s *Service) Reset() error {
 	if !s.busy.TryLock() {
 		return errBusy
@@ -150,7 +153,7 @@ func (s *Service) Reset() error {
 	return nil
 }
 
-// State tells which model is in use, and what there is.
+// State returns which model is used, which comes next, and how it was made.
 func (s *Service) State() *memory.BuiltinModel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,16 +169,16 @@ func (s *Service) State() *memory.BuiltinModel {
 	return out
 }
 
-// Running tells how far the adaptation under way is; nil without one. It must not be
-// written to.
+// Running returns the progress of the adaptation under way, nil if there is none. It must
+// not be written to.
 func (s *Service) Running() *memory.AdaptProgress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running
 }
 
-// Trouble says why there is an adapted model and it was not used; empty when it was, and
-// once another has taken its place or it was removed.
+// Trouble says why the adapted model is not used. It is empty if there is no reason, and
+// after the model was replaced or removed.
 func (s *Service) Trouble() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,12 +200,12 @@ func (s *Service) end() {
 	s.listen, s.running = nil, nil
 }
 
-// tell notes how far it is, and tells of every hundredth.
-func (s *Service) tell(p memory.AdaptProgress) {
+// report notes how far it is, and passes on every hundredth step.
+func (s *Service) report(p memory.AdaptProgress) {
 	s.mu.Lock()
 	last, listen := *s.running, s.listen
 	s.running = &p
-	s.mu.Unlock() // who listens may be slow, and others ask how far it is
+	s.mu.Unlock() // listen may be slow, or call Running
 	step := max(p.Total/100, 1)
 	if listen != nil && (p.Phase != last.Phase || p.Done/step != last.Done/step) {
 		listen(p)

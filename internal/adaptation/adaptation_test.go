@@ -104,14 +104,14 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// shelf is what is remembered, as a test has it.
-type shelf struct{ lessons []memory.Record }
+// fakeStore is what is remembered, as a test has it.
+type fakeStore struct{ lessons []memory.Record }
 
-func (shelf) Sandboxes() ([]memory.Sandbox, error) {
+func (fakeStore) Sandboxes() ([]memory.Sandbox, error) {
 	return []memory.Sandbox{{ID: "one", Project: "p", Root: "/one"}, {ID: "two", Project: "p", Root: "/two"}}, nil
 }
 
-func (shelf) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
+func (fakeStore) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	files := map[string]memory.FileMetadata{
 		"a.go":      {Hash: memory.DocID{1}, Chunks: 2},
 		"pruned.go": {Hash: memory.DocID{2}, Pruned: true},
@@ -123,7 +123,7 @@ func (shelf) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error
 	return files, nil
 }
 
-func (s shelf) Lessons() iter.Seq2[memory.Record, error] {
+func (s fakeStore) Lessons() iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		_ = yield(memory.Record{}, errors.New("a damaged record"))
 		for _, r := range s.lessons {
@@ -141,7 +141,7 @@ func lesson(id, about, text string, aside *memory.Withdrawal) memory.Record {
 // TestGather reads what is indexed, each text once, and lessons that count.
 func TestGather(t *testing.T) {
 	var read []string
-	s := New(Options{Shelf: shelf{[]memory.Record{
+	s := New(Options{Store: fakeStore{[]memory.Record{
 		lesson("l1", "migrating the warehouse database", "Take the lock before the first migration runs", nil),
 		lesson("l2", "restarting the label printer", "Wait for the queue to drain before the printer restarts", &memory.Withdrawal{}),
 	}}, Read: func(_ context.Context, at memory.Location, _ memory.DocID) (string, error) {
@@ -171,7 +171,7 @@ func TestOneAtATime(t *testing.T) {
 	var s *Service
 	var inside []error
 	var running *memory.AdaptProgress
-	s = New(Options{Dir: dir, InUse: builtin.Name, Shelf: shelf{}, General: func() ([]Pair, error) { return nil, nil },
+	s = New(Options{Dir: dir, InUse: builtin.Name, Store: fakeStore{}, General: func() ([]Pair, error) { return nil, nil },
 		Read: func(ctx context.Context, _ memory.Location, _ memory.DocID) (string, error) {
 			_, err := s.Adapt(ctx, memory.AdaptRequest{}, nil)
 			inside = append(inside, err, s.Reset())
@@ -236,7 +236,7 @@ func TestKeptWhateverElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	s := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it was damaged", Shelf: private(2000), MinPairs: 500,
+	s := New(Options{Dir: dir, InUse: builtin.Name, Trouble: "it was damaged", Store: private(2000), MinPairs: 500,
 		Read:    func(context.Context, memory.Location, memory.DocID) (string, error) { return "", errors.New("gone") },
 		General: func() ([]Pair, error) { return nil, nil }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	out, err := s.Adapt(t.Context(), memory.AdaptRequest{}, nil)
@@ -252,8 +252,8 @@ func TestKeptWhateverElse(t *testing.T) {
 	}
 }
 
-// private is a shelf of lessons whose words mean something only there: each has a partner.
-func private(lessons int) (s shelf) {
+// private is a fakeStore of lessons whose words mean something only there: each has a partner.
+func private(lessons int) (s fakeStore) {
 	ends := strings.Fields("zor vex mur den hoy wib kro fen sag jep")
 	coined := func(begin string, n int) string { return begin + ends[n/10%10] + ends[n%10] }
 	for i := range lessons {

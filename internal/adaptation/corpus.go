@@ -8,30 +8,28 @@ import (
 	"strings"
 )
 
-// Pair is two texts that belong together: A such as one asks with, B what is to
-// be found.
+// Pair is two texts that belong together: A is like a query, B is what it should find.
 type Pair struct{ A, B string }
 
-// maxPairs bounds what a corpus holds, and with it memory: some 60 MB of text, and
-// as long as a run may take.
+// maxPairs bounds memory, to some 60 MB of text, and the time of a run.
 const maxPairs = 60_000
 
-// maxOfDocument is how many pairs of one document are kept: a long list of
-// settings must not rule.
+// maxOfDocument is how many pairs of one document are kept, so that a long list of
+// settings does not dominate.
 const maxOfDocument = 60
 
-// corpus is the pairs to learn from. Past maxPairs it keeps those of the smallest
-// hashes, as good as a choice by chance, and the same whatever the order that
-// documents come in. Its zero value is empty. It is for one goroutine at a time.
+// corpus is the pairs to learn from. Beyond maxPairs it keeps the pairs with the smallest
+// hashes: as good as a random choice, and independent of the order of documents. Its zero
+// value is empty. It is for one goroutine at a time.
 type corpus struct {
-	pairs []owned
-	// shift halves what is kept: hashes whose upper shift bits are not 0 are not.
+	pairs []sample
+	// Only pairs whose hashes begin with shift zero bits are kept.
 	shift uint
 	seen  map[uint64]struct{} // hashes of pairs
 }
 
-// owned is a pair with the hash of the document it is of.
-type owned struct {
+// sample is a pair with the hash of its document.
+type sample struct {
 	Pair
 	document, hash uint64
 }
@@ -39,9 +37,9 @@ type owned struct {
 // addFile adds the pairs of a file of code or documentation. Document names the file,
 // the same in every worktree, so that copies are held out together.
 func (c *corpus) addFile(document, lang, text string) {
-	var found []owned
+	var found []sample
 	pairsOf(lang, text, func(a, b string) {
-		if o, ok := own(document, a, b); ok {
+		if o, ok := newSample(document, a, b); ok {
 			found = append(found, o)
 		}
 	})
@@ -53,18 +51,18 @@ func (c *corpus) addFile(document, lang, text string) {
 
 // addPair adds two texts of one document.
 func (c *corpus) addPair(document, a, b string) {
-	if o, ok := own(document, a, b); ok {
+	if o, ok := newSample(document, a, b); ok {
 		c.add(o)
 	}
 }
 
-// own makes a pair fit to be learned from, and says whether it is worth it.
-func own(document, a, b string) (owned, bool) {
+// newSample cleans a pair and reports whether it is worth learning from.
+func newSample(document, a, b string) (sample, bool) {
 	a, b = fit(strings.Join(strings.Fields(a), " ")), fit(b)
-	return owned{Pair{a, b}, hashOf(document), hashOf(a + "\x00" + b)}, isWorth(a, b)
+	return sample{Pair{a, b}, hashOf(document), hashOf(a + "\x00" + b)}, isWorth(a, b)
 }
 
-func (c *corpus) add(o owned) {
+func (c *corpus) add(o sample) {
 	if _, known := c.seen[o.hash]; known || !c.wants(o) {
 		return
 	}
@@ -75,16 +73,16 @@ func (c *corpus) add(o owned) {
 	c.pairs = append(c.pairs, o)
 	for len(c.pairs) > maxPairs {
 		c.shift++
-		c.pairs = slices.DeleteFunc(c.pairs, func(o owned) bool { return !c.wants(o) })
+		c.pairs = slices.DeleteFunc(c.pairs, func(o sample) bool { return !c.wants(o) })
 		maps.DeleteFunc(c.seen, func(hash uint64, _ struct{}) bool { return hash>>(64-c.shift) != 0 })
 	}
 }
 
-func (c *corpus) wants(o owned) bool { return c.shift == 0 || o.hash>>(64-c.shift) == 0 }
+func (c *corpus) wants(o sample) bool { return c.shift == 0 || o.hash>>(64-c.shift) == 0 }
 
-func byHash(a, b owned) int { return cmp.Compare(a.hash, b.hash) }
+func byHash(a, b sample) int { return cmp.Compare(a.hash, b.hash) }
 
-// documents counts the documents that pairs are of.
+// documents counts the documents of the pairs.
 func (c *corpus) documents() int {
 	all := map[uint64]struct{}{}
 	for _, p := range c.pairs {
@@ -93,8 +91,8 @@ func (c *corpus) documents() int {
 	return len(all)
 }
 
-// hashOf is FNV-1a with its bits spread (the finaliser of MurmurHash3), so that
-// its upper ones, which decide what is kept, depend on all of the text.
+// hashOf is FNV-1a with the finaliser of MurmurHash3, so that the upper bits, which decide
+// what is kept, depend on the whole text.
 func hashOf(s string) uint64 {
 	f := fnv.New64a()
 	_, _ = f.Write([]byte(s)) // never fails
@@ -104,34 +102,34 @@ func hashOf(s string) uint64 {
 	return h ^ h>>33
 }
 
-// Of a hundred documents so many are held out to tune and to judge by.
+// Of a hundred documents so many are held out for tuning and for judging.
 const (
 	tunedShare  = 10
 	judgedShare = 15
 )
 
-// What is held out is so many pairs at least, or a gain cannot be told from chance,
-// and maxJudged at most, which are compared with one another.
+// At least so many pairs are held out, or a gain could not be distinguished from chance;
+// at most maxJudged, because each is compared with all others.
 const (
 	minTuned  = 50
 	minJudged = 100
 	maxJudged = 3000
 )
 
-// minLearned is how many pairs must be left to learn from: those of one batch.
+// minLearned is how many pairs must be left to learn from: one batch.
 const minLearned = 512
 
-// parts are the pairs of a corpus by what they are for.
-type parts struct{ learned, tuned, judged []owned }
+// parts are the pairs of a corpus by their use.
+type parts struct{ learned, tuned, judged []sample }
 
-// split divides documents by their hashes, so that a document is on the same side
-// whenever it is adapted to anew. A pair to learn from that has a text in common
-// with one held out, as copies of a file have, is left out.
+// split divides documents by their hashes, so that a document has the same use in every
+// adaptation. A pair that shares a text with a pair that is held out, as copies of a file
+// do, is not learned from.
 func (c *corpus) split() parts {
 	var p parts
 	pairs := slices.SortedFunc(slices.Values(c.pairs), byHash)
 	for _, o := range pairs {
-		// The lower bits of the document; the upper ones of the pair choose pairs.
+		// The lower bits choose documents, the upper bits of a pair's hash choose pairs.
 		switch share := o.document % 100; {
 		case share < tunedShare:
 			p.tuned = append(p.tuned, o)
@@ -142,8 +140,8 @@ func (c *corpus) split() parts {
 		}
 	}
 	held := map[uint64]bool{}
-	hold := func(list []owned) []owned {
-		list = slices.DeleteFunc(list, func(o owned) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
+	hold := func(list []sample) []sample {
+		list = slices.DeleteFunc(list, func(o sample) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
 		list = list[:min(len(list), maxJudged)]
 		for _, o := range list {
 			held[keyOf(o.A)], held[keyOf(o.B)] = true, true
@@ -152,6 +150,6 @@ func (c *corpus) split() parts {
 	}
 	p.judged = hold(p.judged)
 	p.tuned = hold(p.tuned)
-	p.learned = slices.DeleteFunc(p.learned, func(o owned) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
+	p.learned = slices.DeleteFunc(p.learned, func(o sample) bool { return held[keyOf(o.A)] || held[keyOf(o.B)] })
 	return p
 }

@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 		t.Error("the sides depend on the order of documents")
 	}
 	side := map[string]int{}
-	for n, list := range [][]owned{p.learned, p.tuned, p.judged} {
+	for n, list := range [][]sample{p.learned, p.tuned, p.judged} {
 		if len(list) < 200 {
 			t.Errorf("side %d has %d pairs", n, len(list))
 		}
@@ -52,7 +52,7 @@ func TestBound(t *testing.T) {
 		c := &corpus{}
 		for i := from; i != to; i += by {
 			a := fmt.Sprint("entry ", i)
-			c.add(owned{Pair{a, "register"}, uint64(i / 5), hashOf(a)})
+			c.add(sample{Pair{a, "register"}, uint64(i / 5), hashOf(a)})
 		}
 		return c
 	}
@@ -71,10 +71,10 @@ func TestBound(t *testing.T) {
 // TestGain holds the standard error to what can be worked out by hand: with one pair a
 // document it is that of a mean, and pairs that only repeat make it no smaller.
 func TestGain(t *testing.T) {
-	var single, doubled []owned
+	var single, doubled []sample
 	var before, after, before2, after2 []int
 	for i := range 4 {
-		o := owned{document: uint64(i)}
+		o := sample{document: uint64(i)}
 		single, doubled = append(single, o), append(doubled, o, o)
 		b, a := 2, 1+i%2 // differences of .5 and 0
 		before, after = append(before, b), append(after, a)

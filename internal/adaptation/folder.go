@@ -15,9 +15,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The files of the folder: a table under its name, and the report that names it. A
-// table counts from the moment that the report is there, which is written last and
-// removed first.
+// The folder has a table, named after its model, and the report that names it. The report
+// is written last and removed first: without it a table does not count.
 const (
 	reportName = "adapted.json"
 	tableExt   = ".bin"
@@ -27,18 +26,18 @@ const (
 // ErrDamaged is returned when the adapted model cannot be read.
 var ErrDamaged = errors.New("the adapted model is damaged")
 
-// ErrOtherBase is returned when the adapted model was made from another table than
-// the program's.
+// ErrOtherBase is returned when the adapted model was made from another table than this
+// program's.
 var ErrOtherBase = errors.New("the adapted model was made from another built-in model than this program has")
 
-// Loaded is an adapted model with how it came about.
+// Loaded is an adapted model and the report of its adaptation.
 type Loaded struct {
 	Embedder *builtin.Embedder
 	Report   memory.Adaptation
 }
 
-// Load reads the adapted model of a folder, nil if there is none. It returns
-// ErrDamaged and ErrOtherBase, by which the base stays in use.
+// Load reads the adapted model of a folder; it returns nil if there is none. After
+// ErrDamaged and ErrOtherBase the base stays in use.
 func Load(dir string, base []byte) (*Loaded, error) {
 	report, err := readReport(dir)
 	if err != nil || report == nil {
@@ -71,7 +70,7 @@ func readReport(dir string) (*memory.Adaptation, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, reportName, err)
 	}
-	if !isTable(strings.TrimPrefix(r.Model, provider) + tableExt) { // it leads to a file
+	if !isTable(strings.TrimPrefix(r.Model, provider) + tableExt) { // the name becomes a path
 		return nil, fmt.Errorf("%w: %s names no adapted model", ErrDamaged, reportName)
 	}
 	return r, nil
@@ -81,13 +80,13 @@ func tablePath(dir, model string) string {
 	return filepath.Join(dir, strings.TrimPrefix(model, provider)+tableExt)
 }
 
-// isTable says whether a file of the folder is a table that was adapted.
+// isTable reports whether a file of the folder is an adapted table.
 func isTable(name string) bool {
 	return strings.Contains(name, nameInfix) && strings.HasSuffix(name, tableExt) && !strings.ContainsAny(name, `/\`)
 }
 
-// keep writes a table and its report. What they replace is swept afterwards: from the
-// report on the model is kept, whatever happens to the former one.
+// keep writes a table and its report. The caller sweeps the former table afterwards: the
+// model counts from the report on.
 func keep(dir string, file []byte, report *memory.Adaptation) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of models: %w", err)
@@ -119,8 +118,7 @@ func discard(dir string) error {
 	return sweep(dir, "")
 }
 
-// sweep removes tables other than a model's, and what a process that was killed left
-// half written.
+// sweep removes all tables but the model's, and temporary files of a killed process.
 func sweep(dir, model string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

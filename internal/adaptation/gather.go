@@ -10,18 +10,19 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Shelf is what is remembered, as far as it is learned from.
-type Shelf interface {
-	// Sandboxes lists the folders that are indexed.
+// Store lists what is learned from.
+type Store interface {
+	// Sandboxes lists the indexed folders.
 	Sandboxes() ([]memory.Sandbox, error)
 	// FileMetadata lists the files of a sandbox, by path.
 	FileMetadata(sandbox string) (map[string]memory.FileMetadata, error)
-	// Lessons walks the lessons. A damaged one is an error, and the walk goes on.
+	// Lessons iterates over the lessons. A damaged one yields an error and does not end
+	// the iteration.
 	Lessons() iter.Seq2[memory.Record, error]
 }
 
-// Read reads an indexed file whole, through the gates of code, without secrets. The
-// error is a *memory.GateError; Changed is for one whose bytes have another hash.
+// Read reads a whole indexed file through the gates of code, without secrets. The error
+// is a *memory.GateError; its reason is Changed if the file has another hash.
 type Read func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error)
 
 // file is an indexed file.
@@ -30,15 +31,15 @@ type file struct {
 	hash memory.DocID
 }
 
-// gather reads everything that is learned from. Only files that have chunks are
-// read: what a walk left out, or what was forgotten, has none.
+// gather collects the pairs of lessons and files. Files without chunks are not read:
+// indexing left them out, or they were forgotten.
 func (s *Service) gather(ctx context.Context) (*corpus, error) {
 	files, err := s.files()
 	if err != nil {
 		return nil, err
 	}
 	c := &corpus{}
-	for r, err := range s.opts.Shelf.Lessons() {
+	for r, err := range s.opts.Store.Lessons() {
 		if err == nil && r.Event != nil && r.Event.Withdrawn == nil {
 			c.addPair(r.ID, r.Event.Context, lessonText(r.Event))
 		}
@@ -47,26 +48,26 @@ func (s *Service) gather(ctx context.Context) (*corpus, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.tell(memory.AdaptProgress{Phase: phaseReading, Done: i, Total: len(files)})
+		s.report(memory.AdaptProgress{Phase: phaseReading, Done: i, Total: len(files)})
 		text, err := s.opts.Read(ctx, f.at, f.hash)
 		if err != nil {
-			continue // it has changed or is gone: it is of the next adaptation, if at all
+			continue // it has changed or is gone
 		}
 		c.addFile(f.at.Project+"\x00"+f.at.Path, f.at.Lang, text)
 	}
 	return c, nil
 }
 
-// files lists the indexed files, each text once: worktrees share most of theirs.
+// files lists the indexed files, each text once: worktrees share most texts.
 func (s *Service) files() ([]file, error) {
-	sandboxes, err := s.opts.Shelf.Sandboxes()
+	sandboxes, err := s.opts.Store.Sandboxes()
 	if err != nil {
 		return nil, fmt.Errorf("list sandboxes: %w", err)
 	}
 	var files []file
 	seen := map[memory.DocID]bool{}
 	for _, b := range sandboxes {
-		briefs, err := s.opts.Shelf.FileMetadata(b.ID)
+		briefs, err := s.opts.Store.FileMetadata(b.ID)
 		if err != nil {
 			return nil, fmt.Errorf("list files of %s: %w", b.Root, err)
 		}

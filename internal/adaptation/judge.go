@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// surely is how many standard errors the gain must be above 0. With one, every
+	// minErrors is how many standard errors the gain must be above 0. With one, every
 	// sixth table that is no better would pass.
-	surely = 2
+	minErrors = 2
 	// maxLoss is what MRR on the general pairs may fall by.
 	maxLoss = .02
 )
@@ -24,11 +24,11 @@ const (
 // Models", 2022).
 var shares = []float64{1, .8, .6, .4, .3, .2}
 
-// verdicts are the ranks of the judged and the general pairs.
-type verdicts struct{ judged, general []int }
+// rankings are the ranks of the judged and of the general pairs.
+type rankings struct{ judged, general []int }
 
-func (w *workshop) judge(m *contrast.Model) verdicts {
-	return verdicts{contrast.Ranks(m, &w.pairs, w.judged, w.width), contrast.Ranks(m, &w.pairs, w.general, w.width)}
+func (w *subset) judge(m *contrast.Model) rankings {
+	return rankings{contrast.Ranks(m, &w.pairs, w.judged, w.width), contrast.Ranks(m, &w.pairs, w.general, w.width)}
 }
 
 // figuresOf returns the figures of ranks.
@@ -48,19 +48,18 @@ func figuresOf(ranks []int) memory.ModelFigures {
 }
 
 // compare fills in the figures.
-func (r *result) compare(w *workshop, before, after verdicts) {
+func (r *result) compare(w *subset, before, after rankings) {
 	r.Before, r.After = figuresOf(before.judged), figuresOf(after.judged)
 	r.GeneralBefore, r.GeneralAfter = figuresOf(before.general), figuresOf(after.general)
 	r.Gain, r.Error = gain(before.judged, after.judged, w.parts.judged)
 }
 
-// gain is the mean difference of one over the rank, and its standard error. Pairs
-// of one document are much alike, so documents are what counts as drawn by chance
-// (Liang and Zeger, 1986): with d_i the difference of pair i, G documents and n
-// pairs,
+// gain returns the mean difference of 1/rank and its standard error. Pairs of a document
+// are alike, so documents are the units of chance (Liang and Zeger, 1986): with d_i the
+// difference of pair i, G documents and n pairs,
 //
 //	error² = G/(G-1) · Σ_documents (Σ_i (d_i - mean))² / n²
-func gain(before, after []int, of []owned) (mean, err float64) {
+func gain(before, after []int, of []sample) (mean, err float64) {
 	n := float64(len(of))
 	for i := range of {
 		mean += (1/float64(after[i]) - 1/float64(before[i])) / n
@@ -83,7 +82,7 @@ func gain(before, after []int, of []owned) (mean, err float64) {
 		squares, groups = squares+sum*sum, groups+1
 	}
 	if groups < 2 {
-		return mean, math.Inf(1) // one document says nothing of another
+		return mean, math.Inf(1) // a single document gives no error
 	}
 	return mean, math.Sqrt(groups/(groups-1)*squares) / n
 }
@@ -94,7 +93,7 @@ func (r *result) loss() float64 { return r.GeneralBefore.MRR - r.GeneralAfter.MR
 // refusal says why the table is not kept; empty if it is.
 func (r *result) refusal() string {
 	switch {
-	case r.Gain <= surely*r.Error:
+	case r.Gain <= minErrors*r.Error:
 		return fmt.Sprintf("nothing is gained for sure on what was held out: MRR %.3f before, %.3f after, a difference of %+.3f ± %.3f", r.Before.MRR, r.After.MRR, r.Gain, r.Error)
 	case r.loss() > maxLoss:
 		return fmt.Sprintf("questions of a general kind would find less: MRR %.3f before, %.3f after", r.GeneralBefore.MRR, r.GeneralAfter.MRR)

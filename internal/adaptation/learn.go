@@ -10,11 +10,11 @@ import (
 // recipe is how a table is trained further.
 type recipe struct {
 	batch, part int
-	// epochs is how often, on average, a pair is learned from.
+	// epochs is how often a pair is learned from on average.
 	epochs float64
-	// looks is how often during the run the tuning pairs are looked at.
-	looks int
-	// patience is after how many looks without gain the run ends.
+	// evaluations is how often a run is evaluated on the tuning pairs.
+	evaluations int
+	// patience is how many evaluations without a gain end the run.
 	patience int
 	trainer  contrast.Options
 }
@@ -23,7 +23,7 @@ type recipe struct {
 // figures, the notebook of the trainer what was tried. Weights stay as they are: they come from far more text than one user has,
 // and moving them cost the general pairs most.
 var shippedRecipe = recipe{
-	batch: minLearned, part: 32, epochs: 16, looks: 12, patience: 3,
+	batch: minLearned, part: 32, epochs: 16, evaluations: 12, patience: 3,
 	trainer: contrast.Options{RowRate: .02, FreezeWeights: true, Dropout: .1, Seed: 1},
 }
 
@@ -34,11 +34,11 @@ type learned struct {
 	late        bool
 }
 
-// learn trains the workshop's model, and returns it as it was when it did best on
-// the tuning pairs.
-func (w *workshop) learn(ctx context.Context, run *training) (*learned, error) {
+// learn trains the model of the subset and returns its state with the best figures on the
+// tuning pairs.
+func (w *subset) learn(ctx context.Context, run *training) (*learned, error) {
 	began, r := run.now(), run.recipe
-	total := max(int(r.epochs*float64(len(w.learned))/float64(r.batch)), r.looks)
+	total := max(int(r.epochs*float64(len(w.learned))/float64(r.batch)), r.evaluations)
 	r.trainer.Steps, r.trainer.WarmUp, r.trainer.Widths = total, min(20, total/10), w.widths
 	t, err := contrast.NewTrainer(w.model.Clone(), r.trainer)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *workshop) learn(ctx context.Context, run *training) (*learned, error) {
 			return nil, err
 		}
 		run.progress(t.Steps(), total)
-		if t.Steps()%max(total/r.looks, 1) != 0 && !t.Done() {
+		if t.Steps()%max(total/r.evaluations, 1) != 0 && !t.Done() {
 			continue
 		}
 		if now := w.tuning(t.Model()); now > best {
@@ -73,12 +73,12 @@ func (w *workshop) learn(ctx context.Context, run *training) (*learned, error) {
 		} else {
 			missed++
 		}
-		sampler = nil // after each look pairs are drawn anew
+		sampler = nil // another sample of pairs until the next evaluation
 	}
 	out.steps = t.Steps()
 	return out, nil
 }
 
-func (w *workshop) tuning(m *contrast.Model) float64 {
+func (w *subset) tuning(m *contrast.Model) float64 {
 	return figuresOf(contrast.Ranks(m, &w.pairs, w.tuned, w.width)).MRR
 }

@@ -40,8 +40,8 @@ func next() {}
 `, `Renew asks the warehouse to extend a lease. → func renewOldLease(id string) error {/l, err := find(id)//if err != nil {/return err/}/return l.extend()/}
 renew old lease → l, err := find(id)//if err != nil {/return err/}/return l.extend()/}
 A lease that is gone stays gone. → if err != nil {/return err/}`},
-		{"Go comments begin with the name", "go", "// Lease is a right to use a shelf.\ntype Lease struct {\n\tid string\n}\n",
-			"is a right to use a shelf. → type Lease struct {/id string/}"},
+		{"Go comments begin with the name", "go", "// Lease is a right to use a fakeStore.\ntype Lease struct {\n\tid string\n}\n",
+			"is a right to use a fakeStore. → type Lease struct {/id string/}"},
 		{"header of several lines, receiver", "go", "// Sends one parcel to its door.\nfunc (c *courier) send(\n\tp parcel,\n) error {\n\treturn c.carry(p)\n}\nvar x = 1\n",
 			"Sends one parcel to its door. → func (c *courier) send(/p parcel,/) error {/return c.carry(p)/}"},
 		{"method name", "go", "func (c *courier) sendAllParcels() {\n\tc.one()\n\tc.two()\n}\n", "send all parcels → c.one()/c.two()/}"},
@@ -108,7 +108,7 @@ func FuzzPairs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lang, text string) {
 		var all []string
 		pairsOf(lang, text, func(a, b string) {
-			if o, ok := own("d", a, b); ok && (len(o.A) > maxText || len(o.B) > maxText) {
+			if o, ok := newSample("d", a, b); ok && (len(o.A) > maxText || len(o.B) > maxText) {
 				t.Errorf("a pair of %d and %d bytes", len(o.A), len(o.B))
 			}
 			all = append(all, a, b)

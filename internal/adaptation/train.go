@@ -66,7 +66,7 @@ func (t *training) run(ctx context.Context) (*result, error) {
 	if n := len(t.corpus.pairs); n < t.minPairs || len(parts.learned) < minLearned || len(parts.judged) < minJudged || len(parts.tuned) < minTuned {
 		return nil, &tooLittleError{n, t.corpus.documents(), t.minPairs}
 	}
-	w := newWorkshop(from, parts, t.general, t.workers)
+	w := newSubset(from, parts, t.general, t.workers)
 	r := &result{tuned: len(parts.tuned), Adaptation: memory.Adaptation{
 		Base: provider + from.Name(), BaseSum: checksum(t.base),
 		Pairs: len(parts.learned), Judged: len(parts.judged), Documents: t.corpus.documents(), General: len(t.general),

@@ -40,7 +40,7 @@ func (d *Daemon) newAdaptation(ctx context.Context, dir, trouble string) error {
 		return err
 	}
 	d.adaptation = adaptation.New(adaptation.Options{
-		Dir: dir, InUse: m.Name, Trouble: trouble, Shelf: adaptationShelf{d.core.Store, d.log}, Read: d.core.Verifier.Whole,
+		Dir: dir, InUse: m.Name, Trouble: trouble, Store: adaptationStore{d.core.Store, d.log}, Read: d.core.Verifier.Whole,
 		General: generalPairs, MinPairs: d.opts.minPairs, Logger: d.log,
 	})
 	return nil
@@ -59,17 +59,17 @@ func generalPairs() ([]adaptation.Pair, error) {
 	return pairs, nil
 }
 
-// adaptationShelf is the store as package adaptation reads it.
-type adaptationShelf struct {
+// adaptationStore is the store as package adaptation reads it.
+type adaptationStore struct {
 	*store.Store
 	log *slog.Logger
 }
 
-var _ adaptation.Shelf = adaptationShelf{}
+var _ adaptation.Store = adaptationStore{}
 
-// Lessons implements adaptation.Shelf. Those that were followed from files of a
+// Lessons implements adaptation.Store. Those that were followed from files of a
 // repository are left out: the model is that of all projects.
-func (s adaptationShelf) Lessons() iter.Seq2[memory.Record, error] {
+func (s adaptationStore) Lessons() iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.View(func(v store.View) error {
 			for r, err := range v.Records() {

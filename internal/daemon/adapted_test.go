@@ -55,7 +55,7 @@ func TestAdaptsToWhatIsIndexed(t *testing.T) {
 	defer func() { must(t, core.Close()) }()
 	read, refused := map[string]string{}, []string{}
 	svc := adaptation.New(adaptation.Options{
-		Shelf: adaptationShelf{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
+		Store: adaptationStore{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
 		Read: func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
 			text, err := core.Verifier.Whole(ctx, at, hash)
 			if read[at.Path] = text; err != nil {
@@ -90,7 +90,7 @@ func TestAdaptationHidesSecrets(t *testing.T) {
 	defer func() { must(t, core.Close()) }()
 	seen := ""
 	svc := adaptation.New(adaptation.Options{
-		Shelf: adaptationShelf{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
+		Store: adaptationStore{core.Store, slog.New(slog.DiscardHandler)}, General: generalPairs,
 		Read: func(ctx context.Context, at memory.Location, hash memory.DocID) (string, error) {
 			text, err := core.Verifier.Whole(ctx, at, hash)
 			seen += text

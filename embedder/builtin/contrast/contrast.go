@@ -1,7 +1,7 @@
 // Package contrast learns a table of token vectors from pairs of texts that
 // belong together, such as a question and its answer. It is the core of
 // training: it reads no file of pairs, knows no words, and serves a long run
-// over a corpus as well as a short one over somebody's own repositories.
+// over a corpus as well as a short one over a user's own repositories.
 //
 // Vocabulary. A bag is a text as its distinct tokens with their counts. A model
 // has one row and one weight for each token; the vector of a text is the

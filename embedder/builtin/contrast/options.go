@@ -28,8 +28,8 @@ type Options struct {
 	RowRate, WeightRate float64
 	// FreezeWeights leaves the weights as they are.
 	FreezeWeights bool
-	// Dropout is the share of a text's distinct tokens that are left out of a
-	// step, drawn anew for each, so that no text hangs on one word. Default 0.
+	// Dropout is the share of a text's distinct tokens that a step leaves out, at
+	// random, so that no text depends on one word. Default 0.
 	Dropout float64
 	// Anchor is the share of the way back to where it started that a row goes
 	// in a step that moves it, times the step's RowRate. It keeps rare words

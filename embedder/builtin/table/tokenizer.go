@@ -16,7 +16,7 @@ type Tokenizer struct {
 	vocabulary *Vocabulary
 	splitter   Splitter
 	piece      func(Kind, []byte) // the method value, made once
-	begin      func([]byte)       // nil for nobody
+	begin      func([]byte)       // may be nil
 	emit       func(uint32)
 	count      int               // tokens of the text so far
 	marked     [MaxWord + 2]rune // a word between the marks of its ends

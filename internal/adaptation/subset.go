@@ -9,25 +9,24 @@ import (
 	"github.com/recalld/recalld/embedder/builtin/table"
 )
 
-// workshop is the pairs as tokens, and the part of the table that they are made
-// of. Rows of tokens that no pair has would take memory and never move.
-type workshop struct {
+// subset is the pairs as tokens, and the part of the table with their tokens: the rows of
+// other tokens would take memory and never change.
+type subset struct {
 	parts parts
 	pairs contrast.Pairs // learned, tuned, judged, general
 	// Where each part is in pairs.
 	learned, tuned, judged, general []int
-	// tokens are the base's tokens that pairs have, ascending; a token of pairs is
-	// a place in it.
+	// tokens are the base's tokens in pairs, ascending. A token of pairs is an index in it.
 	tokens []uint32
-	// model is the base's rows and weights of tokens, as the base gives them.
+	// model has the base's rows and weights of tokens.
 	model *contrast.Model
 	width int
 	// widths are the base's, ascending.
 	widths []int
 }
 
-func newWorkshop(from *table.Model, p parts, general []Pair, workers int) *workshop {
-	w := &workshop{parts: p, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
+func newSubset(from *table.Model, p parts, general []Pair, workers int) *subset {
+	w := &subset{parts: p, width: from.Widths()[0], widths: slices.Sorted(slices.Values(from.Widths()))}
 	var bags contrast.Pairs // of the base's tokens
 	tokenizer := table.NewTokenizer(from.Vocabulary())
 	var tokens []uint32
@@ -43,7 +42,7 @@ func newWorkshop(from *table.Model, p parts, general []Pair, workers int) *works
 		return at
 	}
 	for _, part := range []struct {
-		list []owned
+		list []sample
 		at   *[]int
 	}{{p.learned, &w.learned}, {p.tuned, &w.tuned}, {p.judged, &w.judged}} {
 		for _, o := range part.list {
@@ -63,8 +62,8 @@ func newWorkshop(from *table.Model, p parts, general []Pair, workers int) *works
 	return w
 }
 
-// compact renumbers the tokens.
-func (w *workshop) compact(from *table.Model, bags *contrast.Pairs) {
+// compact numbers the tokens of the pairs without gaps.
+func (w *subset) compact(from *table.Model, bags *contrast.Pairs) {
 	used := make([]bool, from.Vocabulary().Size())
 	each := func(do func(b, to *contrast.Bags, i int)) {
 		for i := range bags.Len() {
@@ -100,8 +99,8 @@ func (w *workshop) compact(from *table.Model, bags *contrast.Pairs) {
 // leastWeight keeps the logarithm of a weight of 0 a number.
 const leastWeight = 1e-6
 
-// dequantised returns the rows and weights of a table that the pairs need.
-func (w *workshop) dequantised(from *table.Model) *contrast.Model {
+// dequantised returns the rows and weights of the tokens from a table.
+func (w *subset) dequantised(from *table.Model) *contrast.Model {
 	m := contrast.NewModel(len(w.tokens), w.width)
 	for i, t := range w.tokens {
 		from.Row(t, m.Row(uint32(i)))
@@ -113,8 +112,8 @@ func (w *workshop) dequantised(from *table.Model) *contrast.Model {
 	return m
 }
 
-// between returns the model that is a share of the way from the base to another.
-func (w *workshop) between(m *contrast.Model, share float64) *contrast.Model {
+// between returns the model at a share of the way from the base to another model.
+func (w *subset) between(m *contrast.Model, share float64) *contrast.Model {
 	mixed := w.model.Clone()
 	for i := range mixed.Rows {
 		mixed.Rows[i] += float32(share) * (m.Rows[i] - mixed.Rows[i])
@@ -125,8 +124,8 @@ func (w *workshop) between(m *contrast.Model, share float64) *contrast.Model {
 	return mixed
 }
 
-// quantise returns the base with the rows and weights of a model that was trained.
-func (w *workshop) quantise(from *table.Model, m *contrast.Model) (*table.Model, error) {
+// quantise returns the base with the rows and weights of a trained model.
+func (w *subset) quantise(from *table.Model, m *contrast.Model) (*table.Model, error) {
 	size := from.Vocabulary().Size()
 	s := table.Spec{
 		Name: from.Name() + nameInfix + "00000000", Source: from.Source(), Vocabulary: from.Vocabulary(), Widths: from.Widths(),
