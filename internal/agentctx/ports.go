@@ -47,7 +47,7 @@ type Store interface {
 	// State returns the bytes of a state as they were written, or CodeNotFound.
 	State(key memory.StateKey) ([]byte, error)
 	// ProjectRecords walks the records of a kind. It may scan the whole store.
-	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+	ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error]
 	// Tombstoned reports whether an id was forgotten.
 	Tombstoned(id string) (bool, error)
 	// AuditBack walks the audit log backwards, from before an update or, with 0, from its

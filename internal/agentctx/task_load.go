@@ -31,7 +31,7 @@ func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*me
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
 	e := s.event(memory.StateLoaded, p, req.Caller)
-	done, err := s.commit(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(p.ID, e) })
+	done, err := s.commit(ctx, p, req.RequestID, func() (memory.Batch, error) { return l.batch(ctx, p.ID, e) })
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
@@ -104,9 +104,9 @@ func newestOfID(records []memory.Record) []memory.Record {
 }
 
 // batch writes what is new of the state, and counts what becomes of the rest.
-func (l *taskLoading) batch(project string, e *memory.TaskEvent) (memory.Batch, error) {
+func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskEvent) (memory.Batch, error) {
 	var none memory.Batch
-	st, err := l.s.state(project)
+	st, err := l.s.state(ctx, project)
 	if err != nil {
 		return none, err
 	}

@@ -1,6 +1,7 @@
 package agentctx
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -19,9 +20,9 @@ type taskState struct {
 const stateFrame = 43
 
 // taskState reads the state of a project.
-func (s *Tasks) state(project string) (taskState, error) {
+func (s *Tasks) state(ctx context.Context, project string) (taskState, error) {
 	st := taskState{bytes: map[string]int{}}
-	held, err := s.held(project)
+	held, err := s.held(ctx, project)
 	if err != nil {
 		return st, err
 	}
@@ -37,13 +38,13 @@ func (s *Tasks) state(project string) (taskState, error) {
 }
 
 // held returns the tasks and blockers of a project, oldest first.
-func (s *Tasks) held(project string) ([]memory.Record, error) {
+func (s *Tasks) held(ctx context.Context, project string) ([]memory.Record, error) {
 	if s.opts.Records.Loaded() {
 		return s.opts.Records.Entries(project, memory.Task, memory.Blocker), nil
 	}
 	var all []memory.Record
 	for _, kind := range []memory.Kind{memory.Task, memory.Blocker} {
-		for r, err := range s.opts.Store.ProjectRecords(project, kind) {
+		for r, err := range s.opts.Store.ProjectRecords(ctx, project, kind) {
 			if memory.CodeOf(err) == memory.CodeCorrupt && err != nil {
 				continue // perhaps not even of the project; doctor tells of it
 			}

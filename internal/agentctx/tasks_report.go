@@ -90,7 +90,7 @@ type taskReport struct {
 func (s *Tasks) report(ctx context.Context, t taskReport) (*memory.TaskSaved, error) {
 	e := t.event
 	done, err := s.commit(ctx, t.project, t.requestID, func() (memory.Batch, error) {
-		st, err := s.state(t.project.ID)
+		st, err := s.state(ctx, t.project.ID)
 		if err != nil {
 			return memory.Batch{}, err
 		}
@@ -138,7 +138,7 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 	e.Resolution, redacted = s.opts.Writer.Clean(req.Resolution, memory.MaxResolution)
 	out.Redacted = redacted > 0
 	done, err := s.commit(ctx, p, req.RequestID, func() (memory.Batch, error) {
-		st, err := s.state(p.ID)
+		st, err := s.state(ctx, p.ID)
 		if err != nil {
 			return memory.Batch{}, err
 		}
@@ -228,7 +228,7 @@ func (s *Tasks) kept(ctx context.Context, caller memory.Caller, out *memory.Task
 	if e.Event != memory.TaskUnblocked {
 		out.Dropped = done.Dropped
 	}
-	held, err := s.held(out.Project)
+	held, err := s.held(ctx, out.Project)
 	if err != nil {
 		return nil, err
 	}

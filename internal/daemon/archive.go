@@ -182,7 +182,7 @@ func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.
 	}
 	out := &memory.Exported{Project: project.ID, ProjectName: project.Name, Path: req.Path}
 	var lessons []memory.Record
-	for r, err := range d.core.Store.ProjectRecords(project.ID, memory.Lesson) {
+	for r, err := range d.core.Store.ProjectRecords(ctx, project.ID, memory.Lesson) {
 		if err != nil {
 			return nil, fmt.Errorf("read lessons: %w", err)
 		}

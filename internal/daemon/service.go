@@ -107,11 +107,11 @@ type quiet struct {
 
 // ProjectHoldings implements ingest.Holdings. Once the indexes are loaded it reads
 // nothing of other projects: what is committed is in them before it is acknowledged.
-func (q *quiet) ProjectHoldings(project string) (memory.Holdings, error) {
+func (q *quiet) ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error) {
 	q.release = q.sandboxes.Suspend(project)
 	held, ok := q.index.ProjectHoldings(project)
 	if !ok {
-		return q.Store.ProjectHoldings(project)
+		return q.Store.ProjectHoldings(ctx, project)
 	}
 	sessions, err := q.Store.ProjectSessions(project)
 	if err != nil {
@@ -128,11 +128,11 @@ func (q *quiet) ProjectHoldings(project string) (memory.Holdings, error) {
 }
 
 // SessionHoldings implements ingest.Holdings.
-func (q *quiet) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
+func (q *quiet) SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error) {
 	if found, ok := q.index.SessionHoldings(id); ok {
 		return found, nil
 	}
-	return q.Store.SessionHoldings(id)
+	return q.Store.SessionHoldings(ctx, id)
 }
 
 // maxDeadJobs bounds the list of dead letters.

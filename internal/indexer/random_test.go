@@ -360,7 +360,7 @@ func (m *world) compare(t *testing.T, r *rig) {
 // at the whole store.
 func (m *world) compareHoldings(t *testing.T, r *rig, project string) {
 	t.Helper()
-	want, err := r.store.ProjectHoldings(project)
+	want, err := r.store.ProjectHoldings(t.Context(), project)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func (m *world) compareHoldings(t *testing.T, r *rig, project string) {
 		t.Errorf("%s holds %q and %d files, want %q and %d", project, got.Records, len(got.Files), want.Records, len(want.Files))
 	}
 	for _, id := range []string{"x-0", "x-3"} {
-		want, err := r.store.SessionHoldings(id)
+		want, err := r.store.SessionHoldings(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

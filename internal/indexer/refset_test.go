@@ -169,7 +169,7 @@ func BenchmarkHoldings(b *testing.B) {
 		}
 	}
 	scan := perOp(func() {
-		if _, err := many.store.SessionHoldings("mm-000007"); err != nil {
+		if _, err := many.store.SessionHoldings(b.Context(), "mm-000007"); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -13,11 +13,11 @@ import (
 // lessons, sessions or steps: these wait for the forgetting to end, and so what is
 // listed then must not take longer the more others hold.
 type Holdings interface {
-	ProjectHoldings(project string) (memory.Holdings, error)
+	ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error)
 	// ProjectReceipts lists a project's receipts. Nobody waits for it.
-	ProjectReceipts(project string) ([]string, error)
+	ProjectReceipts(ctx context.Context, project string) ([]string, error)
 	// SessionHoldings lists the sessions that have an id, with their steps.
-	SessionHoldings(id string) ([]memory.SessionHoldings, error)
+	SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error)
 }
 
 // dropBatch is how many records or files are removed in one commit.
@@ -69,7 +69,7 @@ func (s *Service) forgetIDs(ctx context.Context, ids []string, have Holdings, ou
 		if memory.CodeOf(err) != memory.CodeNotFound {
 			return err
 		}
-		found, err := have.SessionHoldings(id)
+		found, err := have.SessionHoldings(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 
 // forgetReceipts removes the receipts that a project has.
 func (s *Service) forgetReceipts(ctx context.Context, project string, have Holdings) error {
-	ids, err := have.ProjectReceipts(project)
+	ids, err := have.ProjectReceipts(ctx, project)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Service) forgetReceipts(ctx context.Context, project string, have Holdi
 func (s *Service) forgetHoldings(ctx context.Context, project string, have Holdings, out *memory.Forgotten) error {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
-	held, err := have.ProjectHoldings(project)
+	held, err := have.ProjectHoldings(ctx, project)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (r *rig) importLines(lines ...memory.LogLine) Imported {
 func (r *rig) lessons() []memory.Record {
 	r.t.Helper()
 	var all []memory.Record
-	for rec, err := range r.store.ProjectRecords(r.project().ID, memory.Lesson) {
+	for rec, err := range r.store.ProjectRecords(r.t.Context(), r.project().ID, memory.Lesson) {
 		if err != nil {
 			r.t.Fatal(err)
 		}

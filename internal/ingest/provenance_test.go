@@ -175,7 +175,7 @@ func TestFollowedSessionChangesNothingThatWasImported(t *testing.T) {
 	if got := r.session(followed.ID); got.Provenance != folder || got.CreatedAt.After(testTime) {
 		t.Errorf("the session = %+v, want it followed and created by %v", got, testTime)
 	}
-	for rec, err := range r.store.ProjectRecords(r.project().ID, memory.Step) {
+	for rec, err := range r.store.ProjectRecords(t.Context(), r.project().ID, memory.Step) {
 		if err != nil || rec.Provenance != folder || rec.ID != id && rec.Created.After(testTime) {
 			t.Errorf("a step = %+v, %v; want it followed and no later than now", rec, err)
 		}

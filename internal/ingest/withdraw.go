@@ -11,7 +11,7 @@ import (
 
 // Contents lists what a project has in the store.
 type Contents interface {
-	ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error]
+	ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error]
 	ProjectSessions(project string) ([]memory.Session, error)
 }
 
@@ -28,7 +28,7 @@ func (s *Service) Withdraw(ctx context.Context, project string, have Contents, s
 	var records []string
 	told := map[string]bool{} // sessions that have steps of their own
 	for _, kind := range followable {
-		for r, err := range have.ProjectRecords(project, kind) {
+		for r, err := range have.ProjectRecords(ctx, project, kind) {
 			switch {
 			case err != nil:
 				return 0, fmt.Errorf("withdraw: %w", err)

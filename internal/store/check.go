@@ -10,23 +10,23 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Check reads the whole store and returns everything that is wrong with it:
-// values that fail their checksum or do not decode, references to documents
-// that are not there, documents and cuts that nothing references, vectors without
-// terms, sessions under another's key, states and turns of what is not there, uses of
-// files that are not there, steps without a session, and what is kept in memory but differs from what is stored. It must not run beside
-// updates. Nil means that the store is sound.
+// Check reads the whole store and returns everything that is wrong with it: values that
+// fail their checksum or do not decode, references to missing documents, documents and
+// chunk sets without a reference, vectors without terms, sessions under a wrong key,
+// states, turns and uses without their session, receipt or file, steps without a
+// session, and differences between memory and disk. It must not run beside updates.
 func (s *Store) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	refs, cuts := map[memory.DocID]int32{}, map[chunkSetID]int32{}
-	counts, logs := map[memory.Kind]int{}, logSizes{}
+	stored, logs := totals{}, logSizes{}
 	boxes := sandboxSizes{}
 	sessions := map[memory.SessionKey]memory.Session{}
 	err := s.View(func(v View) error {
 		checkSessions(v, sessions, bad)
 		checkStates(v, sessions, bad)
 		checkReceipts(v, bad)
+		stored[totalSessions] = len(sessions)
 		for r, err := range v.Records() {
 			if err != nil {
 				errs = append(errs, err)
@@ -39,7 +39,7 @@ func (s *Store) Check() error {
 				bad("step %s: its session %q is not stored", r.ID, r.Session)
 			}
 			refs[r.Doc]++
-			counts[r.Kind]++
+			stored[string(r.Kind)]++
 			logs.add(&r, 1)
 		}
 		for f, err := range v.files("", v.chunkSet) {
@@ -53,7 +53,8 @@ func (s *Store) Check() error {
 			for _, c := range f.Chunks {
 				refs[c.Doc]++
 			}
-			counts[memory.Chunk] += len(f.Chunks)
+			stored[totalFiles]++
+			stored[string(memory.Chunk)] += len(f.Chunks)
 			boxes.change(memory.FileChange{New: &f.File})
 		}
 		s.checkChunkSets(v, cuts, bad)
@@ -79,7 +80,7 @@ func (s *Store) Check() error {
 		errs = append(errs, err)
 	}
 	if s.isLoaded() {
-		s.checkCounts(refs, counts, logs, bad)
+		s.checkCounts(refs, stored, logs, bad)
 		s.checkSizes(boxes, bad)
 	}
 	s.checkCurrent(sessions, bad)
@@ -124,7 +125,7 @@ func (s *Store) checkValues(v View, bad func(string, ...any)) error {
 	return nil
 }
 
-func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]int, logs logSizes, bad func(string, ...any)) {
+func (s *Store) checkCounts(refs map[memory.DocID]int32, stored totals, logs logSizes, bad func(string, ...any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for doc, n := range refs {
@@ -137,10 +138,8 @@ func (s *Store) checkCounts(refs map[memory.DocID]int32, counts map[memory.Kind]
 			bad("document %s: %d references are counted, none is stored", doc, n)
 		}
 	}
-	for _, kind := range memory.Kinds {
-		if counts[kind] != s.counts[kind] {
-			bad("%ss: %d are stored, %d are counted", kind, counts[kind], s.counts[kind])
-		}
+	for kind, n := range s.totals.minus(stored) {
+		bad("%ss: %d are stored, %d more are counted", kind, stored[kind], n)
 	}
 	if !maps.Equal(logs, s.logSizes) {
 		bad("the logs of lessons take %v bytes, %v are counted", logs, s.logSizes)

@@ -25,7 +25,7 @@ func (s *Store) settle(g *group) {
 	}
 	for _, c := range g.changes {
 		s.count(c)
-		s.seen.change(c)
+		s.totals.change(c)
 		if s.expected != nil {
 			s.expected.change(c)
 		}
@@ -81,20 +81,8 @@ func (s *Store) count(c memory.Change) {
 	for _, r := range c.Records {
 		s.logSizes.add(r.Old, -1)
 		s.logSizes.add(r.New, 1)
-		if r.Old != nil {
-			s.counts[r.Old.Kind]--
-		}
-		if r.New != nil {
-			s.counts[r.New.Kind]++
-		}
 	}
 	for _, f := range c.Files {
-		if f.Old != nil {
-			s.counts[memory.Chunk] -= len(f.Old.Chunks)
-		}
-		if f.New != nil {
-			s.counts[memory.Chunk] += len(f.New.Chunks)
-		}
 		s.sandboxSizes.change(f)
 		s.settleUsed(f)
 	}

@@ -42,11 +42,11 @@ func (s *Store) readOnly() bool { return s.scratch != "" || s.Trouble() != nil }
 // between two commits.
 func (s *Store) compare() {
 	if s.expected == nil {
-		s.expected = maps.Clone(s.seen)
+		s.expected = maps.Clone(s.totals)
 		s.writeWitnessLocked()
 		return
 	}
-	lost := s.expected.minus(s.seen)
+	lost := s.expected.minus(s.totals)
 	if s.scratch == "" && lost == nil {
 		s.damage = nil
 		return

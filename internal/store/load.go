@@ -20,10 +20,9 @@ type contents struct {
 	refs         map[memory.DocID]int32
 	chunkSets    map[chunkSetID]int32
 	unread       map[chunkSetID]bool // they are named and cannot be read
-	counts       map[memory.Kind]int
 	logSizes     logSizes
 	sandboxSizes sandboxSizes
-	seen         totals
+	totals       totals
 	// fileDocs is how many documents the files name.
 	fileDocs int
 	orphans  orphans
@@ -49,10 +48,9 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		clear(s.refs)
 		clear(s.chunkSets)
 		clear(s.unread)
-		clear(s.counts)
 		clear(s.logSizes)
 		clear(s.sandboxSizes)
-		clear(s.seen)
+		clear(s.totals)
 		s.fileDocs = 0
 	})
 	if err != nil {
@@ -84,9 +82,6 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 			}
 		}
 		maps.Copy(s.unread, c.unread)
-		for kind, n := range c.counts {
-			s.counts[kind] += n
-		}
 		for project, n := range c.logSizes {
 			s.logSizes.change(project, n)
 		}
@@ -94,7 +89,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		s.fileDocs += c.fileDocs
 		s.keepOpen(c.open, sessionsAt)
 		s.loaded = true
-		s.seen.add(c.seen)
+		s.totals.add(c.totals)
 		s.compare()
 	})
 	if err != nil {
@@ -126,14 +121,14 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
 		open: openSessions{}, refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
-		counts: map[memory.Kind]int{}, logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, seen: totals{},
+		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
 	}
 	for x, err := range v.Sessions("") {
 		if s.damaged(err) {
 			continue
 		}
 		c.open.add(&x)
-		c.seen[totalSessions]++
+		c.totals[totalSessions]++
 		if err := l.Session(x); err != nil {
 			return nil, err
 		}
@@ -143,9 +138,8 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 			continue
 		}
 		c.refs[r.Doc]++
-		c.counts[r.Kind]++
 		c.logSizes.add(&r, 1)
-		c.seen[string(r.Kind)]++
+		c.totals[string(r.Kind)]++
 		if err := l.Record(r); err != nil {
 			return nil, err
 		}
@@ -176,9 +170,8 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 			}
 			continue
 		}
-		c.counts[memory.Chunk] += len(f.Chunks)
-		c.seen[string(memory.Chunk)] += len(f.Chunks)
-		c.seen[totalFiles]++
+		c.totals[string(memory.Chunk)] += len(f.Chunks)
+		c.totals[totalFiles]++
 		c.sandboxSizes.change(memory.FileChange{New: &f.File})
 		for _, chunk := range f.Chunks {
 			if c.refs[chunk.Doc]++; c.refs[chunk.Doc] == 1 {

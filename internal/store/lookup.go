@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"iter"
 	"slices"
 
@@ -86,13 +87,16 @@ func (s *Store) Sandbox(id string) (memory.Sandbox, error) {
 	return read(s, func(v View) (memory.Sandbox, error) { return v.Sandbox(id) })
 }
 
-// ProjectRecords walks the records of a project that are of one kind, by id. A
-// damaged record, whosever it was, is yielded as an error and the walk goes on.
-// It reads every record there is, which suits an export.
-func (s *Store) ProjectRecords(project string, kind memory.Kind) iter.Seq2[memory.Record, error] {
+// ProjectRecords yields the records of a project and kind, by id. A damaged record, of
+// any project, is yielded as an error, and the iteration continues. It reads all
+// records of the store. The error of ctx ends it.
+func (s *Store) ProjectRecords(ctx context.Context, project string, kind memory.Kind) iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.View(func(v View) error {
 			for r, err := range v.Records() {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				if err == nil && (r.Project != project || r.Kind != kind) {
 					continue
 				}
@@ -117,12 +121,15 @@ func read[T any](s *Store, fn func(View) (T, error)) (T, error) {
 	return out, err
 }
 
-// ProjectHoldings lists what a project holds but for its receipts. It reads every
-// record there is, for when no index of them is loaded.
-func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
+// ProjectHoldings returns what a project holds, without its receipts. It reads all
+// records of the store: the indexer's method of that name is fast, but must be loaded.
+func (s *Store) ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error) {
 	var h memory.Holdings
 	err := s.View(func(v View) error {
 		for r, err := range v.Records() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if !s.damaged(err) && r.Project == project {
 				h.Records = append(h.Records, r.ID)
 			}
@@ -148,11 +155,14 @@ func (s *Store) ProjectHoldings(project string) (memory.Holdings, error) {
 	return h, err
 }
 
-// ProjectReceipts lists the receipts of the questions that were asked of a project,
-// those that wait to be written last. It reads the whole ledger.
-func (s *Store) ProjectReceipts(project string) ([]string, error) {
+// ProjectReceipts returns the ids of a project's receipts, those not yet written last.
+// It reads all receipts of the store.
+func (s *Store) ProjectReceipts(ctx context.Context, project string) ([]string, error) {
 	ids, err := read(s, func(v View) (ids []string, _ error) {
 		for r, err := range v.Receipts() {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if !s.damaged(err) && r.Project == project {
 				ids = append(ids, r.ID)
 			}
@@ -169,14 +179,14 @@ func (s *Store) ProjectReceipts(project string) ([]string, error) {
 	return ids, err
 }
 
-// SessionHoldings lists the sessions that have an id, each of another project,
-// with their steps. It reads every record there is, for when no index of them is loaded.
-func (s *Store) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
+// SessionHoldings returns the sessions with an id, of all projects, and the ids of their
+// steps. It reads all records of the store, as ProjectHoldings.
+func (s *Store) SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error) {
 	return read(s, func(v View) (found []memory.SessionHoldings, _ error) {
-		place := map[memory.SessionKey]int{}
+		index := map[memory.SessionKey]int{}
 		for x, err := range v.Sessions("") {
 			if !s.damaged(err) && x.ID == id {
-				place[x.Key()] = len(found)
+				index[x.Key()] = len(found)
 				found = append(found, memory.SessionHoldings{Session: x})
 			}
 		}
@@ -184,10 +194,13 @@ func (s *Store) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
 			return nil, nil
 		}
 		for r, err := range v.Records() {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if s.damaged(err) || r.Step == nil {
 				continue
 			}
-			if i, ok := place[memory.SessionKey{Project: r.Project, ID: r.Session}]; ok {
+			if i, ok := index[memory.SessionKey{Project: r.Project, ID: r.Session}]; ok {
 				found[i].Steps = append(found[i].Steps, r.ID)
 			}
 		}

@@ -292,7 +292,7 @@ func TestSessionWithMoreThanATransactionHolds(t *testing.T) {
 	if twice := (batchSize{entries: 6000}); twice.within(s.whole()) {
 		t.Fatal("all of it fits one transaction: the test tries too little")
 	}
-	held, err := s.ProjectReceipts("p-1")
+	held, err := s.ProjectReceipts(t.Context(), "p-1")
 	if err != nil || len(held) != 3001 {
 		t.Fatalf("the project holds %d receipts, %v; want 3001", len(held), err)
 	}

@@ -23,10 +23,10 @@ type Repair struct {
 	// Left is what is wrong with the repaired store: nothing, unless the program is.
 	Left error
 
-	opts Options
-	id   uint64
-	seq  uint64
-	seen totals
+	opts   Options
+	id     uint64
+	seq    uint64
+	totals totals
 }
 
 // Names beside the folder of the database: a store that is being made, and one that is
@@ -91,8 +91,8 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 	s.start()
 	_, err = s.Load(ctx, discardLoader())
 	if err == nil {
-		if r.seen = s.seen; x.last.Counts != nil {
-			r.Damage.Lost = x.last.Counts.minus(s.seen)
+		if r.totals = s.totals; x.last.Counts != nil {
+			r.Damage.Lost = x.last.Counts.minus(s.totals)
 		}
 		_, err = s.Update(ctx, func(tx *Tx) error {
 			tx.Audit("repair", r.Damage)
@@ -102,7 +102,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 	if err == nil {
 		r.Left, r.id, r.seq = s.Check(), s.id, s.Seq()
 		r.Kept = map[string]int{}
-		for what, n := range r.seen {
+		for what, n := range r.totals {
 			if n > 0 {
 				r.Kept[what] = n
 			}
@@ -162,7 +162,7 @@ func (r *Repair) Finish() (aside string, err error) {
 	last, _ := readWitness(dir) // a damaged one is made anew
 	w, err := openWitness(dir, last)
 	if err == nil {
-		err = errors.Join(w.put(r.id, r.seq, r.seen), w.noteTables(), w.close())
+		err = errors.Join(w.put(r.id, r.seq, r.totals), w.noteTables(), w.close())
 	}
 	if err != nil {
 		r.opts.Logger.Warn("the witness is made at the next start", "part", "store", "error", err)

@@ -96,7 +96,7 @@ func TestSessionsOfOneProject(t *testing.T) {
 	if all, err := s.ProjectSessions(""); err != nil || all != nil {
 		t.Errorf("sessions of no project: %v, %v; want none", all, err)
 	}
-	h, err := s.ProjectHoldings("p-10")
+	h, err := s.ProjectHoldings(t.Context(), "p-10")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestProjectRecords(t *testing.T) {
 	r, d := step("t-1", "a")
 	commit(t, s, memory.Batch{Sessions: []memory.Session{session("a")}, Records: []memory.Record{r}, Docs: []memory.Doc{d}})
 	ids := func(kind memory.Kind) (ids []string, damaged int) {
-		for r, err := range s.ProjectRecords("p-1", kind) {
+		for r, err := range s.ProjectRecords(t.Context(), "p-1", kind) {
 			if err != nil {
 				damaged++
 				continue
@@ -361,7 +361,7 @@ func TestProjectRecords(t *testing.T) {
 	if got, _ := ids(memory.Step); !cmp.Equal(got, []string{"t-1"}) {
 		t.Errorf("steps of p-1: %v, want t-1", got)
 	}
-	for range s.ProjectRecords("p-1", memory.Lesson) {
+	for range s.ProjectRecords(t.Context(), "p-1", memory.Lesson) {
 		break // which must not be called again
 	}
 	k := key(prefixRecord, "l-1")
@@ -382,7 +382,7 @@ func TestProjectRecords(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range s.ProjectRecords("p-1", memory.Lesson) {
+	for _, err := range s.ProjectRecords(t.Context(), "p-1", memory.Lesson) {
 		if err != ErrClosed {
 			t.Errorf("records of a closed store: %v, want ErrClosed", err)
 		}

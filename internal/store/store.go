@@ -133,7 +133,6 @@ type Store struct {
 	refs      map[memory.DocID]int32 // references to each document
 	chunkSets map[chunkSetID]int32   // and to each cut
 	unread    map[chunkSetID]bool    // cuts that files name and Load could not read
-	counts    map[memory.Kind]int
 	logSizes  logSizes
 	loaded    bool // refs, cuts, unread, counts and boxes are complete
 	// projects are those stored, kept because every question and every write asks
@@ -157,8 +156,8 @@ type Store struct {
 	id       uint64 // tells the store from others; 0 in an old one that is only read
 	// seen is what is stored, complete with counts; expected what should be, by the
 	// witness and the commits since, nil when that is not known.
-	seen, expected totals
-	damage         *memory.StoreDamage // nil: nothing is known to be lost
+	totals, expected totals
+	damage           *memory.StoreDamage // nil: nothing is known to be lost
 
 	witness *witness // nil: the store is a copy that nothing is kept of
 	scratch string   // the copy of a damaged store that is read instead, see Options.ReadDamaged
@@ -273,7 +272,7 @@ func newStore(opts Options, db *handle) (*Store, error) {
 		flush: make(chan struct{}, 1), done: make(chan struct{}),
 		closing: make(chan struct{}), watched: make(chan struct{}),
 		refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
-		counts: map[memory.Kind]int{}, logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, seen: totals{},
+		logSizes: logSizes{}, sandboxSizes: sandboxSizes{}, totals: totals{},
 	}
 	err := s.openGuard()
 	if err == nil {
@@ -361,10 +360,10 @@ func (s *Store) Seq() uint64 {
 func (s *Store) Counts() map[memory.Kind]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := make(map[memory.Kind]int, len(s.counts))
-	for k, n := range s.counts {
-		if n > 0 {
-			counts[k] = n
+	counts := map[memory.Kind]int{}
+	for what, n := range s.totals {
+		if n > 0 && what != totalSessions && what != totalFiles {
+			counts[memory.Kind(what)] = n
 		}
 	}
 	return counts

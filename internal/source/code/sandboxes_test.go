@@ -297,18 +297,18 @@ type holdings struct {
 	release func()
 }
 
-func (h *holdings) SessionHoldings(id string) ([]memory.SessionHoldings, error) {
-	return h.store.SessionHoldings(id)
+func (h *holdings) SessionHoldings(ctx context.Context, id string) ([]memory.SessionHoldings, error) {
+	return h.store.SessionHoldings(ctx, id)
 }
 
-func (h *holdings) ProjectReceipts(project string) ([]string, error) {
-	return h.store.ProjectReceipts(project)
+func (h *holdings) ProjectReceipts(ctx context.Context, project string) ([]string, error) {
+	return h.store.ProjectReceipts(ctx, project)
 }
 
-func (h *holdings) ProjectHoldings(project string) (memory.Holdings, error) {
+func (h *holdings) ProjectHoldings(ctx context.Context, project string) (memory.Holdings, error) {
 	h.release = h.boxes.Suspend(project)
 	h.listed()
-	return h.store.ProjectHoldings(project)
+	return h.store.ProjectHoldings(ctx, project)
 }
 
 // TestMaxFilesHoldsForChanges: files that appear one by one are no more than those that
