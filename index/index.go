@@ -84,8 +84,10 @@ type Source struct {
 	Name string
 	// Retriever is nil when it cannot.
 	Retriever Retriever
-	// Space names the space of a vector retriever; empty for a lexical one.
+	// Space names the collection of a vector retriever; empty for a lexical one.
 	Space string
+	// Weight is that of a lexical retriever's scores in Fuse; 0 means 1.
+	Weight float64
 	// Degraded says why it cannot take part, or why it could not be reached when
 	// it was last tried; empty when there is nothing to be said.
 	Degraded string

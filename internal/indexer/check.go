@@ -33,8 +33,10 @@ func (x *Indexer) Check(ctx context.Context) error {
 	if a, b := x.numbers.Len(), fresh.numbers.Len(); a != b {
 		bad("%d documents are numbered, the store has %d", a, b)
 	}
-	if a, b := x.lexical.Len(), fresh.lexical.Len(); a != b {
-		bad("%d documents are searched by words, the store has %d", a, b)
+	for i, w := range x.words {
+		if a, b := w.Len(), fresh.words[i].Len(); a != b {
+			bad("%d documents are searched by %s, the store has %d", a, w.Name(), b)
+		}
 	}
 	all := fresh.attrs.Match()
 	for it := all.Iterator(); it.HasNext(); {

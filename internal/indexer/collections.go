@@ -286,7 +286,10 @@ func (x *Indexer) upsertVector(name string, num uint32, doc memory.DocID, v []fl
 // Sources returns the retrievers, the lexical one first, with the documents that each
 // lacks.
 func (x *Indexer) Sources() []index.Source {
-	sources := []index.Source{{Name: x.lexical.Name(), Retriever: x.lexical}}
+	var sources []index.Source
+	for _, w := range x.words {
+		sources = append(sources, index.Source{Name: w.Name(), Retriever: w.wordIndex, Weight: w.weight})
+	}
 	for _, s := range x.collections.list() {
 		src := index.Source{Name: s.retriever.Name(), Retriever: s.retriever, Space: s.name}
 		src.Missing, src.Degraded = x.missingFrom(s)

@@ -169,7 +169,9 @@ func (e *owner) recalledAt() int64 {
 
 // drop removes a document. It is called without mu.
 func (x *Indexer) drop(num uint32) {
-	x.lexical.Delete(num)
+	for _, w := range x.words {
+		w.Delete(num)
+	}
 	x.attrs.Delete(num) // before its vectors, see apply
 	x.collections.drop(num)
 	x.mu.Lock()
@@ -193,7 +195,14 @@ type lexicalFields struct {
 // terms; nil if they may be indexed already. It is called without mu.
 func (x *Indexer) refresh(num uint32, id memory.DocID, encoded []byte) {
 	if w, changed := x.describe(num, id, encoded); changed {
-		x.lexical.UpsertFields(num, w.text, w.paths)
+		x.index(w)
+	}
+}
+
+// index puts the words of a document into the indexes over words.
+func (x *Indexer) index(f lexicalFields) {
+	for _, w := range x.words {
+		w.UpsertFields(f.doc, f.text, f.paths)
 	}
 }
 

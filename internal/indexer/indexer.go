@@ -83,6 +83,7 @@ type Indexer struct {
 	opts    Options
 	store   Store
 	lexical *lexical.Index
+	words   []weightedIndex // lexical and further retrievers over words
 	attrs   index.Attributes
 	numbers index.Numbers
 
@@ -142,7 +143,7 @@ func New(opts Options) (*Indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexer{opts: opts, lexical: lex, state: Empty, owners: newOwners(), loaded: make(chan struct{})}
+	x := &Indexer{opts: opts, lexical: lex, words: wordIndexes(lex), state: Empty, owners: newOwners(), loaded: make(chan struct{})}
 	x.several, x.mixed = roaring.New(), roaring.New()
 	x.sessions = newSessionIndex(&x.owners)
 	x.fileNames = newFileNames(opts.NoFileNames)

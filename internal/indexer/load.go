@@ -96,7 +96,7 @@ func (x *Indexer) startLexicalPipeline() *lexicalPipeline {
 	l.indexer.Go(func() {
 		for batch := range l.batches {
 			for _, w := range batch {
-				x.lexical.UpsertFields(w.doc, w.text, w.paths)
+				x.index(w)
 			}
 		}
 	})

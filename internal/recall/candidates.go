@@ -100,7 +100,7 @@ func (r *run) retrieve() {
 			}
 		default:
 			reason = src.Lacks(allow)
-			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: 1}
+			ranking := index.Ranking{Name: src.Name, Result: results[i], Form: index.Lexical, Weight: cmp.Or(src.Weight, 1)}
 			if src.Space != "" {
 				ranking.Form, ranking.Weight = index.ZScore, r.settings.VectorWeight
 				r.spaces = append(r.spaces, src.Space)
@@ -170,7 +170,7 @@ func foundBy(p *index.Ranking, hit index.Hit) Score {
 func (c Calibration) relevance(hits []index.RawHit, parts []index.Ranking) float64 {
 	var words Score
 	for i := range parts {
-		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) {
+		if hit, _ := hitOf(hits, parts, i); !isVector(parts[i].Name) && words.Result == nil { // the lexical index is first
 			words = foundBy(&parts[i], hit)
 		}
 	}

@@ -331,7 +331,14 @@ func TestCheckFindsLostSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	finds("a kept one that is not stored", "session b: it is kept as open")
-	commit(t, s, memory.Batch{Sessions: []memory.Session{a, b}})
+	finds("a counted one that is not stored", "sessions: 0 are stored, 1 more are counted")
+	if raw, err = encode(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := setRaw(s, keySession(b.Key()), seal(keySession(b.Key()), raw)); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, memory.Batch{Sessions: []memory.Session{a}})
 }
 
 func TestProjectRecords(t *testing.T) {
