@@ -98,7 +98,7 @@ func TestModelThatLoadsSlowlyComesByBeingAsked(t *testing.T) {
 	rememberMany(r, 3)
 	r.mustFill()
 	cold.Store(true)
-	vectors := r.index.Sources()[2].Retriever
+	vectors := r.vectors()[1].Retriever
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-asked

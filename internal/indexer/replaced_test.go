@@ -33,7 +33,7 @@ func (r *rig) switchTo(e embedder.Embedder) {
 }
 
 // lacks is what the source of the built-in model lacks of all documents.
-func (r *rig) lacks() string { return r.index.Sources()[1].Lacks(r.index.attrs.Match()) }
+func (r *rig) lacks() string { return r.vectors()[0].Lacks(r.index.attrs.Match()) }
 
 // heldBy returns the texts that have the vector of a model, and no other one, in the
 // built-in collection.
@@ -291,7 +291,7 @@ func TestExchangedModelMeetsNoOtherVectors(t *testing.T) {
 	rememberMany(r, 4)
 	jobs := r.index.BackfillJobs()
 	ask := func() error {
-		_, err := r.index.Sources()[2].Retriever.Retrieve(t.Context(), query(lessonText(0)))
+		_, err := r.vectors()[1].Retriever.Retrieve(t.Context(), query(lessonText(0)))
 		return err
 	}
 	for _, when := range []string{"while it is attached", "before it is attached"} {

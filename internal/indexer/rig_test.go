@@ -139,6 +139,11 @@ func (r *rig) attach() string {
 	return name
 }
 
+// vectors returns the sources that search vectors, the built-in one first.
+func (r *rig) vectors() []index.Source {
+	return slices.DeleteFunc(r.index.Sources(), func(s index.Source) bool { return s.Space == "" })
+}
+
 // fill runs the jobs that fill the background collections.
 func (r *rig) fill() error {
 	for _, job := range r.index.BackfillJobs() {
