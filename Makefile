@@ -10,6 +10,12 @@ QUESTIONS   ?= 10000
 RACE        ?= ./index/... ./embedder/... ./worker/... ./internal/...
 # The trainer of the built-in model, a module of its own.
 TRAINER     ?= embedder/builtin/training
+# The files with tests that go test ./... leaves out or shortens.
+LONG         = $(shell grep -rl --include='*_test.go' -e 'testlong[.]' -e newMachine ./cmd ./internal)
+# The files with tests against the real Ollama.
+REAL         = $(shell grep -rl --include='*_test.go' -e 'ollamatest[.]Start' ./embedder ./internal)
+# A pattern of the tests in files.
+tests        = ^($(shell grep -hoE '^func Test[A-Za-z0-9_]+' $(1) | cut -c6- | paste -sd'|'))$$
 # Where the real Ollama of the tests is built; git ignores it.
 OLLAMA      ?= $(CURDIR)/.build/ollama
 REPOS       ?=
@@ -20,7 +26,7 @@ OUT         ?= .build/eval.tsv
 QEMU        ?= $(shell command -v qemu-aarch64 || command -v qemu-aarch64-static)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
+.PHONY: help build test long trainer race lint cross emulate bench bench-code bench-adapt rivals eval e2e torture busy damage fuzz golden ollama test-ollama ci clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +41,10 @@ trainer: ## build, check and test the module of the trainer, which go test ./...
 	cd $(TRAINER) && $(GO) build ./... && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff && $(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 15m $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -timeout 15m $(RACE)
+
+long: ## run the long tests: kills, full disks, random steps and the built program
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -timeout 20m -run "$(call tests,$(LONG))" $(sort $(dir $(LONG)))
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w them):"; gofmt -l .; exit 1; }
@@ -46,7 +55,9 @@ cross: ## build for every supported platform
 	@for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build for $$target"; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/recalld || exit 1; \
-		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./... || exit 1; \
+	done
+	@for os in darwin windows; do \
+		echo "vet for $$os"; CGO_ENABLED=0 GOOS=$$os GOARCH=arm64 $(GO) vet ./... || exit 1; \
 	done
 
 emulate: ## compare the vectors of linux/arm64, under QEMU, with the golden files
@@ -76,7 +87,7 @@ eval: build ## measure recall on a data set: make eval SET=folder [OUT=file]
 	bin/recalld eval --set $(SET) --out $(OUT)
 
 e2e: ## test the built program from outside, as a person and as an MCP client
-	$(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
+	RECALLD_TEST_LONG=1 $(GO) test -count 1 -run E2E -timeout 10m ./cmd/recalld
 
 torture: ## make STEPS random changes to a repository during recalls, under the race detector
 	RECALLD_TORTURE=$(STEPS) CGO_ENABLED=1 $(GO) test -race -count 1 -run '^TestTorture$$' -timeout 30m ./internal/daemon
@@ -102,7 +113,7 @@ ollama: ## build the real Ollama and a tiny model for the tests (minutes, once);
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)
 
 test-ollama: ## run the tests that need the real Ollama, after make ollama
-	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m ./embedder/ollama/... ./internal/daemon/...
+	RECALLD_TEST_OLLAMA=$(OLLAMA) $(GO) test -count 1 -timeout 10m -run "$(call tests,$(REAL))" $(sort $(dir $(REAL)))
 
 ci: ## run every check, from a bare machine on
 	.ci/run

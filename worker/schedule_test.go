@@ -61,10 +61,7 @@ type simulation struct {
 // TestScheduleAgainstModel also proves that Revert undoes everything that could not
 // be written, and that the disk always holds what a restart needs.
 func TestScheduleAgainstModel(t *testing.T) {
-	steps := 2500
-	if testing.Short() {
-		steps = 500
-	}
+	const steps = 500
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			opts := ScheduleOptions{Depth: 12, MaxAttempts: 3}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // asProgram makes the test binary be recalld: every test here starts processes
@@ -39,12 +40,16 @@ type machine struct {
 	env []string
 }
 
+// inEveryRun are the tests of the built program that go test ./... runs: the main job,
+// and how it fails. The others are long.
+var inEveryRun = []string{"TestE2EUpAnswersAQuestion", "TestE2ELessonIsFoundFromElsewhere", "TestE2EExitCodes"}
+
 // newMachine returns an empty machine, whose daemon ends with the test and must
 // leave a sound store behind.
 func newMachine(t *testing.T, settings ...string) *machine {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts daemons; leave out -short")
+	if !slices.Contains(inEveryRun, t.Name()) {
+		testlong.Only(t)
 	}
 	home := t.TempDir()
 	m := &machine{t: t, env: append([]string{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // busyEnv sets how many questions TestBusyStart asks:
@@ -31,9 +32,7 @@ const (
 // surely remembered. An answer may be incomplete, and a question may be refused because
 // the memory is loading; none may say that there is nothing.
 func TestBusyStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it burns all cores for some seconds")
-	}
+	testlong.Only(t)
 	questions := busyQuestions
 	if text := os.Getenv(busyEnv); text != "" {
 		n, err := strconv.Atoi(text)

@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/internal/client"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // TestServe: what is stored and indexed is found, also by the next daemon.
@@ -229,6 +230,7 @@ func TestStoreDoesNotLoad(t *testing.T) {
 // TestJobSurvivesStop: a run that does not end in time is given back, waits in
 // the store, and runs again by itself.
 func TestJobSurvivesStop(t *testing.T) {
+	testlong.Only(t)
 	cfg := newConfig(t)
 	cfg.Daemon.DrainTimeout = time.Millisecond
 	const files = 3000

@@ -16,6 +16,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // smallDisk mounts a file system of its own, of so many bytes, and returns its folder.
@@ -172,6 +173,7 @@ func (f *fillers) answers() {
 // alive, answers, refuses writes with words, and takes them again by itself; it starts
 // on a full and on a read-only disk; and no acknowledged write is lost.
 func TestFullDisk(t *testing.T) {
+	testlong.Only(t)
 	disk := smallDisk(t, 320<<20)
 	cfg := newConfig(t)
 	cfg.Data = filepath.Join(disk, "d")
@@ -254,6 +256,7 @@ func remount(t *testing.T, at, how string) {
 // one of an older layout, are read all the same, checked, and not repaired; the sound one
 // takes writes by itself when it can.
 func TestReadingWithoutRoom(t *testing.T) {
+	testlong.Only(t)
 	for _, full := range []bool{true, false} {
 		for _, damaged := range []bool{true, false} {
 			t.Run(fmt.Sprintf("full %v, damaged %v", full, damaged), func(t *testing.T) {

@@ -10,12 +10,14 @@ import (
 	"github.com/recalld/recalld/internal/git/gittest"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // TestHostileRepositories works in each hostile repository as an agent and its hooks
 // do: no program of the repository runs, and no call waits for ever. Where git itself
 // waits until its time limit, package code has the test.
 func TestHostileRepositories(t *testing.T) {
+	testlong.Only(t)
 	s := serve(t, newConfig(t))
 	for _, h := range gittest.All() {
 		if h.Slow {

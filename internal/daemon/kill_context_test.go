@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // The hosts of TestKilledContexts, and after how many acknowledged calls of all
@@ -23,10 +24,7 @@ const (
 // met, search for tools, complete tasks and compact. What was acknowledged is there
 // afterwards, and what was done in one transaction is done whole or not at all.
 func TestKilledContexts(t *testing.T) {
-	rounds := contextRounds
-	if testing.Short() {
-		rounds = contextRoundsShort
-	}
+	rounds := testlong.Steps(contextRoundsShort, contextRounds)
 	cfg := newConfig(t)
 	must(t, cfg.Paths().Prepare())
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // The repository of the kills: some thousand chunks, of which each round changes some.
@@ -32,10 +33,7 @@ const (
 // the last the store holds exactly what one that was never killed holds; and no text
 // was embedded again but those that were in flight.
 func TestKilledWhileIndexing(t *testing.T) {
-	rounds := killRounds
-	if testing.Short() {
-		rounds = killRoundsShort
-	}
+	rounds := testlong.Steps(killRoundsShort, killRounds)
 	ollama := startFake(t)
 	// Of a text that is too long for a model the vector depends on what was learnt
 	// about its window before: here none is.

@@ -13,6 +13,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // What a daemon in a process of its own serves, and the Ollama server that it uses,
@@ -40,9 +41,7 @@ func TestServedProcess(t *testing.T) {
 // TestKilled kills a daemon while many write and a repository is indexed: what
 // was acknowledged is there, the store is sound, and the run goes on by itself.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills daemons; leave out -short")
-	}
+	testlong.Only(t)
 	const files, writers, enough = 3000, 8, 300
 	cfg := newConfig(t)
 	must(t, cfg.Paths().Prepare())

@@ -17,6 +17,7 @@ import (
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // Two built-in models of one width, so that no mistake is noticed by it.
@@ -162,6 +163,7 @@ func TestBuiltinSwitchIsHeld(t *testing.T) {
 // if the new model had embedded everything from the beginning, and what one process had
 // done no other did again.
 func TestBuiltinSwitchKilled(t *testing.T) {
+	testlong.Only(t)
 	const lessons, files, perLife = 5, 400, 2
 	cfg, dir := newConfig(t), large(t, files)
 	lesson := func(i int) string { return fmt.Sprintf("Lesson %d is about %s", i, strings.Repeat("switching ", i)) }

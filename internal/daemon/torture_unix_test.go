@@ -17,6 +17,7 @@ import (
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // How much is done to the repository, and by which seed. A long run takes minutes:
@@ -73,10 +74,7 @@ func TestTorture(t *testing.T) {
 }
 
 func tortureSettings(t *testing.T) (steps int, seed uint64) {
-	steps, seed = tortureSteps, rand.Uint64()
-	if testing.Short() {
-		steps = tortureShort
-	}
+	steps, seed = testlong.Steps(tortureShort, tortureSteps), rand.Uint64()
 	if text := os.Getenv(tortureEnv); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

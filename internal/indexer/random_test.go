@@ -13,6 +13,7 @@ import (
 
 	"github.com/recalld/recalld/embedder/embeddertest"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // TestRandomOperations writes, merges, replaces, renames, puts aside and forgets at
@@ -20,10 +21,7 @@ import (
 // while a background model that fails now and then is filled. Every now and then the indexes are
 // compared with a model in memory and with the store, also after reopening.
 func TestRandomOperations(t *testing.T) {
-	steps := 600
-	if testing.Short() {
-		steps = 150
-	}
+	steps := testlong.Steps(150, 600)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))

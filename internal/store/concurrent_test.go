@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 	"github.com/recalld/recalld/worker"
 )
 
@@ -16,10 +17,7 @@ import (
 // updates are split and commits end anywhere. What each was told must hold, now
 // and after reopening; the store is checked at the end.
 func TestConcurrentOperations(t *testing.T) {
-	rounds := 150
-	if testing.Short() {
-		rounds = 30
-	}
+	rounds := testlong.Steps(30, 150)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	opts := Options{

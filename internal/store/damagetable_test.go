@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // damagedStore is a data folder that is to be damaged: the store in it, and beside it
@@ -407,12 +408,9 @@ const damageEnv = "RECALLD_TEST_DAMAGE"
 func TestDamageTable(t *testing.T) {
 	var table []outcome
 	classes := map[string]int{}
-	every := 4
-	switch {
-	case os.Getenv(damageEnv) != "":
+	every := testlong.Steps(40, 4)
+	if os.Getenv(damageEnv) != "" {
 		every = 1
-	case testing.Short():
-		every = 17
 	}
 	for _, d := range makeStores(t) {
 		harms := harmsTo(t, d)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // writerEnv names the folder that a writer in a process of its own fills.
@@ -98,9 +99,7 @@ func dropLargeSessions(t *testing.T, s *Store) {
 // TestKilledWriter kills a process that writes states beside receipts and drops
 // sessions: what was acknowledged is there, and of every batch all or nothing.
 func TestKilledWriter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes; leave out -short")
-	}
+	testlong.Only(t)
 	for round := range 3 {
 		dir := t.TempDir()
 		acked, drops := killWriter(t, dir, 200+70*round)

@@ -13,15 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/testlong"
 )
 
 // TestRandomOperations runs thousands of random batches, reopening now and
 // then, and compares with a model in memory.
 func TestRandomOperations(t *testing.T) {
-	steps := 1500
-	if testing.Short() {
-		steps = 200
-	}
+	steps := testlong.Steps(200, 1500)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
