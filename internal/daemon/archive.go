@@ -122,7 +122,7 @@ func (i *importer) log(ctx context.Context, file string) error {
 			return err
 		}
 		i.out.Lessons += taken.Added
-		i.out.Known += taken.Known + taken.Left
+		i.out.Known += taken.Known + taken.Forgotten
 		i.problems(lineProblems(part.File, part.Numbers, taken))
 		i.again.add(i.project, from, part.Lines)
 	}
@@ -153,7 +153,7 @@ func (i *importer) sessions(ctx context.Context, parts iter.Seq2[sessiondir.Batc
 			last = part.Session.ID
 		}
 		i.out.Steps += taken.Added
-		i.out.Known += taken.Known + taken.Left
+		i.out.Known += taken.Known + taken.Forgotten
 		i.problems(stepProblems(part, taken))
 	}
 	return nil

@@ -239,7 +239,7 @@ func TestForgetSession(t *testing.T) {
 	}
 	r.record(kept.ID)
 	before := r.store.Seq()
-	if taken := r.importSession(session.Session, read); taken.Left != 1 || taken.Added != 0 || r.store.Seq() != before {
+	if taken := r.importSession(session.Session, read); taken.Forgotten != 1 || taken.Added != 0 || r.store.Seq() != before {
 		t.Errorf("its files = %+v, want nothing taken over", taken)
 	}
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{session.ID}}, r.store); memory.CodeOf(err) != memory.CodeNotFound {

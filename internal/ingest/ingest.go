@@ -3,16 +3,20 @@
 // model, and commits all of that as one batch. When a call returns, what it
 // wrote is durable and is found by words and by meaning.
 //
-// Vocabulary. A record's text is what is searched: its fields, redacted and
-// joined. Two lessons are the same when repository, context, lesson and command
-// are, but for case and white space; the second is merged into the first, and each
-// time that one is told is a telling of its history. A lesson's rate is a snapshot:
-// what the latest telling with a rate said, and the outcomes since; a file that
-// tells what a rate was before changes nothing. A lesson that was superseded or
-// retracted is aside: kept, and not recalled until it is told again. A session that
-// was started here is changed by no file; an imported one is nobody's current one;
-// of a bare one only steps are known. What was forgotten leaves a tombstone, which
-// keeps imports from bringing it back.
+// Vocabulary. A record's text is what is searched: its fields, redacted and joined. Two
+// lessons are the same if repository, context, lesson and command are equal but for case
+// and white space. The second is merged into the first, and every time that a lesson is
+// told is an observation of it. A lesson's rate is what the latest observation with a rate
+// said, plus the outcomes since; an older rate from a file changes nothing. A lesson that
+// was superseded or retracted is withdrawn: kept, and not recalled until it is told again.
+// File imports never change a session started through the daemon. Imported sessions are
+// never current. A bare session has steps but no metadata. What was forgotten leaves a
+// tombstone, which keeps imports from bringing it back.
+//
+// A lesson is written in these steps (see RememberLine): validate, resolve the project,
+// redact, take out what recall handed out, name the record, add the session, apply the
+// change to what is stored, analyse and embed, commit. The commit applies the change again
+// to what is stored by then.
 package ingest
 
 import (
@@ -107,12 +111,15 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
-	for field, missing := range map[string]bool{
-		"committer": o.Committer == nil, "projects": o.Projects == nil, "analyze": o.Analyze == nil,
-		"embedder": o.Embedder == nil, "held": o.Held == nil, "sessions": o.Sessions == nil, "records": o.Records == nil,
+	for _, required := range []struct {
+		field   string
+		missing bool
+	}{
+		{"committer", o.Committer == nil}, {"projects", o.Projects == nil}, {"sessions", o.Sessions == nil}, {"records", o.Records == nil},
+		{"analyze", o.Analyze == nil}, {"embedder", o.Embedder == nil}, {"held", o.Held == nil},
 	} {
-		if missing {
-			return memory.Invalid(field, "", "ingest needs it")
+		if required.missing {
+			return memory.Invalid(required.field, "", "ingest needs it")
 		}
 	}
 	if o.Redact == nil {

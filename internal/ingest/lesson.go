@@ -15,15 +15,14 @@ import (
 	"github.com/recalld/recalld/internal/redact"
 )
 
-// Remember keeps a lesson, or merges it into the same one of before.
+// Remember stores a lesson, or merges it into the same lesson.
 func (s *Service) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
 	out, _, err := s.RememberLine(ctx, req)
 	return out, err
 }
 
-// RememberLine is Remember, and the line that a log is to hold of it, without its
-// secrets. The line is nil for a request that was answered before: its line has
-// been handed out then.
+// RememberLine is Remember, and returns the line for a log, without secrets. The line is
+// nil for a repeated request: it was returned the first time.
 func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, *memory.LogLine, error) {
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
@@ -51,17 +50,17 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	if err := s.addProject(&batch, project); err != nil {
 		return nil, nil, err
 	}
-	w := s.newRewrite()
+	w := s.newChanges()
 	if err := s.checkWithdrawn(w, one, line); err != nil {
 		return nil, nil, err
 	}
-	if _, err := w.change(one.ID, observe(one, true)); err != nil {
+	if _, err := w.add(one.ID, change{one: &one, live: true}); err != nil {
 		return nil, nil, err
 	}
 	if err := withdraw(w, one, line, true); err != nil {
 		return nil, nil, err
 	}
-	c, err := w.commit(ctx, s, batch)
+	c, err := s.commitChanges(ctx, w, batch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,25 +74,25 @@ func (s *Service) RememberLine(ctx context.Context, req memory.RememberRequest) 
 	return out, &line, nil
 }
 
-// Outcome counts an attempt for every lesson that was used, and a success if it
-// was one. Ids of lessons that are gone are passed over.
+// Outcome counts an attempt for every lesson that was used, and a success if it was one.
+// Ids of missing lessons are skipped.
 func (s *Service) Outcome(ctx context.Context, ids []string, ok bool) error {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
-	w := s.newRewrite()
+	w := s.newChanges()
 	for _, id := range unique(ids) {
-		if _, err := w.change(id, countOutcome(ok, s.now())); err != nil {
+		if _, err := w.add(id, change{succeeded: ok, at: s.now()}); err != nil {
 			return fmt.Errorf("count outcome: %w", err)
 		}
 	}
-	_, err := w.commit(ctx, s, memory.Batch{Action: "outcome", Detail: map[string]any{"ids": w.order, "ok": ok}})
+	_, err := s.commitChanges(ctx, w, memory.Batch{Action: "outcome", Detail: map[string]any{"ids": w.order, "ok": ok}})
 	if err != nil {
 		return fmt.Errorf("count outcome: %w", err)
 	}
 	return nil
 }
 
-// lessonLine is a lesson as a log holds it, told now, without secrets, and says
+// lessonLine returns a lesson as a line of a log, told now, without secrets, and says
 // whether there were any.
 func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project) (memory.LogLine, bool, error) {
 	line := memory.LogLine{
@@ -112,8 +111,8 @@ func (s *Service) lessonLine(req memory.RememberRequest, project memory.Project)
 	return line, n > 0, err
 }
 
-// withoutQuotes takes out of a lesson what recall handed out. A lesson that is
-// known stays whole: it was told again, with another outcome perhaps.
+// withoutQuotes takes out of a lesson what recall handed out. A known lesson stays whole:
+// it is told again, perhaps with another outcome.
 func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
 	context, inContext := s.opts.QuoteFilter.Strip(line.Context)
 	lesson, inLesson := s.opts.QuoteFilter.Strip(line.Lesson)
@@ -175,8 +174,7 @@ func (s *Service) lessonRecord(line memory.LogLine, project string) memory.Recor
 	}
 }
 
-// lessonID names a lesson by what it says of which repository, so that the same one
-// is merged.
+// lessonID names a lesson by its text and repository, so that equal ones are merged.
 func lessonID(project string, line memory.LogLine) string {
 	return identify("l", project, normalise(line.Repo), normalise(line.Context), normalise(line.Lesson), normalise(line.Command))
 }
@@ -192,8 +190,8 @@ func lessonText(e *memory.Event, tags []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// addSession names the caller's session in a lesson, and the errors of the step
-// that failed in it a little before: what is learned then is learned from them.
+// addSession adds the caller's session to a lesson, and the errors of a step that failed
+// in it shortly before: the lesson is probably about them.
 func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 	id := caller.Session
 	if id == "" {
@@ -221,7 +219,7 @@ func (s *Service) addSession(one *memory.Record, caller memory.Caller) error {
 	return nil
 }
 
-// checkWithdrawn finds the lessons that another one puts aside.
+// checkWithdrawn finds the lessons that another one withdraws.
 func (s *Service) checkWithdrawn(w *changes, one memory.Record, line memory.LogLine) error {
 	for _, list := range []struct {
 		field string
@@ -230,7 +228,7 @@ func (s *Service) checkWithdrawn(w *changes, one memory.Record, line memory.LogL
 		for i, id := range list.ids {
 			field := fmt.Sprintf("%s[%d]", list.field, i)
 			if id == one.ID {
-				return memory.Invalid(field, "", "a lesson cannot put itself aside")
+				return memory.Invalid(field, "", "a lesson cannot supersede or retract itself")
 			}
 			r, err := w.record(id)
 			if err != nil {
@@ -245,12 +243,12 @@ func (s *Service) checkWithdrawn(w *changes, one memory.Record, line memory.LogL
 	return nil
 }
 
-// withdraw puts aside what a lesson supersedes and retracts.
+// withdraw withdraws the lessons that a lesson supersedes and retracts.
 func withdraw(w *changes, one memory.Record, line memory.LogLine, live bool) error {
 	put := func(ids []string, reason string) error {
 		for _, id := range ids {
-			a := memory.Withdrawal{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
-			if _, err := w.change(id, withdrawal(one.Project, a, live)); err != nil {
+			by := &memory.Withdrawal{At: line.Timestamp, By: one.ID, Reason: reason, Followed: one.Provenance.Followed()}
+			if _, err := w.add(id, change{withdrawal: by, project: one.Project, live: live}); err != nil {
 				return err
 			}
 		}
@@ -271,8 +269,8 @@ func withField(fields map[string]json.RawMessage, name string, raw json.RawMessa
 	return fields
 }
 
-// provenanceField is where an export writes the provenance of a lesson. A file does
-// not decide on that, so what it says there is not kept.
+// provenanceField is where an export writes the provenance of a lesson. An import ignores
+// it: a file does not decide on its own provenance.
 const provenanceField = "provenance"
 
 func withoutField(fields map[string]json.RawMessage, name string) map[string]json.RawMessage {
@@ -286,8 +284,8 @@ func withoutField(fields map[string]json.RawMessage, name string) map[string]jso
 	return fields
 }
 
-// told is the provenance of what a caller tells. Agent is what it calls itself, else
-// it is called as its client.
+// told is the provenance of what a caller tells. Agent is its own name; by default it is
+// the name of its client.
 func (s *Service) told(caller memory.Caller, agent string) memory.Provenance {
 	p := memory.Provenance{Origin: memory.OriginTold, Agent: cmp.Or(agent, s.client(caller))}
 	if memory.ValidSessionID("caller.session", caller.Session) == nil {

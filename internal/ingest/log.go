@@ -9,26 +9,26 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Imported says what an import took over.
+// Imported counts what an import did.
 type Imported struct {
-	// Added are new lessons, tellings or steps; Known were there; Left were
-	// forgotten and stay so.
-	Added, Known, Left int
-	// Problems are what was passed over, in order.
+	// Added are new lessons, observations or steps, Known those that were stored, and
+	// Forgotten those that stay out because they were forgotten.
+	Added, Known, Forgotten int
+	// Problems are the lines or steps that were skipped, in order.
 	Problems []Problem
 }
 
-// Problem is a line or a step that was passed over: Index is its place in what was
-// given, Err a *memory.Error that names the field.
+// Problem is a line or a step that was skipped: Index is its index in the input, Err a
+// *memory.Error that names the field.
 type Problem struct {
 	Index int
 	Err   error
 }
 
-// ImportLessons takes over lines of logs into a project. It can be repeated, with
-// the lines in any order: what is known changes nothing, not even the store, and
-// what was forgotten stays so. A line that is not valid does not stop the others.
-// A line without a time is told now.
+// ImportLessons imports lines of logs into a project. It can be repeated, with the lines
+// in any order: a known line changes nothing, not even the store, and forgotten lessons
+// stay forgotten. An invalid line does not stop the others. A line without a time is told
+// now.
 //
 // from is the provenance of the lines. Followed lines change nothing that was told or
 // imported, and their success rates count for nothing; a time that is yet to come
@@ -56,7 +56,7 @@ func (s *Service) ImportLessons(ctx context.Context, project memory.Project, fro
 		}
 		told = append(told, importedLine{clean, one})
 	}
-	// By time, so that a lesson is told before another one puts it aside.
+	// By time, so that a lesson is told before another one withdraws it.
 	slices.SortStableFunc(told, func(a, b importedLine) int { return a.line.Timestamp.Compare(b.line.Timestamp) })
 	for _, part := range bySize(told, func(x importedLine) int { return 2 * len(x.one.Text) }) {
 		if err := s.importLines(ctx, project, part, &out); err != nil {
@@ -72,9 +72,9 @@ type importedLine struct {
 	one  memory.Record
 }
 
-// isRead says that a line was taken over before, without looking for secrets in
-// it: a log is read again from its start when it was rewritten, and most of it is
-// known. A line with secrets, or that puts others aside, takes the long way.
+// isRead says that a line was imported before, without looking for secrets in it: a log
+// that was rewritten is read again from its start, and most of it is known. A line with
+// secrets, or one that withdraws others, takes the long way.
 func (s *Service) isRead(line memory.LogLine, project string, from memory.Provenance) (bool, error) {
 	if line.Hash.IsZero() || len(line.Supersedes)+len(line.Retracts) > 0 {
 		return false, nil
@@ -116,7 +116,7 @@ func (s *Service) importedLine(line memory.LogLine, project memory.Project, from
 func (s *Service) importLines(ctx context.Context, project memory.Project, part []importedLine, out *Imported) error {
 	s.forgetting.RLock()
 	defer s.forgetting.RUnlock()
-	w := s.newRewrite()
+	w := s.newChanges()
 	added := map[string]int{} // by id
 	for _, x := range part {
 		left, err := s.isForgotten(w, x.one.ID)
@@ -124,18 +124,14 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 			return err
 		}
 		if left {
-			out.Left++
+			out.Forgotten++
 		} else {
-			change := observe(x.one, false)
-			if x.line.Counted {
-				change = adoptRate(x.one)
-			}
-			isNew, err := w.change(x.one.ID, change)
+			isNew, err := w.add(x.one.ID, change{one: &x.one, counted: x.line.Counted})
 			if err != nil {
 				return err
 			}
 			switch {
-			case x.line.Counted: // no telling
+			case x.line.Counted: // no observation
 			case isNew:
 				added[x.one.ID]++
 			default:
@@ -152,13 +148,13 @@ func (s *Service) importLines(ctx context.Context, project memory.Project, part 
 	if err := s.addProject(&b, project); err != nil {
 		return err
 	}
-	c, err := w.commit(ctx, s, b)
+	c, err := s.commitChanges(ctx, w, b)
 	if err != nil {
 		return err
 	}
 	for id, n := range added {
 		if slices.Contains(c.Left, id) { // forgotten meanwhile
-			out.Left += n
+			out.Forgotten += n
 		} else {
 			out.Added += n
 		}

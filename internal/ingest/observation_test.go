@@ -198,7 +198,7 @@ func TestForgottenComesBackOnlyByTelling(t *testing.T) {
 	}
 	before := r.store.Seq()
 	out := r.importLines(*line)
-	if out.Left != 1 || out.Added != 0 || r.store.Seq() != before {
+	if out.Forgotten != 1 || out.Added != 0 || r.store.Seq() != before {
 		t.Errorf("the import = %+v, want the forgotten line left out and nothing written", out)
 	}
 	r.after(1)

@@ -186,7 +186,7 @@ func TestForgottenProjectTakesItsSessions(t *testing.T) {
 		t.Errorf("the session = %v, want it gone", err)
 	}
 	out, err := r.ingest.ImportSession(t.Context(), project, session.Session, []memory.Record{rec})
-	if err != nil || out.Left != 1 || out.Added != 0 || r.contents() != (contents{}) {
+	if err != nil || out.Forgotten != 1 || out.Added != 0 || r.contents() != (contents{}) {
 		t.Errorf("import = %+v, %v with %+v stored; want what was forgotten left out", out, err, r.contents())
 	}
 	rec.Created = rec.Created.Add(1e9)

@@ -115,7 +115,7 @@ func (in *sessionImport) part(ctx context.Context, steps []memory.Record, out *I
 		case found.known || in.seen[r.ID]:
 			out.Known++
 		case found.left:
-			out.Left++
+			out.Forgotten++
 		}
 		if found.write && !in.seen[r.ID] {
 			records = append(records, found.Record)
@@ -222,7 +222,7 @@ func (in *sessionImport) write(ctx context.Context, records []memory.Record, out
 	if err != nil {
 		return err
 	}
-	out.Left += len(c.Left)
+	out.Forgotten += len(c.Left)
 	out.Added += len(records) - len(c.Left) - len(c.Merged)
 	return nil
 }

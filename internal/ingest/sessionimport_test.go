@@ -53,7 +53,7 @@ func TestImportSession(t *testing.T) {
 	steps := []memory.Record{fileStep(1, "read", `{"path":"a.go"}`), fileStep(2, "bash", `"hunter2"`), fileStep(2, "read", `{}`)}
 	steps[2].Step.Labels = []string{"own"}
 	out := r.importSession(fileSession(), steps...)
-	if out.Added != 3 || out.Known+out.Left+len(out.Problems) != 0 {
+	if out.Added != 3 || out.Known+out.Forgotten+len(out.Problems) != 0 {
 		t.Fatalf("import = %+v, want 3 steps added", out)
 	}
 	want := fileSession()
@@ -79,7 +79,7 @@ func TestImportSession(t *testing.T) {
 	if _, err := r.ingest.Forget(t.Context(), memory.ForgetRequest{IDs: []string{rec.ID}}, r.store); err != nil {
 		t.Fatal(err)
 	}
-	if out := r.importSession(fileSession(), steps...); out.Known != 2 || out.Left != 1 {
+	if out := r.importSession(fileSession(), steps...); out.Known != 2 || out.Forgotten != 1 {
 		t.Errorf("imported with one forgotten = %+v, want it left out", out)
 	}
 }
@@ -89,7 +89,7 @@ func TestMetadataComesLater(t *testing.T) {
 	r := newRig(t)
 	step := fileStep(9, "read", `{}`)
 	bare := memory.Session{ID: "mm-20260115-abc", Bare: true}
-	if out := r.importSession(bare); out.Added+out.Known+out.Left+len(out.Problems) != 0 {
+	if out := r.importSession(bare); out.Added+out.Known+out.Forgotten+len(out.Problems) != 0 {
 		t.Errorf("a folder with nothing in it = %+v", out)
 	}
 	if r.contents() != (contents{}) {

@@ -99,7 +99,7 @@ func (w *stepWrite) write(ctx context.Context) (memory.Record, memory.Committed,
 	if err != nil {
 		return memory.Record{}, memory.Committed{}, fmt.Errorf("name step: %w", err)
 	}
-	defer w.s.stepIDs.free(id)
+	defer w.s.stepIDs.release(id)
 	r := stepRecord(id, w.project, session, at, w.content)
 	setStepText(&r, session)
 	r.Provenance = w.s.told(w.req.Caller, "")

@@ -152,8 +152,8 @@ func TestTimesOfStepsDiffer(t *testing.T) {
 	if got := stepID(session.Key(), other.Timestamp, "read"); got != other.ID {
 		t.Errorf("the step is called %s, want %s, which its file says", other.ID, got)
 	}
-	if len(r.ingest.stepIDs.taken) != 0 {
-		t.Errorf("%d places are still taken", len(r.ingest.stepIDs.taken))
+	if len(r.ingest.stepIDs.reserved) != 0 {
+		t.Errorf("%d places are still taken", len(r.ingest.stepIDs.reserved))
 	}
 }
 

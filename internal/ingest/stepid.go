@@ -8,16 +8,16 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// stepIDs keep the steps of a session in the order in which they were recorded.
+// stepIDs gives steps their times and ids, in the order in which they are recorded.
 type stepIDs struct {
 	mu sync.Mutex
-	// taken are the ids of steps that are being written, last the time of the
-	// newest step of a session that was given its time here. Both are guarded by mu.
-	taken []string
-	last  map[memory.SessionKey]time.Time
+	// reserved are the ids of steps that are being written, last the time of the newest
+	// step of a session that was given its time here. Both are guarded by mu.
+	reserved []string
+	last     map[memory.SessionKey]time.Time
 }
 
-// maxSessions bounds the sessions of which the newest step is kept in mind.
+// maxSessions bounds last.
 const maxSessions = 1000
 
 // now gives a step its time: later than that of every step of the session that was
@@ -35,39 +35,39 @@ func (p *stepIDs) now(session memory.SessionKey, now time.Time) time.Time {
 	return now
 }
 
-func (p *stepIDs) take(id string) bool {
+func (p *stepIDs) reserve(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Contains(p.taken, id) {
+	if slices.Contains(p.reserved, id) {
 		return false
 	}
-	p.taken = append(p.taken, id)
+	p.reserved = append(p.reserved, id)
 	return true
 }
 
-func (p *stepIDs) free(id string) {
+func (p *stepIDs) release(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken = slices.DeleteFunc(p.taken, func(x string) bool { return x == id })
+	p.reserved = slices.DeleteFunc(p.reserved, func(x string) bool { return x == id })
 }
 
 // assignStepID finds the time of a step and the id that goes with it. Without a time it
 // is now. A step of the session and tool that has that time already moves it on by
-// a millisecond, as often as need be. The id is taken until it is freed.
+// a millisecond, as often as need be. The id is reserved until it is released.
 func (s *Service) assignStepID(session memory.SessionKey, tool string, at time.Time) (string, time.Time, error) {
 	if at.IsZero() {
 		at = s.stepIDs.now(session, s.now())
 	}
 	for at = at.UTC().Truncate(time.Millisecond); ; at = at.Add(time.Millisecond) {
 		id := stepID(session, at, tool)
-		if !s.stepIDs.take(id) {
+		if !s.stepIDs.reserve(id) {
 			continue
 		}
 		_, err := s.opts.Records.Record(id)
 		if err != nil && memory.CodeOf(err) == memory.CodeNotFound {
 			return id, at, nil
 		}
-		s.stepIDs.free(id)
+		s.stepIDs.release(id)
 		if err != nil {
 			return "", at, err
 		}

@@ -1,0 +1,135 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// change is one change of a lesson: an observation of it, its withdrawal, or an outcome.
+type change struct {
+	// one is the lesson as it was told, nil for other changes. Counted says that only its
+	// rate counts; live, that a caller told it now.
+	one           *memory.Record
+	counted, live bool
+	// withdrawal withdraws a lesson of project; nil for other changes.
+	withdrawal *memory.Withdrawal
+	project    string
+	// succeeded is an outcome at a time; it counts where one and withdrawal are nil.
+	succeeded bool
+	at        time.Time
+}
+
+// apply returns a lesson with a change, and whether it changed anything. The lesson has no
+// id where there is none yet.
+func (c *change) apply(r memory.Record) (memory.Record, bool) {
+	switch {
+	case c.one != nil && c.counted:
+		return adoptRate(r, *c.one)
+	case c.one != nil:
+		return observe(r, *c.one, c.live)
+	case c.withdrawal != nil:
+		return withdrawn(r, c.project, *c.withdrawal, c.live)
+	default:
+		return withOutcome(r, c.succeeded, c.at)
+	}
+}
+
+// changes are changes of lessons for one commit. They are applied to what is stored now,
+// which tells what is to be embedded, and again inside the commit (merge), for a lesson
+// may change between the two.
+type changes struct {
+	records Records
+	now     map[string]memory.Record // by id, as changed so far
+	byID    map[string][]change      // those that changed something
+	order   []string                 // ids, as they first changed
+}
+
+func (s *Service) newChanges() *changes {
+	return &changes{records: s.opts.Records, now: map[string]memory.Record{}, byID: map[string][]change{}}
+}
+
+// record returns a record with the changes so far, one without an id if there is none.
+func (w *changes) record(id string) (memory.Record, error) {
+	if r, ok := w.now[id]; ok {
+		return r, nil
+	}
+	r, err := w.records.Record(id)
+	if err != nil && memory.CodeOf(err) != memory.CodeNotFound {
+		return memory.Record{}, err
+	}
+	if err != nil {
+		r = memory.Record{}
+	}
+	w.now[id] = r
+	return r, nil
+}
+
+// add applies a change to what is stored, and says whether it changed anything.
+func (w *changes) add(id string, c change) (bool, error) {
+	r, err := w.record(id)
+	if err != nil {
+		return false, err
+	}
+	r, changed := c.apply(r)
+	if !changed {
+		return false, nil
+	}
+	w.now[id] = r
+	if len(w.byID[id]) == 0 {
+		w.order = append(w.order, id)
+	}
+	w.byID[id] = append(w.byID[id], c)
+	return true, nil
+}
+
+// merge applies the changes to the record that is stored when they are committed.
+func (w *changes) merge(stored, _ memory.Record) memory.Record {
+	for _, c := range w.byID[stored.ID] {
+		stored, _ = c.apply(stored)
+	}
+	return stored
+}
+
+// commitChanges writes the changed lessons with the rest of a batch. Without a change it writes
+// nothing.
+func (s *Service) commitChanges(ctx context.Context, w *changes, b memory.Batch) (memory.Committed, error) {
+	if len(w.order) == 0 {
+		return memory.Committed{}, nil
+	}
+	texts := make([]memory.Document, 0, len(w.order))
+	for _, id := range w.order {
+		r := w.now[id]
+		b.Records = append(b.Records, r)
+		texts = append(texts, memory.Document{ID: r.Doc, Text: r.Text})
+	}
+	b.Merge = w.merge
+	return s.commit(ctx, b, texts)
+}
+
+// bySize cuts a list into parts of at most maxPart items and about maxPartBytes,
+// so that each fits into one commit.
+func bySize[T any](items []T, size func(T) int) [][]T {
+	var parts [][]T
+	start, bytes := 0, 0
+	for i, item := range items {
+		n := size(item)
+		if i > start && (i-start == maxPart || bytes+n > maxPartBytes) {
+			parts = append(parts, items[start:i])
+			start, bytes = i, 0
+		}
+		bytes += n
+	}
+	if start < len(items) {
+		parts = append(parts, slices.Clip(items[start:]))
+	}
+	return parts
+}
+
+// The bounds of one commit of an import.
+const (
+	maxPart      = 256
+	maxPartBytes = 1 << 20
+)
