@@ -19,8 +19,8 @@ const maxBatchBytes = 128 << 10
 // server that takes even this for too long has another complaint.
 const minWindow = 16
 
-// control is a text that any model can embed: when a text is refused and this
-// one is not, the text is to blame.
+// control is a text that any model can embed: if the server refuses another text and
+// accepts this one, the other text is at fault.
 const control = "control"
 
 // item is a text, or a window of one, on its way.
@@ -33,8 +33,8 @@ type item struct {
 }
 
 // Embed implements embedder.Embedder. Besides the errors named there it returns
-// ErrModelChanged, ErrRemote and ErrClosed. What was done before the server went
-// away is kept: the other texts fail, each with embedder.ErrUnavailable.
+// ErrModelChanged, ErrRemote and ErrClosed. If the server goes away, the vectors made
+// before are returned, and the other texts fail with embedder.ErrUnavailable.
 func (e *Embedder) Embed(ctx context.Context, purpose embedder.Purpose, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, ctx.Err()
@@ -123,8 +123,8 @@ func (e *Embedder) all(caller context.Context, purpose embedder.Purpose, items [
 	return context.Cause(ctx) // nil if nothing failed
 }
 
-// enter waits for a place among the requests in flight and returns what gives
-// it back.
+// enter waits until another request is allowed. The caller must call the returned function
+// when the request has ended.
 func (e *Embedder) enter(ctx context.Context, purpose embedder.Purpose) (func(error, time.Duration, []*item), error) {
 	if purpose == embedder.Query {
 		select {
@@ -207,8 +207,8 @@ func (e *Embedder) resolve(ctx context.Context, purpose embedder.Purpose, batch 
 	return nil
 }
 
-// blame tells whether the server is to blame for texts it refused: it returns
-// nil if another text goes through, else what that one failed with.
+// blame finds out whether the server is at fault for a refusal: it returns nil if the
+// control text is embedded, else the error of that.
 func (e *Embedder) blame(ctx context.Context) error {
 	_, err := e.guarded(ctx, func() ([][]float32, error) {
 		vectors, err := e.try(ctx, []string{e.prefix.Document + control})

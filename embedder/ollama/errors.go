@@ -39,8 +39,8 @@ var (
 	errBlank   = errors.New("the text is blank")
 )
 
-// classify wraps what the client library returned in what the caller is to know
-// it by: ctx's error, an error of package embedder or one of those above.
+// classify maps an error of the client library to ctx's error, an error of package
+// embedder, or an error of this package.
 func classify(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return cause
@@ -79,7 +79,7 @@ func classify(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", embedder.ErrUnavailable, err)
 }
 
-// aboutText says that an error may be the fault of one text of a batch.
+// aboutText reports whether one text of a batch may have caused an error.
 func aboutText(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, errRefused) || errors.Is(err, errRunner) || errors.Is(err, errVector)
 }

@@ -1,14 +1,14 @@
-// Package ollama embeds texts with a model that an Ollama server runs.
+// Package ollama embeds texts with a model on an Ollama server.
 //
-// Vocabulary. An input is what is sent for one text: its prefix and the text,
-// or a window of it. A window is a part of a text that is longer than the
-// model's context; a long text's vector is the mean of its windows', weighted
-// by their length. A batch is the inputs of one request. A request is tried
-// some times before it counts as failed; a request refused because of what is
-// in it is taken apart until the bad text is alone.
+// Vocabulary. An input is what the server gets for one text: a prefix and the text, or a
+// window of it. A window is a part of a text that is longer than the model's context; the
+// vector of a long text is the mean of its windows' vectors, weighted by their length. A
+// batch is the inputs of one request. A request is retried before it counts as failed. If
+// the server refuses a batch because of its content, the batch is halved until the bad
+// text is alone.
 //
-// The server is never asked to truncate, so nothing is cut silently. A Server also
-// lists and fetches models, and has one chat: answer one message, for summaries.
+// The server is never asked to truncate, so nothing is cut silently. A Server also lists
+// and fetches models, and answers one chat message, for summaries.
 package ollama
 
 import (
@@ -38,20 +38,20 @@ type Options struct {
 	// BatchSize is the most inputs in a request, 1–512; 32. Requests shrink by
 	// themselves while the server does not answer in time.
 	BatchSize int
-	// MaxConcurrency is the most requests at a time, 1–64; 4. How many there
-	// are follows from what the server copes with. Queries have as many of
-	// their own, so that they never wait behind documents.
+	// MaxConcurrency is the most requests at a time, 1–64; 4. The number adapts to the
+	// server. Queries have as many requests of their own, so that they never wait
+	// behind documents.
 	MaxConcurrency int
-	// Timeout bounds each request; 2 minutes, which is enough for a server that
-	// loads a large model first. A caller's own deadline holds as well.
+	// Timeout bounds each request; 2 minutes, enough for a server that loads a large
+	// model first. The caller's deadline applies too.
 	Timeout time.Duration
 	// KeepAlive is how long the server keeps the model loaded after a request;
-	// 0 leaves it to the server, negative is for ever.
+	// 0 leaves it to the server, a negative value means forever.
 	KeepAlive time.Duration
 	// Cooldown is how long a failing server is left alone; 5 seconds. Calls in
 	// that time fail at once.
 	Cooldown time.Duration
-	// Logger is told of outages and of their end; nil is silent.
+	// Logger receives the begin and the end of outages; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -130,8 +130,8 @@ func New(o Options) (*Embedder, error) {
 		Name:        "ollama/" + o.Model,
 		Timeout:     o.Cooldown,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
-		// A caller that gives up says nothing about the server, and a text that
-		// kills its runner not yet: see blame.
+		// A caller that gives up says nothing about the server. A text that kills the
+		// runner says nothing before another text has failed too: see blame.
 		IsExcluded:   func(err error) bool { return errors.Is(err, errCallerGone) || errors.Is(err, errRunner) },
 		IsSuccessful: func(err error) bool { return !errors.Is(err, embedder.ErrUnavailable) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
@@ -155,8 +155,8 @@ func (e *Embedder) Close() error {
 	return nil
 }
 
-// begin enters a call, whose context ends with Close as well. The caller is to
-// call the function when the call ends.
+// begin starts a call. Its context also ends with Close. The caller must call the
+// returned function when the call ends.
 func (e *Embedder) begin(ctx context.Context) (context.Context, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
