@@ -256,20 +256,24 @@ func gitIn(t *testing.T, dir string) func(args ...string) {
 // is one as well.
 func TestE2EJSON(t *testing.T) {
 	m, dir := newMachine(t), shop(t)
-	write(t, filepath.Join(dir, "entries.json"), `{"entries": [{"type": "rule", "name": "Refunds", "content": "Ask first."},
-		{"type": "tool", "serverName": "shop", "name": "refund_order", "description": "Refund an order", "guidance": "In cents."}]}`)
-	write(t, filepath.Join(dir, "state.json"), `[{"task_id": "t-0", "completed_at": "2026-01-11T09:55:00Z", "validation_report": {"valid": true}}]`)
+	const (
+		refunds = `{"type": "rule", "name": "Refunds"}`
+		entries = `{"entries": [{"type": "rule", "name": "Refunds", "content": "Ask first."},
+		{"type": "tool", "serverName": "shop", "name": "refund_order", "description": "Refund an order", "guidance": "In cents."}]}`
+		state = `{"state": [{"task_id": "t-0", "completed_at": "2026-01-11T09:55:00Z", "validation_report": {"valid": true}}]}`
+	)
 	const latest = "RECEIPT" // stands for the one that was named last
 	receipt := ""
 	for _, args := range [][]string{
 		{"version"}, {"up", "."}, {"index"}, {"index", "--wait"}, {"remember", "Write JSON"}, {"recall", "write JSON"},
 		{"recall", "photosynthesis of algae"}, {"status"}, {"repos"}, {"model", "list"},
-		{"tasks"}, {"task", "done", "t-1"}, {"task", "block", "t-2", "why"}, {"task", "unblock", "t-2"}, {"task", "load", "state.json"}, {"tasks"},
-		{"catalogue"}, {"catalogue", "register", "entries.json"}, {"catalogue", "--content"}, {"tools", "refund an order"}, {"tools", "xyzzy"},
-		{"session", "start", "--id", "json-1", "--goal", "Write JSON"}, {"context"}, {"context", "show"}, {"context", "add", "rule", "Refunds"},
-		{"context", "remove", "rule", "Refunds"}, {"context", "turn"}, {"context", "for", "Write JSON and refund an order"}, {"context", "turn"},
-		{"working"}, {"working", "report", "--tool", "shop:refund_order"}, {"receipts"}, {"receipts", latest}, {"feedback", latest, "worked"},
-		{"replay", "--session", "json-1"}, {"compact", "--summary", "JSON was written."}, {"catalogue", "remove", "rule", "Refunds"},
+		{"tasks"}, {"call", "complete_task", `{"task_id": "t-1", "validation_report": {"valid": true}}`}, {"call", "block_task", `{"task_id": "t-2", "reason": "why"}`},
+		{"call", "unblock_task", `{"task_id": "t-2"}`}, {"call", "load_tasks", state}, {"tasks"}, {"call"}, {"call", "load_tasks", "--schema"},
+		{"catalogue"}, {"call", "register_context", entries}, {"catalogue", "--content"}, {"call", "search_tools", `{"query": "refund an order"}`},
+		{"call", "session_start", `{"sessionId": "json-1", "goal": "Write JSON"}`}, {"call", "session_context"}, {"call", "change_context", `{"add": [` + refunds[:len(refunds)-1] + `, "includeMode": "manual"}]}`},
+		{"call", "change_context", `{"remove": [` + refunds + `]}`}, {"call", "context_of_turn"}, {"context", "for", "Write JSON and refund an order"}, {"call", "context_of_turn"},
+		{"call", "working_context"}, {"call", "report_context", `{"usedTools": [{"serverName": "shop", "toolName": "refund_order"}]}`}, {"receipts"}, {"receipts", latest}, {"feedback", latest, "worked"},
+		{"replay", "--session", "json-1"}, {"call", "compact_session", `{"summary": "JSON was written."}`}, {"call", "unregister_context", `{"entries": [` + refunds + `]}`},
 		{"forget", "--project", "shop", "--yes"}, {"receipts"}, {"replay", "--since", "1d"}, {"stop"}, {"doctor"}, {"stop"},
 	} {
 		if i := slices.Index(args, latest); i > 0 {
@@ -291,9 +295,9 @@ func TestE2EJSON(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"recall"}, {"recall", "q", "--limit", "51"}, {"index", "nowhere"}, {"forget", "l-0"},
-		{"context"}, {"context", "for", strings.Repeat("a", 8001)}, {"context", "nosuch"}, {"context", "turn", "0"}, {"catalogue", "register", "none.json"},
-		{"catalogue", "remove", "rule", "None"}, {"tools", "q", "--session", "none"}, {"task", "unblock", "none"}, {"working", "report", "--tool", "x"},
-		{"compact", "--summary", "Done."}, {"receipts", "none"}, {"feedback", "none", "worked"}, {"replay"},
+		{"call", "session_context"}, {"context", "for", strings.Repeat("a", 8001)}, {"context", "nosuch"}, {"context", "turn", "1"}, {"call", "context_of_turn", `{"turn": 0}`},
+		{"call", "nosuch"}, {"call", "unblock_task", `{"task_id": "none"}`}, {"call", "search_tools", `{"query": "q", "sessionId": "none"}`}, {"call", "report_context", "{}"},
+		{"call", "compact_session", `{"summary": "Done."}`}, {"receipts", "none"}, {"feedback", "none", "worked"}, {"replay"},
 	} {
 		var out, errs bytes.Buffer
 		cmd := m.command(dir, append(args, "--json")...)

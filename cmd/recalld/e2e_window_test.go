@@ -168,12 +168,12 @@ func TestE2ETwoWindows(t *testing.T) {
 	}
 
 	// Scripts have no windows: two of their sessions are told apart by their ids.
-	m.run(dir, "session", "start", "--id", "script-1")
-	m.run(dir, "session", "start", "--id", "script-2")
-	out, err := m.command(dir, "session", "end").CombinedOutput()
+	m.run(dir, "call", "session_start", `{"sessionId": "script-1"}`)
+	m.run(dir, "call", "session_start", `{"sessionId": "script-2"}`)
+	out, err := m.command(dir, "call", "session_end").CombinedOutput()
 	if !errors.As(err, new(*exec.ExitError)) || !strings.Contains(string(out), "script-2, script-1") {
 		t.Errorf("ending one of two sessions of scripts: %v, %q; want a refusal with both ids", err, out)
 	}
-	m.run(dir, "session", "end", "script-1")
-	m.run(dir, "session", "end")
+	m.run(dir, "call", "session_end", `{"sessionId": "script-1"}`)
+	m.run(dir, "call", "session_end")
 }

@@ -59,7 +59,7 @@ caller's. Without a name, list the operations; with --schema, the fields of a re
 			}
 			if string(text) == "-" {
 				var err error
-				if text, err = a.readInput("JSON", "-"); err != nil {
+				if text, err = a.readInput("JSON"); err != nil {
 					return err
 				}
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,5 +84,33 @@ func TestCallDescribes(t *testing.T) {
 	}
 	if len(b.connects) > 0 {
 		t.Error("a daemon was started")
+	}
+}
+
+// TestMoved: a command that became an operation names it, with a request that the
+// operation takes, also where flags follow.
+func TestMoved(t *testing.T) {
+	for path, to := range moved {
+		b := newBench(t, nil)
+		_, errs, code := b.run(append(strings.Fields(path), "--goal", "x", "y")...)
+		if want := "hint: recalld call " + to.op.Name; code != ExitUsage || !strings.Contains(errs, "recalld "+path+" is now") || !strings.Contains(errs, want) {
+			t.Errorf("recalld %s: exit %d, %q; want %q", path, code, errs, want)
+		}
+		text, ok := strings.CutPrefix(strings.TrimSuffix(to.request, "'"), "'")
+		if !ok {
+			text = "{}"
+		}
+		if to.request != "" && !ok {
+			continue // from a file
+		}
+		request, err := to.op.Decode([]byte(text), "JSON")
+		if err != nil {
+			t.Errorf("the request of %s: %v", path, err)
+		}
+		checked := reflect.New(to.op.Request())
+		checked.Elem().Set(reflect.ValueOf(request))
+		if err := checked.Interface().(interface{ Validate() error }).Validate(); err != nil {
+			t.Errorf("the request of %s: %v", path, err)
+		}
 	}
 }

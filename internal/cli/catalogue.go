@@ -4,20 +4,22 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 )
 
-// catalogueCommand lists the catalogue and holds the commands that change it.
+// catalogueCommand lists the catalogue.
 func catalogueCommand(a *App) *cobra.Command {
 	var r memory.EntriesRequest
 	var types []string
 	c := &cobra.Command{
 		Use:   "catalogue",
-		Short: "List and register rules, references and tools",
+		Short: "List rules, references and tools",
 		Long: `List the rules, references and tools that contexts are made of, in the order in
 which they were registered, each with the mode that applies to it: always, manual or
 agent, which is when it is relevant. Hosts register them, and so do files of the
@@ -45,7 +47,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 	flags.BoolVar(&r.Content, "content", false, "with texts, guidance and schemas")
 	completeWords(c, "types", entryTypes...)
 	a.projectFlag(c, &r.Project)
-	c.AddCommand(catalogueRegisterCommand(a), catalogueRemoveCommand(a))
+	c.AddCommand(movedCommands("catalogue")...)
 	return c
 }
 
@@ -53,7 +55,7 @@ repository: .recalld/context.yaml, AGENTS.md and the like.`,
 // below them what was said of their servers.
 func writeCatalogue(w io.Writer, list *memory.EntryList, content bool) {
 	if len(list.Entries) == 0 && len(list.Servers) == 0 {
-		fmt.Fprintf(w, "Nothing of the kind is registered in project %s. Register with: recalld catalogue register FILE\n",
+		fmt.Fprintf(w, "No matching entries in project %s. Hosts register them; so does: recalld call register_context\n",
 			memory.ProjectLabel(list.ProjectName, list.Project))
 		return
 	}
@@ -120,4 +122,16 @@ func enabledText(on bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// entryTypes are what a catalogue holds, as they are typed.
+var entryTypes = []string{string(memory.Rule), string(memory.Reference), string(memory.Tool)}
+
+// entryName writes an entry as contexts show it: "filesystem:read_file" for a tool.
+func entryName(server, name string) string { return printable(render.Name(server, name)) }
+
+// modeText writes an include mode as contract 6 does.
+func modeText(mode memory.Include) string {
+	text := cmp.Or(string(mode), string(memory.IncludeAlways))
+	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -191,38 +191,6 @@ func (a *App) completeModels(c *cobra.Command, args []string, typed string) ([]s
 	})
 }
 
-// completeBlocked completes the one argument of a command with the blocked tasks of
-// the project.
-func (a *App) completeBlocked(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		window, err := service.TaskWindow.Do(ctx, d, memory.TaskWindowRequest{Project: typedProject(c), Caller: a.caller()})
-		if err != nil {
-			return nil
-		}
-		for _, b := range window.Blockers {
-			names = append(names, cobra.CompletionWithDesc(b.TaskID, shortText(b.Reason, 60)))
-		}
-		return names
-	})
-}
-
-// completeNames completes the name of an entry of one type.
-func (a *App) completeNames(c *cobra.Command, kind memory.Kind, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, typed, func(ctx context.Context, d Daemon) (names []string) {
-		list, err := service.Entries.Do(ctx, d, memory.EntriesRequest{Types: []memory.Kind{kind}, Project: typedProject(c), Caller: a.caller()})
-		if err != nil {
-			return nil
-		}
-		for _, e := range list.Entries {
-			names = append(names, cobra.CompletionWithDesc(entryName(e.ServerName, e.Name), shortText(e.Description, 60)))
-		}
-		return names
-	})
-}
-
 // completeReceipt completes the one argument of a command with the newest receipts,
 // each with what was asked.
 func (a *App) completeReceipt(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -33,13 +33,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"mcp", "--toolsets", "core,h"}, []string{"core,history", ":4"}},
 		{[]string{"model", "pull", ""}, []string{"ollama/nomic-embed-text"}},
 		{[]string{"summarize", "mm-"}, []string{"mm-20260114-xyz", "mm-20260115-abc\tRun send flow smoke test"}},
-		{[]string{"session", "end", "mm-20260115"}, []string{"mm-20260115-abc\tRun send flow smoke test", ":4"}},
 		{[]string{"steps", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
 		{[]string{"sessions", "--flow-tag", ""}, []string{"send", "swap", "connect"}},
-		{[]string{"session", "start", "--flow-tags", ""}, []string{"send", "swap", "connect"}},
-		{[]string{"task", "unblock", ""}, []string{"task-043\tThe key has expired", ":4"}},
-		{[]string{"catalogue", "remove", ""}, []string{"rule", "reference", "tool", ":4"}},
-		{[]string{"context", "add", "tool", "files"}, []string{"filesystem:read_file\tRead a file", ":4"}},
 		{[]string{"context", "for", "--session", "mm-20260114"}, []string{"mm-20260114-xyz", ":4"}},
 		{[]string{"receipts", "r-1"}, []string{"r-1\tHow do I authenticate?", ":4"}},
 		{[]string{"feedback", "r-1", "w"}, []string{"worked", ":4"}},
@@ -59,8 +54,6 @@ func TestCompletion(t *testing.T) {
 		args    []string
 		project func() string
 	}{
-		{[]string{"context", "add", "rule"}, func() string { return request[memory.EntriesRequest](t, b, service.Entries.Name).Project }},
-		{[]string{"task", "unblock"}, func() string { return request[memory.TaskWindowRequest](t, b, service.TaskWindow.Name).Project }},
 		{[]string{"receipts"}, func() string { return request[memory.ReceiptsRequest](t, b, service.Receipts.Name).Project }},
 		{[]string{"summarize"}, func() string { return request[memory.SessionsRequest](t, b, service.Sessions.Name).Project }},
 	} {

@@ -24,7 +24,7 @@ func contextForCommand(a *App) *cobra.Command {
 		Long: `Assemble what an agent is given for one message, or with - for the one on standard
 input: what the session holds, then what is relevant to the message (rules, references,
 tools, lessons, steps and code, each within its share of the budget), and the last
-tasks. It counts as a turn of the session, and is recorded: recalld context turn shows
+tasks. It counts as a turn of the session, and is recorded: recalld receipts shows
 what it held.`,
 		Example: `  recalld context for "How do I authenticate?"
   recalld context for --session nightly-42 --max-tokens 2000 --top-n 3 fix the login
@@ -33,7 +33,7 @@ what it held.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Message = strings.Join(args, " ")
 			if r.Message == "-" {
-				text, err := a.readInput("message", "-")
+				text, err := a.readInput("message")
 				if err != nil {
 					return err
 				}

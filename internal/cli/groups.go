@@ -12,8 +12,8 @@ type group struct {
 var groups = []group{
 	{"memory", "Memory:", []func(*App) *cobra.Command{recallCommand, showCommand, rememberCommand, forgetCommand, receiptsCommand, feedbackCommand, replayCommand, importCommand, exportCommand, trustCommand}},
 	{"code", "Code:", []func(*App) *cobra.Command{indexCommand, filesCommand, reposCommand, pauseCommand, resumeCommand}},
-	{"sessions", "Sessions and what was done:", []func(*App) *cobra.Command{sessionCommand, sessionsCommand, stepCommand, stepsCommand, lastCommand, summarizeCommand, taskCommand, tasksCommand}},
-	{"contexts", "Contexts:", []func(*App) *cobra.Command{contextCommand, catalogueCommand, toolsCommand, workingCommand, compactCommand}},
+	{"sessions", "Sessions and what was done:", []func(*App) *cobra.Command{sessionsCommand, stepsCommand, lastCommand, summarizeCommand, tasksCommand}},
+	{"contexts", "Contexts:", []func(*App) *cobra.Command{contextCommand, catalogueCommand}},
 	{"daemon", "Daemon and clients:", []func(*App) *cobra.Command{upCommand, statusCommand, doctorCommand, connectCommand, mcpCommand, hookCommand, callCommand, serveCommand, stopCommand, modelCommand, evalCommand, versionCommand, completionCommand}},
 }
 
@@ -27,6 +27,7 @@ func (a *App) addGroups(root *cobra.Command) {
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(movedCommands("")...)
 	help := helpCommand()
 	help.GroupID = "daemon"
 	root.SetHelpCommand(help)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,35 +84,6 @@ func TestHistoryRequests(t *testing.T) {
 		{[]string{"summarize", "--scope", "current"}, service.SummarizeSession.Name, func(b *bench) any {
 			return memory.HistoryRequest{Scope: &memory.Scope{Name: "current"}, Caller: dir(b)}.Summarize()
 		}},
-		{[]string{"session", "start", "--id", "abcd", "--goal", "g", "--flow-tags", "send,swap", "--tags", "a,b", "--build", `{"n":1.50}`, "--launch", `{}`, "--screenshots", "--project", "p"},
-			service.StartSession.Name, func(b *bench) any {
-				return memory.StartSessionRequest{SessionID: "abcd", Goal: "g", FlowTags: []string{"send", "swap"}, Tags: []string{"a", "b"},
-					Build: json.RawMessage(`{"n":1.50}`), Launch: json.RawMessage(`{}`), Screenshots: true, Project: "p", Caller: dir(b)}
-			}},
-		{[]string{"session", "end", "abcd", "--project", "p"}, service.EndSession.Name, func(b *bench) any {
-			return memory.EndSessionRequest{SessionID: "abcd", Project: "p", Caller: dir(b)}
-		}},
-		{[]string{"step", "--tool", "bash", "--input", `{"command":"npm test"}`, "--target", "web app", "--error", "boom", "--code", "E1", "--details", "[1]",
-			"--observation", "red", "--environment", `{"os":"linux"}`, "--duration", "1.5s", "--screenshot", "a.png", "--at", "2026-01-15T12:00:00Z",
-			"--session", "abcd", "--open", "--advise", "--project", "p"}, service.RecordStep.Name, func(b *bench) any {
-			return memory.RecordStepRequest{SessionID: "abcd", Open: true, Timestamp: noon, Advise: true, Project: "p", Caller: dir(b),
-				Tool:        memory.StepTool{Name: "bash", Input: json.RawMessage(`{"command":"npm test"}`), Target: json.RawMessage(`"web app"`)},
-				Outcome:     memory.Outcome{Error: &memory.StepError{Code: "E1", Message: "boom", Details: json.RawMessage(`[1]`)}},
-				Observation: json.RawMessage(`"red"`), Environment: json.RawMessage(`{"os":"linux"}`), DurationMs: 1500, Screenshot: "a.png"}
-		}},
-		{[]string{"step", "--tool", "bash"}, service.RecordStep.Name, func(b *bench) any {
-			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
-		}},
-		{[]string{"step", "--tool", "bash", "--input", "42", "--target", "", "--observation", "{half"}, service.RecordStep.Name, func(b *bench) any {
-			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash", Input: json.RawMessage(`"42"`), Target: json.RawMessage(`""`)},
-				Observation: json.RawMessage(`"{half"`), Outcome: memory.Outcome{OK: true}, Caller: dir(b)}
-		}},
-		{[]string{"step", "--tool", "bash", "--ok=false"}, service.RecordStep.Name, func(b *bench) any {
-			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Caller: dir(b)}
-		}},
-		{[]string{"step", "--tool", "bash", "--ok=false", "--code", "E1"}, service.RecordStep.Name, func(b *bench) any {
-			return memory.RecordStepRequest{Tool: memory.StepTool{Name: "bash"}, Outcome: memory.Outcome{Error: &memory.StepError{Code: "E1"}}, Caller: dir(b)}
-		}},
 		{[]string{"import", "logs", "--project", "p"}, service.Import.Name, func(b *bench) any {
 			return memory.ImportRequest{Path: filepath.Join(b.opts.Dir, "logs"), Project: "p", Caller: dir(b)}
 		}},
@@ -140,7 +110,7 @@ func TestHistoryEmpty(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"sessions"}, "No session. Agents open them, and so does: recalld session start\n"},
+		{[]string{"sessions"}, "No session. Agents open them; so does: recalld call session_start\n"},
 		{[]string{"sessions", "--tag", "x"}, "No session passes the filters.\n"},
 		{[]string{"steps", "q"}, "No step matches.\n"},
 		{[]string{"last"}, "No step passes the filters.\n"},
@@ -168,20 +138,6 @@ func TestNoSessionOpen(t *testing.T) {
 		b.fake.Err = &memory.Error{Code: memory.CodeNotFound, Field: "project", Message: "no such project", Hint: "its own"}
 		if _, errs, code := b.run(tt.command); code != ExitNotFound || !strings.Contains(errs, "hint: its own") {
 			t.Errorf("recalld %s: exit %d, %q, want exit %d and the error's own hint", tt.command, code, errs, ExitNotFound)
-		}
-	}
-}
-
-// TestSessionAtAShell: whose session is not open is told what to do at a shell, not
-// which tool an agent would call.
-func TestSessionAtAShell(t *testing.T) {
-	for _, args := range [][]string{{"session", "end"}, {"step", "--tool", "bash"}} {
-		for _, code := range []memory.Code{memory.CodeInvalidInput, memory.CodeNotFound} {
-			b := newBench(t, nil)
-			b.fake.Err = &memory.Error{Code: code, Field: "sessionId", Message: "no session is open", Hint: "open it with session_start"}
-			if _, errs, _ := b.run(args...); strings.Contains(errs, "session_start") || !strings.Contains(errs, "recalld session start") {
-				t.Errorf("recalld %q, %s: %q, want the hint of a shell", args, code, errs)
-			}
 		}
 	}
 }

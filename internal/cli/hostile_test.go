@@ -139,7 +139,6 @@ func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 	b.service, b.fake = fake, fake
 	b.opts.Dir = t.TempDir()
 	for name, text := range map[string]string{
-		"entries.json": inputs["catalogue-register"], "state.json": inputs["task-load"], "conversation.txt": "talk",
 		"main.go": "package main\n\n// Serve answers requests until it is told to stop.\nfunc Serve() {}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(b.opts.Dir, name), []byte(text), 0o600); err != nil {
@@ -150,10 +149,6 @@ func runHostile(t *testing.T, args []string, fails bool) (out, errs string) {
 	switch args[0] {
 	case "hook":
 		b.opts.In = strings.NewReader(`{"session_id": "abcd", "cwd": "/src", "tool_name": "Bash", "tool_input": {"command": "npm i"}, "error": "EACCES"}`)
-	case "catalogue":
-		b.opts.In = strings.NewReader(inputs["catalogue-register"])
-	case "task":
-		b.opts.In = strings.NewReader(inputs["task-load"])
 	case "forget":
 		b.opts.In = strings.NewReader("y\n")
 	}
@@ -193,7 +188,7 @@ func TestFencedUnlessTerminal(t *testing.T) {
 	answers := sample()
 	answers[service.Recall.Name].(*memory.RecallResponse).Items = []memory.Item{{ID: "l-1", Kind: memory.Lesson, Text: "npm: use npm ci"}}
 	const open, end = "<recalld note=", "</recalld>\n"
-	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"task", "history"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
+	for _, args := range [][]string{{"recall", "npm"}, {"last"}, {"summarize"}, {"tasks"}, {"catalogue", "--content"}, {"receipts"}, {"files", "x"}} {
 		piped := newBench(t, answers)
 		if out := piped.ok(args...); !strings.HasPrefix(out, open) || !strings.HasSuffix(out, end) {
 			t.Errorf("recalld %v in a pipe says %q, want it fenced", args, out)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +99,7 @@ func orNamed(err error, hint string) error {
 // orOpened does the same for a step or an end, whose session is not open or not
 // known. Tools of agents, which the service's own hints name, cannot be called here.
 func orOpened(err error) error {
-	return orHint(err, "sessionId", "open one: recalld session start; those there are: recalld sessions")
+	return orHint(err, "sessionId", "open one with: recalld call session_start; list them with: recalld sessions")
 }
 
 // orHint gives an error that concerns a field another hint.
@@ -119,4 +120,22 @@ func counted(c *cobra.Command, flag, field string, value, most int) error {
 		return memory.Invalid(field, fmt.Sprintf("1–%d", most), "0 is out of range")
 	}
 	return nil
+}
+
+// writeIncomplete says that a search was not complete, and why.
+func writeIncomplete(w io.Writer, incomplete bool, why string) {
+	if incomplete {
+		again := ""
+		if memory.IsIncomplete(why) {
+			again = " Ask again in a moment."
+		}
+		fmt.Fprintf(w, "Not all could be searched: %s.%s\n", foreignLine(why, 200), again)
+	}
+}
+
+// writeDegraded names the parts that did not take part.
+func writeDegraded(w io.Writer, parts []memory.Degraded) {
+	for _, d := range parts {
+		fmt.Fprintf(w, "Without %s: %s\n", d.Part, d.Reason)
+	}
 }

@@ -115,6 +115,20 @@ func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
+// writeNotes adds what the writer of a memory should know of it: where its file
+// is, and what could not be done beside.
+func writeNotes(w io.Writer, redacted bool, what, file, warning string) {
+	if redacted {
+		fmt.Fprintln(w, "A secret was taken out of the text.")
+	}
+	if file != "" {
+		fmt.Fprintf(w, "%s: %s\n", what, file)
+	}
+	if warning != "" {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+}
+
 // Short names for the functions of package render that most commands use.
 
 func table(w io.Writer, rows [][]string)           { render.Table(w, rows) }

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -58,32 +55,13 @@ func (a *App) projectFlag(c *cobra.Command, project *string) {
 	a.completeProjects(c, "project")
 }
 
-// maxInput bounds what a command reads from a file, in bytes: the daemon takes no
-// longer request.
+// maxInput bounds what a command reads from standard input, in bytes. The daemon takes
+// no longer request.
 const maxInput = 7 << 20
 
-// readInput reads the file that an argument names, "-" for standard input. Errors
-// name field.
-func (a *App) readInput(field, name string) ([]byte, error) {
-	in := a.opts.In
-	if name != "-" {
-		if err := memory.Text(field, name, 1, memory.MaxPathText); err != nil {
-			return nil, err
-		}
-		file, err := os.Open(a.absolute(name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &memory.Error{Code: memory.CodeNotFound, Field: field, Message: fmt.Sprintf("there is no file %s", printable(name)), Hint: "- reads standard input"}
-		case err != nil:
-			return nil, fmt.Errorf("open %s: %w", field, err)
-		}
-		defer file.Close()
-		if info, err := file.Stat(); err == nil && info.IsDir() {
-			return nil, memory.Invalid(field, "a file", "%s is a folder", printable(name))
-		}
-		in = file
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+// readInput reads standard input. Errors name field.
+func (a *App) readInput(field string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(a.opts.In, maxInput+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", field, err)
@@ -91,6 +69,15 @@ func (a *App) readInput(field, name string) ([]byte, error) {
 		return nil, memory.Invalid(field, "at most "+bytesText(maxInput), "is too long")
 	}
 	return text, nil
+}
+
+// sessionFlag checks a session's id that was given with a flag: an empty one
+// would mean that none was.
+func sessionFlag(c *cobra.Command, flag, id string) error {
+	if !c.Flags().Changed(flag) {
+		return nil
+	}
+	return memory.ValidSessionID("sessionId", id)
 }
 
 // givenBool returns what a flag of three values says: true, false, or nothing.

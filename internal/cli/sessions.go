@@ -55,7 +55,7 @@ have a step there. Look into one with: recalld summarize SESSION`,
 				case r.Filters != nil:
 					fmt.Fprintln(w, "No session passes the filters.")
 				default:
-					fmt.Fprintln(w, "No session. Agents open them, and so does: recalld session start")
+					fmt.Fprintln(w, "No session. Agents open them; so does: recalld call session_start")
 				}
 			})
 		},

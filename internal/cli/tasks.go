@@ -17,7 +17,7 @@ func tasksCommand(a *App) *cobra.Command {
 		Use:   "tasks",
 		Short: "Show the last tasks and what is blocked",
 		Long: `Show the last completed tasks, oldest first, and all active blockers: the text that
-every assembled context ends with. All that ever happened: recalld task history`,
+every assembled context ends with. The full history: recalld call task_history`,
 		Example: "  recalld tasks\n  recalld tasks --limit 20\n  recalld tasks --type migration --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -43,7 +43,7 @@ every assembled context ends with. All that ever happened: recalld task history`
 // writeWindow writes the text that contexts hold, and how much more there is.
 func writeWindow(w io.Writer, t *memory.TaskWindow) {
 	if t.Text == "" {
-		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld task done ID\n", memory.ProjectLabel(t.ProjectName, t.Project))
+		fmt.Fprintf(w, "No task is done or blocked in project %s. Report one with: recalld call complete_task\n", memory.ProjectLabel(t.ProjectName, t.Project))
 		return
 	}
 	writeLines(w, "", t.Text)
