@@ -229,9 +229,12 @@ func byHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.Cha
 			wc.Added, changed = append(wc.Added, item), true
 		}
 	}
-	for field, n := range map[string]int{"add": len(wc.Added), "remove": len(wc.Removed)} {
-		if n > memory.MaxByHand {
-			return false, memory.Invalid(field, fmt.Sprintf("at most %d entries of a session", memory.MaxByHand), "there would be %d", n)
+	for _, list := range []struct {
+		field string
+		n     int
+	}{{"add", len(wc.Added)}, {"remove", len(wc.Removed)}} {
+		if list.n > memory.MaxByHand {
+			return false, memory.Invalid(list.field, fmt.Sprintf("at most %d entries of a session", memory.MaxByHand), "there would be %d", list.n)
 		}
 	}
 	return changed, nil

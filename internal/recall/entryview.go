@@ -2,6 +2,7 @@ package recall
 
 import (
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // entryName is what an entry or a task goes by; receipts keep it.
@@ -49,9 +50,9 @@ func (s *Service) nameWithheld(ws []memory.Withheld) {
 func (r *run) named(item *memory.Item, c *candidate, rec *memory.Record) {
 	switch {
 	case rec.Entry != nil:
-		item.Text = r.redact(entryText(rec.Entry))
+		item.Text = r.redact(render.Entry(rec.Entry))
 	case rec.Task != nil:
-		item.Text = r.redact(taskText(rec.Kind, rec.Task))
+		item.Text = r.redact(render.Task(rec.Kind, rec.Task))
 	default:
 		item.Text = r.redact(rec.Text)
 	}

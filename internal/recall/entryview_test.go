@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // catalogued adds one record of each kind that has a name.
@@ -98,7 +99,7 @@ func TestLongEntriesAreShortened(t *testing.T) {
 		}
 	}
 	one := s.ask(t, memory.RecallRequest{Kinds: namedKinds, Format: memory.FormatJSON, Limit: 1, MaxTokens: 8000})
-	if len(one.Items) != 1 || strings.HasSuffix(one.Items[0].Text, ellipsis) {
+	if len(one.Items) != 1 || strings.HasSuffix(one.Items[0].Text, render.Ellipsis) {
 		t.Errorf("as JSON it is %d items, want one, whole", len(one.Items))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // FileNames is the file-name index: every file by its name and its first characters.
@@ -130,7 +131,7 @@ func fileNameReason(why string) string { return "searched by file names only: " 
 // takeFiles adds the files that are relevant enough, and returns how many it added.
 func (r *run) takeFiles(files []memory.Candidate, threshold float64, why string) (shown int) {
 	// The line that reports it counts, too.
-	r.caps.tokens -= tokens(fileNameReason(why))
+	r.caps.tokens -= render.Tokens(fileNameReason(why))
 	below := 0
 	for _, c := range byPath(files) {
 		c.relevance = fileNameRelevance * c.Fit
@@ -218,7 +219,7 @@ func (r *run) headItem(c *candidate, at memory.Location, v memory.Verified) (mem
 			Retrievers: map[string]memory.RetrieverScore{memory.FilePreview: {Score: fit, Relevance: relevance}},
 		},
 	}
-	item.Tokens = itemTokens(item)
+	item.Tokens = render.ItemTokens(item)
 	if len(item.Text) > r.caps.bytes || item.Tokens > r.caps.tokens {
 		return memory.Item{}, memory.OverBudget
 	}

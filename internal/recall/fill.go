@@ -7,6 +7,7 @@ import (
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // caps bound an answer's text, and the code in it, so that it does not crowd
@@ -77,7 +78,7 @@ func (s *Settings) caps(req memory.RecallRequest) caps {
 
 // budget sets what the items of an answer may take together.
 func (r *run) budget() {
-	degraded := min(tokens(degradedLine(r.degraded)), r.req.MaxTokens/8)
+	degraded := min(render.Tokens(render.Degraded(r.degraded)), r.req.MaxTokens/8)
 	r.caps.tokens = r.req.MaxTokens - head(r.req.MaxTokens) - degraded
 }
 
@@ -150,7 +151,7 @@ func (r *run) take(c *candidate) memory.Reason {
 	factors := c.factors
 	factors.Score, factors.Retrievers = round(factors.Score), c.retrievers()
 	item.RankFactors = &factors
-	item.Tokens = itemTokens(item)
+	item.Tokens = render.ItemTokens(item)
 	takes, reserved := item.Tokens, 0
 	if r.cuttable(item) {
 		// A little of the budget is better than nothing of the item.
@@ -199,8 +200,8 @@ func (r *run) record(c *candidate) (memory.Item, memory.Reason) {
 	case rec.Step != nil:
 		item.Timestamp = rec.Created
 		item.StepEnd = new(stepEnd(rec.Step, r.redact))
-		if item.Text = r.redact(stepText(rec.Step)); len(item.Text) > stepLine {
-			item.Text, item.Cut = r.s.cutLine(item.Text, stepLine, rec.ID), true
+		if item.Text = r.redact(render.Step(rec.Step)); len(item.Text) > render.StepLine {
+			item.Text, item.Cut = r.s.cutLine(item.Text, render.StepLine, rec.ID), true
 		}
 	default:
 		r.named(&item, c, &rec)
@@ -222,7 +223,7 @@ func (r *run) lesson(item *memory.Item, e *memory.Event) {
 	if e.Rate != nil {
 		item.SuccessRate = e.Rate.String()
 	}
-	item.Text = lessonLine(*item, 0)
+	item.Text = render.Lesson(*item, 0)
 }
 
 // chunk reads a chunk again from disk through the gates, at the first of its

@@ -16,6 +16,7 @@ import (
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // open is what a store says of the current session.
@@ -341,7 +342,7 @@ func TestStepView(t *testing.T) {
 	for what, text := range map[string]string{"search": v.Snippet, "last": last.Steps[0].Snippet, "recall": a.Items[0].Text, "goal": v.SessionGoal} {
 		limit := stepSnippet
 		if what == "recall" {
-			limit = stepLine
+			limit = render.StepLine
 		}
 		if n := utf8.RuneCountInString(text); n > limit || !utf8.ValidString(text) {
 			t.Errorf("%s has %d characters (valid: %v), want at most %d", what, n, utf8.ValidString(text), limit)

@@ -27,7 +27,7 @@ func leastTokens(item memory.Item) int {
 	if len(item.Text) > leastText {
 		least.Text += cutMark(item.ID)
 	}
-	return itemTokens(least)
+	return render.ItemTokens(least)
 }
 
 // share gives what is left of the budget to the items that need more than was set aside
@@ -79,13 +79,13 @@ func (r *run) cutTo(items []int, room int) (used int) {
 func (r *run) cut(item *memory.Item, tokens int) {
 	frame := *item
 	frame.Text = ""
-	n := max(maxBytes(tokens-1)-len(itemText(frame, r.req.Limit)), leastText)
+	n := max(render.MaxBytes(tokens-1)-len(render.Item(frame, r.req.Limit)), leastText)
 	if item.Kind == memory.Lesson {
 		item.Text = cutLesson(*item, n, r.s.cutMark(item.ID))
 	} else {
 		item.Text = r.s.cutLine(item.Text, n, item.ID)
 	}
-	item.Cut, item.Tokens = true, itemTokens(*item)
+	item.Cut, item.Tokens = true, render.ItemTokens(*item)
 }
 
 // level is the largest share that lets each have the smaller of its need and the share
@@ -125,17 +125,17 @@ func (s *Service) shortID(id string) string {
 // cutLine cuts a text to at most n bytes, the mark with the id included.
 func (s *Service) cutLine(text string, n int, id string) string {
 	mark := s.cutMark(id)
-	return strings.TrimSuffix(shorten(text, max(n-len(mark), leastText/2)+len(ellipsis)), ellipsis) + mark
+	return strings.TrimSuffix(render.Shorten(text, max(n-len(mark), leastText/2)+len(render.Ellipsis)), render.Ellipsis) + mark
 }
 
 // cutLesson is the line of a lesson in at most n bytes with the mark. The command stays
 // whole if it takes no more than half of the room; elsewhere the mark stands for it.
 func cutLesson(i memory.Item, n int, mark string) string {
 	room := max(n-len(mark), leastText/2)
-	command := commandText(i)
+	command := render.Command(i)
 	if len(command) > room/2 {
 		command = ""
 	}
 	i.Command = ""
-	return strings.TrimSuffix(lessonLine(i, room-len(command)+len(ellipsis)), ellipsis) + command + mark
+	return strings.TrimSuffix(render.Lesson(i, room-len(command)+len(render.Ellipsis)), render.Ellipsis) + command + mark
 }

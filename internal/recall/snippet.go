@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/index"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // snippet cuts a chunk at line boundaries around its best lines: the window of
@@ -78,7 +79,7 @@ func words(line string, limit int) []string {
 		if part == "" {
 			part = line
 		}
-		if part = prefix(part, limit); part == "" {
+		if part = render.Prefix(part, limit); part == "" {
 			break // not even one rune fits
 		}
 		parts = append(parts, part)

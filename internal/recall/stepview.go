@@ -7,6 +7,7 @@ import (
 
 	"github.com/recalld/recalld/index"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/steptext"
 )
 
@@ -66,20 +67,20 @@ func (v *viewer) view(r memory.Record) memory.StepView {
 		view.Snippet, view.MatchedFields = v.matching(r.Step, steptext.Fields(r, session))
 	}
 	if view.Snippet == "" {
-		view.Snippet = shorten(v.s.clean(outline(r.Step)), stepSnippet)
+		view.Snippet = render.Shorten(v.s.clean(render.StepOutline(r.Step)), stepSnippet)
 	}
 	return view
 }
 
 // stepEnd is what a step was done to and how it ended, without secrets.
 func stepEnd(st *memory.StepContent, clean func(string) string) memory.StepEnd {
-	target := brief(st.Tool.Target)
+	target := render.Value(st.Tool.Target)
 	if target == "" {
-		target = oneLine(steptext.Subject(st.Tool))
+		target = render.OneLine(steptext.Subject(st.Tool))
 	}
-	end := memory.StepEnd{OK: st.Outcome.OK, Target: shorten(clean(target), subjectBytes)}
+	end := memory.StepEnd{OK: st.Outcome.OK, Target: render.Shorten(clean(target), render.SubjectBytes)}
 	if e := st.Outcome.Error; !st.Outcome.OK && e != nil {
-		end.Error = &memory.StepError{Code: shorten(clean(oneLine(e.Code)), subjectBytes), Message: shorten(clean(oneLine(e.Message)), stepSnippet)}
+		end.Error = &memory.StepError{Code: render.Shorten(clean(render.OneLine(e.Code)), render.SubjectBytes), Message: render.Shorten(clean(render.OneLine(e.Message)), stepSnippet)}
 	}
 	return end
 }
@@ -109,7 +110,7 @@ func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (sn
 	failure, byFailure := "", false
 	for _, f := range fields {
 		if f.Name == errorField {
-			failure = v.s.clean(oneLine(f.Text))
+			failure = v.s.clean(render.OneLine(f.Text))
 		}
 		hits := common(v.query, analyze(f.Text))
 		if len(hits) == 0 {
@@ -132,9 +133,9 @@ func (v *viewer) matching(step *memory.StepContent, fields []steptext.Field) (sn
 		}
 		text := f.Text
 		if f.Name == targetField {
-			text = brief(step.Tool.Target)
+			text = render.Value(step.Tool.Target)
 		}
-		part := excerpt(v.s.clean(oneLine(text)), room, v.query, analyze)
+		part := excerpt(v.s.clean(render.OneLine(text)), room, v.query, analyze)
 		parts = append(parts, part)
 		room -= len(part) + len(partMark)
 	}
@@ -164,15 +165,15 @@ func excerpt(line string, limit int, query index.Terms, analyze func(string) ind
 	if len(line) <= limit {
 		return line
 	}
-	room := limit - 2*len(ellipsis)
+	room := limit - 2*len(render.Ellipsis)
 	pieces := words(line, room)
 	from, to := window(pieces, room, query, analyze)
 	text := strings.TrimSpace(strings.Join(pieces[from:to], ""))
 	if from > 0 {
-		text = ellipsis + text
+		text = render.Ellipsis + text
 	}
 	if to < len(pieces) {
-		text += ellipsis
+		text += render.Ellipsis
 	}
 	return text
 }

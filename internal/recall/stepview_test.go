@@ -8,6 +8,7 @@ import (
 
 	"github.com/recalld/recalld/index/lexical"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TestExcerptShowsWhatMatches: of a long line the stretch around the words is
@@ -15,7 +16,7 @@ import (
 func TestExcerptShowsWhatMatches(t *testing.T) {
 	line := strings.Repeat("filler text ", 40) + "the needle is here" + strings.Repeat(" more filler", 40)
 	got := excerpt(line, 60, lexical.Analyze("needle"), lexical.Analyze)
-	if !strings.Contains(got, "needle") || !strings.HasPrefix(got, ellipsis) || !strings.HasSuffix(got, ellipsis) || len(got) > 60 {
+	if !strings.Contains(got, "needle") || !strings.HasPrefix(got, render.Ellipsis) || !strings.HasSuffix(got, render.Ellipsis) || len(got) > 60 {
 		t.Errorf("excerpt of %d bytes: %q", len(got), got)
 	}
 	if got := excerpt("short needle", 60, lexical.Analyze("needle"), lexical.Analyze); got != "short needle" {
@@ -43,7 +44,7 @@ func FuzzStepView(f *testing.F) {
 		s.session("sess")
 		v := viewer{s: s.service(t), project: "p-own", query: lexical.Analyze(query), sessions: map[string]memory.Session{}}
 		view := v.view(memory.Record{ID: "s-1", Kind: memory.Step, Session: "sess", Step: st})
-		for what, text := range map[string]string{"snippet": view.Snippet, "line": shorten(stepText(st), stepLine)} {
+		for what, text := range map[string]string{"snippet": view.Snippet, "line": render.Shorten(render.Step(st), render.StepLine)} {
 			if !utf8.ValidString(text) || strings.ContainsAny(text, "\n\r") {
 				t.Errorf("the %s is not one valid line: %q", what, text)
 			}

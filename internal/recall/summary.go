@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/steptext"
 )
 
@@ -48,9 +49,9 @@ func (s *summarizer) add(r memory.Record) {
 	if s.labels == nil {
 		s.labels, s.seen = map[string]int{}, map[string]bool{}
 	}
-	d := digest{tool: st.Tool.Name, subject: steptext.Subject(st.Tool), notes: outline(st), failed: !st.Outcome.OK}
+	d := digest{tool: st.Tool.Name, subject: steptext.Subject(st.Tool), notes: render.StepOutline(st), failed: !st.Outcome.OK}
 	if d.failed {
-		d.error = strings.TrimPrefix(strings.TrimPrefix(ending(st.Outcome), "failed"), ": ")
+		d.error = strings.TrimPrefix(strings.TrimPrefix(render.StepOutcome(st.Outcome), "failed"), ": ")
 	}
 	s.steps = append(s.steps, d)
 	for _, label := range st.Labels {
@@ -77,7 +78,7 @@ func (s *summarizer) summary(session memory.Session, clean func(string) string) 
 	for _, screen := range s.screens {
 		out.Screens = append(out.Screens, clean(screen))
 	}
-	note := func(d digest) string { return shorten(clean(d.notes), notesBytes) }
+	note := func(d digest) string { return render.Shorten(clean(d.notes), notesBytes) }
 	out.OmittedSteps = max(len(s.steps)-maxRecipe, 0)
 	for i, d := range s.steps[:min(len(s.steps), maxRecipe)] {
 		out.Recipe = append(out.Recipe, memory.RecipeStep{StepNumber: i + 1, Tool: clean(d.tool), Notes: note(d)})
@@ -87,7 +88,7 @@ func (s *summarizer) summary(session memory.Session, clean func(string) string) 
 		if !d.failed || len(out.Failures) == maxFailures {
 			continue
 		}
-		f := memory.Failure{StepNumber: i + 1, Tool: clean(d.tool), Error: shorten(clean(oneLine(d.error)), notesBytes)}
+		f := memory.Failure{StepNumber: i + 1, Tool: clean(d.tool), Error: render.Shorten(clean(render.OneLine(d.error)), notesBytes)}
 		if by := recovered[i]; by > 0 {
 			f.RecoveredBy = by + 1
 			f.Recovery = s.recovery(i, by, clean)
@@ -122,11 +123,11 @@ func (s *summarizer) recovery(failure, by int, clean func(string) string) string
 	first := max(failure+1, by-betweenSteps)
 	var steps []string
 	if first > failure+1 {
-		steps = append(steps, ellipsis)
+		steps = append(steps, render.Ellipsis)
 	}
 	for i := first; i <= by; i++ {
 		d := s.steps[i]
-		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, clean(d.tool), shorten(clean(d.notes), notesBytes/2)))
+		steps = append(steps, fmt.Sprintf("%d. %s %s", i+1, clean(d.tool), render.Shorten(clean(d.notes), notesBytes/2)))
 	}
 	return strings.Join(steps, "; ")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // used makes a step of a tool on a target; an error is "CODE: message".
@@ -133,7 +134,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		t.Errorf("the label of every step is counted %d times, want %d", sum.Labels["every"], maxRecipe+1)
 	}
 	for _, f := range sum.Failures {
-		if len(f.Error) > notesBytes || len(f.Recovery) > (betweenSteps+2)*notesBytes || strings.HasPrefix(f.Recovery, ellipsis) != (f.StepNumber < 96) {
+		if len(f.Error) > notesBytes || len(f.Recovery) > (betweenSteps+2)*notesBytes || strings.HasPrefix(f.Recovery, render.Ellipsis) != (f.StepNumber < 96) {
 			t.Errorf("failure %d is told in %d and %d bytes: %q", f.StepNumber, len(f.Error), len(f.Recovery), f.Recovery)
 		}
 	}
@@ -151,7 +152,7 @@ func TestOutline(t *testing.T) {
 		"→ ok: line one line two":                {Outcome: ok, Observation: raw(`"line one\nline two"`)},
 		"broken → ok":                            {Tool: memory.StepTool{Target: raw(`["broken", {`)}, Outcome: ok},
 	} {
-		if got := outline(&st); got != want {
+		if got := render.StepOutline(&st); got != want {
 			t.Errorf("outline is %q, want %q", got, want)
 		}
 	}
@@ -172,8 +173,8 @@ func TestShorten(t *testing.T) {
 		{"one, two", 7, "one…"},
 		{"a " + strings.Repeat("b", 40), 20, "a " + strings.Repeat("b", 15) + "…"},
 	} {
-		if got := shorten(test.line, test.n); got != test.want || len(got) > test.n {
-			t.Errorf("shorten(%q, %d) = %q, want %q", test.line, test.n, got, test.want)
+		if got := render.Shorten(test.line, test.n); got != test.want || len(got) > test.n {
+			t.Errorf("render.Shorten(%q, %d) = %q, want %q", test.line, test.n, got, test.want)
 		}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TextOf is the text of a lesson, step or piece of code that is handed out, without the
 // mark of a cut: the mark grows with the number of memories.
 func TextOf(i memory.Item) string {
-	text, _ := unmarked(i)
+	text, _ := render.SplitMark(i)
 	return text
 }
 
@@ -50,7 +51,7 @@ func (r *run) thenRecord(item *memory.ReceiptItem, sel memory.Selection) memory.
 	case rec.Event != nil:
 		text, found = r.thenLesson(item, rec.Event)
 	case rec.Step != nil:
-		text, found = beginning(r.redact(stepText(rec.Step)), item)
+		text, found = beginning(r.redact(render.Step(rec.Step)), item)
 	case rec.Entry != nil:
 		text = memory.EntryText(rec.Kind, rec.Entry.Description, rec.Entry.Content, rec.Entry.InputSchema)
 		found = isOf(item, text)
@@ -98,7 +99,7 @@ const cutSlack = 512
 // to.
 func (r *run) thenLesson(item *memory.ReceiptItem, e *memory.Event) (string, bool) {
 	i := memory.Item{Lesson: r.redact(e.Lesson), Context: r.redact(e.Context), Command: r.redact(e.Command)}
-	whole := lessonLine(i, 0)
+	whole := render.Lesson(i, 0)
 	if isOf(item, whole) || item.Bytes == 0 || item.Bytes >= len(whole) {
 		return whole, isOf(item, whole)
 	}

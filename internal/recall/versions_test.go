@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 )
 
 // TestOwnVersionFirst: of a piece that several worktrees have, each changed in its own
@@ -47,7 +48,7 @@ func TestCodeOfAnotherWorktreeIsMarked(t *testing.T) {
 			if item.Foreign {
 				marked = append(marked, item.Source.Path)
 			}
-			if told := strings.Contains(itemText(item, 1), " [in "+item.Source.Sandbox+"]\n"); told != item.Foreign {
+			if told := strings.Contains(render.Item(item, 1), " [in "+item.Source.Sandbox+"]\n"); told != item.Foreign {
 				t.Errorf("from %q: %s is foreign: %v, and the text says so: %v", dir, item.Source.Path, item.Foreign, told)
 			}
 		}

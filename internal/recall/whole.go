@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/steptext"
 )
 
@@ -34,7 +35,7 @@ func (r *run) readIDs() {
 			continue // asked for twice
 		}
 		if w == nil {
-			if item.Tokens = wholeTokens(item); item.Tokens > room {
+			if item.Tokens = render.WholeTokens(item); item.Tokens > room {
 				if len(r.items) > 0 {
 					w = &memory.Withheld{Kind: item.Kind, Reason: memory.OverBudget, Note: "ask for it alone, or with a larger max_tokens"}
 				} else {
@@ -189,7 +190,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		}
 		item.Step = &st
 		line("Tool", st.Tool.Name)
-		line("Outcome", ending(st.Outcome))
+		line("Outcome", render.StepOutcome(st.Outcome))
 		if e := st.Outcome.Error; e != nil {
 			line("Details", plainRaw(e.Details))
 		}
@@ -215,7 +216,7 @@ func (r *run) full(item *memory.Item, rec *memory.Record) {
 		item.Task = &task
 		line("Task", task.TaskID)
 		if rec.Kind == memory.Task {
-			line("Outcome", outcomeOf(rec.Task.Report))
+			line("Outcome", render.TaskOutcome(rec.Task.Report))
 		}
 		line("Type", task.Type)
 		line("Blocked", task.Reason)
@@ -259,14 +260,14 @@ func cutWhole(i *memory.Item, room int, mayRaise bool) {
 	if mayRaise && room > headTokens {
 		how = "; a larger max_tokens shows them"
 	}
-	mark := func(left int) string { return fmt.Sprintf("%s (%d more bytes%s)", ellipsis, left, how) }
+	mark := func(left int) string { return fmt.Sprintf("%s (%d more bytes%s)", render.Ellipsis, left, how) }
 	all := i.Text
 	i.Text = ""
-	n := maxBytes(room-1) - len(wholeText(*i, 1)) - len(mark(len(all)))
+	n := render.MaxBytes(room-1) - len(render.Whole(*i, 1)) - len(mark(len(all)))
 	for n = max(n, 0); ; n -= n/8 + 1 { // what is shown visibly takes more
-		i.Text = prefix(all, max(n, 0))
+		i.Text = render.Prefix(all, max(n, 0))
 		i.Text += mark(len(all) - len(i.Text))
-		if i.Tokens = wholeTokens(*i); i.Tokens <= room || n <= 0 {
+		if i.Tokens = render.WholeTokens(*i); i.Tokens <= room || n <= 0 {
 			i.Cut = true
 			return
 		}

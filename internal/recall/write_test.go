@@ -30,7 +30,7 @@ func TestFiveLessonsStayUnder500Tokens(t *testing.T) {
 	}
 	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
 		a := s.ask(t, memory.RecallRequest{Format: format})
-		if len(a.Items) != 5 || a.Tokens >= 500 || tokens(a.Text) >= 500 {
+		if len(a.Items) != 5 || a.Tokens >= 500 || render.Tokens(a.Text) >= 500 {
 			t.Errorf("%s: %d lessons in %d tokens, want five in less than 500:\n%s", format, len(a.Items), a.Tokens, a.Text)
 		}
 		for _, item := range a.Items {
@@ -49,7 +49,7 @@ func TestFiveLessonsStayUnder500Tokens(t *testing.T) {
 		t.Errorf("one lesson alone takes %d bytes in %d tokens, of five the first takes %d; want it to have their room", len(one.Items[0].Text), one.Tokens, len(five.Items[0].Text))
 	}
 	whole := s.ask(t, memory.RecallRequest{Format: memory.FormatJSON, Limit: 1, MaxTokens: memory.MaxTokens})
-	if len(whole.Items) != 1 || strings.Contains(whole.Items[0].Text, ellipsis) {
+	if len(whole.Items) != 1 || strings.Contains(whole.Items[0].Text, render.Ellipsis) {
 		t.Errorf("in JSON the lesson is cut: %+v", whole.Items)
 	}
 }
@@ -137,7 +137,7 @@ func TestStoredTextIsFenced(t *testing.T) {
 	}
 	for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown, memory.FormatJSON} {
 		a := s.ask(t, memory.RecallRequest{Format: format, MaxTokens: 600})
-		if len(a.Items) == 0 || a.Tokens > 600 || tokens(a.Text) > 600 {
+		if len(a.Items) == 0 || a.Tokens > 600 || render.Tokens(a.Text) > 600 {
 			t.Errorf("%s: %d items in %d tokens, want some in 600 at most, the frame counted", format, len(a.Items), a.Tokens)
 		}
 		if strings.ContainsAny(a.Text, "\x1b\a\u202e") {
@@ -208,8 +208,8 @@ func TestBudgetIsHard(t *testing.T) {
 				t.Errorf("%s in %d tokens: explaining left %d of %d items", format, budget, got, want)
 			}
 			for _, a := range []*memory.RecallResponse{a, explained} {
-				if a.Tokens > budget || tokens(a.Text) > budget {
-					t.Errorf("%s in %d tokens takes %d and its text %d", format, budget, a.Tokens, tokens(a.Text))
+				if a.Tokens > budget || render.Tokens(a.Text) > budget {
+					t.Errorf("%s in %d tokens takes %d and its text %d", format, budget, a.Tokens, render.Tokens(a.Text))
 				}
 				if !utf8.ValidString(a.Text) {
 					t.Errorf("%s in %d tokens is cut inside a rune: %q", format, budget, a.Text)
@@ -301,7 +301,7 @@ func FuzzWrite(f *testing.F) {
 		factors := func(score float64) *memory.RankFactors { return &memory.RankFactors{Score: score} }
 		for _, format := range []memory.Format{memory.FormatText, memory.FormatMarkdown} {
 			line := memory.Item{ID: "l", Kind: memory.Lesson, Project: "p", Lesson: lesson, Context: path, RankFactors: factors(1)}
-			line.Text = lessonLine(line, 0)
+			line.Text = render.Lesson(line, 0)
 			a := &memory.RecallResponse{Project: "p", ProjectName: path, Items: []memory.Item{
 				line, {ID: "c", Kind: memory.Chunk, Project: "p", Text: code, Source: memory.Source{Path: path, Lines: &[2]int{1, 1}}, RankFactors: factors(.5)},
 			}}
