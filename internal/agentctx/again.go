@@ -8,14 +8,15 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// keptRequests is how long the store knows a request again, and a little more.
+// keptRequests is a little more than the time for which the store recognizes a repeated
+// request.
 const keptRequests = 25 * time.Hour
 
-// again answers a repeated request with the receipt and record of the first. Receipts
-// hold no texts, so the texts are those of today: one that is another than then is marked
-// as changed, an item that has none any more is in the record alone, and Degraded says so.
-// Guidance is told again, for whoever repeats a request has not got the first answer.
-func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memory.Assembled, error) {
+// repeat answers a repeated request with the receipt and record of the first one. Receipts
+// have no texts, so the texts are today's: a changed text is marked, an item without a text
+// is in the record only, and Degraded says so. Guidance is returned again, because the
+// caller did not get the first answer.
+func (a *assembly) repeat(ctx context.Context, wc *memory.WorkingContext) (*memory.Assembled, error) {
 	first, err := a.first()
 	if err != nil {
 		return nil, err
@@ -25,11 +26,11 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 	for i := range a.items {
 		entries[a.items[i].Ref] = &a.items[i]
 	}
-	memories := make(map[string]memory.Item, len(a.found.memories))
-	for _, m := range a.found.memories {
+	memories := make(map[string]memory.Item, len(a.result.memories))
+	for _, m := range a.result.memories {
 		memories[m.ID] = m
 	}
-	// Nothing is weighed again: what the first answer held had room in it.
+	// There is no budget here: the first answer fitted.
 	lost := 0
 	shown := map[taskKey]bool{}
 	inside := memory.AsksFrom(ctx, a.s.opts.Projects, a.project.ID, a.req.Project, a.req.Caller)
@@ -43,7 +44,7 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 		}
 		switch {
 		case item.Kind == memory.SummaryItem:
-			if b.summary(wc.Summary); b.compacted != "" {
+			if b.addSummary(wc.Summary); b.compacted != "" {
 				continue
 			}
 		case item.Active:
@@ -57,7 +58,7 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 		switch item.Kind {
 		case memory.Rule, memory.Reference, memory.Tool:
 			if e := entries[memory.Ref{Type: item.Kind, Name: item.Name, ServerName: item.Server}]; e != nil {
-				b.entries = append(b.entries, placed{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
+				b.entries = append(b.entries, contextEntry{EntryState: e, mode: item.Mode, score: item.Relevance, state: then[i].State})
 				b.tokens = append(b.tokens, item.Tokens)
 				continue
 			}
@@ -75,9 +76,9 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 		}
 		lost++
 	}
-	// A window is one text: it is the first answer's if it is of the same tasks.
-	if window := withoutLeftOut(a.window); window != nil && shows(window, shown) {
-		b.window = window
+	// The tasks are one text: it is the first answer's if it has the same tasks.
+	if window := withoutLeftOut(a.tasks); window != nil && shows(window, shown) {
+		b.tasks = window
 	} else {
 		lost += len(shown)
 	}
@@ -98,8 +99,8 @@ func (a *assembly) again(ctx context.Context, wc *memory.WorkingContext) (*memor
 	return out, nil
 }
 
-// first returns the receipt of the request that is repeated. CodeConflict when the id
-// is of another request.
+// first returns the receipt of the repeated request. CodeConflict if another request had the
+// id.
 func (a *assembly) first() (memory.Receipt, error) {
 	receipts, _, err := a.s.opts.Receipts.Receipts(memory.ReceiptFilter{
 		Project: a.project.ID, Session: a.session.ID, Since: a.start.Add(-keptRequests), Purposes: []memory.Purpose{memory.PurposeContext},
@@ -117,7 +118,7 @@ func (a *assembly) first() (memory.Receipt, error) {
 	}
 }
 
-// shows says that a window has exactly some tasks and blockers.
+// shows reports whether a task summary has exactly these tasks and blockers.
 func shows(w *memory.TaskWindow, names map[taskKey]bool) bool {
 	if len(w.Tasks)+len(w.Blockers) != len(names) {
 		return false
@@ -126,7 +127,7 @@ func shows(w *memory.TaskWindow, names map[taskKey]bool) bool {
 		!slices.ContainsFunc(w.Blockers, func(t memory.BlockedTask) bool { return !names[taskKey{memory.Blocker, t.TaskID}] })
 }
 
-// thenSummary is what is left of the summary of a compaction that was handed out.
+// thenSummary compares a compaction summary that was handed out with the present one.
 func thenSummary(item memory.ReceiptItem, now string) memory.PastText {
 	switch {
 	case item.Hash == "":
@@ -139,7 +140,7 @@ func thenSummary(item memory.ReceiptItem, now string) memory.PastText {
 	return memory.PastText{Text: now}
 }
 
-// ThenSummary is thenSummary for the summary that a session has now.
+// ThenSummary returns what is left of a compaction summary that was handed out.
 func (s *Contexts) ThenSummary(key memory.SessionKey, item memory.ReceiptItem) (memory.PastText, error) {
 	wc, _, err := s.load(key)
 	if err != nil {

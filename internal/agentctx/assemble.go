@@ -10,8 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// AssemblySettings are what a user may choose about request contexts. A request that names
-// another value overrides them.
+// AssemblySettings are the user's choices for request contexts. A request may override them.
 type AssemblySettings struct {
 	// MaxTokens is the budget, memory.MinBudget to memory.MaxBudget.
 	MaxTokens int
@@ -19,8 +18,8 @@ type AssemblySettings struct {
 	// or more (contract 6).
 	TopK, TopN   int
 	IncludeScore float64
-	// Shares of what is left of the budget that relevant items of a kind may take, from
-	// 0 to 1. A kind that is not in it has none.
+	// Shares are the parts of the remaining budget for relevant items of a kind, 0 to 1. A
+	// kind without a share gets nothing.
 	Shares map[memory.Kind]float64
 }
 
@@ -50,19 +49,19 @@ func (s *AssemblySettings) validate() error {
 	return validShares(s.Shares)
 }
 
-// assembly is one request on its way to a context.
+// assembly is a request context in the making.
 type assembly struct {
-	s       *Contexts
-	start   time.Time
-	project memory.Project
-	session memory.Session
-	req     memory.AssembleRequest
-	kept    memory.RecallRequest // the request as its receipt has it
-	items   []memory.EntryState
-	loading bool // the items may not be all
-	found   found
-	window  *memory.TaskWindow
-	shorter func(n int) *memory.TaskWindow
+	s          *Contexts
+	start      time.Time
+	project    memory.Project
+	session    memory.Session
+	req        memory.AssembleRequest
+	kept       memory.RecallRequest // the request as its receipt has it
+	items      []memory.EntryState
+	loading    bool // the items may not be all
+	result     searchResult
+	tasks      *memory.TaskWindow
+	fewerTasks func(n int) *memory.TaskWindow
 }
 
 // Assemble implements memory.Contexts.
@@ -78,7 +77,7 @@ func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*m
 	a.req = s.opts.Settings.fill(req)
 	a.kept = a.withoutSecrets()
 	a.loading = !s.opts.Records.Loaded() // before they are read, or the last may be missed
-	a.items = s.items(ctx, a.project.ID, req.SessionRef)
+	a.items = s.visibleItems(ctx, a.project.ID, req.SessionRef)
 	if err := a.gather(ctx); err != nil {
 		return nil, err
 	}
@@ -93,12 +92,12 @@ func (s *Contexts) Assemble(ctx context.Context, req memory.AssembleRequest) (*m
 		return nil, err
 	}
 	if w.repeated {
-		return a.again(ctx, w.context)
+		return a.repeat(ctx, w.context)
 	}
 	return out, nil
 }
 
-// fill gives a request the settings that it leaves open.
+// fill sets what a request leaves open.
 func (s *AssemblySettings) fill(req memory.AssembleRequest) memory.AssembleRequest {
 	req.TopK, req.TopN = cmp.Or(req.TopK, s.TopK), cmp.Or(req.TopN, s.TopN)
 	req.MaxTokens = cmp.Or(req.MaxTokens, s.MaxTokens)
@@ -108,15 +107,15 @@ func (s *AssemblySettings) fill(req memory.AssembleRequest) memory.AssembleReque
 	return req
 }
 
-// gather reads the window and searches. History, which is the window and steps, and
-// code are left out for a task that requires no context; what was learned is not.
+// gather reads the tasks and searches. History (tasks and steps) and code are left out if
+// the task requires no context; lessons are not.
 func (a *assembly) gather(ctx context.Context) error {
 	bare := a.req.RequiresContext != nil && !*a.req.RequiresContext ||
 		a.req.RequiresContext == nil && a.s.opts.Tasks.Settings(a.project, a.req.TaskType).LeaveOut
 	var missing []memory.Degraded
 	if a.loading {
 		missing = append(missing, memory.Degraded{Part: partCatalogue, Reason: "loading"})
-		defer func() { a.found.incomplete = cmp.Or(a.found.incomplete, "the catalogue is loading") }()
+		defer func() { a.result.incomplete = cmp.Or(a.result.incomplete, "the catalogue is loading") }()
 	}
 	if tasks := a.s.opts.Tasks; !bare {
 		request := memory.TaskWindowRequest{TaskType: a.req.TaskType, Project: a.project.ID, Caller: a.req.Caller}
@@ -128,9 +127,9 @@ func (a *assembly) gather(ctx context.Context) error {
 			missing = append(missing, memory.Degraded{Part: partTasks, Reason: memory.AsError(err).Message})
 			a.s.opts.Logger.Warn("the window of tasks is missing", "part", "session", "project", a.project.ID, "error", err)
 		default:
-			a.window = window
+			a.tasks = window
 		}
-		a.shorter = func(n int) *memory.TaskWindow {
+		a.fewerTasks = func(n int) *memory.TaskWindow {
 			request.Limit = n
 			fewer, err := tasks.TaskWindow(ctx, request)
 			if err != nil {
@@ -140,24 +139,24 @@ func (a *assembly) gather(ctx context.Context) error {
 		}
 	}
 	if a.req.NoSearch {
-		a.found.lacks(partSearch, "switched off")
+		a.result.lacks(partSearch, "switched off")
 	} else {
 		wc, err := a.s.loadHead(a.session.Key())
 		if err != nil {
 			return err
 		}
-		if a.found, err = a.s.search(ctx, a.project, a.req.Message, consider(a.items, hold(a.items, wc, a.session.Started()), a.req.TopK), a.questions(bare)); err != nil {
+		if a.result, err = a.s.search(ctx, a.project, a.req.Message, entrySearchFor(a.items, sessionContextOf(a.items, wc, a.session.Started()), a.req.TopK), a.questions(bare)); err != nil {
 			return err
 		}
-		set := a.found.settings
+		set := a.result.settings
 		set.TopK, set.TopN, set.IncludeScore = a.req.TopK, a.req.TopN, *a.req.IncludeScore
 	}
-	a.found.degraded = append(a.found.degraded, missing...)
+	a.result.degraded = append(a.result.degraded, missing...)
 	return nil
 }
 
-// question is the message as a question of recall. A budget that is larger than that of
-// an answer leaves answers theirs.
+// question is the message as a query of recall. A larger budget than that of an answer does
+// not enlarge answers.
 func (a *assembly) question() memory.RecallRequest {
 	q := memory.RecallRequest{
 		Query: a.req.Message, Project: a.req.Project,
@@ -169,7 +168,7 @@ func (a *assembly) question() memory.RecallRequest {
 	return q
 }
 
-// questions are what is asked of the memories.
+// questions are the queries for memories.
 func (a *assembly) questions(bare bool) []memory.RecallRequest {
 	q := a.question()
 	q.Explain, q.Kinds = true, []memory.Kind{memory.Lesson}
@@ -179,7 +178,7 @@ func (a *assembly) questions(bare bool) []memory.RecallRequest {
 	return recall.ContextQuestions(q)
 }
 
-// withoutSecrets is the question as it can be kept.
+// withoutSecrets is the query as it can be stored.
 func (a *assembly) withoutSecrets() memory.RecallRequest {
 	q := a.question()
 	for _, text := range []*string{&q.Query, &q.Project, &q.Caller.Dir, &q.Caller.Client} {
@@ -188,40 +187,40 @@ func (a *assembly) withoutSecrets() memory.RecallRequest {
 	return q
 }
 
-// assemble works out a request context on a working context, and changes that to what
-// it is after the turn. It is a pure function of what was gathered.
+// assemble makes the request context for a working context, and updates the working context.
+// It is a pure function of what was gathered.
 func (a *assembly) assemble(wc *memory.WorkingContext) (*memory.Assembled, memory.Receipt) {
-	h := hold(a.items, wc, a.session.Started())
+	h := sessionContextOf(a.items, wc, a.session.Started())
 	if a.loading {
 		h.gone = nil // nobody knows that yet
 	}
-	chosen, withheld := choose(a.items, h, a.found.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.opts.Recall.Alike)
+	chosen, withheld := choose(a.items, h, a.result.entries, choice{a.req.TopK, a.req.TopN, *a.req.IncludeScore}, a.s.opts.Recall.Alike)
 	b := newBudget(a.req.MaxTokens)
-	b.summary(wc.Summary)
-	b.held(h, a.window, a.shorter)
+	b.addSummary(wc.Summary)
+	b.addSessionContext(h, a.tasks, a.fewerTasks)
 	if a.req.Schemas {
-		b.schemas(a.items, active(a.items, wc))
+		b.addSchemas(a.items, active(a.items, wc))
 	}
 	held := b.withheld
 	b.withheld = nil
-	b.relevant(a.s.opts.Settings.Shares, chosen, a.found.memories, wc)
+	b.addRelevant(a.s.opts.Settings.Shares, chosen, a.result.memories, wc)
 	wc.Turn++
 	guidance := guide(wc, b.guided)
 	out := a.out(b, wc, guidance)
 	out.Turn = wc.Turn
-	out.Withheld = tell(b.withheld, withheld, a.found.withheld, h.out, held)
+	out.Withheld = joinWithheld(b.withheld, withheld, a.result.withheld, h.out, held)
 	receipt := a.receipt(out, b)
 	out.Receipt, out.Record = receipt.ID, memory.RecordOf(&receipt)
 	return out, receipt
 }
 
-// maxWithheld bounds what is told of what was not handed out.
+// maxWithheld bounds the withheld items of an answer.
 const maxWithheld = 200
 
-// tell joins lists of what is withheld, at most maxWithheld. Each has its share, and what
-// it leaves is for the next: a catalogue with a thousand tools that are always included
-// must not hide what nearly was relevant.
-func tell(lists ...[]memory.Withheld) []memory.Withheld {
+// joinWithheld joins lists of withheld items, at most maxWithheld together. Each list has a
+// share, and leaves its rest to the next: a thousand tools that are always included must not
+// hide what was nearly relevant.
+func joinWithheld(lists ...[]memory.Withheld) []memory.Withheld {
 	told := []memory.Withheld{}
 	for i, list := range lists {
 		share := (maxWithheld - len(told)) / (len(lists) - i)

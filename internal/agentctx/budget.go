@@ -8,38 +8,37 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// relevantKinds are the kinds that relevance decides on, in the order in which they
-// take their shares of the budget.
+// relevantKinds are the kinds that relevance decides on, in the order in which they take
+// their shares.
 var relevantKinds = []memory.Kind{memory.Rule, memory.Reference, memory.Tool, memory.Lesson, memory.Step, memory.Chunk}
 
-// DefaultShares are the shares of the budget by kind. Together they are more than all of
-// it: what one kind does not take is for the next, and few messages have to do with all
-// kinds.
+// DefaultShares are the shares of the budget by kind. Their sum exceeds 1: a kind leaves its
+// rest to the next, and few messages concern all kinds.
 func DefaultShares() map[memory.Kind]float64 {
 	return map[memory.Kind]float64{
 		memory.Rule: .25, memory.Reference: .25, memory.Tool: .2, memory.Lesson: .15, memory.Step: .1, memory.Chunk: .25,
 	}
 }
 
-// budget fills a request context up to a number of tokens. What is put into it is
-// counted as it is written, with the heading of a section that it begins, and of what
-// others build with instead, the schemas of tools and the whole text of a memory, the
-// larger. Parts never take fewer tokens than the whole, so the sum is a bound.
+// budget fills a request context up to a number of tokens. Every part is counted as it is
+// written, with the heading of a section that it starts. Where hosts use another form, tool
+// schemas and whole memories, the larger form counts. Parts never take fewer tokens than the
+// whole, so the sum is an upper bound.
 type budget struct {
 	most, used int
-	// room is what may be taken for now, a share of what is left.
+	// room is what may be taken now, a share of the rest.
 	room    int
-	entries []placed
+	entries []contextEntry
 	tokens  []int // of the entries
 	// guided are the tools whose guidance is handed out.
 	guided   []memory.EntryState
 	memories []memory.Item
-	// memory is what the memories take together.
+	// memory is the number of tokens of all memories.
 	memory int
-	// framed says that the frame around stored text is counted.
+	// framed reports that the frame around stored text is counted.
 	framed bool
-	window *memory.TaskWindow
-	// compacted is the summary of the last compaction, and what it takes.
+	tasks  *memory.TaskWindow
+	// compacted is the summary of the last compaction, with its tokens.
 	compacted       string
 	compactedTokens int
 	// active are active tools that are not among the entries.
@@ -49,7 +48,7 @@ type budget struct {
 
 func newBudget(most int) *budget { return &budget{most: most, room: most} }
 
-// take uses up tokens if there is room for them.
+// take takes tokens if there is room.
 func (b *budget) take(tokens int) bool {
 	if tokens > b.room {
 		return false
@@ -59,9 +58,9 @@ func (b *budget) take(tokens int) bool {
 	return true
 }
 
-// stored is take for stored text. With the first goes the frame around all of it,
-// which counts against no kind's share.
-func (b *budget) stored(tokens int) bool {
+// takeFenced is take for stored text. The first stored text also takes the frame, which no
+// kind's share pays for.
+func (b *budget) takeFenced(tokens int) bool {
 	frame := render.FrameTokens
 	if b.framed {
 		frame = 0
@@ -75,8 +74,8 @@ func (b *budget) stored(tokens int) bool {
 	return true
 }
 
-// summary puts the summary of the last compaction into the context, or withholds it.
-func (b *budget) summary(text string) {
+// addSummary puts the summary of the last compaction into the context, or withholds it.
+func (b *budget) addSummary(text string) {
 	if text == "" {
 		return
 	}
@@ -88,9 +87,9 @@ func (b *budget) summary(text string) {
 	b.compacted, b.compactedTokens = text, tokens
 }
 
-// schemas puts the schemas of active tools that are not among the entries into the
-// context; one that has no room is withheld, and stays active.
-func (b *budget) schemas(items []memory.EntryState, active []memory.ToolRef) {
+// addSchemas adds the schemas of active tools that are not among the entries. A tool without
+// room is withheld and stays active.
+func (b *budget) addSchemas(items []memory.EntryState, active []memory.ToolRef) {
 	at := make(map[memory.ToolRef]*memory.EntryState, len(active))
 	for _, ref := range active {
 		at[ref] = nil
@@ -110,7 +109,7 @@ func (b *budget) schemas(items []memory.EntryState, active []memory.ToolRef) {
 		}
 		tool := activeTool(e)
 		if !b.take(tool.Tokens) {
-			b.withheld = append(b.withheld, placed{EntryState: e}.withheld(memory.OverBudget))
+			b.withheld = append(b.withheld, contextEntry{EntryState: e}.withheld(memory.OverBudget))
 			continue
 		}
 		b.active = append(b.active, tool)
@@ -121,11 +120,11 @@ func activeTool(e *memory.EntryState) memory.ActiveTool {
 	return memory.ActiveTool{ToolRef: toolOf(*e), Description: e.Description, InputSchema: e.InputSchema, Tokens: toolTokens(e)}
 }
 
-// entry puts an entry into the context, or withholds it.
-func (b *budget) entry(e placed) {
+// addEntry puts an entry into the context, or withholds it.
+func (b *budget) addEntry(e contextEntry) {
 	tokens := entryTokens(e.EntryState)
 	heading := 0
-	if !slices.ContainsFunc(b.entries, func(other placed) bool { return other.Type == e.Type }) {
+	if !slices.ContainsFunc(b.entries, func(other contextEntry) bool { return other.Type == e.Type }) {
 		heading = render.Tokens(render.Separator + render.EntryHeadings[e.Type])
 	}
 	if !b.take(tokens + heading) {
@@ -135,14 +134,14 @@ func (b *budget) entry(e placed) {
 	b.entries, b.tokens = append(b.entries, e), append(b.tokens, tokens)
 }
 
-// entryTokens is what an entry takes: a tool goes with its schema.
+// entryTokens is the number of tokens of an entry, a tool with its schema.
 func entryTokens(e *memory.EntryState) int {
 	return render.Tokens(render.ContextEntry{EntryState: e}.Text()) + render.Tokens(string(e.InputSchema))
 }
 
-// guide hands out the guidance of the tools in the context that the session was not
-// told, as far as there is room for it; the rest is for a later turn.
-func (b *budget) guide(wc *memory.WorkingContext) {
+// addGuidance adds the guidance that the session has not received, for the tools in the
+// context, as far as there is room; the rest follows in a later turn.
+func (b *budget) addGuidance(wc *memory.WorkingContext) {
 	told := setOf(wc.Guided)
 	for _, e := range b.entries {
 		if e.Type != memory.Tool || e.Guidance == "" || told[toolOf(*e.EntryState)] {
@@ -158,11 +157,11 @@ func (b *budget) guide(wc *memory.WorkingContext) {
 	}
 }
 
-// remember puts a memory into the context, or withholds it.
-func (b *budget) remember(item memory.Item) {
+// addMemory puts a memory into the context, or withholds it.
+func (b *budget) addMemory(item memory.Item) {
 	memories := append(slices.Clip(b.memories), item)
 	tokens := memoryTokens(memories)
-	if !b.stored(tokens - b.memory) {
+	if !b.takeFenced(tokens - b.memory) {
 		b.withheld = append(b.withheld, memory.Withheld{
 			ID: item.ID, Kind: item.Kind, Reason: memory.OverBudget, NearestScore: item.Relevance, Path: item.Source.Path,
 		})
@@ -171,8 +170,8 @@ func (b *budget) remember(item memory.Item) {
 	b.memories, b.memory = memories, tokens
 }
 
-// memoryTokens is what memories take, whoever writes them: each by itself, or all of
-// them as one text.
+// memoryTokens is the number of tokens of memories in either form: one by one, or all as one
+// text.
 func memoryTokens(items []memory.Item) int {
 	alone := 0
 	for _, item := range items {
@@ -181,22 +180,22 @@ func memoryTokens(items []memory.Item) int {
 	return max(alone, render.Tokens(render.Separator+render.Markdown(items)))
 }
 
-// show puts the window into the context. Where it is too long its oldest tasks are
-// withheld, and if the blockers alone are, all of it. shorter returns the window of the
-// last n tasks, n at least 1. Blockers that the text leaves out are withheld, too.
-func (b *budget) show(window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
+// addTasks adds the task summary. If it is too long, its oldest tasks are withheld; if the
+// blockers alone are, all of it. shorter returns the summary of the last n tasks, n at least
+// 1. Blockers that the text leaves out are withheld, too.
+func (b *budget) addTasks(window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
 	if window == nil || window.Text == "" {
 		return
 	}
 	shown := withoutLeftOut(window)
-	for shown != nil && !b.stored(render.Tokens(render.Separator+render.Visible(shown.Text))) {
+	for shown != nil && !b.takeFenced(render.Tokens(render.Separator+render.Visible(shown.Text))) {
 		if n := len(shown.Tasks) - 1; n > 0 {
 			shown = withoutLeftOut(shorter(n))
 		} else {
 			shown = nil
 		}
 	}
-	b.window = shown
+	b.tasks = shown
 	kept := map[string]bool{}
 	if shown != nil {
 		for _, t := range shown.Tasks {
@@ -217,8 +216,8 @@ func (b *budget) show(window *memory.TaskWindow, shorter func(n int) *memory.Tas
 	}
 }
 
-// withoutLeftOut is a window with the blockers that its text shows, which are the last
-// ones: a context hands out no others.
+// withoutLeftOut returns a task summary with only the blockers that its text shows, which
+// are the last ones.
 func withoutLeftOut(w *memory.TaskWindow) *memory.TaskWindow {
 	if w == nil || w.LeftOut == 0 {
 		return w
@@ -228,8 +227,8 @@ func withoutLeftOut(w *memory.TaskWindow) *memory.TaskWindow {
 	return &shown
 }
 
-// share gives each kind its share of what is left, and what the kinds before it have
-// left of theirs, and has fill take from it.
+// share calls fill for each kind with its share of the rest and what the kinds before it
+// left.
 func (b *budget) share(shares map[memory.Kind]float64, fill func(memory.Kind)) {
 	left := b.most - b.used
 	over := 0
@@ -240,28 +239,28 @@ func (b *budget) share(shares map[memory.Kind]float64, fill func(memory.Kind)) {
 	}
 }
 
-// held puts a session context and the window into a budget: rules and references first,
-// then the window, then tools, which hosts register by the hundred, and their guidance.
-func (b *budget) held(h holding, window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
+// addSessionContext adds a session context and the tasks: rules and references first, then
+// the tasks, then tools, which hosts register by the hundred.
+func (b *budget) addSessionContext(h sessionContext, window *memory.TaskWindow, shorter func(n int) *memory.TaskWindow) {
 	for _, ref := range h.gone {
 		b.withheld = append(b.withheld, memory.Withheld{Kind: ref.Type, Reason: memory.Gone, Name: ref.Name, Server: ref.ServerName})
 	}
 	for _, e := range h.entries {
 		if e.Type != memory.Tool {
-			b.entry(e)
+			b.addEntry(e)
 		}
 	}
-	b.show(window, shorter)
+	b.addTasks(window, shorter)
 	for _, e := range h.entries {
 		if e.Type == memory.Tool {
-			b.entry(e)
+			b.addEntry(e)
 		}
 	}
 	b.reorder(h.entries)
 }
 
-// reorder puts the entries back into the order of a session context.
-func (b *budget) reorder(held []placed) {
+// reorder restores the order of the session context.
+func (b *budget) reorder(held []contextEntry) {
 	tokens := make(map[memory.Ref]int, len(b.entries))
 	for i, e := range b.entries {
 		tokens[e.Ref] = b.tokens[i]
@@ -274,20 +273,20 @@ func (b *budget) reorder(held []placed) {
 	}
 }
 
-// relevant puts what is relevant into a budget, each kind within its share.
-func (b *budget) relevant(shares map[memory.Kind]float64, entries []placed, memories []memory.Item, wc *memory.WorkingContext) {
+// addRelevant adds relevant items, each kind within its share.
+func (b *budget) addRelevant(shares map[memory.Kind]float64, entries []contextEntry, memories []memory.Item, wc *memory.WorkingContext) {
 	b.share(shares, func(kind memory.Kind) {
 		for _, e := range entries {
 			if e.Type == kind {
-				b.entry(e)
+				b.addEntry(e)
 			}
 		}
 		if kind == memory.Tool {
-			b.guide(wc)
+			b.addGuidance(wc)
 		}
 		for _, item := range memories {
 			if item.Kind == kind {
-				b.remember(item)
+				b.addMemory(item)
 			}
 		}
 	})

@@ -88,9 +88,9 @@ func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 		s := stateText(e)
 		switch r.IntN(3) {
 		case 0:
-			a.found.entries.Items = append(a.found.entries.Items, recall.Matched{ID: s.ID, Kind: e.Type, Relevance: .5 + r.Float64()/2})
+			a.result.entries.Items = append(a.result.entries.Items, recall.Matched{ID: s.ID, Kind: e.Type, Relevance: .5 + r.Float64()/2})
 		case 1:
-			a.found.entries.Withheld = append(a.found.entries.Withheld, memory.Withheld{ID: s.ID, Kind: e.Type, Reason: memory.BelowThreshold, NearestScore: .4})
+			a.result.entries.Withheld = append(a.result.entries.Withheld, memory.Withheld{ID: s.ID, Kind: e.Type, Reason: memory.BelowThreshold, NearestScore: .4})
 		}
 		if r.IntN(10) > 0 { // else it has gone
 			a.items = append(a.items, s)
@@ -102,7 +102,7 @@ func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 			m.Source = memory.Source{Path: "a/b.go", Lines: &[2]int{1, 9}}
 		}
 		m.Tokens = render.Tokens(m.Text) + 3
-		a.found.memories = append(a.found.memories, m)
+		a.result.memories = append(a.result.memories, m)
 	}
 	var tasks []memory.CompletedTask
 	var blockers []memory.BlockedTask
@@ -112,8 +112,8 @@ func random(r *rand.Rand) (*assembly, *memory.WorkingContext) {
 	for i := range r.IntN(4) {
 		blockers = append(blockers, memory.BlockedTask{TaskID: fmt.Sprintf("task-%d", i), Reason: text(200)})
 	}
-	a.window = windowOf(tasks, blockers)
-	a.shorter = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
+	a.tasks = windowOf(tasks, blockers)
+	a.fewerTasks = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
 	return a, wc
 }
 
@@ -220,7 +220,7 @@ func TestWhateverTheInputs(t *testing.T) {
 		if (out.Guidance != "") != (len(wc.Guided) > guided) {
 			fail("%d tools are marked as told of with the guidance %q", len(wc.Guided)-guided, out.Guidance)
 		}
-		if out.Window != nil && len(out.Window.Tasks) < len(a.window.Tasks) {
+		if out.Window != nil && len(out.Window.Tasks) < len(a.tasks.Tasks) {
 			short++
 		}
 	}
@@ -237,7 +237,7 @@ func TestASessionContextComesBeforeWhatIsRelevant(t *testing.T) {
 		stateText(entry("tool fs:big always", big)), stateText(entry("rule first always", small)), stateText(entry("rule big always", big)),
 		stateText(entry("rule last always", small)), stateText(entry("rule found agent", big+"other")),
 	}
-	a.found.entries.Items = []recall.Matched{{ID: a.items[4].ID, Kind: memory.Rule, Relevance: .9}}
+	a.result.entries.Items = []recall.Matched{{ID: a.items[4].ID, Kind: memory.Rule, Relevance: .9}}
 	out, _ := a.assemble(newWorkingContext("session-1"))
 	// The tool comes after the rules, and what comes after a large one is still tried.
 	if got, want := handedOut(out), "rule first always, rule last always"; got != want {
@@ -258,7 +258,7 @@ func TestWhatIsHandedOutHasTheOrderOfTheSession(t *testing.T) {
 	a.items = []memory.EntryState{stateText(entry("tool fs:read always", "Reads.")), stateText(entry("rule A always", "Be brief."))}
 	a.items = append(a.items, stateText(entry("tool fs:find agent", "Finds.")), stateText(entry("rule C agent", "Be kind.")))
 	for _, e := range a.items[2:] {
-		a.found.entries.Items = append(a.found.entries.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: .9})
+		a.result.entries.Items = append(a.result.entries.Items, recall.Matched{ID: e.ID, Kind: e.Type, Relevance: .9})
 	}
 	out, _ := a.assemble(newWorkingContext("session-1"))
 	if got, want := handedOut(out), "tool fs:read always, rule A always, rule C agent, tool fs:find agent"; got != want {
@@ -294,7 +294,7 @@ func TestAKindKeepsToItsShareAndLeavesTheRestToTheNext(t *testing.T) {
 	} {
 		a := pure(memory.AssembleRequest{MaxTokens: 1000})
 		a.s.opts.Settings.Shares = c.shares
-		a.found.memories = c.memories
+		a.result.memories = c.memories
 		out, _ := a.assemble(newWorkingContext("session-1"))
 		var got []string
 		for _, m := range out.Memories {
@@ -316,8 +316,8 @@ func TestAWindowThatIsTooLongLosesItsOldestTasks(t *testing.T) {
 	} {
 		blockers := []memory.BlockedTask{{TaskID: "held", Reason: c.reason}}
 		a := pure(memory.AssembleRequest{MaxTokens: 50})
-		a.window = windowOf(tasks, blockers)
-		a.shorter = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
+		a.tasks = windowOf(tasks, blockers)
+		a.fewerTasks = func(n int) *memory.TaskWindow { return windowOf(tasks[len(tasks)-n:], blockers) }
 		out, _ := a.assemble(newWorkingContext("session-1"))
 		shown := ""
 		if out.Window != nil {
@@ -334,13 +334,13 @@ func TestAWindowThatIsTooLongLosesItsOldestTasks(t *testing.T) {
 func TestBlockersThatTheWindowLeavesOutAreWithheld(t *testing.T) {
 	blockers := []memory.BlockedTask{{TaskID: "b-1"}, {TaskID: "b-2"}, {TaskID: "b-3"}}
 	a := pure(memory.AssembleRequest{MaxTokens: 1000})
-	a.window = windowOf(nil, blockers[2:])
-	a.window.Blockers, a.window.LeftOut = blockers, 2
+	a.tasks = windowOf(nil, blockers[2:])
+	a.tasks.Blockers, a.tasks.LeftOut = blockers, 2
 	out, receipt := a.assemble(newWorkingContext("session-1"))
 	if got, want := withheldFor(out, memory.OverLimit), "blocker b-1, blocker b-2"; got != want {
 		t.Errorf("withheld %q, want %q", got, want)
 	}
-	if out.Window == nil || len(out.Window.Blockers) != 1 || out.Window.Blockers[0].TaskID != "b-3" || len(a.window.Blockers) != 3 {
+	if out.Window == nil || len(out.Window.Blockers) != 1 || out.Window.Blockers[0].TaskID != "b-3" || len(a.tasks.Blockers) != 3 {
 		t.Errorf("the window handed out is %+v, want b-3 alone", out.Window)
 	}
 	names := ""

@@ -8,10 +8,10 @@ import (
 type Catalogue struct {
 	opts Ports
 
-	// writing is held while a catalogue is changed, so that two changes of one do not
-	// follow from the same state of it.
+	// writing is held while a catalogue changes, so that no two changes start from the same
+	// state.
 	writing sync.Mutex
-	taken   takenFiles
+	taken   readFiles
 	servers serverCache
 }
 

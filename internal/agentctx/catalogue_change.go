@@ -12,29 +12,30 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// maxBatch is how much text one batch holds, in bytes: a record, with its text and
-// the entry, must fit a transaction of the store, which holds some 2 MB, with others.
+// maxBatch is the most text of one batch, in bytes: together with other records it must fit
+// a transaction of the store, some 2 MB.
 const maxBatch = 1 << 20
 
-// change is what a writer wants of a catalogue.
+// change is a change of a catalogue.
 type change struct {
 	project memory.Project
 	request string // RequestID
 	action  string // for the audit log
-	entries []sourced
+	entries []sourcedEntry
 	servers []storedServer
-	// replaces says that what a source has and is not among entries is removed.
+	// replaces reports whether the entries of a source that are not in the change are
+	// removed.
 	replaces func(source string) bool
-	// imported says that what was forgotten stays so.
+	// imported keeps forgotten entries forgotten.
 	imported bool
 	secrets  int // that were taken out
 	now      time.Time
-	// first says that nothing was taken from the project's files before.
+	// first reports that no files of the project were read before.
 	first bool
 }
 
-// since is when what a source has now came to be. Files that are read for the first
-// time were there before.
+// since returns the time from which entries of a source apply. Files that are read for the
+// first time existed before.
 func (c *change) since(source string) time.Time {
 	if c.first && isFile(source) {
 		return time.Time{}
@@ -42,14 +43,14 @@ func (c *change) since(source string) time.Time {
 	return c.now
 }
 
-// sourced is an entry with who registers it, and, once it is clean, its Text.
-type sourced struct {
+// sourcedEntry is an entry with its source and, once it has no secrets, its Text.
+type sourcedEntry struct {
 	memory.CatalogueEntry
 	source string
 	text   string
 }
 
-// errNothing says that there is nothing to be written.
+// errNothing reports that nothing needs to be written.
 var errNothing = errors.New("nothing to write")
 
 // write carries out a change. The caller holds s.writing.
@@ -85,8 +86,8 @@ func (s *Catalogue) write(ctx context.Context, c *change) (*memory.Registered, e
 	return out, nil
 }
 
-// batch returns what is still to be written of a change, or as much of it as fits,
-// and whether there is more.
+// batch returns the part of a change that is not written yet, as much as fits, and whether
+// there is more.
 func (s *Catalogue) batch(c *change, tried map[string]bool) (b memory.Batch, more bool, err error) {
 	stored := s.byRef(c.project.ID)
 	wanted := make(map[memory.Ref]bool, len(c.entries))
@@ -98,7 +99,7 @@ func (s *Catalogue) batch(c *change, tried map[string]bool) (b memory.Batch, mor
 		old, there := stored[e.Ref]
 		if !there {
 			total++
-		} else if holds(old, e) || isFile(e.source) && !isFile(old.Entry.Source) {
+		} else if isUnchanged(old, e) || isFile(e.source) && !isFile(old.Entry.Source) {
 			continue
 		}
 		r := recordOf(c.project.ID, e, i, now)
@@ -150,7 +151,7 @@ func (s *Catalogue) batch(c *change, tried map[string]bool) (b memory.Batch, mor
 	return b, more, nil
 }
 
-// mergeEntry keeps the place of an entry that was changed, and what came of it.
+// mergeEntry keeps the creation time, the order and the verdicts of an entry that changes.
 func mergeEntry(old, changed memory.Record) memory.Record {
 	changed.Created, changed.Verdicts, changed.Extra = old.Created, old.Verdicts, old.Extra
 	entry := *changed.Entry // the batch may be tried again
@@ -164,8 +165,8 @@ func mergeEntry(old, changed memory.Record) memory.Record {
 	return changed
 }
 
-// now is when new entries are created: after all that are there, so that time and
-// place in the request are the order of registration.
+// now is the creation time of new entries: after all existing ones, so that entries are
+// ordered by registration.
 func (s *Catalogue) now(stored map[memory.Ref]*memory.Record) time.Time {
 	now := s.opts.now()
 	for _, r := range stored {
@@ -186,16 +187,16 @@ func (s *Catalogue) byRef(project string) map[memory.Ref]*memory.Record {
 	return byRef
 }
 
-// holds says that a record is what registering the entry would make of it. Its text is
-// compared as well: another version of recalld may find entries by another text.
-func holds(r *memory.Record, e *sourced) bool {
+// isUnchanged reports whether registering the entry would not change its record. The text is
+// compared too, because another version of recalld may make another one.
+func isUnchanged(r *memory.Record, e *sourcedEntry) bool {
 	x := r.Entry
 	return x.Source == e.source && x.Description == e.Description && x.Content == e.Content && x.Guidance == e.Guidance &&
 		bytes.Equal(x.InputSchema, e.InputSchema) && x.Core == e.Core && x.Include == e.Include &&
 		sameFlag(x.Enabled, e.Enabled) && r.Text == e.text
 }
 
-func recordOf(project string, e *sourced, ord int, now time.Time) memory.Record {
+func recordOf(project string, e *sourcedEntry, ord int, now time.Time) memory.Record {
 	return memory.Record{
 		ID: EntryID(project, e.Ref), Kind: e.Type, Project: project, Created: now, Updated: now, Doc: memory.DocumentID(e.text), Text: e.text,
 		Provenance: memory.ProvenanceOf(e.source),
@@ -206,7 +207,7 @@ func recordOf(project string, e *sourced, ord int, now time.Time) memory.Record 
 	}
 }
 
-// recordSize is about what a record takes in a transaction, in bytes.
+// recordSize estimates the size of a record in a transaction, in bytes.
 func recordSize(r *memory.Record) int {
 	const rest = 512 // names, times and keys
 	e := r.Entry
@@ -214,7 +215,7 @@ func recordSize(r *memory.Record) int {
 }
 
 // EntryID is the id of an entry's record: a letter for its type and a hash of project,
-// server and name, so that it is the same whenever it is registered.
+// server and name. It is the same at every registration.
 func EntryID(project string, ref memory.Ref) string {
 	letter := map[memory.Kind]string{memory.Rule: "u", memory.Reference: "f", memory.Tool: "o"}[ref.Type]
 	h := sha256.New()

@@ -8,15 +8,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// TakeFiles makes what files have in a project's catalogue what these files have; the
-// entries of files that are not among them are removed. Of two files that have the
-// same entry the first one's is taken, a host's own entry stays, and what was
-// forgotten stays so. What has a secret in its name or path is passed over and logged.
+// TakeFiles makes the file entries of a project's catalogue equal to the entries of these
+// files, and removes those of other files. The first of several files with one entry counts,
+// entries of hosts stay, and forgotten entries stay forgotten. Names and paths with secrets
+// are skipped and logged.
 //
-// hash names what was read: the same hash as the last time for the project costs
-// nothing, unless the catalogue was changed by hand since; an empty one is never the
-// same. Nil and no error are returned then, also for what was refused the last time.
-// Atomicity is that of Register, and so are the errors.
+// hash identifies the content of the files. The same hash as last time is a no-op that
+// returns nil, also if it was refused then, unless the catalogue was changed by hand since.
+// An empty hash always reads. Errors and atomicity are those of Register.
 func (s *Catalogue) TakeFiles(ctx context.Context, project memory.Project, hash string, files []memory.FileEntries) (*memory.Registered, error) {
 	if s.taken.is(project.ID, hash) { // a request of an agent does not wait for a host that registers
 		return nil, nil
@@ -34,7 +33,8 @@ func (s *Catalogue) TakeFiles(ctx context.Context, project memory.Project, hash 
 	return out, nil
 }
 
-// Retake has TakeFiles compare again, whatever the hash: something was forgotten.
+// Retake makes the next TakeFiles compare again whatever the hash, because something was
+// forgotten.
 func (s *Catalogue) Retake() { s.taken.forgetAll() }
 
 // takeFiles is TakeFiles with s.writing held.
@@ -55,7 +55,7 @@ func (s *Catalogue) takeFiles(ctx context.Context, project memory.Project, files
 			}
 			if !seen[e.Ref] && !s.secretIn(f.Path, e.Name, e.ServerName) {
 				seen[e.Ref] = true
-				c.entries = append(c.entries, sourced{CatalogueEntry: e, source: source})
+				c.entries = append(c.entries, sourcedEntry{CatalogueEntry: e, source: source})
 			}
 		}
 		for i, x := range f.Servers {
@@ -73,8 +73,8 @@ func (s *Catalogue) takeFiles(ctx context.Context, project memory.Project, files
 	return s.write(ctx, c)
 }
 
-// secretIn says that one of the names holds a secret, and logs which file has it, not
-// what it is.
+// secretIn reports whether one of the names contains a secret, and logs the file but not the
+// name.
 func (s *Catalogue) secretIn(path string, names ...string) bool {
 	for _, name := range names {
 		if _, n := s.opts.Writer.Clean(name, memory.MaxNameText); n > 0 {
@@ -86,36 +86,36 @@ func (s *Catalogue) secretIn(path string, names ...string) bool {
 	return false
 }
 
-// takenFiles names, by project, what was last taken from files.
-type takenFiles struct {
+// readFiles has the hashes of the files that were read last, by project.
+type readFiles struct {
 	mu     sync.Mutex // guards what follows
 	hashes map[string]string
 	again  int // how often all were to be taken again
 }
 
-func (t *takenFiles) is(project, hash string) bool {
+func (t *readFiles) is(project, hash string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return hash != "" && t.hashes[project] == hash
 }
 
-// knows says that the files of a project were looked at before.
-func (t *takenFiles) knows(project string) bool {
+// knows reports whether the files of a project were read before.
+func (t *readFiles) knows(project string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, ok := t.hashes[project]
 	return ok
 }
 
-func (t *takenFiles) retakes() int {
+func (t *readFiles) retakes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.again
 }
 
-// set keeps a hash, unless all were to be taken again since there were so many retakes:
-// what was taken may have been forgotten in between.
-func (t *takenFiles) set(project, hash string, retakes int) {
+// set stores a hash, unless Retake was called since: what was read may have been forgotten
+// in between.
+func (t *readFiles) set(project, hash string, retakes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.again != retakes {
@@ -127,13 +127,13 @@ func (t *takenFiles) set(project, hash string, retakes int) {
 	t.hashes[project] = hash
 }
 
-func (t *takenFiles) forget(project string) {
+func (t *readFiles) forget(project string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.hashes, project)
 }
 
-func (t *takenFiles) forgetAll() {
+func (t *readFiles) forgetAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.hashes)

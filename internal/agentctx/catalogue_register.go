@@ -46,7 +46,7 @@ func (s *Catalogue) Register(ctx context.Context, req memory.RegisterRequest) (*
 		replaces: func(of string) bool { return req.Replace && of == source },
 	}
 	for _, e := range req.Entries {
-		c.entries = append(c.entries, sourced{CatalogueEntry: e, source: source})
+		c.entries = append(c.entries, sourcedEntry{CatalogueEntry: e, source: source})
 	}
 	for _, x := range req.Servers {
 		c.servers = append(c.servers, storedServer{Server: x, Source: source})
@@ -72,7 +72,7 @@ func (s *Catalogue) RegisterOwn(ctx context.Context, tools []memory.CatalogueEnt
 		replaces: func(string) bool { return true },
 	}
 	for _, e := range tools {
-		c.entries = append(c.entries, sourced{CatalogueEntry: e, source: ownSource, text: Text(e)})
+		c.entries = append(c.entries, sourcedEntry{CatalogueEntry: e, source: ownSource, text: Text(e)})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -95,7 +95,7 @@ func (s *Catalogue) clean(c *change) error {
 	for i := range c.entries {
 		e := &c.entries[i]
 		e.text = Text(e.CatalogueEntry)
-		if old, ok := stored[e.Ref]; ok && holds(old, e) {
+		if old, ok := stored[e.Ref]; ok && isUnchanged(old, e) {
 			continue
 		}
 		for _, name := range [...]struct{ field, text string }{{"name", e.Name}, {"serverName", e.ServerName}} {

@@ -8,23 +8,22 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// considered says for which entries is searched: those that relevance may decide on, and
-// how many matches are asked for.
-type considered struct {
+// entrySearch selects the entries to search, those that relevance decides on, and the number
+// of matches.
+type entrySearch struct {
 	kinds []memory.Kind
-	// only are their ids; nil where they are all entries of the kinds.
+	// only are their ids; nil if they are all entries of the kinds.
 	only  map[string]bool
 	limit int
-	// followed says that there are entries from files of the repository among them,
-	// which this caller may be shown.
+	// followed reports that entries from the repository's files are among them, which this
+	// caller may see.
 	followed bool
 }
 
-// consider works out what is to be searched so that topK eligible matches are found:
-// what is disabled, not the agent's choice, or decided by the session may match better,
-// and takes nobody's place.
-func consider(items []memory.EntryState, h holding, topK int) considered {
-	c := considered{limit: topK}
+// entrySearchFor selects entries so that topK eligible matches are found: disabled entries,
+// and those decided by mode or session, take no places.
+func entrySearchFor(items []memory.EntryState, h sessionContext, topK int) entrySearch {
+	c := entrySearch{limit: topK}
 	var ids []string
 	n := map[memory.Kind]int{} // of entries by kind
 	for i := range items {
@@ -56,12 +55,11 @@ type choice struct {
 	include    float64
 }
 
-// choose takes of the entries that were found those that are relevant enough, best
-// first, and says why it withholds the others. Only enabled entries with the mode agent
-// that the session has nothing decided on are considered, topK of them: the topN first
-// are taken, and all others that score include or more. A rule or reference that says
-// what another one says is a duplicate; two tools never are.
-func choose(items []memory.EntryState, h holding, m recall.Matches, c choice, alike func(a, b string) bool) (taken []placed, withheld []memory.Withheld) {
+// choose returns the entries that are relevant enough, best first, and the others with
+// reasons. It considers topK enabled entries of mode agent that the session has not decided
+// on, and takes the first topN and all that score include or more. A rule or reference with
+// the text of another one is a duplicate; a tool never is.
+func choose(items []memory.EntryState, h sessionContext, m recall.Matches, c choice, alike func(a, b string) bool) (taken []contextEntry, withheld []memory.Withheld) {
 	byID := make(map[string]*memory.EntryState, len(m.Items)+len(m.Withheld))
 	for _, match := range m.Items {
 		byID[match.ID] = nil
@@ -80,12 +78,12 @@ func choose(items []memory.EntryState, h holding, m recall.Matches, c choice, al
 		if !eligible(e, h) {
 			continue
 		}
-		p := placed{EntryState: e, mode: memory.IncludeAgent, score: match.Relevance, factors: &match.Factors}
+		p := contextEntry{EntryState: e, mode: memory.IncludeAgent, score: match.Relevance, factors: &match.Factors}
 		looked++
 		switch {
 		case looked > c.topK, len(taken) >= c.topN && match.Relevance < c.include:
 			withheld = append(withheld, p.withheld(memory.OverLimit))
-		// The session's are too many to be compared by their words.
+		// The session has too many to compare them by words.
 		case repeats(p, taken, alike), repeats(p, h.entries, func(a, b string) bool { return a == b }):
 			withheld = append(withheld, p.withheld(memory.Duplicate))
 		default:
@@ -101,19 +99,19 @@ func choose(items []memory.EntryState, h holding, m recall.Matches, c choice, al
 	return taken, withheld
 }
 
-// eligible says that relevance decides on an entry. One that is no longer in the
-// catalogue is nil.
-func eligible(e *memory.EntryState, h holding) bool {
+// eligible reports whether relevance decides on an entry. An entry that left the catalogue
+// is nil.
+func eligible(e *memory.EntryState, h sessionContext) bool {
 	return e != nil && e.On && e.Mode == memory.IncludeAgent && !h.decided[e.Ref]
 }
 
-// repeats says that an entry says what one of the others says.
-func repeats(p placed, others []placed, alike func(a, b string) bool) bool {
-	return p.Type != memory.Tool && slices.ContainsFunc(others, func(other placed) bool {
+// repeats reports whether another entry has the same text.
+func repeats(p contextEntry, others []contextEntry, alike func(a, b string) bool) bool {
+	return p.Type != memory.Tool && slices.ContainsFunc(others, func(other contextEntry) bool {
 		return other.Type == p.Type && alike(render.EntryBody(p.EntryState), render.EntryBody(other.EntryState))
 	})
 }
 
-func (p placed) withheld(reason memory.Reason) memory.Withheld {
+func (p contextEntry) withheld(reason memory.Reason) memory.Withheld {
 	return memory.Withheld{ID: p.ID, Kind: p.Type, Reason: reason, NearestScore: p.score, Name: p.Name, Server: p.ServerName}
 }

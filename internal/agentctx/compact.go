@@ -10,12 +10,11 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// Compact implements memory.WorkingContexts. What was added to the session context by
-// hand, and taken out, stays: somebody decided it for the session, and did not come
-// across it in a conversation that is now gone. So do the version and the turns.
+// Compact implements memory.WorkingContexts. Entries that were added or removed by hand stay
+// so, because a person decided it for the session; the version and the turns stay, too.
 //
-// A model that writes the summary may take a minute. Entities that are reported in that
-// time are not in it, and are kept.
+// A model may take a minute to write the summary. Entities that are reported meanwhile are
+// not in it, and are kept.
 func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	}
 	out := &memory.Compacted{
 		Project: project.ID, ProjectName: project.Name, SessionID: meant.ID,
-		KeepTurns: req.KeepTurns, ActiveTools: active(s.items(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
+		KeepTurns: req.KeepTurns, ActiveTools: active(s.visibleItems(ctx, project.ID, req.SessionRef), newWorkingContext(meant.ID)),
 	}
 	if out.KeepTurns == 0 {
 		out.KeepTurns = s.opts.KeepTurns
@@ -75,11 +74,11 @@ func (s *Contexts) Compact(ctx context.Context, req memory.CompactRequest) (*mem
 	return out, nil
 }
 
-// cleared counts what a compaction took away.
+// cleared counts what a compaction removed.
 type cleared struct{ tools, entities int }
 
-// compact clears a working context of what a conversation left in it, but for the
-// entities that are to be kept; nil keeps none.
+// compact clears a working context, except for the entities that keep selects. Nil keeps
+// none.
 func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
 	gone := setOf(slices.Concat(wc.DiscoveredTools, wc.UsedTools))
 	kept := []memory.Entity{}
@@ -95,8 +94,8 @@ func compact(wc *memory.WorkingContext, keep func(memory.Entity) bool) cleared {
 	return c
 }
 
-// toolsOf returns the tools that a summary of a project may not name, whatever the
-// session did: those of its catalogue, disabled ones too, and recalld's own.
+// toolsOf returns the tools that a summary must not name: those of the project's catalogue,
+// also disabled ones, and recalld's own.
 func (s *Contexts) toolsOf(project string) []memory.ToolRef {
 	var tools []memory.ToolRef
 	for _, p := range []string{project, memory.OwnProject} {
@@ -109,11 +108,10 @@ func (s *Contexts) toolsOf(project string) []memory.ToolRef {
 	return tools
 }
 
-// maxNamed is how many names of tools an error tells.
+// maxNamed bounds the names of tools in an error.
 const maxNamed = 10
 
-// checkSummary refuses a summary that is too long or names a tool: CodeInvalidInput
-// with the names.
+// checkSummary returns CodeInvalidInput for a summary that is too long or names tools.
 func checkSummary(summary string, tools []memory.ToolRef) error {
 	if n := render.Tokens(summary); n > memory.MaxSummaryTokens {
 		return memory.Invalid("summary", fmt.Sprintf("at most %d tokens", memory.MaxSummaryTokens), "%d tokens are too many", n)

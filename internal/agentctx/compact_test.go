@@ -186,7 +186,7 @@ func TestCompactIsGivenUp(t *testing.T) {
 func TestPrompt(t *testing.T) {
 	steps := &memory.Summary{Recipe: []memory.RecipeStep{{StepNumber: 1, Tool: "read_file", Notes: "src/a.go"}, {StepNumber: 2, Tool: "Bash"}},
 		Failures: []memory.Failure{{StepNumber: 2, Tool: "Bash", Error: "exit 1"}, {StepNumber: 1, Tool: "Bash", Error: "x", RecoveredBy: 3}}}
-	got := strings.TrimPrefix(prompt(material{
+	got := strings.TrimPrefix(prompt(summaryInput{
 		goal: "ship it", before: "It began.", steps: steps, entities: []memory.Entity{{ID: "12", Type: "issue", Name: "Login"}, {ID: "b"}}, transcript: "user: go on",
 	}), instructions)
 	want := `
@@ -210,7 +210,7 @@ user: go on
 	if got != want {
 		t.Errorf("the material is written as\n%s, want\n%s", got, want)
 	}
-	if got := prompt(material{steps: &memory.Summary{}}); got != instructions {
+	if got := prompt(summaryInput{steps: &memory.Summary{}}); got != instructions {
 		t.Errorf("without material the prompt is\n%s", got)
 	}
 	for _, asked := range []string{

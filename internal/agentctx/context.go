@@ -11,19 +11,19 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// placed is an entry in a context.
-type placed struct {
+// contextEntry is an entry in a context.
+type contextEntry struct {
 	*memory.EntryState
 	mode memory.Include
-	// score and factors are of relevant entries.
+	// score and factors belong to relevant entries.
 	score   float64
 	factors *memory.RankFactors
-	// state is that of an entry of a repeated request, see memory.Then.
+	// state is set for an entry of a repeated request; see memory.PastText.
 	state memory.Reason
 }
 
-// item is what a context shows of it.
-func (p placed) item() memory.ContextItem {
+// item returns the entry as a context shows it.
+func (p contextEntry) item() memory.ContextItem {
 	item := memory.ContextItem{Ref: p.Ref, IncludeMode: p.mode}
 	if p.mode == memory.IncludeAgent {
 		item.SimilarityScore = &p.score
@@ -31,30 +31,30 @@ func (p placed) item() memory.ContextItem {
 	return item
 }
 
-// holding is what a session holds of its catalogue.
-type holding struct {
-	// entries are those that are always included, in the catalogue's order, and then
-	// those that were added, in theirs.
-	entries []placed
-	// gone were added and are not in the catalogue any more.
+// sessionContext is the part of the catalogue that a session has.
+type sessionContext struct {
+	// entries are those always included, in the order of the catalogue, then those added, in
+	// the order of addition.
+	entries []contextEntry
+	// gone were added and have left the catalogue.
 	gone []memory.Ref
-	// decided were added or taken out: relevance has no say in them.
+	// decided were added or removed by hand: relevance does not decide on them.
 	decided map[memory.Ref]bool
-	// out are those that nobody searches for and that the session does not hold, with
-	// the reason; see maxOut.
+	// out are entries that the session does not have and no search may add, with reasons;
+	// see maxExcluded.
 	out []memory.Withheld
 }
 
-// maxOut bounds how many entries of one reason a holding names: catalogues have
-// thousands that are included by hand only.
-const maxOut = 20
+// maxExcluded bounds the excluded entries of one reason: a catalogue may have thousands that
+// are added by hand only.
+const maxExcluded = 20
 
-// hold works out the context of a session that started at a time. A disabled entry is
-// held only if it was added by hand, and what was taken out stays out whatever becomes
-// of its mode. What is always included since a later time is not held: the context of a
-// session changes only by hand.
-func hold(items []memory.EntryState, wc *memory.WorkingContext, started time.Time) holding {
-	h := holding{decided: make(map[memory.Ref]bool, len(wc.Removed)+len(wc.Added))}
+// sessionContextOf returns the context of a session that started at a time. A disabled entry
+// is in it only if it was added by hand; a removed one stays out whatever its mode. An entry
+// that became always included after the start is not in it: a session context changes by
+// hand only.
+func sessionContextOf(items []memory.EntryState, wc *memory.WorkingContext, started time.Time) sessionContext {
+	h := sessionContext{decided: make(map[memory.Ref]bool, len(wc.Removed)+len(wc.Added))}
 	for _, ref := range wc.Removed {
 		h.decided[ref] = true
 	}
@@ -68,7 +68,7 @@ func hold(items []memory.EntryState, wc *memory.WorkingContext, started time.Tim
 			added[e.Ref] = e
 		}
 		if included(e, started) && !h.decided[e.Ref] {
-			h.entries = append(h.entries, placed{EntryState: e, mode: memory.IncludeAlways})
+			h.entries = append(h.entries, contextEntry{EntryState: e, mode: memory.IncludeAlways})
 		}
 	}
 	for _, item := range wc.Added {
@@ -76,7 +76,7 @@ func hold(items []memory.EntryState, wc *memory.WorkingContext, started time.Tim
 		case e == nil:
 			h.gone = append(h.gone, item.Ref)
 		case !included(e, started): // else it is among the first
-			h.entries = append(h.entries, placed{EntryState: e, mode: item.IncludeMode})
+			h.entries = append(h.entries, contextEntry{EntryState: e, mode: item.IncludeMode})
 		}
 		h.decided[item.Ref] = true
 	}
@@ -86,23 +86,23 @@ func hold(items []memory.EntryState, wc *memory.WorkingContext, started time.Tim
 		if _, by := added[e.Ref]; by {
 			continue
 		}
-		if reason := whyOut(e, h.decided[e.Ref], started); reason != "" && n[reason] < maxOut {
+		if reason := exclusionReason(e, h.decided[e.Ref], started); reason != "" && n[reason] < maxExcluded {
 			n[reason]++
-			h.out = append(h.out, placed{EntryState: e}.withheld(reason))
+			h.out = append(h.out, contextEntry{EntryState: e}.withheld(reason))
 		}
 	}
 	slices.SortStableFunc(h.out, func(a, b memory.Withheld) int {
-		return cmp.Compare(slices.Index(outReasons, a.Reason), slices.Index(outReasons, b.Reason))
+		return cmp.Compare(slices.Index(exclusionOrder, a.Reason), slices.Index(exclusionOrder, b.Reason))
 	})
 	return h
 }
 
-// outReasons are the reasons of whyOut, what a person decided first.
-var outReasons = []memory.Reason{memory.Removed, memory.NextStart, memory.Disabled, memory.ByHand}
+// exclusionOrder orders the reasons of exclusionReason, decisions of people first.
+var exclusionOrder = []memory.Reason{memory.Removed, memory.NextStart, memory.Disabled, memory.ByHand}
 
-// whyOut says why a session does not hold an entry that nobody added to it; empty for
-// one that it holds, or that relevance decides on.
-func whyOut(e *memory.EntryState, removed bool, started time.Time) memory.Reason {
+// exclusionReason says why a session does not have an entry that was not added. It is empty
+// for an entry that it has, or that relevance decides on.
+func exclusionReason(e *memory.EntryState, removed bool, started time.Time) memory.Reason {
 	switch {
 	case removed:
 		return memory.Removed
@@ -116,7 +116,7 @@ func whyOut(e *memory.EntryState, removed bool, started time.Time) memory.Reason
 	return ""
 }
 
-// included says that an entry is in the context of a session from its start on.
+// included reports whether an entry is in the context of a session from its start.
 func included(e *memory.EntryState, started time.Time) bool {
 	return e.Mode == memory.IncludeAlways && e.On && !e.Since.After(started)
 }
@@ -137,10 +137,10 @@ func (s *Contexts) SessionContext(ctx context.Context, req memory.ContextRequest
 	if err != nil {
 		return nil, err
 	}
-	return contextOf(project, wc, s.items(ctx, project.ID, req.SessionRef), meant.Started()), nil
+	return contextOf(project, wc, s.visibleItems(ctx, project.ID, req.SessionRef), meant.Started()), nil
 }
 
-// ChangeContext implements memory.Contexts. All of a request is done or nothing.
+// ChangeContext implements memory.Contexts. It does all of a request or nothing.
 func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -152,9 +152,9 @@ func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRe
 	if err != nil {
 		return nil, err
 	}
-	items := s.items(ctx, project.ID, req.SessionRef)
+	items := s.visibleItems(ctx, project.ID, req.SessionRef)
 	w, err := s.update(ctx, project, meant.ID, req.RequestID, func(wc *memory.WorkingContext, _ *memory.Batch) (bool, error) {
-		return byHand(items, wc, req, meant.Started())
+		return changeByHand(items, wc, req, meant.Started())
 	})
 	if err != nil {
 		return nil, err
@@ -164,13 +164,13 @@ func (s *Contexts) ChangeContext(ctx context.Context, req memory.ChangeContextRe
 	return out, nil
 }
 
-// contextOf is a session context as it is answered.
+// contextOf returns a session context as an answer.
 func contextOf(project memory.Project, wc *memory.WorkingContext, items []memory.EntryState, started time.Time) *memory.Context {
 	out := &memory.Context{
 		Project: project.ID, ProjectName: project.Name, SessionID: wc.SessionID, Version: wc.Version,
 		Items: []memory.ContextItem{}, Rules: []string{}, References: []string{}, Tools: []memory.ToolRef{},
 	}
-	for _, e := range hold(items, wc, started).entries {
+	for _, e := range sessionContextOf(items, wc, started).entries {
 		out.Items = append(out.Items, e.item())
 		switch e.Type {
 		case memory.Rule:
@@ -184,11 +184,10 @@ func contextOf(project memory.Project, wc *memory.WorkingContext, items []memory
 	return out
 }
 
-// byHand changes a session context as a request says, and says whether that changed
-// anything. Taking out an entry that is always included keeps it out of this session;
-// of any other, only that it was added is taken back. What has gone from the catalogue
-// can be taken out, not added.
-func byHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.ChangeContextRequest, started time.Time) (changed bool, err error) {
+// changeByHand adds and removes entries and reports whether that changed anything. Removing
+// an entry that is always included keeps it out of this session; removing another one only
+// undoes its addition. An entry that has left the catalogue can be removed, not added.
+func changeByHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.ChangeContextRequest, started time.Time) (changed bool, err error) {
 	wanted := make(map[memory.Ref]*memory.EntryState, len(req.Add)+len(req.Remove))
 	for _, item := range req.Add {
 		wanted[item.Ref] = nil
@@ -240,7 +239,7 @@ func byHand(items []memory.EntryState, wc *memory.WorkingContext, req memory.Cha
 	return changed, nil
 }
 
-// missing is the error for an entry that the catalogue does not have.
+// missing is the error for an entry that is not in the catalogue.
 func missing(field string, ref memory.Ref) error {
 	return &memory.Error{
 		Code: memory.CodeNotFound, Field: field,

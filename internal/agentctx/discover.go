@@ -12,10 +12,10 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// SearchTools implements memory.Catalogue. What it makes active is durable, with its
+// SearchTools implements memory.Catalogue. Tools that become active are durable, with the
 // receipt, when it returns; a search that changes nothing is written a little later. A
-// request that is repeated is answered as if its tools were new, for whoever asks again
-// has not got the first answer.
+// repeated request is answered as if its tools were new, because the caller did not get the
+// first answer.
 func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	start := s.opts.Clock()
 	if err := req.Validate(); err != nil {
@@ -70,9 +70,9 @@ func (s *Contexts) SearchTools(ctx context.Context, req memory.SearchToolsReques
 	return out, nil
 }
 
-// openSession returns the id of the session that a search is made for. It is empty if no
-// session is open, or if several could be meant; then several is a sentence with their ids.
-// A session that the request itself names must be there.
+// openSession returns the id of the session that a search is for. It is empty if no session
+// is open or several could be meant; then several is a sentence with their ids. A session
+// that the request names must exist.
 func (s *Contexts) openSession(project string, which memory.SessionRef) (id, several string, err error) {
 	meant, err := s.opts.Sessions.FindSession(project, which.SessionID, which.Caller)
 	code := memory.CodeOf(err)
@@ -87,41 +87,40 @@ func (s *Contexts) openSession(project string, which memory.SessionRef) (id, sev
 	return "", "", err
 }
 
-// foundTool is an enabled tool that has to do with a query.
+// foundTool is an enabled tool that matches a query.
 type foundTool struct {
 	entry *memory.EntryState
 	match recall.Matched
 }
 
-// always says that every session may call the tool: it is the core's or recalld's own.
+// always reports whether every session may call the tool: a core tool or recalld's own.
 func (t foundTool) always() bool { return t.entry.Core || t.match.Project == memory.OwnProject }
 
-// strong says that the tool becomes active.
+// strong reports whether the tool becomes active.
 func (t foundTool) strong() bool { return t.match.Relevance >= activeFloor }
 
-// foundTools is what a search for tools came to.
+// foundTools is the result of a search for tools.
 type foundTools struct {
 	recall.Matches // its items and what it withheld are in the fields below
 	tools          []foundTool
 	withheld       []memory.Withheld
 }
 
-// toolFloor is the relevance from which a tool is told of. It lies below the floor of
-// what gets into a context unasked: an agent that asks chooses itself among the few that
-// it is told, and a query in other words than the tool's leaves little evidence. Of the
-// phrases that it was chosen with (practice.txt of internal/daemon) 61 of 100 find their
-// tool among the first three, 50 with .5 and 63 with none, where nothing is ever answered
-// with nothing.
+// toolFloor is the least relevance of a tool in the answer. It is lower than the threshold
+// of contexts: the agent asked and chooses itself, and a query in other words than the
+// tool's leaves little evidence. For the phrases that it was chosen with (practice.txt of
+// internal/daemon), 61 of 100 find their tool among the first three; with .5 it is 50, and
+// without a threshold 63, but then every query is answered.
 const toolFloor = 0.2
 
-// activeFloor is the relevance from which a tool that was found becomes active: from then
-// on it costs tokens with every request. The others are told as names. Of 20 tools that
-// are needed for the requests of testdata/active.txt .5 makes 17 active, and 5 others; .2,
-// with which every hit became active, 19 and 25 others.
+// activeFloor is the least relevance at which a tool becomes active, and from then on costs
+// tokens with every request. Other tools are named only. Of 20 tools that the requests of
+// testdata/active.txt need, .5 makes 17 active, and 5 others; .2 makes 19 active, and 25
+// others.
 const activeFloor = 0.5
 
-// findTools matches a query against the enabled tools of a project, and recalld's own
-// if they are asked for.
+// findTools matches a query against the enabled tools of a project, and recalld's own if
+// requested.
 func (s *Contexts) findTools(ctx context.Context, project string, req memory.SearchToolsRequest) (foundTools, error) {
 	sel := memory.Selection{
 		Kinds: []memory.Kind{memory.Tool}, Project: project,
@@ -135,7 +134,7 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 	entries := map[string]*memory.EntryState{} // enabled tools, by the ids of their records
 	disabled := false
 	for _, p := range projects {
-		items := s.items(ctx, p, req.SessionRef)
+		items := s.visibleItems(ctx, p, req.SessionRef)
 		for i := range items {
 			switch {
 			case items[i].Type != memory.Tool:
@@ -171,8 +170,8 @@ func (s *Contexts) findTools(ctx context.Context, project string, req memory.Sea
 	return out, nil
 }
 
-// discover makes the strong hits active in a working context, and returns them as they are
-// answered and the guidance of those that are new.
+// discover makes strong hits active in a working context. It returns the tools of the answer
+// and the guidance of the new ones.
 func (f foundTools) discover(wc *memory.WorkingContext) (told []memory.FoundTool, guidance string, changed bool) {
 	known := setOf(wc.DiscoveredTools)
 	told = f.told()
@@ -192,8 +191,8 @@ func (f foundTools) discover(wc *memory.WorkingContext) (told []memory.FoundTool
 	return told, guide(wc, fresh), len(fresh) > 0
 }
 
-// told returns the tools as they are answered where no session is open: of a weak hit,
-// which the session cannot call, without the schema.
+// told returns the tools of an answer without a session. A weak hit, which the session
+// cannot call, has no schema.
 func (f foundTools) told() []memory.FoundTool {
 	out := make([]memory.FoundTool, len(f.tools))
 	for i, t := range f.tools {
@@ -208,7 +207,7 @@ func (f foundTools) told() []memory.FoundTool {
 	return out
 }
 
-// receipt is what the ledger keeps of the search, but for what only its answer knows.
+// receipt returns the receipt of the search, except for what only its answer has.
 func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.Receipt {
 	r := memory.Receipt{
 		Request: asked, Project: project, Items: make([]memory.ReceiptItem, len(f.tools)), Withheld: f.withheld,
@@ -225,12 +224,12 @@ func (f foundTools) receipt(project string, asked memory.RecallRequest) memory.R
 	return r
 }
 
-// toolTokens is what a tool takes in an answer, its schema included.
+// toolTokens is the number of tokens of a tool in an answer, with its schema.
 func toolTokens(e *memory.EntryState) int {
 	return render.Tokens(toolOf(*e).String() + e.Description + string(e.InputSchema))
 }
 
-// asked is a search as a receipt keeps it, without secrets.
+// asked is a search as a receipt stores it, without secrets.
 func (s *Contexts) asked(req memory.SearchToolsRequest) memory.RecallRequest {
 	clean := func(text string) string {
 		text, _ = s.opts.Writer.Clean(text, len(text))
@@ -242,8 +241,7 @@ func (s *Contexts) asked(req memory.SearchToolsRequest) memory.RecallRequest {
 	}
 }
 
-// writeTools writes the answer out for an agent. That nothing was found says something
-// only where it was searched.
+// writeTools writes the answer for an agent.
 func writeTools(m *memory.ToolMatches, several string) {
 	incomplete := ""
 	if m.Incomplete {
@@ -304,8 +302,7 @@ func writeTools(m *memory.ToolMatches, several string) {
 	m.Text = b.String()
 }
 
-// maxToolLine is how much of a description a line of the text shows, in characters; the
-// answer's fields have it whole.
+// maxToolLine bounds a description in the text, in characters; the fields have all of it.
 const maxToolLine = 200
 
 // firstLine returns the beginning of a description on one line.

@@ -7,9 +7,9 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// guide returns the block of guidance for tools that a session has just got, and marks
-// them in its working context: of a tool it is handed out once between compactions. It
-// is empty, and nothing is marked, where none has guidance that was not told.
+// guide returns the guidance of tools that are new in a session, and marks them in its
+// working context: between two compactions the guidance of a tool is handed out once. It is
+// empty if no tool has new guidance.
 //
 //	[TOOL GUIDANCE] Instructions for discovered tools
 //
@@ -34,7 +34,7 @@ func guide(wc *memory.WorkingContext, tools []memory.EntryState) string {
 	return b.String()
 }
 
-// setOf is a set of tools. Sessions know a thousand of them.
+// setOf returns a set of tools; a session may know a thousand.
 func setOf(tools []memory.ToolRef) map[memory.ToolRef]bool {
 	set := make(map[memory.ToolRef]bool, len(tools))
 	for _, ref := range tools {
@@ -43,20 +43,18 @@ func setOf(tools []memory.ToolRef) map[memory.ToolRef]bool {
 	return set
 }
 
-// toolOf is the identity of a tool's entry.
+// toolOf returns the reference of a tool's entry.
 func toolOf(t memory.EntryState) memory.ToolRef {
 	return memory.ToolRef{ServerName: t.ServerName, ToolName: t.Name}
 }
 
-// latest returns the last MaxDiscovered tools of a list: what gives way is found, and
-// told, again.
+// latest returns the last MaxDiscovered tools of a list. Older tools can be found again.
 func latest(tools []memory.ToolRef) []memory.ToolRef {
 	return tools[max(0, len(tools)-memory.MaxDiscovered):]
 }
 
-// active returns the tools that a session may call by contract 5: the core's in the
-// order of the catalogue, and then those that it discovered, of what is there and
-// enabled.
+// active returns the tools that a session may call (contract 5): core tools in the order of
+// the catalogue, then discovered ones, if they exist and are enabled.
 func active(items []memory.EntryState, wc *memory.WorkingContext) []memory.ToolRef {
 	tools := []memory.ToolRef{}
 	discovered := setOf(wc.DiscoveredTools)

@@ -8,15 +8,15 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// out is what is handed out of a budget that was filled. Active are the tools of the
-// core, the discovered ones and those that are handed out: one that is withheld cannot
-// be called by a model that was not told of it.
+// out returns the answer of a filled budget. Active tools are the core tools, the discovered
+// ones and those in the answer; a withheld tool cannot be called, because the model does not
+// know it.
 func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *memory.Assembled {
 	out := &memory.Assembled{
 		Project: a.project.ID, ProjectName: a.project.Name, SessionID: a.session.ID,
-		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.window, Guidance: guidance,
-		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.found.degraded,
-		Incomplete: a.found.incomplete != "", Why: a.found.incomplete,
+		Items: make([]memory.AssembledItem, 0, len(b.entries)+1), Memories: b.memories, Window: b.tasks, Guidance: guidance,
+		ActiveTools: active(a.items, wc), Withheld: []memory.Withheld{}, Degraded: a.result.degraded,
+		Incomplete: a.result.incomplete != "", Why: a.result.incomplete,
 		Tokens: b.used, MaxTokens: b.most,
 	}
 	if out.Memories == nil {
@@ -42,29 +42,29 @@ func (a *assembly) out(b *budget, wc *memory.WorkingContext, guidance string) *m
 		out.Items = append(out.Items, item)
 	}
 	out.ToolSchemas = slices.DeleteFunc(slices.Clone(b.active), func(t memory.ActiveTool) bool {
-		return slices.ContainsFunc(b.entries, func(e placed) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
+		return slices.ContainsFunc(b.entries, func(e contextEntry) bool { return e.Type == memory.Tool && toolOf(*e.EntryState) == t.ToolRef })
 	})
 	entries := make([]render.ContextEntry, len(b.entries))
 	for i, e := range b.entries {
 		entries[i] = render.ContextEntry{EntryState: e.EntryState, Changed: e.state != ""}
 	}
-	out.Text = render.Context(b.compacted, entries, guidance, b.memories, b.window)
+	out.Text = render.Context(b.compacted, entries, guidance, b.memories, b.tasks)
 	return out
 }
 
-// receipt is the record of a turn: exactly what is handed out, with scores. A tool that
-// the session may call is handed out by its name: the core's always, a discovered one
-// because the agent found it.
+// receipt is the record of a turn: what is handed out, with scores. Tools that the session
+// may call count as handed out by name: core tools always, discovered ones because the agent
+// found them.
 func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 	r := memory.Receipt{
 		ID: recall.ReceiptID(a.start), At: a.start.UTC(), RequestID: a.req.RequestID,
 		Purpose: memory.PurposeContext, Session: a.session.ID, Turn: out.Turn, Project: a.project.ID,
 		Request:  a.kept,
 		Withheld: out.Withheld, Degraded: out.Degraded, Tokens: out.Tokens,
-		Spaces: a.found.spaces, Calibration: a.found.calibration, Settings: a.found.settings, Seq: a.found.seq,
+		Spaces: a.result.spaces, Calibration: a.result.calibration, Settings: a.result.settings, Seq: a.result.seq,
 		Took: memory.Millis(a.s.opts.Clock().Sub(a.start)), Items: []memory.ReceiptItem{},
 	}
-	r.Request.Kinds = a.found.kinds
+	r.Request.Kinds = a.result.kinds
 	if b.compacted != "" {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			Kind: memory.SummaryItem, Name: memory.SummaryName, Mode: memory.IncludeAlways, Tokens: b.compactedTokens, Hash: hashOf(b.compacted),
@@ -78,14 +78,14 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		r.Items = append(r.Items, memory.ReceiptItem{
 			ID: e.ID, Kind: e.Type, Name: e.Name, Server: e.ServerName, Mode: e.mode,
 			Relevance: e.score, RankFactors: e.factors, Tokens: b.tokens[i], Provenance: new(memory.ProvenanceOf(e.Source)),
-			Hash: hashOf(handed(e.EntryState)),
+			Hash: hashOf(handedOutText(e.EntryState)),
 		})
 	}
 	r.Items = append(r.Items, a.callable(out, shown)...)
 	for _, m := range b.memories {
 		text := recall.TextOf(m)
 		item := memory.ReceiptItem{
-			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.found.factors[m.ID], Tokens: m.Tokens,
+			ID: m.ID, Kind: m.Kind, Mode: memory.IncludeAgent, Relevance: m.Relevance, RankFactors: a.result.factors[m.ID], Tokens: m.Tokens,
 			Provenance: m.Provenance, Hash: hashOf(text),
 		}
 		if m.Cut || m.Kind == memory.Chunk {
@@ -96,9 +96,8 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		}
 		r.Items = append(r.Items, item)
 	}
-	// Tasks have no score, and the tokens of the window are the receipt's alone: it is
-	// one text.
-	if b.window == nil {
+	// Tasks have no scores, and their tokens are those of the whole text.
+	if b.tasks == nil {
 		return r
 	}
 	records := a.taskRecords()
@@ -109,16 +108,16 @@ func (a *assembly) receipt(out *memory.Assembled, b *budget) memory.Receipt {
 		}
 		r.Items = append(r.Items, item)
 	}
-	for _, t := range b.window.Tasks {
+	for _, t := range b.tasks.Tasks {
 		task(memory.Task, t.TaskID)
 	}
-	for _, t := range b.window.Blockers {
+	for _, t := range b.tasks.Blockers {
 		task(memory.Blocker, t.TaskID)
 	}
 	return r
 }
 
-// callable are the tools that the session may call and that are not among its entries.
+// callable returns the tools that the session may call and that are not among its entries.
 func (a *assembly) callable(out *memory.Assembled, shown map[memory.ToolRef]bool) []memory.ReceiptItem {
 	entries := make(map[memory.ToolRef]*memory.EntryState, len(out.ActiveTools))
 	for i := range a.items {
@@ -141,7 +140,7 @@ func (a *assembly) callable(out *memory.Assembled, shown map[memory.ToolRef]bool
 			item.Mode = memory.IncludeAlways
 		}
 		if item.Tokens > 0 { // with its schema
-			item.Hash = hashOf(handed(e))
+			item.Hash = hashOf(handedOutText(e))
 		}
 		items = append(items, item)
 	}
@@ -154,7 +153,7 @@ type taskKey struct {
 	name string
 }
 
-// taskRecords are the records of a project's tasks and blockers.
+// taskRecords returns the records of a project's tasks and blockers.
 func (a *assembly) taskRecords() map[taskKey]memory.Record {
 	records := map[taskKey]memory.Record{}
 	for _, r := range a.s.opts.Records.Entries(a.project.ID, memory.Task, memory.Blocker) {
@@ -165,10 +164,10 @@ func (a *assembly) taskRecords() map[taskKey]memory.Record {
 	return records
 }
 
-// handed is the text of an entry that a context hands out.
-func handed(e *memory.EntryState) string {
+// handedOutText is the text of an entry in a context.
+func handedOutText(e *memory.EntryState) string {
 	return memory.EntryText(e.Type, e.Description, e.Content, e.InputSchema)
 }
 
-// hashOf names a text that is handed out, for its receipt.
+// hashOf returns the hash of a text for its receipt.
 func hashOf(text string) string { return memory.DocumentID(text).String() }

@@ -10,7 +10,7 @@ import (
 	"github.com/recalld/recalld/internal/recall"
 )
 
-// What may be missing of a context, as Degraded names it.
+// The parts of a context that Degraded may name.
 const (
 	partSearch    = "search"   // all that is relevant
 	partEntries   = "entries"  // relevant rules, references and tools
@@ -21,17 +21,16 @@ const (
 	partRepeat    = "repeat"    // what the answer to a repeated request has no text of
 )
 
-// found is what a search came to. The zero value is that nothing was searched.
-type found struct {
+// searchResult is the result of a search. The zero value is that of no search.
+type searchResult struct {
 	entries  recall.Matches
 	memories []memory.Item // by kind, best first of each
-	// withheld are memories, degraded the parts that were missing.
+	// withheld are memories, degraded the missing parts.
 	withheld []memory.Withheld
 	degraded []memory.Degraded
-	// incomplete says why not all was searched; empty when it was.
+	// incomplete says why not everything was searched; empty if it was.
 	incomplete string
-	// kinds are those that were searched; spaces, calibration, settings and seq are as in
-	// a receipt.
+	// kinds were searched; spaces, calibration, settings and seq are as in a receipt.
 	kinds       []memory.Kind
 	spaces      []string
 	calibration string
@@ -40,9 +39,9 @@ type found struct {
 	factors     map[string]*memory.RankFactors // of the memories, by id
 }
 
-// search asks for relevant entries and for memories, all at once. What cannot be
-// answered is missing and named; only the end of ctx is an error.
-func (s *Contexts) search(ctx context.Context, project memory.Project, message string, entries considered, questions []memory.RecallRequest) (found, error) {
+// search finds relevant entries and memories, in parallel. A part that fails is named in the
+// result; only the end of ctx is an error.
+func (s *Contexts) search(ctx context.Context, project memory.Project, message string, entries entrySearch, questions []memory.RecallRequest) (searchResult, error) {
 	opts := recall.AskOptions{Project: &project, At: s.opts.now()}
 	var matches recall.Matches
 	var matchErr error
@@ -66,12 +65,12 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 		})
 	}
 	wg.Wait()
-	// A deadline of the request is no reason to answer less: nobody waits any more.
+	// After the end of the request nobody waits for a partial answer.
 	if ctx.Err() != nil {
-		return found{}, ctx.Err()
+		return searchResult{}, ctx.Err()
 	}
 
-	f := found{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
+	f := searchResult{settings: &memory.AnswerSettings{MinRelevance: map[memory.Kind]float64{}}, factors: map[string]*memory.RankFactors{}}
 	if len(entries.kinds) > 0 {
 		if matchErr != nil {
 			f.lacks(partEntries, memory.AsError(matchErr).Message)
@@ -106,16 +105,16 @@ func (s *Contexts) search(ctx context.Context, project memory.Project, message s
 	return f, nil
 }
 
-// lacks notes a part that is missing, once however many answers lack it.
-func (f *found) lacks(part, reason string) {
+// lacks adds a missing part, once however many answers lack it.
+func (f *searchResult) lacks(part, reason string) {
 	if d := (memory.Degraded{Part: part, Reason: reason}); !slices.Contains(f.degraded, d) {
 		f.degraded = append(f.degraded, d)
 	}
 }
 
-// tells adds what one answer says about itself. Of the changes that answers could see,
-// the context could surely see the fewest.
-func (f *found) tells(degraded []memory.Degraded, spaces []string, calibration string, settings *memory.AnswerSettings, seq uint64) {
+// tells adds what one answer says about itself. The sequence number of the context is the
+// smallest of its answers.
+func (f *searchResult) tells(degraded []memory.Degraded, spaces []string, calibration string, settings *memory.AnswerSettings, seq uint64) {
 	for _, d := range degraded {
 		f.lacks(d.Part, d.Reason)
 	}

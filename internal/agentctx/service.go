@@ -18,17 +18,17 @@ type Sessions interface {
 	FindSession(project, id string, caller memory.Caller) (memory.Session, error)
 }
 
-// Entries lists the entries of a project.
-type Entries interface {
-	// Items returns them with what applies to them, in the order in which they were
-	// registered. Nobody writes to what it returns.
+// EntryLister lists the entries of a project.
+type EntryLister interface {
+	// Items returns them with their settings, in the order of registration. The result is
+	// read-only.
 	Items(project string) []memory.EntryState
 }
 
 // Summarizer writes texts with a chat model.
 type Summarizer interface {
-	// Summarize returns what the model answers to a prompt, and the model's name. Its
-	// errors are told to the caller as CodeUnavailable.
+	// Summarize returns the model's answer to a prompt, and the model's name. Callers report
+	// its errors as CodeUnavailable.
 	Summarize(ctx context.Context, prompt string) (text, model string, err error)
 }
 
@@ -66,7 +66,7 @@ type ContextOptions struct {
 	Ports
 	Sessions  Sessions
 	Receipts  Receipts
-	Catalogue Entries
+	Catalogue EntryLister
 	Recall    Recall
 	Tasks     TaskReader
 	// Summarizer writes the summary of a compaction when the host gives none. With nil,
@@ -108,7 +108,7 @@ func (o *ContextOptions) validate() error {
 // Contexts keeps the contexts of sessions. It is safe for concurrent use.
 type Contexts struct{ opts ContextOptions }
 
-// NewContexts returns a Contexts.
+// NewContexts returns Contexts.
 func NewContexts(opts ContextOptions) (*Contexts, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -116,9 +116,9 @@ func NewContexts(opts ContextOptions) (*Contexts, error) {
 	return &Contexts{opts: opts}, nil
 }
 
-// items returns the entries of a project's catalogue for a caller: what was followed
-// from files of its repository is last, and left out for one who asks from elsewhere.
-func (s *Contexts) items(ctx context.Context, project string, which memory.SessionRef) []memory.EntryState {
+// visibleItems returns the catalogue of a project for a caller. Entries from the
+// repository's files come last, and are left out for a caller outside the project.
+func (s *Contexts) visibleItems(ctx context.Context, project string, which memory.SessionRef) []memory.EntryState {
 	inside := memory.AsksFrom(ctx, s.opts.Projects, project, which.Project, which.Caller)
 	all := s.opts.Catalogue.Items(project)
 	if !slices.ContainsFunc(all, memory.EntryState.Followed) {
@@ -137,7 +137,7 @@ func (s *Contexts) items(ctx context.Context, project string, which memory.Sessi
 	return items
 }
 
-// find returns the project and the session that a request means.
+// find returns the project and session of a request.
 func (s *Contexts) find(ctx context.Context, which memory.SessionRef) (memory.Project, memory.Session, error) {
 	project, _, err := s.opts.Projects.Resolve(ctx, which.Project, which.Caller)
 	if err != nil {

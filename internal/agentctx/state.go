@@ -14,13 +14,13 @@ import (
 // writer has changed since.
 var errContextChanged = errors.New("the working context has changed meanwhile")
 
-// stateKey names the state that a session's working context is kept in.
+// stateKey is the key of a session's working context.
 func stateKey(key memory.SessionKey) memory.StateKey {
 	return memory.StateKey{Project: key.Project, Kind: memory.StateSession, ID: key.ID}
 }
 
-// load returns the working context of a session and the bytes that it is stored as,
-// nil where nothing is. One that is not stored yet has version 0.
+// load returns the working context of a session and its stored bytes, nil if it is not
+// stored. Then its version is 0.
 func (s *Contexts) load(key memory.SessionKey) (*memory.WorkingContext, []byte, error) {
 	raw, err := s.opts.Store.State(stateKey(key))
 	switch {
@@ -115,8 +115,7 @@ func (s *Contexts) tryUpdate(ctx context.Context, project memory.Project, key me
 	return u, nil
 }
 
-// Turn returns how many requests of a session were assembled, 0 where none was or the
-// session is unknown.
+// Turn returns the number of assembled requests of a session, 0 for an unknown session.
 func (s *Contexts) Turn(key memory.SessionKey) int {
 	wc, err := s.loadHead(key)
 	if err != nil {
@@ -125,9 +124,8 @@ func (s *Contexts) Turn(key memory.SessionKey) int {
 	return wc.Turn
 }
 
-// loadHead is load up to the lists of what the session came across: it has the turn and
-// the changes by hand, and takes microseconds however much else there is. A state that
-// cannot be read is CodeCorrupt.
+// loadHead is load without the lists of tools and entities: it reads the turn and the
+// changes by hand in microseconds. CodeCorrupt for an unreadable state.
 func (s *Contexts) loadHead(key memory.SessionKey) (*memory.WorkingContext, error) {
 	raw, err := s.opts.Store.State(stateKey(key))
 	wc := newWorkingContext(key.ID)
@@ -164,7 +162,7 @@ func (s *Contexts) loadHead(key memory.SessionKey) (*memory.WorkingContext, erro
 	return wc, nil
 }
 
-// corrupt is the error for a working context that cannot be read.
+// corrupt is the error for an unreadable working context.
 func corrupt(id string, err error) error {
 	return memory.Errorf(memory.CodeCorrupt, "read working context of session %s: %w", id, err)
 }

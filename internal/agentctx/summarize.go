@@ -12,9 +12,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// summarize has the chat model write the summary of a session. What the check refuses
-// is asked for once more, with the complaint, and then returned as an error of the
-// check. CodeUnavailable when no model is configured or it does not answer.
+// summarize lets the chat model write the summary of a session. A refused summary is
+// requested once more, with the reason; a second refusal is returned. CodeUnavailable if no
+// model is configured or it does not answer.
 func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memory.WorkingContext, tools []memory.ToolRef, transcript string) (text, model string, err error) {
 	if s.opts.Summarizer == nil {
 		return "", "", &memory.Error{
@@ -28,17 +28,17 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 		Project: meant.Project, Scope: &memory.Scope{Session: meant.ID},
 	})
 	if err != nil {
-		// A session without steps has a conversation anyway.
+		// The conversation can be summarized without steps.
 		s.opts.Logger.Warn("a summary is written without the steps", "part", "session", "session", meant.ID, "error", err)
 		steps = &memory.Summary{}
 	}
-	// Secrets are taken out of the whole before it is cut: half of one is not known for
-	// one. What is stored went the same way, but a model elsewhere is worth a second look.
+	// Secrets are removed before the text is cut, because half a secret is not recognized.
+	// Stored text has none, but a model elsewhere is worth a second look.
 	clean := func(text string) string {
 		text, _ = s.opts.Writer.Clean(text, max(len(text), 1))
 		return text
 	}
-	prompt := clean(prompt(material{
+	prompt := clean(prompt(summaryInput{
 		goal: meant.Goal, before: wc.Summary, steps: steps, entities: wc.Entities, transcript: newest(clean(transcript), maxTranscript),
 	}))
 	tools = slices.Concat(tools, wc.UsedTools, wc.DiscoveredTools)
@@ -49,10 +49,10 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 			asked = fmt.Sprintf("%s\n\nA summary was written before and refused: %v. Write it so that this is not so.\n", prompt, refused)
 		}
 		if text, model, err = s.opts.Summarizer.Summarize(ctx, asked); err != nil {
-			return "", "", unwritten(err)
+			return "", "", notWritten(err)
 		}
 		if text, _ = s.opts.Writer.Clean(text, memory.MaxSummary); text == "" {
-			return "", "", unwritten(errors.New("it wrote nothing"))
+			return "", "", notWritten(errors.New("it wrote nothing"))
 		}
 		if refused = checkSummary(text, tools); refused == nil {
 			return text, model, nil
@@ -63,8 +63,8 @@ func (s *Contexts) summarize(ctx context.Context, meant memory.Session, wc *memo
 	return "", "", e
 }
 
-// unwritten is the error for a model that did not write a summary.
-func unwritten(err error) error {
+// notWritten is the error for a model that wrote no summary.
+func notWritten(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -74,15 +74,15 @@ func unwritten(err error) error {
 	}
 }
 
-// Limits of a prompt: together some 9,000 tokens, which local models read.
+// Limits of a prompt: some 9,000 tokens together, which local models can read.
 const (
 	maxTranscript     = 24_000 // characters, the newest
 	maxPromptSteps    = 60     // the last ones
 	maxPromptEntities = 100    // the last ones
 )
 
-// material is what a summary is written from.
-type material struct {
+// summaryInput is the material of a summary.
+type summaryInput struct {
 	goal       string
 	before     string // the summary of the last compaction
 	steps      *memory.Summary
@@ -90,7 +90,7 @@ type material struct {
 	transcript string
 }
 
-// instructions ask for what contract 5 wants of a summary.
+// instructions ask for the summary of contract 5.
 const instructions = `Summarise the conversation below between a user and an agent, so that the agent can go on from your summary alone.
 
 Begin with: "Continuing our conversation about [topic]. Here's where we are:"
@@ -105,8 +105,8 @@ Then say, in at most 700 words of plain text:
 Say what was done, never with which tool: no name of a tool or function that the agent called may occur. Invent nothing.
 `
 
-// prompt asks for a summary.
-func prompt(m material) string {
+// prompt returns the prompt for a summary.
+func prompt(m summaryInput) string {
 	var b strings.Builder
 	b.WriteString(instructions)
 	if m.goal != "" {
@@ -115,7 +115,7 @@ func prompt(m material) string {
 	if m.before != "" {
 		b.WriteString("\n# Before this conversation\n" + m.before + "\n")
 	}
-	if steps := done(m.steps); len(steps) > 0 {
+	if steps := stepNotes(m.steps); len(steps) > 0 {
 		b.WriteString("\n# Steps that were taken\n" + strings.Join(steps, "\n") + "\n")
 	}
 	if n := len(m.entities); n > 0 {
@@ -130,9 +130,9 @@ func prompt(m material) string {
 	return b.String()
 }
 
-// done tells the last steps and the failures that nothing recovered, without the names
-// of tools: the model would repeat them.
-func done(s *memory.Summary) []string {
+// stepNotes returns the last steps and the unrecovered failures, without names of tools,
+// which the model would repeat.
+func stepNotes(s *memory.Summary) []string {
 	var lines []string
 	for _, step := range s.Recipe[max(0, len(s.Recipe)-maxPromptSteps):] {
 		if step.Notes != "" {
@@ -147,8 +147,8 @@ func done(s *memory.Summary) []string {
 	return lines
 }
 
-// newest returns the last characters of a text, from the beginning of a line where
-// there is one.
+// newest returns the last characters of a text, from the beginning of a line if there is
+// one.
 func newest(text string, most int) string {
 	n := 0
 	for i := len(text); i > 0; {

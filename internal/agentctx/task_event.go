@@ -7,29 +7,29 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// In the store's log an event is the detail of an entry, as JSON in a text: so reports
-// stay byte by byte what they were. Forgetting what it is about takes the detail out of
-// the store's log, not out of the file.
+// In the store's audit log an event is the detail of an entry, as JSON in a string, so that
+// reports keep every byte. Forgetting a task removes the detail from the store's log, not
+// from the file.
 
-// actions name the events in the store's audit log.
+// actions are the names of the events in the store's audit log.
 var actions = map[memory.TaskEventName]string{
 	memory.TaskCompleted: "complete task", memory.TaskBlocked: "block task", memory.TaskUnblocked: "unblock task", memory.StateLoaded: "load tasks",
 }
 
-// event begins an event of a project.
+// event returns a new event of a project.
 func (s *Tasks) event(name memory.TaskEventName, p memory.Project, caller memory.Caller) *memory.TaskEvent {
 	client, _ := s.opts.Writer.Clean(caller.Client, memory.MaxNameText)
 	return &memory.TaskEvent{Event: name, At: s.opts.now(), Project: p.ID, Client: client}
 }
 
-// detailOf is an event for the store's log.
+// detailOf encodes an event for the store's log.
 func detailOf(e *memory.TaskEvent) string {
 	text, _ := json.Marshal(e) // all that is raw in it was valid JSON
 	return string(text)
 }
 
-// toFile appends an event that was committed to the audit file of the caller's
-// repository. The store's log has it in any case, so a failure is a warning.
+// toFile appends a committed event to the audit file of the caller's repository. The store's
+// log has the event too, so a failure is only a warning.
 func (s *Tasks) toFile(ctx context.Context, caller memory.Caller, e *memory.TaskEvent, done memory.Committed) (path, warning string) {
 	if s.opts.AuditFile == nil || done.Repeated { // its line was written then
 		return "", ""

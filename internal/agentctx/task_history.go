@@ -15,7 +15,7 @@ import (
 // is in no history.
 //
 // There is no index by project and task: the log has no lines for steps and code, most
-// requests are about its end, and an index would enlarge every write.
+// requests read its end, and an index would make every write larger.
 func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (s *Tasks) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) 
 	return out, nil
 }
 
-// eventsOf are the events of a project among the lines of one update, newest first, and
-// what they take in bytes.
+// eventsOf returns the events of a project among the lines of one update, newest first, and
+// their size in bytes.
 func eventsOf(lines []memory.AuditEntry, project, taskID string) (events []memory.TaskEvent, size int) {
 	for _, l := range slices.Backward(lines) {
 		text, _ := l.Detail.(string)
@@ -88,7 +88,7 @@ func isAction(action string) bool {
 	return false
 }
 
-// narrow leaves in an event what is about one task, and says whether it is about it.
+// narrow reduces an event to one task and reports whether the event concerns it.
 func narrow(e *memory.TaskEvent, taskID string) bool {
 	others := func(raw json.RawMessage) bool { return idOf(raw) != taskID }
 	e.Tasks = slices.DeleteFunc(e.Tasks, others)
@@ -97,7 +97,7 @@ func narrow(e *memory.TaskEvent, taskID string) bool {
 	return !others(e.Task) || !others(e.Blocker) || len(e.Tasks)+len(e.Blockers)+len(e.GaveWay) > 0
 }
 
-// idOf is the id of a task or blocker of an event.
+// idOf returns the id of a task or blocker in an event.
 func idOf(raw json.RawMessage) string {
 	var x struct {
 		TaskID string `json:"task_id"`

@@ -9,24 +9,24 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// oldState is a state as another program kept it, in its order.
-type oldState struct {
-	tasks    []oldTask
-	blockers []oldBlocker
+// legacyState is a state that another program wrote, in its order.
+type legacyState struct {
+	tasks    []legacyTask
+	blockers []legacyBlocker
 }
 
-type oldTask struct {
+type legacyTask struct {
 	memory.CompletedTask
 	extra map[string]json.RawMessage // fields that this version does not know
 }
 
-type oldBlocker struct {
+type legacyBlocker struct {
 	memory.BlockedTask
 	extra map[string]json.RawMessage
 }
 
-// The names that a field has in the states that are read: in snake case, in camel
-// case, and without what is understood.
+// The names of a field in legacy states: in snake case, in camel case, and without the part
+// that is obvious.
 var (
 	tasksNames     = []string{"completed_tasks", "completedTasks"}
 	blockersNames  = []string{"active_blockers", "activeBlockers", "blockers"}
@@ -41,16 +41,14 @@ var (
 	blockedNames   = []string{"blocked_at", "blockedAt"}
 )
 
-// maxExtra bounds the fields of a task or blocker that this version does not know, in
-// bytes together.
+// maxExtra bounds the unknown fields of a task or blocker, in bytes together.
 const maxExtra = 16 << 10
 
-// readOldState reads an object with completed_tasks and active_blockers, or a list of
-// tasks. Fields that it does not know are kept with what they belong to, and left
-// out beside the lists. CodeInvalidInput names the entry at fault by field and
-// index.
-func readOldState(raw json.RawMessage) (oldState, error) {
-	var old oldState
+// readLegacyState reads an object with completed_tasks and active_blockers, or a list of
+// tasks. Unknown fields of a task or blocker are kept; those beside the lists are dropped.
+// CodeInvalidInput names the field and index at fault.
+func readLegacyState(raw json.RawMessage) (legacyState, error) {
+	var old legacyState
 	var tasks, blockers []json.RawMessage
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
 		if err := json.Unmarshal(raw, &tasks); err != nil {
@@ -85,8 +83,8 @@ func readOldState(raw json.RawMessage) (oldState, error) {
 	return old, nil
 }
 
-// readTask reads one task; where names it in errors.
-func readTask(where string, raw json.RawMessage) (t oldTask, err error) {
+// readTask reads one task. Errors name it by where.
+func readTask(where string, raw json.RawMessage) (t legacyTask, err error) {
 	f, err := newFields(where, raw)
 	if err != nil {
 		return t, err
@@ -107,8 +105,8 @@ func readTask(where string, raw json.RawMessage) (t oldTask, err error) {
 	return t, err
 }
 
-// readBlocker reads one blocker; where names it in errors.
-func readBlocker(where string, raw json.RawMessage) (b oldBlocker, err error) {
+// readBlocker reads one blocker. Errors name it by where.
+func readBlocker(where string, raw json.RawMessage) (b legacyBlocker, err error) {
 	f, err := newFields(where, raw)
 	if err != nil {
 		return b, err
@@ -126,7 +124,7 @@ func readBlocker(where string, raw json.RawMessage) (b oldBlocker, err error) {
 	return b, err
 }
 
-// within puts the entry before the field that an error is about.
+// within prefixes the field of an error with the entry that it is in.
 func within(where string, err error) error {
 	if err == nil {
 		return nil
@@ -136,13 +134,13 @@ func within(where string, err error) error {
 	return &e
 }
 
-// fields are those of an object that were not read yet.
+// fields are the fields of an object that are not read yet.
 type fields struct {
 	where string
 	left  map[string]json.RawMessage
 }
 
-// field is where a field goes, what it must be, and its names.
+// field is a field to read: the destination, its type in words, and its names.
 type field struct {
 	into  any
 	is    string
@@ -157,7 +155,7 @@ func newFields(where string, raw json.RawMessage) (*fields, error) {
 	return f, nil
 }
 
-// read takes a field out and reads it. What is missing, or null, is left as it is.
+// read reads and removes a field. It ignores a missing or null field.
 func (f *fields) read(into any, is string, names []string) error {
 	found := ""
 	for _, name := range names {
@@ -189,8 +187,8 @@ func (f *fields) readAll(all ...field) error {
 	return nil
 }
 
-// timeForms are how a time may be written: RFC 3339, and to the minute, as the
-// window shows it.
+// timeForms are the accepted forms of a time: RFC 3339, and to the minute, as in the
+// recent-task summary.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"}
 
 func (f *fields) time(names []string) (time.Time, error) {
@@ -207,7 +205,7 @@ func (f *fields) time(names []string) (time.Time, error) {
 	return time.Time{}, memory.Invalid(f.where+"."+names[0], limit, "%s is not a time", memory.Quote(text))
 }
 
-// rest returns the fields that were not read, nil for none.
+// rest returns the fields that were not read, or nil if there are none.
 func (f *fields) rest() (map[string]json.RawMessage, error) {
 	n := 0
 	for name, raw := range f.left {

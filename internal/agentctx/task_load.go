@@ -22,12 +22,12 @@ func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*me
 	if err != nil {
 		return nil, err
 	}
-	old, err := readOldState(req.State)
+	old, err := readLegacyState(req.State)
 	if err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
 	l := &taskLoading{s: s, out: memory.TasksLoaded{Project: p.ID, ProjectName: p.Name}}
-	if err := l.settle(p, old); err != nil {
+	if err := l.prepare(p, old); err != nil {
 		return nil, fmt.Errorf("load tasks: %w", err)
 	}
 	e := s.event(memory.StateLoaded, p, req.Caller)
@@ -44,21 +44,21 @@ func (s *Tasks) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*me
 	return &l.out, nil
 }
 
-// taskLoading is one state on its way in.
+// taskLoading is a legacy state that is being loaded.
 type taskLoading struct {
 	s *Tasks
-	// tasks and blockers are those loaded, each id once, oldest first.
+	// tasks and blockers are the loaded ones, each id once, oldest first.
 	tasks, blockers []memory.Record
 	twice           int // entries of an id that another entry has too
 	out             memory.TasksLoaded
 }
 
-// settle makes the records of a state, without secrets. Of two entries with one id
-// the newer counts, of one time the later.
-func (l *taskLoading) settle(p memory.Project, old oldState) error {
+// prepare makes the records of a state, without secrets. Of entries with one id the newest
+// counts, at equal times the last.
+func (l *taskLoading) prepare(p memory.Project, old legacyState) error {
 	redacted := 0
 	for i, t := range old.tasks {
-		n, err := l.s.settle(&t.CompletedTask)
+		n, err := l.s.cleanTask(&t.CompletedTask)
 		extra, more := l.s.cleanExtra(t.extra)
 		if err != nil {
 			return within(fmt.Sprintf("completed_tasks[%d]", i), err)
@@ -67,7 +67,7 @@ func (l *taskLoading) settle(p memory.Project, old oldState) error {
 		l.tasks = append(l.tasks, fromState(taskRecord(p, t.CompletedTask, extra)))
 	}
 	for i, b := range old.blockers {
-		n, err := l.s.settleBlocker(&b.BlockedTask)
+		n, err := l.s.cleanBlocker(&b.BlockedTask)
 		extra, more := l.s.cleanExtra(b.extra)
 		if err != nil {
 			return within(fmt.Sprintf("active_blockers[%d]", i), err)
@@ -82,7 +82,7 @@ func (l *taskLoading) settle(p memory.Project, old oldState) error {
 	return nil
 }
 
-// fromState gives a record of an old state its provenance.
+// fromState sets the provenance of a record from a legacy state.
 func fromState(r memory.Record) memory.Record {
 	r.Provenance = memory.Provenance{Origin: memory.OriginImported}
 	return r
@@ -90,7 +90,7 @@ func fromState(r memory.Record) memory.Record {
 
 // newestOfID keeps the newest record of each id, oldest first.
 func newestOfID(records []memory.Record) []memory.Record {
-	// Backwards, so that of one time the later comes first and stays.
+	// Reversed, so that at equal times the last entry comes first and stays.
 	slices.Reverse(records)
 	slices.SortStableFunc(records, func(a, b memory.Record) int { return b.Created.Compare(a.Created) })
 	seen := map[string]bool{}
@@ -103,7 +103,7 @@ func newestOfID(records []memory.Record) []memory.Record {
 	return records
 }
 
-// batch writes what is new of the state, and counts what becomes of the rest.
+// batch writes the new records and counts the others.
 func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskEvent) (memory.Batch, error) {
 	var none memory.Batch
 	st, err := l.s.state(ctx, project)
@@ -126,7 +126,7 @@ func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskE
 			fresh = append(fresh, r)
 		}
 	}
-	// Blockers first: tasks get the room that these leave.
+	// Blockers first: tasks get the remaining room.
 	var b memory.Batch
 	full := false
 	isFresh := map[string]bool{}
@@ -167,7 +167,7 @@ func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskE
 	}
 	l.out = out
 	if len(b.Records) == 0 {
-		// What was left out now was so, or held, before: nothing has happened.
+		// Nothing is new, so nothing is written.
 		return none, nil
 	}
 	slices.Reverse(e.Tasks)
@@ -177,7 +177,7 @@ func (l *taskLoading) batch(ctx context.Context, project string, e *memory.TaskE
 	return b, nil
 }
 
-// isSettled says that a record was forgotten, or is of a blocker that was resolved.
+// isSettled reports whether a record was forgotten, or its blocker resolved.
 func (s *Tasks) isSettled(r memory.Record) (bool, error) {
 	marks := []string{r.ID}
 	if r.Kind == memory.Blocker {
@@ -195,8 +195,8 @@ func (s *Tasks) isSettled(r memory.Record) (bool, error) {
 	return false, nil
 }
 
-// before is the answer to a request that was done before: what it wrote then. All
-// else it met is known or dropped by now.
+// before answers a repeated request with what the first one wrote. All other entries are
+// known or dropped by now.
 func (l *taskLoading) before(done memory.Committed) (*memory.TasksLoaded, error) {
 	out := memory.TasksLoaded{Project: l.out.Project, ProjectName: l.out.ProjectName, Redacted: l.out.Redacted, Dropped: done.Dropped}
 	for _, id := range done.Put {
@@ -213,7 +213,7 @@ func (l *taskLoading) before(done memory.Committed) (*memory.TasksLoaded, error)
 	return &out, nil
 }
 
-// cleanExtra takes the secrets out of fields that this version does not know.
+// cleanExtra removes the secrets of unknown fields.
 func (s *Tasks) cleanExtra(extra map[string]json.RawMessage) (map[string]json.RawMessage, int) {
 	if extra == nil {
 		return nil, 0

@@ -227,7 +227,7 @@ func FuzzReadOldState(f *testing.F) {
 		if req.Validate() != nil {
 			return
 		}
-		old, err := readOldState(raw)
+		old, err := readLegacyState(raw)
 		if err != nil {
 			if e := memory.AsError(err); e.Code != memory.CodeInvalidInput || e.Field == "" {
 				t.Fatalf("an error names no field: %v", err)
@@ -245,12 +245,12 @@ func FuzzReadOldState(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q cannot be written again: %v", raw, err)
 		}
-		again, err := readOldState(state)
+		again, err := readLegacyState(state)
 		if err != nil {
 			t.Fatalf("%q is written as %q, which cannot be read: %v", raw, state, err)
 		}
 		opts := cmp.Options{
-			cmp.AllowUnexported(oldState{}, oldTask{}, oldBlocker{}), cmpopts.EquateEmpty(),
+			cmp.AllowUnexported(legacyState{}, legacyTask{}, legacyBlocker{}), cmpopts.EquateEmpty(),
 			cmp.Transformer("compact", func(raw json.RawMessage) string { return compacted(raw) }),
 		}
 		if diff := cmp.Diff(old, again, opts); diff != "" {

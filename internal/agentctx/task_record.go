@@ -15,8 +15,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// taskRecord makes the record of a completed task. Extra are fields that an old state
-// had and this version does not know.
+// taskRecord returns the record of a completed task. extra has the unknown fields of a
+// legacy state.
 func taskRecord(p memory.Project, t memory.CompletedTask, extra map[string]json.RawMessage) memory.Record {
 	return memory.Record{
 		ID: identify("t", p.ID, t.TaskID), Kind: memory.Task, Project: p.ID, Repo: p.Name, Created: t.CompletedAt,
@@ -28,7 +28,7 @@ func taskRecord(p memory.Project, t memory.CompletedTask, extra map[string]json.
 	}
 }
 
-// blockerRecord makes the record of a blocker.
+// blockerRecord returns the record of a blocker.
 func blockerRecord(p memory.Project, b memory.BlockedTask, extra map[string]json.RawMessage) memory.Record {
 	return memory.Record{
 		ID: blockerID(p.ID, b.TaskID), Kind: memory.Blocker, Project: p.ID, Repo: p.Name, Created: b.BlockedAt,
@@ -48,8 +48,8 @@ func blockerOf(r *memory.Record) memory.BlockedTask {
 	return memory.BlockedTask{TaskID: r.Task.TaskID, Reason: r.Task.Reason, BlockedAt: r.Created}
 }
 
-// taskText is what a completed task is found by. Of an opaque one that is its name
-// and type: what it was about is nobody's business.
+// taskText returns the text by which a completed task is found. A redacted task has its id
+// and type only.
 func taskText(t memory.CompletedTask) string {
 	parts := []string{t.TaskID, t.TaskType}
 	if t.RequiresContext {
@@ -63,8 +63,7 @@ func taskText(t memory.CompletedTask) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
 }
 
-// jsonOf writes the task or blocker of a record as the state has it, with its other
-// fields.
+// jsonOf encodes the task or blocker of a record as in a state, with its unknown fields.
 func jsonOf(r memory.Record) json.RawMessage {
 	var raw []byte
 	if r.Kind == memory.Blocker {
@@ -89,14 +88,13 @@ func jsonOf(r memory.Record) json.RawMessage {
 
 func blockerID(project, taskID string) string { return identify("b", project, taskID) }
 
-// resolvedMark is the tombstone of a blocker that was resolved: the same one is not
-// raised again by an old state, and another one of the same task is.
+// resolvedMark is the tombstone of a resolved blocker. It keeps a legacy state from raising
+// the blocker again, but not another blocker of the same task.
 func resolvedMark(r memory.Record) string {
 	return identify("v", r.Project, r.Task.TaskID, strconv.FormatInt(r.Created.UnixMilli(), 10))
 }
 
-// identify makes an id of a kind's letter and what the record is known by, in the
-// form of all ids.
+// identify makes an id from the letter of a kind and the parts that identify the record.
 func identify(letter string, parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -106,12 +104,12 @@ func identify(letter string, parts ...string) string {
 	return letter + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// byAge orders records as the shelf does, oldest first.
+// byAge orders records like Records.Entries, oldest first.
 func byAge(a, b memory.Record) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
 
-// inMillis is a time as records have it; zero stays zero.
+// inMillis truncates a time to milliseconds, as records store it; zero stays zero.
 func inMillis(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -119,8 +117,8 @@ func inMillis(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// stamp is the time of what does not say it: now, and later than what was reported a
-// moment ago, so that the order of reports stays.
+// stamp returns the time of a report that names none: now, but later than the report before,
+// so that their order stays.
 func stamp(now time.Time, newest []memory.Record) time.Time {
 	if len(newest) == 0 {
 		return now

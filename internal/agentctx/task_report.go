@@ -11,19 +11,18 @@ import (
 	"github.com/recalld/recalld/internal/render"
 )
 
-// Limits of what is read of a report, in code points where they are of text.
+// Limits of what is read of a report; texts in code points.
 const (
 	maxPoints    = 8
 	maxPointText = 160
 	maxNoteText  = 300
 )
 
-// report is what a validation report says. Nobody prescribes its form but for
-// "valid", so the names that validators commonly use are looked for, in a fixed
-// order, at its top.
+// report is the content of a validation report. Only its field "valid" is prescribed, so the
+// names that validators commonly use are looked up, in a fixed order, at the top level.
 type report struct {
 	valid bool
-	// points are what failed, a line each, without repetition; more counts those over
+	// points are the failures, a line each, without repetition; more counts those beyond
 	// maxPoints.
 	points []string
 	more   int
@@ -31,13 +30,12 @@ type report struct {
 }
 
 var (
-	// failureKeys hold what failed: a text, a list, or an object by name.
+	// failureKeys name failures: a text, a list, or an object by name.
 	failureKeys = []string{"errors", "error", "failures", "failed", "failing", "issues", "problems", "missing", "violations"}
-	// checkKeys hold what was checked, a list or an object by name. Of these only what
-	// failed counts.
+	// checkKeys name checks, a list or an object by name. Only failed checks count.
 	checkKeys = []string{"checks", "tests", "results", "criteria", "validations"}
 	noteKeys  = []string{"summary", "message", "reason", "feedback", "notes"}
-	// The fields of an object that says what failed, and whether it did.
+	// The fields of an object that describes a check.
 	nameKeys    = []string{"name", "id", "title", "check", "test", "criterion", "field", "path", "file"}
 	messageKeys = []string{"message", "error", "reason", "description", "detail", "text"}
 	passedKeys  = []string{"valid", "passed", "pass", "ok", "success"}
@@ -45,7 +43,7 @@ var (
 
 type object = map[string]json.RawMessage
 
-// readReport reads a report; what is no object says that the task failed.
+// readReport reads a report. A report that is no object means that the task failed.
 func readReport(raw json.RawMessage) report {
 	var top object
 	if json.Unmarshal(raw, &top) != nil {
@@ -62,7 +60,7 @@ func readReport(raw json.RawMessage) report {
 	return r
 }
 
-// failures takes in what failed.
+// failures adds failures.
 func (r *report) failures(raw json.RawMessage) {
 	var (
 		text   string
@@ -83,7 +81,7 @@ func (r *report) failures(raw json.RawMessage) {
 	}
 }
 
-// checks takes in what failed of what was checked.
+// checks adds the failures among checks.
 func (r *report) checks(raw json.RawMessage) {
 	var (
 		list   []json.RawMessage
@@ -105,7 +103,7 @@ func (r *report) checks(raw json.RawMessage) {
 	}
 }
 
-// add takes in a point.
+// add adds a point.
 func (r *report) add(point string) {
 	point = shortenTrimmed(render.SafeLine(point), maxPointText)
 	switch {
@@ -117,7 +115,7 @@ func (r *report) add(point string) {
 	}
 }
 
-// hasFailed says that a check is false, or an object that says so of itself.
+// hasFailed reports whether a check is false or an object that says it failed.
 func hasFailed(raw json.RawMessage) bool {
 	if string(raw) == "false" {
 		return true
@@ -138,7 +136,7 @@ func hasFailed(raw json.RawMessage) bool {
 	return false
 }
 
-// pointText is what a text or an object says of something that failed.
+// pointText returns what a text or an object says about a failure.
 func pointText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -158,7 +156,7 @@ func joined(name, message string) string {
 	return name + ": " + message
 }
 
-// firstText is the first of some fields that is a text and says something.
+// firstText returns the first of some fields that is a non-empty text.
 func firstText(x object, keys []string) string {
 	for _, key := range keys {
 		var text string
@@ -169,9 +167,8 @@ func firstText(x object, keys []string) string {
 	return ""
 }
 
-// summarize makes the summary of a task for which none is given, always the same of
-// the same: what it was to do, how it went, what its report says of it in one text,
-// and what failed.
+// summarize returns the summary of a task that has none, always the same for the same input:
+// the intent, the outcome, the note of the report, and the failures.
 //
 //	Implement login: failed. Two tests are red. Failing: TestLogin: timeout; lint; and 3 more.
 func summarize(intent string, raw json.RawMessage) string {
@@ -197,7 +194,7 @@ func summarize(intent string, raw json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
-// shortenTrimmed shortens a text to most characters.
+// shortenTrimmed cuts a text to most characters, without a blank at the end.
 func shortenTrimmed(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

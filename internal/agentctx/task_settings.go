@@ -7,31 +7,29 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// TaskSettings say how tasks are kept and shown, for all projects and types of task but
-// those that an override names.
+// TaskSettings say how tasks are stored and shown, unless an override applies.
 type TaskSettings struct {
-	// Window is how many completed tasks the window shows, 1–memory.MaxWindow.
+	// Window is the number of completed tasks in the recent-task summary,
+	// 1–memory.MaxWindow.
 	Window int
-	// RequiresContext is of a task that does not say.
+	// RequiresContext applies to a task that does not say.
 	RequiresContext bool
-	// Overrides are gone through in order; the last that fits a setting wins.
+	// Overrides are applied in order; the last one that sets a setting wins.
 	Overrides []TaskOverride
 }
 
-// TaskOverride changes settings for a project, a type of task, or both. Nil leaves a
-// setting as it is.
+// TaskOverride changes settings for a project, a type of task, or both. Nil changes nothing.
 type TaskOverride struct {
 	Project  string // id or name; empty is any
 	TaskType string // empty is any
 	Window   *int
 	// RequiresContext is of a task that does not say.
 	RequiresContext *bool
-	// LeaveOut assembles contexts without history and code, as if the request had
-	// said that the task requires none.
+	// LeaveOut assembles contexts without history and code, as if the request required none.
 	LeaveOut *bool
 }
 
-// TaskTypeSettings are those that apply to one type of task in one project.
+// TaskTypeSettings apply to one type of task in one project.
 type TaskTypeSettings struct {
 	Window                    int
 	RequiresContext, LeaveOut bool
@@ -61,8 +59,8 @@ func validWindow(field string, n int) error {
 	return nil
 }
 
-// For returns the settings of a type of task in a project; an empty type is that of
-// a task without one, for which overrides of a type do not count.
+// For returns the settings of a type of task in a project. An empty type is a task without a
+// type; overrides of a type do not apply to it.
 func (s *TaskSettings) For(p memory.Project, taskType string) TaskTypeSettings {
 	out := TaskTypeSettings{Window: s.Window, RequiresContext: s.RequiresContext}
 	for _, o := range s.Overrides {

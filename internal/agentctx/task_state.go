@@ -8,21 +8,21 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// taskState is what a project holds, each oldest first.
+// taskState is the tasks and blockers of a project, each oldest first.
 type taskState struct {
 	tasks, blockers []memory.Record
-	// bytes is what records take in JSON, by id.
+	// bytes are the sizes of the records in JSON, by id.
 	bytes map[string]int
 }
 
-// stateFrame is what a state takes without tasks and blockers:
+// stateFrame is the size of a state without tasks and blockers:
 // {"completed_tasks":[],"active_blockers":[]}.
 const stateFrame = 43
 
 // taskState reads the state of a project.
 func (s *Tasks) state(ctx context.Context, project string) (taskState, error) {
 	st := taskState{bytes: map[string]int{}}
-	held, err := s.held(ctx, project)
+	held, err := s.records(ctx, project)
 	if err != nil {
 		return st, err
 	}
@@ -37,8 +37,8 @@ func (s *Tasks) state(ctx context.Context, project string) (taskState, error) {
 	return st, nil
 }
 
-// held returns the tasks and blockers of a project, oldest first.
-func (s *Tasks) held(ctx context.Context, project string) ([]memory.Record, error) {
+// records returns the tasks and blockers of a project, oldest first.
+func (s *Tasks) records(ctx context.Context, project string) ([]memory.Record, error) {
 	if s.opts.Records.Loaded() {
 		return s.opts.Records.Entries(project, memory.Task, memory.Blocker), nil
 	}
@@ -60,10 +60,10 @@ func (s *Tasks) held(ctx context.Context, project string) ([]memory.Record, erro
 	return all, nil
 }
 
-// jsonSize is what a record takes in the JSON of a state, with a comma.
+// jsonSize is the size of a record in the JSON of a state, with a comma.
 func jsonSize(r memory.Record) int { return len(jsonOf(r)) + 1 }
 
-// put adds records of one kind, each in the place of the one with its id.
+// put adds records of one kind; a record replaces the one with its id.
 func (st *taskState) put(records ...memory.Record) {
 	if len(records) == 0 {
 		return
@@ -82,14 +82,13 @@ func (st *taskState) put(records ...memory.Record) {
 	slices.SortFunc(*list, byAge)
 }
 
-// take takes a record away.
+// take removes a blocker.
 func (st *taskState) take(r memory.Record) {
 	st.blockers = slices.DeleteFunc(st.blockers, func(x memory.Record) bool { return x.ID == r.ID })
 }
 
-// trim takes away the oldest completed tasks until the state keeps to its bounds, and
-// returns them. keep is the id of one that was reported just now: it stays, however
-// old it says it is.
+// trim removes the oldest completed tasks until the state is within its bounds, and returns
+// them. It keeps the task with the id keep, which was reported just now, whatever its time.
 func (st *taskState) trim(keep string) (gone []memory.Record) {
 	total, n := stateFrame+st.size(st.tasks)+st.size(st.blockers), len(st.tasks)
 	st.tasks = slices.DeleteFunc(st.tasks, func(r memory.Record) bool {
@@ -111,7 +110,7 @@ func (st *taskState) size(records []memory.Record) (n int) {
 	return n
 }
 
-// checkBlockers refuses a state with too many blockers.
+// checkBlockers returns CodeConflict if the state has too many blockers.
 func (st *taskState) checkBlockers() error {
 	e := &memory.Error{Code: memory.CodeConflict, Field: "task_id", Hint: "resolve some with task unblock: a blocker never gives way by itself"}
 	switch n := st.size(st.blockers); {
@@ -134,7 +133,7 @@ func ids(records []memory.Record) []string {
 	return out
 }
 
-// taskIDs returns the ids of the tasks that records are of.
+// taskIDs returns the ids of the tasks of records.
 func taskIDs(records []memory.Record) []string {
 	var out []string
 	for _, r := range records {

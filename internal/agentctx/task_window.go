@@ -17,7 +17,7 @@ func (s *Tasks) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.held(ctx, p.ID)
+	held, err := s.records(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// AuditFile appends a line to the audit file of the caller's repository and returns
-// the file's path; no path where the caller is in no repository of the project.
+// AuditFile appends a line to the audit file of the caller's repository and returns the path
+// of the file, or no path if the caller is in no repository of the project.
 type AuditFile func(ctx context.Context, caller memory.Caller, project string, line []byte) (path string, err error)
 
 // TaskOptions configure Tasks.
@@ -32,7 +32,7 @@ func (o *TaskOptions) validate() error {
 	return o.Settings.validate()
 }
 
-// Tasks is working memory. It is safe for concurrent use.
+// Tasks keeps the completed tasks and blockers of projects. It is safe for concurrent use.
 type Tasks struct {
 	opts TaskOptions
 	seed maphash.Seed // of turns
@@ -42,7 +42,7 @@ type Tasks struct {
 	turns [64]sync.Mutex
 }
 
-// NewTasks returns working memory over what the options name.
+// NewTasks returns Tasks.
 func NewTasks(opts TaskOptions) (*Tasks, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("make working memory: %w", err)

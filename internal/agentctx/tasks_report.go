@@ -32,7 +32,7 @@ func (s *Tasks) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest
 			}
 		}
 	}
-	redacted, err := s.settle(&t)
+	redacted, err := s.cleanTask(&t)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Tasks) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*me
 		return nil, err
 	}
 	b := memory.BlockedTask{TaskID: req.TaskID, Reason: req.Reason, BlockedAt: req.BlockedAt}
-	redacted, err := s.settleBlocker(&b)
+	redacted, err := s.cleanBlocker(&b)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Tasks) report(ctx context.Context, t taskReport) (*memory.TaskSaved, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", actions[e.Event], err)
 	}
-	return s.kept(ctx, t.caller, t.saved, e, done)
+	return s.saved(ctx, t.caller, t.saved, e, done)
 }
 
 // UnblockTask implements memory.WorkingMemory.
@@ -157,12 +157,12 @@ func (s *Tasks) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) 
 	if err != nil {
 		return nil, fmt.Errorf("unblock task: %w", err)
 	}
-	return s.kept(ctx, req.Caller, out, e, done)
+	return s.saved(ctx, req.Caller, out, e, done)
 }
 
-// settle takes the secrets out of a task, counts them, and leaves of it what is to be
-// kept.
-func (s *Tasks) settle(t *memory.CompletedTask) (redacted int, err error) {
+// cleanTask removes the secrets of a task, counts them, and clears the fields that are not
+// stored.
+func (s *Tasks) cleanTask(t *memory.CompletedTask) (redacted int, err error) {
 	w := s.opts.Writer
 	if err := s.withoutSecret("task_id", t.TaskID, memory.MaxTaskID); err != nil {
 		return 0, err
@@ -180,7 +180,7 @@ func (s *Tasks) settle(t *memory.CompletedTask) (redacted int, err error) {
 	}
 	report, n := w.CleanJSON(t.ValidationReport)
 	redacted += n
-	// Without white space, as it is stored: the bounds are of what is kept.
+	// Without white space, as it is stored: the bounds apply to the stored form.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, report); err != nil {
 		return 0, memory.Invalid("validation_report", "a JSON object", "is no JSON object")
@@ -196,8 +196,8 @@ func (s *Tasks) settle(t *memory.CompletedTask) (redacted int, err error) {
 	return redacted, nil
 }
 
-// settleBlocker takes the secrets out of a blocker and counts them.
-func (s *Tasks) settleBlocker(b *memory.BlockedTask) (redacted int, err error) {
+// cleanBlocker removes the secrets of a blocker and counts them.
+func (s *Tasks) cleanBlocker(b *memory.BlockedTask) (redacted int, err error) {
 	if err := s.withoutSecret("task_id", b.TaskID, memory.MaxTaskID); err != nil {
 		return 0, err
 	}
@@ -206,8 +206,8 @@ func (s *Tasks) settleBlocker(b *memory.BlockedTask) (redacted int, err error) {
 	return redacted, nil
 }
 
-// withoutSecret refuses a name that is a secret: taken out of it, tasks that are not
-// the same would become one.
+// withoutSecret refuses a name that contains a secret: without the secret, different tasks
+// would have one name.
 func (s *Tasks) withoutSecret(field, name string, most int) error {
 	if _, n := s.opts.Writer.Clean(name, most); n > 0 {
 		return memory.Invalid(field, "a name without secrets", "it holds what looks like a secret")
@@ -215,8 +215,8 @@ func (s *Tasks) withoutSecret(field, name string, most int) error {
 	return nil
 }
 
-// kept completes an answer when the change is committed.
-func (s *Tasks) kept(ctx context.Context, caller memory.Caller, out *memory.TaskSaved, e *memory.TaskEvent, done memory.Committed) (*memory.TaskSaved, error) {
+// saved completes the answer after the commit.
+func (s *Tasks) saved(ctx context.Context, caller memory.Caller, out *memory.TaskSaved, e *memory.TaskEvent, done memory.Committed) (*memory.TaskSaved, error) {
 	isSame := len(done.Put) == 1 && done.Put[0] == out.ID
 	if e.Event == memory.TaskUnblocked {
 		isSame = len(done.Put) == 0 && done.Dropped == 1
@@ -228,7 +228,7 @@ func (s *Tasks) kept(ctx context.Context, caller memory.Caller, out *memory.Task
 	if e.Event != memory.TaskUnblocked {
 		out.Dropped = done.Dropped
 	}
-	held, err := s.held(ctx, out.Project)
+	held, err := s.records(ctx, out.Project)
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,9 @@ func (s *Contexts) WorkingContext(ctx context.Context, req memory.WorkingContext
 	return wc, err
 }
 
-// Report implements memory.WorkingContexts. Tools and entities stand in the order in
-// which they first came. Over their bounds it returns CodeInvalidInput and keeps none of
-// the request: what a session met is dropped by compaction alone, never in silence.
+// Report implements memory.WorkingContexts. Tools and entities are in the order of their
+// first report. Over their bounds it returns CodeInvalidInput and stores nothing of the
+// request: only a compaction drops them.
 func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Contexts) Report(ctx context.Context, req memory.ReportRequest) (*memor
 	return w.context, err
 }
 
-// count notes that a tool was used.
+// count counts a use of a tool.
 func count(wc *memory.WorkingContext, t memory.ToolRef, at time.Time) {
 	i := slices.IndexFunc(wc.ToolUse, func(u memory.ToolUse) bool { return u.ToolRef == t })
 	if i < 0 {
@@ -71,8 +71,8 @@ func count(wc *memory.WorkingContext, t memory.ToolRef, at time.Time) {
 	wc.ToolUse[i].LastUsed = at
 }
 
-// addEntities puts entities into a working context and says whether that changed it.
-// One with a known id takes the place of the other.
+// addEntities adds entities to a working context and reports whether that changed it. An
+// entity replaces the one with its id.
 func addEntities(wc *memory.WorkingContext, entities []memory.Entity) (changed bool) {
 	at := make(map[string]int, len(wc.Entities))
 	for i, e := range wc.Entities {
@@ -94,14 +94,13 @@ func addEntities(wc *memory.WorkingContext, entities []memory.Entity) (changed b
 	return changed
 }
 
-// same says that two entities are written the same.
+// same reports whether two entities are equal.
 func same(a, b memory.Entity) bool {
 	return a.ID == b.ID && a.Type == b.Type && a.Name == b.Name && string(a.Data) == string(b.Data)
 }
 
-// bounded refuses what is over the bounds of a working context. Its size is bounded for
-// reports alone: what search and assembly add is small, and they are not to fail because
-// a host reports much.
+// bounded checks the bounds of a working context. Its size is checked for reports only:
+// search and assembly add little, and should not fail because a host reports much.
 func bounded(wc *memory.WorkingContext) error {
 	refuse := func(field, limit string, n int) error {
 		e := memory.Invalid(field, limit, "there would be %d", n)
@@ -124,8 +123,8 @@ func bounded(wc *memory.WorkingContext) error {
 	return nil
 }
 
-// withoutSecrets returns entities that can be kept. Their data is written as the state
-// will be, so that the same data reported again is known for the same.
+// withoutSecrets returns entities without secrets. Their data is encoded as it will be
+// stored, so that the same report is recognized.
 func (s *Contexts) withoutSecrets(entities []memory.Entity) []memory.Entity {
 	out := slices.Clone(entities)
 	for i := range out {
