@@ -261,7 +261,7 @@ func TestBounds(t *testing.T) {
 	}
 	strongest := Of("cannot open it\nerror[E0382]: borrow of moved value: `x`")
 	if want := Of("error[E0382]: borrow of moved value: `x`"); strongest[0] != want[0] {
-		t.Errorf("the most telling does not come first: %v, want %v first", strongest, want)
+		t.Errorf("the most specific does not come first: %v, want %v first", strongest, want)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Weights of findings, from casual mentions to messages of tools.
 const (
 	weak     = 1 // a phrase of failure
-	telling  = 2 // a code, or a phrase that belongs to one kind of error
+	specific = 2 // a code, or a phrase that belongs to one kind of error
 	strong   = 3 // what follows "error:" or "fatal:"
 	decisive = 4 // a named exception, or an error with its code
 )
@@ -61,7 +61,7 @@ func judge(line string) (finding, bool) {
 }
 
 // sign reports whether the word line[i:end] is the sign of an error: where its
-// core begins and how telling it is, or weight 0.
+// core begins and how specific it is, or weight 0.
 func sign(line string, i, end int) (start, weight int) {
 	w, rest := line[i:end], line[end:]
 	switch w {
@@ -88,7 +88,7 @@ func sign(line string, i, end int) (start, weight int) {
 		return i, decisive
 	}
 	if isErrno(w) && !isGeneric(w) {
-		return 0, telling
+		return 0, specific
 	}
 	// The longest phrase stands last.
 	for _, p := range slices.Backward(phrasesOf(w)) {

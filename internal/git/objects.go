@@ -70,7 +70,7 @@ func (o *Objects) Close() {
 }
 
 // Commit reads a commit by its id, 40 or 64 hexadecimal digits. The content is
-// hashed: whoever has the commit has its text, and not only its name.
+// hashed: a folder has a commit only if it has its text, not just its name.
 func (o *Objects) Commit(id string) (Commit, error) {
 	name, err := hex.DecodeString(id)
 	if err != nil || len(name) != sha1.Size && len(name) != sha256.Size {

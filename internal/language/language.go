@@ -1,6 +1,5 @@
 // Package language is the table of the languages that files are written in: their
-// names, their extensions, and what else people call them. Whoever needs to know a
-// language looks here.
+// names, their extensions, and what else people call them. It is the only such table.
 package language
 
 import (

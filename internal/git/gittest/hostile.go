@@ -67,7 +67,7 @@ func New(t testing.TB, h *Hostile) *Repo {
 	if h != nil {
 		h.Arm(r)
 	}
-	// Its content has to be compared by whoever asks what has changed.
+	// Its content has to be compared by a reader that asks for changes.
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(filepath.Join(r.Dir, "a.txt"), old, old); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const (
 	SkipLarge      SkipReason = "too_large"
 	SkipMany       SkipReason = "too_many" // beyond Options.MaxFiles
 	SkipBinary     SkipReason = "binary"
-	SkipData       SkipReason = "data" // text that nobody wrote: logs, tables, certificates
+	SkipData       SkipReason = "data" // not written by hand: logs, tables, certificates
 	SkipGenerated  SkipReason = "generated"
 	SkipMinified   SkipReason = "minified"
 	SkipLink       SkipReason = "symbolic_link"

@@ -104,7 +104,7 @@ func (s *Sandboxes) run(ctx context.Context, req RunRequest) error {
 		return nil
 	}
 	defer end()
-	// It is read only now: from here on, whoever forgets the sandbox waits for this run.
+	// It is read only now: from here on, forgetting the sandbox waits for this run.
 	box, err := s.opts.Store.Sandbox(req.Sandbox)
 	if memory.CodeOf(err) == memory.CodeNotFound && err != nil {
 		s.forgotten(req.Sandbox)

@@ -12,7 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// The lock of a log is a folder beside it, "<log>.lock": whoever makes it has
+// The lock of a log is a folder beside it, "<log>.lock": the one who makes it has
 // the lock, and removing it gives the lock back. It is the one protocol that Go
 // and a plain shell can follow alike on Linux, macOS and Windows: flock(1) is
 // missing on macOS and in Git's shell for Windows, and a lock that only some
@@ -23,7 +23,7 @@ import (
 // keeps a writer from mending a line that another one is writing.
 const lockSuffix = ".lock"
 
-// staleAfter is how long a lock may stay the same while somebody waits for it.
+// staleAfter is how long a lock may stay the same while a writer waits for it.
 // It is held for the few system calls of an append. The script has the same figure.
 const staleAfter = 10 * time.Second
 
