@@ -78,10 +78,22 @@ func (c *changes) take() int {
 }
 
 var (
-	coreNames    = []string{"feedback", "recall", "remember", "search_tools"}
-	historyNames = []string{"record_step", "session_end", "session_start"}
-	adminNames   = []string{"index_repo", "status"}
+	coreNames    = toolsOf(service.Core)
+	historyNames = toolsOf(service.History)
+	adminNames   = toolsOf(service.Admin)
 )
+
+// toolsOf returns the names of the operations of groups, sorted.
+func toolsOf(groups ...service.Group) []string {
+	var names []string
+	for _, op := range service.Operations() {
+		if slices.Contains(groups, op.Group) {
+			names = append(names, op.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // with returns sorted names of tools, those of the core among them.
 func with(more ...[]string) []string {
@@ -234,10 +246,12 @@ func TestClientWithoutStreams(t *testing.T) {
 // from the start.
 func TestToolsets(t *testing.T) {
 	url := serve(t, newFinder(), Options{Toolsets: []string{"admin"}, KnowledgePrefix: new("x-")})
-	knowledge := []string{"x-knowledge_last", "x-knowledge_search", "x-knowledge_sessions", "x-knowledge_summarize"}
-	tasks := []string{"block_task", "complete_task", "load_tasks", "task_history", "task_window", "unblock_task"}
-	contexts := []string{"assemble_context", "change_context", "compact_session", "context_of_turn", "list_context", "receipts",
-		"register_context", "report_context", "session_context", "unregister_context", "working_context"}
+	knowledge := toolsOf(service.Knowledge)
+	for i, name := range knowledge {
+		knowledge[i] = "x-" + name
+	}
+	tasks := toolsOf(service.Tasks)
+	contexts := toolsOf(service.Catalogue, service.Contexts, service.Working, service.Ledger)
 	for header, want := range map[string][]string{
 		"":                            with(adminNames),
 		" , ":                         with(adminNames),
