@@ -179,7 +179,7 @@ func (a *Attributes) init() {
 	}
 }
 
-// Delete forgets doc. One that is not known is left at that.
+// Delete forgets doc. Deleting an unknown document is a no-op.
 func (a *Attributes) Delete(doc uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

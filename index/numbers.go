@@ -54,7 +54,7 @@ func (n *Numbers) ID(number uint32) (id [16]byte, ok bool) {
 }
 
 // Free forgets number and its document. Seen again, the document is given a new
-// number. A number that is not held is left at that.
+// number. An unknown number is ignored.
 func (n *Numbers) Free(number uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

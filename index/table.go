@@ -55,7 +55,7 @@ func (t *Table[T]) Set(doc uint32, value T) {
 	p.values[at] = value
 }
 
-// Delete removes the value of doc; one that has none is left at that.
+// Delete removes the value of doc. Without a value it is a no-op.
 func (t *Table[T]) Delete(doc uint32) {
 	number := int(doc >> pageBits)
 	if number >= len(t.pages) || t.pages[number] == nil {

@@ -64,7 +64,7 @@ func (x *Index) Put(id uint32, path, head string) {
 	x.page(slot).set(slot, v)
 }
 
-// Delete removes a file; a number that is not held is left at that.
+// Delete removes a file. Deleting an unknown number is a no-op.
 func (x *Index) Delete(id uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -33,7 +33,7 @@ type Subject struct {
 	Retriever index.Retriever
 	// Put adds a document or replaces it.
 	Put func(doc uint32, text string)
-	// Delete removes a document. One that is not held is left at that.
+	// Delete removes a document. Deleting an unknown one is a no-op.
 	Delete func(doc uint32)
 }
 

@@ -97,7 +97,7 @@ func (x *Index) UpsertFields(doc uint32, body, extra index.Terms) {
 	x.compactIfWorthwhile()
 }
 
-// Delete removes the document; one that is not held is none of its business.
+// Delete removes the document. Deleting an unknown document is a no-op.
 func (x *Index) Delete(doc uint32) {
 	x.writing.Lock()
 	defer x.writing.Unlock()

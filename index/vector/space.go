@@ -120,8 +120,8 @@ func (s *Collection) Upsert(doc uint32, vec []float32) error {
 	return nil
 }
 
-// Delete removes the vector of doc, in constant time. A document that is not
-// held is left at that.
+// Delete removes the vector of doc, in constant time. Deleting an unknown document is
+// a no-op.
 func (s *Collection) Delete(doc uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

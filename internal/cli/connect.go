@@ -198,7 +198,7 @@ func (a *App) listClients(f *connectFlags) error {
 	return a.answer(map[string]any{"clients": all}, func(w io.Writer) { writeClients(w, all) })
 }
 
-// writeClients shows the clients that are there, or are connected all the same.
+// writeClients shows the clients that are installed or connected.
 func writeClients(w io.Writer, all []clientState) {
 	rows := [][]string{{"CLIENT", "SCOPE", "PART", "STATE", "FILE"}}
 	for _, c := range all {

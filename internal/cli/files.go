@@ -15,7 +15,7 @@ import (
 	"github.com/recalld/recalld/internal/service"
 )
 
-// filesCommand asks the light index.
+// filesCommand asks the file-name index.
 func filesCommand(a *App) *cobra.Command {
 	var r memory.FilesRequest
 	c := &cobra.Command{

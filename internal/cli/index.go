@@ -48,7 +48,7 @@ place in the queue. With --wait, show progress until it is done.`,
 				return err
 			}
 			if !wait {
-				// What cannot be looked up is not said: it is queued all the same.
+				// A failed look-up is not reported: the repository is queued anyway.
 				var repos []memory.SandboxState
 				if list, err := service.Repos.Do(c.Context(), svc, service.None{}); err == nil {
 					repos = list.Repos

@@ -43,10 +43,10 @@ func Guard(next http.Handler, opts GuardOptions) http.Handler {
 				Message: "the request is for another host"})
 			return
 		}
-		// What is answered depends on who asks, whoever keeps answers must know.
+		// The answer depends on the origin: caches must know.
 		w.Header().Add("Vary", "Origin")
 		origins, page := r.Header["Origin"]
-		// Several of them, an empty one or "null" are nobody's honest origin.
+		// Browsers send one origin; several, an empty one or "null" are refused.
 		if page && (len(origins) != 1 || !slices.Contains(opts.AllowedOrigins, origins[0])) {
 			api.WriteError(w, &memory.Error{Code: memory.CodeForbidden, Field: "Origin", Limit: "the setting tcp.allowed_origins",
 				Message: "this web page may not call"})

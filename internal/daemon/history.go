@@ -115,8 +115,8 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	return answer
 }
 
-// handedOut keeps in mind what an answer told: its text, so that it is not stored
-// again as somebody's own, and the lessons about an error, whose outcome the next
+// handedOut remembers what an answer contained: its text, so that it is not stored
+// again as new, and the lessons about an error, whose outcome the next
 // steps of the session tell. Those are the ones that tell of that very error, or
 // else the best one.
 func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {

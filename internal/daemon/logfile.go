@@ -127,7 +127,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 	if err != nil && refusesWrites(err) {
 		l.missed++
 		l.torn = l.torn || n > 0
-		return len(line), nil // others that receive the line are to have it all the same
+		return len(line), nil // the other receivers must still get the line
 	}
 	if err == nil {
 		l.missed, l.torn = 0, false

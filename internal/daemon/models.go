@@ -41,7 +41,7 @@ func (d *Daemon) newOllama() *ollamaModel {
 	}
 	var err error
 	if d.model, err = newOllamaModel(cfg, d.log); err != nil {
-		// The daemon remembers all the same if the server may not be used.
+		// The daemon works without the server too.
 		d.log.Error("Ollama is not used", attrPart, "ollama", attrError, err)
 		d.model = nil
 		return nil

@@ -192,7 +192,7 @@ func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop closes the listeners, lets requests in progress end for at most the drain
 // timeout or until ctx ends, cancels what is left, and returns when no request
-// runs any more, or two seconds after the cancellation all the same. The error
+// runs any more, or two seconds after the cancellation at the latest. The error
 // holds context.DeadlineExceeded when something had to be cancelled, and says so
 // when it still runs. Further calls wait for the first and return the same.
 func (s *Server) Stop(ctx context.Context) error {

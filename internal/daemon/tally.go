@@ -11,7 +11,7 @@ import (
 // the daemon started.
 type tally struct{ asked, hits, fallbacks atomic.Int64 }
 
-// answer counts one answer. A question that the light index answered, or that had
+// answer counts one answer. A query that the file-name index answered, or that had
 // to do without code because it was missing or late, fell back.
 func (t *tally) answer(req memory.RecallRequest, a *memory.RecallResponse) {
 	if len(req.IDs) > 0 || len(req.Kinds) > 0 && !slices.Contains(req.Kinds, memory.Chunk) {

@@ -90,8 +90,8 @@ type Options struct {
 	// RedactValue is Redact for a value with names: the keys that lead to it in a
 	// JSON value, the nearest last. Nil goes by what the value looks like.
 	RedactValue func(value string, names ...string) (clean string, n int)
-	// QuoteFilter knows what recall has handed out, so that it is not kept as somebody's
-	// own. Nil knows nothing.
+	// QuoteFilter knows what recall has handed out, so that it is not stored again as
+	// new. Nil knows nothing.
 	QuoteFilter *QuoteFilter
 	// Labels derives the labels of a step from its tool's name, its target and
 	// whether it failed; see NewLabels. Nil gives none.

@@ -21,7 +21,7 @@ const (
 )
 
 // QuoteFilter knows the text that recall handed out, so that it is not stored again as
-// somebody's own. It keeps hashes of lines, not the lines, forgets the oldest
+// new. It keeps hashes of lines, not the lines, forgets the oldest
 // and is empty after a start; our headings and the items below them are known
 // without it. A nil QuoteFilter knows nothing. It is safe for concurrent use.
 //
@@ -133,7 +133,7 @@ type piece struct {
 type origin int
 
 const (
-	foreign     origin = iota // somebody's own
+	foreign     origin = iota // new text
 	short                     // too short to tell
 	shortEchoed               // as short, and handed out: what stands before it tells
 	echoed                    // handed out by recall

@@ -56,8 +56,8 @@ func answerSearchTools(ctx context.Context, s *Server, _ call, _ memory.SearchTo
 	return foundText(matches, answer.Listed), answer
 }
 
-// foundText is the service's text, and what the search has listed. A host that does
-// not hear of changed lists can have the tools called all the same.
+// foundText is the service's text, and what the search has listed. A host that
+// ignores changed lists can still call the tools.
 func foundText(m *memory.ToolMatches, listed []string) string {
 	text := strings.TrimSpace(m.Text)
 	if len(listed) > 0 {

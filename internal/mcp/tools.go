@@ -207,7 +207,7 @@ func (t ownTool) describe() mcpgo.Tool {
 }
 
 // handler is the tool bound to a server. Its texts are visible, for clients print
-// them to terminals; stored text in its structured content is said to be data.
+// them to terminals; stored text in its structured content is marked as data.
 func (t ownTool) handler(s *Server) server.ToolHandlerFunc {
 	call := s.handler(t)
 	return func(ctx context.Context, request mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {

@@ -94,7 +94,7 @@ func archivePath(path, project string) error {
 	if err := Text("path", path, 1, MaxPathText); err != nil {
 		return err
 	}
-	if !filepath.IsAbs(path) { // the daemon's own folder is nobody's business
+	if !filepath.IsAbs(path) { // never relative to the daemon's own folder
 		return Invalid("path", "an absolute path", "%s is relative", Quote(path))
 	}
 	return Text("project", project, 0, MaxPathText)

@@ -2,8 +2,8 @@ package memory
 
 import "strconv"
 
-// Name is a name that a question asks for: "Serve", and what it is said to be
-// declared in, if that: "Server", "http".
+// Name is a name that a query asks for: "Serve", with the declaration that contains it
+// if the query gives one: "Server", "http".
 type Name struct{ Name, In string }
 
 // String writes a name as it would be asked for.
@@ -16,7 +16,7 @@ func (n Name) String() string {
 
 // Definition is a document that declares a name.
 type Definition struct {
-	// Places are where it lies, those within what the name is said to be declared in
+	// Places are where it lies, those inside the named declaration
 	// first. There is at least one.
 	Places []Candidate
 	// Exact says that the name is written as it was asked for, in case and style.

@@ -252,7 +252,7 @@ type File struct {
 	Chunker int         `json:"chunker"`
 	Chunks  []FileChunk `json:"chunks"`
 	// Head is how the file begins, at most MaxHead characters without secrets: what
-	// the light index knows of it. A file may have a head and no chunks.
+	// the file-name index holds of it. A file may have a head and no chunks.
 	Head string `json:"head,omitempty"`
 	// Pruned says that the chunks gave way when the index was over its limit. They
 	// come back when the file changes or the repository is asked to be indexed.
@@ -296,7 +296,7 @@ type IndexSize struct {
 	UsedAt time.Time
 }
 
-// MaxHead is how much of a file the light index knows, in characters.
+// MaxHead is how much of a file the file-name index holds, in characters.
 const MaxHead = 100
 
 // FileChunk is one piece of a file. Its text is never stored.

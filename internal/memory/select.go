@@ -46,8 +46,8 @@ type Candidate struct {
 	// File and Ord are a chunk's place: the file and the chunk's index in it.
 	File FileKey
 	Ord  int
-	// Head says that it is how a file begins, which the light index found by its
-	// name and beginning. It has no document, and Ord means nothing.
+	// Head says that it is a file preview, which the file-name index found by name or
+	// first lines. It has no document, and Ord means nothing.
 	Head bool
 	// Fit is how much of a question such a file holds, from 0 to 1; 1 where a
 	// pattern was asked for.

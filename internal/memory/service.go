@@ -167,7 +167,7 @@ type Paused struct {
 	Sandboxes []string `json:"sandboxes"`
 }
 
-// FilesRequest looks for files in the light index.
+// FilesRequest looks for files in the file-name index.
 type FilesRequest struct {
 	// Pattern is words, each part of a path or of how the file begins, or a glob
 	// over the path with *, ** and ?. Case is ignored.
@@ -193,7 +193,7 @@ type FileMatch struct {
 	Head string `json:"head"`
 }
 
-// FileList is what the light index found, best first.
+// FileList holds the matches of the file-name index, best first.
 type FileList struct {
 	Project     string      `json:"project"`
 	ProjectName string      `json:"project_name"`
@@ -337,7 +337,7 @@ type CodeState struct {
 	MaxBytes   int64 `json:"max_bytes,omitempty"`
 	Pruned     int   `json:"pruned,omitempty" desc:"Files without their chunks."` // files without their chunks
 	// Asked are the questions that code could have answered, Hits those whose answer
-	// held some, Fallbacks those that the light index answered, or that had to do
+	// held some, Fallbacks those that the file-name index answered, or that had to do
 	// without code because it was missing or late.
 	Asked     int `json:"asked" desc:"Questions that code could have answered."`
 	Hits      int `json:"hits" desc:"Those answered with code."`

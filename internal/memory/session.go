@@ -29,8 +29,8 @@ type Session struct {
 	Launch json.RawMessage `json:"launch,omitempty"`
 	// Screenshots says that the pictures its steps name are stored.
 	Screenshots bool `json:"screenshots,omitempty"`
-	// Imported says that it was read from a file: it is nobody's current session,
-	// and the file may change it. One that was started here is changed by no file.
+	// Imported says that it was read from a file: it is never a current session, and
+	// the file may change it. A file never changes a session that was started here.
 	Imported bool `json:"imported,omitempty"`
 	// Provenance is where its metadata comes from. Each step has its own.
 	Provenance Provenance `json:"provenance,omitzero"`

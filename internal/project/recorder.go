@@ -56,7 +56,7 @@ func (r *Recorder) Resolve(ctx context.Context, name string, caller memory.Calle
 		return p, known, err
 	}
 	stored, err := r.Stored(p)
-	if err != nil { // the question can be answered all the same
+	if err != nil { // the answer does not depend on it
 		r.warn(p, err)
 	} else if !stored {
 		r.Record(p, "", nil)

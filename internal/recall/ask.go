@@ -97,7 +97,7 @@ func (s *Service) asker(project string, caller memory.Caller) string {
 		return ""
 	}
 	open, ok, err := s.opts.Current.CurrentSession(project, caller)
-	if err != nil && !errors.Is(err, memory.ErrSeveralSessions) { // then it is nobody's
+	if err != nil && !errors.Is(err, memory.ErrSeveralSessions) { // then it belongs to no session
 		s.opts.Logger.Warn("the current session is not known", "part", "recall", "project", project, "error", err)
 	}
 	if !ok {
