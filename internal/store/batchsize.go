@@ -10,18 +10,18 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// write is one entry on its way into a transaction.
+// write is one entry of a transaction.
 type write struct {
 	key, value []byte // a nil value deletes
 	ttl        time.Duration
-	// joined says that it is never in another transaction than the one before it.
+	// joined is set if it must be in the same transaction as the write before it.
 	joined bool
 }
 
-// batchSize is how much of a transaction something takes. Badger bounds both.
+// batchSize is the part of a transaction that something takes. Badger bounds both.
 type batchSize struct{ bytes, entries int64 }
 
-// entryOverhead is more than Badger counts for an entry beside key and value.
+// entryOverhead is more than Badger counts for an entry besides key and value.
 const entryOverhead = 16
 
 func (w write) size() batchSize {
@@ -36,14 +36,14 @@ func (e batchSize) within(limit batchSize) bool {
 	return e.bytes <= limit.bytes && e.entries <= limit.entries
 }
 
-// whole is what one transaction holds.
+// whole is the size of one transaction.
 func (s *Store) whole() batchSize {
 	return batchSize{s.db.MaxBatchSize() * 9 / 10, s.db.MaxBatchCount() * 9 / 10}
 }
 
-// shared is how far updates may fill a transaction that they have in common. The
-// rest is for the jobs that follow from the last of them, which are known only
-// when there is no way back.
+// shared is how far updates may fill a transaction that they share. The rest is for
+// the jobs that follow from the last update, which are known only when it cannot be
+// refused any more.
 func (s *Store) shared() batchSize {
 	whole := s.whole()
 	return batchSize{whole.bytes * 3 / 4, whole.entries * 3 / 4}
@@ -52,8 +52,8 @@ func (s *Store) shared() batchSize {
 // maxKey is how long a key may be; Badger takes 65,000 bytes.
 const maxKey = 60_000
 
-// writable returns an error for what Badger would refuse whatever else is
-// written, so that it fails on its own.
+// writable returns an error for a write that Badger would always refuse, so that only
+// its own update fails.
 func writable(writes []write) error {
 	for _, w := range writes {
 		if len(w.key) > maxKey {
@@ -66,7 +66,7 @@ func writable(writes []write) error {
 	return nil
 }
 
-// apply hands the writes to a Badger transaction.
+// apply adds the writes to a Badger transaction.
 func apply(txn *badger.Txn, lists ...[]write) error {
 	writes := slices.Concat(lists...)
 	for _, w := range writes {
@@ -108,8 +108,8 @@ func (s *Store) inBatches(writes []write) error {
 	return nil
 }
 
-// fitting is how many of the writes, one at least, go into the next transaction. It
-// may pass the limit by those that are joined, of which there is one after another.
+// fitting returns how many of the writes fit into the next transaction, at least one. It
+// may exceed the limit by joined writes, of which there is at most one in a row.
 func fitting(writes []write, limit batchSize) int {
 	n, size := 1, writes[0].size()
 	for n < len(writes) && (writes[n].joined || size.plus(writes[n].size()).within(limit)) {

@@ -11,30 +11,28 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A cut is what the text of a file was cut into: its chunks, and how it begins. It
-// follows from the bytes of the file, their language and the chunker, so that it is
-// stored once for all files that have these in common, in however many worktrees;
-// their values name it by what they hold anyhow. Cuts are counted as documents are,
-// and swept with the last file that names them.
+// A chunk set is what the chunker made of the text of a file: its chunks, and its preview.
+// It is determined by the bytes of the file, their language and the version of the chunker,
+// and stored once for all files that have these in common, in all worktrees. Chunk sets
+// are reference-counted like documents, and swept with the last file that references them.
 
-// chunkSetID names a cut by what it follows from; the zero value names none.
+// chunkSetID is made of what determines a chunk set; the zero value means none.
 type chunkSetID [16]byte
 
 func chunkSetIDOf(hash memory.DocID, lang string, chunker int) chunkSetID {
 	return chunkSetID(memory.DocumentID(string(hash[:]) + strconv.Itoa(chunker) + "\x00" + lang))
 }
 
-// chunkSet is a cut as it is read. Files that share it share its chunks, which nobody may
-// write to.
+// chunkSet is a decoded chunk set. Files share its chunks, which must not be changed.
 type chunkSet struct {
 	head   string
 	chunks []memory.FileChunk
 }
 
-// findChunkSet finds the cut that a file names.
+// findChunkSet finds the chunk set of a file.
 type findChunkSet func(chunkSetID) (chunkSet, error)
 
-// chunkSet reads a cut that a file names: one that is not there is damaged.
+// chunkSet reads a file's chunk set. One that is missing is an error of CodeCorrupt.
 func (v View) chunkSet(id chunkSetID) (chunkSet, error) {
 	in, err := v.storedChunkSet(id)
 	if errors.Is(err, badger.ErrKeyNotFound) {
@@ -54,10 +52,9 @@ func (v View) storedChunkSet(id chunkSetID) (in storedChunkSet, err error) {
 	return in, err
 }
 
-// ChunksOf returns what the chunker has made of a text, by the hash of its bytes, if an
-// indexed file has that text, or CodeNotFound. The chunks must not be written to.
-// Their documents are stored now, and are not any more once the last such file is
-// gone: a commit that relies on them returns memory.ErrDocMissing then.
+// ChunksOf returns the chunks of a text, by the hash of its bytes, if an indexed file has
+// it, or CodeNotFound. The caller must not change the chunks. Their documents may be swept
+// with the last such file: a commit that relies on them then returns memory.ErrDocMissing.
 func (s *Store) ChunksOf(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error) {
 	id := chunkSetIDOf(text, lang, chunker)
 	if !s.hasChunkSet(id) {
@@ -67,15 +64,15 @@ func (s *Store) ChunksOf(text memory.DocID, lang string, chunker int) ([]memory.
 	return c.chunks, err
 }
 
-// hasChunkSet says that files are known to name a cut, which can be read.
+// hasChunkSet reports whether files reference a chunk set that can be read.
 func (s *Store) hasChunkSet(id chunkSetID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded && s.chunkSets[id] > 0 && !s.unread[id]
 }
 
-// putChunks completes the value of a file that is put: it names the cut of the file,
-// which is written unless it is stored, or holds the chunks itself.
+// putChunks completes the stored value of a file: it references a chunk set, which is
+// written if it is new, or contains the chunks itself.
 func (tx *Tx) putChunks(f *memory.File, value *storedFile) error {
 	chunks, err := encodeChunks(f.Chunks)
 	if err != nil {
@@ -98,11 +95,11 @@ func (tx *Tx) putChunks(f *memory.File, value *storedFile) error {
 	return nil
 }
 
-// sharedChunkSet returns the cut that is stored under an id, or stores this one. It
-// returns false where files name one that cannot be read: if that were written
-// again, they would have chunks that nobody has counted.
+// sharedChunkSet returns the stored chunk set of an id, or stores this one. It returns
+// false if files reference one that cannot be read: writing it again would give these
+// files chunks whose documents are not counted.
 func (tx *Tx) sharedChunkSet(id chunkSetID, wanted storedChunkSet) (storedChunkSet, bool, error) {
-	if c, ok := tx.newChunkSets[id]; ok { // which the view does not see
+	if c, ok := tx.newChunkSets[id]; ok { // the view does not see it yet
 		return c, true, nil
 	}
 	c, err := tx.storedChunkSet(id)
@@ -127,15 +124,15 @@ func (tx *Tx) sharedChunkSet(id chunkSetID, wanted storedChunkSet) (storedChunkS
 	return wanted, true, nil
 }
 
-// mayWriteChunkSet says that no file is known to name a cut that is not there. Until all
-// files were read, nobody knows.
+// mayWriteChunkSet reports whether no file references a missing chunk set of this id.
+// That is known only when Load has read all files.
 func (s *Store) mayWriteChunkSet(id chunkSetID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded && !s.unread[id]
 }
 
-// sweepChunkSets removes the cuts that no file names any more after this update.
+// sweepChunkSets removes the chunk sets without a reference after this update.
 func (tx *Tx) sweepChunkSets() {
 	for id, delta := range tx.chunkSets {
 		if tx.s.chunkSetRefs(id)+tx.group.chunkSets[id]+delta <= 0 {
@@ -150,8 +147,7 @@ func (s *Store) chunkSetRefs(id chunkSetID) int32 {
 	return s.chunkSets[id]
 }
 
-// loadChunkSets reads all cuts, in the order in which they are stored. Damaged ones are
-// logged and left out.
+// loadChunkSets reads all chunk sets. Damaged ones are logged and left out.
 func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 	type named struct {
 		id chunkSetID
@@ -172,8 +168,8 @@ func (s *Store) loadChunkSets(v View) map[chunkSetID]chunkSet {
 	return all
 }
 
-// checkChunkSets holds the cuts that are stored against those that files name, and both
-// against what is counted.
+// checkChunkSets compares the stored chunk sets with those that files reference, and both
+// with the counts.
 func (s *Store) checkChunkSets(v View, refs map[chunkSetID]int32, bad func(string, ...any)) {
 	for k := range v.keys(prefixChunkSet) {
 		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {

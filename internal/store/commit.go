@@ -10,7 +10,7 @@ import (
 )
 
 // Commit writes a batch durably and applies it to the indexes. It returns
-// CodeInvalidInput for a batch that has something twice.
+// CodeInvalidInput for a batch that names something twice.
 func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, error) {
 	var out memory.Committed
 	if err := s.writable(); err != nil {
@@ -23,7 +23,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	if err != nil {
 		return out, err
 	}
-	var swept *[]memory.DocID // filled when the update is finished
+	var swept *[]memory.DocID // set when the update is finished
 	seq, err := s.Update(ctx, func(tx *Tx) error {
 		swept = &tx.change.Swept
 		if b.RequestID != "" {
@@ -40,7 +40,7 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 			return err
 		}
 		if b.RequestID != "" {
-			out.Seq = tx.group.seq + 1 // what Update is about to give it
+			out.Seq = tx.group.seq + 1 // the number that Update will give it
 			return tx.PutAnswer(b.RequestID, out)
 		}
 		return nil
@@ -54,8 +54,8 @@ func (s *Store) Commit(ctx context.Context, b memory.Batch) (memory.Committed, e
 	return out, nil
 }
 
-// distinct refuses a batch that puts or drops something twice: an update does not
-// read its own writes, so the second would count what the first replaced again.
+// distinct refuses a batch that puts or drops something twice. An update does not read
+// its own writes, so the second would count what it replaces once more.
 func distinct(b memory.Batch) error {
 	seen := map[string]bool{}
 	twice := func(key []byte) error {
@@ -99,7 +99,7 @@ func distinct(b memory.Batch) error {
 	return errors.Join(append(errs, apart(b))...)
 }
 
-// apart refuses a batch that drops a session and writes what goes with it.
+// apart refuses a batch that drops a session and also writes something of it.
 func apart(b memory.Batch) error {
 	for _, k := range b.DropSessions {
 		of := memory.StateKey{Project: k.Project, Kind: memory.StateSession, ID: k.ID}
@@ -243,8 +243,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// PutVectors adds vectors of a space and returns how many of the documents
-// were still referenced; those of the others are dropped.
+// PutVectors adds vectors to a collection and returns how many of the documents were
+// still referenced; the vectors of the others are dropped.
 func (s *Store) PutVectors(ctx context.Context, space string, vectors []memory.DocVector) (int, error) {
 	kept := 0
 	for part := range slices.Chunk(vectors, 256) {

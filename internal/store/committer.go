@@ -11,8 +11,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// update is one call of Update on its way through the committer. What became of
-// it is told once, in done or, where there is one, to then.
+// update is one call of Update on its way through the committer. Its outcome is
+// reported once: by closing done, or to then if that is set.
 type update struct {
 	fn   func(*Tx) error
 	seq  uint64
@@ -30,7 +30,7 @@ func (u *update) end(err error) {
 	close(u.done)
 }
 
-// group is what the updates of one transaction have in common.
+// group is the state that the updates of one transaction share.
 type group struct {
 	txn  *badger.Txn
 	size batchSize
@@ -40,24 +40,23 @@ type group struct {
 	refs      map[memory.DocID]int32
 	chunkSets map[chunkSetID]int32
 	seq       uint64
-	projects  bool // some were written or removed
+	projects  bool // projects were written or removed
 	sandboxes []sandboxChange
-	checked   bool // the guard has said that there is room
+	checked   bool // the guard has found room
 	planned   bool // the queue's schedule is locked until the outcome is certain
 	hooks     []func(committed bool)
 	// after is written once the group is committed, in transactions of its own.
 	after []write
 }
 
-// maxGroup is how many updates are gathered into one commit: enough to spread
-// one sync over many writers, little enough that the first of them need not wait
-// long.
+// maxGroup bounds the updates of one commit: enough to share one sync among many
+// writers, few enough that the first of them need not wait long.
 const maxGroup = 512
 
-// Update runs fn in the committer and returns when its writes are durable and
-// applied to the indexes. An error of fn is returned as it is and leaves the
-// store unchanged. The sequence number is that of the last committed update
-// when fn wrote nothing. fn must be quick and may run once only.
+// Update runs fn in the committer and returns when its writes are durable and applied to
+// the indexes. An error of fn is returned unchanged and leaves the store unchanged. If fn
+// wrote nothing, the sequence number is that of the last committed update. fn must be
+// quick and is run once.
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -66,7 +65,7 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) (uint64, error) 
 	if err := s.submit(u); err != nil {
 		return 0, err
 	}
-	<-u.done // once submitted the outcome is certain and near: no half answer
+	<-u.done // a submitted update is committed or refused soon, so ctx does not end the wait
 	return u.seq, u.err
 }
 
@@ -80,8 +79,8 @@ func (s *Store) submit(u *update) error {
 	return nil
 }
 
-// betweenCommits runs fn in the committer between two commits, with mu held: everything
-// that was run is settled then, and nothing is half written.
+// betweenCommits runs fn in the committer between two commits, with mu held: nothing is
+// half written or half counted then.
 func (s *Store) betweenCommits(fn func()) error {
 	s.acceptLock.RLock()
 	defer s.acceptLock.RUnlock()
@@ -99,8 +98,7 @@ func (s *Store) betweenCommits(fn func()) error {
 	return nil
 }
 
-// committer runs until the intake is closed and everything accepted is
-// committed.
+// committer runs until updates is closed and everything accepted is committed.
 func (s *Store) committer() {
 	defer close(s.done)
 	timer := time.NewTimer(flushAfter)
@@ -128,7 +126,7 @@ func (s *Store) committer() {
 	}
 }
 
-// gather takes what is waiting and never waits for more.
+// gather takes the waiting updates and does not wait for more.
 func (s *Store) gather(first *update) []*update {
 	us := []*update{first}
 	for len(us) < maxGroup {
@@ -145,14 +143,14 @@ func (s *Store) gather(first *update) []*update {
 	return us
 }
 
-// commit runs the updates in order, in as few transactions as hold them.
+// commit runs the updates in order, in as few transactions as possible.
 func (s *Store) commit(us []*update) {
 	g := s.begin()
 	g = s.addUsed(s.addPending(g))
 	for _, u := range us {
 		g = s.run(g, u)
 	}
-	_ = s.end(g) // its updates were told
+	_ = s.end(g) // its updates have the error
 }
 
 func (s *Store) begin() *group {
@@ -161,8 +159,8 @@ func (s *Store) begin() *group {
 	}
 }
 
-// run adds one update to the group and returns the group that the next one
-// goes into: another one when this update did not fit.
+// run adds one update to the group and returns the group for the next update: a new one
+// if this update did not fit.
 func (s *Store) run(g *group, u *update) *group {
 	tx := s.newTx(g)
 	err := u.fn(tx)
@@ -180,8 +178,8 @@ func (s *Store) run(g *group, u *update) *group {
 		return g
 	}
 	if len(g.ran) > 0 && !g.size.plus(tx.size).within(s.shared()) {
-		// What the update read was partly written by this group. It was numbered
-		// after it too: without the group the update must not be.
+		// The update may have read writes of this group, and its number follows theirs: if the
+		// group is not committed, the update must fail too.
 		if err := s.end(g); err != nil {
 			u.end(err)
 			return s.begin()
@@ -190,8 +188,8 @@ func (s *Store) run(g *group, u *update) *group {
 		tx.group = g
 	}
 	if err := s.add(g, tx); err != nil {
-		// The transaction may hold half of the update: none of it counts, nor of
-		// those that share it. They do so only if all should have fitted.
+		// The transaction may hold half of the update, so the whole group fails. This happens
+		// only if the updates fitted by our count.
 		u.end(err)
 		s.fail(g, err)
 		return s.begin()
@@ -200,20 +198,20 @@ func (s *Store) run(g *group, u *update) *group {
 	if len(g.after) == 0 {
 		return g
 	}
-	_ = s.end(g) // nobody may put again what is still to be removed
+	_ = s.end(g) // nothing may write again what is still to be removed
 	return s.begin()
 }
 
-// add writes an update into the group's transaction. What does not fit there
-// goes into others, in an order that a crash may end anywhere: new documents
-// preWrites, since until the rest is committed nothing refers to them, and swept
-// ones after, when nothing refers to them any more. Load sweeps what is left.
+// add writes an update into the group's transaction. What does not fit goes into other
+// transactions, in an order in which a crash does no harm: new documents before, since
+// nothing refers to them until the rest is committed, and swept ones after, when nothing
+// refers to them any more. Load sweeps what is left.
 func (s *Store) add(g *group, tx *Tx) error {
 	s.queue.plan(g, tx)
 	if tx.size.within(s.whole()) {
 		return apply(g.txn, tx.preWrites, tx.writes, tx.swept)
 	}
-	// Before anything is written ahead, it is certain that the rest fits.
+	// Before preWrites are committed, it is certain that the rest fits.
 	if err := apply(g.txn, tx.writes); err != nil {
 		return err
 	}
@@ -224,7 +222,7 @@ func (s *Store) add(g *group, tx *Tx) error {
 	return nil
 }
 
-// include takes an update into the group whose transaction holds its writes.
+// include adds an update, whose writes are in the transaction, to the group.
 func (g *group) include(u *update, tx *Tx) {
 	g.size = g.size.plus(tx.size)
 	if !tx.empty() {
@@ -244,9 +242,9 @@ func (g *group) include(u *update, tx *Tx) {
 	g.ran = append(g.ran, u)
 }
 
-// end commits the group, applies it to the indexes and acknowledges, in this
-// order: who is told that a write is durable finds it in the next question. An
-// error was told to the group's updates.
+// end commits the group, applies it to the indexes and acknowledges, in this order: a
+// write that was acknowledged is found by the next query. If it fails, the group's
+// updates get the error.
 func (s *Store) end(g *group) error {
 	if len(g.changes) > 0 {
 		err := errors.Join(setUint(g.txn, keySeq, g.seq), setUint(g.txn, keyPrev, s.Seq()))
@@ -260,7 +258,7 @@ func (s *Store) end(g *group) error {
 			err = s.checkFiles()
 		}
 		if err != nil {
-			if memory.CodeOf(err) != memory.CodeReadOnly { // which says it all
+			if memory.CodeOf(err) != memory.CodeReadOnly { // whose text is complete
 				err = fmt.Errorf("commit: %w", err)
 			}
 			s.fail(g, err)
@@ -288,7 +286,7 @@ func (s *Store) end(g *group) error {
 	return nil
 }
 
-// fail answers every update of a group that was not committed.
+// fail reports the error to every update of a group that was not committed.
 func (s *Store) fail(g *group, err error) {
 	g.txn.Discard()
 	for _, hook := range g.hooks {

@@ -6,7 +6,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// settle brings the counts up to date with a committed group.
+// settle updates the counts after a group was committed.
 func (s *Store) settle(g *group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,16 +38,16 @@ func (s *Store) settle(g *group) {
 	s.settleSessions(g.changes)
 }
 
-// addRefs counts references. While loading a count may be negative for a moment, when
-// a reference was dropped before Load came across it, and one of zero is kept: Load
-// sweeps those at its end.
+// addRefs counts references. While Load runs, a count may be negative for a moment, if a
+// reference was dropped before Load read it. A count of zero is then kept, and Load
+// sweeps it at its end.
 func addRefs[ID comparable](counts map[ID]int32, id ID, n int32, loaded bool) {
 	if counts[id] += n; counts[id] == 0 && loaded {
 		delete(counts, id)
 	}
 }
 
-// fileDocs are the documents that changed files name or have named.
+// fileDocs returns the documents that changed files reference, or did before.
 func fileDocs(changes []memory.Change) map[memory.DocID]struct{} {
 	docs := map[memory.DocID]struct{}{}
 	for _, c := range changes {
@@ -65,8 +65,7 @@ func fileDocs(changes []memory.Change) map[memory.DocID]struct{} {
 	return docs
 }
 
-// referred says to how many of the documents there are references. It is called with
-// mu held.
+// referred counts the documents that have a reference. It is called with mu held.
 func (s *Store) referred(docs map[memory.DocID]struct{}) (n int) {
 	for doc := range docs {
 		if s.refs[doc] > 0 {
@@ -94,7 +93,7 @@ func (s *Store) references(doc memory.DocID) int32 {
 	return s.refs[doc]
 }
 
-// unreadChunkSets are the cuts that files name and that cannot be read.
+// unreadChunkSets returns the chunk sets that files reference and that cannot be read.
 func (s *Store) unreadChunkSets() map[chunkSetID]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

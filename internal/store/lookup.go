@@ -13,8 +13,8 @@ func (s *Store) Record(id string) (memory.Record, error) {
 	return read(s, func(v View) (memory.Record, error) { return v.Record(id) })
 }
 
-// RecordIDs returns the ids of records that begin with a prefix, in order, at most some
-// of them. It reads keys alone.
+// RecordIDs returns the ids of records that begin with a prefix, sorted, at most `most`.
+// It reads keys only.
 func (s *Store) RecordIDs(prefix string, most int) ([]string, error) {
 	return read(s, func(v View) ([]string, error) { return v.recordIDs(prefix, most), nil })
 }
@@ -42,10 +42,10 @@ func (s *Store) Terms(doc memory.DocID) ([]byte, error) {
 	return read(s, func(v View) ([]byte, error) { return v.Terms(doc) })
 }
 
-// Receipt returns a receipt, also one that is not written yet, or CodeNotFound.
+// Receipt returns a receipt, also one that is not yet written, or CodeNotFound.
 func (s *Store) Receipt(id string) (memory.Receipt, error) {
 	s.mu.Lock()
-	for _, r := range slices.Backward(s.pending) { // of two the last is to stay
+	for _, r := range slices.Backward(s.pending) { // the last of two wins
 		if r.ID == id {
 			s.mu.Unlock()
 			return r, nil
@@ -55,7 +55,7 @@ func (s *Store) Receipt(id string) (memory.Receipt, error) {
 	return read(s, func(v View) (memory.Receipt, error) { return v.Receipt(id) })
 }
 
-// Projects returns all projects. Their names must not be written to.
+// Projects returns all projects. The caller must not change their names.
 func (s *Store) Projects() ([]memory.Project, error) {
 	s.mu.Lock()
 	kept, at := s.projects, s.projectsAt
@@ -76,7 +76,7 @@ func (s *Store) Projects() ([]memory.Project, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.projectsAt == at { // else they may have changed since they were read
+	if s.projectsAt == at { // otherwise they may have changed since
 		s.projects = slices.Clone(all)
 	}
 	return all, nil
@@ -190,7 +190,7 @@ func (s *Store) SessionHoldings(ctx context.Context, id string) ([]memory.Sessio
 				found = append(found, memory.SessionHoldings{Session: x})
 			}
 		}
-		if len(found) == 0 { // spare the walk over all records
+		if len(found) == 0 { // do not read all records
 			return nil, nil
 		}
 		for r, err := range v.Records() {

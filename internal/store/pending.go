@@ -7,12 +7,11 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// flushAfter is how long a receipt may wait for a commit to ride on.
+// flushAfter is how long a receipt may wait for a commit.
 const flushAfter = time.Second
 
-// EnqueueReceipt keeps a receipt and writes it with the next commit, within a second at
-// the latest. A crash before that loses it.
-// While nothing can be stored there are no receipts.
+// EnqueueReceipt keeps a receipt and writes it with the next commit, within a second. A
+// crash before that loses it. It is a no-op while the store is read-only.
 func (s *Store) EnqueueReceipt(r memory.Receipt) {
 	if s.readOnly() {
 		return
@@ -23,8 +22,8 @@ func (s *Store) EnqueueReceipt(r memory.Receipt) {
 	s.wantFlush()
 }
 
-// wantFlush asks for a commit soon. Everything that waits for one asks of its own
-// accord: whether one that is under way still takes it along cannot be known.
+// wantFlush asks for a commit soon. Every waiting receipt asks for one: whether a commit
+// that is running still includes it cannot be known.
 func (s *Store) wantFlush() {
 	select {
 	case s.flush <- struct{}{}:
@@ -32,8 +31,8 @@ func (s *Store) wantFlush() {
 	}
 }
 
-// addPending writes the receipts that waited for a commit, each as an update of
-// its own: together they may not fit, and one that fails is no other's fault.
+// addPending writes the waiting receipts, each as an update of its own: together they
+// may not fit, and one that fails must not fail others.
 func (s *Store) addPending(g *group) *group {
 	s.mu.Lock()
 	waiting := slices.Clone(s.pending)
@@ -47,10 +46,10 @@ func (s *Store) addPending(g *group) *group {
 	return g
 }
 
-// written takes a receipt off the list. One that could not be written is given up:
-// trying again would keep all that come after it waiting for ever.
+// written removes a receipt from the list. One that could not be written is dropped:
+// retrying would delay all later ones forever.
 func (s *Store) written(id string, err error) {
-	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly { // which is said once
+	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly { // which is reported once
 		s.opts.Logger.Error("receipt was not written", "part", "store", "receipt", id, "error", err)
 	}
 	s.mu.Lock()

@@ -9,35 +9,34 @@ import (
 	"strings"
 )
 
-// preallocator sees to it that the logs (.mem) that a commit may be written to have blocks.
-// Badger makes a log sparse and maps it; it turns to the next one when a commit finds
-// that the present one is full. That one is made here before, empty and with blocks
-// beyond its end: Badger takes an empty file of the right name for its own. The
-// committer alone uses it.
+// preallocator allocates disk blocks for the logs (.mem) that a commit may be written to.
+// Badger maps a sparse log, and starts the next one when a commit finds the present one
+// full. The next one is created here in advance, empty and with blocks beyond its end:
+// Badger uses an empty file with the right name. Only the committer calls it.
 type preallocator struct {
 	dir    string
-	number int // of the log in use
+	number int // of the current log
 	live   *os.File
 	next   *os.File // of number + 1
-	// used is the most that can be written in live, and allocated what it has blocks
-	// for from its beginning, in bytes.
+	// used is an upper bound of what was written to live; allocated is how much of it
+	// has blocks. Both are in bytes from its beginning.
 	used, allocated int64
 }
 
 const (
 	// logStep is how far blocks are allocated ahead of what is written, in bytes.
 	logStep = 4 << 20
-	// entryBytes is more than a log has for an entry beside key and value: header,
+	// entryBytes is more than a log stores for an entry besides key and value: header,
 	// version, checksum.
 	entryBytes = 32
 )
 
-// errNoLog is returned when there is no log in the folder, or not the one in use.
+// errNoLog is returned if the folder has no log, or not the current one.
 var errNoLog = errors.New("the log in use is not there")
 
 func logName(number int) string { return fmt.Sprintf("%05d.mem", number) }
 
-// lastLog is the highest number of the logs in a folder; 0 if there is none.
+// lastLog returns the highest number of the logs in a folder, 0 if there is none.
 func lastLog(dir string) (int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func lastLog(dir string) (int, error) {
 	return last, nil
 }
 
-// newPreallocator finds the log in use in the folder of a database that was just opened.
+// newPreallocator finds the current log of a database that was just opened.
 func newPreallocator(dir string) (*preallocator, error) {
 	number, err := lastLog(dir)
 	if err != nil {
@@ -67,8 +66,8 @@ func newPreallocator(dir string) (*preallocator, error) {
 	return a, nil
 }
 
-// prepare gives blocks to the logs for a commit of at most size bytes. turned says that
-// Badger has turned to another log since the last call.
+// prepare allocates blocks for a commit of at most size bytes. turned is set if Badger
+// has started another log since the last call.
 func (a *preallocator) prepare(size int64) (turned bool, err error) {
 	if a.next != nil {
 		info, err := a.next.Stat()
@@ -79,7 +78,7 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 			_ = a.live.Close()
 			a.live, a.next = a.next, nil
 			a.number++
-			// What the turning commit has written is not known; it has fitted.
+			// The size of the commit that started it is not known; it fitted.
 			a.used, a.allocated = logStep, logStep
 			turned = true
 		}
@@ -105,7 +104,7 @@ func (a *preallocator) prepare(size int64) (turned bool, err error) {
 	return turned, nil
 }
 
-// there says whether the log in use is still in its folder.
+// there reports whether the current log is still in its folder.
 func (a *preallocator) there() bool {
 	own, err := a.live.Stat()
 	if err != nil {
@@ -115,7 +114,7 @@ func (a *preallocator) there() bool {
 	if err == nil && os.SameFile(own, now) {
 		return true
 	}
-	// A commit may have turned to the next one, and the log may be a table by now.
+	// A commit may have started the next log, and this one may be a table by now.
 	return a.next != nil && a.turned()
 }
 
@@ -128,8 +127,8 @@ func (a *preallocator) turned() bool {
 	return err == nil && os.SameFile(own, now)
 }
 
-// close lets the files go, and removes the next log if Badger has not taken it. A file of
-// that name that is another belongs to a store that took the place of this one.
+// close closes the files, and removes the next log if Badger does not use it. If another
+// file has that name now, it belongs to a store that replaced this one, and stays.
 func (a *preallocator) close() {
 	_ = a.live.Close()
 	if a.next == nil {

@@ -2,24 +2,23 @@
 // files with their chunks, documents' terms and vectors, jobs, the ledger and
 // the audit log. Badger is the only truth; the indexes are caches of it.
 //
-// Vocabulary. An update is a function that reads the present state and says
-// what is to be written; the committer, one goroutine, runs the updates that
-// are waiting, commits them together with one sync, hands what changed to the
-// applier (the indexer) in commit order, and only then acknowledges. Every
-// update that wrote something has a sequence number. A document is referenced
-// by the records and files that hold its text; when the last reference goes,
-// its terms and vectors go in the same commit (it is swept). A cut is the chunks
-// of a text, which all files with that text share; it is swept likewise. A tombstone is the
-// id of a record that was forgotten: it keeps an import from bringing the record
-// back and holds nothing else of it. A state is a small value of a project or session
-// that is changed by editing it, inside an update. A turn is the key by which a
-// receipt of a session is found; state, turns and receipts go with their session.
+// Vocabulary. An update is a function that reads the current state and says what to
+// write. The committer, one goroutine, runs the waiting updates, commits them together
+// with one sync, passes the changes to the indexer in commit order, and only then
+// acknowledges. Every update that wrote something has a sequence number. A document is
+// referenced by the records and files with its text; when the last reference is removed,
+// its terms and vectors are removed in the same commit (it is swept). A chunk set holds
+// the chunks of a text for all files with that text; it is swept likewise. A tombstone is
+// the id of a forgotten record: it keeps an import from restoring the record. A state is a
+// small value of a project or session that is changed by an edit inside an update. A turn
+// is the key by which a receipt of a session is found; states, turns and receipts are
+// removed with their session.
 //
-// Every value carries a version and a checksum over key and payload, because
-// Badger reports a damaged block as a missing key. The witness, a file beside the
-// database, knows what was acknowledged; the files are examined and held against it
-// before Badger opens them, because what Badger does to damaged files cannot be taken
-// back. A store that has lost something says so (see Store.Damage) until a Repair.
+// Every value has a version and a checksum over key and payload, because Badger reports a
+// damaged block as a missing key. The witness, a file beside the database, records what
+// was acknowledged. The files are examined and compared with it before Badger opens them,
+// because Badger changes damaged files for good. A store that has lost something reports
+// it (see Store.Damage) until a Repair.
 package store
 
 import (
@@ -50,29 +49,29 @@ type Options struct {
 	// MemTableSize bounds Badger's write buffer in bytes; a transaction holds
 	// about an eighth. Default 16 MiB.
 	MemTableSize int64
-	// ReadDamaged has Open take a store whose files are damaged: what can be read is
-	// copied out and read from there, and Commit refuses. Default: a DamagedError.
+	// ReadDamaged makes Open accept a store with damaged files: what can be read is
+	// copied and read from the copy, and Commit refuses. Default: a DamagedError.
 	ReadDamaged bool
-	// NoSync leaves out the sync of every commit, for stores that may be lost:
-	// evaluation runs and tests of other things.
+	// NoSync leaves out the sync of every commit, for stores that may be lost, such as
+	// those of evaluations and tests.
 	NoSync bool
-	// Apply is handed what committed updates changed, in commit order, before
-	// they are acknowledged. It must not call Update. Optional.
+	// Apply gets the changes of committed updates, in commit order, before they are
+	// acknowledged. It must not call Update. Optional.
 	Apply func([]memory.Change)
-	// Follow names the jobs that follow from an update; they are enqueued in the
+	// Follow returns the jobs that follow from an update; they are enqueued in the
 	// same commit. Optional.
 	Follow func(memory.Change) []worker.Job
-	// KeepReceipts is how long the ledger keeps a receipt, from its time on; 0 is for
-	// good. One of a session is kept as long as the session.
+	// KeepReceipts is how long a receipt is kept; 0 means forever. A receipt of a
+	// session is kept as long as the session.
 	KeepReceipts time.Duration
-	// Analyze gives the terms of a record's text: a repair makes those anew that were
-	// lost. Without it a record without terms cannot be kept.
+	// Analyze returns the terms of a record's text, for repairs: lost terms are made
+	// again. Without it, a record without terms is not kept.
 	Analyze func(text string) []byte
 	// Queue bounds the job queue.
 	Queue worker.ScheduleOptions
 	// Clock gives the time of audit entries. Default time.Now.
 	Clock func() time.Time
-	// Logger receives what cannot be returned. Default: discarded.
+	// Logger gets the errors that cannot be returned. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -103,22 +102,22 @@ type Store struct {
 	opts  Options
 	queue *Queue
 
-	// swap guards db, which changes when a store that was opened for reading alone is
-	// opened for writing. The committer, which changes it, reads it without.
+	// swap guards db, which is replaced when a store that was opened read-only is
+	// opened for writing. The committer replaces it, and reads it without the lock.
 	swap sync.RWMutex
 	db   *handle
-	// guard says whether the store may be written; nil with NoSync. ahead is the
-	// committer's, nil while the store is open for reading alone.
+	// guard decides whether the store may be written; nil with NoSync. preallocator
+	// is used by the committer only, and nil while the store is open read-only.
 	guard        *guard
 	preallocator *preallocator
-	retired      sync.WaitGroup // databases that are let go
+	retired      sync.WaitGroup // replaced databases that are still being read
 	closing      chan struct{}  // closed when Close begins
 	watched      chan struct{}  // closed when watch has ended
 
 	collections collections
 
 	updates chan *update
-	pauses  chan func()   // to be run between two commits
+	pauses  chan func()   // functions to run between two commits
 	flush   chan struct{} // a receipt waits
 	done    chan struct{} // closed when the committer has ended
 
@@ -126,47 +125,46 @@ type Store struct {
 	acceptLock sync.RWMutex
 	closed     bool
 
-	// mu guards what follows. Only the committer and Load change it, but for
-	// pending, which Later adds to, and used, which Used does.
+	// mu guards the fields below. Only the committer and Load change them, except
+	// pending, changed by EnqueueReceipt, and used, changed by Used.
 	mu        sync.Mutex
 	seq       uint64
 	refs      map[memory.DocID]int32 // references to each document
-	chunkSets map[chunkSetID]int32   // and to each cut
-	unread    map[chunkSetID]bool    // cuts that files name and Load could not read
+	chunkSets map[chunkSetID]int32   // and to each chunk set
+	unread    map[chunkSetID]bool    // chunk sets that files reference and Load could not read
 	logSizes  logSizes
-	loaded    bool // refs, cuts, unread, counts and boxes are complete
-	// projects are those stored, kept because every question and every write asks
-	// for them; nil when they are to be read. projectsAt counts their changes.
+	loaded    bool // refs, chunkSets, unread, totals and sandboxSizes are complete
+	// projects caches the stored projects, which every query and write needs; nil if they
+	// must be read. projectsAt counts their changes.
 	projects   []memory.Project
 	projectsAt uint64
-	// sandboxes are kept for the same reason; nil before they were first asked for.
-	// sandboxesAt counts the commits that changed any.
+	// sandboxes caches likewise; nil before the first use. sandboxesAt counts the commits
+	// that changed any.
 	sandboxes   *sandboxes
 	sandboxesAt uint64
-	// current holds the sessions that have not ended, for the same reason, and
-	// sessionsAt counts the commits that changed any.
+	// current caches the sessions that have not ended. sessionsAt counts the commits that
+	// changed any.
 	current      openSessions
 	sessionsAt   uint64
-	pending      []memory.Receipt // not yet written, see Later
+	pending      []memory.Receipt // not yet written, see EnqueueReceipt
 	sandboxSizes sandboxSizes
-	// fileDocs is about how many documents files name: one that a record has the text
-	// of too, or that changes while Load runs, may be missed or counted too long.
+	// fileDocs is the approximate number of documents referenced by files.
 	fileDocs int
 	used     usage
-	id       uint64 // tells the store from others; 0 in an old one that is only read
-	// seen is what is stored, complete with counts; expected what should be, by the
-	// witness and the commits since, nil when that is not known.
+	id       uint64 // identifies the store; 0 in an old one that is open read-only
+	// totals counts what is stored, complete when loaded is set. expected is what it
+	// should be, by the witness and the commits since; nil if that is not known.
 	totals, expected totals
-	damage           *memory.StoreDamage // nil: nothing is known to be lost
+	damage           *memory.StoreDamage // nil if nothing is known to be lost
 
-	witness *witness // nil: the store is a copy that nothing is kept of
-	scratch string   // the copy of a damaged store that is read instead, see Options.ReadDamaged
+	witness *witness // nil for a copy
+	scratch string   // the copy that is read instead of a damaged store, see Options.ReadDamaged
 }
 
-// Open opens or creates the store in opts.Dir and brings its layout up to date. Its
-// files are examined before anything may change them. Open returns CodeIncompatible
-// when the store was written by a newer version, CodeConflict when another process has
-// it open, and a DamagedError when it has lost something.
+// Open opens or creates the store in opts.Dir and migrates its schema. It examines the
+// files before anything may change them. It returns CodeIncompatible if a newer version
+// wrote the store, CodeConflict if another process has it open, and a DamagedError if it
+// has lost something.
 func Open(opts Options) (*Store, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -196,11 +194,11 @@ func Open(opts Options) (*Store, error) {
 	switch {
 	case x.empty:
 		s.expected = totals{}
-	case x.last.Seq == s.seq: // else it was written a moment before a commit, or by nobody
+	case x.last.Seq == s.seq: // else the witness is older than the store, or missing
 		s.expected = x.last.Counts
 	}
 	if !db.readOnly {
-		// What a kill has left of a copy that was read and of a repair that was not ended.
+		// A kill may have left the copy of a damaged store, or an unfinished repair.
 		if err := errors.Join(os.RemoveAll(readablePath(opts.Dir)), os.RemoveAll(repairingPath(opts.Dir))); err != nil {
 			opts.Logger.Warn("a copy of the store is left behind", "part", "store", "error", err)
 		}
@@ -217,13 +215,13 @@ func Open(opts Options) (*Store, error) {
 func (s *Store) beginWitness(last checkpoint) {
 	var err error
 	if s.witness, err = openWitness(s.opts.Dir, last); err != nil {
-		// The store is whole; only the next damage would be found later.
+		// The store is whole, but the next damage may go unnoticed.
 		s.opts.Logger.Error("damage to the store may not be noticed", "part", "store", "error", err)
 	}
 	s.writeWitnessLocked()
 }
 
-// start begins the work of an open store in the background.
+// start starts the background work of an open store.
 func (s *Store) start() {
 	go s.committer()
 	if s.guard == nil {
@@ -233,7 +231,7 @@ func (s *Store) start() {
 	go s.watch()
 }
 
-// openBadger opens the database. A panic in this goroutine is an error.
+// openBadger opens the database. It turns a panic of this goroutine into an error.
 func openBadger(opts badger.Options) (db *badger.DB, err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -251,7 +249,7 @@ func openBadger(opts badger.Options) (db *badger.DB, err error) {
 	return nil, err
 }
 
-// damagedBy is the damage of which only is known that the database does not open.
+// damagedBy returns the damage of a database that does not open.
 func damagedBy(dir string, x *examination, err error) *memory.StoreDamage {
 	return &memory.StoreDamage{
 		Acknowledged: x.last.Seq, Found: x.seq, Files: []memory.DamagedFile{{Name: filepath.Base(dir), What: err.Error()}},
@@ -263,8 +261,8 @@ func conflict(cause error) error {
 		Hint: "stop the other recalld, or choose another data folder with --data"}
 }
 
-// newStore makes a store of an open database, which it closes when it fails. It is to
-// be started.
+// newStore makes a store of an open database, which it closes if it fails. The caller
+// must call start.
 func newStore(opts Options, db *handle) (*Store, error) {
 	s := &Store{
 		opts: opts, db: db,
@@ -293,11 +291,11 @@ func newStore(opts Options, db *handle) (*Store, error) {
 	return s, nil
 }
 
-// maxValue is the size of a value log file in bytes, and so of the largest value.
+// maxValue is the size of a value log file in bytes, and so the largest value.
 const maxValue = 16 << 20
 
-// badgerOptions keep memory small and every value beside its key: values are
-// of some kilobytes, so a value log would only add files to collect.
+// badgerOptions keep memory small and every value beside its key: values have some
+// kilobytes, so a value log would only add files to collect.
 func badgerOptions(o Options) badger.Options {
 	return badger.DefaultOptions(o.Dir).
 		WithLogger(badgerLogger{o.Logger}).
@@ -316,14 +314,14 @@ func badgerOptions(o Options) badger.Options {
 		WithMetricsEnabled(false)
 }
 
-// isLocked says that Badger found the folder in use. It has no error of its own
-// for that, on no system.
+// isLocked reports whether Badger found the folder in use. It has no error value for
+// that.
 func isLocked(err error) bool {
 	return strings.Contains(err.Error(), "Another process is using this Badger database")
 }
 
-// Close waits for the updates that were accepted, writes what was deferred and
-// closes the database. Calls after the first do nothing.
+// Close waits for the accepted updates, writes the waiting receipts and closes the
+// database. Later calls are no-ops.
 func (s *Store) Close() error {
 	s.acceptLock.Lock()
 	first := !s.closed
@@ -355,8 +353,8 @@ func (s *Store) Seq() uint64 {
 	return s.seq
 }
 
-// Counts returns how many records of each kind are held, chunks included. They
-// are complete once Load has ended.
+// Counts returns the number of records of each kind, and of chunks. They are complete
+// once Load has ended.
 func (s *Store) Counts() map[memory.Kind]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -369,10 +367,10 @@ func (s *Store) Counts() map[memory.Kind]int {
 	return counts
 }
 
-// DiskSize returns the bytes that the database's files take.
+// DiskSize returns the size of the database's files on disk.
 func (s *Store) DiskSize() int64 { return sizeOf(s.opts.Dir) }
 
-// sizeOf is what the files in a folder take on disk, in bytes.
+// sizeOf returns the size of the files in a folder on disk, in bytes.
 func sizeOf(dir string) int64 {
 	var size int64
 	entries, err := os.ReadDir(dir)
@@ -405,8 +403,7 @@ func setUint(txn *badger.Txn, key []byte, n uint64) error {
 
 func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// badgerLogger sends Badger's warnings and errors to the log and drops its
-// chatter.
+// badgerLogger logs Badger's warnings and errors and drops the rest.
 type badgerLogger struct{ log *slog.Logger }
 
 func (l badgerLogger) Errorf(f string, a ...any) { l.log.Error(fmt.Sprintf(f, a...), "part", "badger") }

@@ -16,10 +16,11 @@ type Tx struct {
 	View
 	s *Store
 
-	// When all does not fit one transaction, documents and cuts are written ahead
-	// and those that nothing references any more are removed last. What goes with a
-	// session or project is removed ahead, details of the audit log as well: until it
-	// is dropped itself, dropping it again removes the rest.
+	// If an update does not fit one transaction, new documents and chunk sets are
+	// written first (preWrites) and unreferenced ones removed last (swept). What belongs
+	// to a dropped session or project, and details of the audit log, are also removed
+	// first: if that is interrupted, dropping the session or project again removes the
+	// rest.
 	preWrites []write
 	writes    []write // the rest, which makes them visible
 	swept     []write
@@ -27,12 +28,12 @@ type Tx struct {
 
 	change    memory.Change
 	refs      map[memory.DocID]int32 // what this update adds to the references
-	chunkSets map[chunkSetID]int32   // and to those of cuts
-	// newChunkSets are the cuts that this update writes.
+	chunkSets map[chunkSetID]int32   // and to those of chunk sets
+	// newChunkSets are the chunk sets that this update writes.
 	newChunkSets map[chunkSetID]storedChunkSet
 	group        *group
 	audit        []memory.AuditEntry
-	// projects says that projects were written or removed.
+	// projects is set if projects were written or removed.
 	projects  bool
 	sandboxes []sandboxChange
 	jobs      []func(*worker.Schedule)
@@ -42,13 +43,13 @@ func (tx *Tx) put(key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload)})
 }
 
-// putFor writes what vanishes after a time; 0 keeps it.
+// putFor writes a value that expires after ttl; 0 keeps it.
 func (tx *Tx) putFor(ttl time.Duration, key, payload []byte) {
 	tx.add(&tx.writes, write{key: key, value: seal(key, payload), ttl: ttl})
 }
 func (tx *Tx) del(key []byte) { tx.add(&tx.writes, write{key: key}) }
 
-// preDelete deletes keys together, ahead of the rest.
+// preDelete deletes keys together, before the other writes.
 func (tx *Tx) preDelete(keys ...[]byte) {
 	for i, k := range keys {
 		tx.add(&tx.preWrites, write{key: k, joined: i > 0})
@@ -69,8 +70,8 @@ func (tx *Tx) putValue(key []byte, v any) error {
 	return nil
 }
 
-// PutRecord writes a record. The document it names must be put in the same
-// update, or be referenced already.
+// PutRecord writes a record. Its document must be put in the same update, or be
+// referenced already.
 func (tx *Tx) PutRecord(r memory.Record) error {
 	old, _, err := tx.existingRecord(r.ID)
 	if err != nil {
@@ -91,7 +92,7 @@ func (tx *Tx) putRecord(old *memory.Record, r memory.Record) error {
 	return nil
 }
 
-// DropRecord removes a record and reports whether it was there.
+// DropRecord removes a record and reports whether it existed.
 func (tx *Tx) DropRecord(id string) (bool, error) {
 	old, there, err := tx.existingRecord(id)
 	if err != nil || !there {
@@ -110,9 +111,9 @@ func (tx *Tx) existingRecord(id string) (*memory.Record, bool, error) {
 	return existing(tx.s, r, err)
 }
 
-// existing says whether a lookup found something to be replaced or dropped. A damaged
-// value is there and nil: nobody knows what it was, so it counts for nothing, as
-// Load has it, but it must not stay because of that.
+// existing reports whether a lookup found a value to be replaced or dropped. A corrupt
+// value exists but reads as nil. It is not counted (Load does the same) and may be
+// overwritten or deleted.
 func existing[T any](s *Store, found T, err error) (*T, bool, error) {
 	switch {
 	case err == nil:
@@ -126,9 +127,9 @@ func existing[T any](s *Store, found T, err error) (*T, bool, error) {
 	return nil, false, err
 }
 
-// PutFile writes a file and its chunks in place of what was there. The
-// documents of its chunks must be put in the same update, or be referenced
-// already. The generation is set here.
+// PutFile writes a file and its chunks, and replaces what was there. The documents of
+// its chunks must be put in the same update, or be referenced already. It sets the
+// generation.
 func (tx *Tx) PutFile(f memory.File) error {
 	old, was, _, err := tx.existingFile(f.Sandbox, f.Path)
 	if err != nil {
@@ -153,7 +154,7 @@ func (tx *Tx) PutFile(f memory.File) error {
 	return nil
 }
 
-// DropFile removes a file with its chunks and reports whether it was there.
+// DropFile removes a file with its chunks and reports whether it existed.
 func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
 	old, was, there, err := tx.existingFile(sandbox, path)
 	if err != nil || !there {
@@ -168,15 +169,15 @@ func (tx *Tx) DropFile(sandbox, path string) (bool, error) {
 	return true, nil
 }
 
-// existingFile says of a file what there says, and which cut it names: also one that is
-// damaged because its cut is.
+// existingFile is existing for a file, with the id of its chunk set. A file with a
+// corrupt chunk set counts as corrupt.
 func (tx *Tx) existingFile(sandbox, path string) (*memory.File, chunkSetID, bool, error) {
 	f, id, err := tx.file(sandbox, path)
 	old, ok, err := existing(tx.s, f, err)
 	return old, id, ok, err
 }
 
-// unrefFile takes back what a file that fileThere found refers to.
+// unrefFile removes the references of a file that existingFile found.
 func (tx *Tx) unrefFile(f *memory.File, named chunkSetID) {
 	if named != (chunkSetID{}) {
 		tx.chunkSets[named]--
@@ -189,8 +190,8 @@ func (tx *Tx) unrefFile(f *memory.File, named chunkSetID) {
 	}
 }
 
-// PutDoc writes a document unless it is held already, as it is given. What it writes
-// is swept when no record or file references it at the end of the update.
+// PutDoc writes a document unless it is stored with the same content. It is swept if no
+// record or file references it at the end of the update.
 func (tx *Tx) PutDoc(d memory.Doc) error {
 	if tx.refs[d.ID] > 0 || tx.held(d.ID) && tx.intact(d) {
 		return nil
@@ -209,8 +210,8 @@ func (tx *Tx) PutDoc(d memory.Doc) error {
 	return nil
 }
 
-// intact says that a document is stored with these terms, which may have come to hold
-// more since, and that its vectors can be read back.
+// intact reports whether a document is stored with at least these terms, and whether its
+// vectors can be read.
 func (tx *Tx) intact(d memory.Doc) bool {
 	same := false
 	err := get(tx.txn, keyTerms(d.ID), func(terms []byte) error {
@@ -228,7 +229,7 @@ func (tx *Tx) intact(d memory.Doc) bool {
 	return true
 }
 
-// PutVector adds the vector of a document in a space, if the document is still
+// PutVector adds the vector of a document to a collection if the document is still
 // referenced, and reports whether it was.
 func (tx *Tx) PutVector(space string, doc memory.DocID, v []float32) (bool, error) {
 	if !tx.held(doc) {
@@ -257,17 +258,16 @@ func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32,
 	return decoded, nil
 }
 
-// held says that a committed record or file, or one of an earlier update of
-// this commit, references the document, so that its terms are there.
+// held reports whether a committed record or file, or one of an earlier update of this
+// commit, references the document: then its terms are stored.
 func (tx *Tx) held(doc memory.DocID) bool {
 	return tx.s.references(doc)+tx.group.refs[doc] > 0
 }
 
-// requestTTL is how long a client may repeat a write and be given the first
-// answer.
+// requestTTL is how long a client that repeats a write gets the first response.
 const requestTTL = 24 * time.Hour
 
-// PutAnswer keeps what the write with a client-made id was answered.
+// PutAnswer keeps the response to the write with a client-made id.
 func (tx *Tx) PutAnswer(request string, answer any) error {
 	b, err := encode(answer)
 	if err != nil {
@@ -277,8 +277,8 @@ func (tx *Tx) PutAnswer(request string, answer any) error {
 	return nil
 }
 
-// finish numbers the update and adds what follows from it: audit lines and the
-// deletion of documents and cuts that nothing references any more.
+// finish numbers the update and adds what follows from it: audit lines, and the deletion
+// of documents and chunk sets without a reference.
 func (tx *Tx) finish(seq uint64, at time.Time) error {
 	if len(tx.audit) > 0 {
 		for i := range tx.audit {
@@ -289,7 +289,7 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 		}
 	}
 	if !tx.s.isLoaded() {
-		return nil // references are not all counted yet; Load sweeps at its end
+		return nil // not all references are counted yet; Load sweeps at its end
 	}
 	tx.sweepChunkSets()
 	fresh := make(map[memory.DocID]bool, len(tx.change.Docs))
@@ -316,9 +316,9 @@ func (tx *Tx) finish(seq uint64, at time.Time) error {
 	return nil
 }
 
-// Schedule has fn change the queue's schedule in this commit. It runs after the
-// update's function, which must not depend on what it does.
+// Schedule makes fn change the queue's schedule in this commit. fn runs after the
+// update's function, which must not depend on it.
 func (tx *Tx) Schedule(fn func(*worker.Schedule)) { tx.jobs = append(tx.jobs, fn) }
 
-// empty says that the update wrote nothing.
+// empty reports whether the update wrote nothing.
 func (tx *Tx) empty() bool { return len(tx.preWrites)+len(tx.writes)+len(tx.swept)+len(tx.audit) == 0 }
