@@ -58,7 +58,7 @@ func (v View) storedChunkSet(id chunkSetID) (in storedChunkSet, err error) {
 func (s *Store) ChunksOf(text memory.DocID, lang string, chunker int) ([]memory.FileChunk, error) {
 	id := chunkSetIDOf(text, lang, chunker)
 	if !s.hasChunkSet(id) {
-		return nil, memory.Errorf(memory.CodeNotFound, "there is no cut of text %s", text)
+		return nil, memory.Errorf(memory.CodeNotFound, "no indexed file has the text %s", text)
 	}
 	c, err := read(s, func(v View) (chunkSet, error) { return v.chunkSet(id) })
 	return c.chunks, err
@@ -175,12 +175,12 @@ func (s *Store) checkChunkSets(v View, refs map[chunkSetID]int32, bad func(strin
 		if len(k) != len(prefixChunkSet)+len(chunkSetID{}) {
 			bad("stored value %q: the key has the wrong length", k)
 		} else if id := chunkSetID(k[len(prefixChunkSet):]); refs[id] == 0 {
-			bad("cut %x: no file names it", id)
+			bad("chunk set %x: no file references it", id)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.loaded && !maps.Equal(refs, s.chunkSets) {
-		bad("cuts: files name %d, %d are counted, or not as often", len(refs), len(s.chunkSets))
+		bad("chunk sets: files reference %d, %d are counted, or not as often", len(refs), len(s.chunkSets))
 	}
 }

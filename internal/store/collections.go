@@ -90,11 +90,11 @@ func (s *Store) OpenCollection(ctx context.Context, name string, probes [][]floa
 	}
 	value, err := encodeCollection(name, probes)
 	if err != nil {
-		return fmt.Errorf("open space %s: %w", name, err)
+		return fmt.Errorf("open collection %s: %w", name, err)
 	}
 	err = s.writeCollection(ctx, value)
 	if err != nil && memory.CodeOf(err) != memory.CodeReadOnly {
-		return fmt.Errorf("open space %s: %w", name, err)
+		return fmt.Errorf("open collection %s: %w", name, err)
 	}
 	s.collections.mu.Lock()
 	defer s.collections.mu.Unlock()

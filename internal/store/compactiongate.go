@@ -11,30 +11,29 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// compactionGate keeps Badger from beginning a compaction. Badger must not begin one without
-// room: where a table cannot be made it goes on without it and removes those that held
-// the same entries (its subcompact loses the error), and a page without a block ends
-// the process. Badger has no setting for that. But it tells a tracer of every
-// compaction before it chooses the tables, in the goroutine that is to compact: there
-// the gate holds it.
+// compactionGate keeps Badger from starting a compaction without room. If a table cannot
+// be created, Badger continues without it and removes the tables that held the same
+// entries (its subcompact loses the error), and a page without a block kills the process.
+// Badger has no setting for that, but it calls a tracer before every compaction, before it
+// chooses the tables, in the goroutine that will compact: the gate blocks there.
 //
-// A process has one gate, since the tracer is not told whose compaction begins. A
-// daemon has one store.
+// A process has one gate, because the tracer does not get the store whose compaction
+// starts. A daemon has one store.
 type compactionGate struct {
-	mu     sync.Mutex // guards what follows
-	shut   int        // how many keep compactions from beginning whatever the guards say
+	mu     sync.Mutex // guards the fields below
+	shut   int        // number of holds, see hold
 	guards map[*guard]bool
 }
 
 var theGate = compactionGate{guards: map[*guard]bool{}}
 
-// installGate makes the gate the tracer.
+// installGate installs the gate as the tracer.
 var installGate = sync.OnceFunc(func() { otel.SetTracerProvider(gateProvider{}) })
 
-// gatePause is how often a compaction that is held asks again.
+// gatePause is how often a blocked compaction asks again.
 const gatePause = 50 * time.Millisecond
 
-// add has a guard asked before compactions, until remove.
+// add makes compactions depend on a guard, until remove.
 func (g *compactionGate) add(x *guard) {
 	installGate()
 	g.mu.Lock()
@@ -48,7 +47,7 @@ func (g *compactionGate) remove(x *guard) {
 	delete(g.guards, x)
 }
 
-// hold shuts the gate and returns what opens it.
+// hold blocks compactions and returns the function that ends that.
 func (g *compactionGate) hold() func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,8 +59,8 @@ func (g *compactionGate) hold() func() {
 	}
 }
 
-// pass returns when a compaction may begin. Where it is never to, since its store
-// closes without room, it ends the goroutine, for which Close waits.
+// pass returns when a compaction may start. If it never may, because its store closes
+// without room, pass ends the goroutine, for which Close waits.
 func (g *compactionGate) pass() {
 	for {
 		held, closing := g.held()
@@ -93,10 +92,10 @@ func (g *compactionGate) held() (held, closing bool) {
 	return held, closing
 }
 
-// compaction is the name by which Badger tells a tracer of one.
+// compaction is the name of a compaction in calls of the tracer.
 const compaction = "Badger.Compaction"
 
-// gateProvider is the tracer that the gate stands behind. It traces nothing.
+// gateProvider provides the tracer behind which the gate is. It traces nothing.
 type gateProvider struct{ noop.TracerProvider }
 
 // Tracer implements trace.TracerProvider.

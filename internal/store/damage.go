@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Damage returns what the store has lost, or nil when nothing is known to be. What is
-// missing by counts is known once Load has ended.
+// Damage returns what the store has lost, nil if nothing is known to be lost. Losses
+// that only the counts show are known once Load has ended.
 func (s *Store) Damage() *memory.StoreDamage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func (s *Store) Damage() *memory.StoreDamage {
 	return &d
 }
 
-// writable refuses a write to a store that is read from a copy: it would be lost.
+// writable refuses writes to a copy of a damaged store, where they would be lost.
 func (s *Store) writable() error {
 	if s.scratch == "" {
 		return nil
@@ -34,12 +34,12 @@ func (s *Store) writable() error {
 	return &memory.Error{Code: memory.CodeUnavailable, Message: d.Text(), Hint: memory.RepairCommand, Cause: &DamagedError{*d}}
 }
 
-// readOnly says that nothing is to be written that nobody asked for: it could not be,
-// or the store is read from a copy, on a disk that may fill.
+// readOnly reports that nothing should be written in the background: the disk cannot be
+// written, or the store is read from a copy.
 func (s *Store) readOnly() bool { return s.scratch != "" || s.Trouble() != nil }
 
-// compare holds what Load has counted against the witness. It is called with mu held,
-// between two commits.
+// compare compares the totals of Load with the witness. It is called with mu held, between
+// two commits.
 func (s *Store) compare() {
 	if s.expected == nil {
 		s.expected = maps.Clone(s.totals)
@@ -60,8 +60,8 @@ func (s *Store) compare() {
 	}
 }
 
-// writeWitness writes into the witness what was committed. A witness that cannot be written
-// stays as it was, which is behind the store, and refuses nothing.
+// writeWitness writes a checkpoint. If that fails, the witness stays behind the store, which
+// does no harm.
 func (s *Store) writeWitness() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *Store) writeWitnessLocked() {
 	s.witness.failed = err != nil
 }
 
-// endWitness brings the witness of a closed store up to date, or removes the copy that
-// was read.
+// endWitness writes the last checkpoint when the store closes, or removes the copy that was
+// read.
 func (s *Store) endWitness() error {
 	if s.scratch != "" {
 		return os.RemoveAll(s.scratch)
@@ -91,14 +91,13 @@ func (s *Store) endWitness() error {
 	if s.opts.NoSync {
 		return s.witness.file.Close()
 	}
-	if s.guard == nil || s.guard.there() == nil { // a folder that has vanished has no list
+	if s.guard == nil || s.guard.there() == nil { // a folder that vanished has no tables to list
 		_ = s.witness.noteTables()
 	}
 	return s.witness.close()
 }
 
-// examineFirst ends a repair that was cut off and examines the files, while nobody has
-// them open.
+// examineFirst finishes an interrupted repair and examines the files, under the lock.
 func examineFirst(opts *Options) (*examination, error) {
 	if err := endRepair(opts.Dir); err != nil {
 		return nil, err
@@ -111,17 +110,17 @@ func examineFirst(opts *Options) (*examination, error) {
 	return examine(opts.Dir)
 }
 
-// lockFolder takes the lock of Badger, who has none for those who only read: files that
-// another process writes look damaged.
+// lockFolder takes Badger's lock, which Badger has for writers only: files that another
+// process is writing look damaged.
 func lockFolder(dir string) (release func(), err error) {
-	if runtime.GOOS == "windows" { // there a file that is removed when it is closed
+	if runtime.GOOS == "windows" { // the lock is a file that is removed when it is closed
 		if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil && !os.IsNotExist(err) {
 			return nil, conflict(err)
 		}
 		return func() {}, nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return func() {}, nil // nobody can have it open; what it is is said elsewhere
+		return func() {}, nil // no process can have it open; the caller reports what it is
 	}
 	l := flock.New(dir, flock.SetFlag(os.O_RDONLY))
 	ok, err := l.TryLock()
@@ -134,11 +133,10 @@ func lockFolder(dir string) (release func(), err error) {
 	return func() { _ = l.Close() }, nil
 }
 
-// readablePath is where the copy of a damaged store is made if there is room beside it.
+// readablePath is the path of the copy of a damaged store, if there is room for it.
 func readablePath(dir string) string { return filepath.Clean(dir) + ".readable" }
 
-// openDamaged opens a copy of what can be read of a damaged store, or returns what is
-// damaged.
+// openDamaged opens a copy of a damaged store, or returns the damage.
 func openDamaged(opts Options, x *examination) (*Store, error) {
 	d := *x.damage
 	if !opts.ReadDamaged {

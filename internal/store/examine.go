@@ -16,35 +16,35 @@ import (
 	"github.com/recalld/recalld/internal/store/lsm"
 )
 
-// DamagedError is returned by Open for a store whose files have lost something. Its
-// files are as they were. Its code is CodeCorrupt.
+// DamagedError is returned by Open for a store whose files have lost something. The files
+// are unchanged. Its code is CodeCorrupt.
 type DamagedError struct{ Damage memory.StoreDamage }
 
 func (e *DamagedError) Error() string { return e.Damage.Text() }
 
-// Unwrap gives the error its code and hint.
+// Unwrap returns the code and hint of the error.
 func (e *DamagedError) Unwrap() error {
 	return &memory.Error{Code: memory.CodeCorrupt, Message: e.Damage.Text(), Hint: memory.RepairCommand}
 }
 
-// examination is what the files of a database say, read without Badger.
+// examination is what the files of a database contain, read without Badger.
 type examination struct {
-	damage *memory.StoreDamage // nil: nothing is wrong
+	damage *memory.StoreDamage // nil if nothing is wrong
 	last   checkpoint          // of the witness
-	seq    uint64              // of the last update that is whole
-	notes  []string            // what is wrong and takes nothing
+	seq    uint64              // of the last complete update
+	notes  []string            // faults that lose nothing
 	empty  bool                // there is no database
 }
 
-// seqEntry is the number of an update and of the one before it, as a log has them.
+// seqEntry is the number of an update and of the one before it, as written in a log.
 type seqEntry struct {
 	version   uint64
 	seq, prev uint64
 	chained   bool // prev is known
 }
 
-// examine reads the files of the database in dir and holds them against the witness.
-// It changes nothing.
+// examine reads the files of the database in dir and compares them with the witness. It
+// changes nothing.
 func examine(dir string) (*examination, error) {
 	x := &examination{}
 	known := true
@@ -131,7 +131,7 @@ func examine(dir string) (*examination, error) {
 		x.seq = at.seq
 	}
 	d.Found = x.seq
-	// A damaged table may have hidden the number alone: what is lost, the counts say.
+	// A damaged table may only hide the number. The counts show what is lost.
 	hidden := slices.ContainsFunc(r.Faults, func(f lsm.Fault) bool { return f.Hides })
 	if hidden {
 		d.Acknowledged, d.Found = 0, 0
@@ -157,7 +157,7 @@ func examine(dir string) (*examination, error) {
 	return x, nil
 }
 
-// otherTables are those that were listed and are not what they were.
+// otherTables returns the listed tables whose content has changed.
 func otherTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.DamagedFile) {
 	for _, t := range r.Tables {
 		name := fmt.Sprintf("%06d.sst", t.ID)
@@ -169,8 +169,8 @@ func otherTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.Damag
 	return out
 }
 
-// unnamedTables are those that were listed and that the MANIFEST knows nothing of. They
-// explain damage and are none: where nothing else is wrong nothing is missing.
+// unnamedTables returns the listed tables that the MANIFEST does not know. They explain
+// damage but are none: if nothing else is wrong, nothing is missing.
 func unnamedTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.DamagedFile) {
 	if r.Empty {
 		return nil
@@ -183,7 +183,7 @@ func unnamedTables(r *lsm.Report, listed map[uint64]lsm.Table) (out []memory.Dam
 	return out
 }
 
-// numberIn reads a number that setUint has written.
+// numberIn reads a number written by setUint.
 func numberIn(e *lsm.Entry) (uint64, bool) {
 	payload, err := unseal(e.Key, e.Value)
 	if err != nil || len(payload) != 8 {
@@ -192,19 +192,19 @@ func numberIn(e *lsm.Entry) (uint64, bool) {
 	return binary.BigEndian.Uint64(payload), true
 }
 
-// The files of Badger that hold nothing which is used here: keys, without encryption,
-// statistics of the value logs, and who has the database open.
+// The files of Badger without data that we use: keys (there is no encryption), statistics
+// of the value logs, and the lock.
 const (
 	keysName  = "KEYREGISTRY"
 	statsName = "DISCARD"
 	lockName  = "LOCK"
 )
 
-// keysText is what the file of keys has after 16 random bytes, when there is no key.
+// keysText follows 16 random bytes in the file of keys if there is no key.
 const keysText = "Hello Badger"
 
-// dropUnused removes the files that hold nothing, where they are damaged: Badger makes
-// them anew, but may not start with a damaged one.
+// dropUnused removes damaged files without data: Badger creates them again, but may not
+// start with a damaged one.
 func dropUnused(dir string) (notes []string) {
 	for _, name := range []string{keysName, statsName, lockName} {
 		path := filepath.Join(dir, name)
@@ -232,8 +232,8 @@ func dropUnused(dir string) (notes []string) {
 	return notes
 }
 
-// soundStats says that statistics are those of value logs in order: a number and a
-// size each, up to an empty one.
+// soundStats reports whether statistics are pairs of a value log's number and size, in
+// order, up to an empty pair.
 func soundStats(b []byte) bool {
 	if len(b) < 1<<20 || len(b)%16 != 0 {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// storedFile is a file on disk: arrays instead of named fields, since a large
-// repository has a hundred thousand chunks. The chunks are encoded on their own, so
-// that whoever only wants the rest passes them over.
+// storedFile is a file on disk: arrays instead of named fields, since a large repository
+// has a hundred thousand chunks. The chunks are encoded on their own, so that a reader of
+// the other fields skips them.
 type storedFile struct {
 	_          struct{} `cbor:",toarray"`
 	Project    string
@@ -22,11 +22,11 @@ type storedFile struct {
 	Lang       string
 	Generation uint64
 	Chunker    int
-	Chunks     cbor.RawMessage // []storedChunk, none if they are in the cut
+	Chunks     cbor.RawMessage // []storedChunk, none if they are in the chunk set
 	Head       string
 	Pruned     bool
-	// SetChunks is how many chunks the cut has that the file names; 0 names none. SetHead
-	// says that the head is the cut's too.
+	// SetChunks is the number of chunks in the file's chunk set; 0 means that it has none.
+	// SetHead is set if the preview is in the chunk set too.
 	SetChunks int
 	SetHead   bool
 	// ChangeTime is in ns since 1970; 0 is none.
@@ -34,7 +34,7 @@ type storedFile struct {
 	Inode      uint64
 }
 
-// chunkSetID names the cut of the file; it is zero when it has none.
+// chunkSetID returns the id of the file's chunk set, zero if it has none.
 func (f *storedFile) chunkSetID() chunkSetID {
 	if f.SetChunks == 0 {
 		return chunkSetID{}
@@ -42,19 +42,18 @@ func (f *storedFile) chunkSetID() chunkSetID {
 	return chunkSetIDOf(f.Hash, f.Lang, f.Chunker)
 }
 
-// fields is how many fields a storedFile has. A file that an earlier version of the
-// schema wrote lacks the last of them: 8 are of version 1, 10 of version 2, 12 of
-// versions 3 and 4.
+// fields is the number of fields of a storedFile. Earlier versions of the schema wrote
+// fewer: 8 in version 1, 10 in version 2, 12 in versions 3 and 4.
 const fields = 14
 
-// lacking are the last fields of a storedFile when they say nothing, in CBOR
-// (RFC 8949, 3): Head, Pruned, SetChunks, SetHead, ChangeTime, Inode.
+// lacking are the last fields of a storedFile when they are empty, in CBOR (RFC 8949, 3):
+// Head, Pruned, SetChunks, SetHead, ChangeTime, Inode.
 var lacking = [...]byte{0x60, 0xf4, 0x00, 0xf4, 0x00, 0x00}
 
 // arrayHeader begins an array of less than 24 elements in CBOR, which it counts.
 const arrayHeader = 0x80
 
-// storedChunkSet is a cut on disk.
+// storedChunkSet is a chunk set on disk.
 type storedChunkSet struct {
 	_      struct{} `cbor:",toarray"`
 	Head   string
@@ -101,7 +100,7 @@ func decodeChunks(raw cbor.RawMessage) ([]memory.FileChunk, error) {
 	return list, nil
 }
 
-// valueOf is a file's value without its chunks and its head.
+// valueOf returns a file's value without chunks and preview.
 func valueOf(f *memory.File) storedFile {
 	return storedFile{
 		Project: f.Project, Hash: f.Hash, Size: f.Size, ModTime: f.ModTime.UnixNano(), Lang: f.Lang,
@@ -109,7 +108,7 @@ func valueOf(f *memory.File) storedFile {
 	}
 }
 
-// nanoseconds is a time as it is stored, 0 for none, and momentOf reads it.
+// nanoseconds returns a time as it is stored, 0 for none; momentOf reads it.
 func nanoseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -134,7 +133,7 @@ func decodeStoredFile(payload []byte) (storedFile, error) {
 	return decode[storedFile](payload)
 }
 
-// decodeFile reads a file, and the cut that it names, which it also returns when
+// decodeFile reads a file and its chunk set. It returns the id of the chunk set also when
 // that cannot be read.
 func decodeFile(sandbox, path string, payload []byte, find findChunkSet) (memory.File, chunkSetID, error) {
 	in, err := decodeStoredFile(payload)
@@ -159,7 +158,7 @@ func decodeFile(sandbox, path string, payload []byte, find findChunkSet) (memory
 	}, id, nil
 }
 
-// from finds the cut that a file names and gives it the file's own head.
+// from finds the file's chunk set and gives it the file's own preview.
 func (f *storedFile) from(find findChunkSet, id chunkSetID) (chunkSet, error) {
 	c, err := find(id)
 	if err == nil && (len(c.chunks) != f.SetChunks || f.SetHead && c.head == "") {
@@ -184,7 +183,7 @@ func decodeChunkSet(payload []byte) (chunkSet, error) {
 	return in.decoded()
 }
 
-// decodeMetadata reads of a file what its FileMetadata says, without its chunks.
+// decodeMetadata reads the FileMetadata of a file, without its chunks.
 func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 	in, err := decodeStoredFile(payload)
 	if err != nil {
@@ -201,7 +200,7 @@ func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 	}, in.chunkSetID(), err
 }
 
-// arrayLen is the length of an array in CBOR, which its header says (RFC 8949, 3).
+// arrayLen returns the length in the header of an array in CBOR (RFC 8949, 3).
 func arrayLen(raw []byte) (int, error) {
 	const arrayType = 4
 	if len(raw) == 0 || raw[0]>>5 != arrayType {

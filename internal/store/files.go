@@ -6,8 +6,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// FileMetadata returns what is known of the files of a sandbox, by path, without their
-// chunks. A file whose chunks cannot be read is not among them.
+// FileMetadata returns the metadata of the files of a sandbox, by path. Files whose chunks
+// cannot be read are left out.
 func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, error) {
 	type brief struct {
 		path string
@@ -17,7 +17,7 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 	return read(s, func(v View) (map[string]memory.FileMetadata, error) {
 		prefix := keyFile(sandbox, "")
 		files := map[string]memory.FileMetadata{}
-		names := map[string]string{} // one copy of what many files have in common
+		names := map[string]string{} // one copy of strings that many files share
 		same := func(text string) string {
 			if kept, ok := names[text]; ok {
 				return kept
@@ -40,8 +40,8 @@ func (s *Store) FileMetadata(sandbox string) (map[string]memory.FileMetadata, er
 	})
 }
 
-// PathsBelow returns the paths of a sandbox's files that are among the given ones
-// or lie below them, each given one looked up by itself.
+// PathsBelow returns the paths of a sandbox's files that are among the given ones or
+// below one of them.
 func (s *Store) PathsBelow(sandbox string, paths []string) ([]string, error) {
 	return read(s, func(v View) ([]string, error) {
 		prefix := keyFile(sandbox, "")
@@ -62,9 +62,8 @@ func (s *Store) PathsBelow(sandbox string, paths []string) ([]string, error) {
 	})
 }
 
-// PruneFile takes the chunks of a file away and reports whether it had any. That
-// it is the update that reads the file keeps it from bringing back one that was
-// dropped, or an older state of one that was put.
+// PruneFile removes the chunks of a file and reports whether it had any. It reads the file
+// inside the update, so that it cannot restore a dropped file or an older state.
 func (tx *Tx) PruneFile(sandbox, path string) (bool, error) {
 	f, _, _, err := tx.existingFile(sandbox, path)
 	if err != nil || f == nil || len(f.Chunks) == 0 {

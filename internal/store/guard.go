@@ -14,52 +14,52 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Badger writes through mapped files: where the disk has no block for a page the
-// kernel ends the process, and no goroutine can catch that. So no commit begins
-// unless the guard has found room for it and for what Badger does next:
+// Badger writes through mapped files: if the disk has no block for a page, the kernel
+// kills the process, and no goroutine can prevent that. So no commit starts unless the
+// guard has found room for it and for what Badger does next:
 //
-//   - The log that the commit goes to, and the one that Badger may turn to during it,
-//     have their blocks before Badger writes into them (see ahead).
-//   - lowRoom, and as much again as the tables take up to maxTableRoom, is free, so that
-//     the log can be made a table and tables can be compacted.
-//   - While less is free no compaction begins (see gate), and no job of the queue.
-//   - The reserve file holds room for the last tables: it is removed when they are
-//     written with little room left, and made again when there is room.
+//   - The current log, and the next one, have their blocks before Badger writes to them
+//     (see preallocator).
+//   - lowRoom is free, plus the size of the tables up to maxTableRoom, so that the log can
+//     become a table and tables can be compacted.
+//   - While less is free, no compaction starts (see compactionGate), and no job.
+//   - The reserve file holds room for the last tables. It is removed when they are written
+//     with little room left, and created again when there is room.
 //
-// The guard also notices that the store's folder is not there any more, or is another,
-// or cannot be written.
+// The guard also notices that the store's folder has vanished, was replaced, or cannot be
+// written.
 const (
-	// lowRoom is what must be free on the disk, in bytes, for a write to be taken.
+	// lowRoom is what must be free on the disk for a write to be accepted, in bytes.
 	lowRoom = 64 << 20
-	// maxTableRoom bounds what is asked for compactions. One that rewrites more is of a
-	// store of gigabytes; Badger compacts in parts of about ten tables.
+	// maxTableRoom bounds the room for compactions. Badger compacts about ten tables at a
+	// time; only a store of gigabytes rewrites more at once.
 	maxTableRoom = 128 << 20
 	// reserveSize is room for the tables of two full logs.
 	reserveSize = 32 << 20
-	// tight is the free room, in bytes, at which the reserve is given to the tables.
+	// tight is the free room, in bytes, at which the reserve is released.
 	tight = reserveSize
 )
 
-// reserveName is the reserve file in the store's folder. Badger passes over it.
+// reserveName is the reserve file in the store's folder. Badger ignores it.
 const reserveName = "RESERVE"
 
-// guard says whether the store may be written. The committer asks before and after
-// every commit; the watch, while nothing is written.
+// guard decides whether the store may be written. The committer asks before and after
+// every commit, and watch while nothing is written.
 type guard struct {
 	dir string
-	// disk looks at the disk of the store; tests have one that fills.
+	// disk examines the disk of the store; tests replace it.
 	disk func(dir string) (diskState, error)
-	// own is the store's folder as it was opened.
+	// own identifies the store's folder as it was opened.
 	own fs.FileInfo
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	trouble *memory.Error
-	tables  int64 // bytes of the tables, at the last look
-	reserve bool  // the reserve file is there
+	tables  int64 // bytes of the tables, when last measured
+	reserve bool  // the reserve file exists
 	closing bool
 }
 
-// diskState is what the guard must know of a disk.
+// diskState is what the guard needs to know of a disk.
 type diskState struct {
 	free     int64 // bytes that this process may use
 	readOnly bool  // the file system, or the folder for this process
@@ -78,7 +78,7 @@ func newGuard(dir string) (*guard, error) {
 	return g, nil
 }
 
-// measure takes the size of the tables anew.
+// measure measures the tables.
 func (g *guard) measure() {
 	var size int64
 	entries, _ := os.ReadDir(g.dir)
@@ -92,14 +92,14 @@ func (g *guard) measure() {
 	g.mu.Unlock()
 }
 
-// need is how much must be free for a write to be taken.
+// need returns how much must be free for a write to be accepted.
 func (g *guard) need() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return lowRoom + min(g.tables, maxTableRoom)
 }
 
-// check says why the store cannot be written, nil when it can.
+// check returns why the store cannot be written, nil if it can.
 func (g *guard) check() *memory.Error {
 	trouble := g.there()
 	if trouble == nil {
@@ -113,7 +113,7 @@ func (g *guard) check() *memory.Error {
 	return g.refuse(trouble)
 }
 
-// refuse keeps what a check says, nil if the store can be written.
+// refuse keeps the result of a check.
 func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -121,7 +121,7 @@ func (g *guard) refuse(trouble *memory.Error) *memory.Error {
 	return trouble
 }
 
-// compactable says that there is room for a compaction, and a folder to have it in.
+// compactable reports whether a compaction has room and a folder.
 func (g *guard) compactable() bool { return g.there() == nil && g.room() == nil }
 
 func (g *guard) closes() bool {
@@ -130,14 +130,14 @@ func (g *guard) closes() bool {
 	return g.closing
 }
 
-// last is what the last check said.
+// last returns the result of the last check.
 func (g *guard) last() *memory.Error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.trouble
 }
 
-// there says that the folder, or the MANIFEST in it, is not where it was.
+// there returns an error if the folder, or the MANIFEST in it, was moved or removed.
 func (g *guard) there() *memory.Error {
 	now, err := os.Stat(g.dir)
 	switch {
@@ -154,7 +154,7 @@ func (g *guard) there() *memory.Error {
 	return nil
 }
 
-// lost is the error of a store whose files are not where they were.
+// lost is the error of a store whose files are not in their place.
 func (g *guard) lost(what string) *memory.Error {
 	return &memory.Error{
 		Code: memory.CodeReadOnly, Field: "data",
@@ -163,7 +163,7 @@ func (g *guard) lost(what string) *memory.Error {
 	}
 }
 
-// room says that the disk is read-only or has too little room.
+// room returns an error if the disk is read-only or has too little room.
 func (g *guard) room() *memory.Error {
 	disk, err := g.disk(g.dir)
 	if err != nil {
@@ -197,8 +197,8 @@ func mebibytes(n int64) string {
 	return fmt.Sprintf("%.1f MiB", math.Ceil(float64(n)/(1<<20)*10)/10)
 }
 
-// keepReserve makes the reserve file where there is room for it besides what a write
-// needs, and gives it back where the tables that are being written may need it.
+// keepReserve creates the reserve file if there is room for it besides a write, and
+// removes it if the tables being written may need it.
 func (g *guard) keepReserve(writing bool) {
 	disk, err := g.disk(g.dir)
 	if err != nil || disk.readOnly || g.there() != nil {
@@ -216,7 +216,7 @@ func (g *guard) keepReserve(writing bool) {
 	}
 }
 
-// giveReserve gives the reserve back whatever is free.
+// giveReserve removes the reserve file.
 func (g *guard) giveReserve() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -225,7 +225,7 @@ func (g *guard) giveReserve() {
 	}
 }
 
-// makeReserve makes the reserve file, whole or not at all.
+// makeReserve creates the reserve file, or leaves none.
 func makeReserve(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -238,8 +238,8 @@ func makeReserve(path string) error {
 	return err
 }
 
-// Trouble says why nothing can be stored, as an error of CodeReadOnly: the disk is full
-// or read-only, or the store's folder is gone. It is nil while writes are taken.
+// Trouble returns why nothing can be stored, as an error of CodeReadOnly: the disk is full
+// or read-only, or the store's folder is gone. It is nil while writes are accepted.
 func (s *Store) Trouble() error {
 	if s.guard == nil {
 		return nil
@@ -250,11 +250,11 @@ func (s *Store) Trouble() error {
 	return nil
 }
 
-// watchEvery is how often the disk is looked at while nothing is written.
+// watchEvery is how often the disk is checked.
 const watchEvery = time.Second
 
-// watch looks at the disk until the store closes: what asks for the state finds it, and
-// a store that was opened for reading alone is opened for writing when it can be.
+// watch checks the disk until the store closes. It keeps the state up to date for
+// Trouble, and opens a read-only store for writing when that becomes possible.
 func (s *Store) watch() {
 	defer close(s.watched)
 	ticks := time.NewTicker(watchEvery)
@@ -284,10 +284,10 @@ func (s *Store) watch() {
 	}
 }
 
-// openGuard makes the guard of a store whose database was just opened, and makes room
-// preallocator of the first write.
+// openGuard makes the guard of a store that was just opened, and allocates blocks for
+// the first write.
 func (s *Store) openGuard() (err error) {
-	if s.opts.NoSync { // what may be lost needs no room of its own
+	if s.opts.NoSync { // such a store may be lost
 		return nil
 	}
 	if s.guard, err = newGuard(s.opts.Dir); err != nil {
@@ -306,7 +306,7 @@ func (s *Store) openGuard() (err error) {
 	return nil
 }
 
-// mayWrite asks the guard, once for a group, whether it may be written.
+// mayWrite asks the guard, once for each group, whether the group may be written.
 func (s *Store) mayWrite(g *group) error {
 	if s.guard == nil || g.checked {
 		return nil
@@ -323,12 +323,12 @@ func (s *Store) mayWrite(g *group) error {
 	return nil
 }
 
-// makeRoom gives the log the blocks for a commit.
+// makeRoom allocates blocks of the log for a commit.
 func (s *Store) makeRoom(size batchSize) error {
 	if s.guard == nil {
 		return nil
 	}
-	if s.preallocator == nil { // what is swept by the way waits
+	if s.preallocator == nil { // sweeping waits
 		return s.Trouble()
 	}
 	_, err := s.preallocator.prepare(size.bytes + size.entries*entryBytes)
@@ -345,7 +345,7 @@ func (s *Store) makeRoom(size batchSize) error {
 	})
 }
 
-// checkFiles says whether what was just committed is where the next start finds it.
+// checkFiles returns an error if the last commit is not where the next start reads it.
 func (s *Store) checkFiles() error {
 	if s.guard == nil {
 		return nil
@@ -364,8 +364,8 @@ func (s *Store) checkFiles() error {
 	return nil
 }
 
-// awaitTable waits, where room is short, until a log that is full was made a table, with
-// the reserve to hand: what comes after must find the room that is left then.
+// awaitTable waits, if room is short, until a full log was written as a table, with the
+// reserve released. The next commit then sees how much room is left.
 func (s *Store) awaitTable(log string) {
 	for range 1000 {
 		disk, err := s.guard.disk(s.opts.Dir)
@@ -380,8 +380,8 @@ func (s *Store) awaitTable(log string) {
 	}
 }
 
-// closeDB closes the database. Where there is no room for the last table, or no folder,
-// it is left as it is: every commit is in the log, and the next start reads that.
+// closeDB closes the database. Without room for the last table, or without a folder, it
+// does not: every commit is in the log, and the next start reads it from there.
 func (s *Store) closeDB() error {
 	s.retired.Wait()
 	db := s.db
@@ -417,5 +417,5 @@ func (s *Store) closeDB() error {
 	return db.Close()
 }
 
-// closeRoom is what must be free, in bytes, for the log in use to be made a table.
+// closeRoom is what must be free for the current log to be written as a table, in bytes.
 const closeRoom = 24 << 20

@@ -6,36 +6,35 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// sandboxSize counts what is stored of a sandbox. It follows from its files alone, so
-// that it grows and shrinks with them and needs no look at the disk.
+// sandboxSize counts what is stored of a sandbox. It is computed from the sandbox's files,
+// so that it changes with them and needs no look at the disk.
 type sandboxSize struct {
 	files, chunks, pruned int
 	cuts                  int   // files that have chunks
-	source                int64 // bytes of the files
-	values                int64 // about the bytes of the files' values
-	cut                   int64 // and of their cuts
+	source                int64 // bytes of the files' text
+	values                int64 // approximate bytes of the files' values
+	cut                   int64 // and of their chunk sets
 	covered               int64 // bytes of source in chunks
 }
 
-// What things take on disk, in bytes, compressed: measured over parts of Go's own
-// tree, and held to what the database writes by TestIndexSizeIsAboutRight of package
-// code.
+// The size on disk of what is stored, in bytes, compressed: measured over parts of Go's
+// own tree, and compared with the database by TestIndexSizeIsAboutRight of package code.
 const (
 	fileBytes  = 60 // key and fields of a file
-	cutBytes   = 30 // key and checksum of a cut
+	cutBytes   = 30 // key and checksum of a chunk set
 	chunkBytes = 52 // two hashes, four numbers
 	docBytes   = 60 // the keys and checksums of a document's terms and of a vector
 	// termShare is what the terms of a text take of its length, in percent.
 	termShare = 35
 )
 
-// count adds a file n times; -1 takes it away.
+// count adds a file n times; -1 removes it.
 func (b *sandboxSize) count(f *memory.File, n int) {
 	if f == nil {
 		return
 	}
 	values, cut, covered := fileBytes+len(f.Path), len(f.Head), 0
-	if len(f.Chunks) == 0 { // the head is in the file's own value
+	if len(f.Chunks) == 0 { // the preview is in the file's own value
 		values, cut = values+cut, 0
 	} else {
 		cut += cutBytes
@@ -61,7 +60,7 @@ func (b *sandboxSize) add(o sandboxSize) {
 	b.covered += o.covered
 }
 
-// documents is about what as many documents take as the chunks name.
+// documents estimates the size of the documents of the chunks.
 func (b *sandboxSize) documents(vectors int) int64 {
 	return b.covered*termShare/100 + int64(b.chunks)*int64(docBytes+vectors)
 }
@@ -96,9 +95,9 @@ func (s sandboxSizes) set(box string, b sandboxSize) {
 	s[box] = b
 }
 
-// IndexSizes returns the sizes of what is indexed, by sandbox, and about what all
-// of it takes on disk. Documents and cuts that several files share count in each of
-// their sandboxes, and once in all. Both are complete once Load has ended.
+// IndexSizes returns the sizes of what is indexed, by sandbox, and an estimate of the total
+// on disk. Documents and chunk sets that several files share count in each of their
+// sandboxes, and once in the total. Both are complete once Load has ended.
 func (s *Store) IndexSizes() (map[string]memory.IndexSize, int64) {
 	vectors := s.collections.vectorBytes()
 	s.mu.Lock()
@@ -139,9 +138,8 @@ func (b *sandboxSize) size(vectors int) memory.IndexSize {
 	}
 }
 
-// share is the part of some bytes that is left when what n things name counts once
-// for all that name it. Which of them share is not looked up, for what they name is
-// of about one size.
+// share scales bytes that count once for each of n references to distinct ones. It assumes
+// that all have about one size.
 func share(bytes int64, n, distinct int) int64 {
 	if n <= 0 {
 		return 0

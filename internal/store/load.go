@@ -14,24 +14,24 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// contents is what Load learns of the store beside what it hands on.
+// contents is what Load learns about the store.
 type contents struct {
 	open         openSessions
 	refs         map[memory.DocID]int32
 	chunkSets    map[chunkSetID]int32
-	unread       map[chunkSetID]bool // they are named and cannot be read
+	unread       map[chunkSetID]bool // referenced, but cannot be read
 	logSizes     logSizes
 	sandboxSizes sandboxSizes
 	totals       totals
-	// fileDocs is how many documents the files name.
+	// fileDocs is the number of documents referenced by files.
 	fileDocs int
 	orphans  orphans
 }
 
-// Load reads one consistent state, counts the references to every document and
-// sweeps those that have none. It returns the sequence number of the state:
-// changes with a higher one come to Options.Apply, perhaps while Load runs.
-// Values that fail their checksum are logged and passed over.
+// Load reads one consistent state, counts the references to every document and sweeps the
+// documents without any. It returns the sequence number of the state: later changes go to
+// Options.Apply, perhaps while Load runs. Values that fail their checksum are logged and
+// skipped.
 func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -44,7 +44,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		db, done = s.use()
 		txn = db.NewTransaction(false)
 		seq, sessionsAt = s.seq, s.sessionsAt
-		s.loaded = false // nothing is swept by counts that are not complete
+		s.loaded = false // incomplete counts must not sweep anything
 		clear(s.refs)
 		clear(s.chunkSets)
 		clear(s.unread)
@@ -67,7 +67,7 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 			s.refs[doc] += n
 		}
 		for doc, n := range s.refs {
-			if n == 0 { // its last reference went while Load ran
+			if n == 0 { // its last reference was removed while Load ran
 				c.orphans.terms[doc] = struct{}{}
 				delete(s.refs, doc)
 			}
@@ -96,13 +96,13 @@ func (s *Store) Load(ctx context.Context, l memory.Loader) (uint64, error) {
 		return 0, err
 	}
 	if err := errors.Join(s.sweep(ctx, c.orphans.all()), s.sweepOrphanChunkSets(ctx, c.orphans.chunkSets)); err != nil {
-		// They take room and nothing else; the next Load tries again.
+		// They only take room; the next Load tries again.
 		s.opts.Logger.Error("unreferenced documents are left", "part", "store", "error", err)
 	}
 	return seq, nil
 }
 
-// Read tells a loader the last committed state, as Load does, and returns its
+// Read passes the last committed state to a loader, as Load does, and returns its
 // sequence number. It counts and sweeps nothing, so it may run at any time.
 func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 	return read(s, func(v View) (uint64, error) {
@@ -117,7 +117,7 @@ func (s *Store) Read(ctx context.Context, l memory.Loader) (uint64, error) {
 	})
 }
 
-// walk tells a loader all that a view holds.
+// walk passes everything that a view holds to a loader.
 func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, error) {
 	c := &contents{
 		open: openSessions{}, refs: map[memory.DocID]int32{}, chunkSets: map[chunkSetID]int32{}, unread: map[chunkSetID]bool{},
@@ -150,7 +150,7 @@ func (s *Store) walk(ctx context.Context, v View, l memory.Loader) (*contents, e
 	return c, s.loadDocs(ctx, v, l, c.refs, &c.orphans)
 }
 
-// walkFiles tells a loader the files. The cuts are decoded before, each once.
+// walkFiles passes the files to a loader. It decodes every chunk set once.
 func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *contents) error {
 	all := s.loadChunkSets(v)
 	find := func(id chunkSetID) (chunkSet, error) {
@@ -193,8 +193,8 @@ func (s *Store) walkFiles(ctx context.Context, v View, l memory.Loader, c *conte
 	return nil
 }
 
-// orphans are documents and cuts without a reference. Those of documents are found
-// by the loaders of terms and of vectors, each with a set of its own.
+// orphans are documents and chunk sets without a reference. Terms and vectors are loaded
+// in parallel, so the documents found by each are kept apart.
 type orphans struct {
 	terms, vectors map[memory.DocID]struct{}
 	chunkSets      []chunkSetID
@@ -247,7 +247,7 @@ func (s *Store) loadDocs(ctx context.Context, v View, l memory.Loader, refs map[
 	return g.Wait()
 }
 
-// each walks the values of documents; the id is the end of the key.
+// each calls fn for the values of documents under a prefix.
 func (s *Store) each(ctx context.Context, v View, prefix []byte, fn func(memory.DocID, []byte) error) error {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
@@ -296,7 +296,7 @@ func (s *Store) sweep(ctx context.Context, docs iter.Seq[memory.DocID]) error {
 	return nil
 }
 
-// sweepOrphanChunkSets removes cuts that a crash left without a file.
+// sweepOrphanChunkSets removes chunk sets that a crash left without a file.
 func (s *Store) sweepOrphanChunkSets(ctx context.Context, cuts []chunkSetID) error {
 	for part := range slices.Chunk(cuts, sweepBatch) {
 		_, err := s.Update(ctx, func(tx *Tx) error {
@@ -307,7 +307,7 @@ func (s *Store) sweepOrphanChunkSets(ctx context.Context, cuts []chunkSetID) err
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("sweep cuts: %w", err)
+			return fmt.Errorf("sweep chunk sets: %w", err)
 		}
 	}
 	return nil
@@ -322,7 +322,7 @@ func (s *Store) damaged(err error) bool {
 	return true
 }
 
-// keys walks the keys under a prefix, each a copy.
+// keys yields the keys under a prefix, each a copy.
 func (v View) keys(prefix []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})

@@ -12,12 +12,12 @@ import (
 	"github.com/recalld/recalld/internal/store/lsm"
 )
 
-// rebuild makes a new database, in the folder of the options, of all that can be read
-// of the files in another, which it leaves as they are. Of a damaged one all tables
-// count that are not known to be dropped. It is the store that the witness knows, and
-// its sequence number is not below what that has seen.
+// rebuild makes a new database, in opts.Dir, of everything that can be read from the files
+// in another folder, which it does not change. Of a damaged database it uses all tables
+// that are not known to be dropped. The new database has the identity that the witness
+// knows, and a sequence number that is not below the witness's.
 func rebuild(from string, x *examination, opts Options) error {
-	// Mkdir takes no folder that another user has made meanwhile.
+	// Mkdir fails if another user has created the folder meanwhile.
 	if err := errors.Join(os.RemoveAll(opts.Dir), os.Mkdir(opts.Dir, 0o700)); err != nil {
 		return fmt.Errorf("make room for what can be read: %w", err)
 	}
@@ -35,8 +35,8 @@ func rebuild(from string, x *examination, opts Options) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyEntries writes all entries under the versions that they have: which of a key
-// counts is for Badger to say, as ever.
+// copyEntries writes all entries with their versions: Badger decides which of a key is
+// current.
 func copyEntries(from string, damaged bool, opts Options) error {
 	db, err := badger.OpenManaged(badgerOptions(opts).WithSyncWrites(false))
 	if err != nil {
@@ -66,7 +66,7 @@ func copyEntries(from string, damaged bool, opts Options) error {
 	return errors.Join(err, db.Close())
 }
 
-// mender makes the values that were read fit each other again.
+// mender makes the values that were read consistent again.
 type mender struct {
 	View
 	analyze func(string) []byte
@@ -78,10 +78,10 @@ func (m *mender) put(key, payload []byte) {
 	m.writes = append(m.writes, write{key: key, value: seal(key, payload)})
 }
 
-// mend removes what cannot be read, and what makes no sense without something that is
-// gone, and makes anew what can be: terms from texts, sessions from their steps. A
-// file whose chunks are not all there is indexed again when its folder is looked at.
-// What nothing refers to any more goes with the next Load.
+// mend removes what cannot be read and what depends on something missing, and restores
+// what it can: terms from texts, sessions from their steps. A file with missing chunks is
+// removed, and indexed again at the next scan of its sandbox. The next Load sweeps what
+// has no reference any more.
 func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 	m := &mender{analyze: analyze}
 	err := db.View(func(txn *badger.Txn) error {
@@ -114,7 +114,7 @@ func mend(db *badger.DB, analyze func(string) []byte, x *examination) error {
 	return batch.Flush()
 }
 
-// values deletes what fails its checksum and returns the keys.
+// values deletes the values with a wrong checksum and returns their keys.
 func (m *mender) values() map[string]bool {
 	unread := map[string]bool{}
 	it := m.txn.NewIterator(badger.IteratorOptions{PrefetchSize: 100, PrefetchValues: true})
@@ -132,7 +132,7 @@ func (m *mender) values() map[string]bool {
 	return unread
 }
 
-// documents returns those that have terms. Vectors of spaces that are not known go.
+// documents returns the documents with terms, and deletes vectors of unknown collections.
 func (m *mender) documents(unread map[string]bool) map[memory.DocID]bool {
 	terms := map[memory.DocID]bool{}
 	for k := range m.keys(prefixTerms) {
@@ -165,8 +165,8 @@ func (m *mender) sessions() map[memory.SessionKey]bool {
 	return sessions
 }
 
-// records keeps every record that can be read. A step whose session is gone gets one
-// of which no more is known.
+// records keeps every record that can be read. A step without its session gets a bare
+// session.
 func (m *mender) records(terms map[memory.DocID]bool, sessions map[memory.SessionKey]bool, unread map[string]bool) error {
 	for k := range m.keys(prefixRecord) {
 		if unread[string(k)] {
@@ -195,7 +195,7 @@ func (m *mender) records(terms map[memory.DocID]bool, sessions map[memory.Sessio
 	return nil
 }
 
-// files keeps the files all of whose chunks are there, and returns their keys.
+// files keeps the files whose chunks are all there, and returns their keys.
 func (m *mender) files(terms map[memory.DocID]bool, unread map[string]bool) map[string]bool {
 	kept := map[string]bool{}
 next:
@@ -234,8 +234,7 @@ func (m *mender) chunkSetAt(k []byte) (chunkSet, error) {
 	return m.chunkSet(chunkSetID(k[len(prefixChunkSet):]))
 }
 
-// dangling removes what belongs to something that is gone, and gives receipts their
-// turns.
+// dangling removes what belongs to something missing, and restores the turns of receipts.
 func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map[string]bool) {
 	for k := range m.keys(prefixUsed) {
 		if !files[string(k[len(prefixUsed):])] {
@@ -248,7 +247,7 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 			m.del(k)
 		}
 	}
-	turns := map[string][]byte{} // what receipts say
+	turns := map[string][]byte{} // by receipt
 	for k := range m.keys(prefixReceipt) {
 		if unread[string(k)] {
 			continue
@@ -277,8 +276,7 @@ func (m *mender) dangling(sessions map[memory.SessionKey]bool, files, unread map
 	}
 }
 
-// meta gives the store a schema version, which is lost only with all that was written
-// at first, and its sequence number.
+// meta sets the schema version, if it is missing, the identity and the sequence number.
 func (m *mender) meta(x *examination) error {
 	if _, err := getUint(m.txn, keySchema); err != nil {
 		m.putNumber(keySchema, latest(migrations))

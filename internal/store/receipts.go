@@ -14,8 +14,8 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// A receipt of a session is found by a turn: a key without a value that names
-// project, session, turn, receipt and purpose. It comes and goes with the receipt.
+// A receipt of a session is found by a turn: a key without a value, made of project,
+// session, turn, receipt and purpose. It is written and removed with the receipt.
 type turn struct {
 	memory.SessionKey
 	number  uint32
@@ -23,7 +23,7 @@ type turn struct {
 	purpose memory.Purpose
 }
 
-// turnOf returns the turn of a receipt that has a session. CodeInvalidInput when it
+// turnOf returns the turn of a receipt that has a session, or CodeInvalidInput if that
 // cannot be part of a key.
 func turnOf(r *memory.Receipt) (turn, error) {
 	t := turn{memory.SessionKey{Project: r.Project, ID: r.Session}, uint32(r.Turn), r.ID, r.Purpose}
@@ -55,12 +55,12 @@ func parseTurn(key []byte) (t turn, ok bool) {
 	}, ok && len(receipt) > 0
 }
 
-// leastKept is how long a receipt is kept that was made long ago and is put again.
+// leastKept is how long an old receipt that is written again is kept at least.
 const leastKept = time.Minute
 
-// PutReceipt writes a receipt, in place of the one of its id, with the rest of the
-// update; see also Later. One of a stored session lives as long as the session, any
-// other for Options.KeepReceipts from its time on.
+// PutReceipt writes a receipt, or replaces the one of its id, in the update; see also
+// Store.EnqueueReceipt. A receipt of a stored session is kept as long as the session, any
+// other for Options.KeepReceipts after its time.
 func (tx *Tx) PutReceipt(r memory.Receipt) error {
 	b, err := encode(r)
 	if err != nil {
@@ -81,7 +81,7 @@ func (tx *Tx) PutReceipt(r memory.Receipt) error {
 		if err != nil {
 			return err
 		}
-		if stored { // else it was forgotten, and would never go
+		if stored { // else the session was forgotten, and nothing would remove the receipt
 			ttl = 0
 		}
 		now = t.key()
@@ -91,8 +91,8 @@ func (tx *Tx) PutReceipt(r memory.Receipt) error {
 			tx.del(k)
 		}
 	}
-	// The receipt first, so that its turn does not expire before it: a turn without a
-	// receipt is passed over, a receipt without its turn is taken for damage.
+	// The receipt first, so that its turn does not expire before it: a turn without a receipt
+	// is skipped, but a receipt without its turn counts as damage.
 	tx.putFor(ttl, key(prefixReceipt, r.ID), b)
 	if now != nil {
 		tx.putFor(ttl, now, nil)
@@ -100,7 +100,7 @@ func (tx *Tx) PutReceipt(r memory.Receipt) error {
 	return nil
 }
 
-// keptFor is how much longer a receipt of a time is kept; 0 is for good.
+// keptFor returns how much longer a receipt of a time is kept; 0 means forever.
 func (tx *Tx) keptFor(at time.Time) time.Duration {
 	keep := tx.s.opts.KeepReceipts
 	if keep == 0 || at.IsZero() {
@@ -109,7 +109,7 @@ func (tx *Tx) keptFor(at time.Time) time.Duration {
 	return max(keep-tx.s.opts.Clock().Sub(at), leastKept)
 }
 
-// dropReceipt removes a receipt, if it is there, and its turn.
+// dropReceipt removes a receipt, if it exists, and its turn.
 func (tx *Tx) dropReceipt(id string) error {
 	turns, err := tx.turnsOf(id)
 	if err != nil {
@@ -122,8 +122,8 @@ func (tx *Tx) dropReceipt(id string) error {
 	return nil
 }
 
-// turnsOf returns the keys of the turns of a receipt, which are one at most. Those of
-// a damaged receipt are searched for.
+// turnsOf returns the keys of the turns of a receipt, at most one. The turns of a damaged
+// receipt are searched for.
 func (tx *Tx) turnsOf(id string) (keys [][]byte, _ error) {
 	r, err := tx.Receipt(id)
 	old, was, err := existing(tx.s, r, err)
@@ -153,10 +153,10 @@ func (tx *Tx) dropTurns(prefix []byte) {
 	}
 }
 
-// Receipts returns the receipts that a filter chooses, newest first by their ids, at
-// most limit, and whether there are more. Those that are not written yet are among
-// them. It reads those of a session by its turns, and of others no more than are
-// newer than the oldest that it returns, or than the filter's Since.
+// Receipts returns the receipts that a filter chooses, newest first by id, at most limit,
+// and whether there are more. It includes those not yet written. It reads those of a
+// session by their turns; otherwise it reads only receipts newer than the oldest result,
+// or than the filter's Since.
 func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Receipt, more bool, err error) {
 	if limit < 1 {
 		return nil, false, memory.Invalid("limit", "at least 1", "is %d", limit)
@@ -164,7 +164,7 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 	if f.Session != "" && f.Project == "" {
 		return nil, false, memory.Invalid("project", "", "a session is named with its project")
 	}
-	// First those that wait: one that is written meanwhile is among both.
+	// Waiting receipts first: one that is written meanwhile is found twice, not missed.
 	waiting := map[string]bool{}
 	s.mu.Lock()
 	for _, r := range slices.Backward(s.pending) {
@@ -181,7 +181,7 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 				found = append(found, r)
 				stored++
 			}
-			return stored <= limit // one more tells that there are more
+			return stored <= limit // one more shows that there are more
 		}
 		if f.Session != "" {
 			return s.sessionReceipts(v, &f, take)
@@ -198,8 +198,8 @@ func (s *Store) Receipts(f memory.ReceiptFilter, limit int) (found []memory.Rece
 	return found, false, nil
 }
 
-// sessionReceipts calls take with the chosen receipts of a session, newest first,
-// until it returns false.
+// sessionReceipts calls take with the chosen receipts of a session, newest first, until it
+// returns false.
 func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
 	prefix := prefixSessionTurns(memory.SessionKey{Project: f.Project, ID: f.Session})
 	if f.Turn != nil {
@@ -218,7 +218,7 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 	for _, id := range slices.Backward(ids) {
 		r, err := v.Receipt(id)
 		if memory.CodeOf(err) == memory.CodeNotFound {
-			continue // its time ran out between the two
+			continue // it expired between the two reads
 		}
 		if s.damaged(err) {
 			continue
@@ -233,12 +233,12 @@ func (s *Store) sessionReceipts(v View, f *memory.ReceiptFilter, take func(memor
 	return nil
 }
 
-// recentReceipts walks the ledger back in time and calls take with what is chosen,
-// until it returns false.
+// recentReceipts walks the receipts back in time and calls take with the chosen ones, until
+// it returns false.
 func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory.Receipt) bool) error {
 	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: prefixReceipt, Reverse: true})
 	defer it.Close()
-	// Behind the last id: none begins with this byte.
+	// After the last id: no id begins with this byte.
 	for it.Seek(append(slices.Clone(prefixReceipt), 0xff)); it.Valid(); it.Next() {
 		var r memory.Receipt
 		var wanted, done bool
@@ -267,8 +267,8 @@ func (s *Store) recentReceipts(v View, f *memory.ReceiptFilter, take func(memory
 	return nil
 }
 
-// receiptHead is what of a receipt a filter asks for; its items and candidates, most
-// of a receipt, need not be decoded to pass it over.
+// receiptHead has the fields of a receipt that a filter needs. Items and candidates, most
+// of a receipt, are not decoded.
 type receiptHead struct {
 	At      time.Time      `json:"at"`
 	Project string         `json:"project"`
@@ -289,17 +289,17 @@ func chosen(f *memory.ReceiptFilter, r receiptHead) bool {
 		(len(f.Purposes) == 0 || slices.Contains(f.Purposes, r.Purpose))
 }
 
-// idSlack is how far the order of ids and that of times may be apart: an id is made
-// when its question comes, beside the time.
+// idSlack is how far the order of ids and that of times may differ: an id is made when its
+// query comes, separately from the time.
 const idSlack = time.Minute
 
-// before says that a receipt is so old that none before it is chosen.
+// before reports whether a receipt is so old that no earlier one is chosen.
 func before(f *memory.ReceiptFilter, at time.Time) bool {
 	return !f.Since.IsZero() && at.Before(f.Since.Add(-idSlack))
 }
 
-// checkReceipts reports turns without their receipt, and receipts of sessions without
-// their turn. What has a time to live may be gone a second before the other.
+// checkReceipts reports turns without their receipt, and receipts of sessions without their
+// turn. Of two that expire together, one may be gone a second before the other.
 func checkReceipts(v View, bad func(string, ...any)) {
 	turns := map[string]turn{}
 	brief := map[string]bool{}

@@ -13,14 +13,14 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Repair is a repair that was prepared: a store of all that could be read, beside the
-// damaged one, which is untouched until Finish.
+// Repair is a prepared repair: a store of everything that could be read, beside the
+// damaged one, which is unchanged until Finish.
 type Repair struct {
-	// Damage is what is lost. It has neither files nor counts if nothing is.
+	// Damage is what is lost. It has no files and no counts if nothing is lost.
 	Damage memory.StoreDamage
-	// Kept is what is in the repaired store, by kind.
+	// Kept counts what the repaired store has, by kind.
 	Kept map[string]int
-	// Left is what is wrong with the repaired store: nothing, unless the program is.
+	// Left is what Check found in the repaired store: nil, unless there is a bug.
 	Left error
 
 	opts   Options
@@ -29,13 +29,13 @@ type Repair struct {
 	totals totals
 }
 
-// Names beside the folder of the database: a store that is being made, and one that is
-// made and is to take the place of the damaged one.
+// Names beside the database's folder: a store that is being made, and one that is finished
+// and will replace the damaged one.
 func repairingPath(dir string) string { return filepath.Clean(dir) + ".repairing" }
 func repairedPath(dir string) string  { return filepath.Clean(dir) + ".repaired" }
 
-// PrepareRepair reads what can be read of the store in opts.Dir into a new one beside
-// it. Nobody may have the store open.
+// PrepareRepair copies what can be read of the store in opts.Dir into a new one beside it.
+// No process may have the store open.
 func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 		return nil, fmt.Errorf("prepare repair: %w", err)
 	}
 	r := &Repair{opts: opts}
-	if x.damage == nil && !x.empty { // Badger may know more, or be at fault
+	if x.damage == nil && !x.empty { // Badger may find more
 		dropUnused(opts.Dir)
 		db, err := openForWriting(opts)
 		if err == nil {
@@ -75,7 +75,7 @@ func PrepareRepair(ctx context.Context, opts Options) (*Repair, error) {
 	return r, nil
 }
 
-// make makes the new store and learns what it has.
+// make makes the new store and counts what it has.
 func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 	if err := rebuild(r.opts.Dir, x, opts); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *Repair) make(ctx context.Context, opts Options, x *examination) error {
 	return errors.Join(err, s.Close())
 }
 
-// discardLoader wants nothing: what Load itself counts and sweeps is enough.
+// discardLoader ignores everything: Load itself counts and sweeps.
 func discardLoader() memory.Loader {
 	return memory.Loader{
 		Session: func(memory.Session) error { return nil },
@@ -122,15 +122,15 @@ func discardLoader() memory.Loader {
 	}
 }
 
-// Needed says that the store has lost something.
+// Needed reports whether the store has lost something.
 func (r *Repair) Needed() bool { return len(r.Damage.Files)+len(r.Damage.Lost) > 0 }
 
 // Discard removes what was prepared.
 func (r *Repair) Discard() error { return os.RemoveAll(repairingPath(r.opts.Dir)) }
 
-// Finish puts the new store in the place of the damaged one, which it keeps, with a
-// file that says what was damaged, in the folder that it returns. A crash at any
-// moment leaves one of both, or has the next start end what was begun.
+// Finish replaces the damaged store with the new one. It keeps the damaged one in the
+// folder that it returns, with a report beside it. After a crash at any moment, one of
+// both stores is in place, or the next start finishes the repair.
 func (r *Repair) Finish() (aside string, err error) {
 	dir := filepath.Clean(r.opts.Dir)
 	report, err := json.MarshalIndent(r.Damage, "", "  ")
@@ -141,11 +141,11 @@ func (r *Repair) Finish() (aside string, err error) {
 		return "", err
 	}
 	aside = dir + ".damaged-" + r.opts.Clock().UTC().Format("20060102T150405.000")
-	// Beside the database, not in it: its files are left as they were.
+	// Beside the database, not in it: its files stay unchanged.
 	if err := os.WriteFile(aside+".json", append(report, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write report of damage: %w", err)
 	}
-	// The list is of the old tables. Without one only less is known.
+	// The list describes the old tables. Without it, less damage can be explained.
 	if err := os.Remove(tablesPath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("finish repair: %w", err)
 	}
@@ -159,7 +159,7 @@ func (r *Repair) Finish() (aside string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("finish repair: %w", err)
 	}
-	last, _ := readWitness(dir) // a damaged one is made anew
+	last, _ := readWitness(dir) // a damaged one is replaced
 	w, err := openWitness(dir, last)
 	if err == nil {
 		err = errors.Join(w.put(r.id, r.seq, r.totals), w.noteTables(), w.close())
@@ -170,9 +170,8 @@ func (r *Repair) Finish() (aside string, err error) {
 	return aside, nil
 }
 
-// endRepair ends a repair that was told to go on and cut off. The repaired store has a
-// larger sequence number than the witness, which therefore does not take it for a
-// damaged one.
+// endRepair finishes a repair whose Finish was interrupted. The repaired store has a
+// larger sequence number than the witness, so it is not taken for a damaged one.
 func endRepair(dir string) error {
 	dir = filepath.Clean(dir)
 	made := repairedPath(dir)
@@ -188,7 +187,7 @@ func endRepair(dir string) error {
 		return fmt.Errorf("end repair: %w", err)
 	}
 	if f, err := os.Open(filepath.Dir(dir)); err == nil {
-		_ = f.Sync() // what fails here costs the names in a crash of the machine
+		_ = f.Sync() // without it, a crash of the machine may lose the renames
 		_ = f.Close()
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // and several must fit one transaction.
 const maxState = 1 << 20
 
-// State returns a state as it was stored, byte by byte.
+// State returns a state as it was stored.
 func (v View) State(k memory.StateKey) ([]byte, error) {
 	key := keyState(k)
 	var state []byte
@@ -29,15 +29,15 @@ func (v View) State(k memory.StateKey) ([]byte, error) {
 	return state, notFound(err, "state", key)
 }
 
-// State returns a state as it was stored, byte by byte, or CodeNotFound.
+// State returns a state as it was stored, or CodeNotFound.
 func (s *Store) State(k memory.StateKey) ([]byte, error) {
 	return read(s, func(v View) ([]byte, error) { return v.State(k) })
 }
 
-// EditState changes a state. An update may edit a state once: it does not read its
-// own writes. It returns the edit's error, CodeInvalidInput for a state that is too
-// large or cannot be named, and CodeNotFound for that of a session which is not
-// stored: nothing would ever remove it.
+// EditState changes a state. An update may edit a state once, because it does not read its
+// own writes. It returns the edit's error, CodeInvalidInput for a state that is too large
+// or has an invalid name, and CodeNotFound for the state of a session that is not stored:
+// nothing would ever remove it.
 func (tx *Tx) EditState(e memory.StateEdit) error {
 	k := e.Key
 	if k.Project == "" || k.Kind == "" || strings.ContainsRune(k.Project+k.Kind+k.ID, 0) {
@@ -48,7 +48,7 @@ func (tx *Tx) EditState(e memory.StateEdit) error {
 	if err != nil {
 		return err
 	}
-	if old == nil { // nothing, or damaged: the edit begins anew
+	if old == nil { // missing or damaged: the edit starts from nothing
 		old = new([]byte)
 	}
 	state, err := e.Edit(*old)
@@ -80,7 +80,7 @@ func (tx *Tx) dropStates(prefix []byte) {
 	}
 }
 
-// nameState writes a state's key for people.
+// nameState describes a state's key.
 func nameState(k memory.StateKey) string {
 	if k.ID == "" {
 		return k.Kind + " of " + k.Project
@@ -88,8 +88,8 @@ func nameState(k memory.StateKey) string {
 	return k.Kind + " " + memory.Quote(k.ID) + " of " + k.Project
 }
 
-// checkStates reports states that nobody could read, and those of sessions that are
-// not stored. checkValues reads the values.
+// checkStates reports states with invalid keys, and those of sessions that are not stored.
+// checkValues reads the values.
 func checkStates(v View, sessions map[memory.SessionKey]memory.Session, bad func(string, ...any)) {
 	for k := range v.keys(prefixState) {
 		at, ok := parseState(k)

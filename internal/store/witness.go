@@ -18,35 +18,35 @@ import (
 	"github.com/recalld/recalld/internal/store/lsm"
 )
 
-// The witness is a file beside the folder of the database that knows what was
-// acknowledged. It has two slots of a fixed size, written in turn, each with a number
-// and a checksum: a write that is cut off leaves the other slot. A second file lists
-// the tables of the database.
+// The witness is a file beside the database's folder that records what was acknowledged.
+// It has two slots of a fixed size, written in turn, each with a number and a checksum: a
+// write that is interrupted leaves the other slot intact. A second file lists the tables
+// of the database.
 //
-// Why it can be trusted without a sync of its own. It is written after Badger has
-// synced a commit and before the commit is acknowledged. When the process is killed,
-// the system keeps what both have written: the witness has exactly what was
-// acknowledged, or one commit less. When the power fails, Badger's commit is on disk
-// and the witness may be some seconds older. So it may lag behind the database and is
-// never ahead of it: a database that has less than the witness says has lost something.
-// With Options.NoSync the power may take what was acknowledged, and the witness says so.
+// Why it needs no sync of its own: it is written after Badger has synced a commit and
+// before the commit is acknowledged. When the process is killed, the system keeps both
+// writes: the witness has exactly what was acknowledged, or one commit less. When the
+// power fails, Badger's commit is on disk and the witness may be some seconds older. So
+// the witness may be behind the database and is never ahead of it: a database with less
+// than the witness has lost something. With Options.NoSync a power failure may lose
+// acknowledged commits, and the witness reports that.
 
-// checkpoint is what a slot of the witness holds.
+// checkpoint is the content of a slot.
 type checkpoint struct {
-	// Number grows with every testimony: of two slots the larger counts.
+	// Number grows with every checkpoint: of two slots the larger counts.
 	Number uint64 `json:"number"`
-	// Store tells the store from others; 0 is unknown.
+	// Store identifies the store; 0 if unknown.
 	Store uint64 `json:"store,omitempty"`
 	// Seq is the sequence number of the last acknowledged commit.
 	Seq uint64 `json:"seq"`
-	// Counts are what is stored at Seq; nil until they are known.
+	// Counts are the totals at Seq; nil until they are known.
 	Counts totals `json:"counts,omitempty"`
 }
 
-// totals is how many there are of each kind of record, of sessions and of files.
+// totals counts records by kind, sessions and files.
 type totals map[string]int
 
-// What a tally counts beside the kinds of records.
+// Keys of totals besides the kinds of records.
 const (
 	totalSessions = "session"
 	totalFiles    = "file"
@@ -87,8 +87,8 @@ func (t totals) add(other totals) {
 	}
 }
 
-// minus returns what another tally has less, or with a negative number more; nil when
-// they are equal.
+// minus returns by how much other is smaller, by kind (negative: larger); nil when they
+// are equal.
 func (t totals) minus(other totals) map[string]int {
 	diff := map[string]int(maps.Clone(t))
 	if diff == nil {
@@ -104,9 +104,9 @@ func (t totals) minus(other totals) map[string]int {
 	return diff
 }
 
-// The layout of the witness: a slot begins at 0 and at slotApart, so that they share
-// no page; it has a checksum over the rest, the length of the testimony, and the
-// checkpoint in JSON, for people who look into it.
+// The layout of the witness: the slots begin at 0 and at slotApart, so that they share no
+// page. A slot has a checksum over the rest, the length of the checkpoint, and the
+// checkpoint in JSON, which people can read.
 const (
 	slotApart = 4096
 	slotSize  = 1024
@@ -121,16 +121,16 @@ type witness struct {
 	dir  string // of the database
 	file *os.File
 	last checkpoint
-	// failed keeps a disk that refuses writes from filling the log.
+	// failed is set after a failed write, so that the log gets one error only.
 	failed bool
-	// manifest is as the MANIFEST was when the tables were listed.
+	// manifest is the state of the MANIFEST when the tables were listed.
 	manifest fs.FileInfo
 	listed   map[uint64]lsm.Table
 }
 
-// readWitness returns what the witness of a database says. It returns an error that
-// says what is wrong with it, fs.ErrNotExist where there is none; one slot that
-// cannot be read is no error, since a crash may leave one.
+// readWitness returns the newest checkpoint. It returns fs.ErrNotExist if there is no
+// witness, and an error if no slot can be read. One damaged slot is no error: a crash may
+// leave one.
 func readWitness(dir string) (checkpoint, error) {
 	b, err := os.ReadFile(witnessPath(dir))
 	if err != nil {
@@ -161,8 +161,8 @@ func parseSlot(b []byte) (t checkpoint, ok bool) {
 	return t, err == nil
 }
 
-// formatSlot returns a slot. Counts that do not fit are left out; there would have to
-// be some thirty kinds of records.
+// formatSlot returns a slot. Counts that do not fit are left out; that takes some thirty
+// kinds of records.
 func formatSlot(t checkpoint) []byte {
 	b := make([]byte, slotSize)
 	text, err := json.Marshal(t)
@@ -176,14 +176,14 @@ func formatSlot(t checkpoint) []byte {
 	return b
 }
 
-// openWitness opens the witness for writing, or makes one, and lists the tables.
+// openWitness opens or creates the witness for writing, and reads the list of tables.
 func openWitness(dir string, last checkpoint) (*witness, error) {
 	f, err := os.OpenFile(witnessPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open witness: %w", err)
 	}
 	w := &witness{dir: dir, file: f, last: last}
-	// All of its room is taken now: a full disk does not stop it later.
+	// Its whole size is written now, so that a full disk does not stop it later.
 	if info, err := f.Stat(); err == nil && info.Size() < slotApart+slotSize {
 		if _, err := f.WriteAt(make([]byte, slotApart+slotSize-info.Size()), info.Size()); err != nil {
 			return nil, errors.Join(fmt.Errorf("make witness: %w", err), f.Close())
@@ -193,7 +193,7 @@ func openWitness(dir string, last checkpoint) (*witness, error) {
 	return w, nil
 }
 
-// put writes what was acknowledged into the slot that is not the newest.
+// put writes a checkpoint into the slot that is not the newest.
 func (w *witness) put(store, seq uint64, counts totals) error {
 	t := checkpoint{Number: w.last.Number + 1, Store: cmp.Or(store, w.last.Store), Seq: seq, Counts: counts}
 	if _, err := w.file.WriteAt(formatSlot(t), int64(t.Number%2)*slotApart); err != nil {
@@ -207,9 +207,9 @@ func (w *witness) close() error {
 	return errors.Join(w.file.Sync(), w.file.Close())
 }
 
-// noteTables lists the tables when the MANIFEST has changed since they were listed.
-// The list is not synced: one that a crash of the machine leaves older is explained
-// by the MANIFEST, which says what became of its tables.
+// noteTables lists the tables if the MANIFEST has changed since they were listed. The list
+// is not synced: if a crash of the machine leaves an older one, the MANIFEST explains the
+// difference.
 func (w *witness) noteTables() error {
 	info, err := os.Stat(filepath.Join(w.dir, "MANIFEST"))
 	if err != nil {
@@ -228,7 +228,7 @@ func (w *witness) noteTables() error {
 		if !known {
 			t, err = lsm.ReadTable(w.dir, id)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // a compaction was faster
+				continue // removed by a compaction
 			}
 			if err != nil {
 				return fmt.Errorf("list table %d: %w", id, err)
@@ -268,7 +268,7 @@ func writeTables(dir string, tables map[uint64]lsm.Table) error {
 	return os.Rename(tmp, tablesPath(dir))
 }
 
-// readTables reads the list of tables. Without an error it is whole.
+// readTables reads the list of tables. Without an error it is complete.
 func readTables(dir string) (map[uint64]lsm.Table, error) {
 	f, err := os.Open(tablesPath(dir))
 	if err != nil {
