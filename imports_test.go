@@ -154,6 +154,10 @@ var layers = []layer{
 	{"internal/cli", []string{"configs", "internal/fsx", "internal/memory", "internal/memory/strict", "internal/service", "internal/client", "internal/config", "internal/project", "internal/mcp", "internal/eval", "internal/daemon",
 		"internal/connect", "internal/hook", "internal/render", "internal/source/lessonlog"},
 		"commands speak to the daemon through its service, as every other client does; mcp is for the bridge, eval, connect and hook for their commands, lessonlog for the script that connect installs, strict for files of requests, configs for what up prints"},
+	{"internal/httpserver", []string{"internal/api", "internal/fsx", "internal/mcp", "internal/memory", "internal/service"},
+		"it serves any handler; of the transports it knows paths and how errors are written"},
+	{"internal/logging", []string{"internal/fsx", "internal/memory"},
+		"it writes what is logged and keeps errors; who logs them it need not know"},
 	{"internal/daemon", []string{"configs", "embedder/...", "index/...", "worker", "internal/..."},
 		"it is the composition root, which alone knows all implementations"},
 }

@@ -34,13 +34,22 @@ import (
 	"github.com/recalld/recalld/internal/agentctx"
 	"github.com/recalld/recalld/internal/api"
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/fsx"
+	"github.com/recalld/recalld/internal/httpserver"
 	"github.com/recalld/recalld/internal/indexer"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/mcp"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/metrics"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/source/code"
 	"github.com/recalld/recalld/worker"
+)
+
+// The attributes of what is logged; see logging.
+const (
+	attrPart  = logging.PartKey
+	attrError = logging.ErrorKey
 )
 
 // How much garbage there may be, in percent of what is held. Most of a daemon's
@@ -54,7 +63,7 @@ const (
 )
 
 // closeTimeout is how long the store may take to close: it has up to a write
-// buffer of some megabytes to write. With cancelGrace it is within
+// buffer of some megabytes to write. With httpserver.CancelGrace it is within
 // config.StopGrace, or who waits for the end would give up before it.
 const closeTimeout = 10 * time.Second
 
@@ -105,7 +114,7 @@ type Daemon struct {
 	opts     Options
 	handlers service.Handlers
 	log      *slog.Logger
-	faults   *faultList
+	faults   *logging.ErrorList
 	started  time.Time
 	tcp      string   // the address, if it listens on TCP
 	notes    []string // what the settings have left aside; see note
@@ -131,10 +140,10 @@ type Daemon struct {
 	pausing      sync.Mutex // keeps what is paused and what is filled in step
 	ownTools     ownTools
 	mcp          *mcp.Server
-	server       *Server
-	socket       *Socket
-	second       *Socket      // nil, or see listenToo
-	handler      http.Handler // what sockets serve
+	server       *httpserver.Server
+	socket       *httpserver.Socket
+	second       *httpserver.Socket // nil, or see listenToo
+	handler      http.Handler       // what sockets serve
 
 	loaded   chan struct{} // closed when the indexes are loaded
 	stopOnce sync.Once
@@ -158,7 +167,7 @@ func Serve(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	logger, logFile, err := OpenLog(LogOptions{
+	logger, logFile, err := logging.Open(logging.Options{
 		Path: paths.Log, MaxSize: int64(opts.Config.Log.MaxSize), Level: opts.Config.Log.Level, Format: opts.Config.Log.Format,
 		Also: opts.Console,
 	})
@@ -182,9 +191,9 @@ func Serve(ctx context.Context, opts Options) (err error) {
 // newDaemon returns a daemon without its parts: see build.
 func newDaemon(opts Options, logger *slog.Logger) *Daemon {
 	opts.pauses.setDefaults()
-	kept := keepFaults(logger.Handler())
+	handler, errors := logging.KeepErrors(logger.Handler())
 	return &Daemon{
-		opts: opts, log: slog.New(kept), faults: kept.kept, started: time.Now(),
+		opts: opts, log: slog.New(handler), faults: errors, started: time.Now(),
 		loaded: make(chan struct{}), stopping: make(chan struct{}), draining: make(chan struct{}), poke: make(chan struct{}, 1),
 	}
 }
@@ -284,11 +293,11 @@ func (d *Daemon) close() error {
 	case <-time.After(closeTimeout):
 		err = errors.Join(err, memory.Errorf(memory.CodeUnavailable, "the store does not close"))
 	}
-	for _, socket := range []*Socket{d.socket, d.second} {
+	for _, socket := range []*httpserver.Socket{d.socket, d.second} {
 		if socket == nil {
 			continue
 		}
-		if late := socket.Remove(); late != nil && !refusesWrites(late) { // a stale one is removed by the next start
+		if late := socket.Remove(); late != nil && !fsx.RefusesWrites(late) { // a stale one is removed by the next start
 			err = errors.Join(err, late)
 		}
 	}
@@ -387,7 +396,7 @@ func (d *Daemon) build(ctx context.Context, paths config.Paths) (err error) {
 	if err != nil {
 		return err
 	}
-	d.server = NewServer(ServerOptions{
+	d.server = httpserver.NewServer(httpserver.ServerOptions{
 		DrainTimeout: cfg.Daemon.DrainTimeout, Asked: d.core.Gate.Ask, Log: d.log.With(attrPart, "server"),
 		OnDrain: func() {
 			if err := d.mcp.Close(context.Background()); err != nil {
@@ -423,12 +432,12 @@ func (d *Daemon) listen(paths config.Paths) error {
 		Log:    d.log.With(attrPart, "api"),
 	}))
 	// Both listeners are there before the first request is served.
-	socket, err := ListenSocket(paths.Socket)
+	socket, err := httpserver.ListenSocket(paths.Socket)
 	if err != nil {
 		return err
 	}
 	d.socket = socket
-	endpoints := []Endpoint{{Listener: socket, Handler: mux}}
+	endpoints := []httpserver.Endpoint{{Listener: socket, Handler: mux}}
 	if tcp := d.opts.Config.TCP; tcp.Enabled {
 		e, err := tcpEndpoint(tcp, paths.Token, mux)
 		if err != nil {
@@ -450,30 +459,30 @@ func (d *Daemon) listen(paths config.Paths) error {
 // read-only disk has its socket elsewhere than one of a disk that can be written.
 func (d *Daemon) listenToo() error {
 	paths := d.opts.Config.Paths()
-	if d.second != nil || paths.Socket == d.socket.path {
+	if d.second != nil || paths.Socket == d.socket.Path() {
 		return nil
 	}
 	if err := paths.Prepare(); err != nil {
 		return err
 	}
-	socket, err := ListenSocket(paths.Socket)
+	socket, err := httpserver.ListenSocket(paths.Socket)
 	if err != nil {
 		return err
 	}
 	d.second = socket
-	return d.server.Start(Endpoint{Listener: socket, Handler: d.handler})
+	return d.server.Start(httpserver.Endpoint{Listener: socket, Handler: d.handler})
 }
 
-func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (Endpoint, error) {
-	token, err := LoadToken(tokenFile)
+func tcpEndpoint(c config.TCP, tokenFile string, h http.Handler) (httpserver.Endpoint, error) {
+	token, err := httpserver.LoadToken(tokenFile)
 	if err != nil {
-		return Endpoint{}, err
+		return httpserver.Endpoint{}, err
 	}
-	l, err := ListenTCP(c.Address)
+	l, err := httpserver.ListenTCP(c.Address)
 	if err != nil {
-		return Endpoint{}, err
+		return httpserver.Endpoint{}, err
 	}
-	return Endpoint{Listener: l, Handler: Guard(h, GuardOptions{Token: token, AllowedOrigins: c.AllowedOrigins})}, nil
+	return httpserver.Endpoint{Listener: l, Handler: httpserver.Guard(h, httpserver.GuardOptions{Token: token, AllowedOrigins: c.AllowedOrigins})}, nil
 }
 
 // work is what goes on beside the requests until ctx ends.

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/recalld/recalld/internal/client"
+	"github.com/recalld/recalld/internal/logging"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/testlong"
@@ -77,7 +76,7 @@ func TestRequestsWhileLoading(t *testing.T) {
 	paths := cfg.Paths()
 	lock, err := acquire(t.Context(), Options{Config: cfg}, paths)
 	must(t, err)
-	log, file, err := OpenLog(LogOptions{Path: paths.Log, MaxSize: 1e6, Level: "info"})
+	log, file, err := logging.Open(logging.Options{Path: paths.Log, MaxSize: 1e6, Level: "info"})
 	must(t, err)
 	d := newDaemon(Options{Config: cfg, pauses: pauses{load: time.Millisecond}}, log)
 	must(t, d.build(t.Context(), paths))
@@ -99,10 +98,8 @@ func TestRequestsWhileLoading(t *testing.T) {
 	d.opts.pauses.load = patience
 	answer := make(chan *memory.RecallResponse, 1)
 	go func() { answer <- s.ask(dir, "warm the cache") }()
-	for running := 0; running == 0; { // until the question has arrived
-		d.server.mu.Lock()
-		running = d.server.running
-		d.server.mu.Unlock()
+	for d.server.Running() == 0 { // until the question has arrived
+		runtime.Gosched()
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.server.Stop(t.Context()) }()
@@ -276,34 +273,5 @@ func TestForgetProject(t *testing.T) {
 	}
 	if a := s.ask(t.TempDir(), "Something of the project"); len(a.Items) != 0 {
 		t.Errorf("it is still found: %+v", a.Items)
-	}
-}
-
-// TestFaults: what nobody was there to be told of is kept for status, the
-// newest first, in bounds.
-func TestFaults(t *testing.T) {
-	log := newLines()
-	kept := keepFaults(testLogger(log).Handler())
-	logger := slog.New(kept).With(attrPart, "x")
-	logger.Info("not an error")
-	logger.Error("first", attrError, errors.New("cause"))
-	logger.WithGroup("g").Error("second", attrPart, "y")
-	logger.Error(strings.Repeat("é", maxFaultText))
-	got := kept.kept.latest()
-	if len(got) != 3 || got[2].Message != "first: cause" || got[2].Part != "x" || got[1].Part != "y" || got[2].At.IsZero() {
-		t.Errorf("kept %+v", got)
-	}
-	if long := got[0].Message; len(long) > maxFaultText+len("…") || !strings.HasPrefix(long, "éé") || strings.ContainsRune(long, '\uFFFD') {
-		t.Errorf("a long one is kept as %d bytes %q", len(long), long)
-	}
-	for i := range maxFaults {
-		logger.Error(fmt.Sprint(i))
-	}
-	got = kept.kept.latest()
-	if len(got) != maxFaults || got[0].Message != fmt.Sprint(maxFaults-1) {
-		t.Errorf("kept %d, the newest %q", len(got), got[0].Message)
-	}
-	if !slices.ContainsFunc(strings.Split(log.String(), "\n"), func(l string) bool { return strings.Contains(l, "not an error") }) {
-		t.Error("what is kept is not passed on")
 	}
 }

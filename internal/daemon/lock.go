@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
@@ -77,7 +78,7 @@ func AcquireLock(ctx context.Context, opts LockOptions) (*Lock, error) {
 	}
 	// A disk without room does not keep the folder from being read. Who holds it is
 	// unknown then.
-	if err := writeOwner(opts.Path, opts.Owner); err != nil && !refusesWrites(err) {
+	if err := writeOwner(opts.Path, opts.Owner); err != nil && !fsx.RefusesWrites(err) {
 		return nil, errors.Join(fmt.Errorf("write owner of data folder: %w", err), f.Unlock())
 	}
 	return &Lock{flock: f}, nil

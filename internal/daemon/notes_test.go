@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recalld/recalld/internal/config"
+	"github.com/recalld/recalld/internal/httpserver"
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
@@ -33,7 +34,7 @@ func TestStatusSaysWhatIsLeftAside(t *testing.T) {
 
 // What the daemon may need to end is within what others wait for it.
 func TestTheEndFitsTheGrace(t *testing.T) {
-	if cancelGrace+closeTimeout > config.StopGrace {
-		t.Errorf("cancelling takes %v and closing %v, others wait %v", cancelGrace, closeTimeout, config.StopGrace)
+	if httpserver.CancelGrace+closeTimeout > config.StopGrace {
+		t.Errorf("cancelling takes %v and closing %v, others wait %v", httpserver.CancelGrace, closeTimeout, config.StopGrace)
 	}
 }

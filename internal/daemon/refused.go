@@ -2,23 +2,10 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"syscall"
 	"time"
 
 	"github.com/recalld/recalld/internal/memory"
 )
-
-// refusesWrites says that an error is of a disk that is full, or that cannot be written.
-func refusesWrites(err error) bool {
-	for _, of := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
-		if errors.Is(err, of) {
-			return true
-		}
-	}
-	return false
-}
 
 // writableEvery is how often background work that needs to write looks whether it can.
 const writableEvery = time.Second

@@ -35,7 +35,7 @@ func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 		Records: d.core.Store.Counts(), Documents: d.core.Indexer.Documents(), Seq: d.core.Store.Seq(),
 		RSSBytes: residentBytes(), DiskBytes: d.core.Store.DiskSize(),
 		Projects: repos[:min(len(repos), maxProjects)], ProjectsTotal: len(repos), Collections: d.core.Indexer.Collections(),
-		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.latest(), Adapting: d.adaptation.Running(),
+		Notes: d.notes, Damage: d.core.Store.Damage(), Errors: d.faults.Latest(), Adapting: d.adaptation.Running(),
 		Waiting: d.trust.waits(maxWaiting),
 	}
 	if trouble := d.core.Store.Trouble(); trouble != nil {

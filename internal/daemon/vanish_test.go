@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"github.com/recalld/recalld/internal/httpserver"
 	"os"
 	"path/filepath"
 	"testing"
@@ -60,14 +61,14 @@ func TestWatchVanish(t *testing.T) {
 // A daemon whose folder was removed must not take the next one's socket away.
 func TestSocketLeavesItsSuccessorsAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	first, err := ListenSocket(path)
+	first, err := httpserver.ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	second, err := ListenSocket(path)
+	second, err := httpserver.ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,28 +11,6 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
 )
-
-// TestServerTellsOfQuestions: background work hears of what is posted while it is
-// answered, and of nothing else.
-func TestServerTellsOfQuestions(t *testing.T) {
-	asking := 0
-	during := map[string]int{}
-	srv := NewServer(ServerOptions{Asked: func() func() {
-		asking++
-		return func() { asking-- }
-	}})
-	client := start(t, srv, func(_ http.ResponseWriter, r *http.Request) { during[r.Method] = asking })
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://daemon/", nil)
-		must(t, err)
-		res, err := client.Do(req)
-		must(t, err)
-		must(t, res.Body.Close())
-	}
-	if during[http.MethodGet] != 0 || during[http.MethodPost] != 1 {
-		t.Errorf("requests that were told of while they ran: %v, want none of GET and one of POST", during)
-	}
-}
 
 // yieldEnv has TestQuestionsWhileIndexing measure: it takes a minute.
 //

@@ -1,4 +1,6 @@
-package daemon
+// Package logging is the daemon's log: a file bounded in size, and the latest errors for
+// status.
+package logging
 
 import (
 	"errors"
@@ -10,11 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recalld/recalld/internal/fsx"
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// LogOptions configure the daemon's log.
-type LogOptions struct {
+// Options configure a log.
+type Options struct {
 	// Path is the log file.
 	Path string
 	// MaxSize bounds it, in bytes; the part before is kept as Path + ".1".
@@ -27,8 +30,8 @@ type LogOptions struct {
 	Also io.Writer
 }
 
-// OpenLog returns a logger that writes to the log file, and what closes it.
-func OpenLog(opts LogOptions) (*slog.Logger, io.Closer, error) {
+// Open returns a logger that writes to the log file, and what closes it.
+func Open(opts Options) (*slog.Logger, io.Closer, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(opts.Level)); err != nil {
 		return nil, nil, memory.Invalid("log.level", "debug, info, warn, error", "%q is not one of them", opts.Level)
@@ -72,7 +75,7 @@ const logRetry = time.Second
 // no error: it is opened when it can be.
 func openLogFile(path string, max int64) (*logFile, error) {
 	l := &logFile{path: path, max: max}
-	if err := l.open(); err != nil && !refusesWrites(err) {
+	if err := l.open(); err != nil && !fsx.RefusesWrites(err) {
 		return nil, err
 	}
 	return l, nil
@@ -124,7 +127,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 	}
 	n, err := l.file.Write(text)
 	l.size += int64(n)
-	if err != nil && refusesWrites(err) {
+	if err != nil && fsx.RefusesWrites(err) {
 		l.missed++
 		l.torn = l.torn || n > 0
 		return len(line), nil // the other receivers must still get the line

@@ -1,4 +1,7 @@
-package daemon
+// Package httpserver serves HTTP on a Unix socket and on TCP of this machine. It bounds
+// connections, their bodies and unread answers, asks for a token and checks origins on
+// TCP, and lets requests in progress end when it stops.
+package httpserver
 
 import (
 	"cmp"
@@ -29,8 +32,8 @@ const (
 	unreadTimeout = 30 * time.Second
 	// maxConnections bounds the open connections. An agent has two or three.
 	maxConnections = 1024
-	// cancelGrace is how long a cancelled request may take to notice.
-	cancelGrace = 2 * time.Second
+	// CancelGrace is how long a cancelled request may take to notice.
+	CancelGrace = 2 * time.Second
 )
 
 // errStuck is returned by Stop when requests outlive their cancellation.
@@ -187,6 +190,13 @@ func (s *Server) refuse() {
 	}
 }
 
+// Running returns the number of requests in progress.
+func (s *Server) Running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
 // Failed receives when a listener breaks: the daemon should end then.
 func (s *Server) Failed() <-chan error { return s.failed }
 
@@ -235,7 +245,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	s.serve.Wait()
 	select {
 	case <-s.quiescent:
-	case <-time.After(cancelGrace):
+	case <-time.After(CancelGrace):
 		errs = append(errs, errStuck)
 	}
 	return errors.Join(errs...)

@@ -1,4 +1,4 @@
-package daemon
+package logging
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 func TestLogLevelsAndFormats(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "recalld.log")
 	var terminal bytes.Buffer
-	log, closer, err := OpenLog(LogOptions{Path: path, MaxSize: 1e6, Level: "warn", Format: "json", Also: &terminal})
+	log, closer, err := Open(Options{Path: path, MaxSize: 1e6, Level: "warn", Format: "json", Also: &terminal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestLogLevelsAndFormats(t *testing.T) {
 	if terminal.String() != string(text) {
 		t.Errorf("the terminal has %q, the file %q", terminal.String(), text)
 	}
-	if _, _, err := OpenLog(LogOptions{Path: path, Level: "loud"}); memory.CodeOf(err) != memory.CodeInvalidInput {
+	if _, _, err := Open(Options{Path: path, Level: "loud"}); memory.CodeOf(err) != memory.CodeInvalidInput {
 		t.Errorf("unknown level: %v, want invalid input", err)
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package httpserver
 
 import (
 	"errors"
@@ -43,6 +43,9 @@ func ListenSocket(path string) (*Socket, error) {
 	l.SetUnlinkOnClose(false)
 	return &Socket{Listener: l, path: path, own: own}, nil
 }
+
+// Path returns the path of the socket.
+func (s *Socket) Path() string { return s.path }
 
 // Socket is the daemon's listener. Its file outlives Close, until Remove: it
 // says that the data folder is still held.

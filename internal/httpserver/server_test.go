@@ -1,4 +1,4 @@
-package daemon
+package httpserver
 
 import (
 	"context"
@@ -214,5 +214,32 @@ func TestServerTellsOfABrokenListener(t *testing.T) {
 	}
 	if err := srv.Stop(t.Context()); err != nil && !errors.Is(err, net.ErrClosed) {
 		t.Errorf("stop: %v", err)
+	}
+}
+
+// TestAsked: Asked is called around requests that post something, and around no others.
+func TestAsked(t *testing.T) {
+	asking := 0
+	during := map[string]int{}
+	srv := NewServer(ServerOptions{Asked: func() func() {
+		asking++
+		return func() { asking-- }
+	}})
+	client := start(t, srv, func(_ http.ResponseWriter, r *http.Request) { during[r.Method] = asking })
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://daemon/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if during[http.MethodGet] != 0 || during[http.MethodPost] != 1 {
+		t.Errorf("requests that were told of while they ran: %v, want none of GET and one of POST", during)
 	}
 }

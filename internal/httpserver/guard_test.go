@@ -1,4 +1,4 @@
-package daemon
+package httpserver
 
 import (
 	"encoding/json"

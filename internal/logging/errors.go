@@ -1,0 +1,103 @@
+package logging
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/recalld/recalld/internal/memory"
+)
+
+// Bounds of what status shows of errors.
+const (
+	maxErrors    = 20
+	maxErrorText = 500 // bytes
+)
+
+// PartKey and ErrorKey are the attributes of a logged error: the part of the daemon that
+// logs it, and what went wrong.
+const (
+	PartKey  = "part"
+	ErrorKey = "error"
+)
+
+// errorKeeper is a slog.Handler that passes everything on and keeps the latest errors.
+type errorKeeper struct {
+	slog.Handler
+	part string // of the attributes given so far
+	kept *ErrorList
+}
+
+// ErrorList holds the latest errors that were logged. It is safe for concurrent use.
+type ErrorList struct {
+	mu   sync.Mutex // guards list
+	list []memory.LoggedError
+}
+
+// KeepErrors returns a handler that passes everything on to next, and the list of the
+// latest errors.
+func KeepErrors(next slog.Handler) (slog.Handler, *ErrorList) {
+	kept := &ErrorList{}
+	return &errorKeeper{Handler: next, kept: kept}, kept
+}
+
+// Handle keeps errors and passes the record on.
+func (f *errorKeeper) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		e := memory.LoggedError{At: r.Time.UTC(), Part: f.part, Message: r.Message}
+		r.Attrs(func(a slog.Attr) bool {
+			switch a.Key {
+			case PartKey:
+				e.Part = a.Value.String()
+			case ErrorKey:
+				e.Message += ": " + a.Value.String()
+			}
+			return true
+		})
+		f.kept.add(e)
+	}
+	return f.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps the part that a logger speaks for.
+func (f *errorKeeper) WithAttrs(attrs []slog.Attr) slog.Handler {
+	next := &errorKeeper{Handler: f.Handler.WithAttrs(attrs), part: f.part, kept: f.kept}
+	for _, a := range attrs {
+		if a.Key == PartKey {
+			next.part = a.Value.String()
+		}
+	}
+	return next
+}
+
+// WithGroup returns a handler that keeps errors as well.
+func (f *errorKeeper) WithGroup(name string) slog.Handler {
+	return &errorKeeper{Handler: f.Handler.WithGroup(name), part: f.part, kept: f.kept}
+}
+
+func (l *ErrorList) add(e memory.LoggedError) {
+	if len(e.Message) > maxErrorText {
+		cut := maxErrorText
+		for !utf8.RuneStart(e.Message[cut]) {
+			cut--
+		}
+		e.Message = e.Message[:cut] + "…"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == maxErrors {
+		l.list = slices.Delete(l.list, 0, 1)
+	}
+	l.list = append(l.list, e)
+}
+
+// Latest returns the errors kept, the newest first.
+func (l *ErrorList) Latest() []memory.LoggedError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := slices.Clone(l.list)
+	slices.Reverse(out)
+	return out
+}
