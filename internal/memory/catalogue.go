@@ -13,10 +13,8 @@ const (
 	MaxContent      = 20_000 // characters of a rule or reference
 	MaxDescription  = 4000
 	MaxGuidance     = 8000
-	MaxInputSchema  = 64 << 10 // bytes
 	DefaultTools    = 5
 	MaxToolsFound   = 20
-	MaxToolsQuery   = 1000
 	MaxServers      = 500
 	GuidanceHeading = "[TOOL GUIDANCE] Instructions for discovered tools"
 )

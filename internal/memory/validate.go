@@ -23,7 +23,6 @@ const (
 	MaxLimit        = 50
 	MinTokens       = 50
 	MaxChangedFiles = 10000
-	MaxRecallIDs    = 20
 	MaxGoalText     = 2000
 	MaxErrorText    = 8000
 	MaxSinceHours   = 720
@@ -45,7 +44,6 @@ const (
 	MaxTags         = 20
 	MaxTagText      = 64
 	MaxPathText     = 4096
-	MaxForgetIDs    = 1000
 	// AdviceTokens is the budget of the lessons about a step's error: nobody asked for
 	// them.
 	AdviceTokens = 400
