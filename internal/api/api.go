@@ -179,7 +179,7 @@ func (h *handler) writeJSON(w http.ResponseWriter, r *http.Request, op *service.
 	}
 	w.Header().Set("Content-Type", service.MIMEJSON)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the client is gone: nobody to tell
+	_, _ = w.Write(body) // the client is gone
 }
 
 // fail answers with an error and logs it when it is a fault of ours.

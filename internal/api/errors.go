@@ -61,5 +61,5 @@ func WriteError(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", service.MIMEJSON)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client is gone: nobody to tell
+	_, _ = w.Write(append(body, '\n')) // the client is gone
 }

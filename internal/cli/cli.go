@@ -324,7 +324,7 @@ func (a *App) close() {
 // character.
 func (a *App) flush() {
 	for _, w := range []io.Writer{a.opts.Out, a.opts.Err} {
-		_ = w.(*render.Writer).Flush() // there is nobody left to tell
+		_ = w.(*render.Writer).Flush() // nothing more can be done
 	}
 }
 

@@ -123,11 +123,11 @@ func TestFilesFlags(t *testing.T) {
 		t.Errorf("request differs (-want +got):\n%s", diff)
 	}
 	b.fake.Answers[service.Files.Name] = &memory.FileList{Project: "p1", ProjectName: "demo"}
-	if out := b.ok("files", "nothing"); out != "No file of project demo fits.\n" {
+	if out := b.ok("files", "nothing"); out != "No matching files in project demo.\n" {
 		t.Errorf("without a match files says %q", out)
 	}
 	b.fake.Answers[service.Files.Name] = &memory.FileList{Project: "p1", ProjectName: "demo", Missing: "indexing is paused"}
-	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "fits.\nNot all files are known: indexing is paused. See: recalld repos\n") {
+	if out := b.ok("files", "nothing"); !strings.HasSuffix(out, "demo.\nNot all files are known: indexing is paused. See: recalld repos\n") {
 		t.Errorf("with files that are not known files says %q", out)
 	}
 	if out := b.ok("files", "nothing", "--json"); strings.Contains(out, "null") {

@@ -197,7 +197,7 @@ func TestNothingThere(t *testing.T) {
 		{[]string{"tasks"}, service.TaskWindow.Name, &memory.TaskWindow{ProjectName: "demo"}, "No task is done or blocked in project demo. Report one with: recalld call complete_task\n"},
 		{[]string{"catalogue"}, service.Entries.Name, &memory.EntryList{ProjectName: "demo"}, "No matching entries in project demo. Hosts register them; so does: recalld call register_context\n"},
 		{[]string{"context", "for", "m"}, service.Assemble.Name, &memory.Assembled{SessionID: id}, ""},
-		{[]string{"receipts"}, service.Receipts.Name, &memory.ReceiptList{ProjectName: "demo"}, "No receipt of project demo fits. Each answer of recalld recall leaves one.\n"},
+		{[]string{"receipts"}, service.Receipts.Name, &memory.ReceiptList{ProjectName: "demo"}, "No matching receipts in project demo. Each answer of recalld recall leaves one.\n"},
 		{[]string{"feedback", "r", "worked"}, service.Feedback.Name, &memory.FeedbackResult{Receipt: "r", Verdict: memory.Worked}, "Noted: worked, on 0 items of receipt r\n"},
 		{[]string{"replay", "--since", "1d"}, service.Replay.Name, &memory.Replayed{ProjectName: "demo"}, "No question of project demo to ask again.\n"},
 	} {

@@ -33,7 +33,7 @@ name their receipt; recalld receipts lists them.`,
 			r.Receipt, r.Verdict, r.Caller = args[0], memory.Verdict(args[1]), a.caller()
 			taken, err := call(c, a, &r, service.Feedback)
 			if err != nil {
-				return orHint(err, "receipt", "those there are: recalld receipts")
+				return orHint(err, "receipt", "list them with: recalld receipts")
 			}
 			taken.Items = orEmpty(taken.Items)
 			return a.answer(taken, func(w io.Writer) { writeFeedback(w, taken) })

@@ -21,11 +21,10 @@ func filesCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "files PATTERN...",
 		Short: "Find files by name and by how they begin",
-		Long: `Find files of a project in the light index, which needs no model: by words that are
-part of the path or of the file's first 100 characters, or by a glob over the path
-with *, ** and ?. Case does not matter. The best come first, each with its language
-and its first line as it is on disk now. Without --project the working folder's
-repository is meant.`,
+		Long: `Find files of a project by name, without a model: by words in the path or in the file's
+first 100 characters, or by a glob over the path with *, ** and ?. Case is ignored. The
+best match comes first, each with its language and its first line, as it is on disk now.
+The default project is the working folder's.`,
 		Example: `  recalld files retry client
   recalld files 'internal/**/*_test.go' --limit 100
   recalld files Dockerfile --project service --json`,
@@ -61,7 +60,7 @@ repository is meant.`,
 func writeFiles(w io.Writer, list *memory.FileList) {
 	project := memory.ProjectLabel(list.ProjectName, list.Project)
 	if list.Total == 0 {
-		fmt.Fprintf(w, "No file of project %s fits.\n", project)
+		fmt.Fprintf(w, "No matching files in project %s.\n", project)
 	} else {
 		table(w, fileRows(list.Files))
 		fmt.Fprintf(w, "%d of %s of project %s\n", len(list.Files), memory.Count(list.Total, "file"), project)

@@ -201,7 +201,7 @@ func (a *App) hookFailed(args []string, err error) {
 	}
 	f, openErr := os.OpenFile(a.absolute(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if openErr != nil {
-		return // there is nobody left to tell
+		return // nothing more can be done
 	}
 	defer f.Close()
 	line := bytes.ReplaceAll(fmt.Appendf(nil, "%s hook %q: %v", a.opts.Now().UTC().Format(time.RFC3339), args, err), []byte("\n"), []byte(" "))

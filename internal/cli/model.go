@@ -15,8 +15,8 @@ import (
 func modelCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "model",
-		Short:   "List, fetch and adapt embedding models",
-		Long:    "List the models that embed, or could, have the Ollama server fetch one, and have the\nbuilt-in one learn from your own code and lessons. Without a word more, list them.",
+		Short:   "List, download and adapt embedding models",
+		Long:    "List, download or adapt embedding models. Lists them by default. adapt trains the\nbuilt-in model further on your own code and lessons.",
 		Example: "  recalld model list\n  recalld model pull nomic-embed-text\n  recalld model adapt",
 		Args:    cobra.NoArgs,
 	}
@@ -63,7 +63,7 @@ func modelListCommand(a *App) *cobra.Command {
 func modelPullCommand(a *App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "pull NAME",
-		Short:   "Have the Ollama server fetch a model",
+		Short:   "Download a model with the Ollama server",
 		Example: "  recalld model pull nomic-embed-text",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

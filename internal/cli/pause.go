@@ -14,11 +14,10 @@ import (
 func pauseCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pause [PATH]",
-		Short: "Hold indexing",
-		Long: `Hold indexing of the repository that PATH lies in, with its worktrees and clones;
-without PATH, hold all work in the background. It stays held over restarts, until
-resume. What is indexed already is found all the same, and may lag behind the disk.
-Print what is held now.`,
+		Short: "Pause indexing",
+		Long: `Pause indexing of the repository containing PATH, with its worktrees and clones; without
+PATH, pause all background work. It stays paused through restarts, until recalld resume.
+Existing results stay searchable but may be out of date. Print what is paused now.`,
 		Example: "  recalld pause ~/src/service\n  recalld pause",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

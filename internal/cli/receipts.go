@@ -92,7 +92,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 	if err != nil {
 		if e := memory.AsError(err); e.Code == memory.CodeNotFound && e.Hint == "" {
 			named := *e
-			named.Hint = "those there are: recalld receipts; how long they are kept is the setting receipts.retention_days"
+			named.Hint = "list them with: recalld receipts; the setting receipts.retention_days says how long they are kept"
 			return &named
 		}
 		return err
@@ -104,7 +104,7 @@ func (a *App) explainReceipt(c *cobra.Command, id string) error {
 // writeReceipts lists receipts; the turn is that of a session, where it has any.
 func writeReceipts(w io.Writer, list *memory.ReceiptList, now time.Time) {
 	if len(list.Receipts) == 0 {
-		fmt.Fprintf(w, "No receipt of project %s fits. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
+		fmt.Fprintf(w, "No matching receipts in project %s. Each answer of recalld recall leaves one.\n", memory.ProjectLabel(list.ProjectName, list.Project))
 		return
 	}
 	rows := [][]string{{"RECEIPT", "AGE", "OF", "TURN", "ITEMS", "WITHHELD", "TOKENS", "ASKED"}}

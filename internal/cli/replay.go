@@ -24,8 +24,8 @@ func replayCommand(a *App) *cobra.Command {
 		Short: "Ask past questions again under other settings",
 		Long: `Ask the questions of a session, or of a time, again under other settings, and show
 what would change, item by item and in sum. Both the recorded and the new settings run
-on today's data, so that what the data's own change did is told apart. It changes
-nothing. Without new settings it shows what the data's change alone did.`,
+on today's data, so that effects of new data and of new settings are shown separately.
+It changes nothing. Without new settings it shows the effect of new data alone.`,
 		Example: `  recalld replay --since 7d --embedder builtin
   recalld replay --session nightly-42 --floor chunk=0.6 --floor lesson=0.4
   recalld replay --since 2026-01-01 --weights 0.1 --limit 200 --json`,

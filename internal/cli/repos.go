@@ -20,13 +20,13 @@ func reposCommand(a *App) *cobra.Command {
 	var wide bool
 	c := &cobra.Command{
 		Use:   "repos",
-		Short: "List the repositories known",
-		Long: `List every folder that is indexed: the state, size and age of its index, and below it
-the folder with what is to be known of it. With --wide, one long line each. With
---skipped, walk over one repository and list the files that are left out, and why.
+		Short: "List indexed repositories",
+		Long: `List every indexed folder: the state, size and age of its index, and below it the folder
+and notes about it. With --wide, one long line each. With --skipped, walk one repository
+and list the files that are left out, and why.
 
-Chunks are the pieces that files are cut into. The size is about what the index takes
-on disk; what worktrees share is counted in each. A stale index may lag behind the disk.`,
+Files are split into chunks. The size is about what the index takes on disk; what
+worktrees share is counted in each. A stale index may lag behind the disk.`,
 		Example: "  recalld repos\n  recalld repos --wide\n  recalld repos --json\n  recalld repos --skipped .",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

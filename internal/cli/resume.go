@@ -6,9 +6,9 @@ import "github.com/spf13/cobra"
 func resumeCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume [PATH]",
-		Short: "Let indexing go on",
-		Long: `Let indexing of the repository that PATH lies in go on; without PATH, all work in
-the background. What changed meanwhile is made up for. Print what is still held.`,
+		Short: "Resume indexing",
+		Long: `Resume indexing of the repository containing PATH; without PATH, all background work.
+Changes made meanwhile are indexed. Print what is still paused.`,
 		Example: "  recalld resume ~/src/service\n  recalld resume",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -57,7 +57,7 @@ func (a *App) stop(ctx context.Context) (stopped, error) {
 	defer cancel()
 	who, err := a.opts.Stop(ctx, cfg)
 	if memory.CodeOf(err) == memory.CodeUnavailable && who.PID == 0 {
-		return stopped{}, nil // nobody answered
+		return stopped{}, nil // nothing answers
 	}
 	return stopped{WasRunning: true, PID: who.PID}, err
 }

@@ -97,7 +97,7 @@ func writeTrust(w io.Writer, s *memory.TrustState, revoked bool) {
 
 // waitingText says what of a repository waits, and how to agree.
 func waitingText(x memory.WaitingFiles) string {
-	return fmt.Sprintf("%s of %s are not read, for they come from whoever wrote it. Agree with: recalld trust %s",
+	return fmt.Sprintf("%s of %s are not read: they come from another author. Agree with: recalld trust %s",
 		x.Text(), printable(x.Root), shellWord(x.Root))
 }
 
@@ -143,7 +143,7 @@ func (a *App) offerTrust(ctx context.Context, root string) error {
 	if err != nil || waiting == nil {
 		return err
 	}
-	fmt.Fprintf(a.opts.Err, "\n%s of %s are not read, for they come from whoever wrote it. Read them from now on? [y/N] ", waiting.Text(), printable(root))
+	fmt.Fprintf(a.opts.Err, "\n%s of %s are not read: they come from another author. Read them from now on? [y/N] ", waiting.Text(), printable(root))
 	line, err := bufio.NewReader(a.opts.In).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("read answer: %w", err)

@@ -16,11 +16,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
+	"syscall"
 
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/service"
@@ -231,4 +233,19 @@ func outward(ctx context.Context, err error) error {
 	}
 	return &memory.Error{Code: memory.CodeUnavailable, Message: fmt.Sprintf("the connection to the daemon broke: %v", err),
 		Hint: "see the daemon's log", Cause: err}
+}
+
+// isRefused reports whether nothing listens: the call never reached a daemon. A socket
+// whose daemon died refuses; one that was removed does not exist.
+func isRefused(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" &&
+		(errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || isRefusedBySystem(err))
+}
+
+// isBroken reports whether the connection ended before the answer did: the daemon may
+// or may not have done what it was asked.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
 }

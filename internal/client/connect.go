@@ -87,7 +87,7 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 type presence int
 
 const (
-	absent presence = iota // nobody
+	absent presence = iota // nothing answers
 	older                  // a daemon of an older protocol
 	ready                  // a daemon that understands us
 )
@@ -168,7 +168,7 @@ func (c *Client) replace(ctx context.Context) error {
 		return fmt.Errorf("stop the older daemon: %w", err)
 	}
 	return c.await(ctx, func() bool {
-		found, err := c.look(ctx) // somebody may have started a newer one by hand
+		found, err := c.look(ctx) // a newer one may have been started by hand
 		return err == nil && found != older
 	})
 }
@@ -177,7 +177,7 @@ func (c *Client) replace(ctx context.Context) error {
 // and has removed its socket, which it does when its store is closed.
 func (c *Client) WaitGone(ctx context.Context) error {
 	return c.await(ctx, func() bool {
-		// Any answer, also one that is not understood, is of somebody there.
+		// Any answer, also one that is not understood, means that something listens.
 		if _, err := c.Hello(ctx); !isRefused(err) {
 			return false
 		}
@@ -243,4 +243,25 @@ func (c *Client) startFailed(ctx context.Context, cause error, logStart int64) e
 	}
 	return &memory.Error{Code: memory.CodeUnavailable, Message: message,
 		Hint: "run `recalld serve` to see it start, or read " + c.opts.Log, Cause: cause}
+}
+
+// Stop ends the daemon of a socket and returns who it was once it is gone. Its
+// protocol may be any: hello and stop are what all of them understand, so that a
+// daemon can be stopped with which nothing else is possible. Without one the
+// error is CodeUnavailable; it is that too when ctx ends before the daemon.
+func Stop(ctx context.Context, opts Options) (service.Greeting, error) {
+	if err := opts.validate(); err != nil {
+		return service.Greeting{}, err
+	}
+	c := newClient(opts)
+	defer c.Close()
+	who, err := c.Hello(ctx)
+	if err != nil {
+		return who, err
+	}
+	// A connection that broke is a daemon that ends already.
+	if _, err := service.Stop.Do(ctx, c, service.None{}); err != nil && !isRefused(err) && !isBroken(err) {
+		return who, err
+	}
+	return who, c.WaitGone(ctx)
 }

@@ -34,14 +34,14 @@ func spawn(command []string, logPath string) (<-chan error, error) {
 		cmd.Stdout, cmd.Stderr = log, log
 	case !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC):
 		return nil, fmt.Errorf("open log: %w", err)
-	default: // a disk that takes no writes keeps nobody from asking
+	default: // queries work on a full disk
 	}
 	cmd.Dir = filepath.Dir(logPath) // not where the client is, which may be removed
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	// The one goroutine that nobody waits for: it ends with the daemon, which is
+	// No one waits for this goroutine: it ends with the daemon, which is
 	// to outlive this process, and keeps it from staying behind as a zombie when
 	// it does not.
 	exited := make(chan error, 1)

@@ -88,7 +88,7 @@ func (s adaptationStore) Lessons() iter.Seq2[memory.Record, error] {
 // errAdaptStopped is what an adaptation ends with when the daemon does.
 var errAdaptStopped = &memory.Error{Code: memory.CodeUnavailable, Message: "the daemon was stopped, and with it the adaptation; nothing has changed", Hint: "`recalld model adapt` begins anew"}
 
-// AdaptModel implements memory.Models. It ends when the daemon drains: what was learned
+// AdaptModel carries out service.AdaptModel. It ends when the daemon drains: what was learned
 // so far is worth less than a stop that is prompt.
 func (d *Daemon) AdaptModel(ctx context.Context, req memory.AdaptRequest, progress func(memory.AdaptProgress)) (*memory.Adaptation, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -109,7 +109,7 @@ func (d *Daemon) AdaptModel(ctx context.Context, req memory.AdaptRequest, progre
 	return out, err
 }
 
-// ResetModel implements memory.Models.
+// ResetModel carries out service.ResetModel.
 func (d *Daemon) ResetModel(context.Context) (*memory.BuiltinModel, error) {
 	if err := d.adaptation.Reset(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (d *Daemon) ResetModel(context.Context) (*memory.BuiltinModel, error) {
 	return d.adaptation.State(), nil
 }
 
-// BuiltinModel implements memory.Models.
+// BuiltinModel carries out service.BuiltinModel.
 func (d *Daemon) BuiltinModel(context.Context) (*memory.BuiltinModel, error) {
 	return d.adaptation.State(), nil
 }

@@ -27,7 +27,7 @@ const (
 // maxProblems bounds what an import tells of what it passed over.
 const maxProblems = 100
 
-// Import implements memory.Archive.
+// Import carries out service.Import.
 func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.Imported, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (i *importer) problems(list []memory.ImportProblem) {
 	i.out.Problems = append(i.out.Problems, withoutSecrets(list[:min(room, len(list))])...)
 }
 
-// Export implements memory.Archive.
+// Export carries out service.Export.
 func (d *Daemon) Export(ctx context.Context, req memory.ExportRequest) (*memory.Exported, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

@@ -9,24 +9,24 @@ import (
 	"github.com/recalld/recalld/internal/project"
 )
 
-// IndexRepo implements memory.Repositories.
+// IndexRepo carries out service.IndexRepo.
 func (d *Daemon) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	queued, err := d.sandboxes.IndexRepo(ctx, req)
 	d.follower.wakeUp() // it may be one that it has not looked at
 	return queued, err
 }
 
-// Repos implements memory.Repositories.
+// Repos carries out service.Repos.
 func (d *Daemon) Repos(ctx context.Context) ([]memory.SandboxState, error) {
 	return d.sandboxes.Repos(ctx)
 }
 
-// Skipped implements memory.Repositories.
+// Skipped carries out service.Skipped.
 func (d *Daemon) Skipped(ctx context.Context, req memory.SkippedRequest) (*memory.SkippedList, error) {
 	return d.sandboxes.Skipped(ctx, req)
 }
 
-// Pause implements memory.Repositories. To pause all is to embed nothing either.
+// Pause carries out service.Pause. To pause all is to embed nothing either.
 func (d *Daemon) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
 	d.pausing.Lock()
 	defer d.pausing.Unlock()
@@ -61,7 +61,7 @@ func (d *Daemon) holdPaused() error {
 	return nil
 }
 
-// Files implements memory.Repositories.
+// Files carries out service.Files.
 func (d *Daemon) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
 	d.awaitLoad(ctx)
 	return d.core.Recall.Files(ctx, req)

@@ -14,62 +14,62 @@ func (d *Daemon) ready(ctx context.Context, caller memory.Caller) {
 	d.roots.see(caller.Dir)
 }
 
-// CompleteTask implements memory.WorkingMemory.
+// CompleteTask carries out service.CompleteTask.
 func (d *Daemon) CompleteTask(ctx context.Context, req memory.CompleteTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.CompleteTask(ctx, req)
 }
 
-// BlockTask implements memory.WorkingMemory.
+// BlockTask carries out service.BlockTask.
 func (d *Daemon) BlockTask(ctx context.Context, req memory.BlockTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.BlockTask(ctx, req)
 }
 
-// UnblockTask implements memory.WorkingMemory.
+// UnblockTask carries out service.UnblockTask.
 func (d *Daemon) UnblockTask(ctx context.Context, req memory.UnblockTaskRequest) (*memory.TaskSaved, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.UnblockTask(ctx, req)
 }
 
-// TaskWindow implements memory.WorkingMemory.
+// TaskWindow carries out service.TaskWindow.
 func (d *Daemon) TaskWindow(ctx context.Context, req memory.TaskWindowRequest) (*memory.TaskWindow, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.TaskWindow(ctx, req)
 }
 
-// LoadTasks implements memory.WorkingMemory.
+// LoadTasks carries out service.LoadTasks.
 func (d *Daemon) LoadTasks(ctx context.Context, req memory.LoadTasksRequest) (*memory.TasksLoaded, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.LoadTasks(ctx, req)
 }
 
-// TaskHistory implements memory.WorkingMemory.
+// TaskHistory carries out service.TaskHistory.
 func (d *Daemon) TaskHistory(ctx context.Context, req memory.TaskHistoryRequest) (*memory.TaskHistory, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Working.TaskHistory(ctx, req)
 }
 
-// Register implements memory.Catalogue.
+// Register carries out service.Register.
 func (d *Daemon) Register(ctx context.Context, req memory.RegisterRequest) (*memory.Registered, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Catalogue.Register(ctx, req)
 }
 
-// Unregister implements memory.Catalogue.
+// Unregister carries out service.Unregister.
 func (d *Daemon) Unregister(ctx context.Context, req memory.UnregisterRequest) (*memory.Registered, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Catalogue.Unregister(ctx, req)
 }
 
-// Entries implements memory.Catalogue.
+// Entries carries out service.Entries.
 func (d *Daemon) Entries(ctx context.Context, req memory.EntriesRequest) (*memory.EntryList, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Catalogue.Entries(ctx, req)
 }
 
-// SearchTools implements memory.Catalogue.
+// SearchTools carries out service.SearchTools.
 func (d *Daemon) SearchTools(ctx context.Context, req memory.SearchToolsRequest) (*memory.ToolMatches, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
@@ -98,21 +98,21 @@ func (o *ownTools) register(ctx context.Context, d *Daemon) {
 	}
 }
 
-// SessionContext implements memory.Contexts.
+// SessionContext carries out service.SessionContext.
 func (d *Daemon) SessionContext(ctx context.Context, req memory.ContextRequest) (*memory.Context, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.SessionContext(ctx, req)
 }
 
-// ChangeContext implements memory.Contexts.
+// ChangeContext carries out service.ChangeContext.
 func (d *Daemon) ChangeContext(ctx context.Context, req memory.ChangeContextRequest) (*memory.Context, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
 	return d.core.Session.ChangeContext(ctx, req)
 }
 
-// Assemble implements memory.Contexts.
+// Assemble carries out service.Assemble.
 func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*memory.Assembled, error) {
 	d.ready(ctx, req.Caller)
 	d.contextFiles.take(ctx, req.Project, req.Caller)
@@ -128,42 +128,42 @@ func (d *Daemon) Assemble(ctx context.Context, req memory.AssembleRequest) (*mem
 	return a, nil
 }
 
-// WorkingContext implements memory.WorkingContexts.
+// WorkingContext carries out service.WorkingContext.
 func (d *Daemon) WorkingContext(ctx context.Context, req memory.WorkingContextRequest) (*memory.WorkingContext, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Session.WorkingContext(ctx, req)
 }
 
-// Report implements memory.WorkingContexts.
+// Report carries out service.Report.
 func (d *Daemon) Report(ctx context.Context, req memory.ReportRequest) (*memory.WorkingContext, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Session.Report(ctx, req)
 }
 
-// Compact implements memory.WorkingContexts.
+// Compact carries out service.Compact.
 func (d *Daemon) Compact(ctx context.Context, req memory.CompactRequest) (*memory.Compacted, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Session.Compact(ctx, req)
 }
 
-// Receipts implements memory.Ledger.
+// Receipts carries out service.Receipts.
 func (d *Daemon) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Ledger.Receipts(ctx, req)
 }
 
-// ContextOf implements memory.Ledger.
+// ContextOf carries out service.ContextOf.
 func (d *Daemon) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	d.roots.see(req.Caller.Dir)
 	return d.core.Ledger.ContextOf(ctx, req)
 }
 
-// Feedback implements memory.Ledger.
+// Feedback carries out service.Feedback.
 func (d *Daemon) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {
 	return d.core.Ledger.Feedback(ctx, req)
 }
 
-// Replay implements memory.Ledger.
+// Replay carries out service.Replay.
 func (d *Daemon) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {
 	d.ready(ctx, req.Caller)
 	return d.core.Ledger.Replay(ctx, req, progress)

@@ -7,7 +7,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// StartSession implements memory.Journal. What has come in is written even if the
+// StartSession carries out service.StartSession. What has come in is written even if the
 // caller has gone: a hook does not wait for git.
 func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionRequest) (*memory.SessionState, error) {
 	ctx = context.WithoutCancel(ctx)
@@ -21,7 +21,7 @@ func (d *Daemon) StartSession(ctx context.Context, req memory.StartSessionReques
 	return s, nil
 }
 
-// EndSession implements memory.Journal.
+// EndSession carries out service.EndSession.
 func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (*memory.SessionState, error) {
 	s, err := d.core.Ingest.EndSession(ctx, req)
 	if err != nil {
@@ -32,7 +32,7 @@ func (d *Daemon) EndSession(ctx context.Context, req memory.EndSessionRequest) (
 	return s, nil
 }
 
-// RecordStep implements memory.Journal. As with StartSession, the caller may have
+// RecordStep carries out service.RecordStep. As with StartSession, the caller may have
 // gone.
 func (d *Daemon) RecordStep(ctx context.Context, req memory.RecordStepRequest) (*memory.StepRecorded, error) {
 	warning := d.storePicture(ctx, &req)
@@ -156,28 +156,28 @@ func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 	d.core.Ingest.HandedOut(session, errors, same)
 }
 
-// SearchSteps implements memory.History.
+// SearchSteps carries out service.SearchSteps.
 func (d *Daemon) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
 	d.awaitLoad(ctx)
 	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.SearchSteps(ctx, req)
 }
 
-// LastSteps implements memory.History.
+// LastSteps carries out service.LastSteps.
 func (d *Daemon) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
 	d.awaitLoad(ctx)
 	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.LastSteps(ctx, req)
 }
 
-// SummarizeSession implements memory.History.
+// SummarizeSession carries out service.SummarizeSession.
 func (d *Daemon) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
 	d.awaitLoad(ctx)
 	d.roots.see(req.Caller.Dir)
 	return d.core.Recall.SummarizeSession(ctx, req)
 }
 
-// Sessions implements memory.History.
+// Sessions carries out service.Sessions.
 func (d *Daemon) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	d.awaitLoad(ctx)
 	d.roots.see(req.Caller.Dir)

@@ -12,7 +12,7 @@ import (
 // uncertain.
 const checkTries = 3
 
-// Check implements memory.Doctor. What a check finds beside writes may come of
+// Check carries out service.Check. What a check finds beside writes may come of
 // them: it counts only if none was committed meanwhile.
 func (d *Daemon) Check(ctx context.Context) (*memory.CheckReport, error) {
 	began := time.Now()

@@ -34,7 +34,7 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 	}
 }
 
-// Recall implements memory.Recaller.
+// Recall carries out service.Recall.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	d.awaitLoad(ctx)
 	a, err := d.core.Recall.Recall(ctx, req)
@@ -66,12 +66,12 @@ func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse)
 	}
 }
 
-// Receipt implements memory.Recaller.
+// Receipt carries out service.Receipt.
 func (d *Daemon) Receipt(ctx context.Context, id string) (*memory.Receipt, error) {
 	return d.core.Recall.Receipt(ctx, id)
 }
 
-// Remember implements memory.Rememberer.
+// Remember carries out service.Remember.
 func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*memory.Remembered, error) {
 	kept, line, err := d.core.Ingest.RememberLine(ctx, req)
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *Daemon) Remember(ctx context.Context, req memory.RememberRequest) (*mem
 	return kept, nil
 }
 
-// Forget implements memory.Rememberer. While a project is being removed nothing
+// Forget carries out service.Forget. While a project is being removed nothing
 // of it is indexed.
 func (d *Daemon) Forget(ctx context.Context, req memory.ForgetRequest) (*memory.Forgotten, error) {
 	quiet := &quiet{Store: d.core.Store, index: d.core.Indexer, sandboxes: d.sandboxes, release: func() {}}
@@ -138,7 +138,7 @@ func (q *quiet) SessionHoldings(ctx context.Context, id string) ([]memory.Sessio
 // maxDeadJobs bounds the list of dead letters.
 const maxDeadJobs = 1000
 
-// DeadJobs implements memory.Operator.
+// DeadJobs carries out service.DeadJobs.
 func (d *Daemon) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
 	jobs, err := d.core.Store.Queue().Dead(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *Daemon) DeadJobs(ctx context.Context) ([]memory.DeadJob, error) {
 	return dead, nil
 }
 
-// RequeueJob implements memory.Operator.
+// RequeueJob carries out service.RequeueJob.
 func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
 	err := d.core.Store.Queue().Requeue(ctx, id)
 	if errors.Is(err, worker.ErrUnknownJob) {
@@ -163,13 +163,13 @@ func (d *Daemon) RequeueJob(ctx context.Context, id string) error {
 	return err
 }
 
-// Stop implements memory.Operator.
+// Stop carries out service.Stop.
 func (d *Daemon) Stop(context.Context) error {
 	d.stopOnce.Do(func() { close(d.stopping) })
 	return nil
 }
 
-// Models implements memory.Models.
+// Models carries out service.Models.
 func (d *Daemon) Models(ctx context.Context) ([]memory.ModelState, error) {
 	var out []memory.ModelState
 	for _, s := range d.core.Indexer.Collections() {
@@ -225,7 +225,7 @@ func (d *Daemon) installed(ctx context.Context) ([]ollama.ModelInfo, error) {
 	return s.List(ctx)
 }
 
-// PullModel implements memory.Models.
+// PullModel carries out service.PullModel.
 func (d *Daemon) PullModel(ctx context.Context, name string, progress func(memory.PullProgress)) error {
 	if d.model == nil {
 		e := &memory.Error{Code: memory.CodeUnavailable, Message: "Ollama is not used", Hint: "set embedding.ollama.enabled to auto"}

@@ -21,7 +21,7 @@ const (
 	stateDraining = "draining"
 )
 
-// Status implements memory.Operator.
+// Status carries out service.Status.
 func (d *Daemon) Status(ctx context.Context) (*memory.Status, error) {
 	paths := d.opts.Config.Paths()
 	repos, err := d.sandboxes.Repos(ctx)

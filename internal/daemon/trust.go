@@ -284,7 +284,7 @@ func (t *trust) change(ctx context.Context, id project.Identity, roots []string,
 	return nil
 }
 
-// Trust implements memory.Sources.
+// Trust carries out service.Trust.
 func (d *Daemon) Trust(ctx context.Context, req memory.TrustRequest) (*memory.TrustState, error) {
 	out := &memory.TrustState{}
 	if req.List && req.Path != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 )
 
-// Feedback implements memory.Ledger. One batch writes the verdict with the receipt and the
+// Feedback carries out service.Feedback. One batch writes the verdict with the receipt and the
 // counts of its records. CodeNotFound for an unknown receipt, or an item that it does not
 // have.
 func (l *Ledger) Feedback(ctx context.Context, req memory.FeedbackRequest) (*memory.FeedbackResult, error) {

@@ -118,7 +118,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Ledger implements memory.Ledger. It is safe for concurrent use.
+// Ledger carries out service.Ledger. It is safe for concurrent use.
 type Ledger struct {
 	opts Options
 	// judging is held from reading the verdicts of a receipt until a new one is written.
@@ -133,7 +133,7 @@ func New(opts Options) (*Ledger, error) {
 	return &Ledger{opts: opts}, nil
 }
 
-// Receipts implements memory.Ledger. CodeNotFound for an unknown session.
+// Receipts carries out service.Receipts. CodeNotFound for an unknown session.
 func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*memory.ReceiptList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (l *Ledger) Receipts(ctx context.Context, req memory.ReceiptsRequest) (*mem
 	return list, nil
 }
 
-// ContextOf implements memory.Ledger. A turn without a context has no record, which is not
+// ContextOf carries out service.ContextOf. A turn without a context has no record, which is not
 // an error. Errors are those of Sessions.
 func (l *Ledger) ContextOf(ctx context.Context, req memory.ContextOfRequest) (*memory.TurnContext, error) {
 	if err := req.Validate(); err != nil {

@@ -24,7 +24,7 @@ func DefaultChoice() Choice {
 	return Choice{TopK: memory.DefaultTopK, TopN: memory.DefaultTopN, IncludeScore: memory.DefaultIncludeScore}
 }
 
-// Replay implements memory.Ledger. It replays the newest queries up to the limit, one after
+// Replay carries out service.Replay. It replays the newest queries up to the limit, one after
 // the other, oldest first. A query that fails is reported with its error. Errors are those
 // of the request, and CodeNotFound for an unknown session or embedder. progress may be nil.
 func (l *Ledger) Replay(ctx context.Context, req memory.ReplayRequest, progress func(memory.ReplayProgress)) (*memory.Replayed, error) {

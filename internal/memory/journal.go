@@ -88,9 +88,9 @@ type SessionState struct {
 	Seq      uint64 `json:"seq"`
 }
 
-// HistoryRequest asks for steps or sessions (contract 1). Each question uses the
-// fields that it needs; zero values mean its defaults. Transports take each question
-// in a form of its own (package wire), so that a field of another one is refused.
+// HistoryRequest asks for steps or sessions (contract 1). Each operation uses the
+// fields that it needs; zero values mean its defaults. Each operation has a request
+// type of its own, so that a field of another one is refused.
 type HistoryRequest struct {
 	Query   string
 	Scope   *Scope

@@ -38,7 +38,7 @@ func (s *Service) Recall(ctx context.Context, req memory.RecallRequest) (*memory
 }
 
 // Ask is Recall without the ledger: the caller may keep the receipt. Ask changes
-// nothing. Beside the errors of memory.Recaller it returns CodeInvalidInput for settings
+// nothing. Beside the errors of service.Recall it returns CodeInvalidInput for settings
 // out of their range, and CodeNotFound, field "embedder", for an unknown embedder.
 func (s *Service) Ask(ctx context.Context, req memory.RecallRequest, opts AskOptions) (*memory.RecallResponse, memory.Receipt, error) {
 	r, err := s.newRun(ctx, req, opts)

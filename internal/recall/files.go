@@ -14,7 +14,7 @@ const filesDeadline = 2 * time.Second
 // Files returns the files whose path or beginning matches a pattern. It reads every file
 // again before it lists it. Of a file that does not pass the gates, or no longer matches,
 // it counts only the reason. The errors are those of
-// memory.Repositories, and CodeUnavailable while the index is being loaded.
+// service.IndexRepo, and CodeUnavailable while the index is being loaded.
 func (s *Service) Files(ctx context.Context, req memory.FilesRequest) (*memory.FileList, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 // steps hold.
 const searchThreshold = 0.25
 
-// SearchSteps implements memory.History. What it finds is ranked as by Recall.
+// SearchSteps carries out service.SearchSteps. What it finds is ranked as by Recall.
 func (s *Service) SearchSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepMatches, error) {
 	if err := req.ValidateSearch(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func spread(ranked []*candidate, n int) []string {
 	return ids
 }
 
-// LastSteps implements memory.History.
+// LastSteps carries out service.LastSteps.
 func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*memory.StepList, error) {
 	if err := req.ValidateLast(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Service) LastSteps(ctx context.Context, req memory.HistoryRequest) (*me
 	return &memory.StepList{Steps: steps}, nil
 }
 
-// Sessions implements memory.History.
+// Sessions carries out service.Sessions.
 func (s *Service) Sessions(ctx context.Context, req memory.HistoryRequest) (*memory.SessionList, error) {
 	if err := req.ValidateSessions(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *Service) sessionView(session memory.Session) memory.SessionView {
 	return v
 }
 
-// SummarizeSession implements memory.History.
+// SummarizeSession carries out service.SummarizeSession.
 func (s *Service) SummarizeSession(ctx context.Context, req memory.HistoryRequest) (*memory.Summary, error) {
 	if err := req.ValidateSummary(); err != nil {
 		return nil, err

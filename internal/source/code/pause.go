@@ -26,7 +26,7 @@ type Switch interface {
 
 // Pause pauses or resumes the runs of a folder's project, or of all. Requests are
 // accepted meanwhile and run after the pause. Callers that run other background work
-// pause it by the All of the response. See memory.Repositories.
+// pause it by the All of the response. See service.Pause.
 func (s *Sandboxes) Pause(ctx context.Context, req memory.PauseRequest) (*memory.Paused, error) {
 	if err := memory.Text("path", req.Path, 0, memory.MaxPathText); err != nil {
 		return nil, err

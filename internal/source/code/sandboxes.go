@@ -167,7 +167,7 @@ func NewSandboxes(opts SandboxesOptions) (*Sandboxes, error) {
 	}, nil
 }
 
-// IndexRepo queues the repository that contains a folder. See memory.Repositories.
+// IndexRepo queues the repository that contains a folder. See service.IndexRepo.
 func (s *Sandboxes) IndexRepo(ctx context.Context, req memory.IndexRequest) (*memory.IndexQueued, error) {
 	return s.request(ctx, req, askedPriority)
 }
