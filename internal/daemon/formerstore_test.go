@@ -18,7 +18,7 @@ func TestFormerStore(t *testing.T) {
 	must(t, os.CopyFS(cfg.Paths().Store, os.DirFS("testdata/store-hash-v1")))
 	s := serve(t, cfg)
 	s.await("replaced collection dropped")
-	if log := s.log.String(); !strings.Contains(log, "space="+former) {
+	if log := s.log.String(); !strings.Contains(log, "collection="+former) {
 		t.Errorf("another space than %s was dropped:\n%s", former, log)
 	}
 	st := s.until("switched", func(st *memory.Status) bool {
