@@ -115,10 +115,10 @@ func (d *Daemon) advise(ctx context.Context, req memory.RecordStepRequest, step 
 	return answer
 }
 
-// handedOut remembers what an answer contained: its text, so that it is not stored
-// again as new, and the lessons about an error, whose outcome the next
-// steps of the session tell. Those are the ones that tell of that very error, or
-// else the best one.
+// handedOut remembers what an answer contained: its text, so that the quote filter takes it
+// out of what agents store, and lessons about an error that the question quotes, whose
+// outcome the next steps of the session show. Those are the lessons that match the error
+// exactly, otherwise the best one.
 func (d *Daemon) handedOut(req memory.RecallRequest, a *memory.RecallResponse) {
 	d.core.QuoteFilter.Add(a.Text)
 	for _, item := range a.Items {

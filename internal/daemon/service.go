@@ -34,23 +34,40 @@ func (d *Daemon) awaitLoad(ctx context.Context) {
 	}
 }
 
-// Recall carries out service.Recall.
+// afterRecall is what follows the answer to a question, in order.
+var afterRecall = []func(*Daemon, memory.RecallRequest, *memory.RecallResponse){
+	(*Daemon).handedOut,   // the quote filter learns the text, outcomes of lessons are awaited
+	(*Daemon).countSaving, // tokens that the answer saved
+	(*Daemon).codeShown,   // the code that was shown is used
+	(*Daemon).noticeRoot,  // the repository of the caller is followed
+	(*Daemon).tellWaiting, // files that wait for consent
+}
+
+// Recall answers a question. It waits for the indexes as long as a question may.
 func (d *Daemon) Recall(ctx context.Context, req memory.RecallRequest) (*memory.RecallResponse, error) {
 	d.awaitLoad(ctx)
 	a, err := d.core.Recall.Recall(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	d.handedOut(req, a)
-	d.savings.answer(a, d.core.Store.LessonLogSize(a.Project))
-	d.codeShown(req, a)
-	d.roots.see(req.Caller.Dir)
-	d.tellWaiting(req, a)
+	for _, follow := range afterRecall {
+		follow(d, req, a)
+	}
 	return a, nil
 }
 
-// tellWaiting says once in an answer what of the caller's repository is not read, in its
-// text if that has room for it and is no JSON.
+// countSaving counts the tokens that an answer saved.
+func (d *Daemon) countSaving(_ memory.RecallRequest, a *memory.RecallResponse) {
+	d.savings.answer(a, d.core.Store.LessonLogSize(a.Project))
+}
+
+// noticeRoot has the repository of the caller followed.
+func (d *Daemon) noticeRoot(req memory.RecallRequest, _ *memory.RecallResponse) {
+	d.roots.see(req.Caller.Dir)
+}
+
+// tellWaiting adds to an answer, once, which files of the caller's repository wait for
+// consent. The text says it as well if it has room and is neither JSON nor Markdown.
 func (d *Daemon) tellWaiting(req memory.RecallRequest, a *memory.RecallResponse) {
 	root := d.roots.rootOf(req.Caller.Dir)
 	if root == "" {
