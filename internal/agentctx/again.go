@@ -114,7 +114,7 @@ func (a *assembly) first() (memory.Receipt, error) {
 		}
 	}
 	return memory.Receipt{}, &memory.Error{
-		Code: memory.CodeConflict, Field: "request_id", Message: "another request was done under this id", Hint: "give every request an id of its own",
+		Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id", Hint: "give every request an id of its own",
 	}
 }
 

@@ -52,7 +52,7 @@ func readLegacyState(raw json.RawMessage) (legacyState, error) {
 	var tasks, blockers []json.RawMessage
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
 		if err := json.Unmarshal(raw, &tasks); err != nil {
-			return old, memory.Invalid("state", "a JSON object or list", "is no list")
+			return old, memory.Invalid("state", "a JSON object or list", "must be a list")
 		}
 	} else {
 		f, err := newFields("state", raw)
@@ -150,7 +150,7 @@ type field struct {
 func newFields(where string, raw json.RawMessage) (*fields, error) {
 	f := &fields{where: where}
 	if err := json.Unmarshal(raw, &f.left); err != nil || f.left == nil {
-		return nil, memory.Invalid(where, "a JSON object", "is no object")
+		return nil, memory.Invalid(where, "a JSON object", "must be an object")
 	}
 	return f, nil
 }
@@ -168,7 +168,7 @@ func (f *fields) read(into any, is string, names []string) error {
 			continue
 		}
 		if found != "" {
-			return memory.Invalid(f.where+"."+name, "one of "+found+" and "+name, "is there twice")
+			return memory.Invalid(f.where+"."+name, "one of "+found+" and "+name, "appears twice")
 		}
 		found = name
 		if err := json.Unmarshal(raw, into); err != nil {

@@ -70,7 +70,7 @@ func (s *Tasks) commit(ctx context.Context, p memory.Project, requestID string, 
 
 // errOtherRequest is the error for a request id that another request had.
 func errOtherRequest() error {
-	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request had this id"}
+	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id"}
 }
 
 // In the store's audit log an event is the detail of an entry, as JSON in a string, so that

@@ -183,7 +183,7 @@ func (s *Tasks) cleanTask(t *memory.CompletedTask) (redacted int, err error) {
 	// Without white space, as it is stored: the bounds apply to the stored form.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, report); err != nil {
-		return 0, memory.Invalid("validation_report", "a JSON object", "is no JSON object")
+		return 0, memory.Invalid("validation_report", "a JSON object", "must be a JSON object")
 	}
 	t.ValidationReport = compact.Bytes()
 	if n := len(t.ValidationReport); n > memory.MaxTaskReport {

@@ -53,7 +53,7 @@ func inFolder(dir, path string, getenv func(string) string) (string, error) {
 	}
 	whole, err := filepath.Abs(filepath.Join(dir, path))
 	if err != nil {
-		return "", fmt.Errorf("%q is relative and the working folder is not known: %w", path, err)
+		return "", fmt.Errorf("%q is relative and the working folder is unknown: %w", path, err)
 	}
 	return whole, nil
 }

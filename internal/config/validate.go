@@ -216,7 +216,7 @@ func (s *Sessions) validate(v *checks) {
 		}
 		for _, tool := range rule.Tools {
 			if _, err := path.Match(tool, ""); err != nil {
-				v.fail(field+".tools", "names, or patterns with * and ?", "%q is no pattern", tool)
+				v.fail(field+".tools", "names, or patterns with * and ?", "%q is not a pattern", tool)
 			}
 		}
 	}

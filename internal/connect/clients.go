@@ -55,7 +55,7 @@ func Find(name string) (Client, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return Client{}, memory.Invalid("client", strings.Join(names, ", "), "%q is not known", name)
+	return Client{}, memory.Invalid("client", strings.Join(names, ", "), "%q is unknown", name)
 }
 
 // parts lists what a client is given, instructions only if asked for.

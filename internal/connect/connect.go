@@ -107,7 +107,7 @@ func (o *Options) validate() error {
 		return memory.Invalid("dir", "an absolute path", "%q is not one", o.Dir)
 	}
 	if o.Server.Command == "" || len(o.Server.Args) == 0 {
-		return memory.Invalid("server", "a command and its arguments", "is not given")
+		return memory.Invalid("server", "a command and its arguments", "is required")
 	}
 	return nil
 }
@@ -218,9 +218,9 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("look at %s: %w", path, err)
 	case !info.Mode().IsRegular():
-		return nil, memory.Errorf(memory.CodeConflict, "%s is no regular file", path)
+		return nil, memory.Errorf(memory.CodeConflict, "%s is not a regular file", path)
 	case info.Size() > maxFile:
-		return nil, memory.Errorf(memory.CodeConflict, "%s has %d bytes, which is no settings file", path, info.Size())
+		return nil, memory.Errorf(memory.CodeConflict, "%s has %d bytes, too many for a settings file", path, info.Size())
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -98,7 +98,7 @@ func members(entry any) ([]member, error) {
 	}
 	object, ok := value.Value.(*hujson.Object)
 	if !ok {
-		return nil, fmt.Errorf("encode entry: %T is no object", entry)
+		return nil, fmt.Errorf("encode entry: %T is not an object", entry)
 	}
 	var all []member
 	for _, m := range object.Members {
@@ -213,7 +213,7 @@ func jsonSet(text []byte, path []string, value any) ([]byte, error) {
 			return insert(text, root, *at, "", value)
 		}
 	}
-	return nil, fmt.Errorf("line %d: %s is no object that %q could go into",
+	return nil, fmt.Errorf("line %d: %s is not an object, so %q cannot be added",
 		1+bytes.Count(text[:at.StartOffset], []byte("\n")), strings.Join(path[:steps], "."), missing[0])
 }
 

@@ -43,7 +43,7 @@ func (d *Daemon) Import(ctx context.Context, req memory.ImportRequest) (*memory.
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("there is no %s", req.Path), Cause: err}
+		return nil, &memory.Error{Code: memory.CodeNotFound, Field: "path", Message: fmt.Sprintf("%s does not exist", req.Path), Cause: err}
 	case err != nil:
 		return nil, fmt.Errorf("import %s: %w", req.Path, err)
 	case !found:

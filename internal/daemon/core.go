@@ -125,7 +125,7 @@ func OpenCore(ctx context.Context, opts CoreOptions) (*Core, error) {
 
 // builtinFailed is the error of a built-in model that cannot be used.
 func builtinFailed(err error) error {
-	err = fmt.Errorf("open built-in space: %w", err)
+	err = fmt.Errorf("open built-in collection: %w", err)
 	if !errors.Is(err, builtin.ErrDamaged) {
 		return err
 	}

@@ -321,7 +321,7 @@ func (d *Daemon) locate(req memory.TrustRequest) (project.Identity, error) {
 		dir = filepath.Join(req.Caller.Dir, dir)
 	}
 	if !filepath.IsAbs(dir) {
-		return project.Identity{}, memory.Invalid("path", "an absolute folder", "%q is relative and the caller's folder is not known", dir)
+		return project.Identity{}, memory.Invalid("path", "an absolute folder", "%q is relative and the caller's folder is unknown", dir)
 	}
 	return d.core.Projects.Locate(dir)
 }

@@ -106,7 +106,7 @@ func OpenSet(dir string) (*Set, error) {
 		case err != nil:
 			return nil, err
 		case known[q.value.ID]:
-			return nil, q.at.fail("question %q is there twice", q.value.ID)
+			return nil, q.at.fail("question %q appears twice", q.value.ID)
 		}
 		known[q.value.ID] = true
 		s.Queries = append(s.Queries, q.value)
@@ -126,7 +126,7 @@ func (s *Set) Documents() iter.Seq2[Document, error] {
 		seen := map[string]bool{}
 		for d, err := range jsonLines(s.dir, "corpus.jsonl", (*Document).check) {
 			if err == nil && seen[d.value.ID] {
-				err = d.at.fail("document %q is there twice", d.value.ID)
+				err = d.at.fail("document %q appears twice", d.value.ID)
 			}
 			if !yield(d.value, err) || err != nil {
 				return

@@ -27,7 +27,7 @@ func locate(root, dir string) (base, below string, err error) {
 	case filepath.IsAbs(dir):
 		return filepath.Clean(dir), ".", nil
 	case !filepath.IsAbs(root):
-		return "", "", memory.Invalid("dir", "", "%q is no absolute folder and has no root", dir)
+		return "", "", memory.Invalid("dir", "", "%q is not an absolute folder and no root is given", dir)
 	case !filepath.IsLocal(dir):
 		return "", "", memory.Invalid("dir", "a folder below the repository", "%q leaves it", dir)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotRegular is returned for anything that exists and is not a regular file.
-var ErrNotRegular = errors.New("is no regular file")
+var ErrNotRegular = errors.New("is not a regular file")
 
 // OpenRoot is os.OpenRoot, without waiting. It fails for anything but a folder.
 func OpenRoot(path string) (*os.Root, error) { return os.OpenRoot(path + folderOnly) }

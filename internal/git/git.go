@@ -228,7 +228,7 @@ func readable(root string) error {
 		filepath.Join(folder, "info", "sparse-checkout"), filepath.Join(folder, "packed-refs"),
 	} {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return fmt.Errorf("%s is no regular file", path)
+			return fmt.Errorf("%s is not a regular file", path)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func parseClaude(event string, payload []byte, env Environment) (Request, error)
 		return Request{Start: &memory.StartSessionRequest{SessionID: p.SessionID, Goal: title(query), Resume: true, Caller: caller}, Recall: &memory.RecallRequest{Query: query, Kinds: []memory.Kind{memory.Lesson},
 			Limit: promptLessons, MaxTokens: promptTokens, Caller: caller}}, nil
 	}
-	return Request{}, fmt.Errorf("event %q is not known", event)
+	return Request{}, fmt.Errorf("event %q is unknown", event)
 }
 
 // title is the first line of a prompt, by which a person knows the session again.

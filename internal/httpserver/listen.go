@@ -22,7 +22,7 @@ func ListenSocket(path string) (*Socket, error) {
 		return nil, fmt.Errorf("check socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
 		return nil, &memory.Error{Code: memory.CodeConflict, Field: "socket",
-			Message: fmt.Sprintf("%s is there and is no socket", path),
+			Message: fmt.Sprintf("%s exists and is not a socket", path),
 			Hint:    "move it away, or name another place with the setting socket"}
 	default:
 		if err := os.Remove(path); err != nil {

@@ -127,7 +127,7 @@ func (x *Indexer) compare(fresh *Indexer, ours, theirs uint32, id memory.DocID, 
 		bad("document %s: whether it has several locations is wrong", id)
 	}
 	if fresh.mixed.Contains(theirs) && !x.mixed.Contains(ours) {
-		bad("document %s: its locations differ, which is not known", id)
+		bad("document %s: its locations differ, but it is not marked as such", id)
 	}
 	if a.newest != 0 && !x.recency.Holds(ours, a.newest) {
 		bad("document %s: it is not found by its time", id)

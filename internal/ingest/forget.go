@@ -132,7 +132,7 @@ func (s *Service) forgetProject(ctx context.Context, name string, have Holdings,
 		return err
 	}
 	if !known {
-		return memory.Errorf(memory.CodeNotFound, "project %s is not known", memory.Quote(name))
+		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", memory.Quote(name))
 	}
 	// The ledger is read while others may write: most receipts go before the rest, and
 	// last those of the questions that were asked meanwhile.

@@ -129,7 +129,7 @@ func (s *Service) withoutQuotes(line *memory.LogLine, project string) error {
 	line.Context, line.Lesson = strings.TrimSpace(context), strings.TrimSpace(lesson)
 	if line.Lesson == "" {
 		return &memory.Error{Code: memory.CodeInvalidInput, Field: "lesson",
-			Message: "nothing is left of it without what recall handed out", Hint: "recall handed this out; say what is new"}
+			Message: "it holds only what recall returned", Hint: "recall returned this; store only what is new"}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *Service) cleanLine(line memory.LogLine, project memory.Project) (memory
 		line.Repo = project.Name
 	}
 	if line.Lesson == "" || redact.IsBlank(line.Lesson) {
-		return line, c.n, memory.Invalid("lesson", "", "nothing is left of it without what is private")
+		return line, c.n, memory.Invalid("lesson", "", "it holds only private text")
 	}
 	return line, c.n, nil
 }

@@ -134,7 +134,7 @@ func TestEchoConcurrently(t *testing.T) {
 			for range 50 {
 				e.Add(echoAnswer)
 				if _, n := e.Strip(echoAnswer); n == 0 {
-					t.Error("what was added is not known")
+					t.Error("what was added is unknown")
 				}
 			}
 		})

@@ -304,5 +304,5 @@ func (s *Service) repeated(ctx context.Context, requestID string) (memory.Commit
 // errOtherRequest is the error for a request's id under which something else was
 // done.
 func errOtherRequest() error {
-	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "it is the id of another request"}
+	return &memory.Error{Code: memory.CodeConflict, Field: "request_id", Message: "another request used this id"}
 }

@@ -70,7 +70,7 @@ const maxAhead = 5 * time.Minute
 
 func (s *Service) checkAhead(at time.Time) error {
 	if at.After(s.now().Add(maxAhead)) {
-		return memory.Invalid("timestamp", "at most 5 minutes ahead of the daemon's clock", "%s is yet to come", at.UTC().Format(time.RFC3339))
+		return memory.Invalid("timestamp", "at most 5 minutes ahead of the daemon's clock", "%s is in the future", at.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (l *Ledger) repeated(req memory.FeedbackRequest, done memory.Committed) (*m
 	}
 	for _, item := range items {
 		if _, ok := on(receipt.Judged, item.ID); !ok {
-			return nil, memory.Invalid("request_id", "another id for every request", "another request had this id")
+			return nil, memory.Invalid("request_id", "another id for every request", "another request used this id")
 		}
 	}
 	return l.feedback(req, items, false, done)

@@ -104,7 +104,7 @@ func (q *query) ask(ctx context.Context, settings *memory.AnswerSettings, anew m
 	}
 	if req.Scope != nil && req.Scope.Name == memory.ScopeCurrent {
 		if q.receipt.Session == "" {
-			return result{}, memory.Errorf(memory.CodeNotFound, "its session is not known")
+			return result{}, memory.Errorf(memory.CodeNotFound, "its session is unknown")
 		}
 		req.Scope = &memory.Scope{Session: q.receipt.Session}
 	}

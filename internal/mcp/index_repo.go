@@ -28,7 +28,7 @@ func absolute(field, path, dir string) (string, error) {
 		return path, nil
 	}
 	if dir == "" {
-		return "", memory.Invalid(field, "an absolute path", "%q is relative, and the caller's folder is not known", path)
+		return "", memory.Invalid(field, "an absolute path", "%q is relative, and the caller's folder is unknown", path)
 	}
 	return filepath.Join(dir, path), nil
 }

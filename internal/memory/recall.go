@@ -43,7 +43,7 @@ type RecallRequest struct {
 	Filters      *Filters `json:"filters,omitempty" desc:"Narrow the search; all given filters must hold."`
 	Limit        int      `json:"limit,omitempty" limit:"1-50" usual:"5" desc:"Most items to return."`
 	MaxTokens    int      `json:"max_tokens,omitempty" limit:"50-8000" usual:"1000" desc:"Most tokens of the answer."`
-	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Floor of relevance; default 0.75 for code, 0.5 for lessons and steps."`
+	MinRelevance *float64 `json:"min_relevance,omitempty" limit:"0-1" desc:"Relevance threshold; default 0.75 for code, 0.5 for lessons and steps."`
 	Format       Format   `json:"format,omitempty" enum:"text,json,markdown" default:"text" desc:"How the answer is written out."`
 	Explain      bool     `json:"explain,omitempty" desc:"Give the factors of each rank."`
 	Caller       Caller   `json:"caller,omitzero"`

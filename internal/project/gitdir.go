@@ -117,7 +117,7 @@ func resolveIn(dir, path string) string {
 func realPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
-		return "", &memory.Error{Code: memory.CodeNotFound, Field: "path", Cause: err, Message: fmt.Sprintf("there is no git folder %s any more", path)}
+		return "", &memory.Error{Code: memory.CodeNotFound, Field: "path", Cause: err, Message: fmt.Sprintf("the git folder %s no longer exists", path)}
 	}
 	if err != nil {
 		return "", fmt.Errorf("resolve git folder: %w", err)

@@ -80,13 +80,13 @@ func (r *Resolver) resolve(ctx context.Context, name string, caller memory.Calle
 	}
 	if dir == "" {
 		return Identity{}, false, &memory.Error{
-			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is named and the caller's folder is not known",
+			Code: memory.CodeInvalidInput, Field: "project", Message: "no project is named and the caller's folder is unknown",
 			Hint: "name a project or a folder of it",
 		}
 	}
 	if !filepath.IsAbs(dir) { // the daemon's own folder must not count
 		return Identity{}, false, memory.Invalid("project", "a name, an id or an absolute folder",
-			"the folder %q is relative and the caller's is not known", dir)
+			"the folder %q is relative and the caller's is unknown", dir)
 	}
 	if err := ctx.Err(); err != nil { // what follows reads the disk
 		return Identity{}, false, err

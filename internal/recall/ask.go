@@ -68,7 +68,7 @@ func ended(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return &memory.Error{
-		Code: memory.CodeUnavailable, Message: "the request's time was over before the search was",
+		Code: memory.CodeUnavailable, Message: "the request timed out before the search ended",
 		Hint: "ask again, or allow more time", Cause: ctx.Err(),
 	}
 }
@@ -98,7 +98,7 @@ func (s *Service) asker(project string, caller memory.Caller) string {
 	}
 	open, ok, err := s.opts.Current.CurrentSession(project, caller)
 	if err != nil && !errors.Is(err, memory.ErrSeveralSessions) { // then it belongs to no session
-		s.opts.Logger.Warn("the current session is not known", "part", "recall", "project", project, "error", err)
+		s.opts.Logger.Warn("the current session is unknown", "part", "recall", "project", project, "error", err)
 	}
 	if !ok {
 		return ""

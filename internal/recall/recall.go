@@ -252,7 +252,7 @@ func selection(req memory.RecallRequest, project string, now time.Time) (memory.
 	}
 	if f := req.Filters; f != nil {
 		if _, err := path.Match(f.Path, ""); err != nil {
-			return sel, memory.Invalid("filters.path", "a folder, a file, or a pattern with *, ** and ?", "%q is no pattern", f.Path)
+			return sel, memory.Invalid("filters.path", "a folder, a file, or a pattern with *, ** and ?", "%q is not a pattern", f.Path)
 		}
 		sel.Lang, sel.Path, sel.Tag, sel.Since = f.Lang, f.Path, f.Tag, f.Since
 		sel.Steps = memory.SessionFilter{FlowTag: f.FlowTag, Tag: f.Tag, Screen: f.Screen, GitBranch: f.GitBranch}

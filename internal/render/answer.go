@@ -274,8 +274,8 @@ func nearestLine(a *memory.RecallResponse) string {
 	if !a.NothingRelevant || nearest.NearestScore < leastNearest {
 		return ""
 	}
-	floor := math.Floor(nearest.NearestScore*10) / 10
-	return fmt.Sprintf("The nearest is a %s of relevance %.2f, below the floor; min_relevance %.1f shows it.\n", nearest.Kind, nearest.NearestScore, floor)
+	shown := math.Floor(nearest.NearestScore*10) / 10
+	return fmt.Sprintf("The nearest is a %s of relevance %.2f, below the threshold; min_relevance %.1f shows it.\n", nearest.Kind, nearest.NearestScore, shown)
 }
 
 // split groups items by the sections of an answer.

@@ -165,7 +165,7 @@ func TestNearestIsTold(t *testing.T) {
 	}{
 		"near": {
 			memory.RecallResponse{NothingRelevant: true, Withheld: []memory.Withheld{below(memory.Lesson, .41), below(memory.Chunk, .66)}},
-			"The nearest is a chunk of relevance 0.66, below the floor; min_relevance 0.6 shows it.\n",
+			"The nearest is a chunk of relevance 0.66, below the threshold; min_relevance 0.6 shows it.\n",
 		},
 		"far":            {memory.RecallResponse{NothingRelevant: true, Withheld: []memory.Withheld{below(memory.Lesson, .39)}}, ""},
 		"nothing at all": {memory.RecallResponse{NothingRelevant: true}, ""},

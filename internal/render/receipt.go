@@ -78,7 +78,7 @@ func settingsText(s memory.AnswerSettings, threshold, weight string) string {
 	}
 	text := fmt.Sprintf("vector weight "+weight, s.VectorWeight)
 	if len(parts) > 0 {
-		text = "floors " + strings.Join(parts, ", ") + "; " + text
+		text = "thresholds " + strings.Join(parts, ", ") + "; " + text
 	}
 	if s.Embedder != "" {
 		text += "; embedder " + s.Embedder

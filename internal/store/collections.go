@@ -201,7 +201,7 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 	}
 	s.collections.mu.Lock()
 	defer s.collections.mu.Unlock()
-	return fmt.Errorf("drop space %s: %w", name, errors.Join(err, s.collections.add([]byte(name))))
+	return fmt.Errorf("drop collection %s: %w", name, errors.Join(err, s.collections.add([]byte(name))))
 }
 
 // dropVectors removes the keys of a space, in portions.
@@ -240,7 +240,7 @@ func (s *Store) openCollections() error {
 				err = s.collections.add(value)
 			}
 			if err != nil {
-				return memory.Errorf(memory.CodeCorrupt, "read spaces: %w", err)
+				return memory.Errorf(memory.CodeCorrupt, "read collections: %w", err)
 			}
 		}
 		return nil

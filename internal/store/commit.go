@@ -60,7 +60,7 @@ func distinct(b memory.Batch) error {
 	seen := map[string]bool{}
 	twice := func(key []byte) error {
 		if seen[string(key)] {
-			return memory.Errorf(memory.CodeInvalidInput, "commit batch: %q is in it twice", key)
+			return memory.Errorf(memory.CodeInvalidInput, "commit batch: %q appears twice", key)
 		}
 		seen[string(key)] = true
 		return nil

@@ -162,7 +162,7 @@ func decodeFile(sandbox, path string, payload []byte, find findChunkSet) (memory
 func (f *storedFile) from(find findChunkSet, id chunkSetID) (chunkSet, error) {
 	c, err := find(id)
 	if err == nil && (len(c.chunks) != f.SetChunks || f.SetHead && c.head == "") {
-		err = memory.Errorf(memory.CodeCorrupt, "decode file: its cut is another one")
+		err = memory.Errorf(memory.CodeCorrupt, "decode file: its chunk set is another one")
 	}
 	if !f.SetHead {
 		c.head = f.Head
@@ -204,7 +204,7 @@ func decodeMetadata(payload []byte) (memory.FileMetadata, chunkSetID, error) {
 func arrayLen(raw []byte) (int, error) {
 	const arrayType = 4
 	if len(raw) == 0 || raw[0]>>5 != arrayType {
-		return 0, memory.Errorf(memory.CodeCorrupt, "decode file: its chunks are no array")
+		return 0, memory.Errorf(memory.CodeCorrupt, "decode file: its chunks are not an array")
 	}
 	switch n, rest := int(raw[0]&0x1f), raw[1:]; {
 	case n < 24:

@@ -245,7 +245,7 @@ func (tx *Tx) PutVector(space string, doc memory.DocID, v []float32) (bool, erro
 
 func (tx *Tx) putVector(space string, doc memory.DocID, v []float32) ([]float32, error) {
 	if !tx.s.collections.known(space) {
-		return nil, fmt.Errorf("put vector: space %q was not opened", space)
+		return nil, fmt.Errorf("put vector: collection %q was not opened", space)
 	}
 	codes := encodeVector(v)
 	decoded, err := decodeVector(codes)

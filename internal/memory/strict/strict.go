@@ -283,7 +283,7 @@ func (c checker) members(value json.RawMessage, path string, each func(name stri
 			return c.foreign(err, path)
 		}
 		if seen[name] {
-			return c.invalid(join(path, name), "once", "is there twice")
+			return c.invalid(join(path, name), "once", "appears twice")
 		}
 		seen[name] = true
 		if err := each(name, v); err != nil {

@@ -252,7 +252,7 @@ func (r *rig) state(sandbox string) memory.SandboxState {
 			return s
 		}
 	}
-	r.t.Fatalf("sandbox %s is not known; %d others are", sandbox, len(states))
+	r.t.Fatalf("sandbox %s is unknown; %d others are", sandbox, len(states))
 	return memory.SandboxState{}
 }
 

@@ -53,7 +53,7 @@ func (s *store) PutFile(_ context.Context, f memory.File, docs []memory.Document
 	}
 	for _, c := range f.Chunks {
 		if _, ok := s.docs[c.Doc]; !ok {
-			return fmt.Errorf("document %s of %s is not known", c.Doc, f.Path)
+			return fmt.Errorf("document %s of %s is unknown", c.Doc, f.Path)
 		}
 	}
 	f.Generation++
@@ -94,7 +94,7 @@ func (s *store) DropFile(_ context.Context, sandbox, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.files[path]; !ok || f.Sandbox != sandbox {
-		return fmt.Errorf("%s is not known", path)
+		return fmt.Errorf("%s is unknown", path)
 	}
 	delete(s.files, path)
 	return nil

@@ -320,7 +320,7 @@ func (s *Sandboxes) record(ctx context.Context, project, sandbox string, change 
 		return fmt.Errorf("read sandbox: %w", err)
 	}
 	if p = change(p, &b); p.ID == "" {
-		return memory.Errorf(memory.CodeNotFound, "project %s is not known", project)
+		return memory.Errorf(memory.CodeNotFound, "project %s is unknown", project)
 	}
 	return s.opts.Writer.PutSandbox(ctx, p, b)
 }

@@ -75,7 +75,7 @@ func folderOf(path string, caller memory.Caller) (string, error) {
 	}
 	if caller.Dir == "" {
 		return "", &memory.Error{Code: memory.CodeInvalidInput, Field: "path", Limit: "an absolute path",
-			Message: "the path is relative and the caller's folder is not known", Hint: "name the whole path"}
+			Message: "the path is relative and the caller's folder is unknown", Hint: "name the whole path"}
 	}
 	return filepath.Join(caller.Dir, path), nil
 }

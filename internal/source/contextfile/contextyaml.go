@@ -130,7 +130,7 @@ func (r *contextReader) add(e memory.CatalogueEntry) error {
 		return err
 	}
 	if r.refs[e.Ref] {
-		return fmt.Errorf("the %s %s is there twice", e.Type, memory.Quote(e.Name))
+		return fmt.Errorf("the %s %s appears twice", e.Type, memory.Quote(e.Name))
 	}
 	r.refs[e.Ref] = true
 	r.file.Entries = append(r.file.Entries, e)
@@ -147,7 +147,7 @@ func (r *contextReader) server(item ast.Node) error {
 		return err
 	}
 	if r.servers[server.Name] {
-		return fmt.Errorf("the server %s is there twice", memory.Quote(server.Name))
+		return fmt.Errorf("the server %s appears twice", memory.Quote(server.Name))
 	}
 	r.servers[server.Name] = true
 	r.file.Servers = append(r.file.Servers, server)
@@ -158,7 +158,7 @@ func (r *contextReader) server(item ast.Node) error {
 func (r *contextReader) named(name string) (string, error) {
 	p := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !filepath.IsLocal(filepath.FromSlash(p)) {
-		return "", fmt.Errorf("%s is no path below the repository", memory.Quote(name))
+		return "", fmt.Errorf("%s is not a path below the repository", memory.Quote(name))
 	}
 	if !r.count() {
 		return "", fmt.Errorf("%s is left out: %d files are read", memory.Quote(name), r.opts.MaxFiles)
@@ -226,7 +226,7 @@ func plainYAML(tokens token.Tokens) (line int, err error) {
 			dashes++
 		}
 		if flow > maxNesting || dashes > maxNesting {
-			return at, errors.New("values stand too deep in one another")
+			return at, errors.New("values are nested too deeply")
 		}
 	}
 	return 0, nil

@@ -146,7 +146,7 @@ func TestProblems(t *testing.T) {
 			}
 		}, ".cursor/mcp.json", "outside of the repository"},
 		"a named file that leads out": {func(r *repo) { r.write(".recalld/context.yaml", "rules:\n- name: X\n  file: ../../etc/passwd\n") },
-			".recalld/context.yaml", "no path below the repository"},
+			".recalld/context.yaml", "not a path below the repository"},
 		"a named file that is missing": {func(r *repo) { r.write(".recalld/context.yaml", "rules:\n- name: X\n  file: no.md\n") },
 			".recalld/context.yaml", `"no.md" is not there`},
 		"two of a name": {func(r *repo) { r.write(".recalld/context.yaml", "rules:\n- {name: AGENTS.md, content: mine}\n") }, "AGENTS.md", "has one of that name"},

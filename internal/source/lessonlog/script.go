@@ -37,7 +37,7 @@ func InstallScript(root string) (file string, changed bool, err error) {
 	case err != nil:
 		return "", false, fmt.Errorf("read script: %w", err)
 	case !bytes.Contains(old, []byte(scriptMark)):
-		return "", false, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: file + " is another program's",
+		return "", false, &memory.Error{Code: memory.CodeConflict, Field: "path", Message: file + " belongs to another program",
 			Hint: "move it away and try again"}
 	case bytes.Equal(old, configs.LogScript):
 		changed, err := makeExecutable(repo)

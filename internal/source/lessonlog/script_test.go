@@ -431,7 +431,7 @@ func TestScriptAndAppendAtOnce(t *testing.T) {
 	all.Wait()
 	for _, l := range r.lines(t, "my-app.jsonl") {
 		if !want[l.Lesson] {
-			t.Errorf("a line is there twice or was not written: %.60q", l.Lesson)
+			t.Errorf("a line appears twice or was not written: %.60q", l.Lesson)
 		}
 		delete(want, l.Lesson)
 	}

@@ -221,7 +221,7 @@ func TestExportRefuses(t *testing.T) {
 		{"a folder that is not empty", full, "run-0001", nil, memory.CodeConflict},
 		{"a file", file, "run-0001", nil, memory.CodeConflict},
 		{"an id that leaves the folder", t.TempDir(), "../run", nil, memory.CodeInvalidInput},
-		{"a record that is no step", t.TempDir(), "run-0001", []memory.Record{noStep}, memory.CodeInvalidInput},
+		{"a record that is not a step", t.TempDir(), "run-0001", []memory.Record{noStep}, memory.CodeInvalidInput},
 		{"a step without a time", t.TempDir(), "run-0001", []memory.Record{testStep("read", time.Time{})}, memory.CodeInvalidInput},
 		{"a value that is no JSON", t.TempDir(), "run-0001", []memory.Record{odd}, memory.CodeInvalidInput},
 	} {

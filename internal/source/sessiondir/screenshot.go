@@ -37,7 +37,7 @@ func StoreScreenshot(root, dir string, s memory.Session, name string) (artifact 
 	}
 	kind := pictureKind(picture)
 	if kind == "" {
-		return "", memory.Invalid("artifacts.screenshot", "PNG, JPEG or WebP", "%s is no picture of a kind that is stored", memory.Quote(name))
+		return "", memory.Invalid("artifacts.screenshot", "PNG, JPEG or WebP", "%s is not an image of a stored format", memory.Quote(name))
 	}
 	at, _, err := sessionFolder(root, dir, s.ID)
 	if err != nil {
@@ -85,7 +85,7 @@ func readPicture(root, name string) ([]byte, error) {
 		outside.Cause = err
 		return nil, outside
 	case !info.Mode().IsRegular():
-		outside.Message = fmt.Sprintf("%s is no plain file", memory.Quote(name))
+		outside.Message = fmt.Sprintf("%s is not a regular file", memory.Quote(name))
 		return nil, outside
 	}
 	f, _, err := fsx.OpenFile(sandbox, local)

@@ -72,7 +72,7 @@ func WriteStep(root, dir string, s memory.Session, r memory.Record) (path string
 func stepText(s memory.Session, r memory.Record) ([]byte, error) {
 	switch {
 	case r.Kind != memory.Step || r.Step == nil:
-		return nil, memory.Invalid("kind", "a step", "%q is no step", r.Kind)
+		return nil, memory.Invalid("kind", "a step", "%q is not a step", r.Kind)
 	case r.Created.IsZero():
 		return nil, memory.Invalid("timestamp", "", "is missing")
 	}

@@ -199,7 +199,7 @@ func (r *tableReader) read(s span, compression byte) (block, error) {
 		}
 		r.block, raw = data, data
 	} else if compression != 0 {
-		return block{}, fmt.Errorf("its compression %d is not known", compression)
+		return block{}, fmt.Errorf("its compression %d is unknown", compression)
 	}
 	b, err := parseBlock(raw)
 	if err == nil && !bytes.Equal(b.first(), s.key) {
