@@ -22,18 +22,17 @@ type Attr struct {
 // fits the pattern.
 type Clause struct {
 	Key string
-	// Values are alternatives; without any, and without a pattern, the clause
-	// matches nothing.
+	// Values are alternatives. Without values and without a pattern the clause matches
+	// nothing.
 	Values []string
-	// Pattern adds all values that fit it, for paths.
+	// Pattern adds all values that match it. It is used for paths.
 	Pattern *Pattern
 }
 
-// Attributes knows which documents carry which attributes, and turns a filter
-// into a bitmap of documents. A document may carry several values of a key:
-// one text that lies in two sandboxes has two. Clauses are matched against the
-// document as a whole, so they cannot tell which value of one key goes with
-// which of another.
+// Attributes knows which documents carry which attributes, and turns a filter into a bitmap
+// of documents. A document may carry several values of a key: a text in two sandboxes has
+// two. Clauses are matched against the document as a whole, so they cannot tell which value
+// of one key goes with which of another.
 //
 // Attributes is safe for concurrent use. The zero value is empty and ready.
 type Attributes struct {
@@ -44,19 +43,19 @@ type Attributes struct {
 	// is removed, and a key without values.
 	keys   map[string]*values
 	nextID uint32
-	// sets are the distinct combinations of attributes, by the ids of their
-	// postings. Documents share them: the chunks of a file carry the same.
+	// sets are the distinct combinations of attributes, by the ids of their postings. The
+	// chunks of a file share one.
 	sets map[string]*attrSet
 	of   Table[*attrSet]
 
-	asks atomic.Uint64 // questions with a pattern, see union.used
+	asks atomic.Uint64 // pattern queries so far, see union.used
 }
 
-// values are those of one key.
+// values are the postings and patterns of one key.
 type values struct {
 	of       map[string]*posting
 	order    *Sorted[*posting]
-	patterns map[string]*union // those asked for, by their names
+	patterns map[string]*union // patterns queried so far, by name
 }
 
 // posting holds the documents that carry one attribute.
@@ -64,8 +63,8 @@ type posting struct {
 	attr   Attr
 	id     uint32
 	docs   *roaring.Bitmap
-	unions []*union // of the patterns that the value fits
-	dead   bool     // its last document has gone
+	unions []*union // of the patterns that the value matches
+	dead   bool     // its last document was removed
 }
 
 // attrSet is one combination of attributes, sorted by posting.
@@ -73,8 +72,8 @@ type attrSet struct {
 	key      string
 	postings []*posting
 	docs     int
-	// own are the postings of the one document that Change was called for, in place
-	// of the fields above: it shares its combination with nobody.
+	// own replaces the fields above in the combination that Change made for a single
+	// document. No other document shares it.
 	own map[*posting]struct{}
 }
 
@@ -93,9 +92,8 @@ func (s *attrSet) all() iter.Seq[*posting] {
 	return slices.Values(s.postings)
 }
 
-// Set makes attrs the attributes of doc, in place of those it had. Repeated
-// attributes count once; without any the document is known and matched by a
-// filter without clauses only.
+// Set replaces the attributes of doc with attrs. Repeated attributes count once. A document
+// without attributes is still known: only a filter without clauses matches it.
 func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,8 +116,8 @@ func (a *Attributes) Set(doc uint32, attrs []Attr) {
 	}
 }
 
-// Change adds some attributes to those of a document and takes others away. What it
-// costs is a matter of these, not of how many the document has. Adding one that the
+// Change adds attributes to a document and removes others. Its cost depends on the number
+// of changed attributes, not on how many the document has. Adding an attribute that the
 // document has, or removing one that it lacks, is a no-op.
 func (a *Attributes) Change(doc uint32, add, remove []Attr) {
 	a.mu.Lock()
@@ -199,8 +197,8 @@ func (a *Attributes) Len() int {
 	return a.of.Len()
 }
 
-// Match returns the documents that every clause matches, all known documents
-// when there is none. The bitmap belongs to the caller.
+// Match returns the documents that match every clause, or all known documents without
+// clauses. The bitmap belongs to the caller.
 func (a *Attributes) Match(clauses ...Clause) *roaring.Bitmap {
 	for _, c := range clauses {
 		if c.Pattern != nil {
@@ -240,7 +238,7 @@ func (a *Attributes) match(c Clause) *roaring.Bitmap {
 	if c.Pattern != nil {
 		if u := v.patterns[c.Pattern.Name]; u != nil {
 			found = append(found, u.docs)
-		} else { // it had to make room since it was prepared
+		} else { // the union was evicted since it was prepared
 			for p := range v.within(c.Pattern.Prefix) {
 				if c.Pattern.Fits(p.attr.Value) {
 					found = append(found, p.docs)
@@ -280,7 +278,8 @@ func (a *Attributes) posting(attr Attr) *posting {
 	}
 	p, ok := v.of[attr.Value]
 	if !ok {
-		// The strings may be cut from a file's text: keep only what is needed.
+		// The strings may be parts of a file's text: clone them so that the text can be
+		// freed.
 		attr.Key, attr.Value = strings.Clone(attr.Key), strings.Clone(attr.Value)
 		p = &posting{attr: attr, id: a.nextID, docs: roaring.New()}
 		a.nextID++
@@ -295,8 +294,8 @@ func (a *Attributes) posting(attr Attr) *posting {
 	return p
 }
 
-// release takes doc out of the postings of old that next does not share, and
-// removes what nobody uses any more. next is nil when the document goes.
+// release takes doc out of the postings of old that next does not share, and removes
+// combinations and postings without documents. next is nil when the document is removed.
 func (a *Attributes) release(doc uint32, old, next *attrSet) {
 	for p := range old.all() {
 		if next == nil || !next.has(p) {
@@ -306,8 +305,7 @@ func (a *Attributes) release(doc uint32, old, next *attrSet) {
 	a.leave(old)
 }
 
-// remove takes doc out of a posting. next are the attributes that it has from now
-// on, nil for none.
+// remove takes doc out of a posting. next are the attributes that doc keeps, nil for none.
 func (a *Attributes) remove(doc uint32, p *posting, next *attrSet) {
 	p.remove(doc, next)
 	if !p.docs.IsEmpty() {

@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// ZScoreWeight is the weight of a vector part's z-scores beside a lexical part of
-// weight 1. It lies in a flat optimum (.08 to .12) over nine retrieval sets with the
-// built-in model, ahead of reciprocal-rank fusion; docs/quality.md has the figures.
+// ZScoreWeight is the weight of a vector part's z-scores beside a lexical part of weight 1.
+// It is in a flat optimum (.08 to .12) over nine retrieval sets with the built-in model,
+// ahead of reciprocal-rank fusion; docs/quality.md has the figures.
 const ZScoreWeight = .1
 
-// Form says how the scores of a part are made comparable with those of others.
+// Form says how the scores of a part are made comparable with other parts.
 type Form int
 
 const (
-	// Lexical divides each score by the geometric mean of the part's highest score
-	// and of Result.Best: 0 to 1 for scores that are not negative, and 0 for a
-	// document that the part lacks. The best hit has the root of the share of the
-	// question that it matches: where no document has much of it in its own words,
-	// words count less beside meaning.
+	// Lexical divides each score by the geometric mean of the part's highest score and of
+	// Result.Best: 0 to 1 for scores that are not negative, and 0 for a document that the
+	// part lacks. The best hit gets the square root of the share of the question that it
+	// matches. So where no document matches many words of the question, words count less
+	// than meaning.
 	Lexical Form = iota
-	// ZScore takes a score's distance from the mean in standard deviations:
-	// those of all documents searched where the result tells them, else those
-	// of its hits. A document that the part lacks is given the z-score of the
-	// last hit if more was searched than returned (all that is known of it is
-	// that it is no better, and a limit should not cost it more than that), and
-	// 0 otherwise: it has no vector, which says nothing about it.
+	// ZScore is a score's distance from the mean in standard deviations, over all documents
+	// searched if the result has these statistics, otherwise over its hits. A document that
+	// the part lacks gets the z-score of the last hit if more documents were searched than
+	// returned: it is no better than the last hit, and the limit should not cost it more.
+	// Otherwise it gets 0: it has no vector, which says nothing about its relevance.
 	ZScore
 )
 
-// Ranking is one retriever's answer on its way into a fused one.
+// Ranking is one retriever's result as input to Fuse.
 type Ranking struct {
-	// Name is the retriever's.
+	// Name is the retriever's name.
 	Name   string
 	Result Result
 	Form   Form
@@ -45,22 +44,21 @@ type Ranking struct {
 type Fused struct {
 	Doc   uint32
 	Score float64
-	// Raw holds the document's hits as the retrievers gave them, of the parts that
-	// returned it, in the order of the parts.
+	// Raw holds the document's hits as returned by the retrievers, in the order of the
+	// parts.
 	Raw []RawHit
 }
 
-// RawHit is a hit of one part, which is named by its place among the parts.
+// RawHit is a hit of one part, given by its index among the parts.
 type RawHit struct {
 	Part int
 	Hit  Hit
 }
 
-// Fuse merges the parts' hits: every document that any part returned, scored by
-// the weighted sum of its normalised scores, highest first and ties by document
-// number, at most limit of them. Adding scores rather than ranks keeps what a
-// rank throws away: by how much the best hit beats the next. It is a pure
-// function; the order of parts changes nothing but rounding.
+// Fuse merges the parts' hits: every document that any part returned, scored by the
+// weighted sum of its normalised scores, highest first and ties by document number, at most
+// limit of them. Adding scores rather than ranks keeps the distance between hits. It is a
+// pure function; the order of parts affects only rounding.
 func Fuse(parts []Ranking, limit int) []Fused {
 	if limit <= 0 {
 		return nil
@@ -94,8 +92,8 @@ func Fuse(parts []Ranking, limit int) []Fused {
 	return fused
 }
 
-// normaliser returns what turns a score of the part into a comparable one, and
-// what a document is given that the part lacks.
+// normaliser returns the function that makes the part's scores comparable, and the score of
+// a document that the part lacks.
 func (p Ranking) normaliser() (normalise func(float32) float64, missing float64) {
 	hits := p.Result.Hits
 	none := func(float32) float64 { return 0 }
@@ -114,7 +112,7 @@ func (p Ranking) normaliser() (normalise func(float32) float64, missing float64)
 	if deviation == 0 {
 		mean, deviation = spread(hits)
 	}
-	if deviation == 0 { // all alike: nothing to tell them apart by
+	if deviation == 0 { // all scores are equal
 		return none, 0
 	}
 	normalise = func(s float32) float64 { return (float64(s) - mean) / deviation }
@@ -138,11 +136,10 @@ func spread(hits []Hit) (mean, deviation float64) {
 	return mean, math.Sqrt(variance)
 }
 
-// addRaw fills in the raw hits, only for what is left after the limit. place is
-// memory to be used again.
+// addRaw fills in the raw hits of the documents within the limit. place is memory to reuse.
 func addRaw(fused []Fused, parts []Ranking, place map[uint32]int32) {
 	clear(place)
-	all := make([]RawHit, len(fused)*len(parts)) // one piece of memory for all
+	all := make([]RawHit, len(fused)*len(parts)) // one allocation for all
 	for i := range fused {
 		fused[i].Raw = all[i*len(parts) : i*len(parts) : (i+1)*len(parts)]
 		place[fused[i].Doc] = int32(i)

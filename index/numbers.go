@@ -2,10 +2,9 @@ package index
 
 import "sync"
 
-// Numbers gives documents their dense numbers: 0, 1, 2 … in the order in which
-// they are first seen. A number is never reused while the process lives, so one
-// that was read a moment ago means the same document or none. At a million
-// documents it takes 63 bytes for each.
+// Numbers gives documents their dense numbers: 0, 1, 2 … in the order in which they are
+// first seen. A number is never reused by the process, so an old number means the same
+// document or none. At a million documents it takes 63 bytes for each.
 //
 // Numbers is safe for concurrent use. The zero value is empty and ready.
 type Numbers struct {
@@ -16,15 +15,15 @@ type Numbers struct {
 	next    uint32
 }
 
-// Number returns the number of id, giving it the next one if it has none; isNew
-// tells which.
+// Number returns the number of id, assigning the next one if it has none; isNew says
+// whether it did.
 func (n *Numbers) Number(id [16]byte) (number uint32, isNew bool) {
 	if number, ok := n.Lookup(id); ok {
 		return number, false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// Another caller may have been quicker between the two locks.
+	// Another caller may have assigned it between the two locks.
 	if number, ok := n.numbers[id]; ok {
 		return number, false
 	}
@@ -53,7 +52,7 @@ func (n *Numbers) ID(number uint32) (id [16]byte, ok bool) {
 	return n.ids.Get(number)
 }
 
-// Free forgets number and its document. Seen again, the document is given a new
+// Free forgets number and its document. If the document is added again, it gets a new
 // number. An unknown number is ignored.
 func (n *Numbers) Free(number uint32) {
 	n.mu.Lock()

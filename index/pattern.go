@@ -13,38 +13,38 @@ import (
 
 // Pattern is a condition on the values of a key.
 type Pattern struct {
-	// Name tells patterns apart: two of one name are the same.
+	// Name identifies the pattern: two patterns with one name are the same.
 	Name string
-	// Prefix is what every value that fits begins with.
+	// Prefix begins every matching value.
 	Prefix string
-	// Fits says whether a value that begins with the prefix fits. It must always say
-	// the same of a value, must be quick, and is called from several goroutines.
+	// Fits says whether a value with the prefix matches. It must be deterministic, quick
+	// and safe to call from several goroutines.
 	Fits func(value string) bool
 }
 
 const (
-	// maxPatterns is how many patterns of a key are kept with their documents. A new
-	// value is compared with each of them.
+	// maxPatterns is how many patterns of a key have their union cached. A new value is
+	// compared with each of them.
 	maxPatterns = 16
-	// unionPart is how many postings join a union under one taking of the lock.
+	// unionPart is how many postings join a union under one hold of the lock.
 	unionPart = 256
 )
 
-// union is the documents of all values that fit a pattern. The first question with a
-// pattern looks at every distinct value that begins with its prefix; from then on the
-// union follows what changes, so that later questions cost a copy of it.
+// union is the set of documents of all values that match a pattern. The first query with a
+// pattern tests every distinct value with its prefix; afterwards the union follows changes,
+// so that later queries only copy it.
 type union struct {
 	Pattern
 	docs *roaring.Bitmap
-	// ready is closed when all values that there were have joined.
+	// ready is closed when all existing values have joined.
 	ready chan struct{}
-	used  atomic.Uint64 // when it was last asked for, by Attributes.asks
-	gone  bool          // it made room for another
+	used  atomic.Uint64 // last use, by Attributes.asks
+	gone  bool          // evicted for another
 }
 
 func (u *union) fits(value string) bool { return strings.HasPrefix(value, u.Prefix) && u.Fits(value) }
 
-// prepare makes the union of a pattern, or waits for who makes it already.
+// prepare makes the union of a pattern, or waits for the goroutine that is making it.
 func (a *Attributes) prepare(key string, p Pattern) {
 	now := a.asks.Add(1)
 	a.mu.RLock()
@@ -55,7 +55,7 @@ func (a *Attributes) prepare(key string, p Pattern) {
 	}
 	a.mu.RUnlock()
 	if v == nil {
-		return // nothing has the key
+		return // no value of this key
 	}
 	if u == nil {
 		a.unite(key, p, now)
@@ -65,8 +65,8 @@ func (a *Attributes) prepare(key string, p Pattern) {
 	<-u.ready
 }
 
-// unite makes the union of a pattern: its values are compared outside the lock and
-// join it in portions, so that nobody waits long.
+// unite makes the union of a pattern. Its values are compared outside the lock and join in
+// portions, so that no other caller waits long.
 func (a *Attributes) unite(key string, p Pattern, now uint64) {
 	a.mu.Lock()
 	v := a.keys[key]
@@ -74,7 +74,7 @@ func (a *Attributes) unite(key string, p Pattern, now uint64) {
 		a.mu.Unlock()
 		return
 	}
-	if u := v.patterns[p.Name]; u != nil { // somebody was quicker
+	if u := v.patterns[p.Name]; u != nil { // another goroutine was quicker
 		a.mu.Unlock()
 		<-u.ready
 		return
@@ -85,7 +85,7 @@ func (a *Attributes) unite(key string, p Pattern, now uint64) {
 	if v.patterns == nil {
 		v.patterns = map[string]*union{}
 	}
-	v.patterns[p.Name] = u // what appears from here on joins it by itself
+	v.patterns[p.Name] = u // from here on new values join by themselves
 	there := slices.Collect(v.within(p.Prefix))
 	a.mu.Unlock()
 	defer close(u.ready)
@@ -102,8 +102,8 @@ func (a *Attributes) unite(key string, p Pattern, now uint64) {
 	}
 }
 
-// makeRoom drops the union that was not asked for the longest, if there are as many
-// as are kept. One that is being made is never dropped.
+// makeRoom drops the least recently used union if there are maxPatterns. A union that is
+// being made is never dropped.
 func (v *values) makeRoom() {
 	if len(v.patterns) < maxPatterns {
 		return
@@ -122,7 +122,7 @@ func (v *values) makeRoom() {
 	}
 	if oldest != nil {
 		delete(v.patterns, oldest.Name)
-		oldest.gone, oldest.docs = true, nil // postings forget it when they are next touched
+		oldest.gone, oldest.docs = true, nil // postings drop their reference when they are next touched
 	}
 }
 
@@ -139,7 +139,7 @@ func (v *values) within(prefix string) iter.Seq[*posting] {
 
 func byValue(a, b *posting) int { return cmp.Compare(a.attr.Value, b.attr.Value) }
 
-// join has a union follow the posting.
+// join makes a union follow the posting.
 func (p *posting) join(u *union) {
 	p.forget()
 	if !slices.Contains(p.unions, u) {
@@ -164,8 +164,8 @@ func (p *posting) add(doc uint32) {
 	}
 }
 
-// remove takes a document out, also out of the unions in which none of the
-// attributes that it has from now on is.
+// remove takes a document out, also from the unions that match none of the attributes in
+// next.
 func (p *posting) remove(doc uint32, next *attrSet) {
 	p.docs.Remove(doc)
 	p.forget()
@@ -176,7 +176,7 @@ func (p *posting) remove(doc uint32, next *attrSet) {
 	}
 }
 
-// within says that one of the attributes fits a union's pattern.
+// within says whether one of the attributes matches a union's pattern.
 func (s *attrSet) within(u *union) bool {
 	for p := range s.all() {
 		if slices.Contains(p.unions, u) {

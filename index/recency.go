@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	// recencyBlock is how many documents a block holds at most, and recencyGroup how
-	// many blocks a group does. A question looks into one block and ORs the bitmaps of
-	// one group; the rest are one bitmap for up to 16,384 documents.
+	// recencyBlock is the most documents in a block, and recencyGroup the most blocks in a
+	// group. A query looks into one block and ORs the bitmaps of one group; each other
+	// group is one bitmap for up to 16,384 documents.
 	recencyBlock = 256
 	recencyGroup = 64
 )
 
-// Recency orders documents by a time, and answers which are as new as another.
-// What a question costs is a few hundred steps and one union for each 16,384
-// documents, not a look at every document.
+// Recency orders documents by a time, and returns those at or after a time. A query costs a
+// few hundred steps and one union for each 16,384 documents, not a look at every document.
 //
-// The zero value is empty and ready. It is not safe for concurrent use: its owner
-// locks.
+// The zero value is empty and ready. It is not safe for concurrent use: its owner locks.
 type Recency struct {
 	groups []*recencyRange // oldest first, none empty
 }
@@ -47,7 +45,7 @@ func (r *recencyRange) first() stamp {
 	return r.stamps[0]
 }
 
-// holding returns which of some ranges a stamp is in or belongs into.
+// holding returns the index of the range that a stamp is in or belongs into.
 func holding(ranges []*recencyRange, s stamp) int {
 	at, found := slices.BinarySearchFunc(ranges, s, func(r *recencyRange, s stamp) int { return compareStamps(r.first(), s) })
 	if found || at == 0 {
@@ -56,7 +54,7 @@ func holding(ranges []*recencyRange, s stamp) int {
 	return at - 1
 }
 
-// Add takes in a document that is not held, with its time.
+// Add adds a document, which must not be in the set, with its time.
 func (r *Recency) Add(doc uint32, at int64) {
 	s := stamp{at, doc}
 	if len(r.groups) == 0 {
@@ -96,8 +94,8 @@ func (r *Recency) Add(doc uint32, at int64) {
 	r.groups = slices.Insert(r.groups, g+1, next)
 }
 
-// splitAt is where a range of n is split after something was put at i: what comes
-// in the order of its time leaves full ranges behind.
+// splitAt is where a range of n is split after an insertion at i. Documents that arrive in
+// the order of their times leave full ranges behind.
 func splitAt(n, i int, last bool) int {
 	if last && i == n-1 {
 		return n - 1
@@ -105,7 +103,7 @@ func splitAt(n, i int, last bool) int {
 	return n / 2
 }
 
-// Remove takes out a document that is held, with the time that it was added with.
+// Remove removes a document with the time that it was added with.
 func (r *Recency) Remove(doc uint32, at int64) {
 	s := stamp{at, doc}
 	if len(r.groups) == 0 {
@@ -130,7 +128,7 @@ func (r *Recency) Remove(doc uint32, at int64) {
 	}
 }
 
-// Holds says that a document is held with a time.
+// Holds says whether a document is in the set with a time.
 func (r *Recency) Holds(doc uint32, at int64) bool {
 	s := stamp{at, doc}
 	if len(r.groups) == 0 {
@@ -141,7 +139,7 @@ func (r *Recency) Holds(doc uint32, at int64) bool {
 	return found
 }
 
-// Since returns the documents whose time is at or later, in a bitmap of its own.
+// Since returns the documents whose time is at or later. The bitmap belongs to the caller.
 func (r *Recency) Since(at int64) *roaring.Bitmap {
 	s := stamp{at: at}
 	if len(r.groups) == 0 {
@@ -166,7 +164,7 @@ func (r *Recency) Since(at int64) *roaring.Bitmap {
 	return out
 }
 
-// Len is how many documents are held.
+// Len is the number of documents.
 func (r *Recency) Len() int {
 	n := 0
 	for _, g := range r.groups {

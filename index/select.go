@@ -10,8 +10,8 @@ import (
 // Hoare's quickselect with a middle pivot: sorting instead took a quarter of a
 // vector search.
 func SelectSmallest[T cmp.Ordered](values []T, n int) {
-	// Each round halves what is left, unless the values came in an order that
-	// leads it astray: then they are sorted after all.
+	// Each round halves the rest, unless the order of the values defeats the choice of
+	// pivots: then they are sorted.
 	for range 4 * bits.Len(uint(len(values))) {
 		if len(values) < 2 || n <= 0 || n >= len(values) {
 			return
@@ -31,8 +31,8 @@ func SelectSmallest[T cmp.Ordered](values []T, n int) {
 				high--
 			}
 		}
-		// All up to high are at most the pivot, all from low at least; between
-		// them there may stand the pivot itself.
+		// All up to high are at most the pivot, all from low at least; the pivot itself may
+		// be between them.
 		switch {
 		case n <= high:
 			values = values[:high+1]

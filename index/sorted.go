@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sortedBlock is how many values one block of a Sorted list holds at most.
+// sortedBlock is the most values in one block of a Sorted list.
 const sortedBlock = 256
 
 // Sorted is a set of values in order. It is kept in blocks, so that inserting and
@@ -38,7 +38,8 @@ func (s *Sorted[T]) Insert(v T) bool {
 	s.blocks[b] = slices.Insert(s.blocks[b], at, v)
 	s.len++
 	if block := s.blocks[b]; len(block) > sortedBlock {
-		// What comes in order is appended: a block that is full at its end stays full.
+		// Values that come in order are appended: a block that is full at its end stays
+		// full.
 		half := len(block) / 2
 		if b == len(s.blocks)-1 && at == len(block)-1 {
 			half = len(block) - 1

@@ -5,13 +5,12 @@ const (
 	pageSize = 1 << pageBits
 )
 
-// Table holds one value per document number. It is an array in pages of 1,024
-// numbers, so that reading costs nanoseconds and no more than a bit beside the
-// value; pages whose documents have all gone are let go, because numbers are
-// never reused and a process that re-indexes for months must not grow by them.
+// Table holds one value per document number. It is an array in pages of 1,024 numbers:
+// reading costs nanoseconds, and a value costs one bit more than its size. Pages without
+// values are freed, because numbers are never reused and a process that re-indexes for
+// months must not grow.
 //
-// The zero Table is empty and ready. It is not safe for concurrent use: its
-// owner locks.
+// The zero Table is empty and ready. It is not safe for concurrent use: its owner locks.
 type Table[T any] struct {
 	pages []*page[T]
 	len   int
@@ -69,7 +68,7 @@ func (t *Table[T]) Delete(doc uint32) {
 	p.present[at/64] &^= bit
 	p.count--
 	t.len--
-	var none T // let go of what the value points to
+	var none T // release what the value points to
 	p.values[at] = none
 	if p.count == 0 {
 		t.pages[number] = nil

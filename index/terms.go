@@ -7,9 +7,8 @@ type Term struct {
 	Count uint32
 }
 
-// Terms is a document analysed for lexical search: its distinct terms, sorted
-// by text. It is what the store keeps of a document, so that an index can be
-// rebuilt without the text.
+// Terms is a document analysed for lexical search: its distinct terms, sorted by text. The
+// store keeps the terms, so that an index can be rebuilt without the text.
 type Terms []Term
 
 // Length is the document's length in terms, repeats included.

@@ -12,8 +12,7 @@ type hit struct {
 	share float64
 }
 
-// better is the order of an answer. It is one for all files of different paths, and
-// for those of one path by number.
+// better is the order of results: by rank, then by path, then by number.
 func (a hit) better(b hit) int {
 	switch {
 	case a.rank != b.rank:
@@ -26,12 +25,12 @@ func (a hit) better(b hit) int {
 	return cmp.Compare(a.file.id, b.file.id)
 }
 
-// best keeps the best of many hits. They are gathered up to a few times as many as
-// are wanted and then cut to these, so that each costs a comparison or two.
+// best keeps the best of many hits. It collects a few times as many as wanted, then drops
+// the rest at once, so that each hit costs a comparison or two.
 type best struct {
 	limit int
 	hits  []hit
-	// last is the worst of those that were kept, once there were more than wanted.
+	// last is the worst hit kept, once there were more than wanted.
 	last *hit
 }
 

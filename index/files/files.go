@@ -8,11 +8,11 @@
 // word is where a file has it: in its name, in its folders, or in its head. Case is
 // ignored throughout.
 //
-// How it works. Files stand in pages of 64. Every page has a signature: one row of
-// 64 bits for each of some hundred hashes, in which a file's bit is set when a
-// trigram (three bytes) of its text has the hash. The rows of a word's trigrams,
-// ANDed, are the files that may have the word; only these are looked into. That
-// takes 64 bytes a file, and a few instructions for a page that has none.
+// How it works. Files stand in pages of 64. Every page has a signature: one row of 64 bits
+// for each of some hundred hashes, in which a file's bit is set when a trigram (three
+// bytes) of its text has the hash. The rows of a word's trigrams, ANDed, are the files that
+// may contain the word; only their text is searched. That takes 64 bytes a file, and a few
+// instructions for a page without candidates.
 //
 // A scan without signatures takes 11 to 15 times as long for questions of seven to nine
 // words over 10,000 files (2.2 ms), and 3 to 47 times over 100,000 (23 ms).
@@ -31,14 +31,14 @@ type Index struct {
 	mu    sync.RWMutex // guards all below
 	slots map[uint32]uint32
 	pages []*page
-	free  []uint32 // slots of files that have gone
+	free  []uint32 // free slots
 }
 
 // Match is a file that a query found.
 type Match struct {
 	ID uint32
-	// Share is how much of a question the file holds, over 0 to 1: see Ask. A file
-	// that fits a pattern has 1.
+	// Share is how much of a question the file contains, from 0 (exclusive) to 1: see Ask.
+	// A file that matches a pattern has 1.
 	Share float64
 }
 
@@ -76,7 +76,7 @@ func (x *Index) Delete(id uint32) {
 		return
 	}
 	delete(x.slots, id)
-	if len(x.slots) == 0 { // let go of what the largest size needed
+	if len(x.slots) == 0 { // release memory of the largest size
 		x.slots, x.pages, x.free = nil, nil, nil
 		return
 	}
@@ -106,5 +106,5 @@ func (x *Index) File(id uint32) (path, head string, held bool) {
 // page is the page of a slot.
 func (x *Index) page(slot uint32) *page { return x.pages[slot/pageSize] }
 
-// fold takes case out of text. What it leaves compares equal.
+// fold removes case from text: texts that differ in case only become equal.
 func fold(text string) string { return strings.ToLower(text) }

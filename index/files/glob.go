@@ -9,24 +9,25 @@ import (
 // glob is a pattern over paths.
 type glob struct {
 	segments []segment
-	// nameOnly says that the glob has no slash and is of names.
+	// nameOnly says that the glob has no slash and matches file names.
 	nameOnly bool
-	// literals are the texts that every path it matches has.
+	// literals are texts that every matching path contains.
 	literals []string
 }
 
 // segment is the part of a glob between two slashes.
 type segment struct {
-	// folders says that it is **: any number of folders, none included.
+	// folders says that the segment is **, which matches any number of folders, including
+	// none.
 	folders bool
-	// pieces are what stands between the stars.
+	// pieces are the texts between the stars.
 	pieces []piece
 }
 
 // piece is text in which ? is any character.
 type piece struct {
 	text string
-	wild bool // there is a ?
+	wild bool // contains ?
 	size int  // in characters
 }
 
@@ -34,7 +35,7 @@ func newPiece(text string) piece {
 	return piece{text: text, wild: strings.Contains(text, "?"), size: utf8.RuneCountInString(text)}
 }
 
-// newGlob reads a folded glob. There is none that is not valid.
+// newGlob reads a folded glob. Every string is a valid glob.
 func newGlob(pattern string) glob {
 	pattern = strings.TrimPrefix(pattern, "./")
 	pattern = strings.Trim(pattern, "/")
@@ -54,16 +55,16 @@ func newGlob(pattern string) glob {
 	return g
 }
 
-// matches says whether a folded path, which ends with a name, is of the glob. Like the stars of one segment,
-// ** need only be given one folder more when what follows does not fit: whatever an
-// earlier ** could take, the next one can take as well. What follows the last one is
-// the end of the path.
+// matches says whether the glob matches a folded path and the name at its end. As with the
+// stars inside a segment, no backtracking beyond the last ** is needed: whatever an earlier
+// ** could take, a later one can take as well. What follows the last ** must match the end
+// of the path.
 func (g *glob) matches(path, name string) bool {
 	if g.nameOnly {
 		return g.segments[0].matches(name)
 	}
 	var after []segment // the last **
-	var taken string    // what it has not taken
+	var taken string    // the rest of the path when ** was met
 	wide := false       // there was a **
 	segments, rest, more := g.segments, path, true
 	for more {
@@ -95,8 +96,8 @@ func (g *glob) matches(path, name string) bool {
 
 func isFolders(s segment) bool { return s.folders }
 
-// endsWith says whether the last names of a path are of the segments. They are tried
-// from the end: it is the name of the file that mostly decides.
+// endsWith says whether the last names of a path match the segments. It compares from the
+// end, since the file name rules out most paths.
 func endsWith(path string, segments []segment) bool {
 	for i := len(segments) - 1; i >= 0; i-- {
 		slash := strings.LastIndexByte(path, '/')
@@ -108,9 +109,9 @@ func endsWith(path string, segments []segment) bool {
 	return true
 }
 
-// matches says whether the name of a file or folder is of the segment: it begins with
-// the first piece, ends with the last, and has the others in between in their order.
-// The leftmost place of each is as good as any.
+// matches says whether the segment matches the name of a file or folder: the name begins
+// with the first piece, ends with the last, and has the others in between in their order.
+// The leftmost occurrence of each is enough.
 func (s *segment) matches(name string) bool {
 	last := len(s.pieces) - 1
 	begin, ok := s.pieces[0].begins(name)
@@ -133,7 +134,7 @@ func (s *segment) matches(name string) bool {
 	return true
 }
 
-// begins says whether a name begins with the piece, and where in the name that ends.
+// begins says whether a name begins with the piece, and returns where it ends in the name.
 func (p *piece) begins(name string) (end int, ok bool) {
 	if !p.wild {
 		return len(p.text), strings.HasPrefix(name, p.text)
@@ -154,7 +155,7 @@ func (p *piece) begins(name string) (end int, ok bool) {
 	return end, true
 }
 
-// ends says whether a name ends with the piece, and where in the name that begins.
+// ends says whether a name ends with the piece, and returns where it begins in the name.
 func (p *piece) ends(name string) (begin int, ok bool) {
 	begin = len(name)
 	if !p.wild {
@@ -171,7 +172,7 @@ func (p *piece) ends(name string) (begin int, ok bool) {
 	return begin, ok && n == len(name)-begin
 }
 
-// after returns where the leftmost place of the piece in a name ends, or -1.
+// after returns the end of the leftmost occurrence of the piece in a name, or -1.
 func (p *piece) after(name string) int {
 	if !p.wild {
 		if at := strings.Index(name, p.text); at >= 0 {

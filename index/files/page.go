@@ -16,30 +16,29 @@ const (
 	gram = 3
 )
 
-// separator stands between path and head, so that no word lies in both.
+// separator stands between path and head, so that no word matches across both.
 const separator = "\x00"
 
-// page holds up to 64 files, their signature and their texts. The texts lie together,
-// since looking into many files takes as long as memory takes to come.
+// page holds up to 64 files, with their signature and their texts. The texts are
+// contiguous, because searching many files is bound by memory access.
 type page struct {
-	present uint64 // a bit for every file that is there
+	present uint64 // a bit for every file
 	rows    [rows]uint64
 	files   [pageSize]file
 	texts   strings.Builder
-	waste   int // bytes of texts that are of no file any more
+	waste   int // bytes of texts of removed files
 }
 
-// file is where a page has a file.
+// file locates a file's texts in its page.
 type file struct {
 	id   uint32
-	path string // as it is written
-	// Of the file's text, which is its path and head, folded, start and end are
-	// offsets in the page's; name and head, in the text, are where the file's name
-	// and its head begin.
+	path string // as written
+	// The file's text is its folded path and head: start to end in the page's texts. name
+	// and head are offsets in this text.
 	start, end, name, head int32
 }
 
-// view is a file as it is looked into.
+// view is a file prepared for search.
 type view struct {
 	*file
 	text string
@@ -55,7 +54,7 @@ func newView(id uint32, path, head string) view {
 	}}
 }
 
-// folded is the path without its case, and the name that it ends with.
+// folded returns the path without its case, and the file name in it.
 func (v view) folded() (path, name string) {
 	path = v.text[:v.head-int32(len(separator))]
 	return path, path[v.name:]
@@ -95,7 +94,7 @@ func (p *page) clear(slot uint32) {
 	}
 }
 
-// pack lets go of the texts of files that have gone.
+// pack drops the texts of removed files.
 func (p *page) pack() {
 	old := p.texts.String()
 	p.texts, p.waste = strings.Builder{}, 0
@@ -116,8 +115,8 @@ func row(text string) uint16 {
 	return uint16(n * 0x9E3779B1 >> (32 - rowBits))
 }
 
-// rowsOf are the rows of a text's trigrams. A text under three bytes has none: every
-// file may hold it.
+// rowsOf returns the rows of the texts' trigrams. A text of less than three bytes has none:
+// any file may contain it.
 func rowsOf(texts ...string) []uint16 {
 	var out []uint16
 	for _, text := range texts {
@@ -128,7 +127,7 @@ func rowsOf(texts ...string) []uint16 {
 	return out
 }
 
-// may returns the files that may hold what the rows are of.
+// may returns the files that may contain the texts that the rows were made from.
 func (p *page) may(rows []uint16) uint64 {
 	mask := p.present
 	for _, r := range rows {
@@ -139,7 +138,7 @@ func (p *page) may(rows []uint16) uint64 {
 	return mask
 }
 
-// place is where a file has a word; the lower, the more it says.
+// place is where a file contains a word; lower places count more.
 type place uint8
 
 const (
@@ -165,8 +164,8 @@ func (v view) find(word string) place {
 	return nowhere
 }
 
-// block is the longest text that strings.Index looks through at once where it has
-// the instructions for it. Beyond that it stops at every byte that a word begins with.
+// block is the longest text that strings.Index searches with vector instructions in one
+// step. In longer texts it stops at every byte equal to the word's first.
 const block = 64
 
 // contains is strings.Contains for texts of a few blocks, in half the time.

@@ -9,12 +9,12 @@ import (
 // part is one word or glob of a pattern.
 type part struct {
 	word string
-	glob *glob // nil of a word
+	glob *glob // nil for a word
 	rows []uint16
 }
 
-// parse reads a pattern: its parts are separated by white space. A part with * or ?
-// is a glob, another one a word.
+// parse reads a pattern. Its parts are separated by white space. A part with * or ? is a
+// glob, any other a word.
 func parse(pattern string) []part {
 	var parts []part
 	seen := map[string]bool{}
@@ -33,11 +33,12 @@ func parse(pattern string) []part {
 	return parts
 }
 
-// isGap says what separates words. NUL is in no word, since it separates path and
+// isGap says whether a character separates words. NUL does, because it separates path and
 // head.
 func isGap(r rune) bool { return unicode.IsSpace(r) || r == 0 }
 
-// fit returns the place of the part in a file. A glob fits a name as a word does.
+// fit returns the best place of the part in a file. A glob that matches the name counts
+// like a word in the name.
 func (p *part) fit(v view) place {
 	if p.glob == nil {
 		return v.find(p.word)
@@ -48,15 +49,15 @@ func (p *part) fit(v view) place {
 	return nowhere
 }
 
-// Search returns the files that a pattern fits, best first and at most limit, and how
-// many there are. The pattern is words, each a piece of the path or of the head, and
-// globs, in which * is any part of a name, ? one character and ** any folders; a glob
-// without a slash is matched against the name of a file, one with slashes against the
-// whole path. All parts must fit. What has more of them in its name comes first, then
-// what has more in its folders; then the shorter path, then the order of paths.
+// Search returns at most limit files that match a pattern, best first, and the number of
+// all matches. The pattern is a list of words, each a substring of the path or of the head,
+// and of globs, in which * is any part of a name, ? one character and ** any folders; a
+// glob without a slash is matched against the name of a file, one with slashes against the
+// whole path. All parts must match. Files with more parts in the name come first, then
+// files with more in the folders; then the shorter path, then the order of paths.
 //
-// Only files that allow accepts are returned and counted; nil accepts all. It must not
-// use the index. A pattern without parts fits nothing.
+// Only files that allow accepts are returned and counted; nil accepts all. It must not use
+// the index. A pattern without parts matches nothing.
 func (x *Index) Search(pattern string, allow func(id uint32) bool, limit int) (matches []Match, total int) {
 	parts := parse(pattern)
 	if len(parts) == 0 {
@@ -82,14 +83,14 @@ func (x *Index) Search(pattern string, allow func(id uint32) bool, limit int) (m
 	return best.matches(), total
 }
 
-// Fits says whether Search would find a file that has this path and head.
+// Fits says whether Search would find a file with this path and head.
 func Fits(pattern, path, head string) bool {
 	parts := parse(pattern)
 	_, fits := fitAll(parts, newView(0, path, head))
 	return fits && len(parts) > 0
 }
 
-// fitAll returns the sum of the places of all parts, and whether all are there.
+// fitAll returns the sum of the places of all parts, and whether all parts match.
 func fitAll(parts []part, v view) (places int, all bool) {
 	for i := range parts {
 		at := parts[i].fit(v)

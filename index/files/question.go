@@ -7,21 +7,20 @@ import (
 	"slices"
 )
 
-// maxLooks bounds the files that a question is looked for in, counting each once for
-// every word, so that a question takes a fraction of a millisecond however long it is.
-// The rarest words go first; a word that does not fit any more is one that very many
-// files have, and counts for nothing.
+// maxLooks bounds the file look-ups of one question, over all words, so that any question
+// takes a fraction of a millisecond. The rarest words are looked up first. Words beyond the
+// limit occur in very many files and are ignored.
 const maxLooks = 5_000
 
-// placeWeight is how much of a word's weight counts in a place.
+// placeWeight is how much of a word's weight counts at each place.
 var placeWeight = [...]float64{inName: 1, inFolder: 0.9, inHead: 0.8}
 
 // asked is a word of a question.
 type asked struct {
 	text string
 	rows []uint16
-	// may is how many files may have it, found the slots of those that do, in order,
-	// and where they have it.
+	// may is the number of candidate files; found are the slots of the files that contain
+	// the word, in order, with the place.
 	may    int
 	found  []sighting
 	weight float64
@@ -32,16 +31,16 @@ type sighting struct {
 	place place
 }
 
-// Ask returns the files that hold most of what a question in plain language says, at
-// most limit. A file's share is the weight of the words that it holds, in its name, or
-// for .9 in its folders, or for .8 in its head, over the weight of all words of the
-// question. The weight is that of a term in BM25 (Robertson and Spärck Jones, 1976):
-// the fewer files have a word the more it is, and a word that none has weighs as much
-// as one that a single file has: ln(1 + (N − n + .5)/(n + .5)) for n of N files.
+// Ask returns at most limit files that contain most of a question in plain language. A
+// file's share is the weight of the words it contains over the weight of all words of the
+// question. A word counts in full in the file's name, for .9 in its folders and for .8 in
+// its head. The weight is the term weight of BM25 (Robertson and Spärck Jones, 1976); a
+// word in no file weighs as much as a word in a single file: ln(1 + (N − n + .5)/(n + .5))
+// for n of N files.
 //
-// The higher share comes first, then the shorter path, then the order of paths. Words
-// that say nothing ("the", "how") are left out, and so are endings ("-ing", "-s").
-// For allow see Search; all files of the index count for rarity.
+// The higher share comes first, then the shorter path, then the order of paths. Stop words
+// ("the", "how") and endings ("-ing", "-s") are ignored. For allow see Search; rarity is
+// measured over all files of the index.
 func (x *Index) Ask(question string, allow func(id uint32) bool, limit int) []Match {
 	var words []*asked
 	for _, text := range questionWords(question) {
@@ -82,8 +81,8 @@ func (x *Index) Ask(question string, allow func(id uint32) bool, limit int) []Ma
 	return best.matches()
 }
 
-// look finds the files that have each word, and returns the words that it looked for,
-// the rarest first.
+// look finds the files that contain each word, and returns the words that it looked up, the
+// rarest first.
 func (x *Index) look(words []*asked) []*asked {
 	for _, page := range x.pages {
 		for _, w := range words {
@@ -95,8 +94,8 @@ func (x *Index) look(words []*asked) []*asked {
 	})
 	looks := 0
 	for i, w := range words {
-		// The rarest one that any file may have is looked for at whatever cost, or a
-		// question of one common word would find nothing.
+		// The rarest word with candidates is looked up at any cost. Otherwise a question of
+		// one common word would find nothing.
 		if looks > 0 && looks+w.may > maxLooks {
 			words = words[:i]
 			break

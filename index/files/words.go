@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxWords is how many words of a question are looked at: the first ones. What
-	// is longer quotes something.
+	// maxWords is how many words of a question are searched for: the first ones. Longer
+	// questions usually quote something.
 	maxWords = 24
-	// leastPart is how many characters a part of a compound has to have, and what is
-	// left of a word without its ending.
+	// leastPart is the least number of characters in a part of a compound; leastStem the
+	// least that must remain of a word without its ending.
 	leastPart, leastStem = 3, 4
 )
 
-// stopWords are the words of plain language that say nothing about a file.
+// stopWords are words that say nothing about a file.
 var stopWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(`a about after all also an and any are as at be because been before but by can could did do does
@@ -29,13 +29,12 @@ var stopWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// endings are cut off a word of a question, the longest first: since a word need only
-// be a piece of a text, that finds its other forms as well.
+// endings are removed from a word of a question, the longest first. Words match as
+// substrings, so the stem finds the other forms as well.
 var endings = []string{"ies", "ing", "ed", "es", "s"}
 
-// questionWords are the words of a question that files are looked through for,
-// folded: as they stand but for an ending, and the parts of those that are compounds
-// (paths, file names, identifiers).
+// questionWords returns the folded words of a question to search for: each word without its
+// ending, and the parts of compounds (paths, file names, identifiers).
 func questionWords(question string) []string {
 	var words []string
 	stop := stopWords()
@@ -63,12 +62,12 @@ func questionWords(question string) []string {
 	return words
 }
 
-// isWordRune says what words and the paths and names among them are made of.
+// isWordRune says whether a character can be part of a word, path or name.
 func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune("./-_", r)
 }
 
-// stem cuts an ending off a word, if enough is left.
+// stem removes an ending from a word if enough remains.
 func stem(word string) string {
 	for _, end := range endings {
 		if left, ok := strings.CutSuffix(word, end); ok && utf8.RuneCountInString(left) >= leastStem && !strings.HasSuffix(word, "ss") {
@@ -78,8 +77,7 @@ func stem(word string) string {
 	return word
 }
 
-// compound takes a word apart at its punctuation and where a capital follows a small
-// letter.
+// compound splits a word at punctuation and where a capital follows a small letter.
 func compound(word string) []string {
 	var parts []string
 	start := 0

@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// CPUTime stands in with wall time where processor time is not to be had.
+// CPUTime returns wall time on systems where processor time is not available.
 func CPUTime() time.Duration { return time.Since(started) }

@@ -1,12 +1,12 @@
-// Package indextest is the conformance suite of index.Retriever. Every
-// implementation runs it, so that a caller may swap one for another and
-// so that the promises of the contract are tested in one place.
+// Package indextest is the conformance suite of index.Retriever. Every implementation runs
+// it, so that a caller may swap one for another and so that the promises of the contract
+// are tested in one place.
 //
-// Vocabulary. A subject is a retriever together with the means to change what
-// it searches. Texts are plain English words: a retriever by words and one by
-// meaning must both prefer a document that shares the query's words.
+// Vocabulary. A subject is a retriever together with the means to change what it searches.
+// Texts are plain English words: a retriever by words and one by meaning must both prefer a
+// document that shares the query's words.
 //
-// It also has the processor time that benchmarks are compared by.
+// It also measures processor time for benchmarks.
 package indextest
 
 import (
@@ -37,8 +37,8 @@ type Subject struct {
 	Delete func(doc uint32)
 }
 
-// Run tests that the retrievers which open gives keep the contract. It calls
-// open once per case; each subject starts without documents.
+// Run tests that the retrievers returned by open keep the contract. It calls open once per
+// case; each subject starts without documents.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := []struct {
 		name string
@@ -103,7 +103,7 @@ func testReplace(t *testing.T, s Subject) {
 	s.Put(1, "zebra")
 	s.Put(2, "zebra harbor")
 	s.Put(1, "lantern")
-	s.Put(1, "lantern") // the same again changes nothing
+	s.Put(1, "lantern") // replacing with the same text changes nothing
 
 	res := retrieve(t, s, index.Query{Text: "lantern", Limit: 5})
 	if len(res.Hits) == 0 || res.Hits[0].Doc != 1 {
@@ -128,8 +128,8 @@ func testDelete(t *testing.T, s Subject) {
 		t.Fatalf("before deleting: got %v, want document 3", doc)
 	}
 	s.Delete(3)
-	s.Delete(3)       // twice is once
-	s.Delete(999_999) // never held
+	s.Delete(3)       // deleting twice
+	s.Delete(999_999) // never added
 
 	if res := retrieve(t, s, index.Query{Text: text, Limit: 100}); count(res.Hits, 3) != 0 {
 		t.Errorf("a deleted document is returned: %v", res.Hits)
@@ -143,8 +143,8 @@ func testDelete(t *testing.T, s Subject) {
 	}
 }
 
-// testFilterFirst fails for a retriever that filters what it has ranked: the
-// allowed documents stand behind several hundred better ones.
+// testFilterFirst fails for a retriever that filters after ranking: several hundred better
+// documents stand before the allowed ones.
 func testFilterFirst(t *testing.T, s Subject) {
 	const strong = 600
 	for doc := range uint32(strong) {
@@ -158,7 +158,7 @@ func testFilterFirst(t *testing.T, s Subject) {
 	if got := docs(res.Hits); !slices.Equal(got, weak) {
 		t.Errorf("only documents %v allowed: got %v", weak, got)
 	}
-	// Half of the strong ones are allowed besides: still none from outside.
+	// Half of the strong ones are allowed as well: still nothing else may be returned.
 	allow := roaring.BitmapOf(weak...)
 	for doc := uint32(0); doc < strong; doc += 2 {
 		allow.Add(doc)
@@ -196,7 +196,8 @@ func testFilterIsNotChanged(t *testing.T, s Subject) {
 	}
 }
 
-// testUniverse holds that statistics shape scores, never what may be returned.
+// testUniverse tests that statistics affect scores but never which documents may be
+// returned.
 func testUniverse(t *testing.T, s Subject) {
 	putAnimals(s)
 	universes := map[string]*roaring.Bitmap{
@@ -231,8 +232,8 @@ func testStableOrder(t *testing.T, s Subject) {
 	}
 }
 
-// testTies puts the same text under many numbers, highest first: whatever the
-// order of arrival and wherever the limit cuts, low numbers come first.
+// testTies puts the same text under many numbers, highest first. Low numbers come first,
+// whatever the order of arrival and the limit.
 func testTies(t *testing.T, s Subject) {
 	for doc := uint32(500); doc > 0; doc-- {
 		s.Put(doc, "copper walnut")
@@ -272,7 +273,7 @@ func testDeadline(t *testing.T, s Subject) {
 	cancelled, stop := context.WithCancel(t.Context())
 	stop()
 	q := index.Query{Text: "zebra", Limit: 5}
-	for range 2 { // a second time, with whatever the first has cached
+	for range 2 { // the second time with warm caches
 		if _, err := s.Retriever.Retrieve(expired, q); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("deadline passed: got error %v, want DeadlineExceeded", err)
 		}
@@ -285,7 +286,8 @@ func testDeadline(t *testing.T, s Subject) {
 
 func testUnknownWords(t *testing.T, s Subject) {
 	putAnimals(s)
-	// By words nothing is found, by meaning something always is: both are fine.
+	// A lexical retriever finds nothing, a vector retriever always finds something: both
+	// are fine.
 	retrieve(t, s, index.Query{Text: "qwxyzzy vrmblt", Limit: 5})
 }
 
@@ -321,8 +323,8 @@ func testSearched(t *testing.T, s Subject) {
 	}
 }
 
-// testBesideChanges searches while documents come and go. Documents that are
-// never touched must be found in every search, those deleted before never.
+// testBesideChanges searches while documents are added and deleted. Every search must find
+// the documents that never change and none of those deleted before.
 func testBesideChanges(t *testing.T, s Subject) {
 	const steady, gone, churned, changes = 100, 40, 60, 300
 	for doc := range uint32(steady) {
@@ -341,8 +343,8 @@ func testBesideChanges(t *testing.T, s Subject) {
 	var changers, searchers sync.WaitGroup
 	for changer := range uint32(2) {
 		changers.Go(func() {
-			// Two changers with documents of their own: order between them is
-			// not promised.
+			// The two changers use different documents, since order between them is not
+			// guaranteed.
 			base := steady + gone + changer*churned
 			for i := range uint32(changes) {
 				doc := base + i*7%churned
@@ -401,8 +403,7 @@ func putAnimals(s Subject) {
 	}
 }
 
-// retrieve asks and checks what holds for every answer: it may be called from
-// any goroutine.
+// retrieve queries and checks what holds for every result. Any goroutine may call it.
 func retrieve(t *testing.T, s Subject, q index.Query) index.Result {
 	t.Helper()
 	res, err := s.Retriever.Retrieve(t.Context(), q)
@@ -427,7 +428,7 @@ func retrieve(t *testing.T, s Subject, q index.Query) index.Result {
 			t.Errorf("retrieving %q: hit %v stands before %v", q.Text, prev, h)
 		}
 	}
-	// The bound is summed in another order than a score: leave it a rounding.
+	// The bound is summed in another order than a score: allow for rounding.
 	if len(res.Hits) > 0 && res.Hits[0].Score > res.Best*(1+1e-5) {
 		t.Errorf("retrieving %q: score %v is over Best %v", q.Text, res.Hits[0].Score, res.Best)
 	}

@@ -15,32 +15,30 @@ import (
 
 // Limits of the analysis.
 const (
-	// maxTerm is the longest term, in runes. Nobody types a longer word, and a
-	// compound that is longer is still found by its parts.
+	// maxTerm is the longest term, in runes. Longer words are not typed, and the parts of a
+	// longer compound are still found.
 	maxTerm = 64
-	// maxRun is the longest run that is looked into, in bytes. Longer ones are
-	// data (base64, key material), not words.
+	// maxRun is the longest run that is analyzed, in bytes. Longer ones are data (base64,
+	// key material), not words.
 	maxRun = 512
 	// maxMemory is how many distinct runs and terms an analyzer remembers
 	// between texts: some 5 MB.
 	maxMemory = 1 << 15
 )
 
-// Analyze turns text, a document or a query, into its terms. Terms are stored: who
-// changes what it gives must have those of before made anew.
+// Analyze turns text, a document or a query, into its terms. Terms are stored: a change of
+// the result requires analyzing all documents again.
 //
-// Runs of letters, digits and underscores are lower-cased and split into parts:
-// at underscores, at changes of case (HTTPServer: http, server) and between
-// letters and digits. Each part of two characters or more is a term, and so is
-// the whole run without its underscores, so that read_file, readFile and readfile
-// share one. What consists of ASCII letters is stemmed (English Snowball, also
-// called Porter2). Everything else separates, dots and slashes of paths included.
-// Scripts that are written without spaces give overlapping pairs of characters.
-// Terms longer than 64 characters and runs longer than 512 bytes are left out.
-// Bytes that are not UTF-8 separate.
+// Runs of letters, digits and underscores are lower-cased and split into parts: at
+// underscores, at changes of case (HTTPServer: http, server) and between letters and
+// digits. Each part of two characters or more is a term, and so is the whole run without
+// its underscores, so that read_file, readFile and readfile share one. Terms of ASCII
+// letters are stemmed (English Snowball, also called Porter2). All other characters
+// separate, including the dots and slashes of paths. Scripts without spaces give
+// overlapping pairs of characters. Terms longer than 64 characters and runs longer than 512
+// bytes are left out. Bytes that are not UTF-8 separate.
 //
-// The terms' texts are shared with other results: they cost no memory of their
-// own as long as the analysis is in use.
+// The terms' strings are shared with other results.
 func Analyze(text string) index.Terms {
 	a := analyzers.Get().(*analyzer)
 	defer analyzers.Put(a)
@@ -49,22 +47,22 @@ func Analyze(text string) index.Terms {
 
 var analyzers = sync.Pool{New: func() any { return newAnalyzer() }}
 
-// analyzer remembers what it made of every run it has met, for texts repeat
-// themselves; stemming costs twenty times a look-up.
+// analyzer caches the terms of every run, because runs repeat and stemming costs twenty
+// times a look-up.
 type analyzer struct {
-	runs  map[string][]uint32 // run as written to its terms
-	ids   map[string]uint32   // term to its place in terms
+	runs  map[string][]uint32 // run, as written, to its terms
+	ids   map[string]uint32   // term to its index in terms
 	terms []string
 	stem  *snowballstem.Env
 
-	// The text at hand.
+	// State of the current text.
 	counts []uint32 // by term
 	seen   []uint32 // terms with a count
 	lower  []byte   // scratch
 	parts  []span   // scratch
 }
 
-// span is a stretch of bytes.
+// span is a range of bytes.
 type span struct{ start, end int }
 
 func newAnalyzer() *analyzer {
@@ -86,7 +84,7 @@ func (a *analyzer) analyze(text string) index.Terms {
 	return terms
 }
 
-// gather counts the terms of a text; forget comes after it.
+// gather counts the terms of a text. The caller must call forget afterwards.
 func (a *analyzer) gather(text string) {
 	if len(a.terms) > maxMemory || len(a.runs) > maxMemory {
 		*a = *newAnalyzer()
@@ -103,7 +101,7 @@ func (a *analyzer) gather(text string) {
 	}
 }
 
-// forget makes the analyzer ready for another text.
+// forget resets the counts for the next text.
 func (a *analyzer) forget() {
 	for _, id := range a.seen {
 		a.counts[id] = 0
@@ -123,8 +121,8 @@ func (a *analyzer) addRun(run string) {
 	}
 }
 
-// addPairs counts each two neighbouring characters of a run of a script without
-// spaces, or the only one.
+// addPairs counts each pair of neighbouring characters in a run of a script without spaces,
+// or its only character.
 func (a *analyzer) addPairs(run string) {
 	_, width := utf8.DecodeRuneInString(run)
 	if width == len(run) {
@@ -145,11 +143,11 @@ func (a *analyzer) count(id uint32) {
 	a.counts[id]++
 }
 
-// id finds or makes the number of a term.
+// id returns the number of a term, adding it if needed.
 func (a *analyzer) id(term string) uint32 {
 	id, ok := a.ids[term]
 	if !ok {
-		kept := strings.Clone(term) // a variable of its own, so that what asks stays off the heap
+		kept := strings.Clone(term) // a separate variable, so that the argument stays off the heap
 		id = uint32(len(a.terms))
 		a.ids[kept] = id
 		a.terms = append(a.terms, kept)
@@ -158,7 +156,7 @@ func (a *analyzer) id(term string) uint32 {
 	return id
 }
 
-// learn works out the terms of a run.
+// learn computes the terms of a run.
 func (a *analyzer) learn(run string) []uint32 {
 	a.split(run)
 	if len(a.parts) == 0 {
@@ -176,7 +174,7 @@ func (a *analyzer) learn(run string) []uint32 {
 		return ids
 	}
 	for _, p := range a.parts {
-		// One letter or digit out of a compound (the x of x1) says nothing.
+		// Single characters of a compound (the x of x1) are not terms.
 		if part := whole[p.start:p.end]; utf8.RuneCountInString(part) > 1 {
 			add(part)
 		}
@@ -184,8 +182,8 @@ func (a *analyzer) learn(run string) []uint32 {
 	return ids
 }
 
-// stemmed is the stem of a lower-case word of ASCII letters, and any other word
-// as it is.
+// stemmed returns the stem of a lower-case word of ASCII letters, and any other word
+// unchanged.
 func (a *analyzer) stemmed(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

@@ -56,7 +56,7 @@ func EncodeTerms(terms index.Terms) []byte {
 	return b
 }
 
-// sharedPrefix is how many bytes two texts begin with alike, at most nibble.
+// sharedPrefix is the length of the common prefix of two texts, at most nibble.
 func sharedPrefix(a, b string) int {
 	n := min(len(a), len(b), nibble)
 	for i := range n {
@@ -67,9 +67,9 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// DecodeTerms reads what EncodeTerms wrote. It returns an error that wraps
-// ErrCorrupt for anything else, and allocates no more than a small multiple of
-// the input's size. The terms' texts share one allocation: keep all or clone.
+// DecodeTerms reads what EncodeTerms wrote. For any other input it returns an error that
+// wraps ErrCorrupt, and allocates no more than a small multiple of the input's size. The
+// terms' texts share one allocation: keep all or clone.
 func DecodeTerms(b []byte) (index.Terms, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: no bytes", ErrCorrupt)
@@ -79,7 +79,7 @@ func DecodeTerms(b []byte) (index.Terms, error) {
 	}
 	r := reader{b: b[1:]}
 	count, total := r.uvarint(), r.uvarint()
-	// A term takes at least two bytes and shares at most a nibble's worth.
+	// A term takes at least two bytes and shares at most nibble bytes.
 	if r.bad || count > uint64(len(r.b))/2 || total > count*nibble+uint64(len(r.b)) {
 		return nil, fmt.Errorf("%w: sizes do not fit %d bytes", ErrCorrupt, len(b))
 	}
@@ -104,7 +104,7 @@ func DecodeTerms(b []byte) (index.Terms, error) {
 		// The builder never grows again unless total lied, and even then the
 		// strings handed out so far stay valid.
 		text := texts.String()[start:]
-		if text <= previous { // the first has nothing before it and may not be empty
+		if text <= previous { // the first term has no predecessor and may not be empty
 			return nil, fmt.Errorf("%w: term %d is out of order", ErrCorrupt, i)
 		}
 		terms = append(terms, index.Term{Text: text, Count: uint32(occurrences)})
@@ -116,7 +116,7 @@ func DecodeTerms(b []byte) (index.Terms, error) {
 	return terms, nil
 }
 
-// reader takes values off the front of bytes and remembers when they ran out.
+// reader reads values from the front of bytes and remembers when they ran out.
 type reader struct {
 	b   []byte
 	bad bool

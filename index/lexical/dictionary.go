@@ -2,11 +2,10 @@ package lexical
 
 import "hash/maphash"
 
-// dictionary numbers terms in the order of their arrival. It knows a term by 64
-// bits of a hash that is seeded anew in every process, and keeps no text: at load
-// every posting is one look-up, and what a look-up costs is the cache lines it
-// misses, here one against four of a map of strings. Two terms would be taken for
-// one if their hashes agreed; among a million terms the chance of any such pair
+// dictionary numbers terms in the order of their arrival. It identifies a term by a 64-bit
+// hash with a seed per process, and stores no text. At load every posting is one look-up,
+// and a look-up costs its cache misses: one here, four in a map of strings. Two terms with
+// equal hashes would be treated as one; among a million terms the chance of any such pair
 // is one in 37 million, and its effect a wrong word in common.
 type dictionary struct {
 	seed  maphash.Seed
@@ -17,7 +16,7 @@ type dictionary struct {
 // dictionarySlot is empty when number is 0.
 type dictionarySlot struct {
 	hash   uint64
-	number uint32 // of the term, plus one
+	number uint32 // number of the term, plus one
 }
 
 const minDictionary = 1 << 10
@@ -31,13 +30,13 @@ func newDictionary(seed maphash.Seed, room int) dictionary {
 	return dictionary{seed: seed, slots: make([]dictionarySlot, size)}
 }
 
-// hash is how the dictionary knows a term.
+// hash identifies the term in the dictionary.
 func (d *dictionary) hash(term string) uint64 { return maphash.String(d.seed, term) }
 
 // hashBytes is hash of a term in bytes.
 func (d *dictionary) hashBytes(term []byte) uint64 { return maphash.Bytes(d.seed, term) }
 
-// place is where the hash stands, or the empty slot where it belongs.
+// place returns the slot with the hash, or the empty slot where it belongs.
 func (d *dictionary) place(hash uint64) *dictionarySlot {
 	mask := uint64(len(d.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
@@ -53,7 +52,7 @@ func (d *dictionary) find(hash uint64) (uint32, bool) {
 	return slot.number - 1, slot.number != 0
 }
 
-// add returns the number of a term, which it gives if need be.
+// add returns the number of a term, assigning one if it is new.
 func (d *dictionary) add(hash uint64) uint32 {
 	slot := d.place(hash)
 	if slot.number == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Compaction happens when dead slots are both many and a fair share of all.
+// Compaction needs a minimum of dead slots and a minimum share of them.
 const (
 	compactMinDead = 1024
 	compactShare   = 4 // dead slots are at least a quarter of all
@@ -74,16 +74,16 @@ func (x *Index) Len() int {
 	return x.state.live()
 }
 
-// Upsert adds the document or replaces it. The index keeps nothing of terms.
+// Upsert adds the document or replaces it. The index keeps no reference to terms.
 func (x *Index) Upsert(doc uint32, terms index.Terms) { x.UpsertFields(doc, terms, nil) }
 
-// UpsertFields adds the document or replaces it, with a second field of low
-// weight, such as the words of the paths at which a chunk of code lies.
+// UpsertFields adds the document or replaces it, with a second field of low weight, such as
+// the words of the paths of a chunk of code.
 //
-// It is the simple form of BM25F (Robertson, Zaragoza and Taylor, 2004): an
-// occurrence in extra counts Options.ExtraWeight of one in body, both are summed
-// before saturation, and only the body has a length. So many paths neither bury
-// a document nor lift it beyond what the saturation of one term allows.
+// It is the simple form of BM25F (Robertson, Zaragoza and Taylor, 2004): an occurrence in
+// extra counts Options.ExtraWeight of one in body, both are summed before saturation, and
+// only the body has a length. So a document with many paths is neither penalised for its
+// length nor raised beyond the saturation of one term.
 //
 // The body may begin with names (see WithNames), which Named finds.
 func (x *Index) UpsertFields(doc uint32, body, extra index.Terms) {
@@ -122,13 +122,13 @@ func (s *state) append(doc uint32, body, extra index.Terms, extraUnits uint32) {
 	for len(s.lists) < s.dictionary.size {
 		s.lists = append(s.lists, postings{})
 	}
-	// Apart from the look-ups, so that the processor overlaps the cache misses.
+	// A separate loop from the look-ups, so that the processor overlaps the cache misses.
 	for _, f := range s.scratch {
 		s.lists[f.term].add(slot, f.units)
 	}
 }
 
-// frequency is how often a document holds a term.
+// frequency is how often a document contains a term.
 type frequency struct{ term, units uint32 }
 
 // merge fills scratch with the frequencies of both fields.
@@ -151,8 +151,8 @@ func (s *state) merge(body, extra index.Terms, extraUnits uint32) {
 	}
 }
 
-// mergeNames adds names to scratch. A name has no frequency; that of one occurrence
-// is the shortest to keep.
+// mergeNames adds names to scratch. A name has no frequency; one occurrence is the shortest
+// to store.
 func (s *state) mergeNames(names []string) {
 	for _, name := range names {
 		var hash uint64
@@ -161,7 +161,7 @@ func (s *state) mergeNames(names []string) {
 	}
 }
 
-// Far beyond what moves a score, and small enough that sums stay in 32 bits.
+// Far beyond what affects a score, and small enough that sums fit 32 bits.
 const (
 	maxLength    = 1 << 30
 	maxFrequency = 1 << 20
@@ -181,10 +181,10 @@ func (s *state) kill(doc uint32) {
 	s.total -= uint64(s.lengths[slot])
 }
 
-// compactIfWorthwhile rewrites the lists without dead slots when those are many.
-// The cost, some milliseconds for a million postings, is spread over the changes
-// that made the dead slots. Searches go on meanwhile: the new state is built
-// beside the old one, under writing alone.
+// compactIfWorthwhile rewrites the lists without dead slots when there are many. The cost,
+// some milliseconds for a million postings, is spread over the changes that made the dead
+// slots. Searches continue meanwhile: the new state is built beside the old one, under
+// writing alone.
 func (x *Index) compactIfWorthwhile() {
 	s := &x.state
 	if s.deadCount < compactMinDead || s.deadCount*compactShare < len(s.docs) {
@@ -196,7 +196,7 @@ func (x *Index) compactIfWorthwhile() {
 	x.mu.Unlock()
 }
 
-// compacted returns a state with the live slots alone, renumbered in order.
+// compacted returns a state with only the live slots, renumbered in order.
 func (s *state) compacted() state {
 	fresh := newState(s.dictionary.seed, s.live(), len(s.lists))
 	renumbered := make([]uint32, len(s.docs))

@@ -1,17 +1,16 @@
-// Package lexical finds documents by their words: it analyses text into terms
-// and ranks documents with BM25 over an index held in memory.
+// Package lexical finds documents by their words: it analyses text into terms and ranks
+// documents with BM25 over an index held in memory.
 //
-// Vocabulary. A run is an unbroken stretch of letters, digits and underscores
-// in a text. A part is what a run splits into at underscores, at changes of
-// case and between letters and digits. A term is what is indexed: the stem of a
-// part or of a whole run. A slot is the index's own number for one
-// version of a document: every upsert takes the next slot and the one before it
-// is dead, so that posting lists only ever grow at their end. A posting is a
-// slot and the weighted frequency of a term in it. A name is what a document
-// declares; it is found as a whole and scores nothing.
+// Vocabulary. A run is an unbroken stretch of letters, digits and underscores in a text. A
+// part is what a run splits into at underscores, at changes of case and between letters and
+// digits. A term is the indexed unit: the stem of a part or of a whole run. A slot is the
+// index's own number for one version of a document: every upsert takes the next slot and
+// the old one becomes dead, so that posting lists grow only at their end. A posting is a
+// slot and the weighted frequency of a term in it. A name is an identifier that a document
+// declares; it is found only as a whole and does not affect scores.
 //
-// Documents and queries are analysed by the same function. A query is never an
-// AND of its words: a document that holds any of them can be found.
+// Documents and queries are analysed by the same function. A query is never an AND of its
+// words: a document with any of them can be found.
 package lexical
 
 import (
@@ -23,7 +22,7 @@ import (
 
 var _ index.Retriever = (*Index)(nil)
 
-// Name is what the index is called in receipts and settings.
+// Name is the name of the index in receipts and settings.
 const Name = "lexical"
 
 // Options tune the ranking. The zero value of a field stands for its default.
@@ -40,21 +39,21 @@ type Options struct {
 	ExtraWeight float64
 }
 
-// Defaults of Options. K1 and B lie inside the range that Robertson and
-// Zaragoza recommend (k1 1.2 to 2, b 0.5 to 0.8; "The Probabilistic Relevance
-// Framework: BM25 and Beyond", 2009); the places in it were measured over nine
-// retrieval sets of conversations, questions and code.
+// Defaults of Options. K1 and B lie inside the range that Robertson and Zaragoza recommend
+// (k1 1.2 to 2, b 0.5 to 0.8; "The Probabilistic Relevance Framework: BM25 and Beyond",
+// 2009); the values were tuned over nine retrieval sets of conversations, questions and
+// code.
 const (
 	DefaultK1          = 1.2
 	DefaultB           = 0.75
 	DefaultExtraWeight = 0.5
 )
 
-// tfUnit is how many units of stored frequency one occurrence in a body is, so
-// that an extra field can weigh fractions of it.
+// tfUnit is the units of stored frequency per occurrence in a body, so that an extra field
+// can count fractions of an occurrence.
 const tfUnit = 4
 
-// withDefaults fills in what was left zero.
+// withDefaults replaces zero fields by their defaults.
 func (o Options) withDefaults() Options {
 	if o.K1 == 0 {
 		o.K1 = DefaultK1

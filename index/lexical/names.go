@@ -10,21 +10,20 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Names are kept beside a document's words: what it declares, for a question that
-// asks for exactly that. They are stored among its terms, in front of them, and
-// change nothing of what words find: they have no score, add nothing to a length and
-// are counted in no statistics.
+// Names are stored beside a document's words, among its terms and in front of them. Only
+// Named finds them: they have no score, add nothing to the document's length and are in no
+// statistics.
 
 const (
-	// namePrefix begins a name among terms. No analysed term does, and it sorts
-	// before all that can begin one.
+	// namePrefix begins a name among terms. No analysed term begins with it, and it sorts
+	// before all characters of terms.
 	namePrefix = "#"
-	// maxName is the longest name that is kept, in bytes.
+	// maxName is the longest name kept, in bytes.
 	maxName = 160
 )
 
-// WithNames returns the terms of a document with the names that it declares. Names
-// that are empty, too long or not UTF-8 are left out.
+// WithNames returns the terms of a document with its declared names. Names that are empty,
+// too long or not UTF-8 are left out.
 func WithNames(words index.Terms, names []string) index.Terms {
 	if len(names) == 0 {
 		return words
@@ -40,7 +39,7 @@ func WithNames(words index.Terms, names []string) index.Terms {
 	return append(all, words...)
 }
 
-// SplitNames takes apart what WithNames put together. The names are as written.
+// SplitNames is the inverse of WithNames. The names are as written.
 func SplitNames(terms index.Terms) (names []string, words index.Terms) {
 	for len(terms) > 0 && strings.HasPrefix(terms[0].Text, namePrefix) {
 		names = append(names, terms[0].Text[len(namePrefix):])
@@ -49,9 +48,9 @@ func SplitNames(terms index.Terms) (names []string, words index.Terms) {
 	return names, terms
 }
 
-// appendFolded appends a name as it is looked up: in lower case and without
-// underscores, as a run is, so that read_file, readFile and READ_FILE are one.
-// Nothing but underscores stays what it is.
+// appendFolded appends a name in the form in which it is looked up: lower case and without
+// underscores, so that read_file, readFile and READ_FILE are one. A name of underscores
+// only is unchanged.
 func appendFolded(b []byte, name string) []byte {
 	start := len(b)
 	for i := range len(name) {
@@ -70,15 +69,15 @@ func appendFolded(b []byte, name string) []byte {
 	return b
 }
 
-// nameHash is how the dictionary knows a name; it reuses buffer.
+// nameHash identifies a name in the dictionary; it reuses buffer.
 func (d *dictionary) nameHash(name string, buffer []byte) (uint64, []byte) {
 	buffer = appendFolded(append(buffer[:0], namePrefix...), name)
 	return d.hashBytes(buffer), buffer
 }
 
-// Named returns the documents, among those that are allowed (nil is all), that
-// declare a name, in whatever case and style it is written, in order of their numbers.
-// It costs a look at every document that does.
+// Named returns the allowed documents (nil is all) that declare a name, in any case and
+// style, in order of their numbers. Its cost grows with the number of documents that
+// declare it.
 func (x *Index) Named(name string, allow *roaring.Bitmap) []uint32 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -11,14 +11,14 @@ import "encoding/binary"
 // readable while the original grows.
 type postings struct {
 	data []byte
-	// n counts the postings, those of dead slots included.
+	// n counts the postings, including dead slots.
 	n uint32
 	// next is the lowest slot that can be added.
 	next uint32
 }
 
-// add appends a posting. Slots come in increasing order; a slot that is already
-// held is left as it is, which makes a repeated term of a document harmless.
+// add appends a posting. Slots must come in increasing order; a slot already in the list is
+// ignored, so a repeated term of a document does no harm.
 func (p *postings) add(slot, tf uint32) {
 	if slot < p.next {
 		return
@@ -57,8 +57,8 @@ func (c *cursor) fill(slots, tfs []uint32) int {
 	tfs = tfs[:len(slots)]
 	pos, n := 0, 0
 	for n < len(slots) && pos < len(data) {
-		// The usual posting, a byte or two, is read without a branch on which:
-		// there the processor would guess wrong every other time.
+		// The usual posting of one or two bytes is read without a branch: the processor
+		// would mispredict it half the time.
 		if pos+1 < len(data) && data[pos]|data[pos+1] < 0x80 {
 			gap, tf := uint32(data[pos]), uint32(data[pos+1])
 			flag := gap & 1

@@ -9,15 +9,15 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// functionWordWeight is what an English function word of a query counts, against
-// 1 for any other term. Questions are full of words that carry grammar ("how do
-// I …"), and in code, where those are rare, idf alone takes them for content.
-// They are not dropped: some questions have nothing else. The figure is at the
-// middle of a flat optimum (0.2 to 0.4) over nine retrieval sets.
+// functionWordWeight is what an English function word of a query counts, against 1 for any
+// other term. Questions are full of grammatical words ("how do I …"). They are rare in
+// code, so idf alone would weigh them as content. They are not dropped, because some
+// questions consist only of them. The value is the middle of a flat optimum (0.2 to 0.4)
+// over nine retrieval sets.
 const functionWordWeight = 0.3
 
-// functionWords are pronouns, articles, conjunctions, prepositions, auxiliaries,
-// question words and what is left of contractions ("don't": don, t).
+// functionWords are pronouns, articles, conjunctions, prepositions, auxiliaries, question
+// words and the parts of contractions ("don't": don, t).
 const functionWords = `
 	i me my we our us you your he him his she her it its they them their
 	what which who whom this that these those when where why how
@@ -29,13 +29,12 @@ const functionWords = `
 	here there all any both each few more most other some such no nor not only own
 	same so than too very just now s t d ll m re ve don`
 
-// troubleWords say that something went wrong and not what: "npm error" asks about
-// npm, and a lesson that says how npm was mended need not have the word. They weigh
-// as much as others, for what does have it fits better.
+// troubleWords say that something went wrong but not what: "npm error" asks about npm, and
+// a lesson about a fix for npm may not contain the word "error". They keep full weight,
+// since documents that contain them match better.
 const troubleWords = `error errors problem issue trouble fail failed failing failure fix fixed`
 
-// functionTerms and troubleTerms are the terms of those words, worked out at the
-// first query.
+// functionTerms and troubleTerms are the terms of these words, computed at the first query.
 var (
 	functionTerms = sync.OnceValue(func() map[string]bool { return termsOf(functionWords) })
 	troubleTerms  = sync.OnceValue(func() map[string]bool { return termsOf(troubleWords) })
@@ -49,9 +48,9 @@ func termsOf(words string) map[string]bool {
 	return terms
 }
 
-// Content returns those of a query's terms that say what it is about: all but
-// function words and words for trouble, but the latter too if it has no others, and
-// all if it has neither.
+// Content returns the terms that say what a query is about: all but function words and
+// trouble words. Without such terms it returns the trouble words, and without those all
+// terms.
 func Content(query index.Terms) index.Terms {
 	function, trouble := functionTerms(), troubleTerms()
 	content := slices.DeleteFunc(slices.Clone(query), func(t index.Term) bool { return function[t.Text] })
@@ -65,13 +64,13 @@ func Content(query index.Terms) index.Terms {
 	return about
 }
 
-// queryTerms analyses a query. A term that is said n times weighs √n: what is
-// repeated is meant, but a pasted message must not drown in its commonest word.
+// queryTerms analyses a query. A term that occurs n times weighs √n: repetition is
+// emphasis, but the most frequent word of a pasted message must not dominate.
 func queryTerms(text string) []queryTerm {
 	analysed := Analyze(text)
 	function, trouble := functionTerms(), troubleTerms()
 	terms := make([]queryTerm, len(analysed))
-	about := false // a term is content and more than trouble
+	about := false // a term is content and no trouble word
 	for i, t := range analysed {
 		terms[i] = queryTerm{text: t.Text, weight: math.Sqrt(float64(t.Count)), content: !function[t.Text]}
 		if !terms[i].content {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a character is to the analysis.
+// kind classifies a character for the analysis.
 type kind uint8
 
 const (
@@ -34,7 +34,7 @@ var asciiKinds = func() (kinds [utf8.RuneSelf]kind) {
 	return kinds
 }()
 
-// unspaced are the scripts in which words are not set apart.
+// unspaced are the scripts that write words without spaces.
 var unspaced = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
@@ -60,8 +60,8 @@ func kindOf(r rune) kind {
 	return separator
 }
 
-// nextRun finds the first run at or after start. Characters of scripts without
-// spaces make runs of their own. At the end of the text begin equals end.
+// nextRun finds the first run at or after start. Characters of scripts without spaces form
+// separate runs. At the end of the text begin equals end.
 func nextRun(text string, start int) (begin, end int, isPaired bool) {
 	begin = start
 	for begin < len(text) {
@@ -74,7 +74,7 @@ func nextRun(text string, start int) (begin, end int, isPaired bool) {
 	}
 	end = begin
 	for end < len(text) {
-		// Nearly every byte takes this way.
+		// Fast path for nearly every byte.
 		if c := text[end]; c < utf8.RuneSelf && !isPaired {
 			if asciiKinds[c] == separator {
 				break
@@ -100,7 +100,7 @@ func kindAt(text string, i int) (kind, int) {
 }
 
 // split sets parts and lower to the run's parts and its lower-case text, without
-// underscores. The parts are stretches of lower.
+// underscores. The parts are ranges of lower.
 func (a *analyzer) split(run string) {
 	a.parts, a.lower = a.parts[:0], a.lower[:0]
 	start := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// chunk is how many postings are decoded at a time. The deadline is looked at
-// once a chunk, some microseconds of work.
+// chunk is how many postings are decoded at a time. The context is checked once a chunk,
+// after some microseconds of work.
 const chunk = 1024
 
 // Retrieve implements index.Retriever.
@@ -23,17 +23,16 @@ const chunk = 1024
 //	Σ w(t) · idf(t) · tf·(k1+1) / (tf + k1·(1 - b + b·|d|/mean))
 //	idf(t) = ln(1 + (N - df + ½)/(df + ½))
 //
-// over the terms t of the query, with N, df and mean counted over the living
-// documents of q.Universe and w as queryTerms gives it (Robertson and Zaragoza,
-// 2009; the idf is Lucene's, which is never negative).
+// over the terms t of the query, with N, df and mean counted over the live documents of
+// q.Universe and w from queryTerms (Robertson and Zaragoza, 2009; the idf is Lucene's,
+// which is never negative).
 //
-// Result.Best is Σ w(t)·idf(t)·(k1+1) over all terms of the query, the limit
-// that no document's score exceeds. A term that no document of the universe holds
-// counts with the idf of df = 0, the highest: a query of which only the filler
-// is known reaches a small part of it. When no document holds any term of the
-// query it is zero.
+// Result.Best is Σ w(t)·idf(t)·(k1+1) over all terms of the query, the limit that no
+// document's score exceeds. A term in no document of the universe counts with the highest
+// idf, for df = 0: so a query of which only common words are known reaches a small part of
+// the bound. When no document contains any term of the query, Best is zero.
 //
-// Results are exact: what is skipped could not have been among the hits.
+// Results are exact: only documents that cannot be hits are skipped.
 func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, error) {
 	if q.Limit <= 0 {
 		return index.Result{}, errLimit
@@ -58,19 +57,19 @@ func (x *Index) Retrieve(ctx context.Context, q index.Query) (index.Result, erro
 	return index.Result{Hits: hits, Best: s.best(), Searched: s.searched, Content: content}, nil
 }
 
-// queryTerm is one distinct term of a query and what a search learns of it.
+// queryTerm is one distinct term of a query with the data of its search.
 type queryTerm struct {
 	text    string
 	weight  float64
 	content bool     // see Content
 	list    postings // a snapshot; empty for an unknown term
-	df      uint32   // documents of the universe that hold it
-	// bound is the limit of what it adds to a score: weight·idf·(k1+1).
+	df      uint32   // documents of the universe that contain it
+	// bound is the most that the term adds to a score: weight·idf·(k1+1).
 	bound float64
 }
 
-// tally is what a slot has gathered: its score, and the bounds of the content
-// terms that it holds. Side by side they cost one access to memory.
+// tally is the score of a slot, and the bounds of the content terms that it contains. Side
+// by side they cost one memory access.
 type tally struct{ score, held float32 }
 
 // search is the working memory of one query, pooled because its arrays are as
@@ -88,7 +87,7 @@ type search struct {
 	size          int    // number of slots in the universe
 	mean          float64
 
-	scores  []tally   // by slot; zero where not touched
+	scores  []tally   // by slot; zero if not touched
 	touched []uint32  // slots with a score
 	ranked  []float32 // scratch of kthScore
 
@@ -100,8 +99,8 @@ type search struct {
 
 var searches = sync.Pool{New: func() any { return new(search) }}
 
-// release gives the memory back with its scores zeroed, at the cost of what was
-// touched rather than of the whole array.
+// release returns the memory to the pool with its scores zeroed. It costs time for the
+// touched slots only, not for the whole array.
 func (s *search) release() {
 	for _, slot := range s.touched {
 		s.scores[slot] = tally{}
@@ -112,8 +111,8 @@ func (s *search) release() {
 	searches.Put(s)
 }
 
-// snapshot fills in what the search needs of the index's state, and reports
-// whether the index holds anything.
+// snapshot reads what the search needs of the index's state, and reports whether the index
+// has documents.
 func (x *Index) snapshot(s *search, q index.Query) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -133,7 +132,7 @@ func (x *Index) snapshot(s *search, q index.Query) bool {
 
 	var length uint64
 	s.allowed, s.searched, length = s.slots(state, s.allowed, q.Allow)
-	// Without a filter both hold the same documents: one look will do.
+	// Without a filter both are the same set: compute it once.
 	if q.Universe == q.Allow || q.Universe != nil && q.Allow != nil && q.Universe.Equals(q.Allow) {
 		s.universe, s.size = append(s.universe[:0], s.allowed...), s.searched
 	} else {
@@ -169,8 +168,8 @@ func (s *search) slots(state *state, set bitset, docs *roaring.Bitmap) (_ bitset
 	return set, len(s.members), length
 }
 
-// weigh counts each term's documents in the universe, gives it its bound and
-// puts the rarest terms, which have the highest, first.
+// weigh counts each term's documents in the universe, sets its bound and sorts the terms by
+// descending bound, the rarest first.
 func (s *search) weigh(ctx context.Context) error {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -187,7 +186,7 @@ func (s *search) weigh(ctx context.Context) error {
 	return nil
 }
 
-// frequency is how many documents of the universe hold a term.
+// frequency is how many documents of the universe contain a term.
 func (s *search) frequency(ctx context.Context, list postings) (uint32, error) {
 	if s.everything {
 		return list.n, nil
@@ -210,9 +209,9 @@ func (s *search) count(ctx context.Context, list postings) (uint32, error) {
 	return uint32(df), nil
 }
 
-// best is Result.Best.
+// best computes Result.Best.
 func (s *search) best() float32 {
-	// Documents may be allowed that the universe does not count.
+	// The allowed documents need not be in the universe.
 	sum, known := 0.0, len(s.touched) > 0
 	for _, t := range s.terms {
 		sum += t.bound
@@ -224,12 +223,12 @@ func (s *search) best() float32 {
 	return float32(sum)
 }
 
-// score adds up the scores of the allowed documents, rarest term first. As soon
-// as the terms still to come cannot lift a document that holds none of the terms
-// so far into the first limit, they are looked up for those already touched
-// alone (the idea of MaxScore; Turtle and Flood, 1995).
+// score adds up the scores of the allowed documents, rarest term first. When the remaining
+// terms cannot lift a document without any earlier term into the first limit, they are
+// looked up only for documents already touched (the idea of MaxScore; Turtle and Flood,
+// 1995).
 func (s *search) score(ctx context.Context, limit int) error {
-	// What the terms to come can add, and how many postings they have.
+	// The most that the remaining terms can add, and the number of their postings.
 	rest, postings := 0.0, 0
 	for _, t := range s.terms {
 		if t.list.n > 0 {
@@ -242,8 +241,8 @@ func (s *search) score(ctx context.Context, limit int) error {
 		if t.list.n == 0 {
 			continue
 		}
-		// Finding the k-th score costs a pass over the touched: it is tried
-		// where it can succeed and the postings to come cost more.
+		// Finding the k-th score costs a pass over the touched slots: do it only where it
+		// can succeed and the remaining postings cost more.
 		if !closed && reached > rest && len(s.touched) >= limit && len(s.touched) < postings {
 			// The margin covers the rounding of 32-bit sums.
 			closed = float64(s.kthScore(limit)) > rest*1.0001
@@ -258,9 +257,9 @@ func (s *search) score(ctx context.Context, limit int) error {
 	return nil
 }
 
-// add adds one term's share to the scores; if closed, only to those touched.
+// add adds one term's contribution to the scores; if closed, only to slots already touched.
 func (s *search) add(ctx context.Context, t queryTerm, closed bool) error {
-	// Frequencies come in units, so the other side of the fraction is scaled.
+	// Frequencies are in units, so the other terms of the fraction are scaled.
 	k1, b := s.options.K1*tfUnit, s.options.B
 	flat, perLength := float32(k1*(1-b)), float32(k1*b/s.mean)
 	bound, held := float32(t.bound), float32(0)

@@ -6,15 +6,15 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// bitset holds slots, which are dense. Roaring serves the callers' sets of
-// documents; a scan over postings wants the plain form.
+// bitset holds slots, which are dense. Callers' sets of documents are roaring bitmaps; a
+// scan over postings is faster with a plain bitset.
 type bitset []uint64
 
 func (b bitset) has(slot uint32) bool { return b[slot>>6]&(1<<(slot&63)) != 0 }
 
 func (b bitset) set(slot uint32) { b[slot>>6] |= 1 << (slot & 63) }
 
-// grown returns the set with room for n slots.
+// grown returns the set with capacity for n slots.
 func (b bitset) grown(n int) bitset {
 	for len(b) < (n+63)>>6 {
 		b = append(b, 0)

@@ -47,7 +47,7 @@ func (s *search) top(limit int) (hits []index.Hit, content int) {
 	return best, content
 }
 
-// compareHits is the order of a result: by score, highest first, then by number.
+// compareHits orders hits by score, highest first, then by number.
 func compareHits(a, b index.Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 }

@@ -9,28 +9,29 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// What a word of a question counts for a model that is told (embedder.Weigher).
+// Constants for the weights of question words, for models that take them
+// (embedder.Weigher).
 const (
-	// rarityPower is the power of the idf, and the middle of a flat optimum (.4 to
-	// .5) over nine retrieval sets: the idf as it is, which serves BM25, takes too
-	// much from words that a trained model has weighed already.
+	// rarityPower is the power of the idf, the middle of a flat optimum (.4 to .5) over
+	// nine retrieval sets. The plain idf, which suits BM25, takes too much from words that
+	// a trained model has weighed already.
 	rarityPower = 0.45
-	// moreDocuments have none of the words: in the first few documents every word
-	// would be common.
+	// moreDocuments is added to the number of documents, none with the word: otherwise
+	// every word of the first few documents would be common.
 	moreDocuments = 100
-	// noTermWeight is of what is no term of the question: signs, flags and names as a
-	// whole whose parts a hyphen joins ("maxdepth" of "max-depth"), the beginning of a
-	// long number. It lies among what words weigh, and changes little.
+	// noTermWeight is the weight of tokens that are no term of the question: signs, flags,
+	// whole names with a hyphen ("maxdepth" of "max-depth"), the beginning of a long
+	// number. It is a typical word weight, and its exact value matters little.
 	noTermWeight = 0.5
 )
 
-// Weights is how much the words of one question count by how rare they are where it is
-// asked.
+// Weights are the weights of the words of one question, by their rarity in the universe of
+// the query.
 type Weights map[string]float64
 
-// Weights returns how much the words of a question count among the documents of the
-// universe, nil for all: (idf(word) / idf of a word that none holds)^rarityPower, with
-// the idf of Retrieve, as if moreDocuments more were searched. It returns ctx's error.
+// Weights returns the weights of a question's words among the documents of the universe,
+// nil for all: (idf(word) / idf of a word in no document)^rarityPower, with the idf of
+// Retrieve, as if moreDocuments more documents were searched. It returns ctx's error.
 func (x *Index) Weights(ctx context.Context, question string, universe *roaring.Bitmap) (Weights, error) {
 	terms := Analyze(question)
 	weights := make(Weights, len(terms))
@@ -41,7 +42,7 @@ func (x *Index) Weights(ctx context.Context, question string, universe *roaring.
 		s.terms = append(s.terms, queryTerm{text: t.Text})
 	}
 	if !x.snapshot(s, index.Query{Allow: universe, Universe: universe}) {
-		return nil, nil // of an empty index: all count alike
+		return nil, nil // empty index: all words count alike
 	}
 	n := float64(s.size + moreDocuments)
 	unknown := math.Log1p((n + 0.5) / 0.5)

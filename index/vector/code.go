@@ -9,31 +9,29 @@ import (
 // queryBits is how many bits of each dimension a query keeps.
 const queryBits = 3
 
-// coder turns vectors into codes, and queries into what codes are compared with.
-// A vector is first rotated, then compared with the rotated centre, one bit for
-// each dimension.
+// coder turns vectors into codes, and queries into the form that codes are compared with. A
+// vector is first rotated, then compared with the rotated centre, one bit for each
+// dimension.
 //
-// Embeddings of text share a large common part and put most of their variance
-// into few dimensions. Without the centre most signs would be the same for all;
-// without the rotation a dimension that tells nothing would weigh as much as
-// one that tells a lot: of 50,000 vectors a shortlist of 200 then missed 3 % of
-// the ten nearest instead of 0.7 %. The rotation is the randomised Hadamard
-// transform (Ailon and Chazelle, The fast Johnson–Lindenstrauss transform,
-// 2009): signs flipped by chance, then sums and differences in log2(width)
-// rounds, n log n additions instead of n² products. It needs a power of two, so
+// Embeddings of text share a large common part and have most of their variance in few
+// dimensions. Without the centre most signs would be the same for all; without the rotation
+// an uninformative dimension would weigh as much as an informative one. Without both, of
+// 50,000 vectors a shortlist of 200 missed 3 % of the ten nearest instead of 0.7 %. The
+// rotation is the randomised Hadamard transform (Ailon and Chazelle, The fast
+// Johnson–Lindenstrauss transform, 2009): random sign flips, then sums and differences in
+// log2(width) rounds, n log n additions instead of n² products. It needs a power of two, so
 // narrower vectors are padded, which also gives their codes more bits.
 //
-// A query keeps three bits of each dimension (the asymmetry of RaBitQ: Gao and
-// Long, 2024). The queries of the ten evaluation sets are shorter than the
-// documents and lie apart from them: reduced to one bit, and compared by the
-// number of bits that differ, they found .966 of their ten nearest among 1,600
-// shortlisted of 44,000; three bits give .997, four no more.
+// A query keeps three bits of each dimension (the asymmetry of RaBitQ: Gao and Long, 2024).
+// The queries of the ten evaluation sets are shorter than the documents and form a separate
+// cluster. Reduced to one bit and compared by Hamming distance, they found .966 of their
+// ten nearest among 1,600 shortlisted of 44,000; three bits give .997, four no more.
 type coder struct {
 	width int // a power of two, the bits of a code
 	words int // 64-bit words of a code
 	// flips holds 1 or -1 for each dimension, the same in every process.
 	flips []float32
-	// centre is the rotated mean of the vectors when it was last taken.
+	// centre is the rotated mean of the vectors at the last recoding.
 	centre []float32
 }
 
@@ -51,11 +49,11 @@ func newCoder(dim int) *coder {
 	return c
 }
 
-// setCentre makes mean the centre. Codes made before are void.
+// setCentre makes mean the centre. It invalidates all earlier codes.
 func (c *coder) setCentre(mean []float32) { c.rotate(mean, c.centre) }
 
-// encode writes the code of vec into code, which has c.words words. rotated is
-// room for c.width numbers.
+// encode writes the code of vec into code, which has c.words words. rotated is scratch
+// space for c.width numbers.
 func (c *coder) encode(vec, rotated []float32, code []uint64) {
 	c.rotate(vec, rotated)
 	clear(code)
@@ -66,9 +64,9 @@ func (c *coder) encode(vec, rotated []float32, code []uint64) {
 	}
 }
 
-// encodeQuery writes into planes, which has queryBits·c.words words, what codes
-// are compared with: the rotated, centred query in steps of a quarter of its
-// largest component, -4 to 3 in two's complement, bit by bit.
+// encodeQuery writes the query's form for comparison into planes, which has
+// queryBits·c.words words: the rotated, centred query in steps of a quarter of its largest
+// component, -4 to 3 in two's complement, bit by bit.
 func (c *coder) encodeQuery(query, rotated []float32, planes []uint64) {
 	c.rotate(query, rotated)
 	var largest float32
@@ -77,7 +75,7 @@ func (c *coder) encodeQuery(query, rotated []float32, planes []uint64) {
 		largest = max(largest, rotated[i], -rotated[i])
 	}
 	clear(planes)
-	if largest == 0 { // the centre itself: every code is as near
+	if largest == 0 { // the centre itself: every code is equally near
 		return
 	}
 	const highest = 1<<(queryBits-1) - 1
@@ -106,8 +104,8 @@ func (c *coder) rotate(vec, out []float32) {
 	}
 }
 
-// distances writes for each slot how far its code lies from the query: the
-// product of their best possible agreement less their own, which is positive.
+// distances writes for each slot how far its code is from the query: the best possible
+// agreement minus the actual one, which is never negative.
 func (c *coder) distances(codes []uint64, slots []uint32, planes []uint64, out []uint32) {
 	most := 1 << (queryBits - 1) * c.width
 	if c.words == 4 {
@@ -120,9 +118,9 @@ func (c *coder) distances(codes []uint64, slots []uint32, planes []uint64, out [
 	}
 }
 
-// product is the sum of the query's steps where code has a bit: up to a factor
-// and a constant, both the same for every code, the product of the query with
-// the signs that the code stands for.
+// product is the sum of the query's steps where code has a bit. Up to a factor and a
+// constant, which are the same for all codes, it is the product of the query with the signs
+// in the code.
 func product(code, planes []uint64) int {
 	n := 0
 	for i, x := range code {
@@ -132,9 +130,8 @@ func product(code, planes []uint64) int {
 	return n
 }
 
-// distances256 is distances for codes of 256 bits, those of the built-in model:
-// without the inner loop and its bounds checks it takes half the time, some 7 ns
-// a code.
+// distances256 is distances for codes of 256 bits, the width of the built-in model. Without
+// the inner loop and its bounds checks it takes half the time, some 7 ns a code.
 func distances256(codes []uint64, slots []uint32, p *[4 * queryBits]uint64, out []uint32) {
 	out = out[:len(slots)]
 	for i, slot := range slots {

@@ -15,8 +15,8 @@ func fastestDot() func(a, b []float32) float32 {
 	return dot
 }
 
-// dot is the dot product of two slices of the same width, in four sums that the
-// processor can work on side by side.
+// dot is the dot product of two slices of the same width. It uses four sums that the
+// processor can compute in parallel.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]

@@ -7,16 +7,16 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// keeper keeps the n smallest of the keys that it is shown. A key is what is
-// ordered by in its upper half and the document in its lower, so that ties go to
-// the lower number and what is kept depends on no order of arrival. Keys are
-// gathered unsorted and cut back when there are several times too many: nearly
-// all are turned away by the bound, at one comparison.
+// keeper keeps the n smallest of the keys that it is given. A key has the sort value in its
+// upper half and the document in its lower half, so that ties go to the lower number and
+// the result does not depend on the order of arrival. Keys are collected unsorted and
+// reduced when there are several times too many; the bound rejects nearly all keys with one
+// comparison.
 type keeper struct {
 	n    int
 	keys []uint64
-	// bound is the n-th smallest key as of the last cut: none above it can
-	// be among the smallest.
+	// bound is the n-th smallest key as of the last cut: larger keys cannot be among the
+	// smallest.
 	bound uint64
 }
 
@@ -35,7 +35,7 @@ func (k *keeper) add(key uint64) {
 	}
 }
 
-// cut throws away all but the n smallest keys, in no order.
+// cut drops all but the n smallest keys, in no order.
 func (k *keeper) cut() {
 	if len(k.keys) <= k.n {
 		return
@@ -58,11 +58,12 @@ func (k *keeper) sorted() []uint64 {
 	return k.keys
 }
 
-// scoreKey is a key that orders by score, highest first.
+// scoreKey is a key that orders hits by score, highest first.
 func scoreKey(h index.Hit) uint64 {
-	// Adding zero makes a negative zero positive: the two are equal.
+	// Adding zero makes a negative zero positive: the two must be equal.
 	b := math.Float32bits(h.Score + 0)
-	// Positive floats order as their bits do, negative ones the other way.
+	// The bits of positive floats have the order of the floats, and the bits of negative
+	// ones the reverse order.
 	if b>>31 == 1 {
 		b = ^b
 	} else {
@@ -82,7 +83,7 @@ func hitOf(key uint64) index.Hit {
 	return index.Hit{Doc: uint32(key), Score: math.Float32frombits(b)}
 }
 
-// moments are the sums that mean and standard deviation come from.
+// moments are the sums from which mean and standard deviation are computed.
 type moments struct {
 	n, sum, squares float64
 }

@@ -10,30 +10,29 @@ import (
 	"time"
 )
 
-// EmbedFunc turns a query into its vector. It returns ctx's error when that
-// ends first.
+// EmbedFunc turns a query into its vector. It returns ctx's error if ctx ends first.
 type EmbedFunc func(ctx context.Context, text string) ([]float32, error)
 
 const (
-	// flightLimit is how long one embedding may take: a server that loads a model
-	// of some gigabytes from a slow disk answers within it.
+	// flightLimit is how long one embedding may take. It is enough for a server to load a
+	// model of some gigabytes from a slow disk.
 	flightLimit = 2 * time.Minute
-	// maxFlights is how many texts are embedded at once, while such a load keeps
-	// all of them waiting.
+	// maxFlights is how many texts are embedded at once, while all of them wait for such a
+	// load.
 	maxFlights = 64
 )
 
 var (
-	errClosed = errors.New("the space is closed")
+	errClosed = errors.New("the collection is closed")
 	errBusy   = fmt.Errorf("%d other queries are being embedded", maxFlights)
 )
 
-// queryCache remembers the vectors of the queries asked last, and embeds a query
-// once however many ask it at the same time. Agents ask in bursts: the same
-// words for lessons, steps and code, and again at the next turn.
+// queryCache remembers the vectors of the most recent queries, and embeds concurrent equal
+// queries once. Agents query in bursts: the same words for lessons, steps and code, and
+// again at the next turn.
 //
-// An embedding goes on when those who asked have given up: a model that must be
-// loaded first would otherwise be told to stop by every question, and never come.
+// An embedding continues when its callers have given up. Otherwise every query would cancel
+// the loading of a model, and the model would never become available.
 type queryCache struct {
 	embed EmbedFunc
 	dim   int
@@ -48,11 +47,11 @@ type queryCache struct {
 	// recent holds *cached, the last used first.
 	recent *list.List
 	places map[queryKey]*list.Element
-	// running are the embeddings that are under way.
+	// running are the embeddings in progress.
 	running map[queryKey]*flight
 }
 
-// queryKey is a hash of the text, so that long queries take no room.
+// queryKey is a hash of the text, so that long queries take no memory.
 type queryKey = [sha256.Size]byte
 
 type cached struct {
@@ -60,7 +59,7 @@ type cached struct {
 	vec []float32
 }
 
-// flight is one embedding under way.
+// flight is one embedding in progress.
 type flight struct {
 	done chan struct{} // closed when the fields below are set
 	vec  []float32
@@ -80,16 +79,16 @@ func newQueryCache(embed EmbedFunc, dim, size int) *queryCache {
 	return c
 }
 
-// close ends the embeddings that are under way and waits for them.
+// close cancels the embeddings in progress and waits for them.
 func (c *queryCache) close() {
-	c.mu.Lock() // no flight begins after it
+	c.mu.Lock() // no flight begins afterwards
 	c.cancel()
 	c.mu.Unlock()
 	c.flights.Wait()
 }
 
-// vector returns the vector of text, which the caller must not write to.
-// Failures are not remembered.
+// vector returns the vector of text, which the caller must not write to. Errors are not
+// cached.
 func (c *queryCache) vector(ctx context.Context, text string) ([]float32, error) {
 	vec, f, err := c.flight(text)
 	if f == nil {
@@ -103,8 +102,7 @@ func (c *queryCache) vector(ctx context.Context, text string) ([]float32, error)
 	}
 }
 
-// flight returns the vector of text if it is remembered, else the embedding that
-// is under way or begins now.
+// flight returns the cached vector of text, or else the embedding in progress or a new one.
 func (c *queryCache) flight(text string) ([]float32, *flight, error) {
 	key := sha256.Sum256([]byte(text))
 	c.mu.Lock()
@@ -128,7 +126,7 @@ func (c *queryCache) flight(text string) ([]float32, *flight, error) {
 	return nil, f, nil
 }
 
-// run embeds text and ends the flight, whatever happens to the embedder.
+// run embeds text and ends the flight, even if the embedder panics.
 func (c *queryCache) run(key queryKey, text string, f *flight) {
 	f.vec, f.err = c.embedOne(text)
 	c.mu.Lock()
@@ -144,7 +142,7 @@ func (c *queryCache) embedOne(text string) (vec []float32, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, flightLimit)
 	defer cancel()
 	defer func() {
-		// Nobody above this goroutine could catch it for those who wait.
+		// This goroutine has no caller that could recover for those who wait.
 		if broken := recover(); broken != nil {
 			vec, err = nil, fmt.Errorf("the embedder panicked: %v", broken)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// retriever asks a space in words.
+// retriever searches a collection by text.
 type retriever struct {
 	space *Collection
 	embed func(ctx context.Context, q index.Query) ([]float32, error)
@@ -15,15 +15,15 @@ type retriever struct {
 
 var _ index.Retriever = (*retriever)(nil)
 
-// Retriever returns a retriever over the space, named "vector/" and the model's
-// name. embed gives the vector of a query, from the model that the space holds
-// vectors of; it may be slow, since vectors of recent queries are remembered,
-// equal queries asked at the same time are embedded once, and what a question did
-// not wait for is there for the next. Vectors it returns belong to the retriever.
+// Retriever returns a retriever over the collection, named "vector/" and the model's name.
+// embed returns the vector of a query, from the model whose vectors the collection holds.
+// embed may be slow: vectors of recent queries are cached, concurrent equal queries are
+// embedded once, and an embedding that its query did not wait for is cached for the next.
+// The retriever owns the vectors that embed returns.
 //
-// Retrieve returns index.ErrNotReady while the space is empty, the error of
-// embed, a *RefusedError for a vector that cannot be searched with, or ctx's.
-// Scores are cosines and Best is 1, the cosine of equal directions.
+// Retrieve returns index.ErrNotReady while the collection is empty, the error of embed, a
+// *RefusedError for an unusable query vector, or ctx's error. Scores are cosines and Best
+// is 1, the cosine of equal directions.
 func (s *Collection) Retriever(embed EmbedFunc) index.Retriever {
 	queries := newQueryCache(embed, s.options.Dim, s.options.QueryCache)
 	s.mu.Lock()
@@ -32,14 +32,14 @@ func (s *Collection) Retriever(embed EmbedFunc) index.Retriever {
 	return &retriever{s, func(ctx context.Context, q index.Query) ([]float32, error) { return queries.vector(ctx, q.Text) }}
 }
 
-// Direct is Retriever for a model that takes microseconds: every query is embedded when
-// it is asked, and may be embedded by what it is asked about.
+// Direct is Retriever for a model that takes microseconds: every query is embedded at once,
+// and its vector may depend on the documents searched.
 func (s *Collection) Direct(embed func(ctx context.Context, q index.Query) ([]float32, error)) index.Retriever {
 	return &retriever{s, embed}
 }
 
-// Close ends the embeddings that retrievers of the space have under way and waits
-// for them. They answer queries that they remember from then on, and no others.
+// Close cancels the embeddings in progress of the collection's retrievers and waits for
+// them. From then on they answer only queries whose vectors are cached.
 func (s *Collection) Close() {
 	s.mu.RLock()
 	caches := s.caches
@@ -61,7 +61,7 @@ func (r *retriever) Retrieve(ctx context.Context, q index.Query) (index.Result, 
 		return index.Result{}, index.ErrNotReady
 	}
 	if q.Allow != nil && q.Allow.IsEmpty() {
-		return index.Result{}, nil // spares the embedding
+		return index.Result{}, nil // saves the embedding
 	}
 	vec, err := r.embed(ctx, q)
 	if err != nil {

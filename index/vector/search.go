@@ -12,28 +12,27 @@ import (
 )
 
 const (
-	// blockSize is how many documents are looked at between two looks at the
-	// context: some microseconds of codes, less than 0.1 ms of vectors.
+	// blockSize is how many documents are scored between two checks of the context: some
+	// microseconds of codes, less than 0.1 ms of vectors.
 	blockSize = 1024
-	// sampleSize is how many documents the mean and the deviation of the
-	// scores are estimated from when not all are scored: it gives the
-	// deviation with a standard error of 4 % (1/√(2n)).
+	// sampleSize is how many documents the mean and the deviation of the scores are
+	// estimated from when not all are scored. The deviation then has a standard error of 4
+	// % (1/√(2n)).
 	sampleSize = 256
 )
 
-// answer is what a search found, and the moments of the scores of all that was
-// searched.
+// answer is the hits of a search, and the moments of the scores of all documents searched.
 type answer struct {
 	hits     []index.Hit
 	searched int
 	moments  moments
 }
 
-// scratch is the room that one search works in, kept between searches.
+// scratch is the memory of one search, reused between searches.
 type scratch struct {
 	query   []float32 // the unit query
 	rotated []float32
-	planes  []uint64 // the query as codes are compared with it
+	planes  []uint64 // the query in the form that codes are compared with
 	near    keeper   // the shortlist
 	best    keeper   // the hits
 
@@ -49,15 +48,14 @@ func newScratch(c *coder) *scratch {
 	}
 }
 
-// Search returns the k documents with the highest cosine to query, of those in
-// allow (nil allows all), best first and ties by document number. The query
-// need not have unit length and is left as it is. Scores are cosines, -1 to 1.
+// Search returns the k documents with the highest cosine to query, of those in allow (nil
+// allows all), best first and ties by document number. The query need not have unit length
+// and is not modified. Scores are cosines, -1 to 1.
 //
-// Answers are exact up to Options.ExactUpTo allowed documents; beyond, a hit may
-// be missing whose code lies far off, but scores and order are always exact,
-// and the same search of an unchanged space gives the same answer. Search
-// returns ctx's error when it ends first, and a *RefusedError for a query that
-// cannot be searched with.
+// Results are exact up to Options.ExactUpTo allowed documents. Beyond that, a hit whose
+// code is far from the query may be missing, but scores and order are always exact, and
+// equal searches of an unchanged collection give equal results. Search returns ctx's error
+// if ctx ends first, and a *RefusedError for an unusable query.
 func (s *Collection) Search(ctx context.Context, query []float32, allow *roaring.Bitmap, k int) ([]index.Hit, error) {
 	a, err := s.search(ctx, query, allow, k)
 	return a.hits, err
@@ -110,14 +108,14 @@ func (s *Collection) search(ctx context.Context, query []float32, allow *roaring
 	return a, nil
 }
 
-// askCollection has chromem-go score every document. It is asked for all of
-// them, not for the best: it leaves equals that straddle its cut to chance.
+// askCollection has chromem-go score every document. It asks for all of them rather than
+// the best, because chromem-go breaks ties at the limit at random.
 func (s *Collection) askCollection(ctx context.Context, room *scratch, a *answer) error {
 	results, err := s.collection.QueryEmbedding(ctx, room.query, a.searched, nil, nil)
 	if err != nil {
 		return fmt.Errorf("query collection: %w", err)
 	}
-	// Interrupted, it returns what it has, without an error.
+	// When interrupted, chromem-go returns a partial result without an error.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -144,8 +142,8 @@ func (s *Collection) scoreAll(ctx context.Context, room *scratch, allow *roaring
 	return nil
 }
 
-// scoreShortlist compares the codes of all allowed documents and scores those
-// that come nearest, and a sample of all for the moments.
+// scoreShortlist compares the codes of all allowed documents, scores the nearest exactly,
+// and scores a sample of all for the moments.
 func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *roaring.Bitmap, n int, a *answer) error {
 	s.coder.encodeQuery(room.query, room.rotated, room.planes)
 	near := &room.near
@@ -175,8 +173,8 @@ func (s *Collection) scoreShortlist(ctx context.Context, room *scratch, allow *r
 	return ctx.Err()
 }
 
-// blocks gives the slots of the allowed documents, up to blockSize at a time.
-// They stand in room and are valid until the next.
+// blocks yields the slots of the allowed documents, up to blockSize at a time. They are in
+// room and valid until the next block.
 func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uint32] {
 	if allow == nil {
 		return func(yield func([]uint32) bool) {
@@ -207,11 +205,11 @@ func (s *Collection) blocks(allow *roaring.Bitmap, room *scratch) iter.Seq[[]uin
 	}
 }
 
-// keep counts a document's score and keeps it if it is among the best.
+// keep counts a document's score and keeps the document if it is among the best.
 func (a *answer) keep(room *scratch, doc uint32, score float32) {
 	a.moments.add(score)
 	room.best.add(scoreKey(index.Hit{Doc: doc, Score: cosine(score)}))
 }
 
-// cosine takes off what rounding adds to the dot product of unit vectors.
+// cosine removes the rounding error of the dot product of unit vectors.
 func cosine(dot float32) float32 { return max(-1, min(1, dot)) }

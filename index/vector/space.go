@@ -13,39 +13,39 @@ import (
 	"github.com/recalld/recalld/index"
 )
 
-// Collection holds the vectors of one model under dense document numbers and is safe
-// for concurrent use. A search holds back changes while it runs (1 ms at
-// 100,000 documents) and sees all of a change or nothing of it.
+// Collection holds the vectors of one model under dense document numbers and is safe for
+// concurrent use. A search blocks changes while it runs (1 ms at 100,000 documents) and
+// sees all of a change or nothing of it.
 type Collection struct {
 	options Options
 	dot     func(a, b []float32) float32
 	scratch sync.Pool // of *scratch
 
 	mu sync.RWMutex // guards all below
-	// caches are those of the retrievers.
+	// caches are the query caches of the retrievers.
 	caches []*queryCache
 	// collection holds a document for each slot, under its decimal number.
 	collection *chromem.Collection
 	held       *roaring.Bitmap
 	slots      index.Table[uint32] // from document to slot
-	// docs and vectors are by slot. A vector's slice is the collection's too.
+	// docs and vectors are by slot. The collection shares the slices of the vectors.
 	docs    []uint32
 	vectors [][]float32
 	// sum is the sum of all vectors: the mean times their number.
 	sum []float64
 
 	coder *coder
-	// codes are by slot, coder.words each; nil while the space is so small
-	// that all of it is scored exactly.
+	// codes are by slot, coder.words each; nil while the collection is small enough to
+	// score all of it exactly.
 	codes []uint64
-	// codedMean is the mean that the codes are centred on, and changes how
-	// many vectors came or went since it was last compared with the mean.
+	// codedMean is the mean on which the codes are centred, and changes the number of
+	// vectors added or removed since it was last compared with the mean.
 	codedMean []float32
 	changes   int
 }
 
-// NewCollection returns an empty space. It returns an error if an option is out of
-// its range.
+// NewCollection returns an empty collection. It returns an error if an option is out of
+// range.
 func NewCollection(options Options) (*Collection, error) {
 	options = options.withDefaults()
 	if err := options.validate(); err != nil {
@@ -67,21 +67,21 @@ func NewCollection(options Options) (*Collection, error) {
 	return s, nil
 }
 
-// refuseToEmbed stands where chromem-go would call OpenAI for a document that
-// comes without a vector.
+// refuseToEmbed replaces chromem-go's default, which calls OpenAI for a document without a
+// vector.
 func refuseToEmbed(context.Context, string) ([]float32, error) {
 	return nil, errors.New("vectors are made by the caller")
 }
 
-// Name is the model's.
+// Name is the model's name.
 func (s *Collection) Name() string { return s.options.Name }
 
 // Dim is the width of the vectors.
 func (s *Collection) Dim() int { return s.options.Dim }
 
-// Upsert makes vec the vector of doc. The space owns vec from then on: it keeps
-// the slice and, unless it has unit length, scales it in place. A vector that
-// Check refuses leaves the space as it was, and its error is returned.
+// Upsert makes vec the vector of doc. The collection takes over vec: it keeps the slice
+// and, unless it has unit length, scales it in place. If Check refuses the vector, Upsert
+// returns its error and changes nothing.
 func (s *Collection) Upsert(doc uint32, vec []float32) error {
 	long, err := length(vec, s.options.Dim)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Collection) Upsert(doc uint32, vec []float32) error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// ID and vector only: chromem-go keeps whatever it is given in memory.
+	// ID and vector only: chromem-go keeps all fields in memory.
 	entry := chromem.Document{ID: collectionID(doc), Embedding: vec}
 	if err := s.collection.AddDocument(context.Background(), entry); err != nil {
 		return fmt.Errorf("add vector: %w", err)
@@ -129,8 +129,8 @@ func (s *Collection) Delete(doc uint32) {
 	if !ok {
 		return
 	}
-	// A nil where: an empty one would delete every document. By id it cannot
-	// fail in memory.
+	// The filter must be nil: an empty one would delete every document. Deletion by id
+	// cannot fail in memory.
 	_ = s.collection.Delete(context.Background(), nil, nil, collectionID(doc))
 	s.addToSum(s.vectors[slot], -1)
 	s.changes++
@@ -149,7 +149,7 @@ func (s *Collection) Delete(doc uint32) {
 	s.docs, s.vectors = s.docs[:last], s.vectors[:last]
 }
 
-// Has tells whether doc has a vector.
+// Has says whether doc has a vector.
 func (s *Collection) Has(doc uint32) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -157,22 +157,22 @@ func (s *Collection) Has(doc uint32) bool {
 	return ok
 }
 
-// Len is how many vectors are held.
+// Len is the number of vectors.
 func (s *Collection) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.docs)
 }
 
-// Held returns the documents that have a vector, in a bitmap of the caller's.
+// Held returns the documents that have a vector. The bitmap belongs to the caller.
 func (s *Collection) Held() *roaring.Bitmap {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.held.Clone()
 }
 
-// Vector returns the unit vector of doc, nil if it has none. It is the space's
-// own slice: it must not be written to.
+// Vector returns the unit vector of doc, nil if it has none. The slice belongs to the
+// collection and must not be written to.
 func (s *Collection) Vector(doc uint32) []float32 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -182,15 +182,15 @@ func (s *Collection) Vector(doc uint32) []float32 {
 	return nil
 }
 
-// driftAllowed is how far, squared and as a share of the vectors' variance, the
-// mean may move before codes are made anew: a tenth of a standard deviation.
+// driftAllowed is how far the mean may move before the codes are recomputed, squared and as
+// a share of the vectors' variance: a tenth of a standard deviation.
 const driftAllowed = .01
 
-// recode makes all codes anew if there are none yet and the space has outgrown
-// exact search, or if the mean has moved away from what they are centred on.
-// It looks only after half as many changes as there are vectors, so that its
-// cost (2 µs a vector, during which searches wait) is spread over them; the
-// mean of a collection that keeps its nature soon stands still.
+// recode recomputes all codes if there are none yet and the collection has outgrown exact
+// search, or if the mean has moved away from their centre. It checks only after half as
+// many changes as there are vectors, so that its cost (2 µs a vector, during which searches
+// wait) is spread over them. The mean of a growing collection of similar texts soon stops
+// moving.
 func (s *Collection) recode() bool {
 	n := len(s.docs)
 	if n <= s.options.ExactUpTo || s.codes != nil && 2*s.changes < n {
@@ -198,7 +198,7 @@ func (s *Collection) recode() bool {
 	}
 	s.changes = 0
 	mean := make([]float32, s.options.Dim)
-	variance, drift := 1.0, 0.0 // of unit vectors: 1 less the mean's square
+	variance, drift := 1.0, 0.0 // of unit vectors: 1 minus the mean's square
 	for i, x := range s.sum {
 		m := x / float64(n)
 		mean[i] = float32(m)

@@ -1,19 +1,18 @@
-// Package vector searches by meaning: it holds the unit vectors of documents
-// and finds those with the highest cosine to a query's.
+// Package vector searches by meaning: it holds the unit vectors of documents and finds the
+// documents with the highest cosine to a query's vector.
 //
-// Vocabulary. A space is the vectors of one model; vectors of different models
-// are never compared. A slot is a vector's place in a space: slots are dense,
-// so that a scan meets no holes. A code is a vector reduced to one bit a
-// dimension, the sign of its distance from the space's centre. A shortlist is the
-// documents whose codes come nearest to a query, to be scored exactly.
+// Vocabulary. A collection is the vectors of one model; vectors of different models are
+// never compared. A slot is a vector's index in a collection: slots are dense, so that a
+// scan has no gaps. A code is a vector reduced to one bit per dimension, the sign of its
+// distance from the collection's centre. A shortlist is the documents whose codes are
+// nearest to a query, to be scored exactly.
 //
-// Design. A chromem-go collection holds every vector and answers unfiltered
-// searches of small spaces. It knows no filter by document and looks at every
-// document through a channel and a lock, so a flat accelerator over the very
-// same slices answers the rest: up to some thousand allowed documents are
-// scored exactly, more than that by shortlist. A graph index (HNSW) was turned
-// down: it filters late, must be built, and found a quarter of the neighbours
-// where the shortlist finds nearly all.
+// Design. A chromem-go collection holds every vector and answers unfiltered searches of
+// small collections. It cannot filter by document and passes every document through a
+// channel and a lock. So an accelerator over the same slices answers the rest: up to some
+// thousand allowed documents are scored exactly, more than that by shortlist. A graph index
+// (HNSW) was rejected: it filters late, must be built, and found a quarter of the
+// neighbours where the shortlist finds nearly all.
 package vector
 
 import (
@@ -22,20 +21,20 @@ import (
 	"math"
 )
 
-// RefusedError is returned when a vector cannot be held or searched with. One
-// such vector in a space would spoil the order of every answer. Whoever knows
-// the record that the vector belongs to wraps the error with it.
+// RefusedError is returned when a vector cannot be stored or used as a query. One such
+// vector in a collection would spoil the order of every result. The caller that knows the
+// vector's record wraps the error with it.
 type RefusedError struct {
 	Reason Reason
-	// Width is the vector's and Want the space's.
+	// Width is the width of the vector and Want the width of the collection.
 	Width, Want int
 }
 
-// Reason is what was wrong with a refused vector.
+// Reason says what was wrong with a refused vector.
 type Reason int
 
 const (
-	// WrongWidth is a vector of another width than the space's.
+	// WrongWidth is a vector whose width differs from the collection's.
 	WrongWidth Reason = iota
 	// NotFinite is a vector with a NaN or an infinite component.
 	NotFinite
@@ -54,14 +53,14 @@ func (e *RefusedError) Error() string {
 	}
 }
 
-// Check returns a *RefusedError if vec cannot be held by a space of width dim,
-// so that a write can be refused before it is committed.
+// Check returns a *RefusedError if a collection of width dim would refuse vec, so that a
+// write can be refused before it is committed.
 func Check(vec []float32, dim int) error {
 	_, err := length(vec, dim)
 	return err
 }
 
-// length is the Euclidean length of vec, or why a space would refuse it.
+// length is the Euclidean length of vec, or the reason to refuse it.
 func length(vec []float32, dim int) (float64, error) {
 	refuse := func(why Reason) error { return &RefusedError{Reason: why, Width: len(vec), Want: dim} }
 	if len(vec) != dim {
@@ -81,11 +80,11 @@ func length(vec []float32, dim int) (float64, error) {
 	return math.Sqrt(squares), nil
 }
 
-// unitTolerance is how far from 1 a length may be to count as 1. It is
-// chromem-go's own: a vector outside it would be copied there, not shared.
+// unitTolerance is how far from 1 a length may be to count as 1. It is chromem-go's value:
+// chromem-go would copy a vector outside it instead of sharing it.
 const unitTolerance = 1e-6
 
-// normalise brings vec to length 1, in place, leaving one that is so already.
+// normalise scales vec to length 1 in place, unless it has that length already.
 func normalise(vec []float32, length float64) {
 	if math.Abs(length-1) < unitTolerance {
 		return
@@ -95,26 +94,25 @@ func normalise(vec []float32, length float64) {
 	}
 }
 
-// Options are the settings of a space. The zero value of each but Name and Dim
-// stands for its default.
+// Options are the settings of a collection. The zero value of each but Name and Dim stands
+// for its default.
 type Options struct {
-	// Name is the model's, as in embedder.Model: "builtin/static-v1".
+	// Name is the model's name, as in embedder.Model: "builtin/static-v1".
 	Name string
 	// Dim is the width of the vectors, 1 to 65,536.
 	Dim int
-	// CollectionUpTo is the largest space whose unfiltered searches chromem-go
+	// CollectionUpTo is the largest collection whose unfiltered searches chromem-go
 	// answers. Default 256: 0.2 ms there, where our own scan takes 0.01 ms.
 	CollectionUpTo int
-	// ExactUpTo is how many allowed documents are all scored exactly; more are
+	// ExactUpTo is up to how many allowed documents all are scored exactly; more are
 	// shortlisted. Default 2,000.
 	ExactUpTo int
-	// Shortlist and ShortlistPerHit set how many documents are scored exactly
-	// after the codes were compared: Shortlist, or ShortlistPerHit for each hit
-	// that is wanted if that is more. Defaults 1,600 and 20: see BenchmarkSearch
-	// and coder for the recall that they give.
+	// Shortlist and ShortlistPerHit set how many documents are scored exactly after the
+	// comparison of codes: Shortlist, or ShortlistPerHit for each wanted hit if that is
+	// more. Defaults 1,600 and 20: see BenchmarkSearch and coder for the recall.
 	Shortlist, ShortlistPerHit int
-	// QueryCache is how many query vectors a retriever remembers. Default
-	// 2,000: at width 256 some 2.5 MB.
+	// QueryCache is how many query vectors a retriever caches. Default 2,000: at width 256
+	// some 2.5 MB.
 	QueryCache int
 }
 
