@@ -107,7 +107,7 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 golden: ## rewrite the golden files; read the difference before you commit it
-	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | grep -v '/training/' | xargs -n1 dirname | sort -u) -update
+	$(GO) test $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|testkit/golden"' . | grep -v '/training/' | xargs -n1 dirname | sort -u) -update
 
 ollama: ## build the real Ollama and a tiny model for the tests (minutes, once); it says what to set
 	embedder/ollama/ollamatest/build.sh $(OLLAMA)

@@ -1,7 +1,6 @@
 package recalld_test
 
 import (
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the index of docs/decisions")
+	"github.com/recalld/recalld/internal/testkit/golden"
+)
 
 // TestDecisions checks the files of docs/decisions (number, title, status, sections) and
 // that the index lists each of them. With -update it writes the index.
@@ -45,7 +44,7 @@ func TestDecisions(t *testing.T) {
 		}
 		index += fmt.Sprintf("| %s | [%s](%s) | %s |\n", number[1], first[2], name, first[3])
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(folder+"/README.md", []byte(index), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -100,6 +100,8 @@ func TestRulesFindOffences(t *testing.T) {
 		{"recall command imports the composition root", "internal/cli/recall.go", `import _ "example.org/m/internal/daemon"`, "internal/daemon"},
 		{"suite in production code", "internal/indexer/x.go", `import _ "example.org/m/index/indextest"`, "indextest"},
 		{"suite in the composition root", "internal/daemon/x.go", `import _ "example.org/m/index/indextest"`, "indextest"},
+		{"test kit in production code", "internal/indexer/x.go", `import _ "example.org/m/internal/testkit/golden"`, "testkit"},
+		{"test kit in a test", "internal/indexer/x_test.go", `import _ "example.org/m/internal/testkit/golden"`, ""},
 		{"suite in a test", "index/vector/x_test.go", `import _ "example.org/m/index/indextest"`, ""},
 		{"badger outside the store", "internal/indexer/x.go", `import _ "github.com/dgraph-io/badger/v4"`, "badger"},
 		{"badger in the store", "internal/store/x.go", `import _ "github.com/dgraph-io/badger/v4/options"`, ""},
@@ -165,9 +167,9 @@ func checkImports(module string, f source) []offence {
 			if why, ok := libraryOffence(f, imported); ok {
 				add(imported, why)
 			}
-		case f.pkg == ".":
+		case f.pkg == "." && !isSuite(inside):
 			add(inside, "the root holds the rules and no code")
-		default:
+		case f.pkg != ".":
 			if why, ok := layerOffence(layers[at], f, inside); ok {
 				add(inside, why)
 			}
@@ -334,7 +336,9 @@ func compilesRegexp(d *ast.GenDecl) bool {
 
 // isSuite says whether a package exists for tests: it may then be imported by
 // tests and by other such packages only.
-func isSuite(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
+func isSuite(pkg string) bool {
+	return strings.HasSuffix(path.Base(pkg), "test") || within(pkg, "internal/testkit/...")
+}
 
 func anyWithin(pkg string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return within(pkg, p) })

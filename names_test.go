@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // installed are the files whose text an agent reads as instructions of recalld: what
@@ -68,7 +70,7 @@ func TestInstalledTextNamesTheTypeOfALesson(t *testing.T) {
 			Properties map[string]struct{ Enum []string }
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, "internal/mcp/testdata/tools/remember.json")), &remember); err != nil {
+	if err := json.Unmarshal([]byte(tools(t)["remember"]), &remember); err != nil {
 		t.Fatal(err)
 	}
 	properties := remember.InputSchema.Properties
@@ -91,6 +93,8 @@ func TestDocumentsUseFlagsThatThereAre(t *testing.T) {
 	line := regexp.MustCompile(`(?m)(?:^|\|\s*|` + "`" + `)recalld ([a-z][^|` + "`" + `#\n]*(?:\\\n[^|` + "`" + `#\n]*)*)`)
 	flag := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+	commands := golden.Parse(read(t, "internal/cli/testdata/commands.golden"))
+	global := commands["help of recalld"]
 	found := 0
 	for _, file := range []string{"README.md", "docs/agents.md", "docs/operating.md"} {
 		for _, m := range line.FindAllStringSubmatch(read(t, file), -1) {
@@ -98,13 +102,11 @@ func TestDocumentsUseFlagsThatThereAre(t *testing.T) {
 			words := strings.Fields(command)
 			help := ""
 			for n := min(2, len(words)); n > 0 && help == ""; n-- {
-				if text, err := os.ReadFile(filepath.Join("internal/cli/testdata/help", strings.Join(words[:n], "-")+".txt")); err == nil {
-					help = string(text)
-				}
+				help = commands[strings.Join(words[:n], " ")]
 			}
 			for _, f := range flag.FindAllStringSubmatch(command, -1) {
 				found++
-				if !strings.Contains(help, "--"+f[1]+" ") {
+				if !strings.Contains(help+global, "--"+f[1]+" ") {
 					t.Errorf("%s: recalld %s: the help of the command has no flag --%s", file, strings.TrimSpace(m[1]), f[1])
 				}
 			}
@@ -115,21 +117,27 @@ func TestDocumentsUseFlagsThatThereAre(t *testing.T) {
 	}
 }
 
+// tools are the golden sections of all tools, and of the error that all answer with.
+func tools(t *testing.T) map[string]string {
+	t.Helper()
+	all := golden.Parse(read(t, "internal/mcp/testdata/tools.golden"))
+	if len(all) < 20 {
+		t.Fatalf("the golden file has %d sections; want one of every tool", len(all))
+	}
+	return all
+}
+
 // toolNames are the names of all tools, of the fields that they take and answer with,
 // and of the values that a schema lists.
 func toolNames(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("internal/mcp/testdata/tools/*.json")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("there are %d tools, %v; want the golden files of all", len(files), err)
-	}
 	names := map[string]bool{}
-	for _, file := range files {
+	for name, schema := range tools(t) {
 		var tool any
-		if err := json.Unmarshal([]byte(read(t, file)), &tool); err != nil {
+		if err := json.Unmarshal([]byte(schema), &tool); err != nil {
 			t.Fatal(err)
 		}
-		names[strings.TrimSuffix(filepath.Base(file), ".json")] = true
+		names[name] = true
 		schemaNames(tool, names)
 	}
 	return names

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // TestCall: the request reaches the service as it was written, with the caller filled
@@ -71,8 +71,9 @@ func TestCallRefuses(t *testing.T) {
 // TestCallDescribes: every operation is listed, described and completed.
 func TestCallDescribes(t *testing.T) {
 	b := newBench(t, nil)
-	golden(t, filepath.Join("output", "call.txt"), b.ok("call"))
-	golden(t, filepath.Join("output", "call-schema.txt"), b.ok("call", "change_context", "--schema"))
+	file := golden.Open(t, "testdata/call.golden")
+	file.Equal("call", b.ok("call"))
+	file.Equal("call change_context --schema", b.ok("call", "change_context", "--schema"))
 	offered := b.ok("__complete", "call", "")
 	for _, op := range service.Operations() {
 		if out := b.ok("call", op.Name, "--schema"); !strings.Contains(out, op.Description) || op.TakesRequest() && !strings.Contains(out, "FIELD") {

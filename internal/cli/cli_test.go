@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"maps"
 	"net/http"
 	"os"
@@ -19,11 +18,11 @@ import (
 
 	"github.com/recalld/recalld/internal/config"
 	"github.com/recalld/recalld/internal/memory"
+	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
 	"github.com/recalld/recalld/internal/service/servicetest"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // noon is the time of every test.
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -103,26 +102,6 @@ func request[T any](t *testing.T, b *bench, method string) T {
 	panic("unreachable")
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (write it anew with -update):\n%s", path, diff)
-	}
-}
-
 // commands returns every command of the tree but the root.
 func commands(t *testing.T) []*cobra.Command {
 	t.Helper()
@@ -144,9 +123,10 @@ func commands(t *testing.T) []*cobra.Command {
 	return all
 }
 
-// TestEveryCommand: each has --json, an example and a short description, and
-// its help is held against a golden file.
+// TestEveryCommand: each has --json, an example and a short description. A golden file
+// lists them with their flags, and holds one page of help in full.
 func TestEveryCommand(t *testing.T) {
+	file := golden.Open(t, "testdata/commands.golden")
 	var names []string
 	for _, c := range commands(t) {
 		name := strings.TrimPrefix(c.CommandPath(), "recalld ")
@@ -161,10 +141,14 @@ func TestEveryCommand(t *testing.T) {
 			t.Errorf("%s: example %q, short description %q", name, c.Example, c.Short)
 		}
 		out := newBench(t, nil).ok(append(strings.Fields(name), "--help")...)
-		golden(t, filepath.Join("help", strings.ReplaceAll(name, " ", "-")+".txt"), out)
+		if !strings.HasPrefix(out, c.Long) || !strings.Contains(out, c.Example) || !strings.Contains(out, "--json") {
+			t.Errorf("the help of %s lacks its description, examples or global flags:\n%s", name, out)
+		}
+		file.Equal(name, c.UseLine()+"\n"+c.Short+"\n"+c.LocalNonPersistentFlags().FlagUsages())
 	}
-	golden(t, filepath.Join("help", "recalld.txt"), newBench(t, nil).ok("--help"))
-	golden(t, filepath.Join("help", "exit-codes.txt"), newBench(t, nil).ok("help", "exit-codes"))
+	file.Equal("help of recalld", newBench(t, nil).ok("--help"))
+	file.Equal("help of recall", newBench(t, nil).ok("recall", "--help"))
+	file.Equal("help of exit-codes", newBench(t, nil).ok("help", "exit-codes"))
 	slices.Sort(names)
 	want := []string{
 		"call", "catalogue", "completion", "connect", "context", "context for", "doctor", "eval", "export", "feedback", "files", "forget", "hook", "import", "index", "last", "mcp",
@@ -223,7 +207,10 @@ func sample() map[string]any {
 	return answers
 }
 
+// TestOutput: what people read is in a golden file. JSON is the response as it is: its
+// names are in the golden file of tools, or for an operation that is no tool in this one.
 func TestOutput(t *testing.T) {
+	file := golden.Open(t, "testdata/output.golden")
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -261,12 +248,20 @@ func TestOutput(t *testing.T) {
 		{"replay", []string{"replay", "--since", "2d", "--weights", "0.1"}},
 	} {
 		text, asJSON := newBench(t, sample()), newBench(t, sample())
-		golden(t, filepath.Join("output", tt.name+".txt"), text.ok(tt.args...))
+		file.Equal(tt.name, text.ok(tt.args...))
 		out := asJSON.ok(append(tt.args, "--json")...)
 		if !json.Valid([]byte(out)) {
 			t.Errorf("%s --json is no JSON: %s", tt.name, out)
 		}
-		golden(t, filepath.Join("output", tt.name+".json"), out)
+		calls := asJSON.fake.Calls()
+		op := service.Find(calls[len(calls)-1].Operation)
+		want, err := encode(asJSON.fake.Answers[op.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asIs := out == string(want) || out == string(render.WithNotice(want)); !asIs || !op.IsTool() {
+			file.Equal(tt.name+" --json", out)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/recalld/recalld/internal/memory"
 	"github.com/recalld/recalld/internal/render"
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // troubled are sandboxes of which something is wrong, or odd.
@@ -27,10 +28,11 @@ func troubled() []memory.SandboxState {
 func TestReposFit(t *testing.T) {
 	b := newBench(t, sample())
 	b.fake.Answers[service.Repos.Name].(*memory.RepoList).Repos[0].Note = "git was not asked:\n\tno git"
-	golden(t, filepath.Join("output", "repos-wide.txt"), b.ok("repos", "--wide"))
+	file := golden.Open(t, "testdata/repos.golden")
+	file.Equal("repos --wide", b.ok("repos", "--wide"))
 	b.fake.Answers[service.Repos.Name] = &memory.RepoList{Repos: troubled()}
 	out := b.ok("repos")
-	golden(t, filepath.Join("output", "repos-trouble.txt"), out)
+	file.Equal("repos in trouble", out)
 	for line := range strings.Lines(out) {
 		if !strings.HasPrefix(line, "  ") && utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > render.TerminalWidth {
 			t.Errorf("the line is longer than %d characters: %q", render.TerminalWidth, line)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/service"
+	"github.com/recalld/recalld/internal/testkit/golden"
 )
 
 // TestListingTokens counts what the tools cost a client's model, at first and with all
@@ -53,7 +53,7 @@ func TestListingTokens(t *testing.T) {
 		row(tool.Name, []mcpgo.Tool{tool})
 	}
 	t.Log(text.String())
-	golden(t, filepath.Join("testdata", "listing.txt"), text.String())
+	golden.Equal(t, "testdata/listing.txt", text.String())
 	if all < 2*first {
 		t.Errorf("the core takes %d tokens of %d: the list is not short", first, all)
 	}

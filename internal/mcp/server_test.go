@@ -3,27 +3,22 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	mcpclient "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/recalld/recalld/internal/service"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // serve starts a server over HTTP and returns its URL.
 func serve(t *testing.T, svc service.Service, opts Options) string {
@@ -89,25 +84,6 @@ func textOf(r *mcpgo.CallToolResult) string {
 		}
 	}
 	return text.String()
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (write it anew with -update):\n%s", path, diff)
-	}
 }
 
 func TestTools(t *testing.T) {
